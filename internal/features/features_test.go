@@ -1,0 +1,92 @@
+package features
+
+import (
+	"strings"
+	"testing"
+)
+
+const defaultNames = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func,consistent_func,decl_tag_kfuncs"
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ list, want string }{
+		{"", "none"},
+		{"none", "none"},
+		{"default", defaultNames},
+		{"var", "var"},
+		{"layout,var", "var,layout"},
+		{"var,var", "var"},
+		{"default,attributes,layout", defaultNames + ",attributes,layout"},
+		{"layout,default", defaultNames + ",layout"},
+		{"+reproducible_build", defaultNames + ",reproducible_build"},
+		{"+layout,distilled_base", defaultNames + ",distilled_base,layout"},
+		{"default,-decl_tag_kfuncs", strings.TrimSuffix(defaultNames, ",decl_tag_kfuncs")},
+		{"-encode_force", strings.TrimPrefix(defaultNames, "encode_force,")},
+		{"-default", "none"},
+		{"var,+float", "var,float"},
+		{"all", strings.Join(Names(), ",")},
+		// The list that the 7.2 kernel's scripts give, its -j and options aside.
+		{"encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs", defaultNames},
+	} {
+		got, err := Parse(c.list)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", c.list, err)
+			continue
+		}
+		if got.String() != c.want {
+			t.Errorf("Parse(%q) = %s, want %s", c.list, got, c.want)
+		}
+		again, err := Parse(got.String())
+		if err != nil || again != got {
+			t.Errorf("Parse(%q) = %v, %v; want the set it was written from, %v", got.String(), again, err, got)
+		}
+	}
+}
+
+func TestParseRefusesUnknownNames(t *testing.T) {
+	for _, list := range []string{"vars", "default,", ",", "+", "-", "default,+nonsense", "var none", "none,var", " var", "++var"} {
+		s, err := Parse(list)
+		if err == nil {
+			t.Errorf("Parse(%q) = %v, want an error", list, s)
+			continue
+		}
+		for _, name := range Names() {
+			if !strings.Contains(err.Error(), name) {
+				t.Errorf("Parse(%q): error %q does not list %s", list, err, name)
+			}
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	s := Of(Var, Layout)
+	if !s.Has(Var) || !s.Has(Layout) || s.Has(Float) || s.Has(0) {
+		t.Errorf("Of(Var, Layout) holds %v", s)
+	}
+	if got := s.With(Float).Without(Var).String(); got != "float,layout" {
+		t.Errorf("with float without var: %s", got)
+	}
+	if Default().Has(GlobalVar) || Default().Has(TrueSignature) || !Default().Has(DeclTagKfuncs) {
+		t.Errorf("default set: %v", Default())
+	}
+	if len(Names()) != len(strings.Split(All().String(), ",")) {
+		t.Errorf("All() = %v, names %v", All(), Names())
+	}
+	if Layout.String() != "layout" || Feature(1<<30).String() != "feature(0x40000000)" {
+		t.Errorf("names: %v %v", Layout, Feature(1<<30))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", "default", "+layout,-var", "all,-all", "none", "x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		s, err := Parse(list)
+		if err != nil {
+			return
+		}
+		if again, err := Parse(s.String()); err != nil || again != s {
+			t.Errorf("Parse(%q) = %v; its string reads back as %v, %v", list, s, again, err)
+		}
+	})
+}
