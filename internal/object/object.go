@@ -1,0 +1,48 @@
+// Package object is the value that flows between the nodes of the graph: the shapes that some translation units hold,
+// and for each unit (its environment) which of them.
+//
+// Merging is union: of shapes, and of units with their counts. It is associative and commutative, and loses nothing
+// that the link needs. What a set of units means as a whole (which definition of a tag wins, which functions are
+// encoded) is decided at link time alone.
+package object
+
+import (
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Target is what the BTF is for. Objects of different targets can't be merged.
+type Target struct {
+	AddrSize int // bytes of an address, 4 or 8
+	Order    binary.ByteOrder
+	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't say
+}
+
+// Unit is the environment of one translation unit.
+type Unit struct {
+	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is not known.
+	File types.Str
+	// Linked marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and DATASECs are
+	// results, not candidates.
+	Linked bool
+	// Count is how many units have exactly this content.
+	Count uint32
+	// Items are the roots that the unit holds, each once: the tags that it defines, its typedefs and base types, FUNC
+	// and VAR candidates, declaration tags. A linked unit lists every type.
+	Items []types.ID
+}
+
+// Object is a set of units over one graph of shapes.
+type Object struct {
+	Target   Target
+	Features features.Set
+	Graph    *types.Graph
+	Units    []Unit
+}
+
+// New returns an object without units.
+func New(t Target, f features.Set) *Object {
+	return &Object{Target: t, Features: f, Graph: types.New()}
+}

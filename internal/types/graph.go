@@ -1,0 +1,171 @@
+package types
+
+import "bytes"
+
+// Graph holds shapes, each once. The zero value is not ready: use New.
+type Graph struct {
+	Nodes []Node // Nodes[0] is void
+	Elems []Elem
+	Strs  Strings
+	index []slot // open addressing over Node.Hash
+}
+
+type slot struct {
+	tag uint32 // the upper half of Hash.A
+	id  ID
+}
+
+// New returns an empty graph.
+func New() *Graph {
+	g := &Graph{Nodes: make([]Node, 1, 64), index: make([]slot, 1<<8)}
+	g.Strs.init()
+	return g
+}
+
+// Node returns the node of id. The pointer is good until the next Add.
+func (g *Graph) Node(id ID) *Node { return &g.Nodes[id] }
+
+// ElemsOf returns the elements of n.
+func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First : n.First+n.Count : n.First+n.Count] }
+
+// Name returns n's name as a string.
+func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
+
+// Find returns the node of content hash h, 0 when there is none.
+func (g *Graph) Find(h Hash) ID {
+	mask := uint64(len(g.index) - 1)
+	tag := uint32(h.A >> 32)
+	for i := h.A & mask; g.index[i].id != 0; i = (i + 1) & mask {
+		if s := g.index[i]; s.tag == tag && g.Nodes[s.id].Hash == h {
+			return s.id
+		}
+	}
+	return 0
+}
+
+// Add returns the node with n's content and these elements, adding it when it is new. n.Hash, n.First and n.Count are
+// filled in here. Every ID in n and elems must be of this graph.
+func (g *Graph) Add(n Node, elems []Elem) ID {
+	n.Hash = g.hash(&n, elems)
+	return g.AddHashed(n, elems)
+}
+
+// AddHashed is Add for a caller that computed n.Hash with a Hasher.
+func (g *Graph) AddHashed(n Node, elems []Elem) ID {
+	mask := uint64(len(g.index) - 1)
+	tag := uint32(n.Hash.A >> 32)
+	i := n.Hash.A & mask
+	for ; g.index[i].id != 0; i = (i + 1) & mask {
+		if s := g.index[i]; s.tag == tag && g.Nodes[s.id].Hash == n.Hash {
+			return s.id
+		}
+	}
+	id := ID(len(g.Nodes))
+	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
+	g.Elems = append(g.Elems, elems...)
+	g.Nodes = append(g.Nodes, n)
+	g.index[i] = slot{tag, id}
+	if len(g.Nodes)*2 > len(g.index) {
+		g.grow()
+	}
+	return id
+}
+
+func (g *Graph) grow() {
+	index := make([]slot, 2*len(g.index))
+	mask := uint64(len(index) - 1)
+	for id := 1; id < len(g.Nodes); id++ {
+		h := g.Nodes[id].Hash
+		i := h.A & mask
+		for index[i].id != 0 {
+			i = (i + 1) & mask
+		}
+		index[i] = slot{uint32(h.A >> 32), ID(id)}
+	}
+	g.index = index
+}
+
+func (g *Graph) hash(n *Node, elems []Elem) Hash {
+	aux := n.Aux
+	if n.Kind == KindArray {
+		aux = 0
+	}
+	var ref Hash
+	if n.Kind != KindStub {
+		ref = g.Nodes[n.Ref].Hash
+	}
+	h := Start(n.Kind, n.Size, aux, g.Strs.Hash(n.Name), ref)
+	if n.Kind == KindArray {
+		h.Elem(Hash{}, g.Nodes[n.Aux].Hash, 0)
+	}
+	for i := range elems {
+		e := &elems[i]
+		h.Elem(g.Strs.Hash(e.Name), g.Nodes[e.Ref].Hash, e.Val)
+	}
+	return h.Sum(n.Flag)
+}
+
+// Stub returns the stub that any definition or declaration of the tag is referred to by.
+func (g *Graph) Stub(tag Tag, name Str) ID {
+	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag), Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
+}
+
+// PinnedStub returns the stub that means one certain definition of the tag: the one that pin, a hash of that
+// definition's content, tells from the others of its unit. The caller sets the node's Ref to the definition when it has
+// been added.
+func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
+	h := Start(KindStub, 1, uint32(tag), g.Strs.Hash(name), pin)
+	return g.AddHashed(Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h.Sum(true)}, nil)
+}
+
+// StubFor returns the unpinned stub for the tag that n defines.
+func (g *Graph) StubFor(n *Node) ID { return g.Stub(TagOf(n.Kind), n.Name) }
+
+// Import adds every node of o and returns the IDs that they have here, indexed by their ID in o.
+func (g *Graph) Import(o *Graph) []ID {
+	strs := make([]Str, o.Strs.Len())
+	for i := 1; i < len(strs); i++ {
+		strs[i] = g.Strs.InternHashed(o.Strs.Bytes(Str(i)), o.Strs.hash[i])
+	}
+	ids := make([]ID, len(o.Nodes))
+	var elems []Elem
+	var pinned []ID
+	for i := 1; i < len(o.Nodes); i++ {
+		n := o.Nodes[i]
+		if id := g.Find(n.Hash); id != 0 {
+			ids[i] = id
+			continue
+		}
+		elems = elems[:0]
+		for _, e := range o.ElemsOf(&n) {
+			elems = append(elems, Elem{strs[e.Name], ids[e.Ref], e.Val})
+		}
+		n.Name = strs[n.Name]
+		if n.Kind == KindArray {
+			n.Aux = uint32(ids[n.Aux])
+		}
+		if n.Kind != KindStub {
+			n.Ref = ids[n.Ref]
+		} else if n.Ref != 0 {
+			n.Ref = 0
+			pinned = append(pinned, ID(i))
+		}
+		ids[i] = g.AddHashed(n, elems)
+	}
+	for _, id := range pinned {
+		g.Nodes[ids[id]].Ref = ids[o.Nodes[id].Ref]
+	}
+	return ids
+}
+
+// Compare is the canonical order of shapes: unnamed before named, then by name, kind and content.
+func (g *Graph) Compare(a, b ID) int {
+	x, y := &g.Nodes[a], &g.Nodes[b]
+	if x.Name != y.Name {
+		return bytes.Compare(g.Strs.Bytes(x.Name), g.Strs.Bytes(y.Name))
+	}
+	if x.Kind != y.Kind {
+		return int(x.Kind) - int(y.Kind)
+	}
+	return x.Hash.Cmp(y.Hash)
+}

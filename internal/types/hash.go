@@ -1,0 +1,106 @@
+package types
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Hash identifies content: two lanes of 64 bits that never see each other. It depends on content alone, so it is the
+// same in every process and on every machine, and serves for equality as well as for canonical order.
+type Hash struct{ A, B uint64 }
+
+// Less orders hashes; the order is arbitrary but the same everywhere.
+func (h Hash) Less(o Hash) bool {
+	if h.A != o.A {
+		return h.A < o.A
+	}
+	return h.B < o.B
+}
+
+// Cmp is Less as a three-way comparison, for slices.SortFunc.
+func (h Hash) Cmp(o Hash) int {
+	switch {
+	case h == o:
+		return 0
+	case h.Less(o):
+		return -1
+	}
+	return 1
+}
+
+const (
+	seedA = 0x9e3779b97f4a7c15
+	seedB = 0xc2b2ae3d27d4eb4f
+	mulA  = 0xa0761d6478bd642f
+	mulB  = 0xe7037ed1a0b428db
+)
+
+// fold multiplies to 128 bits and folds the halves.
+func fold(x, k uint64) uint64 {
+	hi, lo := bits.Mul64(x, k)
+	return hi ^ lo ^ x
+}
+
+// HashString hashes the bytes of a name.
+func HashString(s []byte) Hash {
+	a := uint64(seedA) ^ uint64(len(s))
+	b := uint64(seedB) + uint64(len(s))
+	for len(s) >= 8 {
+		w := binary.LittleEndian.Uint64(s)
+		a = fold(a^w, mulA)
+		b = fold(b^w, mulB)
+		s = s[8:]
+	}
+	var w uint64
+	for i, c := range s {
+		w |= uint64(c) << (8 * uint(i))
+	}
+	return Hash{fold(a^w, mulA), fold(b^w, mulB)}
+}
+
+// Hasher accumulates the hash of one shape: Start, then one Elem for each member, parameter or enumerator, then Sum.
+type Hasher struct {
+	a, b uint64
+	n    uint64
+}
+
+// Start begins the hash of a shape of the given kind. size and aux are those of Node; name and ref are the hashes of
+// its name and of the type that it refers to (the zero Hash for none or void). An array gives its index type's hash to
+// Elem.
+func Start(kind Kind, size, aux uint32, name, ref Hash) Hasher {
+	w := uint64(size)<<32 | uint64(aux)
+	a := fold(uint64(kind)^seedA, mulB) ^ w
+	b := fold(uint64(kind)^seedB, mulA) ^ w
+	a = fold(a, mulA) ^ name.A
+	b = fold(b, mulB) ^ name.B
+	a = fold(a, mulA) ^ ref.A
+	b = fold(b, mulB) ^ ref.B
+	return Hasher{a: fold(a, mulA), b: fold(b, mulB)}
+}
+
+// Elem adds one element.
+func (h *Hasher) Elem(name, ref Hash, val uint64) {
+	a, b := h.a, h.b
+	a = fold(a^name.A, mulA)
+	b = fold(b^name.B, mulB)
+	a = fold(a^ref.A, mulA)
+	b = fold(b^ref.B, mulB)
+	h.a = fold(a^val, mulA)
+	h.b = fold(b^val, mulB)
+	h.n++
+}
+
+// Sum ends the hash. flag is Node.Flag, which for aggregates is known only after the last member.
+func (h *Hasher) Sum(flag bool) Hash {
+	w := h.n << 1
+	if flag {
+		w |= 1
+	}
+	return Hash{fold(h.a^w, mulB), fold(h.b^w, mulA)}
+}
+
+// HashStub is the hash of an unpinned stub.
+func HashStub(tag Tag, name Hash) Hash {
+	h := Start(KindStub, 0, uint32(tag), name, Hash{})
+	return h.Sum(false)
+}

@@ -1,0 +1,113 @@
+package types
+
+// ID names a node of a Graph. 0 is void.
+type ID uint32
+
+// Kind is the kind of a node. Up to KindEnum64 the numbers are those of the BTF format (include/uapi/linux/btf.h).
+type Kind uint8
+
+const (
+	KindVoid      Kind = 0
+	KindInt       Kind = 1
+	KindPtr       Kind = 2
+	KindArray     Kind = 3
+	KindStruct    Kind = 4
+	KindUnion     Kind = 5
+	KindEnum      Kind = 6
+	KindFwd       Kind = 7 // never in a graph: a forward declaration is a stub
+	KindTypedef   Kind = 8
+	KindVolatile  Kind = 9
+	KindConst     Kind = 10
+	KindRestrict  Kind = 11
+	KindFunc      Kind = 12
+	KindFuncProto Kind = 13
+	KindVar       Kind = 14
+	KindDatasec   Kind = 15
+	KindFloat     Kind = 16
+	KindDeclTag   Kind = 17
+	KindTypeTag   Kind = 18
+	KindEnum64    Kind = 19
+	KindStub      Kind = 32
+)
+
+// Tag is the namespace of a tag. C has one namespace for all three; BTF forward declarations tell struct from union.
+type Tag uint8
+
+const (
+	TagStruct Tag = 1
+	TagUnion  Tag = 2
+	TagEnum   Tag = 3 // of either width
+)
+
+// TagOf returns the namespace in which a definition of kind k is found, 0 when k has no tags.
+func TagOf(k Kind) Tag {
+	switch k {
+	case KindStruct:
+		return TagStruct
+	case KindUnion:
+		return TagUnion
+	case KindEnum, KindEnum64:
+		return TagEnum
+	}
+	return 0
+}
+
+// Node is one shape.
+//
+//	kind            Name   Size          Ref          Aux                    Elems
+//	INT             name   bytes                      BTF's encoding word
+//	FLOAT           name   bytes
+//	PTR, CONST …                         type
+//	TYPEDEF         name                 type
+//	TYPE_TAG        value                type                                (Flag: kind_flag)
+//	ARRAY                  count         element      index type (an ID)
+//	STRUCT, UNION   tag    bytes                                             members
+//	ENUM, ENUM64    tag    bytes                                             enumerators (Flag: signed)
+//	FUNC_PROTO                           return type                         parameters
+//	FUNC            name   FuncFlags     prototype    linkage
+//	VAR             name   bytes         type         linkage
+//	DATASEC         name   bytes                                             VARs
+//	DECL_TAG        value                target       component index + 1    (Flag: kind_flag)
+//	stub            tag                  pinned def.  Tag
+//
+// Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without name and type.
+type Node struct {
+	Hash  Hash
+	Name  Str
+	Size  uint32
+	Ref   ID
+	Aux   uint32
+	First uint32 // the first of Count elements in Graph.Elems
+	Count uint32
+	Kind  Kind
+	Flag  bool // aggregates: bitfields are present; enums: signed; tags: kind_flag
+}
+
+// Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte where Node.Flag is set),
+// an enumerator (Val: the value; for ENUM its 32 bits, zero-extended whatever its sign), a parameter (Val 0), or a variable in a DATASEC (Val: offset, and size
+// in the upper 32 bits; both in bytes).
+type Elem struct {
+	Name Str
+	Ref  ID
+	Val  uint64
+}
+
+// FuncFlags are what a function candidate's own instance says against encoding it; Node.Size of a FUNC.
+type FuncFlags uint32
+
+const (
+	FuncOptimized     FuncFlags = 1 << iota // a parameter was optimized out of a suffixed clone (.isra, .constprop)
+	FuncReordered                           // parameters are not in the order of the source
+	FuncUnexpectedReg                       // a parameter is not in the register that the ABI names
+	FuncUncertain                           // the parameters' locations can't be told
+)
+
+// Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).
+const (
+	LinkageStatic uint32 = 0
+	LinkageGlobal uint32 = 1
+	LinkageExtern uint32 = 2
+)
+
+// IsDefinition tells whether n defines a tag.
+func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }

@@ -1,0 +1,99 @@
+package types
+
+import "math"
+
+// Str names an interned string. 0 is the empty string, which is no name.
+type Str uint32
+
+// Strings interns names: equal content is equal Str.
+type Strings struct {
+	bytes []byte
+	ends  []uint32 // ends[i] is where string i ends in bytes
+	hash  []Hash
+	index []uint32 // open addressing over hash, Str or 0
+}
+
+func (s *Strings) init() {
+	s.ends = append(s.ends, 0)
+	s.hash = append(s.hash, Hash{})
+	s.index = make([]uint32, 1<<10)
+}
+
+// Len is the number of strings, the empty one included.
+func (s *Strings) Len() int { return len(s.ends) }
+
+// Bytes returns the content of id; it must not be changed.
+func (s *Strings) Bytes(id Str) []byte {
+	if id == 0 {
+		return nil
+	}
+	return s.bytes[s.ends[id-1]:s.ends[id]:s.ends[id]]
+}
+
+// String returns the content of id.
+func (s *Strings) String(id Str) string { return string(s.Bytes(id)) }
+
+// Hash returns the content hash of id, the zero Hash for the empty string.
+func (s *Strings) Hash(id Str) Hash { return s.hash[id] }
+
+// Intern returns the Str of b, adding it when it is new.
+func (s *Strings) Intern(b []byte) Str {
+	if len(b) == 0 {
+		return 0
+	}
+	return s.InternHashed(b, HashString(b))
+}
+
+// InternHashed is Intern for a caller that has HashString(b) already.
+func (s *Strings) InternHashed(b []byte, h Hash) Str {
+	if len(b) == 0 {
+		return 0
+	}
+	mask := uint64(len(s.index) - 1)
+	i := h.A & mask
+	for ; s.index[i] != 0; i = (i + 1) & mask {
+		if s.hash[s.index[i]] == h {
+			return Str(s.index[i])
+		}
+	}
+	if len(s.bytes)+len(b) > math.MaxUint32 {
+		panic("types: more than 4 GiB of distinct names")
+	}
+	id := uint32(len(s.ends))
+	s.bytes = append(s.bytes, b...)
+	s.ends = append(s.ends, uint32(len(s.bytes)))
+	s.hash = append(s.hash, h)
+	s.index[i] = id
+	if len(s.ends)*2 > len(s.index) {
+		s.grow()
+	}
+	return Str(id)
+}
+
+// Lookup returns the Str of b and whether it is there.
+func (s *Strings) Lookup(b []byte) (Str, bool) {
+	if len(b) == 0 {
+		return 0, true
+	}
+	h := HashString(b)
+	mask := uint64(len(s.index) - 1)
+	for i := h.A & mask; s.index[i] != 0; i = (i + 1) & mask {
+		if s.hash[s.index[i]] == h {
+			return Str(s.index[i]), true
+		}
+	}
+	return 0, false
+}
+
+func (s *Strings) grow() {
+	index := make([]uint32, 2*len(s.index))
+	mask := uint64(len(index) - 1)
+	for id := 1; id < len(s.ends); id++ {
+		i := s.hash[id].A & mask
+		for index[i] != 0 {
+			i = (i + 1) & mask
+		}
+		index[i] = uint32(id)
+	}
+	s.index = index
+}
