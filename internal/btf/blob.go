@@ -1,0 +1,184 @@
+// Package btf is the BTF wire format: one blob to and from flat records, nothing resolved.
+//
+// A Blob is a slice of fixed-size Type records; what follows a record on the wire (members, parameters, enumerators …)
+// lies in one arena a sort, at Type.First. Nothing holds a pointer, so a kernel's 150,000 types cost a handful of
+// allocations. Type ids and string offsets are the wire's own: a split blob's ids begin where its base's end.
+//
+// The format is that of include/uapi/linux/btf.h in Linux 7.2. Parse checks what is needed to walk the bytes; the
+// rules about meaning are those of package verify.
+package btf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Type is one type record. Which fields mean something depends on Kind.
+type Type struct {
+	NameOff    uint32 // string offset of the name, 0 if anonymous
+	SizeOrType uint32 // size in bytes (Kind.HasSize) or a type id (Kind.HasType); otherwise 0
+	Vlen       uint32 // number of elements in the kind's arena; for FUNC the linkage
+	Extra      uint32 // INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index
+	First      uint32 // index of the first element in the kind's arena
+	Kind       Kind
+	KFlag      bool // STRUCT, UNION: member offsets carry bitfield sizes; FWD: a union; ENUM, ENUM64: signed; tags: an attribute
+}
+
+// Member is one member of a STRUCT or UNION.
+type Member struct {
+	NameOff uint32
+	Type    uint32
+	Offset  uint32 // in bits; if the type has KFlag: bitfield size<<24 | bit offset
+}
+
+// Bits splits Offset: the bit offset, and the bitfield's size in bits (0 for a plain member).
+func (m Member) Bits(kflag bool) (offset, size uint32) {
+	if kflag {
+		return m.Offset & 0xffffff, m.Offset >> 24
+	}
+	return m.Offset, 0
+}
+
+// Param is one parameter of a FUNC_PROTO; both fields 0 in the last one means variadic.
+type Param struct {
+	NameOff uint32
+	Type    uint32
+}
+
+// Enumerator is one value of an ENUM (Value is the 32 bits on the wire, sign-extended if the type has KFlag) or an ENUM64.
+type Enumerator struct {
+	Value   uint64
+	NameOff uint32
+}
+
+// Secinfo is one variable of a DATASEC.
+type Secinfo struct {
+	Type   uint32 // a VAR
+	Offset uint32 // in bytes, from the start of the section
+	Size   uint32 // in bytes
+}
+
+// Array is the body of an ARRAY.
+type Array struct {
+	Elem   uint32 // type id of the elements
+	Index  uint32 // type id of the index
+	Nelems uint32
+}
+
+// Blob is one BTF blob. The types of the blob itself have the ids StartID, StartID+1 …; smaller ids and string offsets
+// under BaseStrLen belong to Base.
+type Blob struct {
+	Order binary.ByteOrder // LittleEndian or BigEndian; nil means little endian
+
+	Types    []Type
+	Members  []Member     // arena of STRUCT and UNION
+	Params   []Param      // arena of FUNC_PROTO
+	Enums    []Enumerator // arena of ENUM and ENUM64
+	Secinfos []Secinfo    // arena of DATASEC
+	Arrays   []Array      // arena of ARRAY, one each
+
+	// Strings is the blob's own string section, names ended by NUL. That of a base begins with an empty name.
+	Strings string
+
+	Base       *Blob  // nil for a base
+	StartID    uint32 // id of Types[0]: 1 for a base
+	BaseStrLen uint32 // string offset at which Strings begins: 0 for a base
+
+	Header Header // as read; Encode writes its own
+}
+
+// Header is a blob's header as read.
+type Header struct {
+	HdrLen               uint32
+	TypeOff, TypeLen     uint32 // from the end of the header, in bytes
+	StrOff, StrLen       uint32
+	LayoutOff, LayoutLen uint32 // 0 if there is no layout section
+}
+
+// EndID is one more than the last type id.
+func (b *Blob) EndID() uint32 { return b.StartID + uint32(len(b.Types)) }
+
+// EndStr is one more than the last string offset.
+func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
+
+// ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It returns nil, nil for
+// id 0 (void) and for ids that do not exist; tell the two apart by the id.
+func (b *Blob) ByID(id uint32) (*Type, *Blob) {
+	for ; b != nil; b = b.Base {
+		if id < b.StartID {
+			continue
+		}
+		if i := id - b.StartID; i < uint32(len(b.Types)) {
+			return &b.Types[i], b
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
+
+// Name is the string at an offset, from the blob or its bases.
+func (b *Blob) Name(off uint32) (string, error) {
+	for o := b; o != nil; o = o.Base {
+		if off < o.BaseStrLen {
+			continue
+		}
+		i := off - o.BaseStrLen
+		if i >= uint32(len(o.Strings)) {
+			if off == 0 {
+				return "", nil
+			}
+			break
+		}
+		s := o.Strings[i:]
+		n := strings.IndexByte(s, 0)
+		if n < 0 {
+			return "", fmt.Errorf("string at offset %d has no end", off)
+		}
+		return s[:n], nil
+	}
+	return "", fmt.Errorf("string offset %d is not below %d, the end of the strings", off, b.EndStr())
+}
+
+// TypeName is the name of a type of this blob or its bases, "" if it has none or if its offset is bad.
+func (b *Blob) TypeName(t *Type) string {
+	if t == nil || t.NameOff == 0 {
+		return ""
+	}
+	s, _ := b.Name(t.NameOff)
+	return s
+}
+
+// MembersOf is the members of a STRUCT or UNION of this very blob.
+func (b *Blob) MembersOf(t *Type) []Member { return b.Members[t.First : t.First+t.Vlen] }
+
+// ParamsOf is the parameters of a FUNC_PROTO of this very blob.
+func (b *Blob) ParamsOf(t *Type) []Param { return b.Params[t.First : t.First+t.Vlen] }
+
+// EnumsOf is the values of an ENUM or ENUM64 of this very blob.
+func (b *Blob) EnumsOf(t *Type) []Enumerator { return b.Enums[t.First : t.First+t.Vlen] }
+
+// SecinfosOf is the entries of a DATASEC of this very blob.
+func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.First+t.Vlen] }
+
+// ArrayOf is the body of an ARRAY of this very blob.
+func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
+
+// wireLen is the length of a type record on the wire, in bytes.
+func (t *Type) wireLen() int {
+	l := layout[t.Kind]
+	return 12 + int(l.info) + int(l.elem)*int(t.Vlen)
+}
+
+// TypeOffset is the offset in bytes, from the start of the blob as it was read, of a type of this very blob. It walks
+// the types: for error messages.
+func (b *Blob) TypeOffset(id uint32) int64 {
+	off := int64(b.Header.HdrLen) + int64(b.Header.TypeOff)
+	for i := range b.Types {
+		if b.StartID+uint32(i) == id {
+			break
+		}
+		off += int64(b.Types[i].wireLen())
+	}
+	return off
+}

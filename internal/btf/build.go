@@ -1,0 +1,118 @@
+package btf
+
+import "encoding/binary"
+
+// Builder makes a blob type by type. Ids are given in the order of the calls; a type may refer to an id that does not
+// exist yet (NextID says what the next one will be). Limits are checked by Encode.
+type Builder struct {
+	Blob *Blob
+	strs *StringTable
+}
+
+// NewBuilder starts an empty blob on base (nil for a base). strs is the table of names; nil makes a new one, in which
+// names that the base has get the base's offsets.
+func NewBuilder(order binary.ByteOrder, base *Blob, strs *StringTable) *Builder {
+	if strs == nil {
+		strs = NewStringTable(base)
+	}
+	b := &Blob{Order: order, StartID: 1, Base: base}
+	if base != nil {
+		b.StartID, b.BaseStrLen = base.EndID(), base.EndStr()
+	}
+	return &Builder{b, strs}
+}
+
+// NextID is the id that the next type gets.
+func (b *Builder) NextID() uint32 { return b.Blob.EndID() }
+
+// Name interns a name.
+func (b *Builder) Name(s string) uint32 { return b.strs.Add(s) }
+
+// Finish returns the blob, with its strings.
+func (b *Builder) Finish() *Blob {
+	b.Blob.Strings = b.strs.String()
+	return b.Blob
+}
+
+// Encode is Encode of the finished blob.
+func (b *Builder) Encode(opts EncodeOptions) ([]byte, error) { return Encode(b.Finish(), opts) }
+
+// Add appends a record as it is; its elements must be in the arenas already.
+func (b *Builder) Add(t Type) uint32 {
+	id := b.NextID()
+	b.Blob.Types = append(b.Blob.Types, t)
+	return id
+}
+
+// Int adds an INT of size bytes and as many bits, or of fewer bits if bits is not 0.
+func (b *Builder) Int(name string, size, encoding, bits uint32) uint32 {
+	if bits == 0 {
+		bits = size * 8
+	}
+	return b.Add(Type{Kind: KindInt, NameOff: b.Name(name), SizeOrType: size, Extra: encoding<<24 | bits})
+}
+
+// Float adds a FLOAT of size bytes.
+func (b *Builder) Float(name string, size uint32) uint32 {
+	return b.Add(Type{Kind: KindFloat, NameOff: b.Name(name), SizeOrType: size})
+}
+
+// Ref adds a type that only refers to another: PTR, TYPEDEF, VOLATILE, CONST, RESTRICT or TYPE_TAG.
+func (b *Builder) Ref(kind Kind, name string, to uint32) uint32 {
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: to})
+}
+
+// Array adds an ARRAY.
+func (b *Builder) Array(elem, index, nelems uint32) uint32 {
+	first := uint32(len(b.Blob.Arrays))
+	b.Blob.Arrays = append(b.Blob.Arrays, Array{elem, index, nelems})
+	return b.Add(Type{Kind: KindArray, First: first})
+}
+
+// Composite adds a STRUCT or UNION of size bytes. With kflag the members' offsets carry bitfield sizes.
+func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool, members ...Member) uint32 {
+	first := uint32(len(b.Blob.Members))
+	b.Blob.Members = append(b.Blob.Members, members...)
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag, First: first, Vlen: uint32(len(members))})
+}
+
+// Enum adds an ENUM or ENUM64 of size bytes.
+func (b *Builder) Enum(kind Kind, name string, size uint32, signed bool, values ...Enumerator) uint32 {
+	first := uint32(len(b.Blob.Enums))
+	b.Blob.Enums = append(b.Blob.Enums, values...)
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed, First: first, Vlen: uint32(len(values))})
+}
+
+// Fwd adds a FWD of a struct or a union.
+func (b *Builder) Fwd(name string, union bool) uint32 {
+	return b.Add(Type{Kind: KindFwd, NameOff: b.Name(name), KFlag: union})
+}
+
+// Func adds a FUNC.
+func (b *Builder) Func(name string, proto, linkage uint32) uint32 {
+	return b.Add(Type{Kind: KindFunc, NameOff: b.Name(name), SizeOrType: proto, Vlen: linkage})
+}
+
+// FuncProto adds a FUNC_PROTO; ret 0 is void.
+func (b *Builder) FuncProto(ret uint32, params ...Param) uint32 {
+	first := uint32(len(b.Blob.Params))
+	b.Blob.Params = append(b.Blob.Params, params...)
+	return b.Add(Type{Kind: KindFuncProto, SizeOrType: ret, First: first, Vlen: uint32(len(params))})
+}
+
+// Var adds a VAR.
+func (b *Builder) Var(name string, typ, linkage uint32) uint32 {
+	return b.Add(Type{Kind: KindVar, NameOff: b.Name(name), SizeOrType: typ, Extra: linkage})
+}
+
+// Datasec adds a DATASEC of size bytes.
+func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
+	first := uint32(len(b.Blob.Secinfos))
+	b.Blob.Secinfos = append(b.Blob.Secinfos, vars...)
+	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first, Vlen: uint32(len(vars))})
+}
+
+// DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for the type itself).
+func (b *Builder) DeclTag(name string, target, component uint32) uint32 {
+	return b.Add(Type{Kind: KindDeclTag, NameOff: b.Name(name), SizeOrType: target, Extra: component})
+}

@@ -1,0 +1,137 @@
+package btf
+
+import "strconv"
+
+// Kind is the kind of a BTF type record, BTF_KIND_* in include/uapi/linux/btf.h.
+type Kind uint8
+
+// The kinds of Linux 7.2.
+const (
+	KindVoid      Kind = 0 // type id 0; never a record
+	KindInt       Kind = 1
+	KindPtr       Kind = 2
+	KindArray     Kind = 3
+	KindStruct    Kind = 4
+	KindUnion     Kind = 5
+	KindEnum      Kind = 6
+	KindFwd       Kind = 7
+	KindTypedef   Kind = 8
+	KindVolatile  Kind = 9
+	KindConst     Kind = 10
+	KindRestrict  Kind = 11
+	KindFunc      Kind = 12
+	KindFuncProto Kind = 13
+	KindVar       Kind = 14
+	KindDatasec   Kind = 15
+	KindFloat     Kind = 16
+	KindDeclTag   Kind = 17
+	KindTypeTag   Kind = 18
+	KindEnum64    Kind = 19
+
+	// NumKinds is one more than the last known kind.
+	NumKinds = 20
+)
+
+// Limits of the format and of the kernels that load it.
+const (
+	// Magic is the first half-word of every blob, in the blob's own byte order.
+	Magic = 0xeb9f
+	// Version is the only version of the format.
+	Version = 1
+
+	// HeaderLen is the header up to Linux 7.0, HeaderLenLayout the one that also says where the layout section is.
+	HeaderLen       = 24
+	HeaderLenLayout = 32
+
+	// MaxVlen is the largest element count that every kernel reads (16 bits; 24 bits since Linux 7.2).
+	MaxVlen = 0xffff
+	// MaxVlenWide is the largest element count since Linux 7.2.
+	MaxVlenWide = 0xffffff
+	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
+	MaxTypeID = 0xfffff
+	// MaxLastTypeID is the largest id of a type that the kernel loads: its table of BTF_MAX_TYPE entries counts void.
+	MaxLastTypeID = MaxTypeID - 1
+	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases together fit in 16 MiB.
+	MaxNameOff = 0xffffff
+	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN of 512 with its NUL).
+	MaxNameLen = 511
+)
+
+// Encodings of an INT.
+const (
+	IntSigned = 1
+	IntChar   = 2
+	IntBool   = 4
+)
+
+// Linkages of a FUNC (in Vlen) and of a VAR (in Extra).
+const (
+	LinkageStatic = 0
+	LinkageGlobal = 1
+	LinkageExtern = 2
+)
+
+// DeclTagWhole is the component index of a DECL_TAG on the whole type rather than on a member or a parameter.
+const DeclTagWhole = ^uint32(0)
+
+var kindNames = [NumKinds]string{
+	"VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE",
+	"CONST", "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
+}
+
+// String is the kind as bpftool prints it, such as FUNC_PROTO.
+func (k Kind) String() string {
+	if k < NumKinds {
+		return kindNames[k]
+	}
+	return "KIND " + strconv.Itoa(int(k))
+}
+
+// layout is the size of what follows a type's first 12 bytes: info once, elem for each of Vlen elements.
+// It is the content of the layout section too.
+var layout = [NumKinds]struct{ info, elem uint8 }{
+	KindInt:       {4, 0},
+	KindArray:     {12, 0},
+	KindStruct:    {0, 12},
+	KindUnion:     {0, 12},
+	KindEnum:      {0, 8},
+	KindFuncProto: {0, 8},
+	KindVar:       {4, 0},
+	KindDatasec:   {0, 12},
+	KindDeclTag:   {4, 0},
+	KindEnum64:    {0, 12},
+}
+
+// HasSize reports whether Type.SizeOrType is a size in bytes.
+func (k Kind) HasSize() bool {
+	switch k {
+	case KindInt, KindStruct, KindUnion, KindEnum, KindEnum64, KindDatasec, KindFloat:
+		return true
+	}
+	return false
+}
+
+// HasType reports whether Type.SizeOrType is a type id.
+func (k Kind) HasType() bool {
+	switch k {
+	case KindPtr, KindTypedef, KindVolatile, KindConst, KindRestrict, KindFunc, KindFuncProto, KindVar, KindDeclTag, KindTypeTag:
+		return true
+	}
+	return false
+}
+
+// IsModifier reports whether the kind stands for the type it refers to, with something added that changes no size:
+// TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
+func (k Kind) IsModifier() bool {
+	switch k {
+	case KindTypedef, KindVolatile, KindConst, KindRestrict, KindTypeTag:
+		return true
+	}
+	return false
+}
+
+// IsComposite reports whether the kind has members: STRUCT or UNION.
+func (k Kind) IsComposite() bool { return k == KindStruct || k == KindUnion }
+
+// IsEnum reports whether the kind has enumerators: ENUM or ENUM64.
+func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }

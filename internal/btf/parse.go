@@ -1,0 +1,219 @@
+package btf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// FormatError says why bytes are not a BTF blob.
+type FormatError struct {
+	TypeID uint32 // the type being read, 0 if none
+	Offset int64  // in bytes from the start of the blob
+	Msg    string
+}
+
+func (e *FormatError) Error() string {
+	if e.TypeID != 0 {
+		return fmt.Sprintf("BTF type [%d] at offset %#x: %s", e.TypeID, e.Offset, e.Msg)
+	}
+	return fmt.Sprintf("BTF at offset %#x: %s", e.Offset, e.Msg)
+}
+
+// source reads words of either byte order at any alignment.
+type source struct {
+	data []byte
+	swap bool // big endian
+}
+
+func (s source) u16(off int) uint16 {
+	v := binary.LittleEndian.Uint16(s.data[off:])
+	if s.swap {
+		v = bits.ReverseBytes16(v)
+	}
+	return v
+}
+
+func (s source) u32(off int) uint32 {
+	v := binary.LittleEndian.Uint32(s.data[off:])
+	if s.swap {
+		v = bits.ReverseBytes32(v)
+	}
+	return v
+}
+
+// Parse reads one blob that fills data, against base (nil for a base). Headers of 24 bytes, of 32 bytes (with or
+// without a layout section), and longer ones whose further bytes are 0 are read, in both byte orders.
+// The blob does not refer to data afterwards.
+// Errors are of type *FormatError, or speak of the base.
+func Parse(data []byte, base *Blob) (*Blob, error) {
+	b, n, err := parsePrefix(data, base)
+	if err != nil {
+		return nil, err
+	}
+	if n != len(data) {
+		return nil, &FormatError{0, int64(n), fmt.Sprintf("%d bytes follow the last section", len(data)-n)}
+	}
+	return b, nil
+}
+
+// ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes between them or not.
+// Each stands on base alone. Empty data is no blob.
+func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
+	var all []*Blob
+	for off := 0; off < len(data); {
+		b, n, err := parsePrefix(data[off:], base)
+		if err != nil {
+			if fe, ok := err.(*FormatError); ok {
+				fe.Offset += int64(off)
+			}
+			return nil, err
+		}
+		all = append(all, b)
+		for off += n; off < len(data) && data[off] == 0; off++ {
+		}
+	}
+	return all, nil
+}
+
+// parsePrefix reads the blob at the start of data, and says how long it is.
+func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
+	s := source{data: data}
+	h, end, err := parseHeader(&s)
+	if err != nil {
+		return nil, 0, err
+	}
+	b := &Blob{Order: binary.LittleEndian, StartID: 1, Base: base, Header: h}
+	if s.swap {
+		b.Order = binary.BigEndian
+	}
+	if base != nil {
+		if base.Order != nil && base.Order != b.Order {
+			return nil, 0, fmt.Errorf("BTF is %v but its base is %v", b.Order, base.Order)
+		}
+		if uint64(base.EndStr())+uint64(h.StrLen) > 1<<32-1 {
+			return nil, 0, fmt.Errorf("BTF: the strings of the blob and its bases exceed 4 GiB")
+		}
+		b.StartID, b.BaseStrLen = base.EndID(), base.EndStr()
+	}
+	str := int(h.HdrLen) + int(h.StrOff)
+	b.Strings = string(data[str : str+int(h.StrLen)])
+	switch n := len(b.Strings); {
+	case n == 0 && base == nil:
+		return nil, 0, &FormatError{0, int64(str), "the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
+	case n == 0:
+	case b.Strings[n-1] != 0:
+		return nil, 0, &FormatError{0, int64(str + n - 1), "the string section does not end with a NUL byte"}
+	case base == nil && b.Strings[0] != 0:
+		return nil, 0, &FormatError{0, int64(str), "the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
+	}
+	from := int(h.HdrLen) + int(h.TypeOff)
+	s.data = data[:from+int(h.TypeLen)]
+	if err := b.allocate(s, from); err != nil {
+		return nil, 0, err
+	}
+	b.fill(s, from)
+	return b, end, nil
+}
+
+// allocate walks the type section once, checks that every record and its elements are inside, and makes the arenas.
+func (b *Blob) allocate(s source, off int) error {
+	var types, members, params, enums, secinfos, arrays int
+	for end := len(s.data); off < end; types++ {
+		fail := func(format string, args ...any) error {
+			return &FormatError{b.StartID + uint32(types), int64(off), fmt.Sprintf(format, args...)}
+		}
+		if end-off < 12 {
+			return fail("%d bytes left in the type section, a type needs 12", end-off)
+		}
+		info := s.u32(off + 4)
+		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
+		if kind == KindVoid || kind >= NumKinds {
+			return fail("kind %d is not known", kind)
+		}
+		l := layout[kind]
+		n := 12 + int(l.info) + int(l.elem)*vlen
+		if end-off < n {
+			return fail("%v with %d elements needs %d bytes, %d are left in the type section", kind, vlen, n, end-off)
+		}
+		switch kind {
+		case KindStruct, KindUnion:
+			members += vlen
+		case KindFuncProto:
+			params += vlen
+		case KindEnum, KindEnum64:
+			enums += vlen
+		case KindDatasec:
+			secinfos += vlen
+		case KindArray:
+			arrays++
+		}
+		off += n
+	}
+	b.Types = make([]Type, 0, types)
+	b.Members = make([]Member, 0, members)
+	b.Params = make([]Param, 0, params)
+	b.Enums = make([]Enumerator, 0, enums)
+	b.Secinfos = make([]Secinfo, 0, secinfos)
+	b.Arrays = make([]Array, 0, arrays)
+	return nil
+}
+
+// fill reads what allocate has checked.
+func (b *Blob) fill(s source, off int) {
+	for off < len(s.data) {
+		info := s.u32(off + 4)
+		t := Type{
+			NameOff:    s.u32(off),
+			SizeOrType: s.u32(off + 8),
+			Vlen:       info & MaxVlenWide,
+			Kind:       Kind(info >> 24 & 0x7f),
+			KFlag:      info>>31 != 0,
+		}
+		off += 12
+		switch t.Kind {
+		case KindInt, KindVar, KindDeclTag:
+			t.Extra = s.u32(off)
+			off += 4
+		case KindArray:
+			t.First = uint32(len(b.Arrays))
+			b.Arrays = append(b.Arrays, Array{s.u32(off), s.u32(off + 4), s.u32(off + 8)})
+			off += 12
+		case KindStruct, KindUnion:
+			t.First = uint32(len(b.Members))
+			for range t.Vlen {
+				b.Members = append(b.Members, Member{s.u32(off), s.u32(off + 4), s.u32(off + 8)})
+				off += 12
+			}
+		case KindFuncProto:
+			t.First = uint32(len(b.Params))
+			for range t.Vlen {
+				b.Params = append(b.Params, Param{s.u32(off), s.u32(off + 4)})
+				off += 8
+			}
+		case KindEnum:
+			t.First = uint32(len(b.Enums))
+			for range t.Vlen {
+				v := uint64(s.u32(off + 4))
+				if t.KFlag {
+					v = uint64(int64(int32(v)))
+				}
+				b.Enums = append(b.Enums, Enumerator{v, s.u32(off)})
+				off += 8
+			}
+		case KindEnum64:
+			t.First = uint32(len(b.Enums))
+			for range t.Vlen {
+				b.Enums = append(b.Enums, Enumerator{uint64(s.u32(off+4)) | uint64(s.u32(off+8))<<32, s.u32(off)})
+				off += 12
+			}
+		case KindDatasec:
+			t.First = uint32(len(b.Secinfos))
+			for range t.Vlen {
+				b.Secinfos = append(b.Secinfos, Secinfo{s.u32(off), s.u32(off + 4), s.u32(off + 8)})
+				off += 12
+			}
+		}
+		b.Types = append(b.Types, t)
+	}
+}

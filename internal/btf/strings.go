@@ -1,0 +1,71 @@
+package btf
+
+import "strings"
+
+// StringTable gives names their string offsets: each name once, in the order of first use. The empty name is offset 0.
+// No name lies inside another: some readers refuse offsets that are not the start of a string.
+type StringTable struct {
+	start   uint32 // offset of own's first byte
+	own     []byte
+	offsets map[string]uint32
+	base    map[string]uint32 // names of the bases; nil until the first look
+	chain   *Blob
+}
+
+// NewStringTable makes a table for a blob on base (nil for a base); names that the base has are found there.
+func NewStringTable(base *Blob) *StringTable {
+	t := &StringTable{offsets: map[string]uint32{"": 0}, chain: base}
+	if base == nil {
+		t.own = []byte{0}
+	} else {
+		t.start = base.EndStr()
+	}
+	return t
+}
+
+// Add returns the offset of s. What follows a NUL byte in s is cut off, as no BTF string can hold it.
+func (t *StringTable) Add(s string) uint32 {
+	if off, ok := t.offsets[s]; ok {
+		return off
+	}
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		return t.Add(s[:i])
+	}
+	if t.base == nil && t.chain != nil {
+		t.base = indexStrings(t.chain)
+	}
+	off, ok := t.base[s]
+	if !ok {
+		off = t.start + uint32(len(t.own))
+		t.own = append(append(t.own, s...), 0)
+		s = strings.Clone(s)
+	}
+	t.offsets[s] = off
+	return off
+}
+
+// String is the string section.
+func (t *StringTable) String() string { return string(t.own) }
+
+// indexStrings maps every string of a blob and its bases to its first offset, the deepest base first.
+func indexStrings(b *Blob) map[string]uint32 {
+	var chain []*Blob
+	for ; b != nil; b = b.Base {
+		chain = append(chain, b)
+	}
+	index := map[string]uint32{}
+	for i := len(chain) - 1; i >= 0; i-- {
+		s, off := chain[i].Strings, chain[i].BaseStrLen
+		for len(s) > 0 {
+			n := strings.IndexByte(s, 0)
+			if n < 0 {
+				break
+			}
+			if _, ok := index[s[:n]]; !ok {
+				index[s[:n]] = off
+			}
+			s, off = s[n+1:], off+uint32(n)+1
+		}
+	}
+	return index
+}
