@@ -1,0 +1,77 @@
+package compare
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// Skips says why a function that the ELF file has is not in our BTF.
+type Skips map[string]string
+
+// LoadSkips reads the file that `btfgen elf --skipped` writes: a line a
+// function, its name and the reason separated by a tab; # starts a comment.
+func LoadSkips(path string) (Skips, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := Skips{}
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		line := sc.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reason, ok := strings.Cut(line, "\t")
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: want a name, a tab and a reason, have %q", path, n, line)
+		}
+		s[name] = strings.ReplaceAll(reason, "\t", " ")
+	}
+	return s, sc.Err()
+}
+
+var funcTags = regexp.MustCompile(`^(func \S+ \S+)( \{[^}]*\})`)
+
+// Against returns the reasons for which our BTF and pahole 1.32's may differ:
+// functions that we list as skipped, and defects of pahole.
+func Against(skips Skips) func(*Difference) string {
+	return func(d *Difference) string {
+		if d.Class != content.Func {
+			return ""
+		}
+		switch d.Kind {
+		case OnlyOracle:
+			if reason := skips[d.Name]; reason != "" {
+				return "skipped by us, " + reason
+			}
+		case OnlyOurs:
+			if len(d.Name) >= 127 {
+				return "pahole cuts names of more than 127 bytes"
+			}
+			for _, text := range d.Ours {
+				if strings.Contains(text, content.Unnamed) {
+					return "pahole loses functions with an unnamed parameter"
+				}
+			}
+		case Differs:
+			if sameWithoutTags(d.Ours, d.Oracle) {
+				return "pahole pairs kfunc sets that resolve_btfids has sorted with the wrong names"
+			}
+		}
+		return ""
+	}
+}
+
+func sameWithoutTags(a, b []string) bool {
+	if len(a) != 1 || len(b) != 1 {
+		return false
+	}
+	return funcTags.ReplaceAllString(a[0], "$1") == funcTags.ReplaceAllString(b[0], "$1")
+}

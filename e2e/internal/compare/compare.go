@@ -1,0 +1,191 @@
+// Package compare explains how two BTF blobs made from the same ELF file
+// differ: the one under test ("ours") and an oracle's.
+package compare
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// Kind says on which side a difference is.
+type Kind string
+
+// The kinds of difference.
+const (
+	OnlyOurs   Kind = "only ours"
+	OnlyOracle Kind = "only oracle"
+	Differs    Kind = "differs"
+)
+
+// Difference is one name whose definitions are not the same on both sides.
+type Difference struct {
+	Class  content.Class
+	Kind   Kind
+	Name   string
+	Ours   []string // texts that only our side has, sorted
+	Oracle []string // texts that only the oracle has, sorted
+	Reason string   // why this is expected; "" if it is not explained
+}
+
+// Result is what Contents found.
+type Result struct {
+	Differences []Difference          // by class, kind and name
+	Ours        map[content.Class]int // names on our side
+	Oracle      map[content.Class]int // names on the oracle's side
+}
+
+// Contents compares two sides.
+func Contents(ours, oracle content.Contents) *Result {
+	r := &Result{Ours: map[content.Class]int{}, Oracle: map[content.Class]int{}}
+	for _, class := range content.Classes {
+		a, b := ours[class], oracle[class]
+		r.Ours[class], r.Oracle[class] = len(a), len(b)
+		for name, texts := range a {
+			other, ok := b[name]
+			d := Difference{Class: class, Name: name, Kind: Differs, Ours: minus(texts, other), Oracle: minus(other, texts)}
+			if !ok {
+				d.Kind = OnlyOurs
+			}
+			if len(d.Ours)+len(d.Oracle) > 0 {
+				r.Differences = append(r.Differences, d)
+			}
+		}
+		for name, texts := range b {
+			if _, ok := a[name]; !ok {
+				r.Differences = append(r.Differences, Difference{Class: class, Kind: OnlyOracle, Name: name, Oracle: texts})
+			}
+		}
+	}
+	rank := map[content.Class]int{}
+	for i, c := range content.Classes {
+		rank[c] = i
+	}
+	sort.Slice(r.Differences, func(i, j int) bool {
+		x, y := &r.Differences[i], &r.Differences[j]
+		switch {
+		case x.Class != y.Class:
+			return rank[x.Class] < rank[y.Class]
+		case x.Kind != y.Kind:
+			return x.Kind < y.Kind
+		}
+		return x.Name < y.Name
+	})
+	return r
+}
+
+// minus returns the sorted texts of a that b lacks.
+func minus(a, b []string) []string {
+	has := make(map[string]bool, len(b))
+	for _, t := range b {
+		has[t] = true
+	}
+	var out []string
+	for _, t := range a {
+		if !has[t] {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Explain sets the reason of each difference for which why has one.
+func (r *Result) Explain(why func(*Difference) string) {
+	for i := range r.Differences {
+		if d := &r.Differences[i]; d.Reason == "" {
+			d.Reason = why(d)
+		}
+	}
+}
+
+// Unexplained returns the differences without a reason, of the given classes
+// or of all.
+func (r *Result) Unexplained(classes ...content.Class) []Difference {
+	var out []Difference
+	for _, d := range r.Differences {
+		if d.Reason == "" && (len(classes) == 0 || contains(classes, d.Class)) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func contains(classes []content.Class, c content.Class) bool {
+	for _, x := range classes {
+		if x == c {
+			return true
+		}
+	}
+	return false
+}
+
+// Print writes a table of counts and then up to examples differences of each
+// class, kind and reason (all of them if examples is negative).
+func (r *Result) Print(w io.Writer, examples int) {
+	fmt.Fprintf(w, "| class | ours | oracle | only ours | only oracle | differs | explained |\n|---|--:|--:|--:|--:|--:|--:|\n")
+	for _, class := range content.Classes {
+		n := map[Kind]int{}
+		explained := 0
+		for _, d := range r.Differences {
+			if d.Class == class {
+				n[d.Kind]++
+				if d.Reason != "" {
+					explained++
+				}
+			}
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d |\n", class, r.Ours[class], r.Oracle[class],
+			n[OnlyOurs], n[OnlyOracle], n[Differs], explained)
+	}
+	type group struct {
+		class  content.Class
+		kind   Kind
+		reason string
+	}
+	groups := map[group][]Difference{}
+	var order []group
+	for _, d := range r.Differences {
+		g := group{d.Class, d.Kind, general(d.Reason)}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], d)
+	}
+	for _, g := range order {
+		reason := g.reason
+		if reason == "" {
+			reason = "UNEXPLAINED"
+		}
+		fmt.Fprintf(w, "\n%s, %s: %s: %d\n", g.class, g.kind, reason, len(groups[g]))
+		for i, d := range groups[g] {
+			if examples >= 0 && i == examples {
+				fmt.Fprintf(w, "  ... and %d more\n", len(groups[g])-i)
+				break
+			}
+			fmt.Fprintf(w, "  %s\n", d.Name)
+			if d.Reason == "" {
+				printSide(w, "ours  ", d.Ours)
+				printSide(w, "oracle", d.Oracle)
+			}
+		}
+	}
+}
+
+// general is a reason without what is particular to one name: all before the
+// first colon.
+func general(reason string) string {
+	s, _, _ := strings.Cut(reason, ":")
+	return s
+}
+
+func printSide(w io.Writer, side string, texts []string) {
+	for _, t := range texts {
+		if len(t) > 600 {
+			t = t[:600] + "..."
+		}
+		fmt.Fprintf(w, "    %s %s\n", side, t)
+	}
+}
