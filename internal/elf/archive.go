@@ -1,0 +1,6 @@
+package elf
+
+const (
+	archiveMagic = "!<arch>\n"
+	thinMagic    = "!<thin>\n"
+)

@@ -1,0 +1,97 @@
+package elf
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"io"
+
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	maxInflated   = 4 << 30 // bytes; larger sections are refused
+	maxZlibRatio  = 1100    // deflate cannot do better than 1032
+	trustedRatio  = 32      // up to this the announced size is allocated at once
+	trustedSize   = 1 << 20 // bytes that are allocated at once whatever the ratio
+	maxZstdWindow = 1 << 28 // bytes; level 22 of zstd uses 1<<27
+)
+
+// decompress inflates a section in the gABI form (a compression header first)
+// or the GNU form ("ZLIB" and the big-endian size first).
+func (s *Section) decompress() ([]byte, error) {
+	var size uint64
+	kind := stdelf.COMPRESS_ZLIB
+	body := s.raw
+	bo := s.f.Order
+	switch {
+	case s.Flags&stdelf.SHF_COMPRESSED == 0:
+		if len(body) < 12 {
+			return nil, s.errorf("truncated compression header: %d bytes of 12", len(body))
+		}
+		size, body = binary.BigEndian.Uint64(body[4:]), body[12:]
+	case s.f.AddrSize == 8:
+		if len(body) < 24 {
+			return nil, s.errorf("truncated compression header: %d bytes of 24", len(body))
+		}
+		kind, size, body = stdelf.CompressionType(bo.Uint32(body)), bo.Uint64(body[8:]), body[24:]
+	default:
+		if len(body) < 12 {
+			return nil, s.errorf("truncated compression header: %d bytes of 12", len(body))
+		}
+		kind, size, body = stdelf.CompressionType(bo.Uint32(body)), uint64(bo.Uint32(body[4:])), body[12:]
+	}
+	if size > maxInflated {
+		return nil, s.errorf("announces %d decompressed bytes; at most %d are supported", size, int64(maxInflated))
+	}
+	switch kind {
+	case stdelf.COMPRESS_ZLIB:
+		if size/maxZlibRatio > uint64(len(body)) {
+			return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones", len(body), size)
+		}
+		r, err := zlib.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, s.errorf("corrupt zlib data: %w", err)
+		}
+		defer r.Close()
+		return s.inflate(r, "zlib", size)
+	case stdelf.COMPRESS_ZSTD:
+		r, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxMemory(maxInflated), zstd.WithDecoderMaxWindow(maxZstdWindow))
+		if err != nil {
+			return nil, s.errorf("corrupt zstd data: %w", err)
+		}
+		defer r.Close()
+		return s.inflate(r, "zstd", size)
+	}
+	return nil, s.errorf("unknown compression type %d; zlib (1) and zstd (2) are supported: use objcopy --decompress-debug-sections", uint32(kind))
+}
+
+// inflate reads exactly size bytes. The buffer grows with what really arrives
+// where the announced size is not plausible.
+func (s *Section) inflate(r io.Reader, kind string, size uint64) ([]byte, error) {
+	n := min(size, max(trustedSize, trustedRatio*uint64(len(s.raw))))
+	buf := make([]byte, n)
+	for done := uint64(0); ; {
+		m, err := io.ReadFull(r, buf[done:])
+		done += uint64(m)
+		if err != nil {
+			return nil, s.errorf("corrupt %s data: %d of %d bytes, then: %w", kind, done, size, err)
+		}
+		if done == size {
+			break
+		}
+		grown := make([]byte, min(size, 2*done))
+		copy(grown, buf)
+		buf = grown
+	}
+	var extra [1]byte
+	if m, err := io.ReadFull(r, extra[:]); m != 0 || err != io.EOF {
+		if m != 0 {
+			return nil, s.errorf("corrupt %s data: more than the announced %d bytes", kind, size)
+		}
+		return nil, s.errorf("corrupt %s data: %w", kind, err)
+	}
+	return buf, nil
+}

@@ -1,0 +1,127 @@
+package elf
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// File is an open ELF file. Its methods may be called by several goroutines at
+// once, except Close.
+type File struct {
+	Path     string           // as given to Open, or archive(member)
+	AddrSize int              // bytes of an address: 4 (ELFCLASS32) or 8 (ELFCLASS64)
+	Order    binary.ByteOrder // of every number in the file
+	Machine  stdelf.Machine
+	Type     stdelf.Type
+	Flags    uint32 // e_flags, meaning depends on the machine
+	// Sections holds every section header by index; [0] is the reserved null
+	// section. It is empty if the file has no section headers.
+	Sections []*Section
+
+	data []byte   // the whole file
+	m    *mapping // nil if data belongs to the caller
+
+	byAddr  []addrRange // allocated sections for SectionAt
+	maxEnd  []uint64    // maxEnd[i] is the largest end in byAddr[:i+1]
+	nameIdx func() map[string][]*Section
+	syms    func() ([]Symbol, error)
+	relSyms func() (*symbolValues, error)
+}
+
+// Open maps the ELF file at path. Anything that is not a complete ELF file is
+// an error that says what the file is and what to do. The caller must Close
+// the File; all bytes and names obtained from it are invalid afterwards.
+func Open(path string) (*File, error) {
+	m, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return openMapping(path, m)
+}
+
+// openMapping parses what m holds and takes ownership of m.
+func openMapping(name string, m *mapping) (*File, error) {
+	f, err := Parse(name, m.data)
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	f.m = m
+	return f, nil
+}
+
+// Parse reads an ELF file that is in memory. name stands for it in errors. The
+// File refers to data, which must not change while the File is in use.
+func Parse(name string, data []byte) (*File, error) {
+	if err := checkMagic(name, data); err != nil {
+		return nil, err
+	}
+	f := &File{Path: name, data: data}
+	if err := f.parseHeader(); err != nil {
+		return nil, err
+	}
+	if err := f.layOut(); err != nil {
+		return nil, err
+	}
+	if err := f.attachRelocs(); err != nil {
+		return nil, err
+	}
+	f.indexAddresses()
+	f.nameIdx = sync.OnceValue(f.indexNames)
+	f.syms = sync.OnceValues(f.readSymbols)
+	f.relSyms = sync.OnceValues(f.readSymbolValues)
+	return f, nil
+}
+
+// Close unmaps the file. It is a no-op for a File made by Parse.
+func (f *File) Close() error {
+	if f.m == nil {
+		return nil
+	}
+	m := f.m
+	f.m = nil
+	return m.close()
+}
+
+// Relocatable reports whether f is an ET_REL: an object file or kernel module.
+func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
+
+// Section returns the first section of that name, or nil. If there is none,
+// ".debug_x" also finds the legacy compressed ".zdebug_x".
+func (f *File) Section(name string) *Section {
+	if s := f.SectionsNamed(name); len(s) > 0 {
+		return s[0]
+	}
+	return nil
+}
+
+// SectionsNamed returns all sections of that name in index order: a
+// relocatable file may have several, one a COMDAT group. Like Section it falls
+// back to legacy compressed names. The caller must not modify the slice.
+func (f *File) SectionsNamed(name string) []*Section {
+	idx := f.nameIdx()
+	if s := idx[name]; len(s) > 0 {
+		return s
+	}
+	if len(name) > 7 && name[:7] == ".debug_" {
+		return idx[".z"+name[1:]]
+	}
+	return nil
+}
+
+func (f *File) indexNames() map[string][]*Section {
+	idx := make(map[string][]*Section, len(f.Sections))
+	for _, s := range f.Sections {
+		if s.Index != 0 {
+			idx[s.Name] = append(idx[s.Name], s)
+		}
+	}
+	return idx
+}
+
+// errorf makes an error that starts with the file's name.
+func (f *File) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: "+format, append([]any{f.Path}, args...)...)
+}

@@ -1,0 +1,171 @@
+package elf
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"unsafe"
+)
+
+// Header sizes of the gABI by class.
+const (
+	ehdrSize32, ehdrSize64 = 52, 64
+	shdrSize32, shdrSize64 = 40, 64
+)
+
+// xindex is SHN_XINDEX: the real index does not fit 16 bits and is elsewhere.
+const xindex = 0xffff
+
+// parseHeader fills f from the ELF header and the section headers.
+func (f *File) parseHeader() error {
+	d := f.data
+	if len(d) < 16 {
+		return f.errorf("truncated ELF header: %d bytes; build the file again", len(d))
+	}
+	size := ehdrSize64
+	switch stdelf.Class(d[stdelf.EI_CLASS]) {
+	case stdelf.ELFCLASS32:
+		f.AddrSize, size = 4, ehdrSize32
+	case stdelf.ELFCLASS64:
+		f.AddrSize = 8
+	default:
+		return f.errorf("bad ELF header: class %d is neither 1 (32-bit) nor 2 (64-bit)", d[stdelf.EI_CLASS])
+	}
+	switch stdelf.Data(d[stdelf.EI_DATA]) {
+	case stdelf.ELFDATA2LSB:
+		f.Order = binary.LittleEndian
+	case stdelf.ELFDATA2MSB:
+		f.Order = binary.BigEndian
+	default:
+		return f.errorf("bad ELF header: data encoding %d is neither 1 (little-endian) nor 2 (big-endian)", d[stdelf.EI_DATA])
+	}
+	if len(d) < size {
+		return f.errorf("truncated ELF header: %d bytes of %d; build the file again", len(d), size)
+	}
+	bo := f.Order
+	f.Type = stdelf.Type(bo.Uint16(d[16:]))
+	f.Machine = stdelf.Machine(bo.Uint16(d[18:]))
+	var shoff uint64
+	var tail []byte // from e_flags on
+	if f.AddrSize == 8 {
+		shoff, tail = bo.Uint64(d[40:]), d[48:]
+	} else {
+		shoff, tail = uint64(bo.Uint32(d[32:])), d[36:]
+	}
+	f.Flags = bo.Uint32(tail)
+	shentsize, shnum, shstrndx := bo.Uint16(tail[10:]), bo.Uint16(tail[12:]), bo.Uint16(tail[14:])
+	if shoff == 0 {
+		return nil
+	}
+	return f.parseSections(shoff, int(shentsize), uint64(shnum), uint32(shstrndx))
+}
+
+// parseSections reads the section header table. Numbers that do not fit the
+// ELF header are in section header 0.
+func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint32) error {
+	want := shdrSize64
+	if f.AddrSize == 4 {
+		want = shdrSize32
+	}
+	if entsize < want {
+		return f.errorf("bad ELF header: section headers of %d bytes, need %d", entsize, want)
+	}
+	total := uint64(len(f.data))
+	if shoff > total || total-shoff < uint64(want) {
+		return f.errorf("truncated: section headers start at byte %d of %d; build or copy the file again", shoff, total)
+	}
+	table := f.data[shoff:]
+	var first Section
+	f.readSectionHeader(&first, table)
+	if num == 0 {
+		num = first.Size
+	}
+	if strndx == xindex {
+		strndx = first.Link
+	}
+	if num > uint64(len(table)/entsize) {
+		return f.errorf("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes; build or copy the file again",
+			num, entsize, shoff, total)
+	}
+	secs := make([]Section, num)
+	f.Sections = make([]*Section, num)
+	for i := range secs {
+		s := &secs[i]
+		s.f, s.Index = f, i
+		f.Sections[i] = s
+		f.readSectionHeader(s, table[i*entsize:])
+		if i == 0 || s.Type == stdelf.SHT_NOBITS || s.Type == stdelf.SHT_NULL {
+			continue
+		}
+		if s.offset > total || s.Size > total-s.offset {
+			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file (%d bytes); build or copy the file again",
+				i, s.offset, s.offset+s.Size, total)
+		}
+		s.raw = f.data[s.offset : s.offset+s.Size : s.offset+s.Size]
+	}
+	return f.nameSections(strndx)
+}
+
+// readSectionHeader reads the fields of the header at the start of b. The name
+// is an offset until nameSections.
+func (f *File) readSectionHeader(s *Section, b []byte) {
+	bo := f.Order
+	s.nameOff = bo.Uint32(b)
+	s.Type = stdelf.SectionType(bo.Uint32(b[4:]))
+	if f.AddrSize == 8 {
+		s.Flags = stdelf.SectionFlag(bo.Uint64(b[8:]))
+		s.Addr = bo.Uint64(b[16:])
+		s.offset = bo.Uint64(b[24:])
+		s.Size = bo.Uint64(b[32:])
+		s.Link = bo.Uint32(b[40:])
+		s.Info = bo.Uint32(b[44:])
+		s.Align = bo.Uint64(b[48:])
+		s.EntSize = bo.Uint64(b[56:])
+		return
+	}
+	s.Flags = stdelf.SectionFlag(bo.Uint32(b[8:]))
+	s.Addr = uint64(bo.Uint32(b[12:]))
+	s.offset = uint64(bo.Uint32(b[16:]))
+	s.Size = uint64(bo.Uint32(b[20:]))
+	s.Link = bo.Uint32(b[24:])
+	s.Info = bo.Uint32(b[28:])
+	s.Align = uint64(bo.Uint32(b[32:]))
+	s.EntSize = uint64(bo.Uint32(b[36:]))
+}
+
+func (f *File) nameSections(strndx uint32) error {
+	if strndx == 0 { // SHN_UNDEF: no names
+		return nil
+	}
+	if int64(strndx) >= int64(len(f.Sections)) {
+		return f.errorf("bad ELF header: section name table is section %d of %d", strndx, len(f.Sections))
+	}
+	tab := f.Sections[strndx].raw
+	for _, s := range f.Sections[1:] {
+		name, ok := stringAt(tab, s.nameOff)
+		if !ok {
+			return f.errorf("section %d: name at offset %d is not a string of the name table (%d bytes)", s.Index, s.nameOff, len(tab))
+		}
+		s.Name = name
+	}
+	return nil
+}
+
+// maxName is the longest name in bytes. It bounds the time that a hostile
+// table without NUL bytes can take.
+const maxName = 1 << 16
+
+// stringAt returns the NUL-terminated string at off. It shares tab's memory.
+func stringAt(tab []byte, off uint32) (string, bool) {
+	if off == 0 && len(tab) == 0 {
+		return "", true
+	}
+	if int64(off) >= int64(len(tab)) {
+		return "", false
+	}
+	n := bytes.IndexByte(tab[off:min(int64(off)+maxName+1, int64(len(tab)))], 0)
+	if n < 0 {
+		return "", false
+	}
+	return unsafe.String(unsafe.SliceData(tab[off:]), n), true
+}

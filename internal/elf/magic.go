@@ -1,0 +1,40 @@
+package elf
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// foreign lists what people pass by mistake, by its first bytes.
+var foreign = []struct {
+	magic string
+	text  string
+}{
+	{"BC\xc0\xde", "LLVM bitcode (made with -flto), not an ELF file; pass the object that the linker makes of it, or compile without -flto"},
+	{"\xde\xc0\x17\x0b", "wrapped LLVM bitcode (made with -flto), not an ELF file; pass the object that the linker makes of it, or compile without -flto"},
+	{archiveMagic, "an ar archive, not an ELF file; its members have to be opened one by one"},
+	{thinMagic, "a thin ar archive, not an ELF file; its members have to be opened one by one"},
+	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
+	{"\xfd7zXZ\x00", "xz-compressed; decompress it first (xz -d)"},
+	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
+	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file"},
+	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file"},
+}
+
+const elfMagic = "\x7fELF"
+
+// checkMagic refuses what is not ELF, and says what it is instead.
+func checkMagic(name string, data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte(elfMagic)):
+		return nil
+	case len(data) == 0:
+		return fmt.Errorf("%s: empty (0 bytes); an interrupted build leaves such files, build it again", name)
+	}
+	for _, k := range foreign {
+		if bytes.HasPrefix(data, []byte(k.magic)) {
+			return fmt.Errorf("%s: %s", name, k.text)
+		}
+	}
+	return fmt.Errorf("%s: not an ELF file (starts with %q); pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])
+}

@@ -1,0 +1,189 @@
+package elf
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+)
+
+const (
+	shtCREL      = 0x40000014 // SHT_CREL, LLVM's compact relocations
+	shfLivepatch = 0x00100000 // SHF_RELA_LIVEPATCH: for the kernel to apply, not the linker
+)
+
+// attachRelocs gives each section of a relocatable file its relocation
+// sections. Code keeps its bytes: nobody behind this package reads it.
+func (f *File) attachRelocs() error {
+	if !f.Relocatable() {
+		return nil
+	}
+	for _, r := range f.Sections {
+		if r.Type != stdelf.SHT_RELA && r.Type != stdelf.SHT_REL && r.Type != shtCREL {
+			continue
+		}
+		if r.Info == 0 || r.Flags&shfLivepatch != 0 {
+			continue
+		}
+		if int64(r.Info) >= int64(len(f.Sections)) {
+			return r.errorf("relocates section %d of %d", r.Info, len(f.Sections))
+		}
+		if s := f.Sections[r.Info]; len(s.raw) > 0 && s.Flags&stdelf.SHF_EXECINSTR == 0 {
+			s.relocs = append(s.relocs, r)
+		}
+	}
+	return nil
+}
+
+// symbolValues is what relocations need of the symbol table, by index.
+type symbolValues struct {
+	tab    *symtab  // nil without a symbol table
+	values []uint64 // laid-out; 0 for undefined and common symbols
+}
+
+// readSymbolValues resolves every symbol once for all relocations.
+func (f *File) readSymbolValues() (*symbolValues, error) {
+	t, err := f.symtab()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.n == 0 {
+		return &symbolValues{values: []uint64{0}}, nil
+	}
+	v := &symbolValues{tab: t, values: make([]uint64, t.n)}
+	for i := 1; i < t.n; i++ {
+		r, err := t.at(i)
+		if err != nil {
+			return nil, err
+		}
+		switch r.place {
+		case InSection:
+			v.values[i] = f.Sections[r.section].Addr + r.value
+		case Absolute:
+			v.values[i] = r.value
+		}
+	}
+	return v, nil
+}
+
+// relocate applies relocation section r to data, the content of s.
+func (s *Section) relocate(data []byte, r *Section) error {
+	f := s.f
+	ops := relocOps[f.Machine]
+	switch {
+	case r.Type == shtCREL:
+		return r.errorf("compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
+	case ops == nil:
+		return r.errorf("relocations of machine %s are not supported; pass the linked file", f.Machine)
+	case r.compressed():
+		return r.errorf("compressed relocations are not supported")
+	}
+	syms, err := f.relSyms()
+	if err != nil {
+		return err
+	}
+	if syms.tab != nil && int(r.Link) != syms.tab.sec.Index {
+		return r.errorf("its symbol table is section %d, which is not the file's symbol table (section %d)", r.Link, syms.tab.sec.Index)
+	}
+	a := &applier{s: s, r: r, data: data, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
+	size := 2 * f.AddrSize
+	if a.rela {
+		size = 3 * f.AddrSize
+	}
+	if len(r.raw)%size != 0 {
+		return r.errorf("%d bytes are no multiple of a relocation's %d", len(r.raw), size)
+	}
+	switch {
+	case f.AddrSize == 4:
+		err = a.run32(r.raw, size)
+	case f.Machine == stdelf.EM_MIPS:
+		err = a.runMIPS64(r.raw, size)
+	case a.rela && f.Order == binary.LittleEndian:
+		err = a.runRela64LE(r.raw)
+	default:
+		err = a.run64(r.raw, size)
+	}
+	if err != nil {
+		return err
+	}
+	return a.finish()
+}
+
+// runRela64LE is the fast path: RELA of 64-bit little-endian machines.
+func (a *applier) runRela64LE(rel []byte) error {
+	le := binary.LittleEndian
+	data, ops, values := a.data, a.ops, a.syms.values
+	for len(rel) >= 24 {
+		off, info, addend := le.Uint64(rel), le.Uint64(rel[8:]), le.Uint64(rel[16:])
+		rel = rel[24:]
+		sym, typ := uint32(info>>32), uint32(info)
+		if uint64(sym) < uint64(len(values)) && uint64(typ) < uint64(len(ops)) && off < uint64(len(data)) {
+			v := values[sym] + addend
+			field := data[off:]
+			switch ops[typ] {
+			case opAbs64:
+				if len(field) >= 8 {
+					le.PutUint64(field, v)
+					continue
+				}
+			case opAbs32U, opAbs32:
+				if len(field) >= 4 && v>>32 == 0 {
+					le.PutUint32(field, uint32(v))
+					continue
+				}
+			}
+		}
+		if err := a.apply(off, typ, sym, addend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run64 handles REL and big-endian RELA of 64-bit machines.
+func (a *applier) run64(rel []byte, size int) error {
+	bo := a.order
+	for ; len(rel) >= size; rel = rel[size:] {
+		info := bo.Uint64(rel[8:])
+		addend := uint64(0)
+		if a.rela {
+			addend = bo.Uint64(rel[16:])
+		}
+		if err := a.apply(bo.Uint64(rel), uint32(info), uint32(info>>32), addend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run32 handles all 32-bit machines.
+func (a *applier) run32(rel []byte, size int) error {
+	bo := a.order
+	for ; len(rel) >= size; rel = rel[size:] {
+		info := bo.Uint32(rel[4:])
+		addend := uint64(0)
+		if a.rela {
+			addend = uint64(int64(int32(bo.Uint32(rel[8:]))))
+		}
+		if err := a.apply(uint64(bo.Uint32(rel)), info&0xff, info>>8, addend); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runMIPS64 handles 64-bit MIPS, whose r_info is a symbol in the file's byte
+// order, a special symbol and three types that apply one after the other. Only
+// one of the types is ever set in data; others give an unknown type.
+func (a *applier) runMIPS64(rel []byte, size int) error {
+	bo := a.order
+	for ; len(rel) >= size; rel = rel[size:] {
+		typ := uint32(rel[15]) | uint32(rel[14])<<8 | uint32(rel[13])<<16 | uint32(rel[12])<<24
+		addend := uint64(0)
+		if a.rela {
+			addend = bo.Uint64(rel[16:])
+		}
+		if err := a.apply(bo.Uint64(rel), typ, bo.Uint32(rel[8:]), addend); err != nil {
+			return err
+		}
+	}
+	return nil
+}

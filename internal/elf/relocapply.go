@@ -1,0 +1,189 @@
+package elf
+
+import (
+	"encoding/binary"
+)
+
+// applier applies one relocation section to one section's content.
+type applier struct {
+	s, r  *Section
+	data  []byte
+	ops   []relocOp
+	syms  *symbolValues
+	order binary.ByteOrder
+	rela  bool // addends are in the relocations, not in data
+	uleb  ulebPair
+}
+
+// ulebPair is the first half of a relocation pair for the ULEB128 at off.
+type ulebPair struct {
+	pending bool
+	off     uint64
+	value   uint64
+}
+
+// apply does one relocation: the general path, for every machine.
+func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
+	op := opUnknown
+	if uint64(typ) < uint64(len(a.ops)) {
+		op = a.ops[typ]
+	}
+	if op == opNone {
+		return nil
+	}
+	if op == opUnknown {
+		return a.errorf(off, typ, "is not one that data may have; was the file made by an unusual assembler?")
+	}
+	if uint64(sym) >= uint64(len(a.syms.values)) {
+		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
+	}
+	h := howtos[op]
+	if off >= uint64(len(a.data)) || uint64(len(a.data))-off < uint64(h.size) {
+		return a.errorf(off, typ, "is past the end of the section (%d bytes)", len(a.data))
+	}
+	if a.uleb.pending && (op != opSubULEB || off != a.uleb.off) {
+		return a.errorf(a.uleb.off, typ, "stands where the second half of a ULEB128 pair should")
+	}
+	sv := a.syms.values[sym]
+	if h.calc == calcULEB {
+		return a.applyULEB(op, off, typ, sv+addend)
+	}
+	field := a.data[off : off+uint64(h.size)]
+	old := getField(a.order, field)
+	mask := uint64(1)<<h.bits - 1 // all ones for 64 bits
+	narrow := a.s.f.AddrSize == 4
+	if !a.rela && h.calc < calcSet {
+		addend = signExtend(old&mask, h.bits)
+	}
+	var v uint64
+	switch h.calc {
+	case calcAbs, calcSet:
+		v = sv + addend
+	case calcRel:
+		v = sv + addend - (a.s.Addr + off)
+	case calcTLS, calcSize:
+		// Symbol 0 has no entry to read; it counts as 0.
+		if sym != 0 {
+			r, err := a.syms.tab.at(int(sym))
+			if err != nil {
+				return err
+			}
+			if h.calc == calcSize {
+				v = r.size
+			} else if r.place == InSection {
+				v = r.value
+			}
+		}
+		v += addend
+	case calcAdd:
+		v = old + sv + addend
+	case calcSub:
+		v = old - sv - addend
+	}
+	if narrow && h.calc < calcSet {
+		v = signExtend(v&0xffffffff, 32)
+	}
+	if !h.check.fits(v, h.bits) && !(narrow && h.bits == 32) {
+		return a.errorf(off, typ, "overflows: value %#x does not fit %d bits", v, h.bits)
+	}
+	putField(a.order, field, old&^mask|v&mask)
+	return nil
+}
+
+// applyULEB handles the pairs that store a difference in a ULEB128 of fixed
+// length: SET or ADD, then SUB at the same place.
+func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error {
+	field := a.data[off:]
+	n := 0
+	old := uint64(0)
+	for {
+		if n == len(field) || n == 10 {
+			return a.errorf(off, typ, "is not at a ULEB128 number")
+		}
+		b := field[n]
+		old |= uint64(b&0x7f) << (7 * n)
+		n++
+		if b < 0x80 {
+			break
+		}
+	}
+	switch op {
+	case opSetULEB:
+		a.uleb = ulebPair{true, off, v}
+		return nil
+	case opAddULEB:
+		a.uleb = ulebPair{true, off, old + v}
+		return nil
+	}
+	if !a.uleb.pending {
+		return a.errorf(off, typ, "has no first half before it")
+	}
+	a.uleb.pending = false
+	v = a.uleb.value - v
+	if n < 10 && v>>(7*n) != 0 {
+		return a.errorf(off, typ, "overflows: value %#x does not fit %d bytes of ULEB128", v, n)
+	}
+	for i := range n {
+		field[i] = byte(v>>(7*i)) & 0x7f
+		if i < n-1 {
+			field[i] |= 0x80
+		}
+	}
+	return nil
+}
+
+// finish checks that no pair is left half done.
+func (a *applier) finish() error {
+	if a.uleb.pending {
+		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off, a.s.Name)
+	}
+	return nil
+}
+
+func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) error {
+	return a.s.errorf("relocation at offset %#x, machine %s, type %d ("+"%s) "+format,
+		append([]any{off, a.s.f.Machine, typ, relocName(a.s.f.Machine, typ)}, args...)...)
+}
+
+func signExtend(v uint64, bits uint8) uint64 {
+	shift := 64 - bits
+	return uint64(int64(v<<shift) >> shift)
+}
+
+// getField reads a number of len(b) bytes: 1, 2, 3, 4 or 8.
+func getField(bo binary.ByteOrder, b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(bo.Uint16(b))
+	case 3:
+		if bo == binary.LittleEndian {
+			return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16
+		}
+		return uint64(b[2]) | uint64(b[1])<<8 | uint64(b[0])<<16
+	case 4:
+		return uint64(bo.Uint32(b))
+	}
+	return bo.Uint64(b)
+}
+
+// putField is the inverse of getField.
+func putField(bo binary.ByteOrder, b []byte, v uint64) {
+	switch len(b) {
+	case 1:
+		b[0] = byte(v)
+	case 2:
+		bo.PutUint16(b, uint16(v))
+	case 3:
+		if bo == binary.LittleEndian {
+			b[0], b[1], b[2] = byte(v), byte(v>>8), byte(v>>16)
+		} else {
+			b[2], b[1], b[0] = byte(v), byte(v>>8), byte(v>>16)
+		}
+	case 4:
+		bo.PutUint32(b, uint32(v))
+	default:
+		bo.PutUint64(b, v)
+	}
+}
