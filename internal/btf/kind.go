@@ -53,8 +53,8 @@ const (
 	MaxLastTypeID = MaxTypeID - 1
 	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases together fit in 16 MiB.
 	MaxNameOff = 0xffffff
-	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN of 512 with its NUL).
-	MaxNameLen = 511
+	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN since Linux 6.1; 128 before).
+	MaxNameLen = 512
 )
 
 // Encodings of an INT.

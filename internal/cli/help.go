@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// help prints the program's help text.
+func (p *Program) help(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s VERB [flags] [arguments]\n  %s VERB --help\n\nVerbs:\n", p.Summary, p.Name, p.Name)
+	width := 0
+	for _, v := range p.Verbs {
+		width = max(width, len(v.Name))
+	}
+	for _, v := range p.Verbs {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, v.Name, v.Summary)
+	}
+	b.WriteString("\nFlags:\n  -h, --help     print this text\n      --version  print the version\n")
+	b.WriteString("\nAn argument @FILE stands for the lines of FILE, one argument a line.\n")
+	b.WriteString("Exit codes: 0 success, 1 bad input or the answer \"no\", 2 wrong usage.\n")
+	examples(&b, p.firstExamples())
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// firstExamples is the first example of each verb, with its explanation.
+func (p *Program) firstExamples() []string {
+	var out []string
+	for _, v := range p.Verbs {
+		for _, e := range v.Examples {
+			out = append(out, e)
+			if !strings.HasPrefix(e, "#") {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// verbHelp prints a verb's help text.
+func (p *Program) verbHelp(w io.Writer, v *Verb, fs *pflag.FlagSet) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s: %s\n\nUsage:\n  %s %s [flags] %s\n", p.Name, v.Name, v.Summary, p.Name, v.Name, v.Args)
+	if v.Long != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(v.Long))
+	}
+	fmt.Fprintf(&b, "\nFlags:\n%s", fs.FlagUsagesWrapped(100))
+	examples(&b, v.Examples)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func examples(b *bytes.Buffer, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString("\nExamples:\n")
+	for _, l := range lines {
+		fmt.Fprintf(b, "  %s\n", l)
+	}
+}
+
+// didYouMean is a hint at the name nearest to what was typed, "" if none is near.
+func didYouMean(typed string, names []string) string {
+	best, bestDist := "", 1+len(typed)/3
+	for _, n := range names {
+		if d := distance(typed, n); d <= bestDist && (best == "" || d < bestDist) {
+			best, bestDist = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// distance is the number of bytes to insert, remove or replace to make b of a. Long words count as far.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 1 << 20
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// WriteFile writes a file whole or not at all: write fills a temporary file in the same directory, which then takes
+// path's place. Its mode is 0644 less the umask. On failure nothing new is left, and what was at path is still there.
+// A device or pipe at path is written directly.
+func WriteFile(path string, write func(w io.Writer) error) (err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		if info.IsDir() {
+			return fmt.Errorf("output %s is a directory", path)
+		}
+		return writeSpecial(path, write)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := createTemp(path)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+		temps.forget(f.Name())
+	}()
+	w := bufio.NewWriterSize(f, 1<<18)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("output %s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("output %s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write fails.
+func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
+	if path != "-" {
+		return WriteFile(path, write)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	_, err := e.Stdout.Write(b.Bytes())
+	return err
+}
+
+// CheckOutput refuses an output that is also an input, by whatever path, and an empty one.
+func CheckOutput(output string, inputs ...string) error {
+	if output == "" {
+		return Usagef("no output file is given; use -o FILE")
+	}
+	out, err := os.Stat(output)
+	if err != nil || output == "-" || !out.Mode().IsRegular() {
+		return nil
+	}
+	for _, in := range inputs {
+		if info, err := os.Stat(in); err == nil && os.SameFile(out, info) {
+			return Usagef("output %s is also an input (%s); write to another file", output, in)
+		}
+	}
+	return nil
+}
+
+func writeSpecial(path string, write func(w io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	if _, err := f.Write(b.Bytes()); err != nil {
+		f.Close()
+		return fmt.Errorf("output: %w", err)
+	}
+	return f.Close()
+}
+
+// createTemp makes a new file next to path, and notes it for removal on a signal. Its name is random so that two
+// writers of one output do not meet; it never reaches an output byte.
+func createTemp(path string) (*os.File, error) {
+	dir, name := filepath.Split(path)
+	if len(name) > 200 {
+		name = name[:200]
+	}
+	for try := 0; ; try++ {
+		temp := filepath.Join(dir, "."+name+"."+rand.Text()[:8]+".tmp")
+		temps.note(temp)
+		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			return f, nil
+		}
+		temps.forget(temp)
+		if try == 100 || !os.IsExist(err) {
+			if pe, ok := err.(*fs.PathError); ok {
+				err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
+			}
+			return nil, err
+		}
+	}
+}
+
+// tempSet is the temporary files that exist.
+type tempSet struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+var temps = tempSet{names: map[string]bool{}}
+
+func (t *tempSet) note(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.names[name] = true
+}
+
+func (t *tempSet) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.names, name)
+}
+
+// removeTempsOnSignal makes an interrupt remove the temporary files before the process ends as it would have.
+func removeTempsOnSignal() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		sig := <-c
+		temps.mu.Lock() // held to the end: no file is made after this
+		for name := range temps.names {
+			os.Remove(name)
+		}
+		os.Exit(128 + int(sig.(syscall.Signal)))
+	}()
+}

@@ -1,0 +1,211 @@
+// Package cli is the command plumbing: verbs with flags, @paramfile arguments, --help and --version, exit codes and
+// atomic output files.
+//
+// Exit codes: 0 for success, 1 for bad input or an answer of "no" (a difference, a violation), 2 for wrong usage.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Version is what --version prints. Set it when linking:
+//
+//	-ldflags "-X github.com/rules-btf/rules_btf/internal/cli.Version=1.2.3"
+//
+// No output file may depend on it.
+var Version = "development"
+
+// Program is a command with verbs.
+type Program struct {
+	Name    string // as users type it
+	Summary string // what it does, one or two sentences
+	Verbs   []Verb // in the order of the help text
+
+	Stdin          io.Reader // nil means os.Stdin
+	Stdout, Stderr io.Writer // nil means os.Stdout, os.Stderr
+}
+
+// Verb is one thing that a program does.
+type Verb struct {
+	Name     string   // one word
+	Summary  string   // one line for the program's help
+	Args     string   // what follows the flags in the usage line, such as "FILE..."
+	Long     string   // paragraphs for the verb's help; may be empty
+	Examples []string // whole command lines; "# …" above one explains it
+
+	// Setup defines the verb's flags and returns what runs once they are parsed.
+	Setup func(flags *pflag.FlagSet) Run
+}
+
+// Run does a verb's work. args is what is left after the flags.
+type Run func(env *Env, args []string) error
+
+// Env is what a verb sees of the outside.
+type Env struct {
+	Program        string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Warn prints a line for the user on Stderr.
+func (e *Env) Warn(format string, args ...any) {
+	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// UsageError is an error in how the command was called. The exit code is 2.
+type UsageError struct{ Msg string }
+
+func (e *UsageError) Error() string { return e.Msg }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// ErrNo ends a verb with exit code 1 and nothing more on Stderr: the verb has printed its answer, and the answer is no.
+var ErrNo = errors.New("no")
+
+// Main runs the program on the process's arguments and exits.
+func (p *Program) Main() {
+	removeTempsOnSignal()
+	os.Exit(p.Run(os.Args[1:]))
+}
+
+// Run runs the program and returns the exit code. Panics of the calling goroutine become an error line: the last
+// guard, not a way to report errors.
+func (p *Program) Run(args []string) (code int) {
+	env := &Env{Program: p.Name, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	if env.Stdin == nil {
+		env.Stdin = os.Stdin
+	}
+	if env.Stdout == nil {
+		env.Stdout = os.Stdout
+	}
+	if env.Stderr == nil {
+		env.Stderr = os.Stderr
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintf(env.Stderr, "%s: internal error: %s (at %s); please report it with the command line and its input\n",
+				p.Name, oneLine(fmt.Sprint(r)), panicPlace(debug.Stack()))
+			code = 1
+		}
+	}()
+	err := p.dispatch(env, args)
+	var usage *UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, ErrNo):
+		return 1
+	case errors.As(err, &usage):
+		fmt.Fprintf(env.Stderr, "%s: %s\n", p.Name, oneLine(err.Error()))
+		return 2
+	}
+	fmt.Fprintf(env.Stderr, "%s: %s\n", p.Name, oneLine(err.Error()))
+	return 1
+}
+
+func (p *Program) dispatch(env *Env, args []string) error {
+	args, err := ExpandParamFiles(args)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return Usagef("a verb is missing; there are %s (see %s --help)", strings.Join(p.verbNames(), ", "), p.Name)
+	}
+	switch args[0] {
+	case "--help", "-h":
+		return p.help(env.Stdout)
+	case "--version":
+		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, Version)
+		return err
+	case "help":
+		if len(args) == 1 {
+			return p.help(env.Stdout)
+		}
+		args = []string{args[1], "--help"}
+	}
+	i := slices.IndexFunc(p.Verbs, func(v Verb) bool { return v.Name == args[0] })
+	if i < 0 {
+		what := "verb"
+		if strings.HasPrefix(args[0], "-") {
+			what = "flag before the verb"
+		}
+		return Usagef("unknown %s %q%s (see %s --help)", what, args[0], didYouMean(args[0], p.verbNames()), p.Name)
+	}
+	return p.runVerb(env, &p.Verbs[i], args[1:])
+}
+
+func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
+	fs := pflag.NewFlagSet(v.Name, pflag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	run := v.Setup(fs)
+	if fs.Lookup("help") == nil {
+		fs.BoolP("help", "h", false, "print this text")
+	}
+	if err := fs.Parse(args); err != nil {
+		return p.flagError(fs, v, err)
+	}
+	if help, _ := fs.GetBool("help"); help {
+		return p.verbHelp(env.Stdout, v, fs)
+	}
+	return run(env, fs.Args())
+}
+
+// flagError is the usage error for what pflag refused.
+func (p *Program) flagError(fs *pflag.FlagSet, v *Verb, err error) error {
+	hint := ""
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		fs.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		hint = didYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
+	return Usagef("%s: %v%s (see %s %s --help)", v.Name, err, hint, p.Name, v.Name)
+}
+
+func (p *Program) verbNames() []string {
+	var names []string
+	for _, v := range p.Verbs {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// oneLine makes a message a single line without control characters.
+func oneLine(s string) string {
+	s = strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// panicPlace is the function and line that panicked, out of a stack trace.
+func panicPlace(stack []byte) string {
+	lines := strings.Split(string(stack), "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "panic(") {
+			for j := i + 2; j+1 < len(lines); j += 2 {
+				if f := lines[j]; !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "panic(") {
+					name, _, _ := strings.Cut(f, "(0x")
+					at := strings.TrimSpace(lines[j+1])
+					at = at[strings.LastIndexByte(at, '/')+1:]
+					at, _, _ = strings.Cut(at, " ")
+					return name + ", " + at
+				}
+			}
+		}
+	}
+	return "an unknown place"
+}

@@ -1,0 +1,16 @@
+// Btfgen makes BTF from the DWARF of ELF files. Each verb is a file of its own; see btfgen --help.
+package main
+
+import "github.com/rules-btf/rules_btf/internal/cli"
+
+func main() {
+	program().Main()
+}
+
+func program() *cli.Program {
+	return &cli.Program{
+		Name:    "btfgen",
+		Summary: "btfgen turns the DWARF of ELF files into BTF.",
+		Verbs:   []cli.Verb{},
+	}
+}
