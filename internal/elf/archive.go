@@ -209,15 +209,18 @@ func (m Member) Open() (*File, error) {
 	return openMapping(m.Label, mp)
 }
 
+// Input is something to read: a member of an archive, or a file of its own.
+type Input = Member
+
 // OpenInput lists what there is to read at path: the members of an archive, or
 // the file itself.
-func OpenInput(path string) ([]Member, error) {
+func OpenInput(path string) ([]Input, error) {
 	magic, err := readMagic(path)
 	if err != nil {
 		return nil, err
 	}
 	if !isArchiveMagic(magic) {
-		return []Member{{Name: path, Label: path, path: path, size: -1}}, nil
+		return []Input{{Name: path, Label: path, path: path, size: -1}}, nil
 	}
 	a, err := OpenArchive(path)
 	if err != nil {

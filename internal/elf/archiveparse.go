@@ -65,7 +65,7 @@ func parseArchive(name string, data []byte, left *int) (*Archive, error) {
 		if isSymbolTable(m.Name) { // BSD: only the long name tells
 			continue
 		}
-		m.Label = name + "(" + m.Name + ")"
+		m.Label = name + "(" + printable(m.Name) + ")"
 		if *left--; *left < 0 {
 			return nil, tooManyMembers(name)
 		}

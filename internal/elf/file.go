@@ -85,6 +85,9 @@ func (f *File) Close() error {
 	return m.close()
 }
 
+// Bytes returns the whole file. The caller must not modify it.
+func (f *File) Bytes() []byte { return f.data }
+
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
 

@@ -97,11 +97,11 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		if i == 0 || s.Type == stdelf.SHT_NOBITS || s.Type == stdelf.SHT_NULL {
 			continue
 		}
-		if s.offset > total || s.Size > total-s.offset {
+		if s.Offset > total || s.Size > total-s.Offset {
 			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file (%d bytes); build or copy the file again",
-				i, s.offset, s.offset+s.Size, total)
+				i, s.Offset, s.Offset+s.Size, total)
 		}
-		s.raw = f.data[s.offset : s.offset+s.Size : s.offset+s.Size]
+		s.raw = f.data[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 	}
 	return f.nameSections(strndx)
 }
@@ -115,7 +115,7 @@ func (f *File) readSectionHeader(s *Section, b []byte) {
 	if f.AddrSize == 8 {
 		s.Flags = stdelf.SectionFlag(bo.Uint64(b[8:]))
 		s.Addr = bo.Uint64(b[16:])
-		s.offset = bo.Uint64(b[24:])
+		s.Offset = bo.Uint64(b[24:])
 		s.Size = bo.Uint64(b[32:])
 		s.Link = bo.Uint32(b[40:])
 		s.Info = bo.Uint32(b[44:])
@@ -125,7 +125,7 @@ func (f *File) readSectionHeader(s *Section, b []byte) {
 	}
 	s.Flags = stdelf.SectionFlag(bo.Uint32(b[8:]))
 	s.Addr = uint64(bo.Uint32(b[12:]))
-	s.offset = uint64(bo.Uint32(b[16:]))
+	s.Offset = uint64(bo.Uint32(b[16:]))
 	s.Size = uint64(bo.Uint32(b[20:]))
 	s.Link = bo.Uint32(b[24:])
 	s.Info = bo.Uint32(b[28:])

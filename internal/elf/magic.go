@@ -3,6 +3,8 @@ package elf
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // foreign lists what people pass by mistake, by its first bytes.
@@ -37,4 +39,12 @@ func checkMagic(name string, data []byte) error {
 		}
 	}
 	return fmt.Errorf("%s: not an ELF file (starts with %q); pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])
+}
+
+// printable quotes a name of the file that would spoil a line of text.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }

@@ -135,13 +135,13 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 // finish checks that no pair is left half done.
 func (a *applier) finish() error {
 	if a.uleb.pending {
-		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off, a.s.Name)
+		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off, printable(a.s.Name))
 	}
 	return nil
 }
 
 func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) error {
-	return a.s.errorf("relocation at offset %#x, machine %s, type %d ("+"%s) "+format,
+	return a.s.errorf("relocation at offset %#x, machine %s, type %d (%s) "+format,
 		append([]any{off, a.s.f.Machine, typ, relocName(a.s.f.Machine, typ)}, args...)...)
 }
 

@@ -14,6 +14,7 @@ type Section struct {
 	Type    stdelf.SectionType
 	Flags   stdelf.SectionFlag
 	Addr    uint64 // laid-out address in a relocatable file, else the file's
+	Offset  uint64 // of the bytes in the file
 	Size    uint64 // bytes in the file (compressed ones, if so); bytes in memory for SHT_NOBITS
 	Link    uint32
 	Info    uint32
@@ -22,7 +23,6 @@ type Section struct {
 
 	f       *File
 	nameOff uint32
-	offset  uint64
 	raw     []byte     // bytes in the file, nil for SHT_NOBITS
 	relocs  []*Section // relocation sections to apply, in index order
 
@@ -79,7 +79,7 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 		p, eof = p[:rest], io.EOF
 	}
 	if m := s.f.m; m != nil && s.Plain() {
-		n, err := m.readAt(p, int64(s.offset)+off)
+		n, err := m.readAt(p, int64(s.Offset)+off)
 		if n == len(p) {
 			return n, eof
 		}
@@ -116,5 +116,5 @@ func (s *Section) compressed() bool {
 
 // errorf makes an error that starts with the names of the file and section.
 func (s *Section) errorf(format string, args ...any) error {
-	return s.f.errorf("section %d (%s): "+format, append([]any{s.Index, s.Name}, args...)...)
+	return s.f.errorf("section %d (%s): "+format, append([]any{s.Index, printable(s.Name)}, args...)...)
 }

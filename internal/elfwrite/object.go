@@ -1,0 +1,97 @@
+package elfwrite
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Section is a section of plain data (SHT_PROGBITS, not allocated).
+type Section struct {
+	Name  string
+	Data  []byte
+	Align uint64 // of the data in the file: a power of two up to 4096; 0 means 1
+}
+
+const maxAlign = 4096
+
+func (s Section) check() error {
+	switch {
+	case s.Name == "" || strings.ContainsRune(s.Name, 0):
+		return fmt.Errorf("section name %q: must be text without NUL bytes", s.Name)
+	case s.Align&(s.Align-1) != 0 || s.Align > maxAlign:
+		return fmt.Errorf("section %q: alignment %d is not a power of two up to %d", s.Name, s.Align, maxAlign)
+	}
+	return nil
+}
+
+// Object is a relocatable ELF file without symbols and code.
+type Object struct {
+	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
+	Order    binary.ByteOrder
+	Machine  uint16 // EM_*
+	Flags    uint32 // e_flags
+	Sections []Section
+}
+
+// Bytes returns the file: header, sections in the given order, name table,
+// section headers. Names may repeat.
+func (o *Object) Bytes() ([]byte, error) {
+	c, err := newClass(o.AddrSize, o.Order)
+	if err != nil {
+		return nil, err
+	}
+	headers := make([]sectionHeader, 1, len(o.Sections)+2)
+	names := []byte{0}
+	total := uint64(c.ehdrSize())
+	for _, s := range o.Sections {
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+		total += padding(total, max(s.Align, 1))
+		headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_PROGBITS),
+			offset: total, size: uint64(len(s.Data)), addralign: max(s.Align, 1)})
+		names = append(append(names, s.Name...), 0)
+		total += uint64(len(s.Data))
+	}
+	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total, addralign: 1}
+	names = append(names, ".shstrtab\x00"...)
+	strtab.size = uint64(len(names))
+	headers = append(headers, strtab)
+	total += strtab.size
+	shoff := total + padding(total, 8)
+	total = shoff + uint64(len(headers)*c.shdrSize())
+	if err := c.checkSize(total); err != nil {
+		return nil, err
+	}
+
+	out := make([]byte, c.ehdrSize(), total)
+	o.putHeader(out, c)
+	c.setSectionTable(out, &headers[0], shoff, len(headers), len(headers)-1)
+	for _, s := range o.Sections {
+		out = append(pad(out, max(s.Align, 1)), s.Data...)
+	}
+	out = pad(append(out, names...), 8)
+	for _, h := range headers {
+		out = c.appendSectionHeader(out, h)
+	}
+	return out, nil
+}
+
+// putHeader writes the ELF header but for the section table's place.
+func (o *Object) putHeader(b []byte, c class) {
+	copy(b, stdelf.ELFMAG)
+	b[stdelf.EI_CLASS] = byte(c.pick(int(stdelf.ELFCLASS32), int(stdelf.ELFCLASS64)))
+	b[stdelf.EI_DATA] = byte(stdelf.ELFDATA2LSB)
+	if o.Order == binary.BigEndian {
+		b[stdelf.EI_DATA] = byte(stdelf.ELFDATA2MSB)
+	}
+	b[stdelf.EI_VERSION] = byte(stdelf.EV_CURRENT)
+	c.bo.PutUint16(b[16:], uint16(stdelf.ET_REL))
+	c.bo.PutUint16(b[18:], o.Machine)
+	c.bo.PutUint32(b[20:], uint32(stdelf.EV_CURRENT))
+	tail := c.pick(36, 48)
+	c.bo.PutUint32(b[tail:], o.Flags)
+	c.bo.PutUint16(b[tail+4:], uint16(c.ehdrSize()))
+}
