@@ -1,0 +1,178 @@
+package params
+
+// DWARF expression opcodes (DWARF 5, section 7.7.1) that mean something here.
+const (
+	opAddr            = 0x03
+	opConstU          = 0x10
+	opConstS          = 0x11
+	opLit0            = 0x30
+	opLit31           = 0x4f
+	opReg0            = 0x50
+	opReg31           = 0x6f
+	opBreg0           = 0x70
+	opBreg31          = 0x8f
+	opFbreg           = 0x91
+	opPiece           = 0x93
+	opCallRef         = 0x9a
+	opImplicitValue   = 0x9e
+	opStackValue      = 0x9f
+	opImplicitPointer = 0xa0
+	opEntryValue      = 0xa3
+	opConstType       = 0xa4
+
+	opGNUImplicitPointer = 0xf2
+	opGNUEntryValue      = 0xf3
+	opGNUConstType       = 0xf4
+	opGNUVariableValue   = 0xfd
+)
+
+// operation is one operation of a DWARF expression.
+type operation struct {
+	code   byte
+	number uint64 // the first operand, where it is a LEB128 number
+	block  []byte // entry_value: the inner expression
+}
+
+// operand kinds, for stepping over what is not looked at.
+const (
+	bytes1 = 1 + iota
+	bytes2
+	bytes4
+	bytes8
+	leb
+	lebLeb
+	byteLeb
+	unknown
+)
+
+// operands gives the operands of the opcodes that next does not treat itself.
+func operands(code byte) int {
+	switch {
+	case code >= opBreg0 && code <= opBreg31:
+		return leb
+	case code >= opLit0 && code <= opReg31:
+		return 0
+	}
+	switch code {
+	case 0x08, 0x09, 0x15, 0x94, 0x95: // const1u const1s pick deref_size xderef_size
+		return bytes1
+	case 0x0a, 0x0b, 0x28, 0x2f, 0x98: // const2u const2s bra skip call2
+		return bytes2
+	case 0x0c, 0x0d, 0x99, 0xfa: // const4u const4s call4 GNU_parameter_ref
+		return bytes4
+	case 0x0e, 0x0f: // const8u const8s
+		return bytes8
+	case opConstU, opConstS, 0x23, 0x90, opFbreg, opPiece, // plus_uconst regx
+		0xa1, 0xa2, 0xa8, 0xa9, 0xf7, 0xf9, 0xfb, 0xfc: // addrx constx convert reinterpret, GNU ones
+		return leb
+	case 0x92, 0x9d, 0xa5, 0xf5: // bregx bit_piece regval_type GNU_regval_type
+		return lebLeb
+	case 0xa6, 0xa7, 0xf6: // deref_type xderef_type GNU_deref_type
+		return byteLeb
+	case 0x06, 0x12, 0x13, 0x14, 0x96, 0x97, 0x9b, 0x9c, opStackValue, 0xe0, 0xf0:
+		return 0
+	}
+	if code >= 0x16 && code <= 0x2e {
+		return 0
+	}
+	return unknown
+}
+
+// next splits the first operation off a DWARF expression. ok is false when
+// the opcode is unknown or its operands are cut short.
+func (m Machine) next(expr []byte) (op operation, rest []byte, ok bool) {
+	if len(expr) == 0 {
+		return op, nil, false
+	}
+	op.code = expr[0]
+	rest = expr[1:]
+	switch op.code {
+	case opAddr:
+		return m.skip(op, rest, m.AddrSize)
+	case opCallRef, opGNUVariableValue:
+		return m.skip(op, rest, m.offsetSize())
+	case opImplicitPointer, opGNUImplicitPointer:
+		if op, rest, ok = m.skip(op, rest, m.offsetSize()); !ok {
+			return op, nil, false
+		}
+		op.number, rest, ok = uleb(rest)
+		return op, rest, ok
+	case opEntryValue, opGNUEntryValue, opImplicitValue:
+		n, rest, ok := uleb(rest)
+		if !ok || n > uint64(len(rest)) {
+			return op, nil, false
+		}
+		op.block = rest[:n]
+		return op, rest[n:], true
+	case opConstType, opGNUConstType:
+		_, rest, ok := uleb(rest)
+		if !ok || len(rest) == 0 {
+			return op, nil, false
+		}
+		return m.skip(op, rest[1:], int(rest[0]))
+	}
+	switch operands(op.code) {
+	case 0:
+		return op, rest, true
+	case bytes1:
+		return m.skip(op, rest, 1)
+	case bytes2:
+		return m.skip(op, rest, 2)
+	case bytes4:
+		return m.skip(op, rest, 4)
+	case bytes8:
+		return m.skip(op, rest, 8)
+	case leb:
+		op.number, rest, ok = uleb(rest)
+		return op, rest, ok
+	case lebLeb:
+		if op.number, rest, ok = uleb(rest); !ok {
+			return op, nil, false
+		}
+		_, rest, ok = uleb(rest)
+		return op, rest, ok
+	case byteLeb:
+		if op, rest, ok = m.skip(op, rest, 1); !ok {
+			return op, nil, false
+		}
+		op.number, rest, ok = uleb(rest)
+		return op, rest, ok
+	}
+	return op, nil, false
+}
+
+func (m Machine) skip(op operation, rest []byte, n int) (operation, []byte, bool) {
+	if n < 0 || n > len(rest) {
+		return op, nil, false
+	}
+	return op, rest[n:], true
+}
+
+func (m Machine) offsetSize() int {
+	if m.DWARF64 {
+		return 8
+	}
+	return 4
+}
+
+// uleb reads a LEB128 number; bits past the 64th are dropped. It serves for
+// stepping over signed numbers too.
+func uleb(b []byte) (v uint64, rest []byte, ok bool) {
+	for i, c := range b {
+		if shift := uint(i) * 7; shift < 64 {
+			v |= uint64(c&0x7f) << shift
+		}
+		if c < 0x80 {
+			return v, b[i+1:], true
+		}
+	}
+	return 0, nil, false
+}
+
+func isReg(code byte) bool { return code >= opReg0 && code <= opReg31 }
+
+func isBreg(code byte) bool { return code >= opBreg0 && code <= opBreg31 }
+
+func isConstant(code byte) bool {
+	return code >= opLit0 && code <= opLit31 || code == opConstU || code == opConstS
+}

@@ -1,0 +1,231 @@
+package params
+
+// Param is one formal parameter of a subprogram DIE.
+type Param struct {
+	// HasLocation tells whether the DIE has DW_AT_location.
+	HasLocation bool
+	// Locations holds the location's expressions: one for an exprloc, all of
+	// a location list in its order (base addresses and views are no entries).
+	Locations [][]byte
+	// ConstValue tells whether the DIE has DW_AT_const_value.
+	ConstValue bool
+	// Size is the byte size of the type, typedefs and qualifiers followed, as
+	// found through the abstract origin; 0 when not known.
+	Size uint32
+	// Struct tells whether the type is a struct or class, seen through
+	// typedefs and qualifiers. A union is none.
+	Struct bool
+	// PackedStruct tells whether that struct has a name and is packed.
+	PackedStruct bool
+	// OriginIndex is the position of the abstract origin among the formal
+	// parameters of its subprogram, or NoOrigin.
+	OriginIndex int
+	// MemberAt tells whether the struct has a member at a byte offset. It is
+	// asked only with Options.TrueSignature and may be nil.
+	MemberAt func(offset uint32) bool
+}
+
+// NoOrigin is the OriginIndex of a parameter without an abstract origin.
+const NoOrigin = -1
+
+// Options is what the judgement depends on beside machine and parameters.
+type Options struct {
+	Clang         bool // DW_AT_producer names clang
+	NoCall        bool // clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on DIEs with DW_AT_inline
+	TrueSignature bool // the feature true_signature
+}
+
+// Flags is a set of findings about one function.
+type Flags uint8
+
+// The findings; see the package comment for what follows from each.
+const (
+	Optimized          Flags = 1 << iota // a parameter has no location, or none in a register where one is due
+	Reordered                            // the parameters stand in another order than the abstract origin's
+	UnexpectedRegister                   // a parameter's register is not the ABI's for its position
+	UncertainLocation                    // a packed struct by value may lie on the stack
+)
+
+// Has tells whether all of the given findings are in the set.
+func (f Flags) Has(g Flags) bool { return f&g == g }
+
+// Verdict is the judgement of one function.
+type Verdict struct {
+	Flags Flags
+	// Removed lists the parameters that a true signature leaves out, by index,
+	// ascending. Only meaningful with the feature true_signature.
+	Removed []int
+	// Members lists the structs that clang replaced by one of their members.
+	Members []Member
+}
+
+// Member says that of a struct parameter only the member at the offset is
+// passed. A true signature names it "parameter__member".
+type Member struct {
+	Param  int    // index of the parameter
+	Offset uint32 // byte offset of the member in the struct
+}
+
+// Judge looks at the parameters of one subprogram DIE with code. It does not
+// fail: locations that are not valid count as locations without a register.
+func Judge(m Machine, o Options, ps []Param) Verdict {
+	var v Verdict
+	states := make([]state, len(ps))
+	for i := range ps {
+		states[i].location = m.locate(&ps[i])
+	}
+	if o.Clang && !o.NoCall {
+		m.matchWindows(ps, states)
+	} else {
+		m.matchRegisters(o, ps, states)
+	}
+	hasStruct, unexpected := false, false
+	for i := range ps {
+		p, s := &ps[i], &states[i]
+		if p.OriginIndex != NoOrigin && p.OriginIndex != i {
+			v.Flags |= Reordered
+		}
+		if s.optimized || !p.HasLocation {
+			v.Flags |= Optimized
+		}
+		hasStruct = hasStruct || p.Struct
+		unexpected = unexpected || s.unexpected
+		if s.replaced {
+			v.Members = append(v.Members, Member{i, s.member})
+		}
+	}
+	if unexpected && !hasStruct {
+		v.Flags |= UnexpectedRegister
+	}
+	if m.uncertain(ps) {
+		v.Flags |= UncertainLocation
+	}
+	for i := range ps {
+		gone := states[i].optimized
+		if v.Flags.Has(Reordered) && (gone || !ps[i].HasLocation) || o.TrueSignature && o.NoCall && gone {
+			v.Removed = append(v.Removed, i)
+		}
+	}
+	return v
+}
+
+// Uncertain tells whether a function with such parameters may take a packed
+// struct from the stack. Only the number of parameters and PackedStruct count,
+// so it serves for DIEs without code too.
+func Uncertain(m Machine, ps []Param) bool { return m.uncertain(ps) }
+
+func (m Machine) uncertain(ps []Param) bool {
+	for i := m.registerCount(); i < len(ps); i++ {
+		if ps[i].PackedStruct {
+			return true
+		}
+	}
+	return false
+}
+
+// state is what is known of one parameter while judging.
+type state struct {
+	location
+	optimized  bool
+	unexpected bool
+	replaced   bool   // by its member
+	member     uint32 // byte offset
+}
+
+// matchWindows treats functions that clang left as they were: a register must
+// be one of those that the parameter takes up.
+func (m Machine) matchWindows(ps []Param, states []state) {
+	regs := m.registers()
+	index := 0
+	for i := range ps {
+		p, s := &ps[i], &states[i]
+		index = m.align(index, p)
+		if index >= len(regs) {
+			return // no registers left, or no map of them
+		}
+		slots := m.slots(p)
+		if !m.inMemory(p.Size) && s.register != noRegister {
+			s.unexpected = true
+			for _, r := range regs[index:min(index+slots, len(regs))] {
+				if int(r) == s.register {
+					s.unexpected = false
+				}
+			}
+		}
+		index += slots
+	}
+}
+
+// matchRegisters treats gcc's functions and those whose interface clang
+// changed: every parameter must lie in the register of its position.
+func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
+	regs := m.registers()
+	changed := o.TrueSignature && o.NoCall // the true signature is wanted
+	index := 0
+	for i := range ps {
+		p, s := &ps[i], &states[i]
+		index = m.align(index, p)
+		slots := m.slots(p)
+		switch {
+		case !p.HasLocation && p.ConstValue && !o.Clang:
+			s.optimized = true
+		case !p.HasLocation:
+			if changed {
+				if !m.nextKeepsPlace(states, i, index+slots) {
+					s.optimized = true
+					slots = 0
+				}
+			}
+		case changed && s.constant:
+			s.optimized = true
+			slots = 0
+		case index >= m.registerCount():
+			slots = 0 // on the stack
+		case changed && s.stack:
+			if m.inMemory(p.Size) {
+				slots = 0
+			} else {
+				s.unexpected = true
+			}
+		case s.register == noRegister:
+			if changed {
+				s.unexpected = true
+			} else {
+				s.optimized = true
+			}
+		case index < len(regs) && int(regs[index]) != s.register:
+			s.unexpected = true
+		case changed && m.onlyMember(p, s) && !m.nextKeepsPlace(states, i, index+slots):
+			s.replaced = true
+			slots = 1
+		}
+		index += slots
+	}
+}
+
+// nextKeepsPlace tells whether the following parameter lies where it would if
+// this one were there in full.
+func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
+	regs := m.registers()
+	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
+}
+
+// onlyMember tells whether a single member of a struct of several words is
+// all that has a place, and notes its offset.
+func (m Machine) onlyMember(p *Param, s *state) bool {
+	if p.MemberAt == nil || s.low != 0 && s.high != 0 {
+		return false
+	}
+	bits, base := s.low, uint32(0)
+	if bits == 0 {
+		bits, base = s.high, uint32(m.AddrSize)
+	}
+	if bits == 0 || bits&(bits-1) != 0 {
+		return false
+	}
+	for bits >>= 1; bits != 0; bits >>= 1 {
+		base++
+	}
+	s.member = base
+	return p.MemberAt(base)
+}
