@@ -1,0 +1,233 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// Data is the DWARF of one ELF file.
+type Data struct {
+	File  *elf.File
+	Order binary.ByteOrder
+	// Units are all units of .debug_info and .debug_types, in the order of the file.
+	Units []Unit
+
+	abbrev     []byte
+	str        []byte
+	lineStr    []byte
+	strOffsets []byte
+	addr       []byte
+	loclists   *elf.Section // .debug_loclists
+	loc        *elf.Section // .debug_loc
+	rnglists   []byte       // .debug_rnglists
+	ranges     []byte       // .debug_ranges
+
+	sigs map[uint64]int // type signature → index in Units
+}
+
+// UnitKind tells units apart (DW_UT_…, 7.5.1).
+type UnitKind uint8
+
+const (
+	UnitCompile UnitKind = 1
+	UnitType    UnitKind = 2
+	UnitPartial UnitKind = 3
+	unitSkel    UnitKind = 4
+	unitSplit   UnitKind = 5
+	unitSplitT  UnitKind = 6
+)
+
+// Unit is a unit header (7.5.1).
+type Unit struct {
+	Section    *elf.Section
+	Off        uint64 // of the header in Section
+	Len        uint64 // of the whole unit, header included
+	HeaderLen  uint32
+	Kind       UnitKind
+	Dwarf64    bool
+	Version    uint16
+	AddrSize   uint8
+	AbbrevOff  uint64
+	Signature  uint64 // type units
+	TypeOffset uint64 // type units: the type's DIE
+}
+
+// Error is a fault in DWARF data.
+type Error struct {
+	File, Section string
+	Off           uint64
+	Msg           string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s+%#x: %s", e.File, e.Section, e.Off, e.Msg)
+}
+
+func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
+	return &Error{d.File.Path, section, off, fmt.Sprintf(format, args...)}
+}
+
+// New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
+func New(f *elf.File) (*Data, error) {
+	d := &Data{File: f, Order: f.Order}
+	for _, s := range []struct {
+		name string
+		to   *[]byte
+	}{
+		{".debug_abbrev", &d.abbrev}, {".debug_str", &d.str}, {".debug_line_str", &d.lineStr},
+		{".debug_str_offsets", &d.strOffsets}, {".debug_addr", &d.addr}, {".debug_rnglists", &d.rnglists},
+		{".debug_ranges", &d.ranges},
+	} {
+		sec := section(f, s.name)
+		if sec == nil {
+			continue
+		}
+		data, err := sec.Data()
+		if err != nil {
+			return nil, err
+		}
+		*s.to = data
+	}
+	d.loclists, d.loc = section(f, ".debug_loclists"), section(f, ".debug_loc")
+	for _, name := range []string{".debug_info", ".zdebug_info", ".debug_types", ".zdebug_types"} {
+		for _, sec := range f.SectionsNamed(name) {
+			if err := d.scan(sec, name == ".debug_types" || name == ".zdebug_types"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range d.Units {
+		if u := &d.Units[i]; u.Kind == UnitType {
+			if d.sigs == nil {
+				d.sigs = make(map[uint64]int)
+			}
+			if _, ok := d.sigs[u.Signature]; !ok {
+				d.sigs[u.Signature] = i
+			}
+		}
+	}
+	return d, nil
+}
+
+// section finds a debug section, also under the name that GNU tools once gave compressed ones.
+func section(f *elf.File, name string) *elf.Section {
+	if s := f.Section(name); s != nil {
+		return s
+	}
+	return f.Section(".z" + name[1:])
+}
+
+// scan lists the units of one section.
+func (d *Data) scan(sec *elf.Section, types bool) error {
+	size, err := dataSize(sec)
+	if err != nil {
+		return err
+	}
+	var window [48]byte
+	for off := uint64(0); off < size; {
+		n, err := sec.ReadAt(window[:min(48, size-off)], int64(off))
+		if n == 0 && err != nil {
+			return d.errorf(sec.Name, off, "can't read: %v", err)
+		}
+		u, err := d.header(sec, off, size-off, window[:n], types)
+		if err != nil {
+			return err
+		}
+		d.Units = append(d.Units, u)
+		off += u.Len
+	}
+	return nil
+}
+
+// dataSize is the size of a section's uncompressed content.
+func dataSize(sec *elf.Section) (uint64, error) {
+	if sec.Plain() {
+		return sec.Size, nil
+	}
+	data, err := sec.Data()
+	return uint64(len(data)), err
+}
+
+func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) (Unit, error) {
+	c := cursor{buf: b}
+	u := Unit{Section: sec, Off: off, Kind: UnitCompile}
+	offSize := 4
+	u.Len = c.uint(d.Order, 4)
+	switch {
+	case u.Len == 0xffffffff:
+		u.Dwarf64, offSize = true, 8
+		u.Len = c.uint(d.Order, 8)
+	case u.Len >= 0xfffffff0:
+		return u, d.errorf(sec.Name, off, "unit length %#x is reserved", u.Len)
+	}
+	if u.Len > left-uint64(c.pos) {
+		return u, d.errorf(sec.Name, off, "the unit's length %#x goes beyond the section; the file is truncated or damaged", u.Len)
+	}
+	u.Len += uint64(c.pos)
+	u.Version = uint16(c.uint(d.Order, 2))
+	if u.Version < 2 || u.Version > 5 {
+		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported (2 to 5 are)", u.Version)
+	}
+	if u.Version >= 5 {
+		u.Kind = UnitKind(c.u8())
+		u.AddrSize = c.u8()
+		u.AbbrevOff = c.uint(d.Order, offSize)
+	} else {
+		u.AbbrevOff = c.uint(d.Order, offSize)
+		u.AddrSize = c.u8()
+		if types {
+			u.Kind = UnitType
+		}
+	}
+	switch u.Kind {
+	case UnitCompile, UnitPartial:
+	case UnitType:
+		u.Signature = c.uint(d.Order, 8)
+		u.TypeOffset = c.uint(d.Order, offSize)
+	case unitSkel, unitSplit, unitSplitT:
+		return u, d.errorf(sec.Name, off, "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
+	default:
+		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
+	}
+	if c.bad || uint64(c.pos) > u.Len {
+		return u, d.errorf(sec.Name, off, "the unit header is cut off")
+	}
+	if u.AddrSize != 4 && u.AddrSize != 8 && u.AddrSize != 2 {
+		return u, d.errorf(sec.Name, off, "address size %d is not supported", u.AddrSize)
+	}
+	u.HeaderLen = uint32(c.pos)
+	return u, nil
+}
+
+// UnitAt returns the unit of sec that holds section offset off, nil when there is none.
+func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
+	lo, hi := 0, len(d.Units)
+	for lo < hi && d.Units[lo].Section != sec {
+		lo++
+	}
+	for hi > lo && d.Units[hi-1].Section != sec {
+		hi--
+	}
+	for lo < hi {
+		mid := (lo + hi) / 2
+		switch u := &d.Units[mid]; {
+		case off < u.Off:
+			hi = mid
+		case off >= u.Off+u.Len:
+			lo = mid + 1
+		default:
+			return u
+		}
+	}
+	return nil
+}
+
+// TypeUnit returns the type unit of a signature, nil when there is none.
+func (d *Data) TypeUnit(sig uint64) *Unit {
+	if i, ok := d.sigs[sig]; ok {
+		return &d.Units[i]
+	}
+	return nil
+}

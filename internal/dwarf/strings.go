@@ -1,0 +1,78 @@
+package dwarf
+
+import "bytes"
+
+// String returns the bytes of a string attribute, without the NUL. They stay valid until the next Load.
+func (r *Reader) String(e *DIE, s Slot) ([]byte, error) {
+	if !e.Has(s) {
+		return nil, nil
+	}
+	return r.StringAt(e.Off, e.Class[s], e.Val[s])
+}
+
+// StringAt resolves a string of the given class; die names the entry in errors.
+func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
+	var sec []byte
+	switch class {
+	case ClassInline:
+		sec = r.buf
+	case ClassStrp:
+		sec = r.D.str
+	case ClassLineStr:
+		sec = r.D.lineStr
+	case ClassStrx:
+		off, err := r.StrxOffset(die, v)
+		if err != nil {
+			return nil, err
+		}
+		sec, v = r.D.str, off
+	case ClassSup:
+		return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), which is not read; run dwz without -m")
+	default:
+		return nil, r.Errorf(die, "a name that is not a string")
+	}
+	if v >= uint64(len(sec)) {
+		return nil, r.Errorf(die, "string offset %#x is behind the end of the string section", v)
+	}
+	n := bytes.IndexByte(sec[v:], 0)
+	if n < 0 {
+		return nil, r.Errorf(die, "the string at offset %#x has no end", v)
+	}
+	return sec[v : v+uint64(n)], nil
+}
+
+// StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
+func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
+	size := uint64(r.f.offSize)
+	off := r.strBase + index*size
+	if index > uint64(len(r.D.strOffsets)) || off+size > uint64(len(r.D.strOffsets)) {
+		return 0, r.Errorf(die, "string index %d is behind the end of .debug_str_offsets", index)
+	}
+	c := cursor{buf: r.D.strOffsets, pos: int(off)}
+	return c.uint(r.order, int(size)), nil
+}
+
+// Address resolves an address attribute, direct or by index.
+func (r *Reader) Address(e *DIE, s Slot) (uint64, bool) {
+	if !e.Has(s) {
+		return 0, false
+	}
+	switch e.Class[s] {
+	case ClassAddr:
+		return e.Val[s], true
+	case ClassAddrx:
+		return r.AddrxAt(e.Val[s])
+	}
+	return 0, false
+}
+
+// AddrxAt reads entry index of this unit's part of .debug_addr.
+func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
+	size := uint64(r.f.addrSize)
+	off := r.adrBase + index*size
+	if index > uint64(len(r.D.addr)) || off+size > uint64(len(r.D.addr)) {
+		return 0, false
+	}
+	c := cursor{buf: r.D.addr, pos: int(off)}
+	return c.uint(r.order, int(size)), true
+}
