@@ -291,6 +291,9 @@ func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, unnamed string) s
 		name := a.Name
 		if name == "" {
 			name = unnamed
+			if _, void := a.Type.(*btf.Void); void && i == len(p.Params)-1 {
+				name = "..." // a variadic function ends so
+			}
 		}
 		b.WriteString(name + " " + w.ref(a.Type))
 	}

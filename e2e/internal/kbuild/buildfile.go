@@ -1,0 +1,72 @@
+package kbuild
+
+import (
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/bazelbuild/buildtools/build"
+)
+
+// BuildFile writes the BUILD file of a Bazel repository whose only package is
+// the tree: a btf_objects for each directory that vmlinux has objects from, a
+// vmlinux_btf, and for each module a module_btf.
+func (t *Tree) BuildFile() []byte {
+	f := &build.File{Path: "BUILD.bazel", Type: build.TypeBuild}
+	f.Stmt = append(f.Stmt,
+		comment("Written by e2e/cmd/kernelbuild from what Kbuild linked."),
+		call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"), str("vmlinux_btf")),
+		call("package", arg("default_visibility", list("//visibility:public"))),
+		call("exports_files", &build.CallExpr{X: &build.Ident{Name: "glob"}, List: []build.Expr{list("**/*.ko", "**/*.o", "vmlinux")}}),
+	)
+
+	byDir := map[string][]string{}
+	for _, o := range t.Objects {
+		byDir[path.Dir(o)] = append(byDir[path.Dir(o)], o)
+	}
+	dirs := make([]string, 0, len(byDir))
+	for d := range byDir {
+		dirs = append(dirs, d)
+	}
+	sort.Strings(dirs)
+	var targets []string
+	for _, d := range dirs {
+		name := strings.TrimPrefix(d+"/objects", "./")
+		targets = append(targets, ":"+name)
+		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(name)), arg("srcs", list(byDir[d]...))))
+	}
+	f.Stmt = append(f.Stmt, call("vmlinux_btf",
+		arg("name", str("vmlinux_btf")), arg("srcs", list(targets...)), arg("vmlinux", str("vmlinux"))))
+
+	var modules []string
+	for _, m := range t.Modules {
+		name := m.Name + "_btf"
+		modules = append(modules, ":"+name)
+		f.Stmt = append(f.Stmt, call("module_btf",
+			arg("name", str(name)), arg("srcs", list(m.Objects...)), arg("ko", str(m.Path)), arg("base", str(":vmlinux_btf"))))
+	}
+	f.Stmt = append(f.Stmt, call("filegroup", arg("name", str("modules_btf")), arg("srcs", list(modules...))))
+	return build.Format(f)
+}
+
+func comment(text string) build.Expr {
+	return &build.CommentBlock{Comments: build.Comments{Before: []build.Comment{{Token: "# " + text}}}}
+}
+
+func call(rule string, args ...build.Expr) build.Expr {
+	return &build.CallExpr{X: &build.Ident{Name: rule}, List: args, ForceMultiLine: len(args) > 1 && rule != "load"}
+}
+
+func arg(name string, value build.Expr) build.Expr {
+	return &build.AssignExpr{LHS: &build.Ident{Name: name}, Op: "=", RHS: value}
+}
+
+func str(s string) build.Expr { return &build.StringExpr{Value: s} }
+
+func list(items ...string) build.Expr {
+	l := &build.ListExpr{ForceMultiLine: len(items) > 1}
+	for _, s := range items {
+		l.List = append(l.List, str(s))
+	}
+	return l
+}

@@ -1,0 +1,50 @@
+package kbuild
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"path"
+	"strings"
+)
+
+// LinkedObjects reads a map of GNU ld and returns the object files that were
+// linked, in order: the members that were taken from thin archives, then the
+// files that were named themselves. The tables that link-vmlinux.sh makes from
+// an earlier link (.tmp_vmlinux*) are left out: they hold no types.
+func LinkedObjects(r io.Reader) ([]string, error) {
+	var objects []string
+	seen := map[string]bool{}
+	add := func(name string) {
+		if strings.HasSuffix(name, ".o") && !strings.HasPrefix(path.Base(name), ".tmp_vmlinux") && !seen[name] {
+			seen[name] = true
+			objects = append(objects, name)
+		}
+	}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 1<<20)
+	inMembers := false
+	for sc.Scan() {
+		line := sc.Text()
+		switch {
+		case strings.HasPrefix(line, "Archive member included"):
+			inMembers = true
+			sc.Scan() // an empty line
+		case line == "":
+			inMembers = false
+		case inMembers && line[0] != ' ':
+			// A long name has the line to itself, and its reason is on the next.
+			name, _, _ := strings.Cut(line, " ")
+			add(name)
+		case strings.HasPrefix(line, "LOAD "):
+			add(strings.TrimPrefix(line, "LOAD "))
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 {
+		return nil, errors.New("not a map of GNU ld, or nothing was linked")
+	}
+	return objects, nil
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Unpacks the newest /usr/src/linux-source-*.tar.xz into a new directory and
+# builds vmlinux and the modules there.
+#
+# usage: kernel-build.sh DIR FRAGMENT
+set -euo pipefail
+
+dir=$1 fragment=$2
+say() { echo "kernel: $*" >&2; }
+
+source=$(ls -v /usr/src/linux-source-*.tar.xz | tail -n 1)
+say "unpacking $source"
+mkdir -p "$dir"
+# Kconfig wants all of its files to be there; the code of what is not built can stay away.
+exclude=()
+for part in Documentation drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/scsi drivers/staging \
+  drivers/infiniband drivers/iio drivers/hwmon drivers/usb drivers/clk drivers/pinctrl sound tools/testing \
+  arch/{alpha,arc,arm,arm64,csky,hexagon,loongarch,m68k,microblaze,mips,nios2,openrisc,parisc,powerpc,riscv,s390,sh,sparc,um,xtensa}; do
+  for suffix in c h S rst dts dtsi yaml json txt; do
+    exclude+=(--exclude="*/$part/*.$suffix")
+  done
+done
+tar --extract --file "$source" --directory "$dir" --strip-components=1 "${exclude[@]}"
+
+cd "$dir"
+say "configuring"
+make --silent tinyconfig
+scripts/kconfig/merge_config.sh -m .config "$fragment" >/dev/null
+make --silent olddefconfig
+missing=$(grep '^CONFIG' "$fragment" | grep --invert-match --line-regexp --fixed-strings --file=.config) || true
+if [[ -n $missing ]]; then
+  say "the configuration lacks" $missing
+  exit 1
+fi
+
+export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=rules_btf KBUILD_BUILD_HOST=rules_btf
+say "compiling with $(nproc) jobs"
+# Progress goes to the terminal every 100 files, the whole to the log.
+make -j"$(nproc)" vmlinux modules 2>&1 |
+  awk '{ print } $1 == "CC" && ++n % 100 == 0 { printf "kernel: %d files\n", n > "/dev/stderr" }'
+say "done in $SECONDS s"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Builds a small Linux kernel with its modules, once, and makes it a Bazel
+# repository: afterwards `bazel build //:vmlinux_btf` works here.
+#
+#   ./kernel.sh
+#
+# The kernel comes from Debian's linux-source package in the root of ./bazelw
+# and is built by its own Kbuild; kernel.config says how. The result stays in
+# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version,
+# the compiler, kernel.config or kernel-build.sh changes. Prints that directory.
+set -euo pipefail
+
+here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf
+in_root() { BAZELW_MODE=offline "$repo/bazelw" --root-exec "$@"; }
+
+digest=$({
+  in_root dpkg-query --show gcc binutils pahole 'linux-source*'
+  cat "$here/kernel.config" "$here/kernel-build.sh"
+} | sha256sum | cut -c 1-16)
+kernel=$cache/linux-$digest
+
+if [[ ! -e $kernel ]]; then
+  mkdir -p "$cache"
+  exec {lock}>"$cache/linux.lock"
+  flock "$lock"
+  if [[ ! -e $kernel ]]; then
+    rm -rf "$kernel.partial"
+    echo "kernel.sh: building a kernel (once, about 4 minutes; log: $kernel.log)" >&2
+    if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "$here/kernel.config" {lock}>&- >"$kernel.log"; then
+      tail -n 20 "$kernel.log" >&2
+      echo "kernel.sh: the kernel's build failed, see $kernel.log" >&2
+      exit 1
+    fi
+    mv "$kernel.partial" "$kernel"
+  fi
+  exec {lock}>&-
+fi
+
+# The BUILD file and where Bazel finds it are cheap to make and always up to date.
+(cd "$repo" && go run ./e2e/cmd/kernelbuild -o "$kernel/BUILD.bazel" "$kernel")
+printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" >"$here/kernel.bazelrc.tmp"
+mv "$here/kernel.bazelrc.tmp" "$here/kernel.bazelrc"
+echo "$kernel"
