@@ -1,0 +1,38 @@
+package verify
+
+// maxChain is the longest chain of modifiers that Linux 7.2 follows.
+const maxChain = 32
+
+// chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length. A modifier that
+// was found good, and any type before it, ends the chain.
+func (c *checker) chains() {
+	good := c.b.StartID - 1
+	for i := range c.b.Types {
+		if !c.b.Types[i].Kind.IsModifier() || c.bad[i] {
+			continue
+		}
+		id := c.b.StartID + uint32(i)
+		if c.chainEnds(uint32(i), id, good) {
+			good = id
+		}
+	}
+}
+
+func (c *checker) chainEnds(i, id, good uint32) bool {
+	for n := 0; ; n++ {
+		t, _ := c.b.ByID(id)
+		switch {
+		case t == nil && id != 0:
+			c.report(Boot, i, "type-id", "it leads to type id %d, which does not exist", id)
+			return false
+		case t == nil || !t.Kind.IsModifier():
+			return true
+		case n == maxChain:
+			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them", maxChain)
+			return false
+		case id <= good:
+			return true
+		}
+		id = t.SizeOrType
+	}
+}
