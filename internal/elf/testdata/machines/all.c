@@ -1,0 +1,43 @@
+// The source of the objects in this directory: data, thread-local data, inlined
+// and split code, so that every kind of relocation occurs in debug sections.
+enum color { RED, GREEN = 1000 };
+struct list { struct list *next, *prev; };
+struct item {
+	struct list link;
+	unsigned int flags : 3, mode : 9;
+	enum color color;
+	const char *name;
+	long values[4];
+};
+
+int counter = 3;
+static long hidden = 7;
+__thread int per_thread = 5;
+struct item first = { { &first.link, &first.link }, 1, 2, RED, "first", { 1, 2, 3, 4 } };
+extern int elsewhere(struct item *, long);
+
+static inline __attribute__((always_inline)) long sum(struct item *it, long start)
+{
+	for (int i = 0; i < 4; i++) {
+		long v = it->values[i] ^ start;
+		if (v & 1)
+			start += elsewhere(it, v);
+	}
+	return start;
+}
+
+__attribute__((section(".text.second"))) long second(struct item *it)
+{
+	hidden += sum(it, counter);
+	if (it->flags)
+		return sum(it, hidden) + sum(&first, 1);
+	return hidden + per_thread;
+}
+
+long entry(struct item *it, int n)
+{
+	long total = 0;
+	for (; n > 0; n--)
+		total += sum(it, n) + second(it);
+	return total;
+}
