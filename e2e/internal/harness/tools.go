@@ -1,0 +1,167 @@
+// Package harness runs the tools as their users do, for tests: it finds or
+// builds them, compiles C sources, and finds the kernel that e2e/linux builds.
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Repo is the repository's root, known from where this file was compiled.
+func Repo() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Clean(filepath.Join(filepath.Dir(file), "../../.."))
+}
+
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// Main runs the tests of a package that uses Tool, and removes what Tool built.
+func Main(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// Tool returns the path of btfgen or btfdedup: what the environment variable
+// BTFGEN or BTFDEDUP names, else one built from source.
+func Tool(tb testing.TB, name string) string {
+	tb.Helper()
+	if path := os.Getenv(strings.ToUpper(name)); path != "" {
+		return path
+	}
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "tools"); built.err != nil {
+			return
+		}
+		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./tools/btfgen", "./tools/btfdedup")
+		cmd.Dir = Repo()
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		tb.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, name)
+}
+
+// Result is how a command ended.
+type Result struct {
+	Stdout, Stderr string
+	Exit           int // -1: killed by a signal
+	TimedOut       bool
+}
+
+// Command is a command line and where it runs.
+type Command struct {
+	Argv    []string
+	Dir     string
+	Env     []string      // added to the environment
+	Timeout time.Duration // 0: ten minutes
+}
+
+// Run runs c. A command that starts and fails is not an error here.
+func (c Command) Run() (Result, error) {
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = 10 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Dir = c.Dir
+	cmd.Env = append(os.Environ(), c.Env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), TimedOut: ctx.Err() != nil}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		r.Exit = exit.ExitCode()
+	case err != nil:
+		return r, err
+	}
+	return r, nil
+}
+
+// MustRun runs argv in dir and fails the test unless it exits with 0. It
+// returns what the command wrote to stdout.
+func MustRun(tb testing.TB, dir string, argv ...string) string {
+	tb.Helper()
+	return Command{Argv: argv, Dir: dir}.Must(tb)
+}
+
+// Must is MustRun for a command with an environment.
+func (c Command) Must(tb testing.TB) string {
+	tb.Helper()
+	r, err := c.Run()
+	if err != nil {
+		tb.Fatalf("%s: %v", strings.Join(c.Argv, " "), err)
+	}
+	if r.Exit != 0 {
+		line := strings.Join(c.Argv, " ")
+		if len(line) > 1000 {
+			line = line[:1000] + "..."
+		}
+		tb.Fatalf("%s: exit %d\n%s", line, r.Exit, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// Need skips the test, saying so, if one of the programs isn't on PATH.
+func Need(tb testing.TB, programs ...string) {
+	tb.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			tb.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", p)
+		}
+	}
+}
+
+// ReadFile returns the bytes of a file that must be there.
+func ReadFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// WriteFile writes a file and the directories above it.
+func WriteFile(tb testing.TB, path, text string) {
+	tb.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// ParamFile writes lines as a parameter file and returns the argument that
+// names it.
+func ParamFile(tb testing.TB, lines []string) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "params")
+	WriteFile(tb, path, strings.Join(lines, "\n")+"\n")
+	return "@" + path
+}

@@ -1,0 +1,117 @@
+// Package measure runs commands one after another and reports what they used:
+// wall time, processor time and peak resident memory.
+package measure
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Command is one contender of a comparison.
+type Command struct {
+	Name string
+	Argv []string
+}
+
+// Run is what one run of a command used.
+type Run struct {
+	Wall time.Duration
+	CPU  time.Duration // user and system, all threads
+	Peak int64         // largest resident set, in bytes
+}
+
+// Series is all runs of one command.
+type Series struct {
+	Command Command
+	Runs    []Run
+}
+
+// Once runs c and fails if c does.
+func Once(c Command) (Run, error) {
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	start := time.Now()
+	err := cmd.Run()
+	wall := time.Since(start)
+	if err != nil {
+		return Run{}, fmt.Errorf("%s: %w: %s", strings.Join(c.Argv, " "), err, firstLine(stderr.String()))
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return Run{
+		Wall: wall,
+		CPU:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		Peak: usage.Maxrss * 1024,
+	}, nil
+}
+
+// Alternate runs each command once unmeasured, so that all find their input in
+// the page cache, and then all of them in turn, runs times: what disturbs the
+// machine for a while disturbs all of them. between is called before each run.
+func Alternate(runs int, commands []Command, between func() error) ([]Series, error) {
+	series := make([]Series, len(commands))
+	for i, c := range commands {
+		series[i].Command = c
+	}
+	for n := -1; n < runs; n++ {
+		for i := range series {
+			if err := between(); err != nil {
+				return nil, err
+			}
+			r, err := Once(series[i].Command)
+			if err != nil {
+				return nil, err
+			}
+			if n >= 0 {
+				series[i].Runs = append(series[i].Runs, r)
+			}
+		}
+	}
+	return series, nil
+}
+
+// Wall returns the median, smallest and largest wall time.
+func (s Series) Wall() (median, least, most time.Duration) {
+	v := make([]time.Duration, 0, len(s.Runs))
+	for _, r := range s.Runs {
+		v = append(v, r.Wall)
+	}
+	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	return Median(v), v[0], v[len(v)-1]
+}
+
+// CPU returns the median processor time.
+func (s Series) CPU() time.Duration {
+	v := make([]time.Duration, 0, len(s.Runs))
+	for _, r := range s.Runs {
+		v = append(v, r.CPU)
+	}
+	sort.Slice(v, func(i, j int) bool { return v[i] < v[j] })
+	return Median(v)
+}
+
+// Peak returns the largest resident set of all runs, in bytes.
+func (s Series) Peak() int64 {
+	var most int64
+	for _, r := range s.Runs {
+		most = max(most, r.Peak)
+	}
+	return most
+}
+
+// Median returns the median of sorted, not empty values: the mean of the two
+// middle ones if their number is even.
+func Median(sorted []time.Duration) time.Duration {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

@@ -1,0 +1,59 @@
+package stability
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by
+// the command that Kbuild used.
+func TestEditOfKernelFile(t *testing.T) {
+	kernel := harness.Kernel(t)
+	harness.KernelCompiler(t, kernel)
+	const object = "net/core/dev.o"
+	source := string(harness.ReadFile(t, filepath.Join(kernel, "net/core/dev.c")))
+
+	compile := func(t *testing.T, text string) []byte {
+		t.Helper()
+		dir := t.TempDir()
+		harness.WriteFile(t, filepath.Join(dir, "dev.c"), text)
+		out := filepath.Join(dir, "dev.o")
+		command, err := harness.CompileCommand(kernel, object, filepath.Join(dir, "dev.c"), out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		harness.MustRun(t, kernel, "sh", "-c", command)
+		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "dev.btfo", "dev.o")
+		return harness.ReadFile(t, filepath.Join(dir, "dev.btfo"))
+	}
+
+	// The body of a function that every version of the file has.
+	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
+	const member = "struct netdev_hw_addr_list"
+	if !strings.Contains(source, function) {
+		t.Fatalf("net/core/dev.c has no %q", function)
+	}
+	before := compile(t, source)
+	for _, e := range []struct {
+		name string
+		same bool
+		text string
+	}{
+		{"a comment at the top", true, "/* a\n * comment */\n" + source},
+		{"a comment in a body", true, strings.Replace(source, function, function+"\t/* here */\n", 1)},
+		{"new locals and a call", true, strings.Replace(source, function, function+
+			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1)},
+		{"control: a struct at file scope", false, source + "\nstruct added_by_test { int a; } added_by_test;\n"},
+		{"control: a function", false, source + "\nint added_by_test(struct " + strings.TrimPrefix(member, "struct ") + " *list);\nint added_by_test(" + member + " *list) { return list != 0; }\n"},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			if same := bytes.Equal(before, compile(t, e.text)); same != e.same {
+				t.Errorf("the BTF object is the same: %t, want %t", same, e.same)
+			}
+		})
+	}
+}
