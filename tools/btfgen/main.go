@@ -11,6 +11,8 @@ func program() *cli.Program {
 	return &cli.Program{
 		Name:    "btfgen",
 		Summary: "btfgen turns the DWARF of ELF files into BTF.",
-		Verbs:   []cli.Verb{},
+		Verbs: []cli.Verb{
+			factsVerb(),
+		},
 	}
 }

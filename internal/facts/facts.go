@@ -1,0 +1,222 @@
+// Package facts is what only a linked ELF file knows about the functions and
+// variables of its objects: which of them the linker kept, under which symbol
+// names, how often, in which source files; where variables lie in their
+// sections; which functions are kfuncs.
+//
+// Facts hold no address of a function and no byte of code, and nothing of them
+// depends on the order in which objects were linked. So a change that only
+// moves code leaves them as they were. Their text form (Write, Parse) is
+// canonical: equal facts are equal bytes. docs/facts.md describes it.
+package facts
+
+import (
+	"cmp"
+	"debug/elf"
+	"slices"
+	"strings"
+)
+
+// Format is the version of the text form that Write writes and Parse reads.
+const Format = 1
+
+// Facts are the facts about one linked file: an executable, a shared object,
+// or a kernel module (ET_REL). The slices are sorted as their comments say.
+type Facts struct {
+	Machine   elf.Machine
+	AddrSize  int  // bytes of an address: 4 or 8
+	BigEndian bool // byte order of the file
+
+	// HasFiles tells whether the symbol table has STT_FILE symbols. If not,
+	// all local symbols are in one File without a name.
+	HasFiles bool
+	// Variables tells which sections' variables Objects lists.
+	Variables Variables
+	// KfuncState tells what Kfuncs is worth.
+	KfuncState KfuncState
+
+	Kfuncs   []Kfunc  // by name
+	Repeated []Base   // base names with more than one address; by name
+	Globals  []string // functions with global or weak symbols; sorted
+	Files    []File   // sources with local symbols; by name, functions, objects
+	Objects  []Object // variables; by section, offset, name, size, locality, file
+}
+
+// Variables says which sections' variables were listed.
+type Variables string
+
+// The choices of sections.
+const (
+	VariablesNone   Variables = "none"   // neither var nor global_var is wanted
+	VariablesPerCPU Variables = "percpu" // var: the section .data..percpu
+	VariablesAll    Variables = "all"    // global_var: all allocated PROGBITS and NOBITS sections
+)
+
+// PerCPUSection is the one section whose variables the feature var is about.
+const PerCPUSection = ".data..percpu"
+
+// KfuncState says whether the kfuncs could be listed.
+type KfuncState string
+
+// The states of the list of kfuncs.
+const (
+	KfuncsOff      KfuncState = "off"      // the feature decl_tag_kfuncs is not wanted
+	KfuncsAbsent   KfuncState = "absent"   // there is no section .BTF_ids
+	KfuncsStripped KfuncState = "stripped" // .BTF_ids has no contents (SHT_NOBITS), as in detached debug files
+	KfuncsListed   KfuncState = "listed"
+)
+
+// File is one source file as an STT_FILE symbol names it: its base name, which
+// several source files may share. Each occurrence with functions or variables
+// is a File of its own.
+type File struct {
+	Name  string   // "" for local symbols that no named STT_FILE precedes
+	Funcs []string // names of local functions, suffixes like .isra.0 included; sorted
+}
+
+// Object is one variable: an STT_OBJECT symbol.
+type Object struct {
+	Name    string
+	Section string // name of the output section
+	Offset  uint64 // in the section, in bytes
+	Size    uint64 // in bytes
+	Local   bool   // STB_LOCAL
+	File    int    // index in Facts.Files of a local symbol's file; -1 if global
+}
+
+// Base is a base name that has several symbols.
+type Base struct {
+	Name      string
+	Addresses int // how many different addresses its symbols have
+}
+
+// Kfunc is a function of a kfunc set in .BTF_ids.
+type Kfunc struct {
+	Name  string
+	Flags uint32 // KF_* of include/linux/btf.h, of all the sets it is in
+}
+
+// BaseName cuts a function symbol's name at its first dot: "f.isra.0" is f.
+// ok is false for symbols that stand for no function of their own: the cold
+// and split-off parts of others (.cold, .part), and names that begin with a dot.
+func BaseName(symbol string) (base string, ok bool) {
+	dot := strings.IndexByte(symbol, '.')
+	switch {
+	case dot < 0:
+		return symbol, symbol != ""
+	case dot == 0, strings.Contains(symbol[dot:], ".cold"), strings.Contains(symbol[dot:], ".part"):
+		return "", false
+	}
+	return symbol[:dot], true
+}
+
+// Function is what is known about all functions of one base name.
+type Function struct {
+	Symbols   []string // names of its symbols, one entry a symbol; sorted
+	Addresses int      // how many different addresses they have, at least 1
+}
+
+// Functions gives the functions by base name.
+func (f *Facts) Functions() map[string]Function {
+	type entry struct{ base, symbol string }
+	n := len(f.Globals)
+	for i := range f.Files {
+		n += len(f.Files[i].Funcs)
+	}
+	entries := make([]entry, 0, n)
+	add := func(names []string) {
+		for _, name := range names {
+			if base, ok := BaseName(name); ok {
+				entries = append(entries, entry{base, name})
+			}
+		}
+	}
+	add(f.Globals)
+	for i := range f.Files {
+		add(f.Files[i].Funcs)
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(strings.Compare(a.base, b.base), strings.Compare(a.symbol, b.symbol))
+	})
+	symbols := make([]string, len(entries))
+	for i := range entries {
+		symbols[i] = entries[i].symbol
+	}
+	m := make(map[string]Function, len(entries))
+	for i := 0; i < len(entries); {
+		j := i + 1
+		for j < len(entries) && entries[j].base == entries[i].base {
+			j++
+		}
+		m[entries[i].base] = Function{Symbols: symbols[i:j:j], Addresses: 1}
+		i = j
+	}
+	for _, b := range f.Repeated {
+		if fn, ok := m[b.Name]; ok {
+			fn.Addresses = b.Addresses
+			m[b.Name] = fn
+		}
+	}
+	return m
+}
+
+// normalize sorts everything as the types' comments say.
+func (f *Facts) normalize() {
+	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.Repeated, func(a, b Base) int { return strings.Compare(a.Name, b.Name) })
+	slices.Sort(f.Globals)
+	for i := range f.Files {
+		slices.Sort(f.Files[i].Funcs)
+	}
+	slices.SortFunc(f.Objects, compareObjects)
+	objects := make([][]Object, len(f.Files))
+	for _, o := range f.Objects {
+		if o.File >= 0 {
+			i := o.File
+			o.File = 0 // only what the object is counts
+			objects[i] = append(objects[i], o)
+		}
+	}
+	order := make([]int, len(f.Files))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]), slices.CompareFunc(objects[a], objects[b], compareObjects))
+	})
+	files, place := make([]File, len(order)), make([]int, len(order))
+	for i, old := range order {
+		files[i] = f.Files[old]
+		place[old] = i
+	}
+	f.Files = files
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.File >= 0 {
+			o.File = place[o.File]
+		}
+	}
+	slices.SortFunc(f.Objects, compareObjects)
+}
+
+func compareFiles(a, b *File) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), slices.Compare(a.Funcs, b.Funcs))
+}
+
+func compareObjects(a, b Object) int {
+	return cmp.Or(
+		strings.Compare(a.Section, b.Section),
+		cmp.Compare(a.Offset, b.Offset),
+		strings.Compare(a.Name, b.Name),
+		cmp.Compare(a.Size, b.Size),
+		compareBools(a.Local, b.Local),
+		cmp.Compare(a.File, b.File))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
