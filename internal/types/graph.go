@@ -114,8 +114,15 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 // definition's content, tells from the others of its unit. The caller sets the node's Ref to the definition when it has
 // been added.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
-	h := Start(KindStub, 1, uint32(tag), g.Strs.Hash(name), pin)
-	return g.AddHashed(Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h.Sum(true)}, nil)
+	h := HashPinnedStub(tag, g.Strs.Hash(name), pin)
+	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
+	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
+}
+
+// Pin returns the pin of a stub that PinnedStub made.
+func (g *Graph) Pin(n *Node) Hash {
+	e := g.ElemsOf(n)
+	return Hash{e[0].Val, e[1].Val}
 }
 
 // StubFor returns the unpinned stub for the tag that n defines.

@@ -68,7 +68,7 @@ func TagOf(k Kind) Tag {
 //	VAR             name   bytes         type         linkage
 //	DATASEC         name   bytes                                             VARs
 //	DECL_TAG        value                target       component index + 1    (Flag: kind_flag)
-//	stub            tag                  pinned def.  Tag
+//	stub            tag    1 if pinned   pinned def.  Tag                    the pin's lanes, if pinned
 //
 // Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without name and type.
 type Node struct {
