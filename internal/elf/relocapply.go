@@ -15,6 +15,10 @@ type applier struct {
 	uleb  ulebPair
 }
 
+// tlsBias is how far into the thread-local block the pointers of PowerPC and
+// MIPS point.
+const tlsBias = 0x8000
+
 // ulebPair is the first half of a relocation pair for the ULEB128 at off.
 type ulebPair struct {
 	pending bool
@@ -61,7 +65,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		v = sv + addend
 	case calcRel:
 		v = sv + addend - (a.s.Addr + off)
-	case calcTLS, calcSize:
+	case calcTLS, calcTLSBias, calcSize:
 		// Symbol 0 has no entry to read; it counts as 0.
 		if sym != 0 {
 			r, err := a.syms.tab.at(int(sym))
@@ -75,6 +79,9 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 			}
 		}
 		v += addend
+		if h.calc == calcTLSBias {
+			v -= tlsBias
+		}
 	case calcAdd:
 		v = old + sv + addend
 	case calcSub:

@@ -23,6 +23,8 @@ const (
 	opRel8
 	opTLS64 // offset in the thread-local block
 	opTLS32
+	opTLS64Bias // the same, less 0x8000
+	opTLS32Bias
 	opSize64
 	opSize32
 	opSet6
@@ -51,14 +53,15 @@ const (
 type calc uint8
 
 const (
-	calcAbs  calc = iota // S+A
-	calcRel              // S+A-P
-	calcTLS              // S-block+A
-	calcSize             // size of S+A
-	calcSet              // S+A, cut to the field
-	calcAdd              // V+S+A, cut to the field
-	calcSub              // V-S-A, cut to the field
-	calcULEB             // one half of a difference in a ULEB128
+	calcAbs     calc = iota // S+A
+	calcRel                 // S+A-P
+	calcTLS                 // S-block+A
+	calcTLSBias             // S-block+A-0x8000
+	calcSize                // size of S+A
+	calcSet                 // S+A, cut to the field
+	calcAdd                 // V+S+A, cut to the field
+	calcSub                 // V-S-A, cut to the field
+	calcULEB                // one half of a difference in a ULEB128
 )
 
 // check is which values a field takes.
@@ -103,6 +106,7 @@ var howtos = [...]howto{
 	opRel64: {calcRel, 8, 64, cut}, opRel32: {calcRel, 4, 32, signed}, opRel31: {calcRel, 4, 31, signed},
 	opRel16: {calcRel, 2, 16, signed}, opRel8: {calcRel, 1, 8, signed},
 	opTLS64: {calcTLS, 8, 64, cut}, opTLS32: {calcTLS, 4, 32, either},
+	opTLS64Bias: {calcTLSBias, 8, 64, cut}, opTLS32Bias: {calcTLSBias, 4, 32, either},
 	opSize64: {calcSize, 8, 64, cut}, opSize32: {calcSize, 4, 32, either},
 	opSet6: {calcSet, 1, 6, cut}, opSet8: {calcSet, 1, 8, cut}, opSet16: {calcSet, 2, 16, cut}, opSet32: {calcSet, 4, 32, cut},
 	opAdd6: {calcAdd, 1, 6, cut}, opAdd8: {calcAdd, 1, 8, cut}, opAdd16: {calcAdd, 2, 16, cut},
@@ -146,11 +150,11 @@ var relocOps = map[stdelf.Machine][]relocOp{
 	stdelf.EM_PPC64: {
 		stdelf.R_PPC64_NONE: opNone, stdelf.R_PPC64_ADDR32: opAbs32, stdelf.R_PPC64_ADDR16: opAbs16, stdelf.R_PPC64_ADDR64: opAbs64,
 		24: opAbs32 /* UADDR32 */, 25: opAbs16 /* UADDR16 */, 43: opAbs64, /* UADDR64 */
-		stdelf.R_PPC64_REL32: opRel32, stdelf.R_PPC64_REL64: opRel64, stdelf.R_PPC64_DTPREL64: opTLS64,
+		stdelf.R_PPC64_REL32: opRel32, stdelf.R_PPC64_REL64: opRel64, stdelf.R_PPC64_DTPREL64: opTLS64Bias,
 	},
 	stdelf.EM_PPC: {
 		0: opNone, 1: opAbs32 /* ADDR32 */, 3: opAbs16 /* ADDR16 */, 24: opAbs32 /* UADDR32 */, 25: opAbs16, /* UADDR16 */
-		26: opRel32 /* REL32 */, 78: opTLS32, /* DTPREL32 */
+		26: opRel32 /* REL32 */, 78: opTLS32Bias, /* DTPREL32 */
 	},
 	stdelf.EM_RISCV: {
 		stdelf.R_RISCV_NONE: opNone, stdelf.R_RISCV_32: opAbs32, stdelf.R_RISCV_64: opAbs64, stdelf.R_RISCV_RELAX: opNone,
@@ -172,7 +176,7 @@ var relocOps = map[stdelf.Machine][]relocOp{
 	},
 	stdelf.EM_MIPS: {
 		stdelf.R_MIPS_NONE: opNone, stdelf.R_MIPS_16: opAbs16, stdelf.R_MIPS_32: opAbs32, stdelf.R_MIPS_64: opAbs64,
-		stdelf.R_MIPS_TLS_DTPREL32: opTLS32, stdelf.R_MIPS_TLS_DTPREL64: opTLS64, stdelf.R_MIPS_PC32: opRel32,
+		stdelf.R_MIPS_TLS_DTPREL32: opTLS32Bias, stdelf.R_MIPS_TLS_DTPREL64: opTLS64Bias, stdelf.R_MIPS_PC32: opRel32,
 	},
 }
 

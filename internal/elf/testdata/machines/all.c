@@ -12,7 +12,10 @@ struct item {
 
 int counter = 3;
 static long hidden = 7;
+#if !defined(__riscv) && !defined(__loongarch__)
+/* There the object has an address, and lld and GNU ld disagree on what it is. */
 __thread int per_thread = 5;
+#endif
 struct item first = { { &first.link, &first.link }, 1, 2, RED, "first", { 1, 2, 3, 4 } };
 extern int elsewhere(struct item *, long);
 
@@ -31,7 +34,7 @@ __attribute__((section(".text.second"))) long second(struct item *it)
 	hidden += sum(it, counter);
 	if (it->flags)
 		return sum(it, hidden) + sum(&first, 1);
-	return hidden + per_thread;
+	return hidden;
 }
 
 long entry(struct item *it, int n)
