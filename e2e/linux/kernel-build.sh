@@ -36,6 +36,9 @@ fi
 export KBUILD_BUILD_TIMESTAMP='1970-01-01' KBUILD_BUILD_USER=rules_btf KBUILD_BUILD_HOST=rules_btf
 say "compiling with $(nproc) jobs"
 # Progress goes to the terminal every 100 files, the whole to the log.
-make -j"$(nproc)" vmlinux modules 2>&1 |
-  awk '{ print } $1 == "CC" && ++n % 100 == 0 { printf "kernel: %d files\n", n > "/dev/stderr" }'
+files=0
+make -j"$(nproc)" vmlinux modules 2>&1 | while IFS= read -r line; do
+  printf '%s\n' "$line"
+  if [[ $line == '  CC '* ]] && ((++files % 100 == 0)); then say "$files files"; fi
+done
 say "done in $SECONDS s"

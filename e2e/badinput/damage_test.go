@@ -1,0 +1,78 @@
+package badinput
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/damage"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// TestDamaged feeds every verb with some hundred broken files. A change that
+// does no harm may be accepted, and then what is written must be valid.
+func TestDamaged(t *testing.T) {
+	harness.Need(t, "gcc", "ar")
+	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
+	object := compile(t, "sample.o", "-c", "-g", "-O2")
+	dwarf4 := compile(t, "sample4.o", "-c", "-gdwarf-4", "-O1", "-fdebug-types-section")
+	linked := compile(t, "sample", "-g", "-O2", "-static", "-nostdlib", "-Wl,-e,main")
+	archive := filepath.Join(t.TempDir(), "sample.a")
+	harness.MustRun(t, "", "ar", "cr", archive, object, dwarf4)
+	dir := t.TempDir()
+	btfo, btf := filepath.Join(dir, "sample.btfo"), filepath.Join(dir, "sample.btf")
+	harness.MustRun(t, "", btfgen, "object", "-o", btfo, object)
+	harness.MustRun(t, "", btfgen, "elf", "-o", btf, linked)
+
+	elfOf := func(path string) []damage.Variant {
+		v, err := damage.ELF(harness.ReadFile(t, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	total := 0
+	fmt.Println("| file | verb | variants | refused | accepted and valid |")
+	fmt.Println("|---|---|--:|--:|--:|")
+	for _, c := range []struct {
+		name     string
+		variants []damage.Variant
+		verbs    []verb
+	}{
+		{"object.o", elfOf(object), elfVerbs(t)[:2]},
+		{"dwarf4.o", elfOf(dwarf4), elfVerbs(t)[:1]},
+		{"linked", elfOf(linked), elfVerbs(t)[1:]},
+		{"archive.a", damage.Archive(harness.ReadFile(t, archive)), elfVerbs(t)[:1]},
+		{"object.btfo", elfOf(btfo), btfVerbs(t, btf)},
+		{"linked.btf", damage.BTF(harness.ReadFile(t, btf)), btfVerbs(t, btf)},
+	} {
+		in := filepath.Join(t.TempDir(), c.name)
+		for _, v := range c.verbs {
+			refused, accepted := 0, 0
+			for _, d := range c.variants {
+				harness.WriteFile(t, in, string(d.Data))
+				what := c.name + ": " + d.Name
+				if check(t, v, what, in) != "" {
+					refused++
+					continue
+				}
+				accepted++
+				if v.name == "btfgen elf" {
+					out := filepath.Join(t.TempDir(), "out.btf")
+					harness.MustRun(t, "", v.replace(in, out)...)
+					if r, err := (harness.Command{Argv: []string{btfdedup, "verify", out}}).Run(); err != nil || r.Exit != 0 {
+						t.Errorf("%s: %s: accepted, and wrote BTF that isn't valid: %v %s%s", what, v.name, err, r.Stdout, r.Stderr)
+					}
+				}
+			}
+			total += len(c.variants)
+			fmt.Printf("| %s | %s | %d | %d | %d |\n", c.name, v.name, len(c.variants), refused, accepted)
+			if refused == 0 {
+				t.Errorf("%s: %s accepted every damaged file", c.name, v.name)
+			}
+		}
+	}
+	if total < 200 {
+		t.Errorf("only %d variants were tried", total)
+	}
+}

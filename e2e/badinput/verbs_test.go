@@ -1,0 +1,157 @@
+package badinput
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// A verb is a command line of one of the tools, without input and output.
+type verb struct {
+	name   string
+	argv   []string // "OUT" and "IN" are replaced
+	output bool     // writes OUT
+}
+
+func (v verb) replace(in, out string) []string {
+	argv := make([]string, len(v.argv))
+	for i, a := range v.argv {
+		switch a {
+		case "IN":
+			a = in
+		case "OUT":
+			a = out
+		}
+		argv[i] = a
+	}
+	return argv
+}
+
+// elfVerbs read an ELF file with DWARF, btfVerbs read BTF in any of its containers.
+func elfVerbs(t *testing.T) []verb {
+	btfgen := harness.Tool(t, "btfgen")
+	return []verb{
+		{"btfgen object", []string{btfgen, "object", "-o", "OUT", "IN"}, true},
+		{"btfgen facts", []string{btfgen, "facts", "-o", "OUT", "IN"}, true},
+		{"btfgen elf", []string{btfgen, "elf", "-o", "OUT", "IN"}, true},
+	}
+}
+
+// good is a readable BTF file, for the other side of a comparison.
+func btfVerbs(t *testing.T, good string) []verb {
+	btfdedup := harness.Tool(t, "btfdedup")
+	return []verb{
+		{"btfdedup merge", []string{btfdedup, "merge", "-o", "OUT", "IN"}, true},
+		{"btfdedup link", []string{btfdedup, "link", "-o", "OUT", "IN"}, true},
+		{"btfdedup link --base", []string{btfdedup, "link", "-o", "OUT", "--base", "IN", good}, true},
+		{"btfdedup verify", []string{btfdedup, "verify", "IN"}, false},
+		{"btfdedup diff", []string{btfdedup, "diff", "IN", good}, false},
+	}
+}
+
+const keep = "what was here before\n"
+
+// check runs v on the file in and returns how it ended, "" for exit code 0. It
+// reports what no input may cause.
+func check(t *testing.T, v verb, what, in string) string {
+	t.Helper()
+	dir := t.TempDir()
+	fresh, old := filepath.Join(dir, "fresh"), filepath.Join(dir, "old")
+	harness.WriteFile(t, old, keep)
+	r := run(t, v, what, v.replace(in, fresh))
+	if r.Exit == 0 {
+		if v.output && !exists(fresh) {
+			t.Errorf("%s: %s: exit 0 and no output file", what, v.name)
+		}
+		return ""
+	}
+	line := strings.TrimSuffix(r.Stderr, "\n")
+	switch {
+	case r.Exit != 1:
+		t.Errorf("%s: %s: exit %d, want 0 or 1; stderr: %s", what, v.name, r.Exit, line)
+	case v.name == "btfdedup diff" && line == "":
+		// The files can be read and are not equal: that is told on stdout.
+		if r.Stdout == "" {
+			t.Errorf("%s: %s: exit 1 without a word", what, v.name)
+		}
+		return "differs"
+	case v.name == "btfdedup verify" && line == "" && r.Stdout != "":
+		return "refused"
+	case line == "" || strings.Contains(line, "\n"):
+		t.Errorf("%s: %s: want one line on stderr, have %q", what, v.name, r.Stderr)
+	case in != "" && !strings.Contains(line, filepath.Base(in)):
+		t.Errorf("%s: %s: the message doesn't name the file: %q", what, v.name, line)
+	}
+	if v.output {
+		if exists(fresh) {
+			t.Errorf("%s: %s: failed and left an output file", what, v.name)
+		}
+		run(t, v, what, v.replace(in, old))
+		if got := harness.ReadFile(t, old); string(got) != keep {
+			t.Errorf("%s: %s: failed and changed the output file that was there", what, v.name)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 1 {
+		t.Errorf("%s: %s: failed and left %d files beside the output", what, v.name, len(left)-1)
+	}
+	return line
+}
+
+func run(t *testing.T, v verb, what string, argv []string) harness.Result {
+	t.Helper()
+	r, err := harness.Command{Argv: argv, Timeout: 20 * time.Second}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.TimedOut {
+		t.Errorf("%s: %s: no end after 20 s", what, v.name)
+	}
+	for _, word := range []string{"panic", "goroutine ", "runtime error", "index out of range"} {
+		if strings.Contains(r.Stderr, word) {
+			t.Errorf("%s: %s: the tool broke: %s", what, v.name, head(r.Stderr))
+			break
+		}
+	}
+	return r
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func head(s string) string {
+	if len(s) > 1500 {
+		s = s[:1500] + "..."
+	}
+	return s
+}
+
+// sample is a source with what the readers have code for.
+const sample = `
+struct node { struct node *next; int bits : 3; union { long l; char c[8]; }; };
+enum color { RED, GREEN = 7 };
+enum wide { WIDE = 1UL << 40 };
+typedef int (*callback)(struct node *n, enum color c, ...);
+__attribute__((section(".data..percpu"))) struct node per_cpu = {0};
+static callback table[4];
+double ratio(float a, double b) { return a / b; }
+int apply(struct node *n, callback f, enum wide w) { table[0] = f; return f(n, RED) + (w == WIDE); }
+int main(void) { return apply(&per_cpu, table[1], WIDE); }
+`
+
+// compile compiles sample in a new directory with gcc and returns the output's
+// path.
+func compile(t *testing.T, output string, options ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	harness.WriteFile(t, filepath.Join(dir, "sample.c"), sample)
+	harness.MustRun(t, dir, append([]string{"gcc", "sample.c", "-o", output}, options...)...)
+	return filepath.Join(dir, output)
+}
