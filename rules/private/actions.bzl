@@ -1,0 +1,156 @@
+"""The five actions that the rules are made of, one function each.
+
+Every action is one run of a static tool with a parameter file: no shell, no environment, nothing that the machine decides. Each says that it
+supports path mapping, because the tools never let a path reach an output.
+"""
+
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+
+# The exec group of the one big action, so that a user can give it a machine of its own size:
+# exec_properties = {"btf_link.mem": "16g"}.
+LINK_EXEC_GROUP = "btf_link"
+LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
+
+# How many threads the tools get where there is work for several. Part of the command line, so the same everywhere.
+_THREADS = 4
+
+_EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
+
+def _one_object_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 128}
+
+def _archive_resources(_os, _inputs):
+    return {"cpu": _THREADS, "memory": 1024}
+
+def _facts_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 512}
+
+def _merge_resources(_os, inputs):
+    return {"cpu": 1, "memory": 64 + 8 * inputs}
+
+def _link_resources(_os, inputs):
+    return {"cpu": _THREADS, "memory": 512 + 8 * inputs}
+
+def _tools(ctx, exec_group = None):
+    toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
+    return toolchains[TOOLCHAIN_TYPE].btf
+
+def _run(ctx, tool, verb, args, exec_group = None, **kwargs):
+    args.use_param_file("@%s", use_always = True)
+    args.set_param_file_format("multiline")
+    command = ctx.actions.args()
+    command.add(verb)
+    ctx.actions.run(
+        executable = tool,
+        arguments = [command, args],
+        execution_requirements = _EXECUTION_REQUIREMENTS,
+        exec_group = exec_group,
+        toolchain = TOOLCHAIN_TYPE,
+        **kwargs
+    )
+
+def btf_gen(ctx, elf, out, conversion):
+    """Declares BtfGen: the types of one ELF object, or of an archive's members.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain.
+        elf: File, an object file or an archive.
+        out: File to write, a BTF object.
+        conversion: what `conversion_of` returned.
+    """
+    archive = elf.extension == "a" or elf.extension == "lo"
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_joined(conversion.btf_features, join_with = ",", format_joined = "--features=%s", omit_if_empty = True)
+    args.add_joined(conversion.lang_exclude, join_with = ",", format_joined = "--lang-exclude=%s", omit_if_empty = True)
+    args.add("-j", _THREADS if archive else 1)
+    args.add(elf)
+    _run(
+        ctx,
+        _tools(ctx).btfgen,
+        "object",
+        args,
+        inputs = [elf],
+        outputs = [out],
+        mnemonic = "BtfGen",
+        progress_message = "Reading types of %{input} for %{label}",
+        resource_set = _archive_resources if archive else _one_object_resources,
+    )
+
+def btf_facts(ctx, elf, out):
+    """Declares BtfFacts: what only a linked ELF knows.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, vmlinux or a module.
+        out: File to write, text.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add(elf)
+    _run(
+        ctx,
+        _tools(ctx).btfgen,
+        "facts",
+        args,
+        inputs = [elf],
+        outputs = [out],
+        mnemonic = "BtfFacts",
+        progress_message = "Reading link facts of %{input} for %{label}",
+        resource_set = _facts_resources,
+    )
+
+def btf_merge(ctx, objects, out):
+    """Declares BtfMerge: several BTF objects as one.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain.
+        objects: list of File.
+        out: File to write.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(objects)
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "merge",
+        args,
+        inputs = objects,
+        outputs = [out],
+        mnemonic = "BtfMerge",
+        progress_message = "Merging types of %{label}: %{output}",
+        resource_set = _merge_resources,
+    )
+
+def btf_link(ctx, objects, out, skipped, facts = None, bases = depset()):
+    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        objects: depset of File, BTF objects.
+        out: File to write, raw BTF.
+        skipped: File to write, what was left out and why.
+        facts: File or None, link facts.
+        bases: depset of File, the chain of BTF to split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add("--skipped", skipped)
+    if facts:
+        args.add("--facts", facts)
+    args.add_all(bases, before_each = "--base")
+    args.add("-j", _THREADS)
+    args.add_all(objects)
+    _run(
+        ctx,
+        _tools(ctx, LINK_EXEC_GROUP).btfdedup,
+        "link",
+        args,
+        exec_group = LINK_EXEC_GROUP,
+        inputs = depset([facts] if facts else [], transitive = [objects, bases]),
+        outputs = [out, skipped],
+        mnemonic = "BtfLink",
+        progress_message = "Linking BTF %{label}",
+        resource_set = _link_resources,
+    )

@@ -1,0 +1,72 @@
+"""btf_diff_test: a test that two BTF files say the same."""
+
+load("@bazel_skylib//lib:shell.bzl", "shell")
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+
+def _runfiles_path(file):
+    return file.short_path
+
+def _side(target, bases, flag, args):
+    """Adds the options of one side of the comparison to args.
+
+    Returns:
+        (file, depset of its bases)
+    """
+    if BtfInfo in target:
+        if bases:
+            fail("{} knows its bases: name none".format(target.label))
+        file, chain = target[BtfInfo].btf, target[BtfInfo].bases
+    else:
+        file, chain = target[DefaultInfo].files.to_list()[0], depset(bases)
+    args.add_all(chain, before_each = flag, map_each = _runfiles_path)
+    return file, chain
+
+def _btf_diff_test_impl(ctx):
+    args = ctx.actions.args()
+    args.set_param_file_format("multiline")
+    actual, actual_bases = _side(ctx.attr.actual, ctx.files.actual_bases, "--base-a", args)
+    expected, expected_bases = _side(ctx.attr.expected, ctx.files.expected_bases, "--base-b", args)
+    args.add_all([actual, expected], map_each = _runfiles_path)
+    params = ctx.actions.declare_file(ctx.label.name + ".params")
+    ctx.actions.write(params, args)
+
+    btfdedup = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfdedup.executable
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(
+        script,
+        "#!/bin/sh\nexec {} diff {}\n".format(shell.quote(btfdedup.short_path), shell.quote("@" + params.short_path)),
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles(
+        [btfdedup, params, actual, expected],
+        transitive_files = depset(transitive = [actual_bases, expected_bases]),
+    )
+    return [DefaultInfo(executable = script, runfiles = runfiles)]
+
+btf_diff_test = rule(
+    implementation = _btf_diff_test_impl,
+    doc = """Tests that two BTF files hold the same types, functions and variables, whatever their ids and order. Prints what differs.""",
+    test = True,
+    attrs = {
+        "actual": attr.label(
+            doc = "A `vmlinux_btf`, a `module_btf`, or a file with BTF.",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+        "actual_bases": attr.label_list(
+            doc = "The chain that `actual` is split against, outermost first, when it is a file. A `module_btf` brings its own.",
+            allow_files = True,
+        ),
+        "expected": attr.label(
+            doc = "What `actual` is compared with, in the same forms.",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+        "expected_bases": attr.label_list(
+            doc = "The chain that `expected` is split against, as in `actual_bases`.",
+            allow_files = True,
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+)

@@ -1,0 +1,106 @@
+"""cc_btf and btf_cc_aspect: BTF objects of what cc_library and cc_binary compile."""
+
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":btf_objects.bzl", "convert_all")
+load(":conversion.bzl", "CONVERSION_SETTINGS", "conversion_of")
+load(":merge_tree.bzl", "merge_tree")
+
+# Attributes that lead from a linked target to what is linked into it.
+_EDGES = ["deps", "implementation_deps", "srcs"]
+
+def _library_objects(library):
+    """The ELF files of one LibraryToLink: its objects in one kind of code, or its archive where it has no objects.
+
+    Code that isn't position independent comes first, as it does where the linker chooses between both.
+    """
+    for objects in [library.objects, library.pic_objects]:
+        if objects:
+            return objects
+    for archive in [library.static_library, library.pic_static_library]:
+        if archive:
+            return [archive]
+    return []
+
+def _own_objects(target):
+    """The ELF files that the target itself brings to a link, as opposed to its dependencies."""
+    own = {}
+    if CcInfo in target:
+        # The linker inputs of a target include its dependencies'; only the label says which are its own.
+        for linker_input in target[CcInfo].linking_context.linker_inputs.to_list():
+            if linker_input.owner == target.label:
+                for library in linker_input.libraries:
+                    own.update({file: None for file in _library_objects(library)})
+    if not own and OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
+        # A binary's own objects are nowhere else.
+        for file in target[OutputGroupInfo].compilation_outputs.to_list():
+            if file.extension == "o":
+                own[file] = None
+        plain = {file.path: None for file in own}
+        own = {
+            file: None
+            for file in own
+            if not (file.path.endswith(".pic.o") and file.path[:-len(".pic.o")] + ".o" in plain)
+        }
+    return own.keys()
+
+def _dependencies(rule_attr):
+    """BtfCcInfo of the targets that the aspect visited below this one."""
+    found = []
+    for edge in _EDGES:
+        value = getattr(rule_attr, edge, None)
+        for dep in value if type(value) == "list" else [value]:
+            if type(dep) == "Target" and BtfCcInfo in dep:
+                found.append(dep[BtfCcInfo])
+    return found
+
+def _btf_cc_aspect_impl(target, ctx):
+    below = _dependencies(ctx.rule.attr)
+    prefix = "_btf/" + target.label.name
+    objects = convert_all(ctx, _own_objects(target), prefix, conversion_of(ctx.attr))
+    return [BtfCcInfo(
+        objects = depset(objects, transitive = [info.objects for info in below]),
+        roots = depset(
+            merge_tree(ctx, objects, prefix + ".merge.d", single = True),
+            transitive = [info.roots for info in below],
+        ),
+    )]
+
+btf_cc_aspect = aspect(
+    implementation = _btf_cc_aspect_impl,
+    doc = """Declares one `BtfGen` for each object that a C or C++ target compiles, on that target, so that all who link it share the action,
+and the merge of them. Follows `deps`, `implementation_deps` and `srcs`.""",
+    attr_aspects = _EDGES,
+    attrs = CONVERSION_SETTINGS,
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BtfCcInfo],
+)
+
+def _cc_btf_impl(ctx):
+    infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
+    objects = depset(transitive = [info.objects for info in infos])
+    roots = depset(transitive = [info.roots for info in infos])
+    return [
+        DefaultInfo(files = roots),
+        BtfObjectsInfo(objects = objects, root = None, roots = roots),
+        OutputGroupInfo(btf_objects = objects),
+    ]
+
+cc_btf = rule(
+    implementation = _cc_btf_impl,
+    doc = """Converts everything that C and C++ targets link: one `BtfGen` for each object of each target, however many paths lead to it.
+
+Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that says so. What to encode comes from the flags
+`@rules_btf//rules/settings:btf_features` and `:lang_exclude`.""",
+    attrs = {
+        "deps": attr.label_list(
+            doc = "`cc_library`, `cc_binary` and other targets that link; what they depend on is included.",
+            aspects = [btf_cc_aspect],
+            allow_empty = False,
+            mandatory = True,
+            providers = [[CcInfo], [BtfCcInfo]],
+        ),
+    },
+    provides = [BtfObjectsInfo],
+)

@@ -1,0 +1,42 @@
+"""The attributes of rules that convert DWARF: what to encode."""
+
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+
+# Build settings, for rules and for the aspect, which can have no list attributes of its own.
+CONVERSION_SETTINGS = {
+    "_btf_features": attr.label(
+        doc = "Features of targets that name none.",
+        default = Label("//rules/settings:btf_features"),
+        providers = [BuildSettingInfo],
+    ),
+    "_lang_exclude": attr.label(
+        doc = "Languages that targets which name none leave out.",
+        default = Label("//rules/settings:lang_exclude"),
+        providers = [BuildSettingInfo],
+    ),
+}
+
+CONVERSION_ATTRS = CONVERSION_SETTINGS | {
+    "btf_features": attr.string_list(
+        doc = """What to encode, by the names that `btfgen object --features` and pahole's `--btf_features` take. Empty: the value of
+the flag `@rules_btf//rules/settings:btf_features`, whose default is the tool's.""",
+    ),
+    "lang_exclude": attr.string_list(
+        doc = """Source languages (`rust`, `c++11`, …) whose units are left out. Empty: the value of the flag
+`@rules_btf//rules/settings:lang_exclude`, which is empty too by default.""",
+    ),
+}
+
+def conversion_of(attr):
+    """What a target or an aspect application asks for.
+
+    Args:
+        attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
+
+    Returns:
+        a struct of `btf_features` and `lang_exclude`, lists of string.
+    """
+    return struct(
+        btf_features = getattr(attr, "btf_features", []) or attr._btf_features[BuildSettingInfo].value,
+        lang_exclude = getattr(attr, "lang_exclude", []) or attr._lang_exclude[BuildSettingInfo].value,
+    )

@@ -1,0 +1,61 @@
+"""What vmlinux_btf and module_btf have in common: their sources, and which files a link of them reads."""
+
+load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load(":merge_tree.bzl", "merge_tree")
+
+def srcs_attr(mandatory, doc):
+    """The attribute `srcs`: targets with BTF objects, or the files themselves."""
+    return attr.label_list(
+        doc = doc,
+        allow_files = [".btfo"],
+        allow_empty = not mandatory,
+        mandatory = mandatory,
+        providers = [[BtfObjectsInfo], []],
+    )
+
+def link_inputs(ctx):
+    """Declares the merges above the sources.
+
+    Files that are known one by one go into a merge tree. Those that come from a graph of targets are linked as they are, merged for each target
+    already: two sources may share parts of such a graph, and each part must count once.
+
+    Args:
+        ctx: context of a rule with the toolchain and `srcs_attr`.
+
+    Returns:
+        depset of File, the BTF objects to link.
+    """
+    single = {}
+    graphs = []
+    for src in ctx.attr.srcs:
+        if BtfObjectsInfo not in src:
+            single.update({file: None for file in src[DefaultInfo].files.to_list()})
+        elif src[BtfObjectsInfo].root:
+            single[src[BtfObjectsInfo].root] = None
+        else:
+            graphs.append(src[BtfObjectsInfo].roots)
+    return depset(
+        merge_tree(ctx, single.keys(), ctx.label.name + ".merge.d", single = False),
+        transitive = graphs,
+    )
+
+def linked_providers(btf, skipped, facts, bases):
+    """The providers of a target that links BTF.
+
+    Args:
+        btf: File, raw BTF.
+        skipped: File, what was left out and why.
+        facts: File or None, link facts.
+        bases: depset of File, the chain that btf is split against.
+
+    Returns:
+        list of providers.
+    """
+    return [
+        DefaultInfo(files = depset([btf])),
+        BtfInfo(btf = btf, bases = bases, skipped = skipped),
+        OutputGroupInfo(
+            btf_facts = depset([facts] if facts else []),
+            btf_skipped = depset([skipped]),
+        ),
+    ]

@@ -1,0 +1,96 @@
+"""How many BTF objects become few: the layout of BtfMerge actions.
+
+Merging is associative and commutative, so any layout gives the same bytes and the cache alone decides which is best:
+
+  - The tree follows the directories. What changes together mostly lies together, and an edited header of one directory reruns
+    that directory's merges and the few above it.
+  - A directory with more than FAN_IN things is cut into buckets by a hash of each thing's path, never by position: a new file joins one
+    bucket and moves none of its neighbours. The number of buckets is a power of two, so it changes rarely.
+  - A directory with few things gets no merge of its own; they count as its parent's.
+
+So an edit of one object reruns at most one merge a level, and each reads about FAN_IN files at most.
+"""
+
+load("@bazel_skylib//lib:paths.bzl", "paths")
+load(":actions.bzl", "btf_merge")
+
+FAN_IN = 32
+
+# A directory with fewer things than this leaves them to its parent.
+_FEW = 8
+
+# More rounds than any number of files needs: each divides it by FAN_IN / 2 at least.
+_ROUNDS = 8
+
+def layout_path(file):
+    """The path by which a file is laid out: without a configuration's directory, and below no other.
+
+    Args:
+        file: File.
+
+    Returns:
+        string, a relative path with no "..".
+    """
+    path = file.short_path
+    return "external/" + path[len("../"):] if path.startswith("../") else path
+
+def _merged(ctx, prefix, path, things):
+    """One file for all of things (a dict from path to File)."""
+    if len(things) == 1:
+        return things.values()[0]
+    out = ctx.actions.declare_file("{}/{}.btfo".format(prefix, path))
+    btf_merge(ctx, [things[key] for key in sorted(things)], out)
+    return out
+
+def _bucketed(ctx, prefix, directory, things):
+    """The same things as FAN_IN files at most."""
+    for round in range(_ROUNDS):
+        if len(things) <= FAN_IN:
+            break
+        count = 1
+        for _ in range(32):
+            if count * FAN_IN >= len(things):
+                break
+            count *= 2
+        buckets = {}
+        for path, file in things.items():
+            buckets.setdefault(hash(path) % count, {})[path] = file
+        things = {}
+        for bucket, content in buckets.items():
+            path = paths.join(directory, "merge.{}.{}of{}".format(round, bucket, count))
+            things[path] = _merged(ctx, prefix, path, content)
+    return things
+
+def merge_tree(ctx, objects, prefix, single):
+    """Declares the BtfMerge actions that bring objects down to few files.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain.
+        objects: list of File, BTF objects, none of them twice.
+        prefix: directory of the merged files, unique in the package.
+        single: bool, whether one file is wanted. Otherwise FAN_IN at most are.
+
+    Returns:
+        list of File that together hold each of objects once.
+    """
+    directories = {}
+    depth = 0
+    for file in objects:
+        path = layout_path(file)
+        directory = paths.dirname(path)
+        directories.setdefault(directory, {})[path] = file
+        depth = max(depth, path.count("/"))
+
+    # Deepest directories first; each hands what it is left with to its parent.
+    for level in range(depth, 0, -1):
+        for directory in sorted([d for d in directories if d and d.count("/") == level - 1]):
+            things = _bucketed(ctx, prefix, directory, directories.pop(directory))
+            if len(things) >= _FEW:
+                path = paths.join(directory, "merge")
+                things = {path: _merged(ctx, prefix, path, things)}
+            directories.setdefault(paths.dirname(directory), {}).update(things)
+
+    things = _bucketed(ctx, prefix, "", directories.get("", {}))
+    if single and things:
+        return [_merged(ctx, prefix, "merge", things)]
+    return [things[path] for path in sorted(things)]

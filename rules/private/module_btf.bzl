@@ -1,0 +1,53 @@
+"""module_btf: the BTF of a kernel module, split against what it builds upon."""
+
+load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":link_inputs.bzl", "link_inputs", "linked_providers", "srcs_attr")
+
+def _module_btf_impl(ctx):
+    base = ctx.attr.base[BtfInfo]
+    bases = depset([base.btf], transitive = [base.bases], order = "postorder")
+    facts = None
+    if ctx.file.module:
+        facts = ctx.actions.declare_file(ctx.label.name + ".facts")
+        btf_facts(ctx, ctx.file.module, facts)
+    if ctx.attr.srcs:
+        objects = link_inputs(ctx)
+    elif ctx.file.module:
+        converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
+        btf_gen(ctx, ctx.file.module, converted, conversion_of(ctx.attr))
+        objects = depset([converted])
+    else:
+        fail("module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or both")
+    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
+    btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases)
+    return linked_providers(btf, skipped, facts, bases)
+
+module_btf = rule(
+    implementation = _module_btf_impl,
+    doc = """Links the BTF of a module, `NAME.btf`: only what the chain of bases doesn't have already.
+
+The base is read as a small file of its own and never as the linked kernel, so a kernel whose types stay as they are leaves all modules'
+actions in the cache. Output groups: `btf_skipped`, `btf_facts`.""",
+    attrs = CONVERSION_ATTRS | {
+        "base": attr.label(
+            doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
+            mandatory = True,
+            providers = [BtfInfo],
+        ),
+        "module": attr.label(
+            doc = "The linked module. Its facts are read; its DWARF too, when there are no `srcs`.",
+            allow_single_file = True,
+        ),
+        "srcs": srcs_attr(
+            mandatory = False,
+            doc = "Targets of `btf_objects` and `cc_btf`, or `.btfo` files: the module's objects, for actions as small as the edits.",
+        ),
+    },
+    exec_groups = LINK_EXEC_GROUPS,
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BtfInfo],
+)

@@ -1,0 +1,38 @@
+"""vmlinux_btf: the BTF of a kernel."""
+
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
+load(":link_inputs.bzl", "linked_providers", "link_inputs", "srcs_attr")
+
+def _vmlinux_btf_impl(ctx):
+    facts = None
+    if ctx.file.vmlinux:
+        facts = ctx.actions.declare_file(ctx.label.name + ".facts")
+        btf_facts(ctx, ctx.file.vmlinux, facts)
+    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
+    btf_link(ctx, link_inputs(ctx), btf, skipped, facts = facts)
+    return linked_providers(btf, skipped, facts, bases = depset(order = "postorder"))
+
+vmlinux_btf = rule(
+    implementation = _vmlinux_btf_impl,
+    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order that kernels search by bisection.
+
+The linked kernel is read for facts alone (which functions are in it, which variables are per CPU, …), so a link that moves code and changes
+nothing else is a cache hit behind `BtfFacts`. Output groups: `btf_skipped` (what was left out and why), `btf_facts`.""",
+    attrs = {
+        "srcs": srcs_attr(
+            mandatory = True,
+            doc = "Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the kernel.",
+        ),
+        "vmlinux": attr.label(
+            doc = """The linked ELF. Without it every function that an object defines counts as present and there are no variables, which suits
+libraries of types, not kernels.""",
+            allow_single_file = True,
+        ),
+    },
+    exec_groups = LINK_EXEC_GROUPS,
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BtfInfo],
+)

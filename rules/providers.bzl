@@ -1,0 +1,36 @@
+"""Providers: what the rules tell each other, and what a rule of your own may read or return."""
+
+BtfObjectsInfo = provider(
+    doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
+    fields = {
+        "objects": "depset of File: one BTF object for each ELF object or archive that was converted.",
+        "root": "File or None: one BTF object that holds all of `objects` merged, when the target's objects are its own. None when they " +
+                "come from a graph of targets, whose parts other targets may share.",
+        "roots": "depset of File: BTF objects that together hold each of `objects` exactly once. This is what a link reads.",
+    },
+)
+
+BtfInfo = provider(
+    doc = "Linked BTF: the types of vmlinux, or of a module split against the BTF that it builds upon.",
+    fields = {
+        "bases": "depset of File, postorder: the chain of BTF that `btf` is split against, outermost base first. Empty for vmlinux.",
+        "btf": "File: raw BTF in canonical order.",
+        "skipped": "File or None: text, one line for each function or variable that was left out and why.",
+    },
+)
+
+BtfToolchainInfo = provider(
+    doc = "The tools that the actions run.",
+    fields = {
+        "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
+        "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
+    },
+)
+
+BtfCcInfo = provider(
+    doc = "What btf_cc_aspect found on a target and below it.",
+    fields = {
+        "objects": "depset of File: one BTF object for each ELF object of the target and of the targets that it links.",
+        "roots": "depset of File: one merged BTF object for each target that has objects of its own.",
+    },
+)
