@@ -7,7 +7,9 @@
 package object
 
 import (
+	"debug/elf"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -20,6 +22,11 @@ type Target struct {
 	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't say
 }
 
+// String is the target in words, such as "EM_X86_64, 64-bit, LittleEndian".
+func (t Target) String() string {
+	return fmt.Sprintf("%v, %d-bit, %v", elf.Machine(t.Machine), 8*t.AddrSize, t.Order)
+}
+
 // Unit is the environment of one translation unit.
 type Unit struct {
 	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is not known.
@@ -29,14 +36,16 @@ type Unit struct {
 	Linked bool
 	// Count is how many units have exactly this content.
 	Count uint32
-	// Items are the roots that the unit holds, each once: the tags that it defines, its typedefs and base types, FUNC
-	// and VAR candidates, declaration tags. A linked unit lists every type.
+	// Items are the roots that the unit holds, each once, in any order: the tags that it defines, its typedefs and base
+	// types, FUNC and VAR candidates, declaration tags. A linked unit lists every type; for a forward declaration, which
+	// is no node of its own, the stub.
 	Items []types.ID
 }
 
 // Object is a set of units over one graph of shapes.
 type Object struct {
-	Target   Target
+	Target Target
+	// Features are those that the units were made with. They mean nothing if all units are linked ones.
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit

@@ -1,0 +1,103 @@
+package object
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// FromBTF returns an object with the units of blobs that do not depend on each other, such as the concatenated ones of
+// one .BTF section: one linked unit each. A split blob brings its bases along as units of their own.
+// t.Order is taken from the blobs, and t.AddrSize too if it is 0.
+func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
+	o := New(t, 0)
+	for i, b := range blobs {
+		order := byteOrder(b)
+		if i > 0 && order != o.Target.Order {
+			return nil, fmt.Errorf("BTF: blob %d is %v, the one before it %v", i+1, order, o.Target.Order)
+		}
+		o.Target.Order = order
+		if o.Target.AddrSize == 0 {
+			o.Target.AddrSize = addrSize(b)
+		}
+		if _, err := o.AddBTF(Chain(b)...); err != nil {
+			if len(blobs) > 1 {
+				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
+			}
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// Chain returns b and its bases, the lowest first.
+func Chain(b *btf.Blob) []*btf.Blob {
+	var chain []*btf.Blob
+	for ; b != nil; b = b.Base {
+		chain = append(chain, b)
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+// AddBTF adds one linked unit for each blob of a chain (see Chain), in this order, at the end of o.Units; it does not
+// look for equal ones. The result has the node of each BTF id of the chain: for a definition of a tag the definition,
+// for a FWD or an enum without enumerators the stub. Different ids may have the same node: the input holds a type twice,
+// or tells apart what only differs in declaring and defining a tag.
+//
+// Where the chain holds several different definitions of one tag, the stubs that refer to them are pinned.
+func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
+	r, err := newRecords(o.Graph, chain)
+	if err != nil {
+		return nil, err
+	}
+	order, err := r.childrenFirst()
+	if err != nil {
+		return nil, err
+	}
+	pins, err := r.pins(order)
+	if err != nil {
+		return nil, err
+	}
+	s := &shaper{records: r, pin: func(_ uint32, _ int, target uint32) (types.Hash, bool) {
+		pin, ok := pins[target]
+		return pin, ok
+	}}
+	if err := s.shape(order); err != nil {
+		return nil, err
+	}
+	for _, b := range chain {
+		items := slices.Clone(s.ids[b.StartID:b.EndID()])
+		slices.Sort(items)
+		o.Units = append(o.Units, Unit{Linked: true, Count: 1, Items: slices.Compact(items)})
+	}
+	return s.ids, nil
+}
+
+func byteOrder(b *btf.Blob) binary.ByteOrder {
+	if b.Order == nil {
+		return binary.LittleEndian
+	}
+	return b.Order
+}
+
+// addrSize guesses the bytes of an address from the size of long, as libbpf does (determine_ptr_size): 8 if there is
+// no long.
+func addrSize(b *btf.Blob) int {
+	for _, b := range Chain(b) {
+		for i := range b.Types {
+			t := &b.Types[i]
+			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
+				continue
+			}
+			switch b.TypeName(t) {
+			case "long int", "long", "unsigned long", "long unsigned int", "unsigned long int":
+				return int(t.SizeOrType)
+			}
+		}
+	}
+	return 8
+}

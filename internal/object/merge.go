@@ -1,0 +1,116 @@
+package object
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Merge is the union of objects: of their shapes, and of their units with counts added. It leaves the objects as they
+// are. Objects of different targets, or whose units were made with different features, are an error that names the two
+// by their position. Raw BTF (Target.Machine 0) goes with every target of its byte order, and linked units with all
+// features.
+func Merge(objs ...*Object) (*Object, error) {
+	m := NewMerger()
+	for i, o := range objs {
+		if err := m.Add(fmt.Sprintf("object %d", i+1), o); err != nil {
+			return nil, err
+		}
+	}
+	return m.Object(), nil
+}
+
+// Merger is Merge one object at a time, so that each can be forgotten when it has been added.
+type Merger struct {
+	g                        *types.Graph
+	set                      *unitSet
+	target                   Target
+	feats                    features.Set
+	targetOf, rawOf, featsOf string // names of the objects that settled these; empty while none did
+}
+
+// NewMerger returns a Merger that holds nothing yet.
+func NewMerger() *Merger {
+	g := types.New()
+	return &Merger{g: g, set: newUnitSet(g)}
+}
+
+// Add adds o. name stands for it in errors. After an error the Merger must not be used.
+func (m *Merger) Add(name string, o *Object) error {
+	if err := m.agree(name, o); err != nil {
+		return err
+	}
+	ids := m.g.Import(o.Graph)
+	for i := range o.Units {
+		u := o.Units[i]
+		items := make([]types.ID, len(u.Items))
+		for j, id := range u.Items {
+			items[j] = ids[id]
+		}
+		u.File, u.Items = m.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
+		if err := m.set.add(u); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Object returns the union. The Merger must not be used afterwards.
+func (m *Merger) Object() *Object {
+	return &Object{Target: m.target, Features: m.feats, Graph: m.g, Units: m.set.units}
+}
+
+// agree checks o's target and features against what was merged before, and joins them.
+func (m *Merger) agree(name string, o *Object) error {
+	t := o.Target
+	if t.Order == nil {
+		t.Order = binary.LittleEndian
+	}
+	if m.targetOf == "" && m.rawOf == "" {
+		m.target = t
+	}
+	if other := m.targetOf + m.rawOf; other != "" && m.target.Order != t.Order {
+		return fmt.Errorf("cannot merge objects of different byte order: %s is %v, %s is %v",
+			first(m.targetOf, m.rawOf), m.target.Order, name, t.Order)
+	}
+	switch {
+	case t.Machine == 0:
+		if m.targetOf == "" {
+			m.rawOf = first(m.rawOf, name)
+			m.target.AddrSize = max(m.target.AddrSize, t.AddrSize)
+		}
+	case m.targetOf == "":
+		m.target, m.targetOf = t, name
+	case m.target != t:
+		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v", m.targetOf, m.target, name, t)
+	}
+	if !o.hasCandidates() {
+		return nil
+	}
+	if m.featsOf == "" {
+		m.feats, m.featsOf = o.Features, name
+	} else if m.feats != o.Features {
+		return fmt.Errorf("cannot merge objects made with different features: %s with %v, %s with %v; build both with the same --features",
+			m.featsOf, m.feats, name, o.Features)
+	}
+	return nil
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// hasCandidates tells whether o has a unit that was made with o.Features.
+func (o *Object) hasCandidates() bool {
+	for i := range o.Units {
+		if !o.Units[i].Linked {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package object
+
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// maxDepth bounds how deep types may nest between two tags (pointers to typedefs of arrays …). The kernel resolves
+// down to 32; the bound keeps hostile BTF from exhausting a stack.
+const maxDepth = 1000
+
+// childrenFirst returns the ids in an order in which each type comes after those that its shape contains. It checks
+// all references: that they exist, that their kinds fit, and that no cycle goes without a tag.
+func (r *records) childrenFirst() ([]uint32, error) {
+	const open, done = 1, 2
+	state := make([]uint8, r.end)
+	depth := make([]uint16, r.end)
+	order := make([]uint32, 0, r.end-1)
+	var stack []uint32
+	for root := uint32(1); root < r.end; root++ {
+		if state[root] != 0 {
+			continue
+		}
+		stack = append(stack[:0], root)
+		for len(stack) > 0 {
+			id := stack[len(stack)-1]
+			if state[id] == done {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			t, l := r.at(id)
+			entered := state[id] == open
+			state[id] = open
+			var err error
+			deep := uint16(0)
+			l.refs(t, func(child uint32) {
+				switch {
+				case err != nil:
+				case entered && child != 0:
+					if c, _ := r.at(child); !crosses(t, c) {
+						deep = max(deep, depth[child])
+					}
+				case !entered:
+					err = r.checkRef(id, t, child)
+					if err != nil || child == 0 {
+						return
+					}
+					if c, _ := r.at(child); crosses(t, c) {
+						return
+					}
+					if state[child] == open {
+						err = typeError(id, t, "contains itself by way of [%d], without a named struct, union or enum in between", child)
+					} else if state[child] == 0 {
+						stack = append(stack, child)
+					}
+				}
+			})
+			if err != nil {
+				return nil, err
+			}
+			if entered {
+				if depth[id] = deep + 1; deep >= maxDepth {
+					return nil, typeError(id, t, "nests more than %d types deep", maxDepth)
+				}
+				state[id] = done
+				order = append(order, id)
+			}
+		}
+	}
+	return order, nil
+}
+
+// crosses tells whether a reference from one type to another is a stub. A declaration tag means one definition.
+func crosses(from, to *btf.Type) bool {
+	return tagged(to) && (from.Kind != btf.KindDeclTag || declared(to) != 0)
+}
+
+// checkRef checks that id, the type t, may refer to child.
+func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
+	if child >= r.end {
+		return typeError(id, t, "refers to type [%d], the last one is [%d]", child, r.end-1)
+	}
+	kind := btf.KindVoid
+	if child != 0 {
+		c, _ := r.at(child)
+		kind = c.Kind
+	}
+	fits := true
+	switch t.Kind {
+	case btf.KindFunc:
+		fits = kind == btf.KindFuncProto
+	case btf.KindDatasec:
+		fits = kind == btf.KindVar
+	case btf.KindDeclTag:
+		fits = kind != btf.KindDatasec && kind != btf.KindDeclTag && kind != btf.KindVoid
+	default:
+		switch kind {
+		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+			fits = false
+		}
+	}
+	if !fits {
+		return typeError(id, t, "refers to [%d], a %v, which it must not", child, kind)
+	}
+	return nil
+}

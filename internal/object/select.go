@@ -1,0 +1,188 @@
+package object
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// layout is which nodes of a graph get a type record in a file, and which id.
+type layout struct {
+	g      *types.Graph
+	order  []types.ID // nodes with a record; the record's id is the index plus 1
+	id     []uint32   // by node: the type id by which others refer to it, 0 for void
+	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
+	names  []types.Str
+	rank   []uint32 // by string: its index in names
+}
+
+// newLayout chooses the nodes that are reachable from the units' items and puts them in canonical order: unnamed ones
+// first, then by name, kind and content.
+//
+// A plain stub refers to a definition of its tag: the first in this order. It has a record, a declaration, only if there
+// is none or if it is an item.
+func newLayout(o *Object) (*layout, error) {
+	l := &layout{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)), record: make([]uint32, len(o.Graph.Nodes))}
+	const reached, item = 1, 2
+	mark := make([]uint8, len(l.g.Nodes))
+	var stack []types.ID
+	visit := func(id types.ID) {
+		if id != 0 && mark[id] == 0 {
+			mark[id] = reached
+			stack = append(stack, id)
+		}
+	}
+	for i := range o.Units {
+		for _, id := range o.Units[i].Items {
+			visit(id)
+			if mark[id] |= item; id == 0 {
+				return nil, fmt.Errorf("a unit of %q lists void as a type", l.g.Strs.String(o.Units[i].File))
+			}
+		}
+	}
+	for len(stack) > 0 {
+		n := l.g.Node(stack[len(stack)-1])
+		stack = stack[:len(stack)-1]
+		visit(n.Ref)
+		if n.Kind == types.KindArray {
+			visit(types.ID(n.Aux))
+		}
+		for _, e := range l.g.ElemsOf(n) {
+			visit(e.Ref)
+		}
+	}
+
+	l.sortNames(mark)
+	defs := map[tagName]bool{}
+	for id := range l.g.Nodes {
+		n := &l.g.Nodes[id]
+		if mark[id] == 0 || !n.IsDefinition() {
+			continue
+		}
+		if n.Count == 0 && types.TagOf(n.Kind) == types.TagEnum {
+			return nil, fmt.Errorf("enum %s has no enumerators: BTF can't tell its definition from a declaration", l.g.Name(n))
+		}
+		defs[tagName{types.TagOf(n.Kind), n.Name}] = true
+	}
+	for id := range l.g.Nodes {
+		n := &l.g.Nodes[id]
+		if mark[id] == 0 {
+			continue
+		}
+		if n.Kind == types.KindStub && (n.Size == 1 || mark[id]&item == 0 && defs[tagName{types.Tag(n.Aux), n.Name}]) {
+			if mark[id]&item != 0 {
+				return nil, fmt.Errorf("a unit lists a pinned reference to %q as a type", l.g.Name(n))
+			}
+			continue
+		}
+		l.order = append(l.order, types.ID(id))
+	}
+	l.sort()
+	l.resolve(mark)
+	return l, nil
+}
+
+// sortNames collects the names of marked nodes and their elements, in bytewise order after the empty one.
+func (l *layout) sortNames(mark []uint8) {
+	l.rank = make([]uint32, l.g.Strs.Len())
+	l.names = []types.Str{0}
+	add := func(s types.Str) {
+		if s != 0 && l.rank[s] == 0 {
+			l.rank[s] = 1
+			l.names = append(l.names, s)
+		}
+	}
+	for id := range l.g.Nodes {
+		if mark[id] == 0 {
+			continue
+		}
+		n := &l.g.Nodes[id]
+		add(n.Name)
+		for _, e := range l.g.ElemsOf(n) {
+			add(e.Name)
+		}
+	}
+	sortStrings(&l.g.Strs, l.names[1:])
+	for i, s := range l.names {
+		l.rank[s] = uint32(i)
+	}
+}
+
+// sortStrings sorts by content.
+func sortStrings(strs *types.Strings, list []types.Str) {
+	type key struct {
+		prefix uint64
+		s      types.Str
+	}
+	keys := make([]key, len(list))
+	for i, s := range list {
+		var p [8]byte
+		copy(p[:], strs.Bytes(s))
+		keys[i] = key{binary.BigEndian.Uint64(p[:]), s}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return bytes.Compare(strs.Bytes(a.s), strs.Bytes(b.s))
+	})
+	for i, k := range keys {
+		list[i] = k.s
+	}
+}
+
+// sort puts order into the order of types.Graph.Compare.
+func (l *layout) sort() {
+	type key struct {
+		name uint64 // rank of the name, and kind
+		hash types.Hash
+		id   types.ID
+	}
+	keys := make([]key, len(l.order))
+	for i, id := range l.order {
+		n := l.g.Node(id)
+		keys[i] = key{uint64(l.rank[n.Name])<<8 | uint64(n.Kind), n.Hash, id}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.name != b.name {
+			return cmp.Compare(a.name, b.name)
+		}
+		return a.hash.Cmp(b.hash)
+	})
+	for i, k := range keys {
+		l.order[i] = k.id
+	}
+}
+
+// resolve fills in id and record.
+func (l *layout) resolve(mark []uint8) {
+	defs := map[tagName]uint32{}
+	for i, id := range l.order {
+		n := l.g.Node(id)
+		l.record[id] = uint32(i + 1)
+		if n.IsDefinition() {
+			k := tagName{types.TagOf(n.Kind), n.Name}
+			if defs[k] == 0 {
+				defs[k] = uint32(i + 1)
+			}
+		}
+	}
+	for id := range l.g.Nodes {
+		n := &l.g.Nodes[id]
+		switch {
+		case mark[id] == 0:
+		case n.Kind != types.KindStub:
+			l.id[id] = l.record[id]
+		case n.Size == 1:
+			l.id[id] = l.record[n.Ref]
+		default:
+			if l.id[id] = defs[tagName{types.Tag(n.Aux), n.Name}]; l.id[id] == 0 {
+				l.id[id] = l.record[id]
+			}
+		}
+	}
+}

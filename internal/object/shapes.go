@@ -1,0 +1,100 @@
+package object
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// shaper adds the shapes of type records to their graph.
+type shaper struct {
+	*records
+	ids []types.ID // by BTF id: the node; the stub for a declaration
+	// pin returns the hash of the definition target if slot of type id means it exactly.
+	pin func(id uint32, slot int, target uint32) (types.Hash, bool)
+	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be nil.
+	amend func(id uint32, n *types.Node)
+
+	pinned []pinnedStub
+}
+
+// pinnedStub is a stub whose definition is not added yet.
+type pinnedStub struct {
+	stub types.ID
+	def  uint32 // BTF id
+}
+
+// Slots of a type that may refer to a tag.
+const (
+	slotRef   = 0 // Ref
+	slotIndex = 1 // an array's index type
+	slotElem  = 1 // slotElem+i is element i
+)
+
+// shape adds all records, given in an order in which children come first.
+func (s *shaper) shape(order []uint32) error {
+	s.ids = make([]types.ID, s.end)
+	var rec record
+	for _, id := range order {
+		t, _ := s.at(id)
+		if tag := declared(t); tag != 0 {
+			name, err := s.name(t.NameOff)
+			if err != nil {
+				return err
+			}
+			if name == 0 {
+				return typeError(id, t, "declares nothing: it has no name")
+			}
+			s.ids[id] = s.g.Stub(tag, name)
+			continue
+		}
+		if err := s.decode(id, &rec); err != nil {
+			return err
+		}
+		rec.Ref = s.ref(id, slotRef, rec.Ref)
+		if rec.Kind == types.KindArray {
+			rec.Aux = uint32(s.ref(id, slotIndex, types.ID(rec.Aux)))
+		}
+		for i := range rec.elems {
+			e := &rec.elems[i]
+			e.Ref = s.ref(id, slotElem+i, e.Ref)
+		}
+		if s.amend != nil {
+			s.amend(id, &rec.Node)
+		}
+		s.ids[id] = s.g.Add(rec.Node, rec.elems)
+	}
+	for _, p := range s.pinned {
+		n, def := s.g.Node(p.stub), s.ids[p.def]
+		if n.Ref != 0 && n.Ref != def {
+			return fmt.Errorf("BTF: two different definitions of %q have the same pin", s.g.Name(n))
+		}
+		n.Ref = def
+	}
+	return nil
+}
+
+// ref returns the node that slot of type id refers to, which is target in BTF.
+func (s *shaper) ref(id uint32, slot int, target types.ID) types.ID {
+	if target == 0 {
+		return 0
+	}
+	t, _ := s.at(id)
+	c, _ := s.at(uint32(target))
+	if !crosses(t, c) {
+		return s.ids[target]
+	}
+	if declared(c) != 0 {
+		name, _ := s.name(c.NameOff)
+		return s.g.Stub(declared(c), name)
+	}
+	name, _ := s.name(c.NameOff)
+	tag := types.TagOf(types.Kind(c.Kind))
+	pin, ok := s.pin(id, slot, uint32(target))
+	if !ok {
+		return s.g.Stub(tag, name)
+	}
+	stub := s.g.PinnedStub(tag, name, pin)
+	s.pinned = append(s.pinned, pinnedStub{stub, uint32(target)})
+	return stub
+}

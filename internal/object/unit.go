@@ -1,0 +1,71 @@
+package object
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// unitHash identifies the content of u but for its count: file name, kind and set of items, in any order.
+func unitHash(g *types.Graph, u *Unit) types.Hash {
+	var sum types.Hash
+	for _, id := range u.Items {
+		h := &g.Nodes[id].Hash
+		sum.A += h.A
+		sum.B += h.B
+	}
+	h := types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum)
+	return h.Sum(u.Linked)
+}
+
+// unitSet collects units over one graph, each content once.
+type unitSet struct {
+	g     *types.Graph
+	units []Unit
+	index map[types.Hash]int
+	stamp []int // by item: the last comparison that saw it
+	round int
+}
+
+func newUnitSet(g *types.Graph) *unitSet {
+	return &unitSet{g: g, index: map[types.Hash]int{}}
+}
+
+// add adds u, whose items are of the set's graph, or its count to the unit of the same content. The set keeps u.Items.
+func (s *unitSet) add(u Unit) error {
+	h := unitHash(s.g, &u)
+	// Different content with one hash takes the next free hash: as good as any, since it is only a key.
+	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
+		if s.same(&s.units[i], &u) {
+			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {
+				return fmt.Errorf("more than %d units have the same content", uint32(math.MaxUint32))
+			}
+			s.units[i].Count += u.Count
+			return nil
+		}
+		h.A++
+	}
+	s.index[h] = len(s.units)
+	s.units = append(s.units, u)
+	return nil
+}
+
+func (s *unitSet) same(a, b *Unit) bool {
+	if a.File != b.File || a.Linked != b.Linked || len(a.Items) != len(b.Items) {
+		return false
+	}
+	if n := len(s.g.Nodes); n > len(s.stamp) {
+		s.stamp = append(s.stamp, make([]int, n-len(s.stamp))...)
+	}
+	s.round++
+	for _, id := range a.Items {
+		s.stamp[id] = s.round
+	}
+	for _, id := range b.Items {
+		if s.stamp[id] != s.round {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,114 @@
+package object
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// appendList appends an ascending list of numbers: its length, then the differences from one number to the next; the
+// first counts from least-1, so no difference is 0.
+func appendList(b []byte, list []uint32, least uint32) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	last := uint64(least)
+	for _, v := range list {
+		b = binary.AppendUvarint(b, uint64(v)-last+1)
+		last = uint64(v) + 1
+	}
+	return b
+}
+
+// decoder reads varints (LEB128, as encoding/binary does) until the first error.
+type decoder struct {
+	data []byte
+	off  int
+	err  error
+}
+
+// fail keeps the first error.
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("section %s, offset %#x: %s", SectionUnits, d.off, fmt.Sprintf(format, args...))
+	}
+}
+
+func (d *decoder) uint() uint64 {
+	if d.err != nil {
+		return 0
+	}
+	if d.off < len(d.data) && d.data[d.off] < 0x80 {
+		d.off++
+		return uint64(d.data[d.off-1])
+	}
+	v, n := binary.Uvarint(d.data[d.off:])
+	if n <= 0 {
+		d.fail("truncated or too long number")
+		return 0
+	}
+	d.off += n
+	return v
+}
+
+// below reads a number under limit.
+func (d *decoder) below(limit uint64, what string) uint32 {
+	v := d.uint()
+	if v >= limit && d.err == nil {
+		d.fail("%s %d is not below %d", what, v, limit)
+		return 0
+	}
+	return uint32(v)
+}
+
+func (d *decoder) uint32(what string) uint32 { return d.below(math.MaxUint32+1, what) }
+
+// count reads how many things follow, each of which takes at least size bytes.
+func (d *decoder) count(size int, what string) int {
+	v := d.uint()
+	if d.err == nil && v > uint64((len(d.data)-d.off)/size) {
+		d.fail("%d %s are more than the section can hold", v, what)
+		return 0
+	}
+	return int(v)
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > len(d.data)-d.off {
+		d.fail("%d bytes expected, %d are left", n, len(d.data)-d.off)
+		return nil
+	}
+	d.off += n
+	return d.data[d.off-n : d.off]
+}
+
+// ascending reads the next number of a list whose numbers are least … limit-1: it is over last, if that isn't least-1.
+type ascending struct{ next, limit uint64 }
+
+func (a *ascending) read(d *decoder, what string) uint32 {
+	step := d.uint()
+	if d.err != nil {
+		return 0
+	}
+	if step == 0 || step > a.limit-a.next {
+		d.fail("%s is out of range or order", what)
+		return 0
+	}
+	a.next += step
+	return uint32(a.next - 1)
+}
+
+// list is the inverse of appendList.
+func (d *decoder) list(least, limit uint32, what string) []uint32 {
+	n := d.count(1, what+"s")
+	list := make([]uint32, 0, n)
+	a := ascending{uint64(least), uint64(limit)}
+	for range n {
+		list = append(list, a.read(d, what))
+	}
+	if d.err != nil {
+		return nil
+	}
+	return list
+}

@@ -1,0 +1,223 @@
+package object
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// The start of a .BTF.units section: magic and version. The version changes with every change of the section's format
+// and of what types mean in .BTF.
+const (
+	unitsMagic   = "btfu"
+	unitsVersion = 1
+)
+
+// units returns the content of .BTF.units.
+func (l *layout) units(o *Object) ([]byte, error) {
+	b := append([]byte(unitsMagic), unitsVersion)
+	b = appendString(b, o.Features.String())
+	b = binary.AppendUvarint(b, uint64(len(l.order)))
+	b = l.appendPins(b)
+	b = l.appendSizes(b, types.KindFunc)
+	b = l.appendSizes(b, types.KindVar)
+	return l.appendUnits(b, o.Units)
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendPins appends the pins, then the references that are pinned: type, slot and index of the pin.
+func (l *layout) appendPins(b []byte) []byte {
+	type ref struct {
+		id, slot uint32
+		stub     types.ID
+	}
+	var refs []ref
+	for i, id := range l.order {
+		n := l.g.Node(id)
+		see := func(slot uint32, to types.ID) {
+			if t := l.g.Node(to); t.Kind == types.KindStub && t.Size == 1 {
+				refs = append(refs, ref{uint32(i + 1), slot, to})
+			}
+		}
+		if n.Kind == types.KindStub {
+			continue
+		}
+		see(slotRef, n.Ref)
+		if n.Kind == types.KindArray {
+			see(slotIndex, types.ID(n.Aux))
+		}
+		for i, e := range l.g.ElemsOf(n) {
+			see(slotElem+uint32(i), e.Ref)
+		}
+	}
+	// A pin is the definition and the stub's hash. One definition may have several, made by different rules.
+	var pins []types.ID
+	index := map[types.ID]uint64{}
+	for _, r := range refs {
+		if _, ok := index[r.stub]; !ok {
+			index[r.stub] = 0
+			pins = append(pins, r.stub)
+		}
+	}
+	slices.SortFunc(pins, func(a, b types.ID) int {
+		return cmp.Or(cmp.Compare(l.id[a], l.id[b]), l.g.Pin(l.g.Node(a)).Cmp(l.g.Pin(l.g.Node(b))))
+	})
+	b = binary.AppendUvarint(b, uint64(len(pins)))
+	last := uint32(0)
+	for i, stub := range pins {
+		index[stub] = uint64(i)
+		b = binary.AppendUvarint(b, uint64(l.id[stub]-last))
+		pin := l.g.Pin(l.g.Node(stub))
+		b = binary.LittleEndian.AppendUint64(b, pin.A)
+		b = binary.LittleEndian.AppendUint64(b, pin.B)
+		last = l.id[stub]
+	}
+	b = binary.AppendUvarint(b, uint64(len(refs)))
+	last = 0
+	for _, r := range refs {
+		b = binary.AppendUvarint(b, uint64(r.id-last))
+		b = binary.AppendUvarint(b, uint64(r.slot))
+		b = binary.AppendUvarint(b, index[r.stub])
+		last = r.id
+	}
+	return b
+}
+
+// appendSizes appends Node.Size of the functions or variables where it isn't 0: BTF has no place for it.
+func (l *layout) appendSizes(b []byte, kind types.Kind) []byte {
+	count := 0
+	var list []byte
+	last := uint32(0)
+	for i, id := range l.order {
+		if n := l.g.Node(id); n.Kind == kind && n.Size != 0 {
+			count++
+			list = binary.AppendUvarint(list, uint64(uint32(i+1)-last))
+			list = binary.AppendUvarint(list, uint64(n.Size))
+			last = uint32(i + 1)
+		}
+	}
+	return append(binary.AppendUvarint(b, uint64(count)), list...)
+}
+
+// appendUnits appends the groups (lists of types that are items of the same units, each type in at most one), then the
+// units, ordered by content, as lists of groups. Types come into view of a unit by headers, a group at a time, so this
+// is several times shorter than lists of types.
+func (l *layout) appendUnits(b []byte, units []Unit) ([]byte, error) {
+	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
+	for i := range order {
+		order[i], hashes[i] = i, unitHash(l.g, &units[i])
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := &units[a], &units[b]
+		if x.File != y.File {
+			return bytes.Compare(l.g.Strs.Bytes(x.File), l.g.Strs.Bytes(y.File))
+		}
+		if x.Linked != y.Linked {
+			return cmp.Compare(linkedBit(x), linkedBit(y))
+		}
+		return hashes[a].Cmp(hashes[b])
+	})
+	groups, of, err := l.group(units)
+	if err != nil {
+		return nil, err
+	}
+	b = binary.AppendUvarint(b, uint64(len(groups)))
+	for _, list := range groups {
+		b = appendList(b, list, 1)
+	}
+
+	b = binary.AppendUvarint(b, uint64(len(units)))
+	seen := make([]int, len(groups))
+	var list []uint32
+	last := ""
+	for i, u := range order {
+		u := &units[u]
+		list = list[:0]
+		for _, id := range u.Items {
+			if g := of[l.record[id]]; seen[g] != i+1 {
+				seen[g] = i + 1
+				list = append(list, g)
+			}
+		}
+		slices.Sort(list)
+		file := l.g.Strs.String(u.File)
+		common := 0
+		for common < min(len(file), len(last)) && file[common] == last[common] {
+			common++
+		}
+		b = binary.AppendUvarint(b, uint64(common))
+		b = appendString(b, file[common:])
+		b = binary.AppendUvarint(b, uint64(u.Count)<<1|linkedBit(u))
+		b = appendList(b, list, 0)
+		last = file
+	}
+	return b, nil
+}
+
+func linkedBit(u *Unit) uint64 {
+	if u.Linked {
+		return 1
+	}
+	return 0
+}
+
+// group returns the groups, those in most units first, then by their first type; and by type id, its group.
+func (l *layout) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
+	type member struct {
+		units uint64
+		in    types.Hash // sum over the units, each a random number
+	}
+	members := make([]member, len(l.order)+1)
+	seen := make([]int, len(l.order)+1)
+	for i := range units {
+		var w [8]byte
+		binary.LittleEndian.PutUint64(w[:], uint64(i))
+		h := types.HashString(w[:])
+		for _, id := range units[i].Items {
+			t := l.record[id]
+			if seen[t] == i+1 {
+				return nil, nil, fmt.Errorf("a unit of %q lists type %q twice",
+					l.g.Strs.String(units[i].File), l.g.Name(l.g.Node(id)))
+			}
+			seen[t] = i + 1
+			m := &members[t]
+			m.units++
+			m.in.A += h.A
+			m.in.B += h.B
+		}
+	}
+	index := map[types.Hash]int{}
+	var count []uint64
+	for t := range members {
+		m := &members[t]
+		if m.units == 0 {
+			continue
+		}
+		i, ok := index[m.in]
+		if !ok {
+			i = len(groups)
+			index[m.in] = i
+			groups = append(groups, nil)
+			count = append(count, m.units)
+		}
+		groups[i] = append(groups[i], uint32(t))
+	}
+	slices.SortFunc(groups, func(a, b []uint32) int {
+		x, y := members[a[0]].units, members[b[0]].units
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(a[0], b[0]))
+	})
+	of = make([]uint32, len(members))
+	for i, list := range groups {
+		for _, t := range list {
+			of[t] = uint32(i)
+		}
+	}
+	return groups, of, nil
+}
