@@ -44,3 +44,30 @@ long entry(struct item *it, int n)
 		total += sum(it, n) + second(it);
 	return total;
 }
+
+#if defined(__riscv) || defined(__loongarch__)
+/* Differences across code that the linker may shorten, in all field sizes. */
+#ifdef __riscv
+#define CALL "call elsewhere"
+#define FIRST6 "R_RISCV_SET6"
+#define SECOND6 "R_RISCV_SUB6"
+#else
+#define CALL "call36 elsewhere"
+#define FIRST6 "R_LARCH_ADD6"
+#define SECOND6 "R_LARCH_SUB6"
+#endif
+asm(".section .text.third,\"ax\",@progbits\n"
+    "third: .rept 5\n" CALL "\n.endr\n"
+    "third_part: .rept 60\n" CALL "\n.endr\n"
+    "third_end: .section .debug_differences,\"\",@progbits\n"
+    ".uleb128 third_part - third\n"
+    ".uleb128 third_end - third\n"
+    ".uleb128 third_end - third_part + 100000\n"
+    ".byte 0x40\n"
+    ".reloc .-1, " FIRST6 ", third_part\n"
+    ".reloc .-1, " SECOND6 ", third\n"
+    ".byte third_part - third\n"
+    ".2byte third_end - third\n"
+    ".4byte third_end - third\n"
+    ".8byte third_end - third\n");
+#endif
