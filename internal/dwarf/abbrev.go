@@ -162,6 +162,7 @@ type abbrevTable struct {
 	sparse map[uint64]uint32
 	ops    []op
 	attrs  []attrSpec
+	notes  bool // annotations are declared
 }
 
 type attrSpec struct {
@@ -191,7 +192,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		return nil
 	}
 	t.valid = false
-	t.list, t.dense, t.sparse, t.ops = t.list[:0], t.dense[:0], nil, t.ops[:0]
+	t.list, t.dense, t.sparse, t.ops, t.notes = t.list[:0], t.dense[:0], nil, t.ops[:0], false
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
 	}
@@ -221,6 +222,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			}
 			t.attrs = append(t.attrs, a)
 		}
+		t.notes = t.notes || std.Tag(tag) == TagLLVMAnnotation || std.Tag(tag) == TagGNUAnnotation
 		t.list = append(t.list, t.build(std.Tag(tag), children != 0, f))
 		index := uint32(len(t.list))
 		if code < maxDenseCode {

@@ -36,8 +36,8 @@ const (
 	CallingConvention
 	DwoName
 	EntryPC
-	Artificial
-	Alignment
+	Producer
+	Prototyped
 	slots
 )
 
@@ -65,7 +65,7 @@ func init() {
 		std.AttrLanguage: Language, std.AttrStrOffsetsBase: StrOffsetsBase, std.AttrAddrBase: AddrBase,
 		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase, std.AttrSignature: Signature,
 		std.AttrImport: Import, std.AttrCalling: CallingConvention, attrDwoName: DwoName,
-		std.AttrEntrypc: EntryPC, std.AttrArtificial: Artificial, std.AttrAlignment: Alignment,
+		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrPrototyped: Prototyped,
 	} {
 		slotOf[a] = s
 	}

@@ -39,6 +39,7 @@ type Reader struct {
 	abbrevs abbrevTable
 	strBase uint64
 	adrBase uint64
+	list    window
 }
 
 // Load makes u the unit that is read.
@@ -76,6 +77,9 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	r.strBase, r.adrBase = r.bases()
 	return nil
 }
+
+// Annotated tells whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
+func (r *Reader) Annotated() bool { return r.abbrevs.notes }
 
 // bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count (7.26, 7.27).
 func (r *Reader) bases() (str, addr uint64) {

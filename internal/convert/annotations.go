@@ -1,0 +1,124 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// The two spellings of btf_type_tag and btf_decl_tag: clang writes DW_TAG_LLVM_annotation children, gcc 16 a chain of
+// DW_AT_GNU_annotation references to DW_TAG_GNU_annotation entries. Both give the kind of tag as DW_AT_name and its
+// text as DW_AT_const_value.
+const (
+	declTagName = "btf_decl_tag"
+	typeTagName = "btf_type_tag"
+)
+
+// annotations returns the texts of e's annotations of the given kind. clang's order is the reverse of the order in
+// which BTF chains type tags behind a pointer, gcc's is the same.
+func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
+	var list []name
+	c := &u.c.note
+	add := func(c *dwarf.DIE) error {
+		k, err := u.r.String(c, dwarf.Name)
+		if err != nil || string(k) != kind {
+			return err
+		}
+		n, err := u.name(c, dwarf.ConstValue)
+		if err == nil && n.class != dwarf.ClassNone {
+			list = append(list, n)
+		}
+		return err
+	}
+	for off := e.Next; e.Children; {
+		if err := u.r.Read(off, c); err != nil {
+			return nil, err
+		}
+		if c.Null {
+			break
+		}
+		if c.Tag == dwarf.TagLLVMAnnotation {
+			if err := add(c); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if off, err = u.r.SkipChildren(c); err != nil {
+			return nil, err
+		}
+	}
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	next, err := u.ref(e, dwarf.Annotation)
+	for range maxChain {
+		if err != nil || next.u != u {
+			break
+		}
+		if err = u.r.Read(next.off, c); err != nil {
+			break
+		}
+		if err = add(c); err != nil {
+			break
+		}
+		next, err = u.ref(c, dwarf.Annotation)
+	}
+	return list, err
+}
+
+// typeTags returns the type tags of a pointer, in the order in which they follow it.
+func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
+	if !u.c.opt.Features.Has(features.TypeTag) {
+		return nil, nil
+	}
+	return u.annotations(e, typeTagName)
+}
+
+// declTags adds a DECL_TAG for each annotation of e; target is what they belong to, index the member or parameter, -1
+// for the whole.
+func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
+	if !u.c.opt.Features.Has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
+		return nil
+	}
+	list, err := u.annotations(e, declTagName)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		value, err := u.intern(n)
+		if err != nil {
+			return err
+		}
+		u.c.item(u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target, Aux: uint32(index + 1)}, nil))
+	}
+	return nil
+}
+
+// elemDeclTags adds the DECL_TAGs of e's members or parameters.
+func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID) error {
+	if !e.Children || !u.c.opt.Features.Has(features.DeclTag) {
+		return nil
+	}
+	var c dwarf.DIE
+	index := 0
+	for off := e.Next; ; {
+		if err := u.r.Read(off, &c); err != nil {
+			return err
+		}
+		if c.Null {
+			return nil
+		}
+		if c.Tag == tag {
+			if err := u.declTags(&c, target, index); err != nil {
+				return err
+			}
+			index++
+		}
+		var err error
+		if off, err = u.r.SkipChildren(&c); err != nil {
+			return err
+		}
+	}
+}

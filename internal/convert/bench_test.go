@@ -1,0 +1,48 @@
+package convert
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// BenchmarkFile converts the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.
+func BenchmarkFile(b *testing.B) {
+	path := os.Getenv("BTF_BENCH_ELF")
+	if path == "" {
+		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
+	}
+	excluded, err := ParseLanguages("rust")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, jobs := range []int{1, 2} {
+		b.Run(fmt.Sprintf("j%d", jobs), func(b *testing.B) {
+			for b.Loop() {
+				f, err := elf.Open(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				parts, err := File(f, Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs})
+				if err != nil {
+					b.Fatal(err)
+				}
+				items, nodes, units := 0, 0, 0
+				for _, p := range parts {
+					nodes += len(p.Graph.Nodes)
+					units += len(p.Units)
+					for _, u := range p.Units {
+						items += len(u.Items)
+					}
+				}
+				b.ReportMetric(float64(nodes), "nodes")
+				b.ReportMetric(float64(units), "units")
+				b.ReportMetric(float64(items), "items")
+				f.Close()
+			}
+		})
+	}
+}

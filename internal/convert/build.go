@@ -1,0 +1,89 @@
+package convert
+
+import (
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// build returns the graph's node for the type that t names, adding what is new.
+func (t typeRef) build(depth int) (types.ID, error) {
+	if t.u == nil {
+		return 0, nil
+	}
+	h, err := t.hash(depth)
+	if err != nil {
+		return 0, err
+	}
+	u := t.u
+	i := u.memo.at(t.off)
+	if u.memo.entries[i].state == entryBuilt {
+		return u.memo.entries[i].id, nil
+	}
+	id := u.c.g.Find(h)
+	if id == 0 && h != (types.Hash{}) {
+		base := len(u.c.elems)
+		d, err := u.describe(t.off)
+		if err != nil {
+			return 0, err
+		}
+		id, err = u.buildOf(&d, t.off, depth)
+		u.c.elems = u.c.elems[:base]
+		if err != nil {
+			return 0, err
+		}
+	}
+	u.memo.entries[i].id, u.memo.entries[i].state = id, entryBuilt
+	return id, nil
+}
+
+// buildOf adds the node of a description, and those that it refers to.
+func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
+	g := u.c.g
+	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux}
+	var err error
+	if d.name.class == classFakeInt {
+		n.Name = g.Strs.Intern(fakeInt)
+	} else if n.Name, err = u.intern(d.name); err != nil {
+		return 0, err
+	}
+	if d.stub {
+		if pin, ok := u.pins[off]; ok {
+			return g.PinnedStub(types.TagOf(d.kind), n.Name, pin), nil
+		}
+		return g.Stub(types.TagOf(d.kind), n.Name), nil
+	}
+	ref, err := d.ref.build(depth + 1)
+	if err != nil || d.alias {
+		return ref, err
+	}
+	if d.kind == types.KindArray {
+		index := intNode
+		index.Name = g.Strs.Intern(intName)
+		aux := uint32(g.Add(index, nil))
+		for i := len(d.dims) - 1; i >= 0; i-- {
+			ref = g.Add(types.Node{Kind: types.KindArray, Size: d.dims[i], Ref: ref, Aux: aux}, nil)
+		}
+		return ref, nil
+	}
+	for i := len(d.tags) - 1; i >= 0; i-- {
+		value, err := u.intern(d.tags[i])
+		if err != nil {
+			return 0, err
+		}
+		ref = g.Add(types.Node{Kind: types.KindTypeTag, Name: value, Ref: ref}, nil)
+	}
+	n.Ref = ref
+	elems := make([]types.Elem, len(d.elems))
+	for i := range d.elems {
+		e := &d.elems[i]
+		r, err := e.ref.build(depth + 1)
+		if err != nil {
+			return 0, err
+		}
+		s, err := u.intern(e.name)
+		if err != nil {
+			return 0, err
+		}
+		elems[i] = types.Elem{Name: s, Ref: r, Val: e.val}
+	}
+	return g.Add(n, elems), nil
+}

@@ -1,0 +1,217 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/params"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Options say what is converted and how.
+type Options struct {
+	Features    features.Set
+	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
+	Jobs        int             // threads; the result doesn't depend on it
+	// Progress, when set, is called now and then with the number of units done and of all. It must be safe to call
+	// from several threads.
+	Progress func(done, all int)
+}
+
+// File converts the DWARF of f. Its parts, one a thread, are for object.Merge, in any order.
+//
+// A relocatable file without any debugging information is an error where it has code or data that the compiler made;
+// an assembler file or an empty one gives an object without units.
+func File(f *elf.File, opt Options) ([]*object.Object, error) {
+	d, err := dwarf.New(f)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Units) == 0 {
+		if err := checkEmpty(f); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := f.Symbols(); err != nil {
+		return nil, err
+	}
+	var queue []*dwarf.Unit
+	for i := range d.Units {
+		if d.Units[i].Kind == dwarf.UnitCompile {
+			queue = append(queue, &d.Units[i])
+		}
+	}
+	jobs := max(1, min(opt.Jobs, len(queue)))
+	symbols := &clones{file: f}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	parts := make([]*object.Object, jobs)
+	failed := make([]failure, jobs)
+	for j := range jobs {
+		c := newConverter(d, &opt, symbols)
+		parts[j] = c.obj
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(queue) {
+					return
+				}
+				if err := c.convert(queue[i]); err != nil {
+					failed[j] = failure{i, err}
+					next.Store(int64(len(queue)))
+					return
+				}
+				if opt.Progress != nil {
+					opt.Progress(i+1, len(queue))
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	first := failure{at: len(queue)}
+	for _, f := range failed {
+		if f.err != nil && f.at < first.at {
+			first = f
+		}
+	}
+	return parts, first.err
+}
+
+// failure is the error of one unit. Of several, that of the first unit is told.
+type failure struct {
+	at  int
+	err error
+}
+
+// checkEmpty tells why f has no DWARF.
+func checkEmpty(f *elf.File) error {
+	if f.Section(".gnu.debuglto_.debug_info") != nil || f.Section(".gnu.lto_.opts") != nil {
+		return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto, or convert the linked file", f.Path)
+	}
+	for _, s := range f.Sections {
+		if bytes.HasPrefix([]byte(s.Name), []byte(".gnu.lto_")) {
+			return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto, or convert the linked file", f.Path)
+		}
+	}
+	if f.Section(".debug_info.dwo") != nil {
+		return fmt.Errorf("%s: split DWARF; compile without -gsplit-dwarf", f.Path)
+	}
+	if !f.Relocatable() {
+		return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
+	}
+	if comment := f.Section(".comment"); comment != nil && comment.Size > 0 {
+		return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
+	}
+	return nil
+}
+
+// converter is one thread's work: a part of the units, in an object of its own.
+type converter struct {
+	d       *dwarf.Data
+	opt     *Options
+	obj     *object.Object
+	g       *types.Graph
+	symbols *clones
+	names   nameCache
+	main    unit
+
+	others   map[*dwarf.Unit]*unit // units that were referred to
+	imported map[*unit]bool
+	clang    bool // the unit's producer is clang
+
+	serial uint32 // of the unit that is read
+	file   types.Str
+	seen   []stamp
+	items  []types.ID
+
+	// scratch space
+	top, die, child, note dwarf.DIE
+	elems                 []elem
+	params                []params.Param
+	origins               []typeRef
+	locations             [][]byte
+	lastSection           *elf.Section
+}
+
+// stamp is what is known of a node in the unit that is read: whether it is an item, and for a stub, which definition.
+type stamp struct {
+	item, defined uint32 // serials
+	def           types.ID
+}
+
+func newConverter(d *dwarf.Data, opt *Options, symbols *clones) *converter {
+	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
+	obj := object.New(target, opt.Features)
+	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache()}
+	c.main.c = c
+	return c
+}
+
+// foreign returns unit h for references from another unit.
+func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
+	if h == c.main.r.Unit {
+		return &c.main, nil
+	}
+	if u, ok := c.others[h]; ok {
+		return u, nil
+	}
+	u := &unit{c: c}
+	if err := u.load(h); err != nil {
+		return nil, err
+	}
+	if c.others == nil {
+		c.others = make(map[*dwarf.Unit]*unit)
+	}
+	c.others[h] = u
+	return u, nil
+}
+
+// begin starts the environment of a unit.
+func (c *converter) begin(file string) {
+	c.serial++
+	c.items = c.items[:0]
+	c.imported = nil
+	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
+	c.clang = bytes.Contains(producer, []byte("clang"))
+	c.file = c.g.Strs.Intern([]byte(file))
+}
+
+// end adds the environment to the object.
+func (c *converter) end() {
+	c.obj.Units = append(c.obj.Units, object.Unit{File: c.file, Count: 1, Items: append([]types.ID(nil), c.items...)})
+}
+
+// item adds a root to the unit's environment.
+func (c *converter) item(id types.ID) {
+	s := c.stamp(id)
+	if s.item != c.serial {
+		s.item = c.serial
+		c.items = append(c.items, id)
+	}
+}
+
+// defines notes that id defines its tag in this unit, and tells whether another definition did before.
+func (c *converter) defines(id types.ID) bool {
+	stub := c.g.StubFor(c.g.Node(id))
+	s := c.stamp(stub)
+	if s.defined != c.serial {
+		s.defined, s.def = c.serial, id
+		return false
+	}
+	return s.def != id
+}
+
+func (c *converter) stamp(id types.ID) *stamp {
+	if int(id) >= len(c.seen) {
+		c.seen = append(c.seen, make([]stamp, len(c.g.Nodes)+len(c.g.Nodes)/2-len(c.seen)+1)...)
+	}
+	return &c.seen[id]
+}

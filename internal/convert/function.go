@@ -1,0 +1,336 @@
+package convert
+
+import (
+	std "debug/dwarf"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/params"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// visitFunction takes a function that has code in this unit. An entry with code of its own and a pair of abstract
+// origin and out-of-line instance read the same. Functions that were only inlined are no candidates: a tracer can't
+// attach to them, and their coming and going with the bodies that call them must not show.
+func (u *unit) visitFunction(e *dwarf.DIE) error {
+	if e.Flag(dwarf.Declaration) || !(e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges)) {
+		return nil
+	}
+	f, err := u.resolveFunction(e)
+	if err != nil || f.name.class == dwarf.ClassNone {
+		return err
+	}
+	base := len(u.c.elems)
+	d, err := f.proto.u.describeProto(&f.protoDIE)
+	if err != nil {
+		return err
+	}
+	if d.ref.u == nil {
+		d.ref = f.returns
+	}
+	h, err := f.proto.u.hashOf(&d, f.proto.off, 0)
+	if err != nil {
+		return err
+	}
+	proto := u.c.g.Find(h)
+	if proto == 0 {
+		if proto, err = f.proto.u.buildOf(&d, f.proto.off, 0); err != nil {
+			return err
+		}
+	}
+	u.c.elems = u.c.elems[:base]
+	flags, err := u.judge(e, &f)
+	if err != nil {
+		return err
+	}
+	str, err := f.namer.intern(f.name)
+	if err != nil {
+		return err
+	}
+	linkage := types.LinkageStatic
+	if f.external {
+		linkage = types.LinkageGlobal
+	}
+	id := u.c.g.Add(types.Node{Kind: types.KindFunc, Name: str, Ref: proto, Aux: linkage, Size: uint32(flags)}, nil)
+	u.c.item(id)
+	if f.proto.u.r.Annotated() {
+		if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
+			return err
+		}
+		return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id)
+	}
+	return nil
+}
+
+// function is what a subprogram entry and those that it refers to say together.
+type function struct {
+	name     name
+	namer    *unit // the unit that name is read in
+	external bool
+	nocall   bool
+	proto    typeRef // the entry whose parameters are the source's
+	protoDIE dwarf.DIE
+	returns  typeRef // for an entry without a return type of its own
+}
+
+// resolveFunction follows abstract origins and specifications. The prototype is that of the abstract origin, which has
+// the parameters as written in the source; of a specification (a declaration) only what the entry itself lacks is taken.
+func (u *unit) resolveFunction(e *dwarf.DIE) (f function, err error) {
+	const nocall = 3 // DW_CC_nocall
+	cur, at := *e, u
+	f.proto, f.protoDIE = typeRef{u, e.Off}, *e
+	for range maxChain {
+		if f.name.class == dwarf.ClassNone {
+			if f.name, err = at.name(&cur, dwarf.Name); err != nil {
+				return f, err
+			}
+			f.namer = at
+		}
+		f.external = f.external || cur.Flag(dwarf.External)
+		f.nocall = f.nocall || cur.Has(dwarf.CallingConvention) && cur.Val[dwarf.CallingConvention] == nocall
+		if f.returns.u == nil {
+			if f.returns, err = at.ref(&cur, dwarf.Type); err != nil {
+				return f, err
+			}
+		}
+		origin := cur.Has(dwarf.Origin)
+		slot := dwarf.Specification
+		if origin {
+			slot = dwarf.Origin
+		}
+		next, err := at.ref(&cur, slot)
+		if err != nil || next.u == nil {
+			return f, err
+		}
+		at = next.u
+		if err := at.r.Read(next.off, &cur); err != nil {
+			return f, err
+		}
+		if origin {
+			f.proto, f.protoDIE = next, cur
+		}
+	}
+	return f, nil
+}
+
+// judge tells what the locations of e's parameters say against tracing it.
+func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
+	list, err := u.parameters(e, f)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
+	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
+	v := params.Judge(m, o, list)
+	var flags types.FuncFlags
+	if v.Flags.Has(params.Reordered) {
+		flags |= types.FuncReordered
+	}
+	if v.Flags.Has(params.UnexpectedRegister) {
+		flags |= types.FuncUnexpectedReg
+	}
+	if v.Flags.Has(params.UncertainLocation) {
+		flags |= types.FuncUncertain
+	}
+	if v.Flags.Has(params.Optimized) && (f.nocall || u.isClone(e, f)) {
+		flags |= types.FuncOptimized
+	}
+	return flags, nil
+}
+
+// isClone tells whether the symbol at the function's own entry is a clone with a changed interface.
+func (u *unit) isClone(e *dwarf.DIE, f *function) bool {
+	addr, ok := u.r.FirstAddress(e)
+	if !ok {
+		return false
+	}
+	base := f.namer.text(f.name)
+	for _, s := range u.c.symbols.at(addr) {
+		if rest, ok := strings.CutPrefix(s, base+"."); ok {
+			rest = "." + rest
+			if strings.Contains(rest, ".isra") || strings.Contains(rest, ".constprop") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parameters reads e's own formal parameters.
+func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
+	if !e.Children {
+		return nil, nil
+	}
+	u.c.locations = u.c.locations[:0]
+	list := u.c.params[:0]
+	origins := u.c.origins[:0]
+	var types []typeRef
+	c := &u.c.note
+	for off := e.Next; ; {
+		if err := u.r.Read(off, c); err != nil {
+			return nil, err
+		}
+		if c.Null {
+			break
+		}
+		if c.Tag == std.TagFormalParameter {
+			p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
+			if p.HasLocation {
+				start := len(u.c.locations)
+				var err error
+				if u.c.locations, err = u.r.Locations(c, dwarf.Location, u.c.locations); err != nil {
+					return nil, err
+				}
+				p.Locations = u.c.locations[start:len(u.c.locations):len(u.c.locations)]
+			}
+			t, err := u.ref(c, dwarf.Type)
+			if err != nil {
+				return nil, err
+			}
+			origin, err := u.ref(c, dwarf.Origin)
+			if err != nil {
+				return nil, err
+			}
+			list, origins, types = append(list, p), append(origins, origin), append(types, t)
+		}
+		var err error
+		if off, err = u.r.SkipChildren(c); err != nil {
+			return nil, err
+		}
+	}
+	u.c.params, u.c.origins = list, origins
+	return list, u.completeParameters(list, origins, types, f)
+}
+
+// completeParameters adds what only the types and the abstract origin's parameters tell.
+func (u *unit) completeParameters(list []params.Param, origins, refs []typeRef, f *function) error {
+	index := 0
+	p := f.proto.u
+	c := &u.c.note
+	if f.protoDIE.Children {
+		for off := f.protoDIE.Next; ; {
+			if err := p.r.Read(off, c); err != nil {
+				return err
+			}
+			if c.Null {
+				break
+			}
+			if c.Tag == std.TagFormalParameter {
+				for i := range origins {
+					if origins[i].u == p && origins[i].off == c.Off {
+						list[i].OriginIndex = index
+						t, err := p.ref(c, dwarf.Type)
+						if err != nil {
+							return err
+						}
+						if refs[i].u == nil {
+							refs[i] = t
+						}
+					}
+				}
+				index++
+			}
+			var err error
+			if off, err = p.r.SkipChildren(c); err != nil {
+				return err
+			}
+		}
+	}
+	for i, t := range refs {
+		size, err := t.size(0)
+		if err != nil {
+			return err
+		}
+		list[i].Size = uint32(min(size, 1<<32-1))
+		if list[i].Struct, list[i].PackedStruct, err = t.byValueStruct(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named
+// one in which a member lies where its alignment forbids.
+func (t typeRef) byValueStruct() (is, packed bool, err error) {
+	var e dwarf.DIE
+	for range maxChain {
+		if t.u == nil {
+			return false, false, nil
+		}
+		if err := t.u.r.Read(t.off, &e); err != nil {
+			return false, false, err
+		}
+		switch e.Tag {
+		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
+			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
+				return false, false, err
+			}
+			continue
+		case std.TagStructType, std.TagClassType:
+			packed, err := t.u.packed(&e)
+			return true, packed && e.Has(dwarf.Name), err
+		}
+		return false, false, nil
+	}
+	return false, false, nil
+}
+
+// packed tells whether a member of the struct lies at an offset that is no multiple of its size's natural alignment.
+func (u *unit) packed(e *dwarf.DIE) (bool, error) {
+	if !e.Children {
+		return false, nil
+	}
+	var c dwarf.DIE
+	for off := e.Next; ; {
+		if err := u.r.Read(off, &c); err != nil {
+			return false, err
+		}
+		if c.Null {
+			return false, nil
+		}
+		if c.Tag == std.TagMember && c.Has(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
+			t, err := u.ref(&c, dwarf.Type)
+			if err != nil {
+				return false, err
+			}
+			align, err := t.alignment(0)
+			if err != nil {
+				return false, err
+			}
+			if c.Val[dwarf.MemberLocation]%align != 0 {
+				return true, nil
+			}
+		}
+		var err error
+		if off, err = u.r.SkipChildren(&c); err != nil {
+			return false, err
+		}
+	}
+}
+
+// alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
+func (t typeRef) alignment(depth int) (uint64, error) {
+	if t.u == nil || depth > maxChain {
+		return 1, nil
+	}
+	var e dwarf.DIE
+	if err := t.u.r.Read(t.off, &e); err != nil {
+		return 1, err
+	}
+	switch e.Tag {
+	case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
+		n, err := t.size(0)
+		if n == 0 || n&(n-1) != 0 {
+			n = 1
+		}
+		return n, err
+	case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagArrayType:
+		r, err := t.u.ref(&e, dwarf.Type)
+		if err != nil {
+			return 1, err
+		}
+		return r.alignment(depth + 1)
+	}
+	return 1, nil
+}

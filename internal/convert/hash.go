@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// maxDepth bounds the nesting of types; the deepest of a Linux kernel is below 40.
+const maxDepth = 1000
+
+// intHash and intNode are the index type of every array: C's int, as the reference encoder writes it.
+var (
+	intName = []byte("int")
+	intNode = types.Node{Kind: types.KindInt, Size: 4, Aux: 1<<24 | 32}
+	intHash = func() types.Hash {
+		h := types.Start(types.KindInt, intNode.Size, intNode.Aux, types.HashString(intName), types.Hash{})
+		return h.Sum(false)
+	}()
+)
+
+// hash returns the content hash of the type that t names, as the graph computes it: of the stub, for a tag.
+func (t typeRef) hash(depth int) (types.Hash, error) {
+	if t.u == nil {
+		return types.Hash{}, nil
+	}
+	u := t.u
+	i := u.memo.at(t.off)
+	switch u.memo.entries[i].state {
+	case entryHashed, entryBuilt:
+		return u.memo.entries[i].hash, nil
+	case entryBusy:
+		return types.Hash{}, u.r.Errorf(t.off, "the type contains itself without a struct, union or enum tag between")
+	}
+	if depth > maxDepth {
+		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)
+	}
+	u.memo.entries[i].state = entryBusy
+	base := len(u.c.elems)
+	d, err := u.describe(t.off)
+	if err != nil {
+		return types.Hash{}, err
+	}
+	h, err := u.hashOf(&d, t.off, depth)
+	u.c.elems = u.c.elems[:base]
+	u.memo.entries[i].hash, u.memo.entries[i].state = h, entryHashed
+	return h, err
+}
+
+// hashOf hashes a description; off is its entry.
+func (u *unit) hashOf(d *desc, off uint32, depth int) (types.Hash, error) {
+	if d.stub {
+		if pin, ok := u.pins[off]; ok {
+			return types.HashPinnedStub(types.TagOf(d.kind), d.name.hash, pin), nil
+		}
+		return types.HashStub(types.TagOf(d.kind), d.name.hash), nil
+	}
+	ref, err := d.ref.hash(depth + 1)
+	if err != nil || d.alias {
+		return ref, err
+	}
+	if d.kind == types.KindArray {
+		for i := len(d.dims) - 1; i >= 0; i-- {
+			h := types.Start(types.KindArray, d.dims[i], 0, types.Hash{}, ref)
+			h.Elem(types.Hash{}, intHash, 0)
+			ref = h.Sum(false)
+		}
+		return ref, nil
+	}
+	for i := len(d.tags) - 1; i >= 0; i-- {
+		h := types.Start(types.KindTypeTag, 0, 0, d.tags[i].hash, ref)
+		ref = h.Sum(false)
+	}
+	h := types.Start(d.kind, d.size, d.aux, d.name.hash, ref)
+	for i := range d.elems {
+		e := &d.elems[i]
+		r, err := e.ref.hash(depth + 1)
+		if err != nil {
+			return types.Hash{}, err
+		}
+		h.Elem(e.name.hash, r, e.val)
+	}
+	return h.Sum(d.flag), nil
+}

@@ -1,0 +1,76 @@
+package convert
+
+import "github.com/rules-btf/rules_btf/internal/types"
+
+// memo remembers what is known of the type entries of a unit, by offset. Clearing it costs nothing.
+type memo struct {
+	slots   []memoSlot
+	entries []entry
+	gen     uint32
+}
+
+type memoSlot struct {
+	gen, off, index uint32
+}
+
+type entry struct {
+	hash  types.Hash
+	id    types.ID
+	state entryState
+}
+
+type entryState uint8
+
+const (
+	entryNew entryState = iota
+	entryBusy
+	entryHashed
+	entryBuilt
+)
+
+func (m *memo) reset() {
+	if m.slots == nil {
+		m.slots = make([]memoSlot, 1<<12)
+	}
+	m.entries = m.entries[:0]
+	m.gen++
+	if m.gen == 0 {
+		clear(m.slots)
+		m.gen = 1
+	}
+}
+
+// at returns the index of the entry for off, adding it when it is new.
+func (m *memo) at(off uint32) uint32 {
+	mask := uint32(len(m.slots) - 1)
+	i := (off * 0x9e3779b1 >> 7) & mask
+	for m.slots[i].gen == m.gen {
+		if m.slots[i].off == off {
+			return m.slots[i].index
+		}
+		i = (i + 1) & mask
+	}
+	index := uint32(len(m.entries))
+	m.slots[i] = memoSlot{m.gen, off, index}
+	m.entries = append(m.entries, entry{})
+	if len(m.entries)*2 > len(m.slots) {
+		m.grow()
+	}
+	return index
+}
+
+func (m *memo) grow() {
+	old := m.slots
+	m.slots = make([]memoSlot, 2*len(old))
+	mask := uint32(len(m.slots) - 1)
+	for _, s := range old {
+		if s.gen != m.gen {
+			continue
+		}
+		i := (s.off * 0x9e3779b1 >> 7) & mask
+		for m.slots[i].gen == m.gen {
+			i = (i + 1) & mask
+		}
+		m.slots[i] = s
+	}
+}

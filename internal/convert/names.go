@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// name is a string attribute as it stands in the DWARF, with the hash of its content.
+type name struct {
+	val   uint64
+	class dwarf.Class // ClassNone: no name
+	hash  types.Hash
+}
+
+// nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small, for a section of
+// unmerged strings (ld -r) may hold a hundred copies of each.
+type nameCache struct {
+	slots []nameSlot
+}
+
+type nameSlot struct {
+	off  uint64 // + 1
+	hash types.Hash
+}
+
+const nameCacheBits = 15
+
+func newNameCache() nameCache { return nameCache{make([]nameSlot, 1<<nameCacheBits)} }
+
+// name reads attribute s of e as a name; the empty string is none.
+func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
+	if !e.Has(s) {
+		return name{}, nil
+	}
+	n := name{val: e.Val[s], class: e.Class[s]}
+	if n.class != dwarf.ClassStrp {
+		b, err := u.r.StringAt(e.Off, n.class, n.val)
+		if err != nil || len(b) == 0 {
+			return name{}, err
+		}
+		n.hash = types.HashString(b)
+		return n, nil
+	}
+	slot := &u.c.names.slots[n.val*0x9e3779b97f4a7c15>>(64-nameCacheBits)]
+	if slot.off == n.val+1 {
+		n.hash = slot.hash
+	} else {
+		b, err := u.r.StringAt(e.Off, n.class, n.val)
+		if err != nil {
+			return name{}, err
+		}
+		if len(b) > 0 {
+			n.hash = types.HashString(b)
+		}
+		*slot = nameSlot{n.val + 1, n.hash}
+	}
+	if n.hash == (types.Hash{}) {
+		return name{}, nil
+	}
+	return n, nil
+}
+
+// intern brings n into the graph.
+func (u *unit) intern(n name) (types.Str, error) {
+	if n.class == dwarf.ClassNone {
+		return 0, nil
+	}
+	b, err := u.r.StringAt(0, n.class, n.val)
+	if err != nil {
+		return 0, err
+	}
+	return u.c.g.Strs.InternHashed(b, n.hash), nil
+}
+
+// text returns the content of n.
+func (u *unit) text(n name) string {
+	if n.class == dwarf.ClassNone {
+		return ""
+	}
+	b, _ := u.r.StringAt(0, n.class, n.val)
+	return string(b)
+}

@@ -1,0 +1,102 @@
+package convert
+
+import (
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// percpuSection is the output section of per-CPU variables; in object files the names of its input sections start so
+// (.data..percpu..shared_aligned …).
+const percpuSection = ".data..percpu"
+
+// visitVariable takes a variable that has a fixed address in a section whose variables are encoded. Name and type come
+// from the declaration that the entry completes, unless it has a type of its own (extern T x[]; T x[5];).
+func (u *unit) visitVariable(e *dwarf.DIE) error {
+	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) || e.Class[dwarf.Location] != dwarf.ClassBlock {
+		return nil
+	}
+	addr, ok := u.r.FixedAddress(u.r.Block(e.Val[dwarf.Location]))
+	if !ok || !u.c.encodes(addr) {
+		return nil
+	}
+	n, err := u.name(e, dwarf.Name)
+	if err != nil {
+		return err
+	}
+	t, err := u.ref(e, dwarf.Type)
+	if err != nil {
+		return err
+	}
+	linkage := types.LinkageStatic
+	if e.Flag(dwarf.External) {
+		linkage = types.LinkageGlobal
+	}
+	owner := u
+	if e.Has(dwarf.Specification) {
+		spec, err := u.ref(e, dwarf.Specification)
+		if err != nil {
+			return err
+		}
+		c := &u.c.child
+		if err := spec.u.r.Read(spec.off, c); err != nil {
+			return err
+		}
+		if c.Flag(dwarf.External) {
+			linkage = types.LinkageGlobal
+		}
+		declared, err := spec.u.ref(c, dwarf.Type)
+		if err != nil {
+			return err
+		}
+		if t.u == nil {
+			t = declared
+		}
+		if n.class == dwarf.ClassNone {
+			owner = spec.u
+			if n, err = spec.u.name(c, dwarf.Name); err != nil {
+				return err
+			}
+		}
+	}
+	if n.class == dwarf.ClassNone || t.u == nil {
+		return nil
+	}
+	str, err := owner.intern(n)
+	if err != nil {
+		return err
+	}
+	size, err := t.size(0)
+	if err != nil {
+		return err
+	}
+	if size == 0 || size > 1<<32-1 {
+		return nil
+	}
+	ref, err := t.build(0)
+	if err != nil {
+		return err
+	}
+	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref, Aux: linkage}, nil)
+	u.c.item(id)
+	return u.declTags(e, id, -1)
+}
+
+// encodes tells whether variables at addr are encoded.
+func (c *converter) encodes(addr uint64) bool {
+	f := c.opt.Features
+	if !f.Has(features.Var) && !f.Has(features.GlobalVar) {
+		return false
+	}
+	s := c.lastSection
+	if s == nil || !s.Contains(addr) {
+		if s = c.d.File.SectionAt(addr); s == nil {
+			return false
+		}
+		c.lastSection = s
+	}
+	return f.Has(features.GlobalVar) || s.Name == percpuSection ||
+		c.d.File.Relocatable() && strings.HasPrefix(s.Name, percpuSection)
+}

@@ -1,0 +1,243 @@
+package dwarf
+
+import "github.com/rules-btf/rules_btf/internal/elf"
+
+// FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or DW_OP_addrx, and perhaps an
+// offset by DW_OP_plus_uconst.
+func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
+	const opAddr, opPlusUconst, opAddrx, opGNUAddrIndex = 0x03, 0x23, 0xa1, 0xfb
+	c := cursor{buf: expr}
+	var addr uint64
+	ok := true
+	switch c.u8() {
+	case opAddr:
+		addr = c.uint(r.order, int(r.f.addrSize))
+	case opAddrx, opGNUAddrIndex:
+		addr, ok = r.AddrxAt(c.uleb())
+	default:
+		return 0, false
+	}
+	if c.pos < len(expr) {
+		if c.u8() != opPlusUconst {
+			return 0, false
+		}
+		addr += c.uleb()
+	}
+	return addr, ok && !c.bad && c.pos == len(expr)
+}
+
+// FirstAddress is the lowest address of e's code: DW_AT_entry_pc, DW_AT_low_pc, or the start of the first range. A
+// function that the compiler split into a hot and a cold part has only ranges, of which the hot one comes first.
+func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
+	if a, ok := r.Address(e, LowPC); ok {
+		return a, true
+	}
+	if a, ok := r.Address(e, EntryPC); ok {
+		return a, true
+	}
+	if !e.Has(Ranges) {
+		return 0, false
+	}
+	if r.Unit.Version < 5 {
+		return r.firstRange(e.Val[Ranges])
+	}
+	off := e.Val[Ranges]
+	if e.Class[Ranges] == ClassListx {
+		var ok bool
+		if off, ok = r.listOffset(r.D.rnglists, RnglistsBase, off); !ok {
+			return 0, false
+		}
+	}
+	return r.firstRnglist(off)
+}
+
+// listOffset resolves an index into the offset table of a list section (7.28, 7.29).
+func (r *Reader) listOffset(sec []byte, base Slot, index uint64) (uint64, bool) {
+	start := uint64(12)
+	if r.Unit.Dwarf64 {
+		start = 20
+	}
+	if r.Root.Has(base) {
+		start = r.Root.Val[base]
+	}
+	at := start + index*uint64(r.f.offSize)
+	if index > uint64(len(sec)) || at > uint64(len(sec)) {
+		return 0, false
+	}
+	c := cursor{buf: sec, pos: int(at)}
+	v := c.uint(r.order, int(r.f.offSize))
+	return start + v, !c.bad
+}
+
+func (r *Reader) unitBase() uint64 {
+	a, _ := r.Address(&r.Root, LowPC)
+	return a
+}
+
+// firstRange reads .debug_ranges (version 4, 2.17.3).
+func (r *Reader) firstRange(off uint64) (uint64, bool) {
+	if off > uint64(len(r.D.ranges)) {
+		return 0, false
+	}
+	c := cursor{buf: r.D.ranges, pos: int(off)}
+	size := int(r.f.addrSize)
+	all := ^uint64(0) >> (64 - 8*size)
+	base := r.unitBase()
+	for !c.bad {
+		lo, hi := c.uint(r.order, size), c.uint(r.order, size)
+		switch {
+		case lo == all:
+			base = hi
+		case lo == 0 && hi == 0:
+			return 0, false
+		default:
+			return base + lo, !c.bad
+		}
+	}
+	return 0, false
+}
+
+// firstRnglist reads .debug_rnglists (7.25).
+func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
+	if off > uint64(len(r.D.rnglists)) {
+		return 0, false
+	}
+	c := cursor{buf: r.D.rnglists, pos: int(off)}
+	base := r.unitBase()
+	for !c.bad {
+		switch c.u8() {
+		case 1: // DW_RLE_base_addressx
+			base, _ = r.AddrxAt(c.uleb())
+		case 2, 3: // DW_RLE_startx_endx, DW_RLE_startx_length
+			a, ok := r.AddrxAt(c.uleb())
+			return a, ok && !c.bad
+		case 4: // DW_RLE_offset_pair
+			return base + c.uleb(), !c.bad
+		case 5: // DW_RLE_base_address
+			base = c.uint(r.order, int(r.f.addrSize))
+		case 6, 7: // DW_RLE_start_end, DW_RLE_start_length
+			return c.uint(r.order, int(r.f.addrSize)), !c.bad
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// Locations returns the expressions of a location attribute: the one of an exprloc, or all of a location list in its
+// order.
+func (r *Reader) Locations(e *DIE, s Slot, into [][]byte) ([][]byte, error) {
+	v := e.Val[s]
+	switch e.Class[s] {
+	case ClassBlock:
+		return append(into, r.Block(v)), nil
+	case ClassSec, ClassConst:
+		if r.Unit.Version < 5 {
+			return r.locList(e, v, into)
+		}
+		return r.locLists(e, v, into)
+	case ClassListx:
+		if r.D.loclists == nil {
+			return into, nil
+		}
+		data, err := r.D.loclists.Data()
+		if err != nil {
+			return into, err
+		}
+		off, ok := r.listOffset(data, LoclistsBase, v)
+		if !ok {
+			return into, r.Errorf(e.Off, "location list %d is behind the end of .debug_loclists", v)
+		}
+		return r.locLists(e, off, into)
+	}
+	return into, nil
+}
+
+// listWindow is how much of a location section is read at once; larger lists are cut off, which shows only the
+// expressions at their end.
+const listWindow = 4096
+
+// window reads a part of a section that is too large to be kept resident.
+func (r *Reader) window(sec *elf.Section, off uint64) []byte {
+	if sec == nil {
+		return nil
+	}
+	w := &r.list
+	if w.sec == sec && off >= w.off && off+listWindow <= w.off+uint64(len(w.data)) {
+		return w.data[off-w.off:]
+	}
+	buf := make([]byte, 16*listWindow) // a new one: expressions handed out before lie in the old one
+	n, _ := sec.ReadAt(buf, int64(off))
+	w.sec, w.off, w.data = sec, off, buf[:n]
+	return w.data
+}
+
+type window struct {
+	sec  *elf.Section
+	off  uint64
+	data []byte
+}
+
+// locLists reads .debug_loclists (7.29).
+func (r *Reader) locLists(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
+	c := cursor{buf: r.window(r.D.loclists, off)}
+	for {
+		kind := c.u8()
+		switch kind {
+		case 0: // DW_LLE_end_of_list
+			return into, nil
+		case 1: // DW_LLE_base_addressx
+			c.uleb()
+			continue
+		case 2, 3, 4: // DW_LLE_startx_endx, DW_LLE_startx_length, DW_LLE_offset_pair
+			c.uleb()
+			c.uleb()
+		case 5: // DW_LLE_default_location
+		case 6: // DW_LLE_base_address
+			c.uint(r.order, int(r.f.addrSize))
+			continue
+		case 7: // DW_LLE_start_end
+			c.uint(r.order, int(r.f.addrSize))
+			c.uint(r.order, int(r.f.addrSize))
+		case 8: // DW_LLE_start_length
+			c.uint(r.order, int(r.f.addrSize))
+			c.uleb()
+		case 9: // DW_LLE_GNU_view_pair
+			c.uleb()
+			c.uleb()
+			continue
+		default:
+			return into, r.Errorf(e.Off, "location list entry of unknown kind %#x", kind)
+		}
+		n := c.uleb()
+		at := c.pos
+		c.skip(n)
+		if c.bad {
+			return into, nil
+		}
+		into = append(into, c.buf[at:at+int(n)])
+	}
+}
+
+// locList reads .debug_loc (version 4, 2.6.2).
+func (r *Reader) locList(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
+	c := cursor{buf: r.window(r.D.loc, off)}
+	size := int(r.f.addrSize)
+	all := ^uint64(0) >> (64 - 8*size)
+	for !c.bad {
+		lo, hi := c.uint(r.order, size), c.uint(r.order, size)
+		if lo == all {
+			continue
+		}
+		if lo == 0 && hi == 0 {
+			return into, nil
+		}
+		n := c.uint(r.order, 2)
+		at := c.pos
+		c.skip(n)
+		if !c.bad {
+			into = append(into, c.buf[at:at+int(n)])
+		}
+	}
+	return into, nil
+}
