@@ -1,0 +1,100 @@
+package main
+
+import (
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/spf13/pflag"
+)
+
+func mergeVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "merge",
+		Summary: "merge BTF objects into one",
+		Args:    "FILE...",
+		Long: `
+Writes the union of BTF objects as one BTF object. The result depends on the set of inputs
+only: any order and any tree of merges gives the same bytes. Nothing is decided here; that is
+the work of link.
+
+FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
+with a .BTF section, such as an object that gcc -gbtf made. Inputs must be for one target, and
+made with the same --features.`,
+		Examples: []string{
+			"btfdedup merge -o net.btfo net/*.btfo",
+			"# the inputs from a file, one a line",
+			"btfdedup merge -o all.btfo @inputs.params",
+		},
+		Setup: func(fs *pflag.FlagSet) cli.Run {
+			out := fs.StringP("output", "o", "", "the BTF object to write: `FILE`")
+			bases := fs.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			return func(env *cli.Env, args []string) error {
+				if len(args) == 0 {
+					return cli.Usagef("merge: no file is given (see btfdedup merge --help)")
+				}
+				if err := cli.CheckOutput(*out, slices.Concat(args, *bases)...); err != nil {
+					return err
+				}
+				return runMerge(env, *out, *bases, args)
+			}
+		},
+	}
+}
+
+func runMerge(env *cli.Env, out string, bases, files []string) error {
+	base, err := btf.ReadBases(bases)
+	if err != nil {
+		return err
+	}
+	m := object.NewMerger()
+	if err := readObjects(files, base, m.Add); err != nil {
+		return err
+	}
+	data, err := object.Write(m.Object())
+	if err != nil {
+		return err
+	}
+	return env.WriteOutput(out, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// readObjects reads files, several at a time, and calls use with each in order. It holds a few of them at once.
+func readObjects(files []string, base *btf.Blob, use func(path string, o *object.Object) error) error {
+	type result struct {
+		o   *object.Object
+		err error
+	}
+	ahead := 2 * runtime.GOMAXPROCS(0)
+	results := make([]chan result, len(files))
+	start := func(i int) {
+		if i >= len(files) {
+			return
+		}
+		results[i] = make(chan result, 1)
+		go func() {
+			o, err := object.ReadFile(files[i], base)
+			results[i] <- result{o, err}
+		}()
+	}
+	for i := range ahead {
+		start(i)
+	}
+	for i, path := range files {
+		r := <-results[i]
+		results[i] = nil
+		if r.err != nil {
+			return r.err
+		}
+		start(i + ahead)
+		if err := use(path, r.o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
