@@ -1,0 +1,116 @@
+package elf
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestCompressedObjects compresses the debug sections of an object in each way
+// and wants the relocated content of the uncompressed one.
+func TestCompressedObjects(t *testing.T) {
+	path := compile(t, smallC, "-g", "-gz=none")
+	plain := open(t, path)
+	for _, kind := range []string{"zlib-gabi", "zlib-gnu", "zstd"} {
+		t.Run(kind, func(t *testing.T) {
+			out := path + "." + kind
+			run(t, "", "objcopy", "--compress-debug-sections="+kind, path, out)
+			f := open(t, out)
+			compressed := 0
+			for _, want := range plain.Sections {
+				if !strings.HasPrefix(want.Name, ".debug_") {
+					continue
+				}
+				s := f.Section(want.Name)
+				if s.compressed() {
+					compressed++
+				}
+				if !bytes.Equal(content(t, s), content(t, want)) {
+					t.Errorf("%s: content differs", want.Name)
+				}
+			}
+			if compressed < 2 {
+				t.Errorf("%d compressed sections", compressed)
+			}
+		})
+	}
+}
+
+func zlibBytes(t testing.TB, data []byte) []byte {
+	var buf bytes.Buffer
+	w := zlib.NewWriter(&buf)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func zstdBytes(t testing.TB, data []byte) []byte {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	return w.EncodeAll(data, nil)
+}
+
+func TestDecompress(t *testing.T) {
+	zeros := make([]byte, 64<<20)
+	small := []byte("hello hello hello hello")
+	for _, tt := range []struct {
+		name string
+		kind uint32
+		size uint64
+		body []byte
+		want string // in the error
+	}{
+		{"zlib", 1, uint64(len(small)), zlibBytes(t, small), ""},
+		{"zstd", 2, uint64(len(small)), zstdBytes(t, small), ""},
+		{"zlib of zeros", 1, uint64(len(zeros)), zlibBytes(t, zeros), ""},
+		{"zstd of zeros", 2, uint64(len(zeros)), zstdBytes(t, zeros), ""},
+		{"empty", 1, 0, zlibBytes(t, nil), ""},
+		{"kind", 3, 1, small, "unknown compression type 3"},
+		{"bomb", 1, 1 << 30, zlibBytes(t, small), "cannot be 1073741824"},
+		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "corrupt zstd data: 23 of 4294967296 bytes"},
+		{"huge", 2, 4<<30 + 1, zstdBytes(t, small), "at most 4294967296"},
+		{"short", 1, 10, zlibBytes(t, small), "more than the announced 10 bytes"},
+		{"long", 1, 100, zlibBytes(t, small), "23 of 100 bytes"},
+		{"garbage", 1, 10, small, "corrupt zlib"},
+		{"zstd garbage", 2, 10, small, "corrupt zstd"},
+		{"truncated", 1, uint64(len(small)), zlibBytes(t, small)[:8], "corrupt zlib"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			head := make([]byte, 24)
+			binary.LittleEndian.PutUint32(head, tt.kind)
+			binary.LittleEndian.PutUint64(head[8:], tt.size)
+			f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
+				{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED, data: append(head, tt.body...)}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := f.Section(".debug_x").Data()
+			switch {
+			case tt.want == "" && (err != nil || uint64(len(data)) != tt.size):
+				t.Errorf("%d bytes, %v", len(data), err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+	f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
+		{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED, data: small[:20]}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Section(".debug_x").Data(); err == nil || !strings.Contains(err.Error(), "truncated compression header") {
+		t.Errorf("short header: %v", err)
+	}
+}
