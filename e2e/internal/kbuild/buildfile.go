@@ -10,14 +10,15 @@ import (
 
 // BuildFile writes the BUILD file of a Bazel repository whose only package is
 // the tree: a btf_objects for each directory that vmlinux has objects from, a
-// vmlinux_btf, and for each module a module_btf.
+// vmlinux_btf, and for each module a module_btf. Filegroups collect what tests
+// read.
 func (t *Tree) BuildFile() []byte {
 	f := &build.File{Path: "BUILD.bazel", Type: build.TypeBuild}
+	f.Stmt = append(f.Stmt, comment("Written by e2e/cmd/kernelbuild from what Kbuild linked."))
 	f.Stmt = append(f.Stmt,
-		comment("Written by e2e/cmd/kernelbuild from what Kbuild linked."),
 		call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"), str("vmlinux_btf")),
 		call("package", arg("default_visibility", list("//visibility:public"))),
-		call("exports_files", &build.CallExpr{X: &build.Ident{Name: "glob"}, List: []build.Expr{list("**/*.ko", "**/*.o", "vmlinux")}}),
+		call("exports_files", list("vmlinux")),
 	)
 
 	byDir := map[string][]string{}
@@ -38,14 +39,23 @@ func (t *Tree) BuildFile() []byte {
 	f.Stmt = append(f.Stmt, call("vmlinux_btf",
 		arg("name", str("vmlinux_btf")), arg("srcs", list(targets...)), arg("vmlinux", str("vmlinux"))))
 
-	var modules []string
+	var modules, files []string
 	for _, m := range t.Modules {
 		name := m.Name + "_btf"
-		modules = append(modules, ":"+name)
+		modules, files = append(modules, ":"+name), append(files, m.Path)
 		f.Stmt = append(f.Stmt, call("module_btf",
-			arg("name", str(name)), arg("srcs", list(m.Objects...)), arg("ko", str(m.Path)), arg("base", str(":vmlinux_btf"))))
+			arg("name", str(name)), arg("srcs", list(":"+m.Name+"_objects")), arg("module", str(m.Path)), arg("base", str(":vmlinux_btf"))))
+		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(m.Name+"_objects")), arg("srcs", list(m.Objects...))))
 	}
-	f.Stmt = append(f.Stmt, call("filegroup", arg("name", str("modules_btf")), arg("srcs", list(modules...))))
+	group := func(name string, srcs []string, extra ...build.Expr) {
+		args := append([]build.Expr{arg("name", str(name)), arg("srcs", list(srcs...))}, extra...)
+		f.Stmt = append(f.Stmt, call("filegroup", args...))
+	}
+	skipped := arg("output_group", str("btf_skipped"))
+	group("vmlinux_btf_skipped", []string{":vmlinux_btf"}, skipped)
+	group("modules", files)
+	group("modules_btf", modules)
+	group("modules_btf_skipped", modules, skipped)
 	return build.Format(f)
 }
 

@@ -1,0 +1,211 @@
+// Package oracle holds our BTF of a kernel against programs that share no code
+// with the tools: pahole, bpftool with a C compiler, and the running kernel.
+package oracle
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/btfload"
+)
+
+// Features is what Linux 7.2 asks of pahole, which is pahole's default set too.
+const Features = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
+
+// Blob is one BTF file and what it is split against, outermost base first.
+type Blob struct {
+	Path  string
+	Bases []string
+}
+
+// Pahole encodes the BTF of elf into a new file.
+func Pahole(tb testing.TB, elf string, bases ...string) Blob {
+	tb.Helper()
+	harness.Need(tb, "pahole")
+	out := filepath.Join(tb.TempDir(), filepath.Base(elf)+".pahole.btf")
+	argv := []string{"pahole", "-J", "-j2", "--btf_features=" + Features, "--lang_exclude=rust", "--btf_encode_detached=" + out}
+	if n := len(bases); n > 0 {
+		argv = append(argv, "--btf_base="+bases[n-1])
+	}
+	harness.MustRun(tb, "", append(argv, elf)...)
+	return Blob{out, bases}
+}
+
+// maxFunctions is the share of functions that may differ, each with a reason.
+const maxFunctions = 0.005
+
+// SameTypes compares ours with pahole's BTF of the same ELF file, prints what
+// differs, and fails the test if a named type, a per-CPU variable or a function
+// differs without a reason. skipped is the file that our link wrote beside ours.
+func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
+	tb.Helper()
+	a, err := content.Load(ours.Path, ours.Bases...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b, err := content.Load(pahole.Path, pahole.Bases...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(ours.Bases) > 0 {
+		dropBase(tb, a, ours.Bases)
+		dropBase(tb, b, pahole.Bases)
+	}
+	skips, err := compare.LoadSkips(skipped)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := compare.Contents(a, b)
+	r.Explain(compare.Against(skips))
+	var text strings.Builder
+	r.Print(&text, 5)
+	fmt.Println(text.String())
+
+	if left := r.Unexplained(); len(left) > 0 {
+		tb.Errorf("%d differences from pahole are not explained", len(left))
+	}
+	functions := 0
+	for _, d := range r.Differences {
+		if d.Class == content.Func && d.Kind != compare.Differs {
+			functions++
+		}
+	}
+	if limit := maxFunctions * float64(r.Oracle[content.Func]); float64(functions) > max(limit, 3) {
+		tb.Errorf("%d of %d functions are on one side only, more than %.1f%%", functions, r.Oracle[content.Func], 100*maxFunctions)
+	}
+	for _, class := range []content.Class{content.Struct, content.Func} {
+		if len(ours.Bases) == 0 && r.Oracle[class] == 0 {
+			tb.Errorf("pahole's BTF has no %s: nothing was compared", class)
+		}
+	}
+}
+
+// dropBase removes from c the definitions of types that a base has as well.
+// pahole's libbpf leaves some of those in split BTF, ours none.
+func dropBase(tb testing.TB, c content.Contents, bases []string) {
+	tb.Helper()
+	for i, path := range bases {
+		base, err := content.Load(path, bases[:i]...)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for class, names := range c {
+			if class == content.Func || class == content.Var || class == content.Section {
+				continue
+			}
+			for name, texts := range names {
+				in := map[string]bool{}
+				for _, t := range base[class][name] {
+					in[t] = true
+				}
+				var left []string
+				for _, t := range texts {
+					if !in[t] {
+						left = append(left, t)
+					}
+				}
+				if len(left) == 0 {
+					delete(names, name)
+				} else {
+					names[name] = left
+				}
+			}
+		}
+	}
+}
+
+// Compiles has bpftool write a C header of b and gcc compile it.
+func Compiles(tb testing.TB, b Blob) {
+	tb.Helper()
+	harness.Need(tb, "bpftool", "gcc")
+	argv := []string{"bpftool"}
+	if n := len(b.Bases); n > 0 {
+		argv = append(argv, "-B", b.Bases[n-1])
+	}
+	header := harness.MustRun(tb, "", append(argv, "btf", "dump", "file", b.Path, "format", "c")...)
+	dir := tb.TempDir()
+	harness.WriteFile(tb, filepath.Join(dir, "vmlinux.h"), header)
+	harness.WriteFile(tb, filepath.Join(dir, "use.c"), "#include \"vmlinux.h\"\n")
+	harness.MustRun(tb, dir, "gcc", "-std=gnu11", "-m64", "-fsyntax-only", "-Wno-attributes", "use.c")
+	structs := strings.Count(header, "\nstruct ")
+	if len(b.Bases) == 0 && structs == 0 {
+		tb.Errorf("bpftool's header of %s has no struct", b.Path)
+	}
+	fmt.Printf("bpftool's header of %s: %d lines, %d structs; gcc accepts it\n", filepath.Base(b.Path), strings.Count(header, "\n"), structs)
+}
+
+// KernelAccepts has the running kernel load b, its bases joined with it, as
+// the kernel loads no split BTF from user space.
+func KernelAccepts(tb testing.TB, b Blob) {
+	tb.Helper()
+	blob, err := Join(append(append([]string{}, b.Bases...), b.Path)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	err = btfload.Load(blob, 1<<20)
+	if errors.Is(err, btfload.ErrUnavailable) {
+		tb.Skipf("SKIPPED: %v", err)
+	}
+	if err != nil {
+		tb.Fatalf("the kernel refuses %s: %v", b.Path, err)
+	}
+	// The control: the same blob with its last type cut short must not load.
+	order := binary.LittleEndian
+	damaged := append([]byte(nil), blob...)
+	order.PutUint32(damaged[12:], order.Uint32(damaged[12:])-4)
+	if err := btfload.Load(damaged, 1<<20); err == nil {
+		tb.Error("the kernel accepts a damaged blob: this check proves nothing")
+	}
+	fmt.Printf("the running kernel accepts %s (%d bytes)\n", filepath.Base(b.Path), len(blob))
+}
+
+// Join makes one blob of a little-endian raw BTF file and the files that are
+// split against it in turn: type ids and string offsets continue those of the
+// base, so types and strings are put one behind the other.
+func Join(paths ...string) ([]byte, error) {
+	const headerSize = 24
+	var types, strs []byte
+	order := binary.LittleEndian
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) < headerSize || order.Uint16(b) != 0xeb9f {
+			return nil, fmt.Errorf("%s: not raw little-endian BTF", path)
+		}
+		part := func(at int) ([]byte, error) {
+			start := uint64(order.Uint32(b[4:])) + uint64(order.Uint32(b[at:]))
+			end := start + uint64(order.Uint32(b[at+4:]))
+			if end > uint64(len(b)) {
+				return nil, fmt.Errorf("%s: section at %d..%d is outside of the file", path, start, end)
+			}
+			return b[start:end], nil
+		}
+		t, err := part(8)
+		if err != nil {
+			return nil, err
+		}
+		s, err := part(16)
+		if err != nil {
+			return nil, err
+		}
+		types, strs = append(types, t...), append(strs, s...)
+	}
+	out := make([]byte, headerSize, headerSize+len(types)+len(strs))
+	order.PutUint16(out, 0xeb9f)
+	out[2] = 1
+	order.PutUint32(out[4:], headerSize)
+	order.PutUint32(out[12:], uint32(len(types)))
+	order.PutUint32(out[16:], uint32(len(types)))
+	order.PutUint32(out[20:], uint32(len(strs)))
+	return append(append(out, types...), strs...), nil
+}
