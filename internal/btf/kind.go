@@ -1,6 +1,9 @@
 package btf
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Kind is the kind of a BTF type record, BTF_KIND_* in include/uapi/linux/btf.h.
 type Kind uint8
@@ -135,3 +138,13 @@ func (k Kind) IsComposite() bool { return k == KindStruct || k == KindUnion }
 
 // IsEnum reports whether the kind has enumerators: ENUM or ENUM64.
 func (k Kind) IsEnum() bool { return k == KindEnum || k == KindEnum64 }
+
+// ParseKind is the kind of a name such as func_proto, in any case.
+func ParseKind(name string) (Kind, bool) {
+	for k := KindInt; k < NumKinds; k++ {
+		if strings.EqualFold(name, kindNames[k]) {
+			return k, true
+		}
+	}
+	return 0, false
+}

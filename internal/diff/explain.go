@@ -1,0 +1,168 @@
+package diff
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// explanation is the first place at which two types differ.
+type explanation struct {
+	class       Class // Differs, Forward or Indirect
+	where, what string
+}
+
+// explainer walks two types of different content side by side, through what has no name of its own.
+type explainer struct {
+	*comparison
+	seen   map[[2]uint32]bool
+	budget int // pairs left to look at
+}
+
+// explain says where two types of one kind and name differ. A difference of their own comes before one in a forward
+// declaration, and that before one in types that they refer to.
+func (c *comparison) explain(a, b uint32) explanation {
+	x := explainer{c, map[[2]uint32]bool{}, 10000}
+	if e, ok := x.inside(a, b, ""); ok {
+		return e
+	}
+	return explanation{Differs, "", "content differs too deep to show"}
+}
+
+// better says whether e is to be told rather than the explanation so far.
+func better(e, than explanation) bool {
+	rank := func(e explanation) int {
+		switch e.class {
+		case Differs:
+			return 3
+		case Forward:
+			return 2
+		case Indirect:
+			return 1
+		}
+		return 0
+	}
+	return rank(e) > rank(than)
+}
+
+// inside compares the own content of two nodes of one kind, and what they refer to. ok is false if the walk found
+// nothing that it had not seen.
+func (x *explainer) inside(a, b uint32, where string) (best explanation, ok bool) {
+	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
+		return explanation{}, false
+	}
+	x.seen[[2]uint32{a, b}] = true
+	x.budget--
+	if x.label[a] != x.label[b] {
+		if at, what := x.ownDifference(a, b); what != "" {
+			return explanation{Differs, place(where, at), what}, true
+		}
+	}
+	ka, kb := x.children(a), x.children(b)
+	for i := range min(len(ka), len(kb)) {
+		if x.class[ka[i]] == x.class[kb[i]] {
+			continue
+		}
+		e, found := x.reference(ka[i], kb[i], place(where, x.childName(a, i)))
+		if found && better(e, best) {
+			best, ok = e, true
+			if e.class == Differs {
+				break
+			}
+		}
+	}
+	return best, ok
+}
+
+// place joins the parts of a path.
+func place(where, part string) string {
+	switch {
+	case where == "" || part == "":
+		return where + part
+	case len(where) > 400:
+		return where
+	}
+	const member = "member "
+	if len(part) > len(member) && part[:len(member)] == member {
+		return where + "." + part[len(member):]
+	}
+	return where + ", " + part
+}
+
+// reference compares two references of different content.
+func (x *explainer) reference(a, b uint32, where string) (explanation, bool) {
+	ka, kb := x.kind(a), x.kind(b)
+	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
+		if x.nodes[a].name != 0 && ka != btf.KindTypeTag {
+			return x.through(a, b, where), true
+		}
+		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.
+		if x.label[a] == x.label[b] || ka.IsComposite() || ka.IsEnum() {
+			return x.inside(a, b, where)
+		}
+	}
+	class := Differs
+	if x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && declares(x, a, b) {
+		class = Forward
+	}
+	sa, sb := x.spell(a), x.spell(b)
+	if sa == sb {
+		sa, sb = fmt.Sprintf("%v %s", ka, sa), fmt.Sprintf("%v %s", kb, sb)
+	}
+	return explanation{class, where, "type " + sa + " vs " + sb}, true
+}
+
+// declares says whether one node is the forward declaration of what the other defines.
+func declares(x *explainer, a, b uint32) bool {
+	if x.kind(a) != btf.KindFwd {
+		a, b = b, a
+	}
+	if x.kind(a) != btf.KindFwd {
+		return false
+	}
+	if x.nodes[a].typ.KFlag {
+		return x.kind(b) == btf.KindUnion
+	}
+	return x.kind(b) == btf.KindStruct
+}
+
+// through explains a difference that lies in a type with a name of its own.
+func (x *explainer) through(a, b uint32, where string) explanation {
+	name := x.spellNamed(a)
+	if g := x.groups[key{kind: x.kind(a), name: x.nodes[a].name}]; g != nil {
+		if len(g.alone[0])+len(g.alone[1]) == 0 && len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2 {
+			return explanation{Differs, where, "refers to different definitions of " + name}
+		}
+	}
+	return explanation{Indirect, where, "refers to " + name + ", which differs"}
+}
+
+// childName says what the i-th reference of a node is, "" where its type says it all.
+func (x *explainer) childName(n uint32, i int) string {
+	t, b := x.nodes[n].typ, x.nodes[n].blob
+	named := func(what string, i int, off uint32) string {
+		s, _ := b.Name(off)
+		if s == "" {
+			return fmt.Sprintf("%s %d", what, i)
+		}
+		return what + " " + clean(s)
+	}
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		return named("member", i, b.MembersOf(t)[i].NameOff)
+	case btf.KindFuncProto:
+		if i == 0 {
+			return "return"
+		}
+		return named("parameter", i, b.ParamsOf(t)[i-1].NameOff)
+	case btf.KindArray:
+		if i == 1 {
+			return "index"
+		}
+	case btf.KindDatasec:
+		return "entry " + clean(x.name(x.children(n)[i]))
+	case btf.KindDeclTag:
+		return "target"
+	}
+	return ""
+}

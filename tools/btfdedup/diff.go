@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/diff"
+	"github.com/spf13/pflag"
+)
+
+func diffVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "diff",
+		Summary: "compare the content of two BTFs, whatever their ids and order",
+		Args:    "A B",
+		Long: `
+Compares named types, functions, variables, sections and tags by content, through all that
+they refer to. Definitions that share a name are compared as sets. Prints one line a
+difference, sorted, then a summary:
+
+  only in A: struct foo
+  differs: struct foo: member bar.baz: type u32 vs u64
+  forward: struct foo: member next: type struct bar (declared) * vs struct bar *
+
+Types that differ only because a type that they refer to differs are counted; --indirect
+lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF give the
+bases of each side; what is in a base of the other side counts as there, unless --own-only.
+
+Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file
+(nothing on stdout, one line on stderr), 2 wrong usage.`,
+		Examples: []string{
+			"btfdedup diff old/vmlinux.btf new/vmlinux.btf",
+			"# one module from two builds",
+			"btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf",
+			"btfdedup diff --kinds=struct,union --format=json a.btf b.btf",
+		},
+		Setup: setupDiff,
+	}
+}
+
+func setupDiff(fs *pflag.FlagSet) cli.Run {
+	baseA := fs.StringArray("base-a", nil, "a base of A, a `FILE`; repeat for a chain, the deepest first")
+	baseB := fs.StringArray("base-b", nil, "a base of B, a `FILE`; repeat for a chain, the deepest first")
+	base := fs.StringArray("base", nil, "a base of both, a `FILE`; repeat for a chain, the deepest first")
+	kinds := fs.StringSlice("kinds", nil, "compare these `kinds` only, such as struct,union,func")
+	format := fs.String("format", "text", "`text` or json")
+	ownOnly := fs.Bool("own-only", false, "what is in a base of the other side does not count as there")
+	indirect := fs.Bool("indirect", false, "also list types that differ only through others")
+	return func(env *cli.Env, args []string) error {
+		opts := diff.Options{OwnOnly: *ownOnly, Indirect: *indirect}
+		var err error
+		if opts.Kinds, err = parseKinds(*kinds); err != nil {
+			return err
+		}
+		if *format != "text" && *format != "json" {
+			return cli.Usagef("diff: --format=%s is neither text nor json", *format)
+		}
+		if len(args) != 2 {
+			return cli.Usagef("diff: two files are wanted, %d given (see btfdedup diff --help)", len(args))
+		}
+		if len(*base) > 0 {
+			if len(*baseA)+len(*baseB) > 0 {
+				return cli.Usagef("diff: --base is for both sides; give either it or --base-a and --base-b")
+			}
+			*baseA, *baseB = *base, *base
+		}
+		a, err := readSide(*baseA, args[0])
+		if err != nil {
+			return err
+		}
+		b, err := readSide(*baseB, args[1])
+		if err != nil {
+			return err
+		}
+		found, summary := diff.Compare(a, b, opts)
+		if err := printDiff(env, *format, found, summary); err != nil {
+			return err
+		}
+		if !summary.Same() {
+			return cli.ErrNo
+		}
+		return nil
+	}
+}
+
+func parseKinds(names []string) ([]btf.Kind, error) {
+	var kinds []btf.Kind
+	for _, n := range names {
+		k, ok := btf.ParseKind(n)
+		if !ok {
+			var all []string
+			for k := btf.KindInt; k < btf.NumKinds; k++ {
+				all = append(all, strings.ToLower(k.String()))
+			}
+			return nil, cli.Usagef("diff: --kinds=%s is no kind; the kinds are %s", n, strings.Join(all, ", "))
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, nil
+}
+
+func readSide(bases []string, path string) (diff.Side, error) {
+	base, err := btf.ReadBases(bases)
+	if err != nil {
+		return nil, err
+	}
+	return btf.ReadFile(path, base)
+}
+
+func printDiff(env *cli.Env, format string, found []diff.Difference, summary diff.Summary) error {
+	out := bufio.NewWriter(env.Stdout)
+	if format == "json" {
+		if found == nil {
+			found = []diff.Difference{}
+		}
+		enc := json.NewEncoder(out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(struct {
+			Equal       bool              `json:"equal"`
+			Differences []diff.Difference `json:"differences"`
+			Summary     diff.Summary      `json:"summary"`
+		}{summary.Same(), found, summary}); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	for _, d := range found {
+		fmt.Fprintln(out, d)
+	}
+	fmt.Fprintln(out, summary)
+	return out.Flush()
+}

@@ -1,0 +1,19 @@
+// Btfdedup merges, links, checks and compares BTF. Each verb is a file of its own; see btfdedup --help.
+package main
+
+import "github.com/rules-btf/rules_btf/internal/cli"
+
+func main() {
+	program().Main()
+}
+
+func program() *cli.Program {
+	return &cli.Program{
+		Name:    "btfdedup",
+		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and compares BTF.",
+		Verbs: []cli.Verb{
+			verifyVerb(),
+			diffVerb(),
+		},
+	}
+}
