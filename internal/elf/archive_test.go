@@ -1,0 +1,239 @@
+package elf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// archiveDir has the objects a.o, sub/b.o, a long name, an odd-sized text.
+func archiveDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "sub/b", "a_name_that_is_longer_than_sixteen_bytes", "c"} {
+		base := filepath.Base(name)
+		write(t, filepath.Join(dir, name+".c"), "int "+base+" = 1;")
+		run(t, dir, "gcc", "-c", "-o", name+".o", name+".c")
+	}
+	write(t, filepath.Join(dir, "text"), "odd")
+	return dir
+}
+
+// defined returns the data symbols of the ELF members, and the errors of
+// others in brackets, in order.
+func defined(t *testing.T, members []Member) []string {
+	t.Helper()
+	var out []string
+	for _, m := range members {
+		f, err := m.Open()
+		if err != nil {
+			out = append(out, "["+err.Error()+"]")
+			continue
+		}
+		if f.Path != m.Label {
+			t.Errorf("path %q, want %q", f.Path, m.Label)
+		}
+		syms, err := f.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range syms {
+			if s.Place == InSection && s.Bind == 1 {
+				out = append(out, strings.Clone(s.Name))
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return out
+}
+
+const longName = "a_name_that_is_longer_than_sixteen_bytes"
+
+func TestArchives(t *testing.T) {
+	dir := archiveDir(t)
+	objects := []string{"a.o", "sub/b.o", longName + ".o"}
+	run(t, dir, "ar", append([]string{"rcsD", "gnu.a"}, objects...)...)
+	run(t, dir, "ar", append([]string{"rcSD", "nosyms.a"}, objects...)...)
+	run(t, dir, "ar", append([]string{"rcsDT", "thin.a"}, objects...)...)
+	run(t, dir, "ar", "rcsDT", "sub/inner.a", "sub/b.o")
+	run(t, dir, "ar", "rcsDT", "outer.a", "a.o", "sub/inner.a", "c.o")
+	run(t, dir, "ar", "rcsD", "fat.a", "a.o", "c.o")
+	run(t, dir, "ar", "rcsDT", "overfat.a", "sub/b.o", "fat.a")
+	run(t, dir, "ar", "rcSD", "mixed.a", "text", "a.o")
+	run(t, dir, "ar", "rcsDT", "twice.a", "sub/b.o", "outer.a")
+	mixed := filepath.Join(dir, "mixed.a")
+	for _, tt := range []struct {
+		name  string
+		thin  bool
+		names []string
+		want  []string
+	}{
+		{"gnu.a", false, []string{"a.o", "b.o", longName + ".o"}, []string{"a", "b", longName}},
+		{"nosyms.a", false, []string{"a.o", "b.o", longName + ".o"}, []string{"a", "b", longName}},
+		{"thin.a", true, []string{"a.o", "sub/b.o", longName + ".o"}, []string{"a", "b", longName}},
+		{"outer.a", true, nil, []string{"a", "b", "c"}},
+		{"overfat.a", true, nil, []string{"b", "a", "c"}},
+		{"twice.a", true, nil, []string{"b", "a", "b", "c"}},
+		{"mixed.a", false, []string{"text", "a.o"}, []string{fmt.Sprintf(`[%s(text): not an ELF file (starts with "odd"); pass an object file, a kernel module or a linked vmlinux]`, mixed), "a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(dir, tt.name)
+			if !IsArchive(path) {
+				t.Error("not seen as an archive")
+			}
+			a, err := OpenArchive(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, m := range a.Members() {
+				names = append(names, m.Name)
+			}
+			if a.Thin != tt.thin || tt.names != nil && !slices.Equal(names, tt.names) {
+				t.Errorf("thin %v, members %q", a.Thin, names)
+			}
+			if got := defined(t, a.Members()); !slices.Equal(got, tt.want) {
+				t.Errorf("symbols %q, want %q", got, tt.want)
+			}
+			inputs, err := OpenInput(path)
+			if err != nil || len(inputs) != len(a.Members()) {
+				t.Errorf("OpenInput: %d inputs, %v", len(inputs), err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.thin {
+				return
+			}
+			a, err = ParseArchive(path, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := defined(t, a.Members()); !slices.Equal(got, tt.want) {
+				t.Errorf("from memory: symbols %q, want %q", got, tt.want)
+			}
+		})
+	}
+	inputs, err := OpenInput(filepath.Join(dir, "a.o"))
+	if err != nil || len(inputs) != 1 || !slices.Equal(defined(t, inputs), []string{"a"}) {
+		t.Errorf("a plain object: %v, %v", inputs, err)
+	}
+	for _, name := range []string{"a.o", "text", "sub", "none"} {
+		if IsArchive(filepath.Join(dir, name)) {
+			t.Errorf("%s is seen as an archive", name)
+		}
+	}
+}
+
+// arMember formats a member with its header.
+func arMember(name, content string) string {
+	s := fmt.Sprintf("%-16s%-12s%-6s%-6s%-8s%-10d`\n%s", name, "0", "0", "0", "644", len(content), content)
+	if len(content)%2 == 1 {
+		s += "\n"
+	}
+	return s
+}
+
+func TestArchiveNames(t *testing.T) {
+	bsd := "#1/20"
+	for _, tt := range []struct {
+		name, data string
+		want       []string
+	}{
+		{"empty", archiveMagic, nil},
+		{"bsd", archiveMagic + arMember("__.SYMDEF", "xxxx") + arMember(bsd, "long name of twenty\x00body") + arMember("short.o", "x"), []string{"long name of twenty:body", "short.o:x"}},
+		{"bsd symbols", archiveMagic + arMember(bsd, "__.SYMDEF SORTED\x00\x00\x00\x00body") + arMember("x", "1"), []string{"x:1"}},
+		{"gnu", archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") + arMember("/7", "two") + arMember("/0", "one") + arMember("sp ace/", ""), []string{"second name:two", "first:one", "sp ace:"}},
+		{"sym64", archiveMagic + arMember("/SYM64/", "sym") + arMember("x/", "1"), []string{"x:1"}},
+		{"padding", archiveMagic + arMember("x/", "1") + "\n\n", []string{"x:1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, err := ParseArchive("x.a", []byte(tt.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range a.Members() {
+				got = append(got, m.Name+":"+string(m.data))
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("members %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestArchiveErrors(t *testing.T) {
+	good := arMember("x/", "1234")
+	for _, tt := range []struct{ name, data, want string }{
+		{"not one", "hello", "not an ar archive"},
+		{"half header", archiveMagic + good[:30], "truncated archive: member header at byte 8"},
+		{"half member", archiveMagic + good[:62], "needs 4 bytes, 2 are left"},
+		{"no mark", archiveMagic + strings.Replace(good, "`", "x", 1), "no member header at byte 8"},
+		{"bad size", archiveMagic + strings.Replace(good, "4         `", "-4        `", 1), "has size"},
+		{"huge size", archiveMagic + strings.Replace(good, "4         `", "9999999999`", 1), "needs 9999999999 bytes"},
+		{"no long names", archiveMagic + arMember("/5", "x"), "not inside the name table (0 bytes)"},
+		{"endless long name", archiveMagic + arMember("//", "abc") + arMember("/0", "x"), "has no end"},
+		{"empty name", archiveMagic + arMember("", "x"), "empty name"},
+		{"bsd name too long", archiveMagic + arMember("#1/9", "x"), "bad BSD name"},
+		{"nested in a fat one", archiveMagic + arMember("//", "abc/\n") + arMember("/0:8", "x"), "bad nested member"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseArchive("x.a", []byte(tt.data))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "x.a: ") {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestThinArchiveTraps(t *testing.T) {
+	dir := t.TempDir()
+	thin := func(name string, members ...string) string {
+		s := thinMagic
+		for _, m := range members {
+			s += arMember(m+"/", "")
+		}
+		path := filepath.Join(dir, name)
+		write(t, path, s)
+		return path
+	}
+	if _, err := OpenArchive(thin("self.a", "self.a")); err == nil || !strings.Contains(err.Error(), "contains itself") {
+		t.Errorf("an archive of itself: %v", err)
+	}
+	thin("x.a", "y.a")
+	if _, err := OpenArchive(thin("y.a", "x.a")); err == nil || !strings.Contains(err.Error(), "contains itself") {
+		t.Errorf("a cycle: %v", err)
+	}
+	a, err := OpenArchive(thin("gone.a", "gone.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Members()[0].Open(); err == nil || !strings.Contains(err.Error(), "gone.a(gone.o)") || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a missing member: %v", err)
+	}
+	// Each level doubles the members often enough to reach any bound.
+	thin("0.a", slices.Repeat([]string{"none.o"}, 64)...)
+	last := ""
+	for i := 1; i < 8; i++ {
+		last = thin(fmt.Sprintf("%d.a", i), slices.Repeat([]string{fmt.Sprintf("%d.a", i-1)}, 64)...)
+	}
+	if _, err := OpenArchive(last); err == nil || !strings.Contains(err.Error(), "archive members") {
+		t.Errorf("exponential archives: %v", err)
+	}
+	for i := range maxArchiveDepth + 1 {
+		last = thin(fmt.Sprintf("d%d.a", i), fmt.Sprintf("d%d.a", i-1))
+	}
+	if _, err := OpenArchive(last); err == nil || !strings.Contains(err.Error(), "nested more than") {
+		t.Errorf("deep archives: %v", err)
+	}
+}
