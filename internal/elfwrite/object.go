@@ -26,7 +26,8 @@ func (s Section) check() error {
 	return nil
 }
 
-// Object is a relocatable ELF file without symbols and code.
+// Object is a relocatable ELF file without symbols and code. Its symbol table
+// has only the null entry: some readers insist on there being one.
 type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
@@ -35,14 +36,14 @@ type Object struct {
 	Sections []Section
 }
 
-// Bytes returns the file: header, sections in the given order, name table,
-// section headers. Names may repeat.
+// Bytes returns the file: header, sections in the given order, symbol table,
+// string table (for sections and symbols), section headers. Names may repeat.
 func (o *Object) Bytes() ([]byte, error) {
 	c, err := newClass(o.AddrSize, o.Order)
 	if err != nil {
 		return nil, err
 	}
-	headers := make([]sectionHeader, 1, len(o.Sections)+2)
+	headers := make([]sectionHeader, 1, len(o.Sections)+3)
 	names := []byte{0}
 	total := uint64(c.ehdrSize())
 	for _, s := range o.Sections {
@@ -55,8 +56,15 @@ func (o *Object) Bytes() ([]byte, error) {
 		names = append(append(names, s.Name...), 0)
 		total += uint64(len(s.Data))
 	}
+	total += padding(total, 8)
+	strndx := len(o.Sections) + 2
+	symtab := make([]byte, c.pick(16, 24))
+	headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_SYMTAB), offset: total,
+		size: uint64(len(symtab)), link: uint32(strndx), info: 1, addralign: 8, entsize: uint64(len(symtab))})
+	names = append(names, ".symtab\x00"...)
+	total += uint64(len(symtab))
 	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total, addralign: 1}
-	names = append(names, ".shstrtab\x00"...)
+	names = append(names, ".strtab\x00"...)
 	strtab.size = uint64(len(names))
 	headers = append(headers, strtab)
 	total += strtab.size
@@ -68,10 +76,11 @@ func (o *Object) Bytes() ([]byte, error) {
 
 	out := make([]byte, c.ehdrSize(), total)
 	o.putHeader(out, c)
-	c.setSectionTable(out, &headers[0], shoff, len(headers), len(headers)-1)
+	c.setSectionTable(out, &headers[0], shoff, len(headers), strndx)
 	for _, s := range o.Sections {
 		out = append(pad(out, max(s.Align, 1)), s.Data...)
 	}
+	out = append(pad(out, 8), symtab...)
 	out = pad(append(out, names...), 8)
 	for _, h := range headers {
 		out = c.appendSectionHeader(out, h)
