@@ -183,9 +183,10 @@ func (f *Facts) normalize() {
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]), slices.CompareFunc(objects[a], objects[b], compareObjects))
 	})
-	files, place := make([]File, len(order)), make([]int, len(order))
+	var files []File
+	place := make([]int, len(order))
 	for i, old := range order {
-		files[i] = f.Files[old]
+		files = append(files, f.Files[old])
 		place[old] = i
 	}
 	f.Files = files

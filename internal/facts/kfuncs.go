@@ -233,6 +233,9 @@ func (e *extractor) ownTypes(base *btf.Blob) (*btf.Blob, error) {
 			return nil, err
 		}
 		blob, err := btf.Parse(data, base)
+		if err != nil && base == nil {
+			return nil, fmt.Errorf("%s: section %s, needed to tell which kfunc has which flags: %w (a module's .BTF needs its base: --base)", e.file.Path, name, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: section %s: %w", e.file.Path, name, err)
 		}
