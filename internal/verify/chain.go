@@ -1,10 +1,13 @@
 package verify
 
+import "github.com/rules-btf/rules_btf/internal/btf"
+
 // maxChain is the longest chain of modifiers that Linux 7.2 follows.
 const maxChain = 32
 
 // chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length. A modifier that
-// was found good, and any type before it, ends the chain.
+// was found good, and any type before it, ends the chain. Kernels before 7.2 (btf_check_type_tags) also want the tags
+// of a chain before its other modifiers.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {
@@ -14,6 +17,10 @@ func (c *checker) chains() {
 		id := c.b.StartID + uint32(i)
 		if c.chainEnds(uint32(i), id, good) {
 			good = id
+		}
+		t := &c.b.Types[i]
+		if to, _ := c.b.ByID(t.SizeOrType); to != nil && to.Kind == btf.KindTypeTag && t.Kind != btf.KindTypeTag {
+			c.report(Reader, uint32(i), "tag-order", "it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse tags behind other modifiers", t.SizeOrType)
 		}
 	}
 }
