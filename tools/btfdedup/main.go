@@ -12,6 +12,7 @@ func program() *cli.Program {
 		Name:    "btfdedup",
 		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and compares BTF.",
 		Verbs: []cli.Verb{
+			mergeVerb(),
 			verifyVerb(),
 			diffVerb(),
 		},
