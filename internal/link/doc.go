@@ -1,0 +1,24 @@
+// Package link makes the final BTF of a set of units: it decides what no unit can decide alone.
+//
+// The result is a pure function of the multiset of units, the facts of the linked ELF and the bases. Nothing here
+// depends on the order of units, of their items or of the graph's nodes: every choice is by weight (how many units say
+// so), and ties are broken by content.
+//
+// The steps, one file each:
+//
+//	select.go     units that the linker did not take are dropped
+//	tags.go       which tags have several definitions, and which shapes can therefore mean several types
+//	program.go    those shapes, compiled: how the type of each follows from the types of the tags in it
+//	worlds.go     units with equal environments are one world; most worlds are like the commonest
+//	phase.go      the types that each world's definitions are, as nodes of a graph
+//	refine.go     the coarsest bisimulation of such a graph
+//	choice.go     what a tag means in a unit that only declares it
+//	instance.go   the final types
+//	functions.go  which functions are encoded, with which prototype
+//	variables.go  which variables, in which section
+//	kfuncs.go     declaration tags
+//	reach.go      what the encoded things reach
+//	split.go      types that the bases have already
+//	order.go      the canonical order
+//	emit.go       the blob
+package link

@@ -1,0 +1,84 @@
+package link
+
+import (
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// inFileOf returns those of several candidates for a local variable that units of its source file hold. The facts know
+// files by their base name only, so among units of that name those win whose static functions and variables have most
+// in common with the file's.
+func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
+	f := &l.opt.Facts.Files[o.File]
+	file, ok := l.g.Strs.Lookup([]byte(f.Name))
+	if !ok || file == 0 {
+		return nil
+	}
+	locals := map[types.Str]bool{}
+	add := func(name string) {
+		if s, ok := l.g.Strs.Lookup([]byte(name)); ok {
+			locals[s] = true
+		}
+	}
+	for _, symbol := range f.Funcs {
+		if base, ok := facts.BaseName(symbol); ok {
+			add(base)
+		}
+	}
+	for i := range l.opt.Facts.Objects {
+		if p := &l.opt.Facts.Objects[i]; p.File == o.File {
+			add(p.Name)
+		}
+	}
+	name := l.nodes[l.nodeOf(group[0].final)].Name
+	best := -1
+	var units []int
+	for u := range l.units {
+		if !l.selected[u] || l.units[u].File != file {
+			continue
+		}
+		common, holds := 0, false
+		for _, id := range l.candidates[u] {
+			n := &l.nodes[id]
+			if n.Aux == types.LinkageStatic && locals[n.Name] {
+				common++
+			}
+			holds = holds || n.Kind == types.KindVar && n.Name == name
+		}
+		if !holds || common < best {
+			continue
+		}
+		if common > best {
+			units, best = units[:0], common
+		}
+		units = append(units, u)
+	}
+	held := map[final]uint64{}
+	for _, u := range units {
+		for _, id := range l.candidates[u] {
+			if n := &l.nodes[id]; n.Kind == types.KindVar && n.Name == name {
+				held[l.typeIn(u, id)] += uint64(l.units[u].Count)
+			}
+		}
+	}
+	own := group[:0:0]
+	for _, h := range group {
+		if w := held[h.final]; w != 0 {
+			h.weight = w
+			own = append(own, h)
+		}
+	}
+	return own
+}
+
+// typeIn returns the type that a function or variable candidate is in a unit.
+func (l *linker) typeIn(u int, id types.ID) final {
+	if l.role[id] == plain {
+		return final(id)
+	}
+	v := l.newView()
+	l.enterPhase(v, l.settled, l.worldOf[u])
+	return l.instFinal(l.instanceIn(v, id))
+}
+
+func (l *linker) instFinal(i uint32) final { return final(uint32(len(l.nodes)) + i) }

@@ -1,0 +1,60 @@
+package link
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/diff"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/verify"
+)
+
+// kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything the format has.
+func kernelBTF(t testing.TB) *btf.Blob {
+	const path = "/sys/kernel/btf/vmlinux"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Skipf("no BTF of a running kernel: %v", err)
+	}
+	b, err := btf.Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func fromBTF(t testing.TB, blobs ...*btf.Blob) *object.Object {
+	o, err := object.FromBTF(object.Target{}, blobs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func linkOne(t testing.TB, opt Options, inputs ...*object.Object) []byte {
+	r, err := Link(inputs, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.BTF
+}
+
+func TestKernelIsItself(t *testing.T) {
+	in := kernelBTF(t)
+	out := linkOne(t, Options{}, fromBTF(t, in))
+	b, err := btf.Parse(out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d types in, %d out", len(in.Types), len(b.Types))
+	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
+		t.Error(v)
+	}
+	_ = diff.Compare
+	again := linkOne(t, Options{}, fromBTF(t, b))
+	if !bytes.Equal(out, again) {
+		t.Error("linking the result again changes it")
+	}
+}

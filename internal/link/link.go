@@ -1,0 +1,135 @@
+package link
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Options are what besides the units decides the result.
+type Options struct {
+	// Facts are those of the linked file. Without them every function candidate counts as linked under its own name,
+	// and no variables are encoded but those of linked BTF.
+	Facts *facts.Facts
+	// Bases make the result split BTF: a chain, each parsed on the one before.
+	Bases    []*btf.Blob
+	Features features.Set
+	Jobs     int // how many threads may work; it changes nothing but the time
+}
+
+// Skipped is a function or variable of the linked file that is not encoded.
+type Skipped struct{ Name, Reason string }
+
+// Result is what Link makes.
+type Result struct {
+	BTF     []byte
+	Skipped []Skipped // by name, then reason
+}
+
+// linker holds the state of one Link. The fields are in the order in which they are filled.
+type linker struct {
+	opt   Options
+	order binary.ByteOrder
+	g     *types.Graph
+	nodes []types.Node
+	units []object.Unit
+	base  baseTypes
+
+	weight       []uint64 // by node: how many selected units hold it
+	linkedWeight []uint64 // by node: how many of these were linked before; nil for none
+	candidates   [][]types.ID
+	selected     []bool
+	symbols      symbolIndex
+
+	tags      tagTable
+	pins      bool // some stub is pinned
+	role      []role
+	norm      []types.Hash
+	progs     programs
+	evalBuf   []types.Hash
+	worlds    []world
+	leaves    [][]types.ID // by unit: varying functions, variables, unnamed roots
+	attached  [][]types.ID // by unit: varying declaration tags and sections
+	worldOf   []int32      // by unit; -1 if nothing in it varies
+	defaults  []types.ID
+	slotUsers adjacency
+	settled   *phase
+	open      func(*slot) int32
+	inst      instances
+
+	attachments []attachment
+	made        []made
+	arena       map[types.Hash]final // types made for arena pointers, by content
+	funcs       []final              // by name: the encoded function + 1
+	loose       []types.Hash
+	encoded     []final // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
+	skipped     []Skipped
+
+	keep   []bool
+	puts   []put
+	strs   []types.Str
+	rank   []uint32
+	hashes []types.Hash
+	ids    []uint32
+	offset []uint32
+}
+
+// Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain
+// shapes.
+func Link(inputs []*object.Object, opt Options) (*Result, error) {
+	if len(inputs) == 0 {
+		return nil, errors.New("link: there is no input")
+	}
+	o := inputs[0]
+	if len(inputs) > 1 {
+		var err error
+		if o, err = object.Merge(inputs...); err != nil {
+			return nil, err
+		}
+	}
+	l := &linker{opt: opt, order: o.Target.Order, g: o.Graph, units: o.Units}
+	if l.order == nil {
+		l.order = binary.LittleEndian
+	}
+	if err := l.addBases(o.Target, opt.Bases); err != nil {
+		return nil, err
+	}
+	l.nodes = l.g.Nodes
+	l.countHolders()
+	l.selectUnits()
+	l.findTags()
+	l.findRoles()
+	if slices.ContainsFunc(l.role, func(r role) bool { return r != plain }) {
+		l.findWorlds()
+	}
+	if err := l.instantiate(); err != nil {
+		return nil, err
+	}
+	l.indexBase()
+	l.encodeFunctions()
+	l.tagKfuncs()
+	if err := l.encodeVariables(); err != nil {
+		return nil, err
+	}
+	l.attachTags()
+	l.keepAll()
+	l.arrange()
+	data, err := l.emit()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(l.skipped, func(a, b Skipped) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	return &Result{BTF: data, Skipped: slices.Compact(l.skipped)}, nil
+}

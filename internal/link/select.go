@@ -1,0 +1,170 @@
+package link
+
+import (
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// countHolders counts for every node the units that hold it, and finds each unit's candidates.
+func (l *linker) countHolders() {
+	candidate := make([]bool, len(l.nodes))
+	for id := range l.nodes {
+		k := l.nodes[id].Kind
+		candidate[id] = k == types.KindFunc || k == types.KindVar
+	}
+	l.weight = make([]uint64, len(l.nodes))
+	l.candidates = make([][]types.ID, len(l.units))
+	l.selected = make([]bool, len(l.units))
+	var arena []types.ID
+	for u := range l.units {
+		unit := &l.units[u]
+		count := uint64(unit.Count)
+		start := len(arena)
+		for _, id := range unit.Items {
+			l.weight[id] += count
+			if candidate[id] {
+				arena = append(arena, id)
+			}
+		}
+		if unit.Linked {
+			if l.linkedWeight == nil {
+				l.linkedWeight = make([]uint64, len(l.nodes))
+			}
+			for _, id := range unit.Items {
+				l.linkedWeight[id] += count
+			}
+		}
+		l.candidates[u] = arena[start:len(arena):len(arena)]
+		l.selected[u] = true
+	}
+}
+
+// What symbolIndex knows of a base name.
+const (
+	symExact     = 1 << iota // a function symbol has just this name
+	symSuffixed              // a function symbol has this name and a suffix
+	symAmbiguous             // its symbols have several addresses
+	symGlobal                // a function or variable has a global symbol of this name
+)
+
+// symbolIndex is what the facts say of names, by types.Str.
+type symbolIndex struct{ bits []uint8 }
+
+func (l *linker) indexSymbols() {
+	f := l.opt.Facts
+	x := &l.symbols
+	x.bits = make([]uint8, l.g.Strs.Len())
+	var buf []byte
+	set := func(name string, bits uint8) {
+		buf = append(buf[:0], name...)
+		if s, ok := l.g.Strs.Lookup(buf); ok {
+			x.bits[s] |= bits
+		}
+	}
+	function := func(symbol string, bits uint8) {
+		base, ok := facts.BaseName(symbol)
+		switch {
+		case !ok:
+		case len(base) == len(symbol):
+			set(base, bits|symExact)
+		default:
+			set(base, bits|symSuffixed)
+		}
+	}
+	for _, s := range f.Globals {
+		function(s, symGlobal)
+	}
+	for i := range f.Files {
+		for _, s := range f.Files[i].Funcs {
+			function(s, 0)
+		}
+	}
+	for i := range f.Repeated {
+		set(f.Repeated[i].Name, symAmbiguous)
+	}
+	for i := range f.Objects {
+		if !f.Objects[i].Local {
+			set(f.Objects[i].Name, symGlobal)
+		}
+	}
+}
+
+// selectUnits drops the units that the linker did not take: members of an archive that nothing needed. A unit is
+// dropped if it defines global functions or variables, and neither the linked file's global symbols nor the local ones
+// of files of the unit's name have any of its functions and variables.
+func (l *linker) selectUnits() {
+	if l.opt.Facts == nil {
+		return
+	}
+	l.indexSymbols()
+	if !l.opt.Facts.HasFiles {
+		return
+	}
+	var locals map[fileName]bool
+	for u := range l.units {
+		unit := &l.units[u]
+		if unit.Linked || unit.File == 0 {
+			continue
+		}
+		globals, found := false, false
+		for _, id := range l.candidates[u] {
+			n := &l.nodes[id]
+			if n.Aux == types.LinkageGlobal {
+				globals = true
+				if found = l.symbols.bits[n.Name]&symGlobal != 0; found {
+					break
+				}
+			}
+		}
+		if !globals || found {
+			continue
+		}
+		if locals == nil {
+			locals = l.localNames()
+		}
+		for _, id := range l.candidates[u] {
+			if found = locals[fileName{unit.File, l.nodes[id].Name}]; found {
+				break
+			}
+		}
+		if !found {
+			l.drop(u)
+		}
+	}
+}
+
+func (l *linker) drop(u int) {
+	l.selected[u] = false
+	for _, id := range l.units[u].Items {
+		l.weight[id] -= uint64(l.units[u].Count)
+	}
+}
+
+// fileName is a local function or variable of a source file.
+type fileName struct{ file, name types.Str }
+
+// localNames are the names of the local functions and variables of each source file, joined over equal file names.
+func (l *linker) localNames() map[fileName]bool {
+	f := l.opt.Facts
+	set := map[fileName]bool{}
+	add := func(file int, name string) {
+		s, ok := l.g.Strs.Lookup([]byte(f.Files[file].Name))
+		n, known := l.g.Strs.Lookup([]byte(name))
+		if ok && known {
+			set[fileName{s, n}] = true
+		}
+	}
+	for i := range f.Files {
+		for _, symbol := range f.Files[i].Funcs {
+			if base, ok := facts.BaseName(symbol); ok {
+				add(i, base)
+			}
+		}
+	}
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.File >= 0 {
+			add(o.File, o.Name)
+		}
+	}
+	return set
+}

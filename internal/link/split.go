@@ -1,0 +1,143 @@
+package link
+
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// baseTypes are the types that a chain of bases has: they take part when types are told apart, and a type that is among
+// them is referred to by its id there and not written again.
+type baseTypes struct {
+	blob     *btf.Blob  // the last of the chain, nil without bases
+	ids      []types.ID // the node of each BTF id
+	in       []bool     // by node
+	declared []types.ID // stubs of tags that the chain declares
+	byNode   []uint32   // by node: the smallest id of a shape that doesn't vary
+	byColour map[types.Hash]uint32
+	tags     map[declTag]bool
+}
+
+// declTag is the content of a DECL_TAG on a type that has an id.
+type declTag struct {
+	name   types.Str
+	target uint32
+	aux    uint32
+	flag   bool
+}
+
+// addBases adds the bases' shapes to the graph.
+func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
+	b := &l.base
+	b.byColour = map[types.Hash]uint32{}
+	if len(bases) == 0 {
+		return nil
+	}
+	b.blob = bases[len(bases)-1]
+	o := &object.Object{Target: t, Graph: l.g}
+	ids, err := o.AddBTF(object.Chain(b.blob)...)
+	if err != nil {
+		return err
+	}
+	b.ids = ids
+	b.in = make([]bool, len(l.g.Nodes))
+	for _, id := range ids {
+		if id != 0 && !b.in[id] {
+			b.in[id] = true
+			if l.g.Nodes[id].Kind == types.KindStub {
+				b.declared = append(b.declared, id)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *linker) inBase(id types.ID) bool { return l.base.in != nil && l.base.in[id] }
+
+// matchable tells whether a type of a split BTF can be one of the base's: functions, variables and their sections never
+// are, and declaration tags are looked at on their own.
+func matchable(k types.Kind) bool {
+	switch k {
+	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+		return false
+	}
+	return true
+}
+
+// addBaseWorld makes the bases one world of their own.
+func (l *linker) addBaseWorld(stamp []int32) {
+	if l.base.blob == nil {
+		return
+	}
+	w := world{base: true}
+	for _, id := range l.base.ids {
+		if l.role[id] == anchor && stamp[id] != -1 {
+			stamp[id] = -1
+			w.anchors = append(w.anchors, id)
+		}
+		if l.role[id] == inner && matchable(l.nodes[id].Kind) {
+			l.program(id)
+		}
+	}
+	for i := 0; i < len(w.anchors); i++ {
+		for _, s := range l.progs.slotsOf(l.program(w.anchors[i])) {
+			if s.tag < 0 && stamp[s.node] != -1 {
+				stamp[s.node] = -1
+				w.anchors = append(w.anchors, s.node)
+			}
+		}
+	}
+	l.worlds = append(l.worlds, w)
+}
+
+// baseInstances notes what the bases' varying types are; v shows the base world.
+func (l *linker) baseInstances(v *view) {
+	for i, id := range l.base.ids {
+		n := &l.nodes[id]
+		if l.role[id] == plain || !matchable(n.Kind) {
+			continue
+		}
+		if n.Kind == types.KindStub && v.single(l.tags.of[id]) != 0 {
+			continue // a forward declaration beside the definition
+		}
+		colour := l.inst.list[l.instanceIn(v, id)].colour
+		if _, ok := l.base.byColour[colour]; !ok {
+			l.base.byColour[colour] = uint32(i)
+		}
+	}
+}
+
+// indexBase notes the ids of the bases' other types, and the declaration tags that the bases have.
+func (l *linker) indexBase() {
+	b := &l.base
+	if b.blob == nil {
+		return
+	}
+	b.byNode = make([]uint32, len(l.nodes))
+	b.tags = map[declTag]bool{}
+	for i, id := range b.ids {
+		n := &l.nodes[id]
+		switch {
+		case n.Kind == types.KindDeclTag:
+			t, _ := b.blob.ByID(uint32(i))
+			b.tags[declTag{n.Name, t.SizeOrType, n.Aux, n.Flag}] = true
+		case l.role[id] != plain || !matchable(n.Kind) || b.byNode[id] != 0:
+		case n.Kind == types.KindStub && l.tags.list[l.tags.of[id]].def != 0 && b.in[l.tags.list[l.tags.of[id]].def]:
+		default:
+			b.byNode[id] = uint32(i)
+		}
+	}
+}
+
+// baseID returns the id that a type has in the bases, 0 if it has none.
+func (l *linker) baseID(f final) uint32 {
+	switch i := int(f) - len(l.nodes); {
+	case l.base.blob == nil:
+		return 0
+	case i < 0:
+		return l.base.byNode[f]
+	case i < len(l.inst.list):
+		return l.base.byColour[l.inst.list[i].colour]
+	}
+	return 0
+}

@@ -1,0 +1,211 @@
+package link
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+const reasonNoVariable = "variable without debug information"
+
+// droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops them.
+var droppedPrefixes = []string{
+	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_",
+}
+
+// validVariable tells whether a variable's name can be encoded: [A-Za-z_.][A-Za-z0-9_.]*.
+func validVariable(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	for _, p := range droppedPrefixes {
+		if strings.HasPrefix(name, p) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// encodeVariables makes the VARs and DATASECs.
+func (l *linker) encodeVariables() error {
+	if l.opt.Facts == nil {
+		l.keepVariables()
+		return l.checkSections()
+	}
+	all := l.opt.Features.Has(features.GlobalVar)
+	if !all && !l.opt.Features.Has(features.Var) {
+		return nil
+	}
+	list, byName := l.holdersOf(types.KindVar)
+	vars := map[final]final{}
+	objects := l.opt.Facts.Objects
+	for i := 0; i < len(objects); {
+		j := i + 1
+		for j < len(objects) && objects[j].Section == objects[i].Section {
+			j++
+		}
+		if all || objects[i].Section == facts.PerCPUSection {
+			if err := l.encodeSection(objects[i:j], list, byName, vars); err != nil {
+				return err
+			}
+		}
+		i = j
+	}
+	return nil
+}
+
+// encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their VARs.
+func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []int32, vars map[final]final) error {
+	section := made{kind: types.KindDatasec, name: l.g.Strs.Intern([]byte(objects[0].Section))}
+	end := uint64(0)
+	var group []holder
+	for i := range objects {
+		o := &objects[i]
+		if o.Size == 0 || !validVariable(o.Name) || len(section.elems) > 0 && o.Offset < end {
+			continue
+		}
+		group = group[:0]
+		if s, ok := l.g.Strs.Lookup([]byte(o.Name)); ok && int(s) < len(byName) {
+			for h := byName[s]; h != 0; h = list[h-1].next {
+				group = append(group, list[h-1])
+			}
+		}
+		v := l.variable(o, group)
+		if v == 0 {
+			l.skipped = append(l.skipped, Skipped{o.Name, reasonNoVariable})
+			continue
+		}
+		if end = o.Offset + o.Size; end > math.MaxUint32 || end < o.Size {
+			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the format's 32 bits", o.Name, o.Section, o.Offset, o.Size)
+		}
+		n := &l.nodes[l.nodeOf(v)]
+		m, ok := vars[v]
+		if !ok {
+			m = l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: l.refTo(v)})
+			vars[v] = m
+		}
+		l.encoded[v] = m + 1
+		section.elems = append(section.elems, madeElem{0, m, o.Offset | o.Size<<32})
+	}
+	if len(section.elems) == 0 {
+		return nil
+	}
+	if len(section.elems) > btf.MaxVlen {
+		return tooManyVariables(objects[0].Section, len(section.elems))
+	}
+	section.size = uint32(end)
+	l.make(section)
+	return nil
+}
+
+func tooManyVariables(section string, n int) error {
+	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var", section, n, btf.MaxVlen)
+}
+
+// variable returns the type of the candidate that an object is, 0 if there is none: one of the same locality and size,
+// for a local object from the file that defines it, if the names of several files are not enough to tell; of those left
+// the one that most units hold, ties by content.
+func (l *linker) variable(o *facts.Object, group []holder) final {
+	group = slices.DeleteFunc(group, func(h holder) bool {
+		n := &l.nodes[l.nodeOf(h.final)]
+		if h.linked {
+			return false
+		}
+		return o.Local != (n.Aux == types.LinkageStatic) || n.Size != 0 && uint64(n.Size) != o.Size
+	})
+	if o.Local && len(group) > 1 {
+		if own := l.inFileOf(o, group); len(own) > 0 {
+			group = own
+		}
+	}
+	var best holder
+	for _, h := range group {
+		if l.refTo(h.final) == 0 {
+			continue // void
+		}
+		sized, bestSized := l.nodes[l.nodeOf(h.final)].Size != 0, best.final != 0 && l.nodes[l.nodeOf(best.final)].Size != 0
+		switch {
+		case best.final == 0, sized && !bestSized:
+			best = h
+		case !sized && bestSized:
+		case h.weight > best.weight, h.weight == best.weight && l.content(h.final).Less(l.content(best.final)):
+			best = h
+		}
+	}
+	return best.final
+}
+
+// keepVariables keeps the VARs and DATASECs of linked units.
+func (l *linker) keepVariables() {
+	list, _ := l.holdersOf(types.KindVar)
+	for _, h := range list {
+		if h.linked {
+			n := &l.nodes[l.nodeOf(h.final)]
+			l.encoded[h.final] = l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: l.refTo(h.final)}) + 1
+		}
+	}
+	if l.linkedWeight == nil {
+		return
+	}
+	for id := range l.nodes {
+		if l.nodes[id].Kind == types.KindDatasec && l.linkedWeight[id] != 0 && l.role[id] == plain {
+			var vars []final
+			for _, e := range l.g.ElemsOf(&l.nodes[id]) {
+				vars = append(vars, final(e.Ref))
+			}
+			l.keepSection(types.ID(id), vars)
+		}
+	}
+	seen := map[types.Hash]bool{}
+	for i := range l.attachments {
+		a := &l.attachments[i]
+		if l.nodes[a.node].Kind != types.KindDatasec {
+			continue
+		}
+		refs := a.refs
+		h := types.Start(types.KindDatasec, 0, 0, l.nodes[a.node].Hash, types.Hash{})
+		var vars []final
+		for _, e := range l.g.ElemsOf(&l.nodes[a.node]) {
+			f := final(e.Ref)
+			if l.role[e.Ref] != plain {
+				f, refs = l.instFinal(refs[0]), refs[1:]
+			}
+			vars = append(vars, f)
+			h.Elem(types.Hash{}, l.content(f), e.Val)
+		}
+		if sum := h.Sum(false); !seen[sum] {
+			seen[sum] = true
+			l.keepSection(a.node, vars)
+		}
+	}
+}
+
+// keepSection makes a DATASEC again, with its VARs as they are encoded.
+func (l *linker) keepSection(id types.ID, vars []final) {
+	n := &l.nodes[id]
+	m := made{kind: types.KindDatasec, name: n.Name, size: n.Size}
+	for i, e := range l.g.ElemsOf(n) {
+		if v := l.encoded[vars[i]]; v != 0 {
+			m.elems = append(m.elems, madeElem{0, v - 1, e.Val})
+		}
+	}
+	l.make(m)
+}
+
+func (l *linker) checkSections() error {
+	for i := range l.made {
+		if m := &l.made[i]; m.kind == types.KindDatasec && len(m.elems) > btf.MaxVlen {
+			return tooManyVariables(l.g.Strs.String(m.name), len(m.elems))
+		}
+	}
+	return nil
+}
