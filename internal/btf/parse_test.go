@@ -2,17 +2,266 @@ package btf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
+	"reflect"
+	"strings"
 	"testing"
 )
 
 const runningKernel = "/sys/kernel/btf/vmlinux"
 
-func BenchmarkParse(b *testing.B) {
+// kernelBTF is the running kernel's BTF, or the test is skipped.
+func kernelBTF(t testing.TB) []byte {
 	data, err := os.ReadFile(runningKernel)
 	if err != nil {
-		b.Skip("SKIPPED: no BTF of a running kernel:", err)
+		t.Skip("SKIPPED: no BTF of a running kernel:", err)
 	}
+	return data
+}
+
+// example is a blob with every kind.
+func example(order binary.ByteOrder) *Blob {
+	b := NewBuilder(order, nil, nil)
+	n := b.Name
+	i := b.Int("int", 4, IntSigned, 0)
+	p := b.Ref(KindPtr, "", 0)
+	b.Array(i, i, 3)
+	s := b.Composite(KindStruct, "s", 8, true, Member{n("a"), i, 3 << 24}, Member{n("b"), i, 32})
+	b.Composite(KindUnion, "u", 8, false, Member{n("p"), p, 0})
+	b.Enum(KindEnum, "e", 4, true, Enumerator{NameOff: n("MINUS"), Value: ^uint64(0)}, Enumerator{NameOff: n("ONE"), Value: 1})
+	b.Fwd("f", true)
+	b.Ref(KindTypedef, "t", s)
+	b.Ref(KindVolatile, "", i)
+	b.Ref(KindConst, "", i)
+	b.Ref(KindRestrict, "", p)
+	proto := b.FuncProto(i, Param{n("x"), i}, Param{})
+	fn := b.Func("fn", proto, LinkageGlobal)
+	v := b.Var("v", i, LinkageGlobal)
+	b.Datasec(".data", 4, Secinfo{v, 0, 4})
+	b.Float("double", 8)
+	b.DeclTag("tag", fn, 0)
+	b.Ref(KindTypeTag, "user", i)
+	b.Enum(KindEnum64, "big", 8, false, Enumerator{NameOff: n("BIG"), Value: 0x123456789abcdef0})
+	return b.Finish()
+}
+
+func encoded(t testing.TB, b *Blob, opts EncodeOptions) []byte {
+	data, err := Encode(b, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// sameContent compares what two blobs hold, whatever their headers.
+func sameContent(a, b *Blob) bool {
+	x, y := *a, *b
+	x.Header, y.Header = Header{}, Header{}
+	return reflect.DeepEqual(x, y)
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, layout := range []bool{false, true} {
+			want := example(order)
+			data := encoded(t, want, EncodeOptions{Layout: layout})
+			for shift := range 4 { // blobs need no alignment
+				got, err := Parse(append(make([]byte, shift), data...)[shift:], nil)
+				if err != nil {
+					t.Fatal(order, layout, err)
+				}
+				if !sameContent(got, want) {
+					t.Fatalf("%v, layout %v: read back\n%+v, want\n%+v", order, layout, got, want)
+				}
+				if hdr := map[bool]uint32{false: 24, true: 32}[layout]; got.Header.HdrLen != hdr {
+					t.Errorf("layout %v: header of %d bytes, want %d", layout, got.Header.HdrLen, hdr)
+				}
+				if again := encoded(t, got, EncodeOptions{Layout: layout}); !bytes.Equal(again, data) {
+					t.Error(order, layout, "encoding what was read gives other bytes")
+				}
+			}
+		}
+	}
+}
+
+// TestLayoutSection checks the section against struct btf_layout and the kinds' element sizes of Linux 7.2.
+func TestLayoutSection(t *testing.T) {
+	data := encoded(t, example(binary.LittleEndian), EncodeOptions{Layout: true})
+	b, err := Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := b.Header
+	if h.LayoutOff != h.TypeLen || h.LayoutLen != 4*NumKinds || h.StrOff != h.LayoutOff+h.LayoutLen {
+		t.Fatalf("sections are not types, layout, strings: %+v", h)
+	}
+	got := data[h.HdrLen+h.LayoutOff:][:h.LayoutLen]
+	want := map[Kind][2]byte{
+		KindInt: {4, 0}, KindArray: {12, 0}, KindStruct: {0, 12}, KindUnion: {0, 12}, KindEnum: {0, 8}, KindFuncProto: {0, 8},
+		KindVar: {4, 0}, KindDatasec: {0, 12}, KindDeclTag: {4, 0}, KindEnum64: {0, 12},
+	}
+	for k := KindVoid; k < NumKinds; k++ {
+		if e := got[4*k : 4*k+4]; e[0] != want[k][0] || e[1] != want[k][1] || e[2] != 0 || e[3] != 0 {
+			t.Errorf("%v: layout entry %v, want %v", k, e, want[k])
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	good := encoded(t, example(binary.LittleEndian), EncodeOptions{})
+	put := func(off int, v uint32) func([]byte) []byte {
+		return func(d []byte) []byte { binary.LittleEndian.PutUint32(d[off:], v); return d }
+	}
+	typeLen := binary.LittleEndian.Uint32(good[12:])
+	for _, c := range []struct {
+		name string
+		edit func([]byte) []byte
+		want string
+	}{
+		{"empty", func(d []byte) []byte { return nil }, "too few for a header"},
+		{"text", func(d []byte) []byte { return []byte("#!/bin/sh\n") }, "no BTF magic 0xeb9f"},
+		{"version", func(d []byte) []byte { d[2] = 2; return d }, "version 2 is not known"},
+		{"flags", func(d []byte) []byte { d[3] = 1; return d }, "header flags 0x1"},
+		{"short header", put(4, 20), "header length 20"},
+		{"long header", put(4, 1<<31), "header length"},
+		{"unknown header field", put(4, 36), "says more than zeros"},
+		{"unaligned types", put(8, 2), "no multiple of 4"},
+		{"gap", put(8, 4), "belong to no section"},
+		{"overlap", put(16, typeLen-4), "overlaps"},
+		{"strings too long", put(20, 1<<30), "ends after the data"},
+		{"trailing bytes", func(d []byte) []byte { return append(d, 0) }, "follow the last section"},
+		{"truncated", func(d []byte) []byte { return d[:len(d)-1] }, "ends after the data"},
+		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d }, "does not end with a NUL"},
+		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d }, "looks like split BTF"},
+		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: kind 0 is not known"},
+		{"kind 20", put(24+4, 20<<24), "kind 20 is not known"},
+		{"too many members", put(24+4, 4<<24|0xffff), "STRUCT with 65535 elements needs"},
+	} {
+		data := c.edit(append([]byte(nil), good...))
+		if _, err := Parse(data, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestLongHeader reads headers that are longer than known but say nothing new.
+func TestLongHeader(t *testing.T) {
+	want := example(binary.LittleEndian)
+	good := encoded(t, want, EncodeOptions{})
+	for _, n := range []int{28, 32, 40, 64} {
+		data := append(append(append([]byte(nil), good[:24]...), make([]byte, n-24)...), good[24:]...)
+		binary.LittleEndian.PutUint32(data[4:], uint32(n))
+		got, err := Parse(data, nil)
+		if err != nil {
+			t.Fatal(n, err)
+		}
+		if !sameContent(got, want) {
+			t.Error(n, "another content")
+		}
+	}
+}
+
+func TestParseAll(t *testing.T) {
+	want := example(binary.LittleEndian)
+	one := encoded(t, want, EncodeOptions{})
+	for _, pad := range []int{0, 1, 3} {
+		data := bytes.Join([][]byte{one, one, one}, make([]byte, pad))
+		got, err := ParseAll(data, nil)
+		if err != nil {
+			t.Fatal(pad, err)
+		}
+		if len(got) != 3 || !sameContent(got[0], want) || !sameContent(got[2], want) {
+			t.Errorf("padding %d: %d blobs, want 3 equal ones", pad, len(got))
+		}
+	}
+	if _, err := ParseAll(append(append([]byte(nil), one...), "junk of some length"...), nil); err == nil || !strings.Contains(err.Error(), "no BTF magic") {
+		t.Errorf("junk after a blob: error %v", err)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	base := example(binary.LittleEndian)
+	b := NewBuilder(binary.LittleEndian, base, nil)
+	if b.NextID() != base.EndID() {
+		t.Fatalf("first id %d, want %d", b.NextID(), base.EndID())
+	}
+	if off := b.Name("int"); off >= base.EndStr() {
+		t.Errorf("a name of the base has a new offset %d", off)
+	}
+	mid := b.Composite(KindStruct, "split", 4, false, Member{NameOff: b.Name("a"), Type: 1})
+	mb := b.Finish()
+	c := NewBuilder(binary.LittleEndian, mb, nil)
+	top := c.Ref(KindTypedef, "top", mid)
+	data := encoded(t, c.Finish(), EncodeOptions{})
+	got, err := Parse(data, mb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint32]string{1: "int", mid: "split", top: "top"} {
+		x, _ := got.ByID(id)
+		if x == nil || got.TypeName(x) != want {
+			t.Errorf("[%d]: %+v named %q, want %q", id, x, got.TypeName(x), want)
+		}
+	}
+	if x, _ := got.ByID(top + 1); x != nil {
+		t.Error("a type after the last")
+	}
+	if x, o := got.ByID(mid); o != mb || o.MembersOf(x)[0].Type != 1 {
+		t.Error("the struct is not found in its own blob")
+	}
+	if _, err := got.Name(got.EndStr()); err == nil {
+		t.Error("a string after the last")
+	}
+	if _, err := Parse(encoded(t, example(binary.BigEndian), EncodeOptions{}), base); err == nil {
+		t.Error("a base of the other byte order is accepted")
+	}
+}
+
+func TestEncodeLimits(t *testing.T) {
+	many := NewBuilder(nil, nil, nil)
+	for range MaxLastTypeID + 1 {
+		many.Add(Type{Kind: KindPtr})
+	}
+	wide := NewBuilder(nil, nil, nil)
+	wide.Composite(KindStruct, "wide", 0, false, make([]Member, MaxVlen+1)...)
+	long := NewBuilder(nil, nil, nil)
+	long.Name(strings.Repeat("x", MaxNameOff))
+	for _, c := range []struct {
+		b    *Builder
+		want string
+	}{
+		{many, "the last type id would be 1048575"},
+		{wide, "[1] STRUCT wide: 65536 elements"},
+		{long, "bytes of strings"},
+	} {
+		if _, err := c.b.Encode(EncodeOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+func TestRunningKernelRoundTrip(t *testing.T) {
+	data := kernelBTF(t)
+	b, err := Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := encoded(t, b, EncodeOptions{Layout: b.Header.LayoutLen != 0})
+	got, err := Parse(out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sameContent(got, b) {
+		t.Fatal("read back another content")
+	}
+	if b.Header.HdrLen == HeaderLen && !bytes.Equal(out, data) {
+		t.Fatalf("encoding the parsed blob gives other bytes (%d, was %d)", len(out), len(data))
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	data := kernelBTF(b)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		if _, err := Parse(data, nil); err != nil {
@@ -21,20 +270,52 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-func TestRunningKernelRoundTrip(t *testing.T) {
-	data, err := os.ReadFile(runningKernel)
+func BenchmarkEncode(b *testing.B) {
+	data := kernelBTF(b)
+	blob, err := Parse(data, nil)
 	if err != nil {
-		t.Skip("SKIPPED: no BTF of a running kernel:", err)
+		b.Fatal(err)
 	}
-	b, err := Parse(data, nil)
-	if err != nil {
-		t.Fatal(err)
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if _, err := Encode(blob, EncodeOptions{}); err != nil {
+			b.Fatal(err)
+		}
 	}
-	out, err := Encode(b, EncodeOptions{})
-	if err != nil {
-		t.Fatal(err)
+}
+
+func FuzzParse(f *testing.F) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, layout := range []bool{false, true} {
+			one := encoded(f, example(order), EncodeOptions{Layout: layout})
+			f.Add(one)
+			f.Add(append(append([]byte(nil), one...), one...))
+		}
 	}
-	if b.Header.HdrLen == HeaderLen && !bytes.Equal(out, data) {
-		t.Fatalf("encoding the parsed blob gives other bytes (%d, was %d)", len(out), len(data))
-	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		blobs, err := ReadBytes(data, nil)
+		if err != nil {
+			return
+		}
+		for _, b := range blobs {
+			for i := range b.Types {
+				id := b.StartID + uint32(i)
+				if x, o := b.ByID(id); x != &b.Types[i] || o != b {
+					t.Fatal("a type is not found by its id")
+				}
+				b.TypeName(&b.Types[i])
+			}
+			out, err := Encode(b, EncodeOptions{})
+			if err != nil {
+				continue // more than the narrow form holds
+			}
+			again, err := Parse(out, nil)
+			if err != nil {
+				t.Fatal("what was written cannot be read:", err)
+			}
+			if !sameContent(again, b) {
+				t.Fatal("read back another content")
+			}
+		}
+	})
 }
