@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -304,6 +305,40 @@ func TestReadAt(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLargeFile relocates with pread in several pieces, in several goroutines.
+func TestLargeFile(t *testing.T) {
+	const n = 3*chunkEntries + 5
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.o")
+	write(t, filepath.Join(dir, "x.s"), fmt.Sprintf(".data\nstart: .rept %d\n.byte 1\n.endr\n.section .debug_x,\"\",@progbits\n.set i,0\n.rept %d\n.quad start+i\n.set i,i+1\n.endr\n", n, n))
+	run(t, dir, "as", "-o", "x.o", "x.s")
+	if err := os.Truncate(path, keepOpenSize); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, path)
+	s := f.Section(".debug_x")
+	if len(s.relocs) != 1 || len(s.relocs[0].raw) != 24*n || f.m.fd == nil {
+		t.Fatal("not the file that the test needs")
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			data, err := s.Data()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range n {
+				if got, want := f.Order.Uint64(data[8*i:]), f.Section(".data").Addr+uint64(i); got != want {
+					t.Errorf("number %d is %#x, want %#x", i, got, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestSymbolErrors(t *testing.T) {

@@ -91,20 +91,44 @@ func (s *Section) relocate(data []byte, r *Section) error {
 	if len(r.raw)%size != 0 {
 		return r.errorf("%d bytes are no multiple of a relocation's %d", len(r.raw), size)
 	}
-	switch {
-	case f.AddrSize == 4:
-		err = a.run32(r.raw, size)
-	case f.Machine == stdelf.EM_MIPS:
-		err = a.runMIPS64(r.raw, size)
-	case a.rela && f.Order == binary.LittleEndian:
-		err = a.runRela64LE(r.raw)
-	default:
-		err = a.run64(r.raw, size)
-	}
+	err = r.eachChunk(size, func(rel []byte) error {
+		switch {
+		case f.AddrSize == 4:
+			return a.run32(rel, size)
+		case f.Machine == stdelf.EM_MIPS:
+			return a.runMIPS64(rel, size)
+		case a.rela && f.Order == binary.LittleEndian:
+			return a.runRela64LE(rel)
+		}
+		return a.run64(rel, size)
+	})
 	if err != nil {
 		return err
 	}
 	return a.finish()
+}
+
+// chunkEntries is how many entries eachChunk reads at once.
+const chunkEntries = 1 << 13
+
+// eachChunk passes a table of entries of size bytes to fn in one or more
+// pieces. Large files are read, not mapped, so that their tables do not count
+// as the process's memory.
+func (s *Section) eachChunk(size int, fn func([]byte) error) error {
+	if m := s.f.m; m == nil || m.fd == nil {
+		return fn(s.raw)
+	}
+	buf := make([]byte, min(len(s.raw), chunkEntries*size))
+	for off := 0; off < len(s.raw); off += len(buf) {
+		buf = buf[:min(len(buf), len(s.raw)-off)]
+		if _, err := s.ReadAt(buf, int64(off)); err != nil {
+			return err
+		}
+		if err := fn(buf); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runRela64LE is the fast path: RELA of 64-bit little-endian machines.

@@ -78,14 +78,26 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	if rest := int64(len(data)) - off; int64(len(p)) > rest {
 		p, eof = p[:rest], io.EOF
 	}
-	if m := s.f.m; m != nil && s.Plain() {
-		n, err := m.readAt(p, int64(s.Offset)+off)
-		if n == len(p) {
-			return n, eof
+	if s.Plain() {
+		if err := s.readRaw(p, off); err != nil {
+			return 0, err
 		}
-		return n, s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
+		return len(p), eof
 	}
 	return copy(p, data[off:]), eof
+}
+
+// readRaw copies bytes of the file, which the section is known to have.
+func (s *Section) readRaw(p []byte, off int64) error {
+	m := s.f.m
+	if m == nil {
+		copy(p, s.raw[off:])
+		return nil
+	}
+	if n, err := m.readAt(p, int64(s.Offset)+off); n < len(p) {
+		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
+	}
+	return nil
 }
 
 // load makes the private copy of a section that is not Plain.
@@ -97,7 +109,10 @@ func (s *Section) load() ([]byte, error) {
 			return nil, err
 		}
 	} else {
-		data = append(make([]byte, 0, len(data)), data...)
+		data = make([]byte, len(s.raw))
+		if err := s.readRaw(data, 0); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range s.relocs {
 		if err := s.relocate(data, r); err != nil {
