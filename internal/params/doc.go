@@ -17,8 +17,10 @@
 //     .isra or .constprop in its name (gcc), or when the function is marked
 //     DW_CC_nocall (clang). Take the entry from DW_AT_low_pc, DW_AT_entry_pc
 //     or the first of DW_AT_ranges: functions split into a hot and a cold part
-//     have no low_pc. A group is left out for it only if no member with code
-//     escapes it.
+//     have no low_pc. A group is left out for it if every member whose entry
+//     has one of the group's symbols is Optimized in this sense. Members at a
+//     .part or .cold symbol, or at none, have no say in that (their other
+//     flags count).
 //   - With the feature true_signature, Optimized leaves nothing out; the
 //     function is written under its suffixed name without the parameters that
 //     Verdict.Removed lists. UnexpectedRegister and UncertainLocation still
