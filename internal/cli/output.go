@@ -17,7 +17,7 @@ import (
 // WriteFile writes a file whole or not at all: write fills a temporary file in the same directory, which then takes
 // path's place. Its mode is 0644 less the umask. On failure nothing new is left, and what was at path is still there.
 // A device or pipe at path is written directly.
-func WriteFile(path string, write func(w io.Writer) error) (err error) {
+func WriteFile(path string, write func(w io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {
 			return fmt.Errorf("output %s is a directory", path)
@@ -31,8 +31,9 @@ func WriteFile(path string, write func(w io.Writer) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
+	placed := false
 	defer func() {
-		if err != nil {
+		if !placed { // an error or a panic
 			f.Close()
 			os.Remove(f.Name())
 		}
@@ -51,6 +52,7 @@ func WriteFile(path string, write func(w io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
+	placed = true
 	return nil
 }
 

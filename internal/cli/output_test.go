@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func write(s string, err error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		if _, err := io.WriteString(w, s); err != nil {
+			return err
+		}
+		return err
+	}
+}
+
+// onlyFiles fails the test if the directory holds anything else.
+func onlyFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	old := syscall.Umask(0o022)
+	defer syscall.Umask(old)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	if err := WriteFile(path, write("first", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+		t.Errorf("mode %v, %v; want 0644", info.Mode(), err)
+	}
+	broken := errors.New("broken")
+	if err := WriteFile(path, write("second", broken)); err != broken {
+		t.Errorf("error %v, want that of the writer", err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is lost")
+			}
+		}()
+		WriteFile(path, func(io.Writer) error { panic("in the middle") })
+	}()
+	if data, _ := os.ReadFile(path); string(data) != "first" {
+		t.Errorf("after failures the file holds %q", data)
+	}
+	onlyFiles(t, dir, "out")
+	syscall.Umask(0o077)
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("out", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(link, write("third", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Lstat(link); info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the symbolic link was replaced")
+	}
+	info, _ := os.Stat(path)
+	if data, _ := os.ReadFile(path); string(data) != "third" || info.Mode() != 0o600 {
+		t.Errorf("through the link: %q, mode %v; want third, 0600", data, info.Mode())
+	}
+	onlyFiles(t, dir, "link", "out")
+}
+
+func TestWriteFileRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteFile(dir, write("x", nil)); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Error("a directory:", err)
+	}
+	missing := filepath.Join(dir, "no", "out")
+	if err := WriteFile(missing, write("x", nil)); err == nil || !strings.Contains(err.Error(), missing+": no such file or directory") || strings.Contains(err.Error(), ".tmp") {
+		t.Error("a missing directory:", err)
+	}
+	onlyFiles(t, dir)
+}
+
+func TestWriteFileToDevice(t *testing.T) {
+	before, err := os.Stat("/dev/null")
+	if err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	if err := WriteFile("/dev/null", write("x", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat("/dev/null"); err != nil || after.Mode() != before.Mode() {
+		t.Errorf("/dev/null is now %v, %v", after, err)
+	}
+}
+
+func TestWriteOutput(t *testing.T) {
+	var stdout bytes.Buffer
+	env := &Env{Stdout: &stdout}
+	if err := env.WriteOutput("-", write("half", errors.New("broken"))); err == nil || stdout.Len() > 0 {
+		t.Errorf("a failure left %q on stdout, %v", stdout.String(), err)
+	}
+	if err := env.WriteOutput("-", write("whole", nil)); err != nil || stdout.String() != "whole" {
+		t.Errorf("stdout holds %q, %v", stdout.String(), err)
+	}
+}
+
+func TestCheckOutput(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	if err := os.WriteFile(in, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(in, link); err != nil {
+		t.Fatal(err)
+	}
+	for out, ok := range map[string]bool{in: false, link: false, dir + "/./in": false, "": false, filepath.Join(dir, "new"): true, "-": true, "/dev/null": true} {
+		if err := CheckOutput(out, "/dev/null", in); (err == nil) != ok {
+			t.Errorf("output %q: %v", out, err)
+		}
+	}
+}
+
+// TestSignalRemovesTemporaryFile interrupts a process in the middle of a write.
+func TestSignalRemovesTemporaryFile(t *testing.T) {
+	if out := os.Getenv("CLI_TEST_OUTPUT"); out != "" {
+		removeTempsOnSignal()
+		WriteFile(out, func(io.Writer) error {
+			os.Stdout.WriteString("writing\n")
+			time.Sleep(time.Minute)
+			return nil
+		})
+		return
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSignalRemovesTemporaryFile$")
+	cmd.Env = append(os.Environ(), "CLI_TEST_OUTPUT="+filepath.Join(dir, "out"))
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(stdout, make([]byte, len("writing\n"))); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%d files while writing, want 1", len(entries))
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 128+15 {
+		t.Errorf("exit code %d, want 143", code)
+	}
+	onlyFiles(t, dir)
+}
