@@ -14,9 +14,9 @@ import (
 // read.
 func (t *Tree) BuildFile() []byte {
 	f := &build.File{Path: "BUILD.bazel", Type: build.TypeBuild}
-	f.Stmt = append(f.Stmt, comment("Written by e2e/cmd/kernelbuild from what Kbuild linked."))
-	f.Stmt = append(f.Stmt,
-		call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"), str("vmlinux_btf")),
+	load := call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"), str("vmlinux_btf"))
+	load.Comment().Before = []build.Comment{{Token: "# Written by e2e/cmd/kernelbuild from what Kbuild linked."}}
+	f.Stmt = append(f.Stmt, load,
 		call("package", arg("default_visibility", list("//visibility:public"))),
 		call("exports_files", list("vmlinux")),
 	)
@@ -57,10 +57,6 @@ func (t *Tree) BuildFile() []byte {
 	group("modules_btf", modules)
 	group("modules_btf_skipped", modules, skipped)
 	return build.Format(f)
-}
-
-func comment(text string) build.Expr {
-	return &build.CommentBlock{Comments: build.Comments{Before: []build.Comment{{Token: "# " + text}}}}
 }
 
 func call(rule string, args ...build.Expr) build.Expr {

@@ -1,0 +1,191 @@
+// Package cache builds a small workspace with Bazel, edits it, and reads from
+// Bazel's execution log what had to run again.
+package cache
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+var targets = []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
+
+func TestWhatRunsAfterAnEdit(t *testing.T) {
+	w := newWorkspace(t)
+	ran(t, "first build", w.build())
+
+	// Each edit is built with nothing but the disk cache, so that what comes
+	// from there is in the log as well.
+	t.Run("a function's body", func(t *testing.T) {
+		w.edit(t, "lib/string.c", "u64 length = 0;", "u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
+		again := ran(t, "after a body edit", w.build())
+		want(t, again, "CppCompile", 1)
+		atLeast(t, again, "BtfGen", 1)
+		want(t, again, "BtfMerge", 0)
+		want(t, again, "BtfLink", 0)
+	})
+	t.Run("a comment", func(t *testing.T) {
+		w.edit(t, "lib/list.c", "item->next = head->next;", "item->next = head->next; /* first */")
+		again := ran(t, "after a comment", w.build())
+		want(t, again, "CppCompile", 1)
+		want(t, again, "BtfMerge", 0)
+		want(t, again, "BtfLink", 0)
+	})
+	t.Run("control: a type", func(t *testing.T) {
+		w.edit(t, "lib/string.c", "char text[16];", "char text[16]; int references;")
+		again := ran(t, "after an edit of a struct", w.build())
+		atLeast(t, again, "BtfGen", 1)
+		atLeast(t, again, "BtfLink", 1)
+	})
+}
+
+type workspace struct {
+	t          *testing.T
+	dir        string
+	bazel      []string
+	outputBase string
+	diskCache  string
+	builds     int
+}
+
+// newWorkspace copies examples/hello.
+func newWorkspace(t *testing.T) *workspace {
+	bazel := os.Getenv("BAZEL")
+	if bazel == "" {
+		path, err := exec.LookPath("bazel")
+		if err != nil {
+			t.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
+		}
+		bazel = path
+	}
+	w := &workspace{t: t, dir: t.TempDir(), diskCache: t.TempDir()}
+	outputBase, err := os.MkdirTemp("", "bazel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.bazel = []string{bazel, "--output_base=" + outputBase}
+	t.Cleanup(func() {
+		harness.Command{Argv: append(w.bazel, "clean", "--expunge"), Dir: w.dir}.Run()
+		harness.Command{Argv: []string{"chmod", "-R", "u+w", outputBase}}.Run()
+		os.RemoveAll(outputBase)
+	})
+	source := filepath.Join(harness.Repo(), "examples/hello")
+	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(source, path)
+		if err != nil {
+			return err
+		}
+		text := string(harness.ReadFile(t, path))
+		if name == "MODULE.bazel" {
+			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", harness.Repo()), 1)
+		}
+		harness.WriteFile(t, filepath.Join(w.dir, name), text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *workspace) edit(t *testing.T, file, old, new string) {
+	t.Helper()
+	path := filepath.Join(w.dir, file)
+	text := string(harness.ReadFile(t, path))
+	if !strings.Contains(text, old) {
+		t.Fatalf("%s has no %q", file, old)
+	}
+	harness.WriteFile(t, path, strings.Replace(text, old, new, 1))
+}
+
+// build builds from nothing but the disk cache and returns the log.
+func (w *workspace) build() []execlog.Spawn {
+	w.t.Helper()
+	harness.MustRun(w.t, w.dir, append(w.bazel, "clean")...)
+	w.builds++
+	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
+	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache, "--execution_log_compact_file="+log)
+	harness.MustRun(w.t, w.dir, append(argv, targets...)...)
+	f, err := os.Open(log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	spawns, err := execlog.Read(f)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return spawns
+}
+
+// ran prints a table of the log and returns the spawns that had to run.
+func ran(t *testing.T, what string, log []execlog.Spawn) []execlog.Spawn {
+	t.Helper()
+	type count struct{ ran, hit int }
+	counts := map[string]count{}
+	var again []execlog.Spawn
+	btf := 0
+	for _, s := range log {
+		c := counts[s.Mnemonic]
+		if s.CacheHit {
+			c.hit++
+		} else {
+			c.ran++
+			again = append(again, s)
+		}
+		counts[s.Mnemonic] = c
+		if strings.HasPrefix(s.Mnemonic, "Btf") {
+			btf++
+		}
+	}
+	if btf == 0 {
+		t.Fatalf("%s: the log has no action of rules_btf", what)
+	}
+	names := make([]string, 0, len(counts))
+	for name := range counts {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	fmt.Printf("\n| %s | ran | cache hits |\n|---|--:|--:|\n", what)
+	for _, name := range names {
+		fmt.Printf("| %s | %d | %d |\n", name, counts[name].ran, counts[name].hit)
+	}
+	return again
+}
+
+func number(spawns []execlog.Spawn, mnemonic string) (int, []string) {
+	n := 0
+	var labels []string
+	for _, s := range spawns {
+		if s.Mnemonic == mnemonic {
+			n++
+			labels = append(labels, s.Label)
+		}
+	}
+	return n, labels
+}
+
+func want(t *testing.T, spawns []execlog.Spawn, mnemonic string, n int) {
+	t.Helper()
+	if got, labels := number(spawns, mnemonic); got != n {
+		t.Errorf("%s ran %d times, want %d: %s", mnemonic, got, n, strings.Join(labels, " "))
+	}
+}
+
+func atLeast(t *testing.T, spawns []execlog.Spawn, mnemonic string, n int) {
+	t.Helper()
+	if got, _ := number(spawns, mnemonic); got < n {
+		t.Errorf("%s ran %d times, want at least %d", mnemonic, got, n)
+	}
+}

@@ -1,0 +1,223 @@
+package stability
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/kbuild"
+)
+
+// TestSetOfSources links the BTF of small sources that disagree about a tag,
+// declare it only, and have functions and variables of the same name.
+func TestSetOfSources(t *testing.T) {
+	harness.Need(t, "gcc")
+	dir := t.TempDir()
+	var objects []string
+	for i := 0; i < 12; i++ {
+		name := fmt.Sprintf("unit%d", i)
+		var text strings.Builder
+		fmt.Fprintf(&text, "struct common { int a; struct disputed *d; }; struct common *common_%d;\n", i)
+		switch i % 4 {
+		case 0:
+			text.WriteString("struct disputed { long x; };\n")
+		case 1:
+			text.WriteString("struct disputed { char y[3]; struct common *c; };\n")
+		case 2:
+			text.WriteString("enum disputed_enum { ONE = 1 }; struct disputed;\n")
+		}
+		fmt.Fprintf(&text, "struct holder { struct disputed *p; struct only_%d *q; };\n", i%3)
+		fmt.Fprintf(&text, "static int counter; int use_%d(struct holder *h, struct common *c) { return counter++ + (h->p == c->d); }\n", i)
+		if i == 0 {
+			text.WriteString("int main(void) { return 0; }\n")
+		}
+		harness.WriteFile(t, filepath.Join(dir, name+".c"), text.String())
+		harness.MustRun(t, dir, "gcc", "-c", "-g", "-O1", name+".c")
+		objects = append(objects, name+".o")
+	}
+	harness.MustRun(t, dir, append([]string{"gcc", "-o", "linked"}, objects...)...)
+	setDecides(t, dir, "linked", objects, 8)
+}
+
+// TestSetOfKernel does the same with a kernel.
+func TestSetOfKernel(t *testing.T) {
+	dir := harness.Kernel(t)
+	tree, err := kbuild.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setDecides(t, dir, "vmlinux", tree.Objects, 3)
+}
+
+// setDecides converts the objects (paths in dir) one by one, links them, and
+// demands the same bytes of every other way to do that.
+func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
+	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
+	work := t.TempDir()
+	facts := filepath.Join(work, "facts")
+	harness.MustRun(t, dir, btfgen, "facts", "-o", facts, linked)
+	units := convertAll(t, btfgen, dir, objects, filepath.Join(work, "units"))
+
+	link := func(t *testing.T, c harness.Command, jobs int, in []string) []byte {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "out.btf")
+		c.Argv = []string{btfdedup, "link", "-j", strconv.Itoa(jobs), "--facts", facts, "-o", out, harness.ParamFile(t, in)}
+		c.Must(t)
+		return harness.ReadFile(t, out)
+	}
+	want := link(t, harness.Command{}, 1, units)
+	same := func(t *testing.T, got []byte) {
+		t.Helper()
+		if !bytes.Equal(got, want) {
+			t.Errorf("other bytes: %d, want %d", len(got), len(want))
+		}
+	}
+
+	t.Run("one shot", func(t *testing.T) {
+		out := filepath.Join(t.TempDir(), "out.btf")
+		for _, jobs := range []string{"1", "8"} {
+			harness.MustRun(t, dir, btfgen, "elf", "-j", jobs, "-o", out, linked)
+			same(t, harness.ReadFile(t, out))
+		}
+	})
+	t.Run("again", func(t *testing.T) { same(t, link(t, harness.Command{}, 1, units)) })
+	t.Run("linked again", func(t *testing.T) {
+		// Linking its own output gives it back.
+		in := filepath.Join(t.TempDir(), "in.btf")
+		harness.WriteFile(t, in, string(want))
+		out := filepath.Join(t.TempDir(), "out.btf")
+		harness.MustRun(t, "", btfdedup, "link", "-o", out, in)
+		same(t, harness.ReadFile(t, out))
+	})
+	t.Run("8 threads, shuffled", func(t *testing.T) {
+		random := rand.New(rand.NewSource(1))
+		same(t, link(t, harness.Command{}, 8, shuffled(random, units)))
+	})
+	t.Run("elsewhere", func(t *testing.T) {
+		// Other paths, another working directory, another environment.
+		elsewhere := filepath.Join(t.TempDir(), "a", "much longer name of a directory")
+		if err := os.MkdirAll(elsewhere, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var moved []string
+		for i, u := range units {
+			name := fmt.Sprintf("%d.btfo", len(units)-i)
+			if err := os.Symlink(u, filepath.Join(elsewhere, name)); err != nil {
+				t.Fatal(err)
+			}
+			moved = append(moved, name)
+		}
+		same(t, link(t, harness.Command{Dir: elsewhere, Env: []string{
+			"TMPDIR=" + t.TempDir(), "TZ=Asia/Tokyo", "LC_ALL=tr_TR.UTF-8", "HOME=/nowhere", "GOMAXPROCS=3", "GOGC=10", "SOURCE_DATE_EPOCH=1",
+		}}, 2, moved))
+	})
+	t.Run("objects elsewhere", func(t *testing.T) {
+		elsewhere := t.TempDir()
+		random := rand.New(rand.NewSource(2))
+		for _, i := range random.Perm(len(objects))[:min(25, len(objects))] {
+			copied := filepath.Join(elsewhere, "renamed.o")
+			harness.WriteFile(t, copied, string(harness.ReadFile(t, filepath.Join(dir, objects[i]))))
+			harness.Command{Argv: []string{btfgen, "object", "-j8", "-o", "out.btfo", "renamed.o"}, Dir: elsewhere,
+				Env: []string{"TZ=Asia/Tokyo", "GOMAXPROCS=3", "TMPDIR=" + elsewhere}}.Must(t)
+			if !bytes.Equal(harness.ReadFile(t, filepath.Join(elsewhere, "out.btfo")), harness.ReadFile(t, units[i])) {
+				t.Errorf("%s: other bytes when it lies in another directory", objects[i])
+			}
+		}
+	})
+	for n := 0; n < trees; n++ {
+		t.Run(fmt.Sprintf("random tree %d", n), func(t *testing.T) {
+			random := rand.New(rand.NewSource(int64(100 + n)))
+			same(t, link(t, harness.Command{}, 1+n, mergeTree(t, random, btfdedup, units)))
+		})
+	}
+	t.Run("control: one object less", func(t *testing.T) {
+		// The biggest is the one that has something of its own.
+		biggest := 0
+		for i, u := range units {
+			if len(harness.ReadFile(t, u)) > len(harness.ReadFile(t, units[biggest])) {
+				biggest = i
+			}
+		}
+		less := append(append([]string{}, units[:biggest]...), units[biggest+1:]...)
+		if bytes.Equal(link(t, harness.Command{}, 1, less), want) {
+			t.Error("the same bytes without an object: this test compares nothing")
+		}
+	})
+}
+
+// convertAll runs btfgen object for each object, a few at a time, and returns
+// the BTF objects in the same order.
+func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) []string {
+	t.Helper()
+	units := make([]string, len(objects))
+	errs := make([]error, len(objects))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range runtime.NumCPU() {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for i := range next {
+				r, err := harness.Command{Argv: []string{btfgen, "object", "-j1", "-o", units[i], objects[i]}, Dir: dir}.Run()
+				if err == nil && r.Exit != 0 {
+					err = fmt.Errorf("exit %d: %s", r.Exit, r.Stderr)
+				}
+				errs[i] = err
+			}
+		}()
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range objects {
+		units[i] = filepath.Join(out, fmt.Sprintf("%d.btfo", i))
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Fatalf("%s: %v", objects[i], err)
+		}
+	}
+	return units
+}
+
+func shuffled(random *rand.Rand, in []string) []string {
+	out := append([]string(nil), in...)
+	random.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// mergeTree merges units in random groups, and the results in random groups
+// again, until few are left; some units stay alone until the end.
+func mergeTree(t *testing.T, random *rand.Rand, btfdedup string, units []string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	level := shuffled(random, units)
+	for n := 0; len(level) > 4; n++ {
+		var above []string
+		for i := 0; len(level) > 0; i++ {
+			size := min(1+random.Intn(len(level)/3+2), len(level))
+			group := level[:size]
+			level = level[size:]
+			if size == 1 && random.Intn(2) == 0 {
+				above = append(above, group[0])
+				continue
+			}
+			out := filepath.Join(dir, fmt.Sprintf("%d-%d.btfo", n, i))
+			harness.MustRun(t, "", btfdedup, "merge", "-o", out, harness.ParamFile(t, group))
+			above = append(above, out)
+		}
+		level = shuffled(random, above)
+	}
+	return level
+}
