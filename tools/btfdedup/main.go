@@ -13,6 +13,7 @@ func program() *cli.Program {
 		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and compares BTF.",
 		Verbs: []cli.Verb{
 			mergeVerb(),
+			linkVerb(),
 			verifyVerb(),
 			diffVerb(),
 		},
