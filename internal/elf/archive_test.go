@@ -153,6 +153,7 @@ func TestArchiveNames(t *testing.T) {
 		{"bsd", archiveMagic + arMember("__.SYMDEF", "xxxx") + arMember(bsd, "long name of twenty\x00body") + arMember("short.o", "x"), []string{"long name of twenty:body", "short.o:x"}},
 		{"bsd symbols", archiveMagic + arMember(bsd, "__.SYMDEF SORTED\x00\x00\x00\x00body") + arMember("x", "1"), []string{"x:1"}},
 		{"gnu", archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") + arMember("/7", "two") + arMember("/0", "one") + arMember("sp ace/", ""), []string{"second name:two", "first:one", "sp ace:"}},
+		{"short name's end", archiveMagic + arMember("//", "fifteen_bytes_.o/\n") + arMember("/0             /", "x"), []string{"fifteen_bytes_.o:x"}},
 		{"sym64", archiveMagic + arMember("/SYM64/", "sym") + arMember("x/", "1"), []string{"x:1"}},
 		{"padding", archiveMagic + arMember("x/", "1") + "\n\n", []string{"x:1"}},
 	} {
@@ -182,6 +183,7 @@ func TestArchiveErrors(t *testing.T) {
 		{"bad size", archiveMagic + strings.Replace(good, "4         `", "-4        `", 1), "has size"},
 		{"huge size", archiveMagic + strings.Replace(good, "4         `", "9999999999`", 1), "needs 9999999999 bytes"},
 		{"no long names", archiveMagic + arMember("/5", "x"), "not inside the name table (0 bytes)"},
+		{"odd number", archiveMagic + arMember("//", "abc/\n") + arMember("/0x", "x"), "bad long name"},
 		{"endless long name", archiveMagic + arMember("//", "abc") + arMember("/0", "x"), "has no end"},
 		{"empty name", archiveMagic + arMember("", "x"), "empty name"},
 		{"bsd name too long", archiveMagic + arMember("#1/9", "x"), "bad BSD name"},

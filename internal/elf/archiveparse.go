@@ -87,16 +87,21 @@ func (m *Member) readName(field string, long, data []byte, thin bool) error {
 		m.offset += n
 		m.size -= n
 	case len(field) > 1 && field[0] == '/': // GNU: offset in the table of long names
-		off, rest, isNested := strings.Cut(field[1:], ":")
+		off, rest := leadingDigits(field[1:])
 		n, err := strconv.ParseInt(off, 10, 64)
-		if err != nil || n < 0 || n >= int64(len(long)) {
+		if err != nil || n >= int64(len(long)) {
 			return fmt.Errorf("long name %q is not inside the name table (%d bytes)", field, len(long))
 		}
-		if isNested {
-			nested, err = strconv.ParseInt(rest, 10, 64)
-			if err != nil || nested <= 0 || !thin {
+		if strings.HasPrefix(rest, ":") {
+			off, rest = leadingDigits(rest[1:])
+			nested, err = strconv.ParseInt(off, 10, 64)
+			if err != nil || nested == 0 || !thin {
 				return fmt.Errorf("bad nested member %q", field)
 			}
+		}
+		// GNU ar may leave the end of the short name behind the number.
+		if strings.Trim(rest, " /") != "" {
+			return fmt.Errorf("bad long name %q", field)
 		}
 		name, _, ok := bytes.Cut(long[n:min(n+maxName, int64(len(long)))], []byte("\n"))
 		if !ok {
@@ -119,6 +124,12 @@ func (m *Member) readName(field string, long, data []byte, thin bool) error {
 		m.path = filepath.Join(filepath.Dir(m.path), m.Name)
 	}
 	return nil
+}
+
+// leadingDigits splits s behind the decimal digits that it starts with.
+func leadingDigits(s string) (digits, rest string) {
+	rest = strings.TrimLeft(s, "0123456789")
+	return s[:len(s)-len(rest)], rest
 }
 
 // isSymbolTable reports whether a name is that of an archive symbol table, in

@@ -78,7 +78,13 @@ func newReplacement(f *elf.File) (*replacement, error) {
 	if r.strndx == 0 {
 		return nil, fmt.Errorf("no section names; sections cannot be added to such a file")
 	}
+	if typ := f.Sections[r.strndx].Type; typ != stdelf.SHT_STRTAB {
+		return nil, fmt.Errorf("section %d holds the section names, but is of type %s", r.strndx, typ)
+	}
 	r.names = bytes.Clone(f.Sections[r.strndx].Raw())
+	if len(r.names) == 0 {
+		r.names = []byte{0} // sections without a name stay so
+	}
 	return r, nil
 }
 

@@ -233,3 +233,28 @@ func FuzzReplaceSections(f *testing.F) {
 		}
 	})
 }
+
+// TestReplaceNameless adds to a file whose sections have no names.
+func TestReplaceNameless(t *testing.T) {
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64), Sections: []Section{{".a", []byte("a"), 1}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	table := data[le.Uint64(data[40:]):]
+	for i := range 4 {
+		le.PutUint32(table[64*i:], 0)
+	}
+	le.PutUint64(table[64*3+32:], 0) // size of the name table
+	section := Section{".BTF", []byte("data"), 4}
+	out := replaced(t, writeFile(t, data), section)
+	checkSections(t, out, []Section{section})
+	f, err := elf.Parse("x", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.SectionsNamed(".BTF")); n != 1 {
+		t.Errorf("%d sections are named .BTF", n)
+	}
+}
