@@ -17,9 +17,9 @@ def convert_all(ctx, elves, prefix, conversion):
         conversion: what `conversion_of` returned.
 
     Returns:
-        list of File, the BTF objects.
+        dict from each ELF file's path, relative to the package where it lies inside, to its BTF object.
     """
-    objects = []
+    objects = {}
     package = ctx.label.package + "/" if ctx.label.package else ""
     for elf in elves:
         path = layout_path(elf)
@@ -27,7 +27,7 @@ def convert_all(ctx, elves, prefix, conversion):
             path = path[len(package):]
         out = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
         btf_gen(ctx, elf, out, conversion)
-        objects.append(out)
+        objects[path] = out
     return objects
 
 def _btf_objects_impl(ctx):
@@ -36,11 +36,11 @@ def _btf_objects_impl(ctx):
     return [
         DefaultInfo(files = depset(merged)),
         BtfObjectsInfo(
-            objects = depset(objects),
+            objects = depset(objects.values()),
             root = merged[0],
             roots = depset(merged),
         ),
-        OutputGroupInfo(btf_objects = depset(objects)),
+        OutputGroupInfo(btf_objects = depset(objects.values())),
     ]
 
 btf_objects = rule(

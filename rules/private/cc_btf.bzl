@@ -23,7 +23,27 @@ def _library_objects(library):
             return [archive]
     return []
 
-def _own_objects(target):
+def _binary_objects(target, rule_files):
+    """The ELF files of a binary itself, which no linker input names."""
+    compiled = {
+        file.path: file
+        for action in target.actions
+        if action.mnemonic == "CppCompile"
+        for file in action.outputs.to_list()
+    }
+    own = {}
+    for file in target[OutputGroupInfo].compilation_outputs.to_list():
+        if file.path.endswith(".pic.o"):
+            # The group has position independent objects even where the link takes the others.
+            file = compiled.get(file.path.removesuffix(".pic.o") + ".o", file)
+        if file.extension == "o":
+            own[file] = None
+    for file in getattr(rule_files, "srcs", []):
+        if file.extension in ["a", "o"]:
+            own[file] = None
+    return own.keys()
+
+def _own_objects(target, rule_files):
     """The ELF files that the target itself brings to a link, as opposed to its dependencies."""
     own = {}
     if CcInfo in target:
@@ -32,18 +52,11 @@ def _own_objects(target):
             if linker_input.owner == target.label:
                 for library in linker_input.libraries:
                     own.update({file: None for file in _library_objects(library)})
-    if not own and OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
-        # A binary's own objects are nowhere else.
-        for file in target[OutputGroupInfo].compilation_outputs.to_list():
-            if file.extension == "o":
-                own[file] = None
-        plain = {file.path: None for file in own}
-        own = {
-            file: None
-            for file in own
-            if not (file.path.endswith(".pic.o") and file.path[:-len(".pic.o")] + ".o" in plain)
-        }
-    return own.keys()
+    if own:
+        return own.keys()
+    if OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
+        return _binary_objects(target, rule_files)
+    return []
 
 def _dependencies(rule_attr):
     """BtfCcInfo of the targets that the aspect visited below this one."""
@@ -58,9 +71,10 @@ def _dependencies(rule_attr):
 def _btf_cc_aspect_impl(target, ctx):
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
-    objects = convert_all(ctx, _own_objects(target), prefix, conversion_of(ctx.attr))
+    own = _own_objects(target, ctx.rule.files)
+    objects = convert_all(ctx, own, prefix, conversion_of(ctx.attr))
     return [BtfCcInfo(
-        objects = depset(objects, transitive = [info.objects for info in below]),
+        objects = depset(objects.values(), transitive = [info.objects for info in below]),
         roots = depset(
             merge_tree(ctx, objects, prefix + ".merge.d", single = True),
             transitive = [info.roots for info in below],
@@ -78,6 +92,9 @@ and the merge of them. Follows `deps`, `implementation_deps` and `srcs`.""",
 )
 
 def _cc_btf_impl(ctx):
+    for dep in ctx.attr.deps:
+        if not dep[BtfCcInfo].objects:
+            fail("{} links no object file: deps needs cc_library, cc_binary or another rule that compiles".format(dep.label))
     infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
     objects = depset(transitive = [info.objects for info in infos])
     roots = depset(transitive = [info.roots for info in infos])
@@ -99,7 +116,6 @@ Compile with debug information, for example `--copt=-g`: an object without DWARF
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,
-            providers = [[CcInfo], [BtfCcInfo]],
         ),
     },
     provides = [BtfObjectsInfo],

@@ -1,7 +1,7 @@
 """What vmlinux_btf and module_btf have in common: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
-load(":merge_tree.bzl", "merge_tree")
+load(":merge_tree.bzl", "layout_path", "merge_tree")
 
 def srcs_attr(mandatory, doc):
     """The attribute `srcs`: targets with BTF objects, or the files themselves."""
@@ -29,13 +29,14 @@ def link_inputs(ctx):
     graphs = []
     for src in ctx.attr.srcs:
         if BtfObjectsInfo not in src:
-            single.update({file: None for file in src[DefaultInfo].files.to_list()})
+            single.update({layout_path(file): file for file in src[DefaultInfo].files.to_list()})
         elif src[BtfObjectsInfo].root:
-            single[src[BtfObjectsInfo].root] = None
+            root = src[BtfObjectsInfo].root
+            single[layout_path(root)] = root
         else:
             graphs.append(src[BtfObjectsInfo].roots)
     return depset(
-        merge_tree(ctx, single.keys(), ctx.label.name + ".merge.d", single = False),
+        merge_tree(ctx, single, ctx.label.name + ".merge.d", single = False),
         transitive = graphs,
     )
 

@@ -66,7 +66,7 @@ def merge_tree(ctx, objects, prefix, single):
 
     Args:
         ctx: context of a rule or aspect with the toolchain.
-        objects: list of File, BTF objects, none of them twice.
+        objects: dict from a path, by which the object is laid out, to its File.
         prefix: directory of the merged files, unique in the package.
         single: bool, whether one file is wanted. Otherwise FAN_IN at most are.
 
@@ -75,8 +75,7 @@ def merge_tree(ctx, objects, prefix, single):
     """
     directories = {}
     depth = 0
-    for file in objects:
-        path = layout_path(file)
+    for path, file in objects.items():
         directory = paths.dirname(path)
         directories.setdefault(directory, {})[path] = file
         depth = max(depth, path.count("/"))

@@ -1,0 +1,73 @@
+"""Tests of cc_btf and btf_cc_aspect."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
+load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf")
+load(":common.bzl", "failure_test", "names")
+
+def _stem(name):
+    """x for x.o.btfo and x.pic.o.btfo."""
+    return name.removesuffix(".btfo").removesuffix(".o").removesuffix(".pic")
+
+def _diamond_impl(ctx):
+    env = analysistest.begin(ctx)
+    info = analysistest.target_under_test(env)[BtfObjectsInfo]
+    objects = info.objects.to_list()
+
+    # Four targets have objects, reached by many paths; the precompiled one counts, and each appears in one kind of code only.
+    asserts.equals(
+        env,
+        ["bottom", "bottom2", "left", "main", "precompiled", "right"],
+        sorted([_stem(file.basename) for file in objects]),
+    )
+    asserts.equals(env, 4, len(info.roots.to_list()), "one root for each target with objects of its own")
+    pic = [name for name in names(objects) if ".pic." in name]
+    if ctx.attr.pic:
+        asserts.equals(env, 5, len(pic))
+    else:
+        asserts.equals(env, [], pic)
+    for file in objects:
+        # The action belongs to the target that compiles the object.
+        asserts.true(env, "/_btf/" in file.path, file.path)
+    return analysistest.end(env)
+
+_ATTRS = {"pic": attr.bool()}
+_diamond_test = analysistest.make(_diamond_impl, attrs = _ATTRS)
+_diamond_opt_test = analysistest.make(
+    _diamond_impl,
+    attrs = _ATTRS,
+    config_settings = {"//command_line_option:compilation_mode": "opt"},
+)
+
+_wrong_provider_test = analysistest.make(
+    failure_test("links no object file"),
+    expect_failure = True,
+)
+
+def cc_suite(name):
+    """Declares the tests.
+
+    Args:
+        name: name of the test suite.
+    """
+    for file in ["bottom", "bottom2", "left", "right", "main"]:
+        write_file(name = file + "_c", out = "cc/" + file + ".c", content = [])
+    write_file(name = "precompiled_o", out = "cc/precompiled.o", content = [])
+    cc_library(name = "headers", hdrs = ["common.bzl"], tags = ["manual"])
+    cc_library(
+        name = "bottom",
+        srcs = ["cc/bottom.c", "cc/bottom2.c", "cc/precompiled.o"],
+        tags = ["manual"],
+        deps = [":headers"],
+    )
+    cc_library(name = "left", srcs = ["cc/left.c"], implementation_deps = [":bottom"], tags = ["manual"])
+    cc_library(name = "right", srcs = ["cc/right.c"], tags = ["manual"], deps = [":bottom"])
+    cc_binary(name = "main", srcs = ["cc/main.c"], tags = ["manual"], deps = [":left", ":right"])
+    cc_btf(name = "diamond", tags = ["manual"], deps = [":main", ":left", ":bottom"])
+    cc_btf(name = "not_cc", tags = ["manual"], deps = [":bottom_c"])
+    _diamond_test(name = "diamond_test", pic = True, target_under_test = ":diamond")
+    _diamond_opt_test(name = "diamond_opt_test", target_under_test = ":diamond")
+    _wrong_provider_test(name = "not_cc_test", target_under_test = ":not_cc")
+    native.test_suite(name = name, tests = [":diamond_test", ":diamond_opt_test", ":not_cc_test"])

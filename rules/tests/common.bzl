@@ -1,0 +1,39 @@
+"""What the analysis tests share."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+
+def actions_of(env, mnemonic):
+    """The actions that the target under test declares with a mnemonic."""
+    return [action for action in analysistest.target_actions(env) if action.mnemonic == mnemonic]
+
+def only_action(env, mnemonic):
+    """The one action with a mnemonic."""
+    found = actions_of(env, mnemonic)
+    asserts.equals(env, 1, len(found), "number of {} actions".format(mnemonic))
+    return found[0]
+
+def names(files):
+    """Sorted base names of a list of File."""
+    return sorted([file.basename for file in files])
+
+def arguments(action):
+    """The tool's arguments without the tool, paths cut to their base names."""
+    return [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
+
+def elf_inputs(action):
+    """Base names of the action's inputs without the tool and its parts."""
+    return sorted([
+        file.basename
+        for file in action.inputs.to_list()
+        if file.extension in ["o", "a", "ko", "btfo", "btf", "facts", "elf"]
+    ])
+
+def failure_test(message):
+    """A test that the target under test fails to analyse with a message."""
+
+    def _impl(ctx):
+        env = analysistest.begin(ctx)
+        asserts.expect_failure(env, message)
+        return analysistest.end(env)
+
+    return _impl

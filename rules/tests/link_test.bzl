@@ -1,0 +1,136 @@
+"""Tests of vmlinux_btf, module_btf and btf_diff_test."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
+load("//rules:defs.bzl", "BtfInfo", "btf_diff_test", "btf_objects", "module_btf", "vmlinux_btf")
+load(":common.bzl", "actions_of", "arguments", "elf_inputs", "failure_test", "names", "only_action")
+
+def _vmlinux_impl(ctx):
+    env = analysistest.begin(ctx)
+    facts = only_action(env, "BtfFacts")
+    asserts.equals(env, ["facts", "-o", "kernel.facts", "vmlinux.elf"], arguments(facts))
+    asserts.equals(env, ["vmlinux.elf"], elf_inputs(facts))
+    link = only_action(env, "BtfLink")
+
+    # The kernel itself isn't an input of the link, only facts about it.
+    asserts.equals(env, ["kernel.facts", "loose.btfo", "merge.btfo", "one.o.btfo"], elf_inputs(link))
+    asserts.equals(
+        env,
+        ["link", "-o", "kernel.btf", "--skipped", "kernel.skipped", "--facts", "kernel.facts", "-j", "4", "loose.btfo", "merge.btfo", "one.o.btfo"],
+        arguments(link),
+    )
+    target = analysistest.target_under_test(env)
+    asserts.equals(env, ["kernel.btf"], names(target[DefaultInfo].files.to_list()))
+    asserts.equals(env, ["kernel.skipped"], names(target[OutputGroupInfo].btf_skipped.to_list()))
+    asserts.equals(env, [], target[BtfInfo].bases.to_list())
+    return analysistest.end(env)
+
+_vmlinux_test = analysistest.make(_vmlinux_impl)
+
+def _chain_impl(ctx):
+    env = analysistest.begin(ctx)
+    link = only_action(env, "BtfLink")
+    asserts.equals(
+        env,
+        [
+            "link",
+            "-o",
+            "third.btf",
+            "--skipped",
+            "third.skipped",
+            "--facts",
+            "third.facts",
+            "--base",
+            "kernel.btf",
+            "--base",
+            "first.btf",
+            "--base",
+            "second.btf",
+            "-j",
+            "4",
+            "third.btfo",
+        ],
+        arguments(link),
+    )
+    asserts.equals(env, ["first.btf", "kernel.btf", "second.btf", "third.btfo", "third.facts"], elf_inputs(link))
+    asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfGen")))
+    asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfFacts")))
+    bases = analysistest.target_under_test(env)[BtfInfo].bases.to_list()
+    asserts.equals(env, ["kernel.btf", "first.btf", "second.btf"], [file.basename for file in bases])
+    return analysistest.end(env)
+
+_chain_test = analysistest.make(_chain_impl)
+
+def _module_of_objects_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.equals(env, [], actions_of(env, "BtfGen"))
+    asserts.equals(env, [], actions_of(env, "BtfFacts"))
+    asserts.equals(env, ["kernel.btf", "one.o.btfo"], elf_inputs(only_action(env, "BtfLink")))
+    return analysistest.end(env)
+
+_module_of_objects_test = analysistest.make(_module_of_objects_impl)
+
+def _diff_impl(ctx):
+    env = analysistest.begin(ctx)
+    target = analysistest.target_under_test(env)
+    files = names(target[DefaultInfo].default_runfiles.files.to_list())
+    for file in ["btfdedup", "compared.params", "first.btf", "kernel.btf", "second.btf"]:
+        asserts.true(env, file in files, "{} in the runfiles {}".format(file, files))
+    return analysistest.end(env)
+
+_diff_test = analysistest.make(_diff_impl)
+
+_nothing_test = analysistest.make(failure_test("module_btf needs srcs"), expect_failure = True)
+_base_test = analysistest.make(failure_test("does not have mandatory providers"), expect_failure = True)
+_bases_twice_test = analysistest.make(failure_test("knows its bases: name none"), expect_failure = True)
+
+def link_suite(name):
+    """Declares the tests.
+
+    Args:
+        name: name of the test suite.
+    """
+    for file in ["vmlinux.elf", "first.ko", "second.ko", "third.ko", "one.o", "two.o", "three.o", "loose.btfo"]:
+        write_file(name = file + "_file", out = "link/" + file, content = [])
+    btf_objects(name = "pair", srcs = ["link/two.o", "link/three.o"], tags = ["manual"])
+    btf_objects(name = "single", srcs = ["link/one.o"], tags = ["manual"])
+    vmlinux_btf(
+        name = "kernel",
+        srcs = [":pair", ":single", "link/loose.btfo"],
+        tags = ["manual"],
+        vmlinux = "link/vmlinux.elf",
+    )
+    module_btf(name = "first", base = ":kernel", module = "link/first.ko", tags = ["manual"])
+    module_btf(name = "second", base = ":first", module = "link/second.ko", tags = ["manual"])
+    module_btf(name = "third", base = ":second", module = "link/third.ko", tags = ["manual"])
+    module_btf(name = "of_objects", srcs = [":single"], base = ":kernel", tags = ["manual"])
+    module_btf(name = "of_nothing", base = ":kernel", tags = ["manual"])
+    module_btf(name = "on_objects", base = ":single", module = "link/first.ko", tags = ["manual"])
+    btf_diff_test(name = "compared", actual = ":second", expected = ":first", tags = ["manual"])
+    btf_diff_test(
+        name = "bases_twice",
+        actual = ":second",
+        actual_bases = [":kernel"],
+        expected = ":first",
+        tags = ["manual"],
+    )
+
+    _vmlinux_test(name = "vmlinux_test", target_under_test = ":kernel")
+    _chain_test(name = "chain_test", target_under_test = ":third")
+    _module_of_objects_test(name = "module_of_objects_test", target_under_test = ":of_objects")
+    _diff_test(name = "diff_runfiles_test", target_under_test = ":compared")
+    _nothing_test(name = "module_of_nothing_test", target_under_test = ":of_nothing")
+    _base_test(name = "base_without_btf_test", target_under_test = ":on_objects")
+    _bases_twice_test(name = "bases_twice_test", target_under_test = ":bases_twice")
+    native.test_suite(
+        name = name,
+        tests = [
+            ":vmlinux_test",
+            ":chain_test",
+            ":module_of_objects_test",
+            ":diff_runfiles_test",
+            ":module_of_nothing_test",
+            ":base_without_btf_test",
+            ":bases_twice_test",
+        ],
+    )
