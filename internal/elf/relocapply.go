@@ -36,7 +36,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		return nil
 	}
 	if op == opUnknown {
-		return a.errorf(off, typ, "is not one that data may have; was the file made by an unusual assembler?")
+		return a.errorf(off, typ, "is not one known in data sections; pass the linked file instead")
 	}
 	if uint64(sym) >= uint64(len(a.syms.values)) {
 		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
