@@ -89,7 +89,7 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 	case btf.KindFunc:
 		fits = kind == btf.KindFuncProto
 	case btf.KindDatasec:
-		fits = kind == btf.KindVar
+		fits = kind == btf.KindVar || kind == btf.KindFunc // compilers list extern functions, such as kfuncs
 	case btf.KindDeclTag:
 		fits = kind != btf.KindDatasec && kind != btf.KindDeclTag && kind != btf.KindVoid
 	default:

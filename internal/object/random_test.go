@@ -123,6 +123,9 @@ func (g *generator) node() {
 		if g.IntN(3) == 0 && !slices.Contains(g.items, stub) {
 			g.items = append(g.items, stub)
 		}
+		if g.IntN(4) == 0 {
+			add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 2, ""), Ref: stub}, nil)
+		}
 	case 11:
 		use(gr.Add(types.Node{Kind: types.KindTypeTag, Name: g.str("user", 2, ""), Ref: g.ref(), Flag: g.IntN(4) == 0}, nil))
 		add(types.Node{Kind: types.KindFloat, Name: g.str("float", 2, ""), Size: 4}, nil)
@@ -134,6 +137,11 @@ func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	gr := g.o.Graph
 	k := tagName{tag, name}
 	g.defs[k] = append(g.defs[k], id)
+	if g.IntN(4) == 0 {
+		g.items = append(g.items, gr.Add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 99, ""), Ref: id, Aux: 1}, nil))
+		slices.Sort(g.items)
+		g.items = slices.Compact(g.items)
+	}
 	if g.IntN(2) == 0 {
 		g.refs = append(g.refs, gr.Stub(tag, name))
 		return

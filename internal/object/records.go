@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -71,7 +72,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	if r.budget -= len(s); r.budget < 0 {
 		return 0, fmt.Errorf("BTF string section: the names overlap and together are many times longer than the section")
 	}
-	id := r.g.Strs.Intern([]byte(s))
+	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {
 		l.names[off-l.BaseStrLen] = id
 	}

@@ -24,10 +24,10 @@ type layout struct {
 // first, then by name, kind and content.
 //
 // A plain stub refers to a definition of its tag: the first in this order. It has a record, a declaration, only if there
-// is none or if it is an item.
+// is none, if it is an item, or if a declaration tag is on it.
 func newLayout(o *Object) (*layout, error) {
 	l := &layout{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)), record: make([]uint32, len(o.Graph.Nodes))}
-	const reached, item = 1, 2
+	const reached, item, tagged = 1, 2, 4
 	mark := make([]uint8, len(l.g.Nodes))
 	var stack []types.ID
 	visit := func(id types.ID) {
@@ -48,8 +48,11 @@ func newLayout(o *Object) (*layout, error) {
 		n := l.g.Node(stack[len(stack)-1])
 		stack = stack[:len(stack)-1]
 		visit(n.Ref)
-		if n.Kind == types.KindArray {
+		switch n.Kind {
+		case types.KindArray:
 			visit(types.ID(n.Aux))
+		case types.KindDeclTag:
+			mark[n.Ref] |= tagged
 		}
 		for _, e := range l.g.ElemsOf(n) {
 			visit(e.Ref)
@@ -73,11 +76,14 @@ func newLayout(o *Object) (*layout, error) {
 		if mark[id] == 0 {
 			continue
 		}
-		if n.Kind == types.KindStub && (n.Size == 1 || mark[id]&item == 0 && defs[tagName{types.Tag(n.Aux), n.Name}]) {
-			if mark[id]&item != 0 {
-				return nil, fmt.Errorf("a unit lists a pinned reference to %q as a type", l.g.Name(n))
+		if n.Kind == types.KindStub {
+			own := mark[id]&(item|tagged) != 0
+			if own && n.Size == 1 {
+				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or a declaration belongs", l.g.Name(n))
 			}
-			continue
+			if n.Size == 1 || !own && defs[tagName{types.Tag(n.Aux), n.Name}] {
+				continue
+			}
 		}
 		l.order = append(l.order, types.ID(id))
 	}

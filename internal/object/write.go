@@ -99,7 +99,7 @@ func (l *layout) blob() (*btf.Blob, error) {
 		case types.KindInt, types.KindVar:
 			t.Extra = n.Aux
 		case types.KindDeclTag:
-			t.Extra = n.Aux - 1
+			t.SizeOrType, t.Extra = l.record[n.Ref], n.Aux-1
 		case types.KindFunc:
 			t.Vlen = n.Aux
 		case types.KindArray:
