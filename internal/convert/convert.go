@@ -121,6 +121,7 @@ type converter struct {
 	g       *types.Graph
 	symbols *clones
 	names   nameCache
+	roots   rootTable
 	main    unit
 
 	others   map[*dwarf.Unit]*unit // units that were referred to
@@ -141,16 +142,16 @@ type converter struct {
 	lastSection           *elf.Section
 }
 
-// stamp is what is known of a node in the unit that is read: whether it is an item, and for a stub, which definition.
+// stamp says in which unit a node was last an item; for a stub, in which unit its tag was last defined, and as what.
 type stamp struct {
-	item, defined uint32 // serials
-	def           types.ID
+	serial uint32
+	id     types.ID
 }
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *clones) *converter {
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
 	obj := object.New(target, opt.Features)
-	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache()}
+	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newRootTable()}
 	c.main.c = c
 	return c
 }
@@ -189,24 +190,27 @@ func (c *converter) end() {
 	c.obj.Units = append(c.obj.Units, object.Unit{File: c.file, Count: 1, Items: append([]types.ID(nil), c.items...)})
 }
 
-// item adds a root to the unit's environment.
-func (c *converter) item(id types.ID) {
+// item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item then tells whether
+// the unit has defined it otherwise before.
+func (c *converter) item(id, stub types.ID) (conflict bool) {
+	if stub != 0 {
+		s := c.stamp(stub)
+		if s.serial != c.serial {
+			*s = stamp{c.serial, id}
+			c.items = append(c.items, id)
+			return false
+		}
+		if s.id == id {
+			return false
+		}
+		conflict = true
+	}
 	s := c.stamp(id)
-	if s.item != c.serial {
-		s.item = c.serial
+	if s.serial != c.serial {
+		*s = stamp{c.serial, id}
 		c.items = append(c.items, id)
 	}
-}
-
-// defines notes that id defines its tag in this unit, and tells whether another definition did before.
-func (c *converter) defines(id types.ID) bool {
-	stub := c.g.StubFor(c.g.Node(id))
-	s := c.stamp(stub)
-	if s.defined != c.serial {
-		s.defined, s.def = c.serial, id
-		return false
-	}
-	return s.def != id
+	return conflict
 }
 
 func (c *converter) stamp(id types.ID) *stamp {

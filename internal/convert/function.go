@@ -53,7 +53,7 @@ func (u *unit) visitFunction(e *dwarf.DIE) error {
 		linkage = types.LinkageGlobal
 	}
 	id := u.c.g.Add(types.Node{Kind: types.KindFunc, Name: str, Ref: proto, Aux: linkage, Size: uint32(flags)}, nil)
-	u.c.item(id)
+	u.c.item(id, 0)
 	if f.proto.u.r.Annotated() {
 		if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
 			return err

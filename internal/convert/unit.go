@@ -13,7 +13,8 @@ type unit struct {
 	c      *converter
 	r      dwarf.Reader
 	memo   memo
-	nested []uint32 // types defined inside others, still to be visited
+	prints dwarf.Prints
+	root   root // the last that visitTypeDIE met
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again with pins: for the definitions of such tags, what tells each from the others.
@@ -60,24 +61,29 @@ func (c *converter) convert(h *dwarf.Unit) error {
 
 func (u *unit) load(h *dwarf.Unit) error {
 	u.memo.reset()
-	u.nested, u.defs, u.conflict, u.pins = u.nested[:0], u.defs[:0], false, nil
-	return u.r.Load(u.c.d, h)
+	u.defs, u.conflict, u.pins = u.defs[:0], false, nil
+	if err := u.r.Load(u.c.d, h); err != nil {
+		return err
+	}
+	u.prints.Merged = !u.c.d.File.Relocatable()
+	u.prints.Reset(&u.r)
+	return nil
 }
 
 // walk visits the entries in which types, functions and variables are declared: the unit's own children, and those of
 // namespaces, functions and lexical blocks.
 func (u *unit) walk() error {
 	u.defs = u.defs[:0]
-	e := &u.c.top
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
 		return nil
 	}
 	for depth, global := 1, 1; depth > 0; {
-		if err := u.r.Read(off, e); err != nil {
+		e, err := u.r.Peek(off)
+		if err != nil {
 			return err
 		}
-		if e.Null {
+		if e.Abbrev == nil {
 			if uint64(e.Next) >= u.r.Unit.Len {
 				break
 			}
@@ -90,18 +96,18 @@ func (u *unit) walk() error {
 		if err != nil {
 			return err
 		}
-		for len(u.nested) > 0 {
+		for len(u.prints.Nested) > 0 {
 			if err := u.visitNested(); err != nil {
 				return err
 			}
 		}
-		if !enter || !e.Children {
-			if off, err = u.r.SkipChildren(e); err != nil {
+		if !enter || !e.Abbrev.Children {
+			if off, err = u.r.Behind(e); err != nil {
 				return err
 			}
 			continue
 		}
-		if e.Tag == std.TagNamespace && global == depth {
+		if e.Abbrev.Tag == std.TagNamespace && global == depth {
 			global++
 		}
 		depth++
@@ -111,35 +117,96 @@ func (u *unit) walk() error {
 }
 
 // visit takes what e declares and tells whether its children may declare more. global: e is not inside a function.
-func (u *unit) visit(e *dwarf.DIE, global bool) (enter bool, err error) {
-	switch e.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		return false, u.visitTagged(e)
-	case std.TagTypedef:
-		return false, u.visitTypedef(e)
+func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, err error) {
+	d := &u.c.top
+	switch e.Abbrev.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		return false, u.visitType(e)
 	case std.TagSubprogram:
-		return !e.Flag(dwarf.Declaration), u.visitFunction(e)
-	case std.TagVariable:
-		if global {
-			return false, u.visitVariable(e)
+		if !e.Has(dwarf.LowPC) && !e.Has(dwarf.Ranges) {
+			return !e.Has(dwarf.Declaration), nil
 		}
+		if err := u.r.Read(e.Off, d); err != nil {
+			return false, err
+		}
+		return true, u.visitFunction(d)
+	case std.TagVariable:
+		if !global || !e.Has(dwarf.Location) {
+			return false, nil
+		}
+		if err := u.r.Read(e.Off, d); err != nil {
+			return false, err
+		}
+		return false, u.visitVariable(d)
 	case std.TagLexDwarfBlock, std.TagNamespace, std.TagModule:
 		return true, nil
 	case std.TagImportedUnit:
-		return false, u.visitImport(e)
+		if err := u.r.Read(e.Off, d); err != nil {
+			return false, err
+		}
+		return false, u.visitImport(d)
 	}
 	return false, nil
 }
 
-func (u *unit) visitNested() error {
-	off := u.nested[len(u.nested)-1]
-	u.nested = u.nested[:len(u.nested)-1]
-	var e dwarf.DIE
-	if err := u.r.Read(off, &e); err != nil {
+// visitType takes a type that may be a root. One that is known by its fingerprint need not be understood again.
+func (u *unit) visitType(e dwarf.Peeked) error {
+	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
+	if !plain || u.pins != nil || u.r.Annotated() {
+		return u.visitTypeDIE(e.Off)
+	}
+	var fp dwarf.Fingerprint
+	var err error
+	if e.Abbrev.Tag == std.TagTypedef {
+		fp, err = u.prints.Type(e.Off, 0)
+	} else {
+		fp, err = u.prints.Entry(e, 0)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := u.visit(&e, true)
-	return err
+	r := u.c.roots.at(fp)
+	if r.id == 0 {
+		u.root = root{}
+		if err := u.visitTypeDIE(e.Off); err != nil {
+			return err
+		}
+		*u.c.roots.at(fp) = root{fp: fp, id: u.root.id, stub: u.root.stub}
+		return nil
+	}
+	if r.stub != 0 {
+		u.defs = append(u.defs, e.Off)
+	}
+	u.take(*r)
+	return nil
+}
+
+// take adds a root to the environment.
+func (u *unit) take(r root) {
+	if r.id != 0 && u.c.item(r.id, r.stub) {
+		u.conflict = u.conflict || u.pins == nil
+	}
+}
+
+func (u *unit) visitTypeDIE(off uint32) error {
+	e := &u.c.top
+	if err := u.r.Read(off, e); err != nil {
+		return err
+	}
+	if e.Tag == std.TagTypedef {
+		return u.visitTypedef(e)
+	}
+	return u.visitTagged(e)
+}
+
+func (u *unit) visitNested() error {
+	last := len(u.prints.Nested) - 1
+	e, err := u.r.Peek(u.prints.Nested[last])
+	u.prints.Nested = u.prints.Nested[:last]
+	if err != nil {
+		return err
+	}
+	return u.visitType(e)
 }
 
 // visitImport takes what a partial unit (dwz) declares.
@@ -164,7 +231,8 @@ func (u *unit) visitTypedef(e *dwarf.DIE) error {
 	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
 		return err
 	}
-	u.c.item(id)
+	u.root = root{id: id}
+	u.take(u.root)
 	if !u.r.Annotated() {
 		return nil
 	}
@@ -216,7 +284,11 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 			return err
 		}
 	}
-	u.c.item(id)
+	u.root = root{id: id}
+	if named {
+		u.root.stub = u.c.g.StubFor(u.c.g.Node(id))
+	}
+	u.take(u.root)
 	if !named {
 		return nil
 	}
@@ -224,13 +296,11 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		n := u.c.g.Node(id)
 		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, pin)
 		u.c.g.Node(stub).Ref = id
-	} else if u.c.defines(id) {
-		u.conflict = true
 	}
 	if !u.r.Annotated() {
 		return nil
 	}
-	target := u.c.g.StubFor(u.c.g.Node(id))
+	target := u.root.stub
 	if err := u.declTags(e, target, -1); err != nil {
 		return err
 	}

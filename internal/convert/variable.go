@@ -80,7 +80,7 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 		return err
 	}
 	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref, Aux: linkage}, nil)
-	u.c.item(id)
+	u.c.item(id, 0)
 	return u.declTags(e, id, -1)
 }
 

@@ -14,6 +14,7 @@ type Abbrev struct {
 	lead  bool
 	mask  uint64 // the slots that are present
 	ops   []op   // fixed: only the attributes wanted; else all
+	print uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 }
 
 // op is one attribute: how to load it and where it goes.
@@ -290,5 +291,6 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
 	}
 	t.ops = t.ops[:kept]
 	a.ops = t.ops[first:kept:kept]
+	a.print = printSchema(&a)
 	return a
 }

@@ -1,0 +1,503 @@
+package dwarf
+
+import (
+	"bytes"
+	std "debug/dwarf"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Fingerprint identifies what an entry and its children say, as far as the wanted attributes go: entries with equal
+// fingerprints mean the same, in whatever units of the file they stand. The reverse does not hold; a fingerprint takes
+// strings of merged sections by their offset, and attributes as they are spelled. It costs a fraction of understanding
+// the entry, and most types of a kernel are repeats.
+//
+// A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as its kind and name
+// alone, which also ends all cycles that C can make. References that leave the unit count as their target's place.
+type Fingerprint struct{ A, B uint64 }
+
+// Prints makes and remembers the fingerprints of one unit.
+type Prints struct {
+	r *Reader
+	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is wrong, equal types
+	// get several fingerprints, and nothing worse.
+	Merged bool
+	// Nested collects the offsets of type definitions met inside others.
+	Nested []uint32
+
+	slots []printSlot
+	used  int
+	gen   uint32
+	names []nameSlot
+}
+
+type printSlot struct {
+	off, gen uint32
+	fp       Fingerprint
+}
+
+type nameSlot struct {
+	off uint64
+	fp  Fingerprint
+}
+
+const (
+	printSeedA = 0x9e3779b97f4a7c15
+	printSeedB = 0xc2b2ae3d27d4eb4f
+	printMulA  = 0xa0761d6478bd642f
+	printMulB  = 0xe7037ed1a0b428db
+
+	nameBits      = 14
+	maxPrintDepth = 500
+)
+
+var busy = Fingerprint{1, 1}
+
+func (f *Fingerprint) mix(v uint64) {
+	hi, lo := bits.Mul64(f.A^v, printMulA)
+	f.A = hi ^ lo
+	hi, lo = bits.Mul64(f.B^v, printMulB)
+	f.B = hi ^ lo ^ v
+}
+
+func (f *Fingerprint) mix2(a, b uint64) {
+	hi, lo := bits.Mul64(f.A^a, printMulA)
+	f.A = hi ^ lo
+	hi, lo = bits.Mul64(f.B^b, printMulB)
+	f.B = hi ^ lo ^ b
+}
+
+// Reset prepares for the unit that r has loaded.
+func (p *Prints) Reset(r *Reader) {
+	p.r = r
+	if p.slots == nil {
+		p.slots = make([]printSlot, 1<<12)
+	}
+	if p.names == nil && !p.Merged {
+		p.names = make([]nameSlot, 1<<nameBits)
+	}
+	p.used = 0
+	p.Nested = p.Nested[:0]
+	p.gen++
+	if p.gen == 0 {
+		clear(p.slots)
+		p.gen = 1
+	}
+}
+
+// slot finds the place of off in the table.
+func (p *Prints) slot(off uint32) *printSlot {
+	mask := uint32(len(p.slots) - 1)
+	i := (off * 0x9e3779b1 >> 9) & mask
+	for {
+		s := &p.slots[i]
+		if s.gen != p.gen || s.off == off {
+			return s
+		}
+		i = (i + 1) & mask
+	}
+}
+
+func (p *Prints) grow() {
+	old := p.slots
+	p.slots = make([]printSlot, 2*len(old))
+	for _, s := range old {
+		if s.gen == p.gen {
+			*p.slot(s.off) = s
+		}
+	}
+}
+
+// Type returns the fingerprint of a reference to the type entry at off.
+func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
+	s := p.slot(off)
+	if s.gen == p.gen {
+		return s.fp, nil
+	}
+	if depth > maxPrintDepth {
+		return Fingerprint{}, p.r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+	}
+	*s = printSlot{off, p.gen, busy}
+	if p.used++; p.used*2 > len(p.slots) {
+		p.grow()
+	}
+	e, err := p.r.Peek(off)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	var fp Fingerprint
+	if e.Abbrev != nil && e.Abbrev.named() {
+		fp, err = p.tag(e)
+	} else {
+		fp, err = p.Entry(e, depth)
+	}
+	if err != nil {
+		return fp, err
+	}
+	p.slot(off).fp = fp
+	return fp, nil
+}
+
+// named tells whether the entry is a struct, union or enum with a name.
+func (a *Abbrev) named() bool {
+	switch a.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		return a.mask>>Name&1 != 0 && a.mask>>Signature&1 == 0
+	}
+	return false
+}
+
+// tag is the fingerprint of a reference to a named struct, union or enum.
+func (p *Prints) tag(e Peeked) (Fingerprint, error) {
+	fp := Fingerprint{printSeedB ^ uint64(e.Abbrev.Tag), printSeedA}
+	c := cursor{buf: p.r.buf, pos: int(e.Pos)}
+	for i := range e.Abbrev.ops {
+		o := &e.Abbrev.ops[i]
+		v, class, err := p.r.load(&c, e, o)
+		if err != nil {
+			return fp, err
+		}
+		if o.slot == Name {
+			return fp, p.mixValue(&fp, e, Name, class, v, 0)
+		}
+	}
+	return fp, nil
+}
+
+// Entry returns the fingerprint of the entry itself with its children, even where a reference to it would count as a
+// tag.
+func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
+	var fp Fingerprint
+	if e.Abbrev == nil {
+		return fp, p.r.Errorf(e.Off, "a type reference meets no entry")
+	}
+	fp = Fingerprint{printSeedA, printSeedB}
+	if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
+		return fp, err
+	}
+	for off := e.Next; ; {
+		c, err := p.r.Peek(off)
+		if err != nil {
+			return fp, err
+		}
+		if c.Abbrev == nil {
+			break
+		}
+		if isDefinitionTag(c.Abbrev.Tag) {
+			p.Nested = append(p.Nested, c.Off)
+		}
+		if err := p.attributes(&fp, c, depth); err != nil {
+			return fp, err
+		}
+		if !c.Abbrev.Children {
+			off = c.Next
+			continue
+		}
+		if off, err = p.grandchildren(&fp, c, depth); err != nil {
+			return fp, err
+		}
+	}
+	fp.mix(printSeedB)
+	return fp, nil
+}
+
+// grandchildren takes the children of a child, such as annotations of a member, and returns the offset behind them.
+func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, error) {
+	if depth > maxPrintDepth {
+		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
+	}
+	sub, err := p.Entry(e, depth+1)
+	if err != nil {
+		return 0, err
+	}
+	fp.mix2(sub.A, sub.B)
+	return p.r.Behind(e)
+}
+
+func isDefinitionTag(t std.Tag) bool {
+	switch t {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		return true
+	}
+	return false
+}
+
+// attributes mixes the wanted attributes of e into fp.
+func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
+	a, r := e.Abbrev, p.r
+	if a.fixed < 0 {
+		fp.mix(uint64(a.Tag))
+		c := cursor{buf: r.buf, pos: int(e.Pos)}
+		for i := range a.ops {
+			o := &a.ops[i]
+			v, class, err := r.load(&c, e, o)
+			if err != nil {
+				return err
+			}
+			if o.slot < slots && o.slot != Sibling {
+				if err := p.mixValue(fp, e, o.slot, class, v, depth); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	fp.mix(a.print)
+	b := r.buf[e.body:e.Next]
+	for i := range a.ops {
+		o := &a.ops[i]
+		if o.slot == Sibling {
+			continue
+		}
+		var v uint64
+		switch o.load {
+		case load1:
+			v = uint64(b[o.off])
+		case load4:
+			if r.little {
+				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
+			} else {
+				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
+			}
+		case loadImm:
+			v = uint64(o.imm)
+		case loadLead:
+			v = uint64(e.Pos)
+		default:
+			c := cursor{buf: b, pos: int(o.off)}
+			v = c.uint(r.order, int(o.load.size()))
+		}
+		switch {
+		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
+			fp.mix(v)
+		case o.class == ClassRef && v < r.Unit.Len:
+			s := p.slot(uint32(v))
+			t := s.fp
+			if s.gen != p.gen {
+				var err error
+				if t, err = p.Type(uint32(v), depth+1); err != nil {
+					return err
+				}
+			}
+			fp.mix2(t.A, t.B)
+		default:
+			if err := p.mixValue(fp, e, o.slot, o.class, v, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printSchema stands for a's tag and its wanted attributes and their classes.
+func printSchema(a *Abbrev) uint64 {
+	fp := Fingerprint{printSeedA, printSeedB}
+	fp.mix(uint64(a.Tag))
+	for i := range a.ops {
+		if o := &a.ops[i]; o.slot != Sibling {
+			fp.mix(uint64(o.slot)<<8 | uint64(o.class))
+		}
+	}
+	return fp.A
+}
+
+// size is the number of bytes that a fixed loader reads.
+func (l loader) size() uint8 {
+	return [...]uint8{load1: 1, load2: 2, load3: 3, load4: 4, load8: 8, loadNone: 0}[l]
+}
+
+// mixValue mixes one attribute of any class.
+func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v uint64, depth int) error {
+	fp.mix(uint64(slot)<<56 | uint64(class)<<48)
+	switch class {
+	case ClassRef:
+		if v >= p.r.Unit.Len {
+			return p.r.Errorf(e.Off, "a reference to %#x leaves the unit", v)
+		}
+		t, err := p.Type(uint32(v), depth+1)
+		if err != nil {
+			return err
+		}
+		fp.mix2(t.A, t.B)
+	case ClassBlock:
+		s := printBytes(p.r.Block(v))
+		fp.mix2(s.A, s.B)
+	case ClassStrp:
+		if p.Merged {
+			fp.mix(v)
+			return nil
+		}
+		n := &p.names[v*printSeedA>>(64-nameBits)]
+		if n.off != v+1 {
+			s, err := p.r.StringAt(e.Off, class, v)
+			if err != nil {
+				return err
+			}
+			*n = nameSlot{v + 1, printBytes(s)}
+		}
+		fp.mix2(n.fp.A, n.fp.B)
+	case ClassInline, ClassLineStr, ClassStrx:
+		s, err := p.r.StringAt(e.Off, class, v)
+		if err != nil {
+			return err
+		}
+		t := printBytes(s)
+		fp.mix2(t.A, t.B)
+	default:
+		fp.mix(v)
+	}
+	return nil
+}
+
+func printBytes(s []byte) Fingerprint {
+	fp := Fingerprint{printSeedA ^ uint64(len(s)), printSeedB}
+	for len(s) >= 8 {
+		fp.mix(binary.LittleEndian.Uint64(s))
+		s = s[8:]
+	}
+	var w uint64
+	for i, c := range s {
+		w |= uint64(c) << (8 * uint(i))
+	}
+	fp.mix(w)
+	return fp
+}
+
+// Peeked is an entry of which only the shape has been read.
+type Peeked struct {
+	Off    uint32
+	Pos    uint32  // of the first attribute
+	Next   uint32  // of what follows the attributes
+	Abbrev *Abbrev // nil at the end of a list of siblings
+	body   uint32  // of what follows the leading string
+}
+
+// Has tells whether the entry has the attribute.
+func (e Peeked) Has(s Slot) bool { return e.Abbrev.mask>>s&1 != 0 }
+
+// Peek reads the shape of the entry at off.
+func (r *Reader) Peek(off uint32) (e Peeked, err error) {
+	e.Off = off
+	pos := int(off)
+	if pos >= len(r.buf) {
+		e.Next = off
+		return e, nil
+	}
+	code := uint64(r.buf[pos])
+	pos++
+	if code >= 0x80 {
+		c := cursor{buf: r.buf, pos: pos - 1}
+		code = c.uleb()
+		if c.bad {
+			return e, r.Errorf(off, "the abbreviation code is cut off")
+		}
+		pos = c.pos
+	}
+	e.Pos = uint32(pos)
+	if code == 0 {
+		e.Next = uint32(pos)
+		return e, nil
+	}
+	a := r.abbrevs.lookup(code)
+	if a == nil {
+		return e, r.Errorf(off, "abbreviation %d is not declared", code)
+	}
+	e.Abbrev = a
+	if a.fixed < 0 {
+		c := cursor{buf: r.buf, pos: pos}
+		for i := range a.ops {
+			if _, _, err := r.load(&c, e, &a.ops[i]); err != nil {
+				return e, err
+			}
+		}
+		e.Next = uint32(c.pos)
+		return e, nil
+	}
+	if a.lead {
+		n := bytes.IndexByte(r.buf[pos:], 0)
+		if n < 0 {
+			return e, r.Errorf(off, "a string has no end")
+		}
+		pos += n + 1
+	}
+	e.body = uint32(pos)
+	if pos+int(a.fixed) > len(r.buf) {
+		return e, r.Errorf(off, "the entry is cut off")
+	}
+	e.Next = uint32(pos + int(a.fixed))
+	return e, nil
+}
+
+// load reads one attribute of an entry that is walked form by form, or of a fixed one, whose ops need no order.
+func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
+	if e.Abbrev.fixed >= 0 {
+		switch o.load {
+		case loadImm:
+			return uint64(o.imm), o.class, nil
+		case loadLead:
+			return uint64(e.Pos), ClassInline, nil
+		}
+		f := cursor{buf: r.buf, pos: int(e.body + o.off)}
+		return f.uint(r.order, int(o.load.size())), o.class, nil
+	}
+	form := uint64(o.form)
+	if form == formIndirect {
+		form = c.uleb()
+		if form == formIndirect || form == formImplicit {
+			return 0, 0, r.Errorf(e.Off, "form %#x can't be indirect", form)
+		}
+	}
+	v, class, ok := r.value(c, form, o)
+	if !ok {
+		return 0, 0, r.Errorf(e.Off, "unknown form %#x; this producer's DWARF is not supported", form)
+	}
+	if c.bad {
+		return 0, 0, r.Errorf(e.Off, "the entry is cut off")
+	}
+	return v, class, nil
+}
+
+// Behind returns the offset behind e and its children.
+func (r *Reader) Behind(e Peeked) (uint32, error) {
+	a := e.Abbrev
+	if !a.Children {
+		return e.Next, nil
+	}
+	if a.mask>>Sibling&1 != 0 && a.fixed >= 0 {
+		for i := range a.ops {
+			o := &a.ops[i]
+			if o.slot == Sibling && o.class == ClassRef {
+				f := cursor{buf: r.buf, pos: int(e.body + o.off)}
+				if v := f.uint(r.order, int(o.load.size())); v > uint64(e.Off) && v <= uint64(len(r.buf)) {
+					return uint32(v), nil
+				}
+			}
+		}
+	}
+	off := e.Next
+	for {
+		c, err := r.Peek(off)
+		if err != nil {
+			return 0, err
+		}
+		if c.Abbrev == nil {
+			return c.Next, nil
+		}
+		if !c.Abbrev.Children {
+			off = c.Next
+			continue
+		}
+		if off, err = r.behindDeep(c); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// behindDeep is Behind without recursion.
+func (r *Reader) behindDeep(e Peeked) (uint32, error) {
+	var d DIE
+	if err := r.Read(e.Off, &d); err != nil {
+		return 0, err
+	}
+	return r.SkipChildren(&d)
+}

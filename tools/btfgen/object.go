@@ -1,0 +1,79 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// objectVerb is "btfgen object".
+func objectVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "object",
+		Summary: "convert the DWARF of one object file or archive into a BTF object",
+		Args:    "INPUT",
+		Long: `Reads an object file, an archive of them (thin ones too) or a linked file, and writes a BTF object (.btfo) for
+"btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line numbers, paths or the order in which
+the source declares things.`,
+		Examples: []string{
+			"btfgen object -o foo.btfo foo.o",
+			"btfgen object --lang-exclude=rust -o lib.btfo lib.a",
+		},
+		Setup: func(flags *pflag.FlagSet) cli.Run {
+			c := conversionFlags(flags, "BTF object")
+			return func(env *cli.Env, args []string) error {
+				options, err := c.options("object", args)
+				if err != nil {
+					return err
+				}
+				parts, err := convertInput(args[0], options)
+				if err != nil {
+					return err
+				}
+				merged, err := object.Merge(parts...)
+				if err != nil {
+					return err
+				}
+				data, err := object.Write(merged)
+				if err != nil {
+					return err
+				}
+				return env.WriteOutput(*c.output, func(w io.Writer) error {
+					_, err := w.Write(data)
+					return err
+				})
+			}
+		},
+	}
+}
+
+// convertInput converts an ELF file or the members of an archive.
+func convertInput(path string, options convert.Options) ([]*object.Object, error) {
+	members, err := elf.OpenInput(path)
+	if err != nil {
+		return nil, err
+	}
+	var parts []*object.Object
+	for _, m := range members {
+		f, err := m.Open()
+		if err != nil {
+			return nil, err
+		}
+		part, err := convert.File(f, options)
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+		merged, err := object.Merge(part...)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, merged)
+	}
+	return parts, nil
+}
