@@ -14,7 +14,8 @@ mkdir -p "$dir"
 # Kconfig wants all of its files to be there; the code of what is not built can stay away.
 exclude=()
 for part in Documentation drivers/gpu drivers/media drivers/net/ethernet drivers/net/wireless drivers/scsi drivers/staging \
-  drivers/infiniband drivers/iio drivers/hwmon drivers/usb drivers/clk drivers/pinctrl sound tools/testing \
+  drivers/infiniband drivers/iio drivers/hwmon drivers/usb drivers/clk drivers/pinctrl drivers/accel drivers/crypto \
+  drivers/platform drivers/md drivers/mtd drivers/phy fs/xfs fs/btrfs fs/smb sound tools/testing tools/perf \
   arch/{alpha,arc,arm,arm64,csky,hexagon,loongarch,m68k,microblaze,mips,nios2,openrisc,parisc,powerpc,riscv,s390,sh,sparc,um,xtensa}; do
   for suffix in c h S rst dts dtsi yaml json txt; do
     exclude+=(--exclude="*/$part/*.$suffix")

@@ -34,6 +34,11 @@ func Read(dir string) (*Tree, error) {
 	if t.Objects, err = LinkedObjects(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
+	for _, o := range t.Objects {
+		if o == "vmlinux.o" {
+			return nil, fmt.Errorf("%s: vmlinux was linked from vmlinux.o, whose own objects aren't told: build the kernel without CONFIG_X86_KERNEL_IBT", f.Name())
+		}
+	}
 	order, err := lines(filepath.Join(dir, "modules.order"))
 	if os.IsNotExist(err) {
 		return t, nil
