@@ -62,12 +62,12 @@ func kindNames(o *Object) []string {
 	return list
 }
 
-// two returns a blob with two definitions of struct s, each reached by a pointer and a typedef of its own, and a struct
-// that holds both. swap makes the ids the other way around; a is what tells the definitions apart.
+// two returns a blob with two definitions of struct s, each reached by a pointer and a typedef of its own. swap makes
+// the ids the other way around; the second definition is longer by a bytes.
 func two(swap bool, a uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
-	sizes := []uint32{4, a}
+	sizes := []uint32{16, 16 + a}
 	if swap {
 		sizes[0], sizes[1] = sizes[1], sizes[0]
 	}
@@ -97,7 +97,7 @@ func TestSeveralDefinitions(t *testing.T) {
 		t.Fatalf("no typedef %s", typedef)
 		return nil
 	}
-	for typedef, size := range map[string]uint32{"first": 4, "second": 8} {
+	for typedef, size := range map[string]uint32{"first": 16, "second": 24} {
 		stub := pointee(typedef)
 		if stub.Kind != types.KindStub || stub.Size != 1 {
 			t.Fatalf("%s does not lead to a pinned stub", typedef)
@@ -114,7 +114,7 @@ func TestSeveralDefinitions(t *testing.T) {
 }
 
 func TestEqualDefinitionsAreOne(t *testing.T) {
-	o := fromBTF(t, two(false, 4))
+	o := fromBTF(t, two(false, 0))
 	want := []string{"INT int", "PTR", "STRUCT s", "TYPEDEF first", "TYPEDEF second"}
 	if got := kindNames(o); !slices.Equal(got, want) {
 		t.Errorf("items %q, want %q", got, want)
