@@ -119,7 +119,7 @@ func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 type key struct {
 	kind  btf.Kind
 	name  uint32
-	label uint32 // DECL_TAG: the component; types without a name: the class
+	label uint32 // DECL_TAG: the component; types without a name: the label; others: the class
 	on    string // DECL_TAG: what it tags
 }
 
@@ -195,7 +195,7 @@ func (c *comparison) root(side int, n uint32, own bool) {
 			if c.uses[n] > 0 && !asked {
 				return
 			}
-			k.label = c.class[n]
+			k.label = c.label[n]
 		}
 	}
 	g := c.groups[k]
@@ -229,11 +229,14 @@ func (c *comparison) report() ([]Difference, Summary) {
 	}
 	var out []Difference
 	for _, g := range c.order {
-		out = c.explainGroup(g, out)
+		out = c.explainGroup(g, c.opts.Indirect, out)
 	}
-	direct := slices.ContainsFunc(out, func(d Difference) bool { return d.Class != Indirect })
-	if direct && !c.opts.Indirect {
-		out = slices.DeleteFunc(out, func(d Difference) bool { return d.Class == Indirect })
+	if len(out) == 0 && c.summary.Indirect > 0 {
+		// Nothing to be found that they differ through: then they are told themselves.
+		c.summary.Indirect = 0
+		for _, g := range c.order {
+			out = c.explainGroup(g, true, out)
+		}
 	}
 	slices.SortFunc(out, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
@@ -267,8 +270,9 @@ func (s classSet) has(class uint32) bool {
 	return s.set[class] || s.set == nil && slices.Contains(s.list, class)
 }
 
-// explainGroup pairs what only one side has and says how the pairs differ.
-func (c *comparison) explainGroup(g *group, out []Difference) []Difference {
+// explainGroup pairs what only one side has and says how the pairs differ. Indirect differences are counted, and listed
+// if asked for.
+func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
 	a, b := g.alone[0], g.alone[1]
 	if len(a)+len(b) == 0 {
 		return out
@@ -291,6 +295,10 @@ func (c *comparison) explainGroup(g *group, out []Difference) []Difference {
 			case Forward:
 				add(Forward, &c.summary.Forward, p[0], e.where, e.what)
 			case Indirect:
+				if !indirect {
+					c.summary.Indirect++
+					continue
+				}
 				add(Indirect, &c.summary.Indirect, p[0], e.where, e.what)
 			default:
 				add(Differs, &c.summary.Differs, p[0], e.where, e.what)
@@ -302,7 +310,7 @@ func (c *comparison) explainGroup(g *group, out []Difference) []Difference {
 
 // otherDefinitions says that the other side has definitions of the name, which have other partners.
 func (c *comparison) otherDefinitions(g *group, side int) string {
-	if n := len(g.own[side]); n > 0 && g.key.kind != btf.KindDeclTag {
+	if n := len(g.own[side]); n > 0 && g.key.name != 0 && g.key.kind != btf.KindDeclTag {
 		return fmt.Sprintf("a further definition, the other side has %d", n)
 	}
 	return ""
@@ -316,12 +324,15 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 		usedA[i], usedB[j] = true, true
 		pairs = append(pairs, [2]uint32{a[i], b[j]})
 	}
-	const many = 64 // more definitions of one name are paired as they come
-	if len(a) > 1 || len(b) > 1 {
-		for likeness := 2; likeness > 0 && len(a) <= many && len(b) <= many; likeness-- {
+	if len(a)+len(b) > 2 {
+		c.pairByText(a, b, take)
+	}
+	const many = 256 // with more pairs to choose from, definitions are paired as they come
+	if n := len(a) * len(b); n > 1 && n <= many {
+		for want := 2; want > 0; want-- {
 			for i := range a {
 				for j := range b {
-					if !usedA[i] && !usedB[j] && c.likeness(a[i], b[j]) >= likeness {
+					if !usedA[i] && !usedB[j] && c.likeness(a[i], b[j]) >= want {
 						take(i, j)
 					}
 				}
@@ -350,7 +361,32 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	return pairs
 }
 
-// likeness is 2 if only references differ, 1 if size and number of elements are equal.
+// pairByText pairs definitions whose records read the same, so that only types that they refer to differ.
+func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
+	text := func(n uint32) string {
+		var t strings.Builder
+		fmt.Fprint(&t, c.label[n])
+		for _, k := range c.children(n) {
+			t.WriteByte(0)
+			t.WriteString(c.spell(k))
+		}
+		return t.String()
+	}
+	byText := map[string][]int{}
+	for j := range b {
+		k := text(b[j])
+		byText[k] = append(byText[k], j)
+	}
+	for i := range a {
+		k := text(a[i])
+		if js := byText[k]; len(js) > 0 {
+			take(i, js[0])
+			byText[k] = js[1:]
+		}
+	}
+}
+
+// likeness is 2 if two records are equal but for references, 1 if size and number of elements are.
 func (c *comparison) likeness(a, b uint32) int {
 	if c.label[a] == c.label[b] {
 		return 2

@@ -1,7 +1,10 @@
 package diff
 
 import (
+	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -22,11 +25,265 @@ func kernel(t testing.TB) *btf.Blob {
 	return b
 }
 
+// shuffled is the same types in another order, some of them twice.
+func shuffled(b *btf.Blob, rnd *rand.Rand, twice int) *btf.Blob {
+	n := len(b.Types)
+	perm := rnd.Perm(n)
+	at := make([]uint32, n) // new index of each old type
+	for to, from := range perm {
+		at[from] = uint32(to)
+	}
+	id := func(old uint32) uint32 {
+		if old < b.StartID || old >= b.EndID() {
+			return old
+		}
+		return b.StartID + at[old-b.StartID]
+	}
+	out := *b
+	out.Types = make([]btf.Type, n)
+	for from := range b.Types {
+		t := b.Types[from]
+		if t.Kind.HasType() {
+			t.SizeOrType = id(t.SizeOrType)
+		}
+		out.Types[at[from]] = t
+	}
+	for range twice {
+		out.Types = append(out.Types, out.Types[rnd.IntN(n)])
+	}
+	out.Members, out.Params = slices.Clone(b.Members), slices.Clone(b.Params)
+	out.Secinfos, out.Arrays = slices.Clone(b.Secinfos), slices.Clone(b.Arrays)
+	for i := range out.Members {
+		out.Members[i].Type = id(out.Members[i].Type)
+	}
+	for i := range out.Params {
+		out.Params[i].Type = id(out.Params[i].Type)
+	}
+	for i := range out.Secinfos {
+		out.Secinfos[i].Type = id(out.Secinfos[i].Type)
+	}
+	for i := range out.Arrays {
+		out.Arrays[i].Elem, out.Arrays[i].Index = id(out.Arrays[i].Elem), id(out.Arrays[i].Index)
+	}
+	return &out
+}
+
+func TestOrderDoesNotMatter(t *testing.T) {
+	b := kernel(t)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	d, s := Compare(Side{b}, Side{shuffled(b, rnd, 1000)}, Options{})
+	if !s.Same() || len(d) > 0 || s.Equal < len(b.Types)/3 {
+		t.Fatal(s, d)
+	}
+	if s.DuplicatesB < 1000 || s.DuplicatesA > 0 {
+		t.Errorf("%d and %d duplicates, want 0 and at least 1000", s.DuplicatesA, s.DuplicatesB)
+	}
+}
+
+// TestOneChange changes one thing in the middle of everything. It alone is listed, and what refers to it is counted.
+func TestOneChange(t *testing.T) {
+	b := kernel(t)
+	changed := shuffled(b, rand.New(rand.NewPCG(2, 2)), 0)
+	for i := range changed.Types {
+		x := &changed.Types[i]
+		if x.Kind == btf.KindStruct && changed.TypeName(x) == "list_head" {
+			changed.Members[x.First+1].Offset += 8
+		}
+	}
+	d, s := Compare(Side{b}, Side{changed}, Options{})
+	if len(d) != 1 || d[0].String() != "differs: struct list_head: member prev: bit offset 64 vs 72" {
+		t.Errorf("%d differences, the first: %v", len(d), d[:min(3, len(d))])
+	}
+	if s.Differs != 1 || s.Indirect < 1000 || s.OnlyA+s.OnlyB+s.Forward > 0 {
+		t.Error(s)
+	}
+	all, s2 := Compare(Side{b}, Side{changed}, Options{Indirect: true})
+	if s2 != s || len(all) != 1+s.Indirect {
+		t.Errorf("%d differences with the indirect ones, want %d", len(all), 1+s.Indirect)
+	}
+}
+
+// randomGraph is blobs of types with few names, so that contents repeat and loop.
+func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
+	b := btf.NewBuilder(nil, nil, nil)
+	any := func() uint32 { return rnd.Uint32N(n + 2) } // now and then one that does not exist
+	for b.NextID() <= n {
+		switch rnd.IntN(8) {
+		case 0:
+			b.Int("int", 4, 0, 0)
+		case 1, 2:
+			b.Ref(btf.KindPtr, "", any())
+		case 3:
+			b.Ref(btf.KindConst, "", any())
+		case 4, 5, 6:
+			name := []string{"", "s", "t"}[rnd.IntN(3)]
+			b.Composite(btf.KindStruct, name, 8, false, btf.Member{NameOff: b.Name("m"), Type: any()}, btf.Member{NameOff: b.Name("n"), Type: any()})
+		case 7:
+			b.FuncProto(any(), btf.Param{NameOff: b.Name("p"), Type: any()})
+		}
+	}
+	return b.Finish()
+}
+
+// TestClassesAgainstPairs compares the refinement with a direct computation: all pairs count as equal until something
+// tells them apart.
+func TestClassesAgainstPairs(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	equal, unequal := 0, 0
+	for range 2000 {
+		g := newGraph(0)
+		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
+		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
+		class, _ := g.classes()
+		n := len(g.nodes)
+		differ := make([][]bool, n)
+		for i := range differ {
+			differ[i] = make([]bool, n)
+			for j := range n {
+				differ[i][j] = g.label[i] != g.label[j]
+			}
+		}
+		for again := true; again; {
+			again = false
+			for i := range uint32(n) {
+				for j := range uint32(n) {
+					if differ[i][j] {
+						continue
+					}
+					for k, x := range g.children(i) {
+						if differ[x][g.children(j)[k]] {
+							differ[i][j], again = true, true
+						}
+					}
+				}
+			}
+		}
+		for i := range n {
+			for j := range n {
+				if (class[i] != class[j]) != differ[i][j] {
+					t.Fatalf("nodes %d and %d: classes %d and %d, differ %v", i, j, class[i], class[j], differ[i][j])
+				}
+				if i < j && differ[i][j] {
+					unequal++
+				} else if i < j {
+					equal++
+				}
+			}
+		}
+	}
+	t.Logf("%d equal and %d unequal pairs", equal, unequal)
+	if equal == 0 || unequal == 0 {
+		t.Error("the graphs do not tell anything")
+	}
+}
+
+// TestLongChain has a worst case for careless refinement: pointers in a row, told apart only from the end.
+func TestLongChain(t *testing.T) {
+	build := func(n int, end uint32) *btf.Blob {
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Int("int", 4, 0, 0)
+		b.Ref(btf.KindPtr, "", end)
+		for range n {
+			b.Ref(btf.KindPtr, "", b.NextID()-1)
+		}
+		b.Ref(btf.KindTypedef, "t", b.NextID()-1)
+		return b.Finish()
+	}
+	if !Equal(build(100000, 1), build(100000, 1)) {
+		t.Error("equal chains differ")
+	}
+	for _, other := range []*btf.Blob{build(99999, 1), build(100000, 0)} {
+		if Equal(build(100000, 1), other) {
+			t.Error("different chains are equal")
+		}
+	}
+}
+
+func TestBothRoadsAreSymmetric(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(4, 4))
+	for range 500 {
+		a, b := randomGraph(rnd, 10), randomGraph(rnd, 10)
+		if rnd.IntN(2) == 0 {
+			b = shuffled(a, rnd, 1)
+		}
+		checkPair(t, a, b)
+	}
+}
+
+// checkPair checks what holds for any two blobs.
+func checkPair(t *testing.T, a, b *btf.Blob) {
+	d, s := Compare(Side{a}, Side{b}, Options{Indirect: true})
+	_, r := Compare(Side{b}, Side{a}, Options{Indirect: true})
+	if s.Same() != r.Same() || s.OnlyA != r.OnlyB || s.OnlyB != r.OnlyA || s.Equal != r.Equal {
+		t.Fatalf("A with B: %v; B with A: %v", s, r)
+	}
+	if s.Same() != (len(d) == 0) || len(d) != s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect {
+		t.Fatalf("%d differences, summary %v", len(d), s)
+	}
+	for _, x := range d {
+		if strings.ContainsAny(x.String(), "\n\x00") {
+			t.Fatalf("not one line: %q", x)
+		}
+	}
+	short, _ := Compare(Side{a}, Side{b}, Options{})
+	if !s.Same() && len(short) == 0 {
+		t.Fatalf("nothing is listed of %v", s)
+	}
+	if !Equal(a, a) || !Equal(b, b) {
+		t.Fatal("a blob differs from itself")
+	}
+}
+
+func FuzzCompare(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	enc := func(b *btf.Blob) []byte {
+		data, err := btf.Encode(b, btf.EncodeOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
+	for range 10 {
+		a := randomGraph(rnd, 12)
+		f.Add(enc(a), enc(shuffled(a, rnd, 2)))
+		f.Add(enc(a), enc(randomGraph(rnd, 12)))
+	}
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, err := btf.Parse(x, nil)
+		if err != nil {
+			return
+		}
+		b, err := btf.Parse(y, nil)
+		if err != nil {
+			b = a
+		}
+		checkPair(t, a, b)
+		if split, err := btf.Parse(y, a); err == nil {
+			Compare(Side{split}, Side{b, a}, Options{OwnOnly: true, Kinds: []btf.Kind{btf.KindPtr, btf.KindStruct}})
+		}
+	})
+}
+
 func BenchmarkCompare(b *testing.B) {
 	x, y := kernel(b), kernel(b)
 	for b.Loop() {
 		if d, s := Compare(Side{x}, Side{y}, Options{}); !s.Same() {
 			b.Fatal(d)
+		}
+	}
+}
+
+func BenchmarkCompareDifferent(b *testing.B) {
+	x := kernel(b)
+	y := shuffled(x, rand.New(rand.NewPCG(6, 6)), 0)
+	for i := range y.Types {
+		if y.Types[i].Kind == btf.KindStruct && i%50 == 0 {
+			y.Types[i].SizeOrType++
+		}
+	}
+	for b.Loop() {
+		if _, s := Compare(Side{x}, Side{y}, Options{}); s.Same() {
+			b.Fatal(s)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type explainer struct {
 // declaration, and that before one in types that they refer to.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, map[[2]uint32]bool{}, 10000}
-	if e, ok := x.inside(a, b, ""); ok {
+	if e, ok := x.inside(a, b, "", [2]uint32{a, b}); ok {
 		return e
 	}
 	return explanation{Differs, "", "content differs too deep to show"}
@@ -45,9 +45,9 @@ func better(e, than explanation) bool {
 	return rank(e) > rank(than)
 }
 
-// inside compares the own content of two nodes of one kind, and what they refer to. ok is false if the walk found
-// nothing that it had not seen.
-func (x *explainer) inside(a, b uint32, where string) (best explanation, ok bool) {
+// inside compares the own content of two nodes of one kind, and what they refer to. types are the types at the place
+// where, of which a and b are a part. ok is false if the walk found nothing that it had not seen.
+func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false
 	}
@@ -63,7 +63,14 @@ func (x *explainer) inside(a, b uint32, where string) (best explanation, ok bool
 		if x.class[ka[i]] == x.class[kb[i]] {
 			continue
 		}
-		e, found := x.reference(ka[i], kb[i], place(where, x.childName(a, i)))
+		if best.class != "" && x.sameName(ka[i], kb[i]) && !x.otherDefinition(ka[i]) {
+			continue // that would be told as indirect, which is no better
+		}
+		at, part := types, x.childName(a, i)
+		if part != "" || types == [2]uint32{a, b} && !unnamed(x.kind(a)) {
+			at = [2]uint32{ka[i], kb[i]}
+		}
+		e, found := x.reference(ka[i], kb[i], place(where, part), at, x.kind(a) == btf.KindFunc)
 		if found && better(e, best) {
 			best, ok = e, true
 			if e.class == Differs {
@@ -89,23 +96,36 @@ func place(where, part string) string {
 	return where + ", " + part
 }
 
-// reference compares two references of different content.
-func (x *explainer) reference(a, b uint32, where string) (explanation, bool) {
+// unnamed says whether types of a kind are spelled out where they are used, rather than named.
+func unnamed(k btf.Kind) bool {
+	switch k {
+	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag, btf.KindFuncProto:
+		return true
+	}
+	return false
+}
+
+// reference compares two references of different content. types are the types at the place where. open says to look
+// inside types of one kind even if they can be told by their spelling.
+func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open bool) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
+	if x.sameName(a, b) {
+		return x.through(a, where), true
+	}
 	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
-		if x.nodes[a].name != 0 && ka != btf.KindTypeTag {
-			return x.through(a, b, where), true
-		}
 		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.
-		if x.label[a] == x.label[b] || ka.IsComposite() || ka.IsEnum() {
-			return x.inside(a, b, where)
+		if open || x.label[a] == x.label[b] || ka.IsComposite() || ka.IsEnum() {
+			return x.inside(a, b, where, types)
 		}
 	}
 	class := Differs
 	if x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && declares(x, a, b) {
 		class = Forward
 	}
-	sa, sb := x.spell(a), x.spell(b)
+	sa, sb := x.spell(types[0]), x.spell(types[1])
+	if sa == sb {
+		sa, sb = x.spell(a), x.spell(b)
+	}
 	if sa == sb {
 		sa, sb = fmt.Sprintf("%v %s", ka, sa), fmt.Sprintf("%v %s", kb, sb)
 	}
@@ -126,15 +146,25 @@ func declares(x *explainer, a, b uint32) bool {
 	return x.kind(b) == btf.KindStruct
 }
 
+// sameName says whether two nodes are of one kind and have the same name, by which they are told.
+func (x *explainer) sameName(a, b uint32) bool {
+	k := x.kind(a)
+	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && k != btf.KindTypeTag
+}
+
+// otherDefinition says that a named type has several definitions, the same on both sides: then a difference in what is
+// referred to is in the reference.
+func (x *explainer) otherDefinition(n uint32) bool {
+	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
+	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 && len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2
+}
+
 // through explains a difference that lies in a type with a name of its own.
-func (x *explainer) through(a, b uint32, where string) explanation {
-	name := x.spellNamed(a)
-	if g := x.groups[key{kind: x.kind(a), name: x.nodes[a].name}]; g != nil {
-		if len(g.alone[0])+len(g.alone[1]) == 0 && len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2 {
-			return explanation{Differs, where, "refers to different definitions of " + name}
-		}
+func (x *explainer) through(n uint32, where string) explanation {
+	if x.otherDefinition(n) {
+		return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(n)}
 	}
-	return explanation{Indirect, where, "refers to " + name + ", which differs"}
+	return explanation{Indirect, where, "refers to " + x.spellNamed(n) + ", which differs"}
 }
 
 // childName says what the i-th reference of a node is, "" where its type says it all.
