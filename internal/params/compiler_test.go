@@ -8,71 +8,96 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // TestAgreesWithPaholeOnCompilerOutput judges the functions of
-// testdata/params.c as gcc compiles them. The wanted reasons are what pahole
-// 1.32 prints (-V) for the output of gcc 12 and gcc 16; where pahole is
-// installed, its own judgement of the very same file is asked too.
+// testdata/params.c as gcc and clang compile them. The wanted reasons are what
+// pahole 1.32 prints (-V) for the output of gcc 12, gcc 16 and clang 21; where
+// pahole is installed, its own judgement of the very same file is asked too.
 func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the wanted reasons are those of x86-64")
 	}
+	always := map[string]string{"floating": ReasonUnexpectedRegister, "many_packed": ReasonUncertainLocation}
+	gcc := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized, "isra_deref": ReasonOptimized}
+	clang := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized}
 	for _, c := range []struct {
-		flags string
-		want  map[string]string
+		compiler, flags string
+		want            []map[string]string
 	}{
-		{"-O2", map[string]string{
-			"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized,
-			"isra_deref": ReasonOptimized, "floating": ReasonUnexpectedRegister, "many_packed": ReasonUncertainLocation,
-		}},
-		{"-O1", map[string]string{"floating": ReasonUnexpectedRegister, "many_packed": ReasonUncertainLocation}},
-		{"-O0", map[string]string{"many_packed": ReasonUncertainLocation}},
-		{"-O2 -gdwarf-4", map[string]string{
-			"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized,
-			"isra_deref": ReasonOptimized, "floating": ReasonUnexpectedRegister, "many_packed": ReasonUncertainLocation,
-		}},
+		{"gcc", "-O2", []map[string]string{always, gcc}},
+		{"gcc", "-O2 -gdwarf-4", []map[string]string{always, gcc}},
+		{"gcc", "-O1", []map[string]string{always}},
+		{"gcc", "-O0", []map[string]string{{"many_packed": ReasonUncertainLocation}}},
+		{"clang", "-O2 -gdwarf-4", []map[string]string{always, clang}},
 	} {
-		t.Run(strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
-			bin := filepath.Join(t.TempDir(), "params")
-			args := append(strings.Fields("-g -nostdlib -static -ffreestanding -fno-stack-protector -o "+bin), strings.Fields(c.flags)...)
-			compile(t, append(args, "testdata/params.c")...)
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			want := map[string]string{}
+			for _, m := range c.want {
+				for name, reason := range m {
+					want[name] = reason
+				}
+			}
+			bin := compile(t, c.compiler, c.flags)
 			got := judgeFile(t, bin)
 			if len(got) < 18 {
 				t.Fatalf("only %d functions seen: %v", len(got), got)
 			}
-			for name, reason := range got {
-				if reason != c.want[name] {
-					t.Errorf("%s: reason %q, want %q", name, reason, c.want[name])
+			theirs, asked := askPahole(t, bin)
+			for name, j := range got {
+				if j.reason != want[name] {
+					t.Errorf("%s: reason %q, want %q", name, j.reason, want[name])
+				}
+				if asked && j.reason != theirs[name] {
+					t.Errorf("%s: reason %q, pahole says %q", name, j.reason, theirs[name])
 				}
 			}
-			for name := range c.want {
+			for name := range want {
 				if _, ok := got[name]; !ok {
 					t.Errorf("%s: not seen", name)
-				}
-			}
-			if theirs, ok := askPahole(t, bin); ok {
-				for name, reason := range got {
-					if reason != theirs[name] {
-						t.Errorf("%s: reason %q, pahole says %q", name, reason, theirs[name])
-					}
 				}
 			}
 		})
 	}
 }
 
-func compile(t *testing.T, args ...string) {
+// TestRemovedParametersOfCompilerOutput looks at what is left of the
+// parameters of changed functions.
+func TestRemovedParametersOfCompilerOutput(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("which functions are changed is known for x86-64")
+	}
+	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O2"}, {"clang", "-O2 -gdwarf-4"}} {
+		t.Run(c.compiler, func(t *testing.T) {
+			got := judgeFile(t, compile(t, c.compiler, c.flags))
+			for name, want := range map[string]string{
+				"constp": "b c", "isra_first": "b", "isra_last": "a",
+				"plain": "a b c", "unused": "a b", "by_pair": "p k", "many_plain": "a b c d e f g h",
+			} {
+				if left := strings.Join(got[name].left, " "); left != want {
+					t.Errorf("%s: parameters %q are left, want %q", name, left, want)
+				}
+			}
+		})
+	}
+}
+
+// compile makes an executable of testdata/params.c.
+func compile(t *testing.T, compiler, flags string) string {
 	t.Helper()
-	cc, err := exec.LookPath("gcc")
+	cc, err := exec.LookPath(compiler)
 	if err != nil {
-		t.Skip("no gcc")
+		t.Skip("no " + compiler)
 	}
+	bin := filepath.Join(t.TempDir(), "params")
+	args := strings.Fields("-g -w -nostdlib -static -ffreestanding -fno-stack-protector -o " + bin + " " + flags + " testdata/params.c")
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("gcc %s: %v\n%s", strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(args, " "), err, out)
 	}
+	return bin
 }
 
 // askPahole gives pahole's reasons by function name.
@@ -96,9 +121,14 @@ func askPahole(t *testing.T, bin string) (map[string]string, bool) {
 	return reasons, true
 }
 
-// judgeFile gives the reason, or "", for each function with code in an
-// x86-64 executable.
-func judgeFile(t *testing.T, path string) map[string]string {
+// judgement is what is found about one function.
+type judgement struct {
+	reason string   // or ""
+	left   []string // names of the parameters that are not removed
+}
+
+// judgeFile judges each function with code in an x86-64 executable.
+func judgeFile(t *testing.T, path string) map[string]judgement {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -115,7 +145,8 @@ func judgeFile(t *testing.T, path string) map[string]string {
 	}
 	machine := Machine{ID: f.Machine, AddrSize: 8}
 	lists := readLists(t, f)
-	result := map[string]string{}
+	result := map[string]judgement{}
+	clang := false
 	r := data.Reader()
 	for {
 		entry, err := r.Next()
@@ -125,6 +156,10 @@ func judgeFile(t *testing.T, path string) map[string]string {
 		if entry == nil {
 			return result
 		}
+		if entry.Tag == dwarf.TagCompileUnit {
+			producer, _ := entry.Val(dwarf.AttrProducer).(string)
+			clang = strings.Contains(producer, "clang")
+		}
 		low, hasCode := entry.Val(dwarf.AttrLowpc).(uint64)
 		if entry.Tag != dwarf.TagSubprogram || !hasCode {
 			continue
@@ -132,24 +167,35 @@ func judgeFile(t *testing.T, path string) map[string]string {
 		origin := follow(t, data, entry)
 		name, _ := origin.Val(dwarf.AttrName).(string)
 		var ps []Param
+		var names []string
 		for _, child := range parameters(t, data, entry.Offset) {
 			ps = append(ps, param(t, data, lists, child, parameters(t, data, origin.Offset)))
+			name, _ := follow(t, data, child).Val(dwarf.AttrName).(string)
+			names = append(names, name)
 		}
-		flags := Judge(machine, Options{}, ps).Flags
-		clone := false
+		o := Options{Clang: clang, NoCall: clang && origin.Val(dwarf.AttrCalling) == int64(3)}
 		for _, s := range symbols {
 			if s.Value == low && (strings.Contains(s.Name, ".isra") || strings.Contains(s.Name, ".constprop")) {
-				clone = true
+				o.Clone = true
 			}
 		}
-		result[name] = reason(flags, clone)
+		flags := Judge(machine, o, ps).Flags
+		j := judgement{reason: reason(flags, o.Clone || o.NoCall)}
+		o.TrueSignature = true
+		removed := Judge(machine, o, ps).Removed
+		for i, n := range names {
+			if !slices.Contains(removed, i) {
+				j.left = append(j.left, n)
+			}
+		}
+		result[name] = j
 	}
 }
 
 // reason applies the package comment's rules to a group of one.
-func reason(f Flags, clone bool) string {
+func reason(f Flags, changed bool) string {
 	switch {
-	case f.Has(Optimized) && clone:
+	case f.Has(Optimized) && changed:
 		return ReasonOptimized
 	case f.Has(Reordered):
 		return ReasonReordered

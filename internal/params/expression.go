@@ -23,6 +23,7 @@ const (
 	opGNUImplicitPointer = 0xf2
 	opGNUEntryValue      = 0xf3
 	opGNUConstType       = 0xf4
+	opGNUParameterRef    = 0xfa
 	opGNUVariableValue   = 0xfd
 )
 
@@ -58,7 +59,7 @@ func operands(code byte) int {
 		return bytes1
 	case 0x0a, 0x0b, 0x28, 0x2f, 0x98: // const2u const2s bra skip call2
 		return bytes2
-	case 0x0c, 0x0d, 0x99, 0xfa: // const4u const4s call4 GNU_parameter_ref
+	case 0x0c, 0x0d, 0x99, opGNUParameterRef: // const4u const4s call4
 		return bytes4
 	case 0x0e, 0x0f: // const8u const8s
 		return bytes8

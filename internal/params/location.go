@@ -7,6 +7,7 @@ const noRegister = -1
 type location struct {
 	register int    // DWARF number 0..31, or noRegister
 	constant bool   // the first expression is a constant
+	caller   bool   // the first expression asks the caller for the value of a parameter that it doesn't pass
 	stack    bool   // the first expression is relative to the frame base
 	low      uint64 // byte offsets of the pieces in the first register, one bit each
 	high     uint64 // and in the second, relative to its start
@@ -58,6 +59,8 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 	switch {
 	case isConstant(op.code):
 		loc.constant = loc.constant || first
+	case op.code == opGNUParameterRef:
+		loc.caller = loc.caller || first
 	case count > 1 && p.Size > uint32(m.AddrSize) && m.splitsAggregates():
 		m.readPieces(expr, loc)
 	case isReg(op.code):

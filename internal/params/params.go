@@ -32,6 +32,7 @@ const NoOrigin = -1
 type Options struct {
 	Clang         bool // DW_AT_producer names clang
 	NoCall        bool // clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on DIEs with DW_AT_inline
+	Clone         bool // gcc: the symbol at the entry has .isra or .constprop in its name; says only which parameters are Removed
 	TrueSignature bool // the feature true_signature
 }
 
@@ -100,13 +101,31 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 	if m.uncertain(ps) {
 		v.Flags |= UncertainLocation
 	}
+	v.Removed = m.removed(o, v.Flags, ps, states)
+	return v
+}
+
+// removed lists the parameters that are no longer passed. gcc writes those of
+// its clones behind the ones that are left, which shows as another order
+// unless they were the last ones anyway.
+func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
+	last := len(ps) // the first of the trailing parameters that have no place
+	for o.Clone && last > 0 {
+		if s := &states[last-1]; ps[last-1].HasLocation && !s.caller && !s.constant {
+			break
+		}
+		last--
+	}
 	for i := range ps {
-		gone := states[i].optimized
-		if v.Flags.Has(Reordered) && (gone || !ps[i].HasLocation) || o.TrueSignature && o.NoCall && gone {
-			v.Removed = append(v.Removed, i)
+		p, s := &ps[i], &states[i]
+		inPlace := p.HasLocation && s.stack && m.inMemory(p.Size) // a large value by the ABI
+		gone := !p.HasLocation || s.optimized && !inPlace
+		switch {
+		case flags.Has(Reordered) && gone, i >= last, o.TrueSignature && o.NoCall && s.optimized:
+			list = append(list, i)
 		}
 	}
-	return v
+	return list
 }
 
 // Uncertain tells whether a function with such parameters may take a packed

@@ -127,6 +127,16 @@ func TestJudgeTrueSignature(t *testing.T) {
 	}{
 		{"gcc drops what is reordered", Options{TrueSignature: true}, []Param{origin(1, reg(5, 4)), origin(0, none(4))},
 			Verdict{Flags: Optimized | Reordered, Removed: []int{1}}},
+		{"gcc drops what is last", Options{TrueSignature: true, Clone: true}, []Param{origin(0, reg(5, 4)), origin(1, none(4))},
+			Verdict{Flags: Optimized, Removed: []int{1}}},
+		{"gcc drops what only the caller knows", Options{TrueSignature: true, Clone: true},
+			[]Param{reg(5, 4), at(4, []byte{opGNUParameterRef, 1, 2, 3, 4, opStackValue})}, Verdict{Flags: Optimized, Removed: []int{1}}},
+		{"gcc keeps what is in its place", Options{TrueSignature: true, Clone: true}, []Param{origin(0, none(4)), origin(1, reg(4, 4))},
+			Verdict{Flags: Optimized}},
+		{"gcc keeps what is unused in a function that is no clone", Options{TrueSignature: true}, []Param{reg(5, 4), none(4)},
+			Verdict{Flags: Optimized}},
+		{"gcc keeps large values on the stack", Options{TrueSignature: true, Clone: true},
+			[]Param{origin(1, structure(stack(24))), origin(0, none(4))}, Verdict{Flags: Optimized | Reordered, Removed: []int{1}}},
 		{"clang drops what has no location", clang, []Param{none(4), reg(5, 8), none(4)},
 			Verdict{Flags: Optimized, Removed: []int{0, 2}}},
 		{"clang drops constants", clang, []Param{at(4, []byte{opLit0 + 3, opStackValue}), reg(5, 8)},
@@ -186,7 +196,7 @@ func FuzzJudge(f *testing.F) {
 		p := at(size, first, second)
 		p.MemberAt = func(uint32) bool { return true }
 		m := Machine{ID: elf.Machine(id), AddrSize: 8}
-		v := Judge(m, Options{clang, nocall, true}, []Param{p, p, none(size)})
+		v := Judge(m, Options{Clang: clang, NoCall: nocall, Clone: !clang, TrueSignature: true}, []Param{p, p, none(size)})
 		if !v.Flags.Has(Optimized) {
 			t.Errorf("a parameter without a location is not seen: %+v", v)
 		}
