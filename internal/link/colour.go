@@ -36,16 +36,7 @@ func (l *linker) colourInstances() {
 	copy(old, now)
 	count := newCounter(len(list))
 	row := make([]types.Hash, len(list))
-	classes := 0
-	for {
-		for k, i := range list {
-			row[k] = now[i]
-		}
-		c := count.distinct(row)
-		if c <= classes || c == len(list) {
-			break
-		}
-		classes = c
+	for classes := 0; ; {
 		now, old = old, now
 		for k, i := range list {
 			t := &l.inst.list[i]
@@ -57,6 +48,14 @@ func (l *linker) colourInstances() {
 			}
 			now[i] = h.Sum(false)
 		}
+		for k, i := range list {
+			row[k] = now[i]
+		}
+		c := count.distinct(row)
+		if c <= classes || c == len(list) {
+			break
+		}
+		classes = c
 	}
 	l.hashes = now
 	for i := range l.puts {
