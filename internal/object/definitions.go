@@ -57,7 +57,7 @@ func (d *definitions) find() error {
 	d.multi = map[uint32]types.Hash{}
 	for id := uint32(1); id < d.end; id++ {
 		t, _ := d.at(id)
-		if !tagged(t) || declared(t) != 0 {
+		if !d.tagged(t) || d.declared(t) != 0 {
 			continue
 		}
 		k, err := d.tagOf(id)
@@ -85,7 +85,7 @@ func (d *definitions) trace() error {
 			if child == 0 {
 				return
 			}
-			if c, _ := d.at(child); crosses(t, c) {
+			if c, _ := d.at(child); d.crosses(t, c) {
 				_, ok := d.multi[child]
 				in = in || ok
 			} else {
@@ -116,10 +116,10 @@ func (d *definitions) hash(id uint32, rec *record) (types.Hash, error) {
 			return types.Hash{}
 		}
 		c, _ := d.at(uint32(child))
-		if !crosses(t, c) {
+		if !d.crosses(t, c) {
 			return d.hashes[child]
 		}
-		tag := declared(c)
+		tag := d.declared(c)
 		if tag == 0 {
 			tag = types.TagOf(types.Kind(c.Kind))
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Merge is the union of objects: of their shapes, and of their units with counts added. It leaves the objects as they
-// are. Objects of different targets, or whose units were made with different features, are an error that names the two
+// are, but the union may share lists of items with them. Objects of different targets, or whose units were made with different features, are an error that names the two
 // by their position. Raw BTF (Target.Machine 0) goes with every target of its byte order, and linked units with all
 // features.
 func Merge(objs ...*Object) (*Object, error) {
@@ -42,6 +42,9 @@ func (m *Merger) Add(name string, o *Object) error {
 	if err := m.agree(name, o); err != nil {
 		return err
 	}
+	if len(m.g.Nodes) == 1 && len(m.set.units) == 0 {
+		return m.start(name, o)
+	}
 	ids := m.g.Import(o.Graph)
 	for i := range o.Units {
 		u := o.Units[i]
@@ -50,6 +53,18 @@ func (m *Merger) Add(name string, o *Object) error {
 			items[j] = ids[id]
 		}
 		u.File, u.Items = m.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
+		if err := m.set.add(u); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// start is Add to an empty union: IDs stay as they are, and lists of items are shared.
+func (m *Merger) start(name string, o *Object) error {
+	m.g = o.Graph.Clone()
+	m.set.g = m.g
+	for _, u := range o.Units {
 		if err := m.set.add(u); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -36,7 +36,7 @@ func (r *records) childrenFirst() ([]uint32, error) {
 				switch {
 				case err != nil:
 				case entered && child != 0:
-					if c, _ := r.at(child); !crosses(t, c) {
+					if c, _ := r.at(child); !r.crosses(t, c) {
 						deep = max(deep, depth[child])
 					}
 				case !entered:
@@ -44,7 +44,7 @@ func (r *records) childrenFirst() ([]uint32, error) {
 					if err != nil || child == 0 {
 						return
 					}
-					if c, _ := r.at(child); crosses(t, c) {
+					if c, _ := r.at(child); r.crosses(t, c) {
 						return
 					}
 					if state[child] == open {
@@ -70,8 +70,8 @@ func (r *records) childrenFirst() ([]uint32, error) {
 }
 
 // crosses tells whether a reference from one type to another is a stub. A declaration tag means one definition.
-func crosses(from, to *btf.Type) bool {
-	return tagged(to) && (from.Kind != btf.KindDeclTag || declared(to) != 0)
+func (r *records) crosses(from, to *btf.Type) bool {
+	return r.tagged(to) && (from.Kind != btf.KindDeclTag || r.declared(to) != 0)
 }
 
 // checkRef checks that id, the type t, may refer to child.

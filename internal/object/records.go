@@ -79,6 +79,20 @@ func (r *records) name(off uint32) (types.Str, error) {
 	return id, nil
 }
 
+// named tells whether t has a name; the offset of an empty string is none.
+func (r *records) named(t *btf.Type) bool {
+	if t.NameOff == 0 {
+		return false
+	}
+	i := len(r.layers) - 1
+	for i > 0 && t.NameOff < r.layers[i].BaseStrLen {
+		i--
+	}
+	l := &r.layers[i]
+	at := t.NameOff - l.BaseStrLen
+	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
+}
+
 // record is one type in the terms of package types, but that Ref, Elems' Ref and an array's Aux are BTF ids.
 type record struct {
 	types.Node
@@ -165,19 +179,19 @@ func (l *layer) refs(t *btf.Type, f func(uint32)) {
 
 // declared returns the namespace of a record that only declares a tag: FWD, or a named enum without enumerators. It is
 // 0 for all others.
-func declared(t *btf.Type) types.Tag {
+func (r *records) declared(t *btf.Type) types.Tag {
 	switch {
 	case t.Kind == btf.KindFwd && t.KFlag:
 		return types.TagUnion
 	case t.Kind == btf.KindFwd:
 		return types.TagStruct
-	case t.Kind.IsEnum() && t.Vlen == 0 && t.NameOff != 0:
+	case t.Kind.IsEnum() && t.Vlen == 0 && r.named(t):
 		return types.TagEnum
 	}
 	return 0
 }
 
 // tagged tells whether references to t are stubs: it declares or defines a tag.
-func tagged(t *btf.Type) bool {
-	return t.NameOff != 0 && types.TagOf(types.Kind(t.Kind)) != 0 || t.Kind == btf.KindFwd
+func (r *records) tagged(t *btf.Type) bool {
+	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
 }

@@ -37,7 +37,7 @@ func (s *shaper) shape(order []uint32) error {
 	var rec record
 	for _, id := range order {
 		t, _ := s.at(id)
-		if tag := declared(t); tag != 0 {
+		if tag := s.declared(t); tag != 0 {
 			name, err := s.name(t.NameOff)
 			if err != nil {
 				return err
@@ -81,12 +81,12 @@ func (s *shaper) ref(id uint32, slot int, target types.ID) types.ID {
 	}
 	t, _ := s.at(id)
 	c, _ := s.at(uint32(target))
-	if !crosses(t, c) {
+	if !s.crosses(t, c) {
 		return s.ids[target]
 	}
-	if declared(c) != 0 {
+	if s.declared(c) != 0 {
 		name, _ := s.name(c.NameOff)
-		return s.g.Stub(declared(c), name)
+		return s.g.Stub(s.declared(c), name)
 	}
 	name, _ := s.name(c.NameOff)
 	tag := types.TagOf(types.Kind(c.Kind))
