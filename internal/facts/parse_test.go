@@ -174,3 +174,23 @@ func FuzzExtract(f *testing.F) {
 		requireSame(t, again, facts)
 	})
 }
+
+// TestParseDocumentedExample reads the example of docs/facts.md.
+func TestParseDocumentedExample(t *testing.T) {
+	doc, err := os.ReadFile(filepath.FromSlash("../../docs/facts.md"))
+	if err != nil {
+		t.Skip(err)
+	}
+	_, example, ok := strings.Cut(string(doc), "```\nbtffacts")
+	example, _, end := strings.Cut("btffacts"+example, "```")
+	if !ok || !end {
+		t.Fatal("docs/facts.md has no example")
+	}
+	f, err := Parse(strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, f); got != example {
+		t.Errorf("got\n%s\nwant\n%s", got, example)
+	}
+}
