@@ -112,10 +112,13 @@ func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	return t.Kind, true
 }
 
-// stateOf is the state of any existing id; void and the types of bases are resolved.
+// stateOf is the state of any id: void and the types of bases are resolved, types that do not exist are broken.
 func (r *resolver) stateOf(id uint32) state {
-	if id < r.b.StartID {
+	switch {
+	case id < r.b.StartID:
 		return resolved
+	case id >= r.b.EndID():
+		return broken
 	}
 	return r.state[id-r.b.StartID]
 }
