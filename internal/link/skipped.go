@@ -2,15 +2,17 @@ package link
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 )
 
-// WriteSkipped writes the list as text: a line for each name, a tab, and the reason.
+// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab, the reason.
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {
-		fmt.Fprintf(b, "%s\t%s\n", s.Name, s.Reason)
+		b.WriteString(s.Name)
+		b.WriteByte('\t')
+		b.WriteString(s.Reason)
+		b.WriteByte('\n')
 	}
 	return b.Flush()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +102,7 @@ func (r *linkRun) run(env *cli.Env) error {
 		return err
 	}
 	if r.skipped != "" {
-		if err := env.WriteOutput(r.skipped, func(w io.Writer) error { return writeSkipped(w, res.Skipped) }); err != nil {
+		if err := env.WriteOutput(r.skipped, func(w io.Writer) error { return link.WriteSkipped(w, res.Skipped) }); err != nil {
 			return err
 		}
 	}
@@ -124,12 +123,4 @@ func readFacts(path string) (*facts.Facts, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return x, nil
-}
-
-func writeSkipped(w io.Writer, list []link.Skipped) error {
-	b := bufio.NewWriter(w)
-	for _, s := range list {
-		fmt.Fprintf(b, "%s\t%s\n", s.Name, s.Reason)
-	}
-	return b.Flush()
 }

@@ -1,0 +1,63 @@
+package link
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// BenchmarkFile links the units of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF. The time is that
+// of the link alone.
+func BenchmarkFile(b *testing.B) {
+	path := os.Getenv("BTF_BENCH_ELF")
+	if path == "" {
+		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	excluded, err := convert.ParseLanguages("rust")
+	if err != nil {
+		b.Fatal(err)
+	}
+	parts, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: 2})
+	if err != nil {
+		b.Fatal(err)
+	}
+	o, err := object.Merge(parts...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	x, err := facts.Extract(f, facts.Options{Features: features.Default()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	items := 0
+	for _, u := range o.Units {
+		items += len(u.Items)
+	}
+	b.Logf("%d nodes, %d units, %d items", len(o.Graph.Nodes), len(o.Units), items)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Link([]*object.Object{o}, Options{Facts: x, Features: features.Default()}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkKernel links the running kernel's BTF with itself.
+func BenchmarkKernel(b *testing.B) {
+	o := fromBTF(b, kernelBTF(b))
+	for b.Loop() {
+		if _, err := Link([]*object.Object{o}, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
