@@ -22,7 +22,7 @@ CONVERSION_ATTRS = CONVERSION_SETTINGS | {
 the flag `@rules_btf//rules/settings:btf_features`, whose default is the tool's.""",
     ),
     "lang_exclude": attr.string_list(
-        doc = """Source languages (`rust`, `c++11`, …) whose units are left out. Empty: the value of the flag
+        doc = """Source languages (`rust`, `c++11`, ...) whose units are left out. Empty: the value of the flag
 `@rules_btf//rules/settings:lang_exclude`, which is empty too by default.""",
     ),
 }

@@ -19,7 +19,7 @@ vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
     doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order that kernels search by bisection.
 
-The linked kernel is read for facts alone (which functions are in it, which variables are per CPU, …), so a link that moves code and changes
+The linked kernel is read for facts alone (which functions are in it, which variables are per CPU, ...), so a link that moves code and changes
 nothing else is a cache hit behind `BtfFacts`. Output groups: `btf_skipped` (what was left out and why), `btf_facts`.""",
     attrs = {
         "srcs": srcs_attr(

@@ -1,0 +1,41 @@
+// Command rulesdoc writes the reference of the rules in Markdown, from what Bazel itself extracts of them.
+//
+//	rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md
+//
+// The extract is what Bazel's rule starlark_doc_extract makes of rules/defs.bzl. Its text comes after INTRO.md's.
+package main
+
+import (
+	"flag"
+	"log"
+	"os"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("rulesdoc: ")
+	intro := flag.String("intro", "", "Markdown to begin with")
+	extract := flag.String("extract", "", "output of starlark_doc_extract")
+	out := flag.String("out", "", "file to write")
+	flag.Parse()
+	if *extract == "" || *out == "" {
+		log.Fatal("usage: rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md")
+	}
+	data, err := os.ReadFile(*extract)
+	if err != nil {
+		log.Fatal(err)
+	}
+	module, err := parseModule(data)
+	if err != nil {
+		log.Fatalf("%s: %v", *extract, err)
+	}
+	var text []byte
+	if *intro != "" {
+		if text, err = os.ReadFile(*intro); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(*out, append(text, markdown(module)...), 0o644); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+func text(message []byte, number protowire.Number, value string) []byte {
+	message = protowire.AppendTag(message, number, protowire.BytesType)
+	return protowire.AppendString(message, value)
+}
+
+func TestMarkdown(t *testing.T) {
+	attribute := text(nil, 1, "srcs")
+	attribute = text(attribute, 2, "Files,\n  or a | b.")
+	attribute = protowire.AppendTag(attribute, 3, protowire.VarintType)
+	attribute = protowire.AppendVarint(attribute, 7)
+	attribute = text(attribute, 6, "[]")
+	rule := text(nil, 1, "some_rule")
+	rule = text(rule, 2, "Does it.")
+	rule = text(rule, 3, string(attribute))
+	field := text(nil, 1, "file")
+	field = text(field, 2, "File: it.")
+	provider := text(nil, 1, "SomeInfo")
+	provider = text(provider, 3, string(field))
+	module, err := parseModule(text(text(nil, 1, string(rule)), 2, string(provider)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := markdown(module)
+	for _, want := range []string{
+		"### some_rule\n\nDoes it.\n",
+		"| `srcs` | list of labels | `[]` | Files, or a \\| b. |\n",
+		"### SomeInfo\n",
+		"| `file` | File: it. |\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestParseDamaged(t *testing.T) {
+	for _, data := range []string{"\x0a\x7f", "\xff", "\x0a\x02\x0a\x05"} {
+		if _, err := parseModule([]byte(data)); err == nil {
+			t.Errorf("parseModule(%q) = nil error", data)
+		}
+	}
+}
