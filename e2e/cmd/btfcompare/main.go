@@ -61,7 +61,7 @@ func run(ours, oracle string, bases []string, skipped string, examples int) (boo
 		}
 	}
 	r := compare.Contents(a, b)
-	r.Explain(compare.Against(skips))
+	r.Explain(compare.Against(a, skips))
 	r.Print(os.Stdout, examples)
 	return len(r.Unexplained()) == 0, nil
 }

@@ -39,10 +39,10 @@ type Result struct {
 }
 
 // Contents compares two sides.
-func Contents(ours, oracle content.Contents) *Result {
+func Contents(ours, oracle *content.Contents) *Result {
 	r := &Result{Ours: map[content.Class]int{}, Oracle: map[content.Class]int{}}
 	for _, class := range content.Classes {
-		a, b := ours[class], oracle[class]
+		a, b := ours.Definitions[class], oracle.Definitions[class]
 		r.Ours[class], r.Oracle[class] = len(a), len(b)
 		for name, texts := range a {
 			other, ok := b[name]

@@ -38,14 +38,19 @@ const (
 // Classes lists every class in report order.
 var Classes = []Class{Int, Float, Struct, Union, Enum, Typedef, Forward, Var, Section, Func}
 
-// Contents holds, for each class and name, the sorted distinct texts of its
-// definitions.
-type Contents map[Class]map[string][]string
+// Contents is what a blob defines and what its definitions refer to.
+type Contents struct {
+	// Definitions holds, for each class and name, the sorted distinct texts.
+	Definitions map[Class]map[string][]string
+	// References has what the definitions refer to by name: base types as they
+	// are called, tagged types as "struct name".
+	References map[string]bool
+}
 
 // Load reads a raw BTF file, or an ELF file's .BTF section. bases is the chain
 // of blobs it is split against, outermost first; their types can be referred
 // to and are not part of the result.
-func Load(path string, bases ...string) (Contents, error) {
+func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
 	for _, p := range append(append([]string{}, bases...), path) {
@@ -69,9 +74,9 @@ func loadOne(path string, base *btf.Spec) (*btf.Spec, error) {
 }
 
 // Of returns the contents of spec without those of its base.
-func Of(spec *btf.Spec) (Contents, error) {
-	w := writer{memo: map[btf.Type]string{}}
-	c := Contents{}
+func Of(spec *btf.Spec) (*Contents, error) {
+	w := writer{memo: map[btf.Type]string{}, references: map[string]bool{}}
+	c := &Contents{Definitions: map[Class]map[string][]string{}, References: w.references}
 	defined := map[string]bool{}
 	var forwards []string
 	for t, err := range spec.All() {
@@ -100,27 +105,15 @@ func Of(spec *btf.Spec) (Contents, error) {
 	return c, nil
 }
 
-// Clone returns a copy that shares nothing with c but the texts.
-func (c Contents) Clone() Contents {
-	out := Contents{}
-	for class, names := range c {
-		out[class] = make(map[string][]string, len(names))
-		for name, texts := range names {
-			out[class][name] = append([]string(nil), texts...)
-		}
+func (c *Contents) add(class Class, name, text string) {
+	if c.Definitions[class] == nil {
+		c.Definitions[class] = map[string][]string{}
 	}
-	return out
+	c.Definitions[class][name] = append(c.Definitions[class][name], text)
 }
 
-func (c Contents) add(class Class, name, text string) {
-	if c[class] == nil {
-		c[class] = map[string][]string{}
-	}
-	c[class][name] = append(c[class][name], text)
-}
-
-func (c Contents) normalize() {
-	for _, names := range c {
+func (c *Contents) normalize() {
+	for _, names := range c.Definitions {
 		for name, texts := range names {
 			sort.Strings(texts)
 			distinct := texts[:0]
@@ -134,7 +127,10 @@ func (c Contents) normalize() {
 	}
 }
 
-type writer struct{ memo map[btf.Type]string }
+type writer struct {
+	memo       map[btf.Type]string // what ref wrote for types without a name
+	references map[string]bool
+}
 
 // named classifies t and writes its whole definition. Class "" means that t
 // has no name of its own.
@@ -151,7 +147,7 @@ func (w *writer) named(t btf.Type) (Class, string, string) {
 	case *btf.Enum:
 		return Enum, t.Name, w.define(t)
 	case *btf.Fwd:
-		return Forward, t.Name, w.ref(t)
+		return Forward, t.Name, w.define(t)
 	case *btf.Typedef:
 		return Typedef, t.Name, w.define(t)
 	case *btf.Var:
@@ -167,6 +163,20 @@ func (w *writer) named(t btf.Type) (Class, string, string) {
 // ref writes a reference to t: kind and name for what has a tag or a typedef
 // name, else the definition.
 func (w *writer) ref(t btf.Type) string {
+	if name := reference(t); name != "" {
+		w.references[name] = true
+		return name
+	}
+	s, ok := w.memo[t]
+	if !ok {
+		s = w.define(t)
+		w.memo[t] = s
+	}
+	return s
+}
+
+// reference is what t is called where it is used, "" if it has no name.
+func reference(t btf.Type) string {
 	switch t := t.(type) {
 	case nil, *btf.Void:
 		return "void"
@@ -177,10 +187,7 @@ func (w *writer) ref(t btf.Type) string {
 	case *btf.Typedef:
 		return "typedef " + t.Name
 	case *btf.Fwd:
-		if t.Kind == btf.FwdUnion {
-			return "union " + t.Name
-		}
-		return "struct " + t.Name
+		return forward(t)
 	case *btf.Struct:
 		if t.Name != "" {
 			return "struct " + t.Name
@@ -194,12 +201,14 @@ func (w *writer) ref(t btf.Type) string {
 			return "enum " + t.Name
 		}
 	}
-	if s, ok := w.memo[t]; ok {
-		return s
+	return ""
+}
+
+func forward(t *btf.Fwd) string {
+	if t.Kind == btf.FwdUnion {
+		return "union " + t.Name
 	}
-	s := w.define(t)
-	w.memo[t] = s
-	return s
+	return "struct " + t.Name
 }
 
 // define writes out the definition of t.
@@ -238,7 +247,7 @@ func (w *writer) define(t btf.Type) string {
 	case *btf.Datasec:
 		return w.section(t)
 	case *btf.Fwd:
-		return w.ref(t)
+		return forward(t)
 	}
 	return fmt.Sprintf("%T", t)
 }

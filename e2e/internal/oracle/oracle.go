@@ -64,7 +64,7 @@ func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
 		tb.Fatal(err)
 	}
 	r := compare.Contents(a, b)
-	r.Explain(compare.Against(skips))
+	r.Explain(compare.Against(a, skips))
 	var text strings.Builder
 	r.Print(&text, 5)
 	fmt.Println(text.String())
@@ -90,20 +90,20 @@ func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
 
 // dropBase removes from c the definitions of types that a base has as well.
 // pahole's libbpf leaves some of those in split BTF, ours none.
-func dropBase(tb testing.TB, c content.Contents, bases []string) {
+func dropBase(tb testing.TB, c *content.Contents, bases []string) {
 	tb.Helper()
 	for i, path := range bases {
 		base, err := content.Load(path, bases[:i]...)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		for class, names := range c {
+		for class, names := range c.Definitions {
 			if class == content.Func || class == content.Var || class == content.Section {
 				continue
 			}
 			for name, texts := range names {
 				in := map[string]bool{}
-				for _, t := range base[class][name] {
+				for _, t := range base.Definitions[class][name] {
 					in[t] = true
 				}
 				var left []string
