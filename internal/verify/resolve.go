@@ -76,6 +76,7 @@ func (c *checker) references(ptrSize uint32) {
 			r.state[i] = broken
 		}
 	}
+	r.contents()
 }
 
 func needsResolve(k btf.Kind) bool {
