@@ -10,13 +10,44 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// visitFunction takes a function that has code in this unit. An entry with code of its own and a pair of abstract
-// origin and out-of-line instance read the same. Functions that were only inlined are no candidates: a tracer can't
-// attach to them, and their coming and going with the bodies that call them must not show.
+// visitFunction takes a function. An entry with code of its own and a pair of abstract origin and out-of-line instance
+// read the same.
+//
+// A function without code may have a symbol all the same: gcc folds identical functions, of which all but one become
+// aliases. Functions declared inline that have no code here are no candidates: a tracer can't attach to them, and their
+// coming and going with the bodies that call them must not show.
 func (u *unit) visitFunction(e *dwarf.DIE) error {
-	if e.Flag(dwarf.Declaration) || !(e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges)) {
+	const inlined = 1 // DW_INL_inlined: by the compiler's choice
+	switch {
+	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
+		return u.addFunction(e, 0)
+	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration):
 		return nil
+	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
+		u.codeless = append(u.codeless, e.Off)
 	}
+	return nil
+}
+
+// visitCodeless takes the functions without code that are not the abstract origin of one with code.
+func (u *unit) visitCodeless() error {
+	e := &u.c.top
+	for _, off := range u.codeless {
+		if u.origins[off] {
+			continue
+		}
+		if err := u.r.Read(off, e); err != nil {
+			return err
+		}
+		if err := u.addFunction(e, types.FuncNoCode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFunction makes e a candidate.
+func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	f, err := u.resolveFunction(e)
 	if err != nil || f.name.class == dwarf.ClassNone {
 		return err
@@ -40,9 +71,16 @@ func (u *unit) visitFunction(e *dwarf.DIE) error {
 		}
 	}
 	u.c.elems = u.c.elems[:base]
-	flags, err := u.judge(e, &f)
-	if err != nil {
-		return err
+	if flags&types.FuncNoCode == 0 {
+		if flags, err = u.judge(e, &f); err != nil {
+			return err
+		}
+		if f.proto.u == u && f.proto.off != e.Off {
+			if u.origins == nil {
+				u.origins = make(map[uint32]bool)
+			}
+			u.origins[f.proto.off] = true
+		}
 	}
 	str, err := f.namer.intern(f.name)
 	if err != nil {
@@ -120,8 +158,9 @@ func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
+	clone := u.isClone(e, f)
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
-	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
+	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
 	v := params.Judge(m, o, list)
 	var flags types.FuncFlags
 	if v.Flags.Has(params.Reordered) {
@@ -133,7 +172,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
 	if v.Flags.Has(params.UncertainLocation) {
 		flags |= types.FuncUncertain
 	}
-	if v.Flags.Has(params.Optimized) && (f.nocall || u.isClone(e, f)) {
+	if v.Flags.Has(params.Optimized) && (f.nocall || clone) {
 		flags |= types.FuncOptimized
 	}
 	return flags, nil

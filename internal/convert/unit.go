@@ -16,6 +16,9 @@ type unit struct {
 	prints dwarf.Prints
 	root   root // the last that visitTypeDIE met
 
+	codeless []uint32        // functions without code that may have a symbol all the same
+	origins  map[uint32]bool // the abstract instances of functions that have code
+
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again with pins: for the definitions of such tags, what tells each from the others.
 	defs     []uint32
@@ -73,7 +76,8 @@ func (u *unit) load(h *dwarf.Unit) error {
 // walk visits the entries in which types, functions and variables are declared: the unit's own children, and those of
 // namespaces, functions and lexical blocks.
 func (u *unit) walk() error {
-	u.defs = u.defs[:0]
+	u.defs, u.codeless = u.defs[:0], u.codeless[:0]
+	clear(u.origins)
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
 		return nil
@@ -113,7 +117,7 @@ func (u *unit) walk() error {
 		depth++
 		off = e.Next
 	}
-	return nil
+	return u.visitCodeless()
 }
 
 // visit takes what e declares and tells whether its children may declare more. global: e is not inside a function.
@@ -123,8 +127,8 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, err error) {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
 		return false, u.visitType(e)
 	case std.TagSubprogram:
-		if !e.Has(dwarf.LowPC) && !e.Has(dwarf.Ranges) {
-			return !e.Has(dwarf.Declaration), nil
+		if e.Has(dwarf.Declaration) {
+			return false, nil
 		}
 		if err := u.r.Read(e.Off, d); err != nil {
 			return false, err

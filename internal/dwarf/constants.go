@@ -37,7 +37,7 @@ const (
 	DwoName
 	EntryPC
 	Producer
-	Prototyped
+	Inline
 	slots
 )
 
@@ -65,7 +65,7 @@ func init() {
 		std.AttrLanguage: Language, std.AttrStrOffsetsBase: StrOffsetsBase, std.AttrAddrBase: AddrBase,
 		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase, std.AttrSignature: Signature,
 		std.AttrImport: Import, std.AttrCalling: CallingConvention, attrDwoName: DwoName,
-		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrPrototyped: Prototyped,
+		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrInline: Inline,
 	} {
 		slotOf[a] = s
 	}

@@ -96,6 +96,7 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 			return
 		}
 	}
+	group = l.withCode(group)
 	if reason := l.against(group); reason != "" {
 		l.skip(name, reason)
 		return
@@ -110,16 +111,35 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 	}
 }
 
+// withCode drops the candidates without code, if others have some: then the symbol is theirs, and the others are copies
+// that were inlined away. Where all are without code, the symbol is an alias of an identical function.
+func (l *linker) withCode(group []holder) []holder {
+	kept := make([]holder, 0, len(group))
+	for _, h := range group {
+		if h.linked || types.FuncFlags(l.nodes[l.nodeOf(h.final)].Size)&types.FuncNoCode == 0 {
+			kept = append(kept, h)
+		}
+	}
+	if len(kept) == 0 {
+		return group
+	}
+	return kept
+}
+
 // against returns why the candidates of one function can't be encoded, "" if they can.
 func (l *linker) against(group []holder) string {
 	var flags types.FuncFlags
+	optimized := true
 	for _, h := range group {
 		if n := &l.nodes[l.nodeOf(h.final)]; !h.linked {
 			flags |= types.FuncFlags(n.Size)
+			optimized = optimized && types.FuncFlags(n.Size)&types.FuncOptimized != 0
+		} else {
+			optimized = false
 		}
 	}
 	switch {
-	case flags&types.FuncOptimized != 0:
+	case optimized:
 		return reasonOptimized
 	case flags&types.FuncReordered != 0:
 		return reasonReordered
@@ -131,9 +151,9 @@ func (l *linker) against(group []holder) string {
 	if len(group) == 1 || !l.opt.Features.Has(features.ConsistentFunc) {
 		return ""
 	}
-	loose := l.looseHashes()
+	first := l.looseHash(l.nodes[l.nodeOf(group[0].final)].Ref)
 	for _, h := range group[1:] {
-		if loose[l.nodes[l.nodeOf(h.final)].Ref] != loose[l.nodes[l.nodeOf(group[0].final)].Ref] {
+		if l.looseHash(l.nodes[l.nodeOf(h.final)].Ref) != first {
 			return reasonInconsistent
 		}
 	}
@@ -169,42 +189,4 @@ func (l *linker) content(f final) types.Hash {
 
 func (l *linker) skip(name types.Str, reason string) {
 	l.skipped = append(l.skipped, Skipped{l.g.Strs.String(name), reason})
-}
-
-// looseHashes returns by node a hash that is equal for types that the consistency of prototypes doesn't tell apart:
-// const counts nowhere; tags, typedefs and enums are their kind and name; base types are name, size and encoding; arrays
-// are count and element; prototypes are their types, parameter names don't count.
-func (l *linker) looseHashes() []types.Hash {
-	if l.loose != nil {
-		return l.loose
-	}
-	l.loose = make([]types.Hash, len(l.nodes))
-	for id := 1; id < len(l.nodes); id++ {
-		n := &l.nodes[id]
-		var size, aux uint32
-		var ref types.Hash
-		name := l.g.Strs.Hash(n.Name)
-		kind := n.Kind
-		switch n.Kind {
-		case types.KindConst:
-			l.loose[id] = l.loose[n.Ref]
-			continue
-		case types.KindInt, types.KindFloat:
-			size, aux = n.Size, n.Aux
-		case types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag, types.KindFuncProto:
-			name, ref = types.Hash{}, l.loose[n.Ref]
-		case types.KindArray:
-			size, ref = n.Size, l.loose[n.Ref]
-		case types.KindStub:
-			aux = n.Aux
-		}
-		h := types.Start(kind, size, aux, name, ref)
-		if n.Kind == types.KindFuncProto {
-			for _, e := range l.g.ElemsOf(n) {
-				h.Elem(types.Hash{}, l.loose[e.Ref], 0)
-			}
-		}
-		l.loose[id] = h.Sum(false)
-	}
-	return l.loose
 }

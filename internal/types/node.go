@@ -100,6 +100,7 @@ const (
 	FuncReordered                           // parameters are not in the order of the source
 	FuncUnexpectedReg                       // a parameter is not in the register that the ABI names
 	FuncUncertain                           // the parameters' locations can't be told
+	FuncNoCode                              // the unit has no code for it: an alias of an identical function, or inlined
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).

@@ -12,6 +12,7 @@ func program() *cli.Program {
 		Name:    "btfgen",
 		Summary: "btfgen turns the DWARF of ELF files into BTF.",
 		Verbs: []cli.Verb{
+			elfVerb(),
 			objectVerb(),
 			factsVerb(),
 		},

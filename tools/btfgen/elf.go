@@ -1,0 +1,107 @@
+package main
+
+import (
+	"io"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// elfVerb is "btfgen elf".
+func elfVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "elf",
+		Summary: "make the final BTF of a linked ELF file in one go",
+		Args:    "ELF",
+		Long: `Reads vmlinux, a module or a program with DWARF and writes its BTF: what "btfgen object", "btfgen facts" and
+"btfdedup link" make of it, to the byte.
+
+With --base the result is split BTF: it holds what the bases don't have. --skipped lists the functions and variables
+that are not encoded, one a line: the name, a tab, and the reason.`,
+		Examples: []string{
+			"btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux",
+			"btfgen elf --base vmlinux.btf -o mod.btf mod.ko",
+		},
+		Setup: func(flags *pflag.FlagSet) cli.Run {
+			c := conversionFlags(flags, "BTF")
+			bases := flags.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			skipped := flags.String("skipped", "", "list what is not encoded in `FILE`")
+			return func(env *cli.Env, args []string) error {
+				options, err := c.options("elf", args)
+				if err != nil {
+					return err
+				}
+				inputs := append(append([]string(nil), args...), *bases...)
+				if err := cli.CheckOutput(*c.output, inputs...); err != nil {
+					return err
+				}
+				if *skipped != "" {
+					if err := cli.CheckOutput(*skipped, append(inputs, *c.output)...); err != nil {
+						return err
+					}
+				}
+				result, err := encode(env, args[0], *bases, options)
+				if err != nil {
+					return err
+				}
+				if *skipped != "" {
+					err := env.WriteOutput(*skipped, func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) })
+					if err != nil {
+						return err
+					}
+				}
+				return env.WriteOutput(*c.output, func(w io.Writer) error {
+					_, err := w.Write(result.BTF)
+					return err
+				})
+			}
+		},
+	}
+}
+
+// encode makes the BTF of the file at path.
+func encode(env *cli.Env, path string, bases []string, options convert.Options) (*link.Result, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	base, err := btf.ReadBases(bases)
+	if err != nil {
+		return nil, err
+	}
+	var known *facts.Facts
+	var factsErr error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		known, factsErr = facts.Extract(f, facts.Options{Features: options.Features, Base: base})
+	})
+	parts, err := convert.File(f, options)
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if factsErr != nil {
+		return nil, factsErr
+	}
+	if known.KfuncState == facts.KfuncsStripped {
+		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
+	}
+	merged, err := object.Merge(parts...)
+	if err != nil {
+		return nil, err
+	}
+	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs}
+	if base != nil {
+		opt.Bases = object.Chain(base)
+	}
+	return link.Link([]*object.Object{merged}, opt)
+}
