@@ -1,9 +1,7 @@
 package link
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -119,50 +117,5 @@ func (l *linker) rankNames() {
 	sortStrings(&l.g.Strs, l.strs[1:])
 	for i, s := range l.strs {
 		l.rank[s] = uint32(i)
-	}
-}
-
-// sortStrings sorts strings bytewise, looking at eight bytes at a time.
-func sortStrings(strs *types.Strings, list []types.Str) {
-	keys := make([]stringKey, len(list))
-	for i, s := range list {
-		keys[i].str = s
-	}
-	sortFrom(strs, keys, 0)
-	for i := range keys {
-		list[i] = keys[i].str
-	}
-}
-
-type stringKey struct {
-	word uint64 // the eight bytes at the current depth, big-endian
-	str  types.Str
-}
-
-func sortFrom(strs *types.Strings, keys []stringKey, depth int) {
-	if len(keys) < 12 {
-		slices.SortFunc(keys, func(a, b stringKey) int { return bytes.Compare(strs.Bytes(a.str), strs.Bytes(b.str)) })
-		return
-	}
-	for i := range keys {
-		b := strs.Bytes(keys[i].str)[depth:]
-		if len(b) >= 8 {
-			keys[i].word = binary.BigEndian.Uint64(b)
-			continue
-		}
-		var w [8]byte
-		copy(w[:], b)
-		keys[i].word = binary.BigEndian.Uint64(w[:])
-	}
-	slices.SortFunc(keys, func(a, b stringKey) int { return cmp.Compare(a.word, b.word) })
-	for i := 0; i < len(keys); {
-		j := i + 1
-		for j < len(keys) && keys[j].word == keys[i].word {
-			j++
-		}
-		if j-i > 1 { // equal words that end in a zero byte would be equal strings
-			sortFrom(strs, keys[i:j], depth+8)
-		}
-		i = j
 	}
 }

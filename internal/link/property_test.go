@@ -300,7 +300,7 @@ func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *bt
 }
 
 func TestRandomUnits(t *testing.T) {
-	runs := 1500
+	runs := 600
 	if testing.Short() {
 		runs = 200
 	}
@@ -331,7 +331,7 @@ func TestRandomUnits(t *testing.T) {
 
 // TestRandomLinked links results of links, in which tags have several definitions, with each other and with units.
 func TestRandomLinked(t *testing.T) {
-	for seed := range int64(500) {
+	for seed := range int64(200) {
 		r := rand.New(rand.NewSource(seed))
 		var blobs []*btf.Blob
 		for range 2 + r.Intn(2) {
@@ -378,7 +378,7 @@ func TestRandomLinked(t *testing.T) {
 
 // TestRandomSplit links units on a base that other units made.
 func TestRandomSplit(t *testing.T) {
-	for seed := range int64(600) {
+	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
 		k := 1 + r.Intn(len(o.Units)-1)

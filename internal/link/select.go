@@ -1,6 +1,8 @@
 package link
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -100,7 +102,8 @@ func (l *linker) selectUnits() {
 	if !l.opt.Facts.HasFiles {
 		return
 	}
-	var locals map[fileName]bool
+	var undecided []int // none of their global names is there
+	files := map[types.Str]bool{}
 	for u := range l.units {
 		unit := &l.units[u]
 		if unit.Linked || unit.File == 0 {
@@ -116,17 +119,19 @@ func (l *linker) selectUnits() {
 				}
 			}
 		}
-		if !globals || found {
-			continue
+		if globals && !found {
+			undecided = append(undecided, u)
+			files[unit.File] = true
 		}
-		if locals == nil {
-			locals = l.localNames()
-		}
-		for _, id := range l.candidates[u] {
-			if found = locals[fileName{unit.File, l.nodes[id].Name}]; found {
-				break
-			}
-		}
+	}
+	if len(undecided) == 0 {
+		return
+	}
+	locals := l.localNames(files)
+	for _, u := range undecided {
+		found := slices.ContainsFunc(l.candidates[u], func(id types.ID) bool {
+			return locals[fileName{l.units[u].File, l.nodes[id].Name}]
+		})
 		if !found {
 			l.drop(u)
 		}
@@ -143,27 +148,34 @@ func (l *linker) drop(u int) {
 // fileName is a local function or variable of a source file.
 type fileName struct{ file, name types.Str }
 
-// localNames are the names of the local functions and variables of each source file, joined over equal file names.
-func (l *linker) localNames() map[fileName]bool {
+// localNames are the names of the local functions and variables of source files, joined over equal file names.
+func (l *linker) localNames(wanted map[types.Str]bool) map[fileName]bool {
 	f := l.opt.Facts
 	set := map[fileName]bool{}
-	add := func(file int, name string) {
-		s, ok := l.g.Strs.Lookup([]byte(f.Files[file].Name))
-		n, known := l.g.Strs.Lookup([]byte(name))
-		if ok && known {
-			set[fileName{s, n}] = true
+	names := make([]types.Str, len(f.Files)) // 0: not wanted
+	for i := range f.Files {
+		if s, ok := l.g.Strs.Lookup([]byte(f.Files[i].Name)); ok && wanted[s] {
+			names[i] = s
+		}
+	}
+	add := func(file types.Str, name string) {
+		if s, ok := l.g.Strs.Lookup([]byte(name)); ok {
+			set[fileName{file, s}] = true
 		}
 	}
 	for i := range f.Files {
+		if names[i] == 0 {
+			continue
+		}
 		for _, symbol := range f.Files[i].Funcs {
 			if base, ok := facts.BaseName(symbol); ok {
-				add(i, base)
+				add(names[i], base)
 			}
 		}
 	}
 	for i := range f.Objects {
-		if o := &f.Objects[i]; o.File >= 0 {
-			add(o.File, o.Name)
+		if o := &f.Objects[i]; o.File >= 0 && names[o.File] != 0 {
+			add(names[o.File], o.Name)
 		}
 	}
 	return set
