@@ -45,11 +45,11 @@ const (
 
 // Difference is one difference.
 type Difference struct {
-	Class Class    `json:"class"`
-	Kind  btf.Kind `json:"-"`
-	Type  string   `json:"type"`            // such as "struct foo" or `decl_tag "kfunc" on func foo`
-	Where string   `json:"where,omitempty"` // such as "member bar.baz"; "" for the type itself
-	What  string   `json:"what,omitempty"`  // such as "type u32 vs u64"
+	Class Class  `json:"class"`
+	Kind  string `json:"kind"`            // such as "struct"
+	Type  string `json:"type"`            // such as "struct foo" or `decl_tag "kfunc" on func foo`
+	Where string `json:"where,omitempty"` // such as "member bar.baz"; "" for the type itself
+	What  string `json:"what,omitempty"`  // such as "type u32 vs u64"
 }
 
 // String is the difference as one line: "differs: struct foo: member bar.baz: type u32 vs u64".
@@ -282,7 +282,7 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 			what, class, count = string(class), Forward, &c.summary.Forward
 		}
 		*count++
-		out = append(out, Difference{class, g.key.kind, c.title(n), where, what})
+		out = append(out, Difference{class, strings.ToLower(g.key.kind.String()), c.title(n), where, what})
 	}
 	for _, p := range c.pair(a, b) {
 		switch {

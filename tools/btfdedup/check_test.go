@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// writeBTF writes a blob to a file and returns its path.
+func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.Builder)) (string, *btf.Blob) {
+	t.Helper()
+	b := btf.NewBuilder(nil, base, nil)
+	build(b)
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	blob, err := btf.Parse(data, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, blob
+}
+
+// btfdedup runs the command.
+func btfdedup(args ...string) (code int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	p := program()
+	p.Stdout, p.Stderr = &o, &e
+	code = p.Run(args)
+	return code, o.String(), e.String()
+}
+
+func TestVerifyVerb(t *testing.T) {
+	dir := t.TempDir()
+	good, base := writeBTF(t, dir, "good.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+		b.FuncProto(0, btf.Param{Type: 1})
+		b.Func("f", 2, 0) // an unnamed parameter: only loading refuses it
+	})
+	bad, _ := writeBTF(t, dir, "bad.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 40)
+		b.Ref(btf.KindTypedef, "1st", 1)
+	})
+	split, _ := writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("no BTF at all\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{"--for=kernel " + good, 0, "", ""},
+		{"--for=load " + good, 1, "[3] FUNC f: param-name: parameter 0 of a function must have a name\n", ""},
+		{bad, 1, "[1] INT int: int-bits: bit offset 0 and 40 bits exceed the size of 4 bytes\n" +
+			"[2] TYPEDEF 1st: name-invalid: the name \"1st\" is not an identifier (letters, digits, _ and ., no digit first)\n", ""},
+		{"--base " + good + " " + split, 0, "", ""},
+		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
+		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
+		{text, 1, "", "btfdedup: " + text + ": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
+		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
+		{"", 2, "", "btfdedup: verify: no file is given"},
+		{"--for=me x", 2, "", "--for=me is none of"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+}
+
+func TestDiffVerb(t *testing.T) {
+	dir := t.TempDir()
+	a, base := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0); b.Fwd("s", false) })
+	same, _ := writeBTF(t, dir, "same.btf", nil, func(b *btf.Builder) { b.Fwd("s", false); b.Int("int", 4, 0, 0) })
+	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 8, 0, 0)
+		b.Composite(btf.KindStruct, "s", 0, false)
+	})
+	split, _ := writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
+	whole, _ := writeBTF(t, dir, "whole.btf", nil, func(b *btf.Builder) {
+		b.Fwd("s", false)
+		b.Ref(btf.KindTypedef, "t", 3)
+		b.Int("int", 4, 0, 0)
+	})
+	const differences = "differs: int int: bits 32 vs 64 (size 4 vs 8)\n" +
+		"forward: forward struct s: only in A\n" +
+		"only in B: struct s\n" +
+		"0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declarations, 0 differ only through those (2 types in A, 2 in B)\n"
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
+		{a + " " + other, 1, differences, ""},
+		{"--kinds=struct " + a + " " + other, 1, "only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations, 0 differ only through those (2 types in A, 2 in B)\n", ""},
+		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
+		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""}, // ids mean other types there
+		{"--base " + a + " " + split + " " + split, 0, "equal: 1 types compared (1 in A, 1 in B)\n", ""},
+		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0, "equal: 1 types compared (1 in A, 3 in B)\n", ""},
+		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
+		{a, 2, "", "btfdedup: diff: two files are wanted, 1 given"},
+		{"--kinds=class " + a + " " + a, 2, "", "--kinds=class is no kind; the kinds are int, ptr"},
+		{"--format=xml " + a + " " + a, 2, "", "neither text nor json"},
+		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
+		if code != c.code || c.stdout != "" && stdout != c.stdout || c.stderr != "" && stdout != "" || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("diff %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+}
+
+func TestDiffVerbJSON(t *testing.T) {
+	dir := t.TempDir()
+	a, _ := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	b, _ := writeBTF(t, dir, "b.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
+	var got struct {
+		Equal       bool
+		Differences []struct{ Class, Kind, Type, Where, What string }
+		Summary     map[string]int
+	}
+	code, stdout, _ := btfdedup("diff", "--format=json", a, b)
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err, stdout)
+	}
+	if code != 1 || got.Equal || len(got.Differences) != 1 || got.Differences[0].What != "encoding 0 vs 1" || got.Differences[0].Kind != "int" || got.Summary["differs"] != 1 {
+		t.Errorf("code %d\n%s", code, stdout)
+	}
+	code, stdout, _ = btfdedup("diff", "--format=json", a, a)
+	if code != 0 || !strings.Contains(stdout, `"equal": true`) || !strings.Contains(stdout, `"differences": []`) {
+		t.Errorf("code %d\n%s", code, stdout)
+	}
+}
