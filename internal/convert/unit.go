@@ -274,6 +274,9 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if err := u.define(e, &d); err != nil {
 			return err
 		}
+		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
+			return nil // BTF can't tell an enum without enumerators from a declaration
+		}
 		u.defs = append(u.defs, e.Off)
 	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
 		return nil

@@ -99,7 +99,10 @@ func (g *generator) node() {
 			n.Size = 8
 		}
 		elems := g.elems("E", true, func(i int) uint64 {
-			if n.Flag {
+			switch {
+			case n.Flag && kind == types.KindEnum:
+				return uint64(uint32(-i)) // an ENUM's 32 bits
+			case n.Flag:
 				return uint64(int64(-i))
 			}
 			return uint64(i)

@@ -133,7 +133,11 @@ func (r *records) decode(id uint32, out *record) (err error) {
 		for _, m := range l.MembersOf(t) {
 			elem(m.NameOff, m.Type, uint64(m.Offset))
 		}
-	case btf.KindEnum, btf.KindEnum64:
+	case btf.KindEnum:
+		for _, e := range l.EnumsOf(t) {
+			elem(e.NameOff, 0, e.Value&(1<<32-1)) // types.Elem has the 32 bits, btf.Enumerator the value
+		}
+	case btf.KindEnum64:
 		for _, e := range l.EnumsOf(t) {
 			elem(e.NameOff, 0, e.Value)
 		}
