@@ -150,16 +150,21 @@ func (l *linker) hashOf(f final, made []types.Hash) types.Hash {
 	}
 }
 
-// colourMade gives the made types in l.puts their place among equals. A made type comes after those that it refers to.
+// colourMade gives the made types in l.puts their place among equals, those that others refer to first.
 func (l *linker) colourMade() {
 	hashes := make([]types.Hash, len(l.made))
-	for i := range l.made {
-		m := &l.made[i]
-		h := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.hashOf(m.ref, hashes))
-		for _, e := range m.elems {
-			h.Elem(l.g.Strs.Hash(e.name), l.hashOf(e.ref, hashes), e.val)
+	for round := range 3 {
+		for i := range l.made {
+			m := &l.made[i]
+			if m.round() != round {
+				continue
+			}
+			h := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.hashOf(m.ref, hashes))
+			for _, e := range m.elems {
+				h.Elem(l.g.Strs.Hash(e.name), l.hashOf(e.ref, hashes), e.val)
+			}
+			hashes[i] = h.Sum(m.flag)
 		}
-		hashes[i] = h.Sum(m.flag)
 	}
 	start := len(l.nodes) + len(l.inst.list)
 	for i := range l.puts {
@@ -167,4 +172,15 @@ func (l *linker) colourMade() {
 			l.puts[i].hash = hashes[k]
 		}
 	}
+}
+
+// round orders made types: each refers only to those of earlier rounds, and to earlier ones of round 0.
+func (m *made) round() int {
+	switch m.kind {
+	case types.KindFunc, types.KindVar:
+		return 1
+	case types.KindDatasec, types.KindDeclTag:
+		return 2
+	}
+	return 0
 }

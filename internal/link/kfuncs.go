@@ -34,7 +34,8 @@ func (l *linker) tagKfuncs() {
 			}
 		}
 		if l.opt.Features.Has(features.Attributes) && k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 {
-			l.madeAt(fn).ref = l.arenaPrototype(l.madeAt(fn).ref, k.Flags)
+			proto := l.arenaPrototype(l.madeAt(fn).ref, k.Flags)
+			l.madeAt(fn).ref = proto
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package link
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -40,6 +42,7 @@ func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
 		return err
 	}
 	b.ids = ids
+	l.dropBases(o.Units)
 	b.in = make([]bool, len(l.g.Nodes))
 	for _, id := range ids {
 		if id != 0 && !b.in[id] {
@@ -50,6 +53,26 @@ func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
 		}
 	}
 	return nil
+}
+
+// dropBases leaves out the linked units that are bases: split BTF as an input brings them along.
+func (l *linker) dropBases(bases []object.Unit) {
+	content := func(u *object.Unit) (sum types.Hash) {
+		for _, id := range u.Items {
+			h := types.Start(types.KindVoid, 0, 0, l.g.Nodes[id].Hash, types.Hash{})
+			s := h.Sum(false)
+			sum.A += s.A
+			sum.B += s.B
+		}
+		return sum
+	}
+	known := map[types.Hash]bool{}
+	for i := range bases {
+		known[content(&bases[i])] = true
+	}
+	l.units = slices.DeleteFunc(slices.Clone(l.units), func(u object.Unit) bool {
+		return u.Linked && known[content(&u)]
+	})
 }
 
 func (l *linker) inBase(id types.ID) bool { return l.base.in != nil && l.base.in[id] }
