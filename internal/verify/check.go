@@ -133,7 +133,7 @@ func (c *checker) blobRules() {
 
 // sorted is what was found in order of type ids; form stands before references as it was found first.
 func (c *checker) sorted() []Violation {
-	slicesSortByID(c.found)
+	sortByID(c.found)
 	if c.more > 0 {
 		c.found = append(c.found, Violation{Rule: "more", Detail: fmt.Sprintf("%d further violations are not listed", c.more)})
 	}

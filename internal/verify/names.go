@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-func slicesSortByID(v []Violation) {
+func sortByID(v []Violation) {
 	slices.SortStableFunc(v, func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })
 }
 
