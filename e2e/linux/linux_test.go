@@ -139,6 +139,14 @@ func TestPahole(t *testing.T) {
 	}
 }
 
+func TestKfuncs(t *testing.T) {
+	vmlinux, btf := graph(t)
+	oracle.SameKfuncs(t, btf, vmlinux)
+	for _, m := range modules(t) {
+		t.Run(m.name, func(t *testing.T) { oracle.SameKfuncs(t, m.btf, m.ko, vmlinux) })
+	}
+}
+
 func TestBpftool(t *testing.T) {
 	_, btf := graph(t)
 	oracle.Compiles(t, btf)
