@@ -10,6 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
+// inlined is DW_INL_inlined: by the compiler's choice, not declared inline.
+const inlined = 1
+
 // visitFunction takes a function. An entry with code of its own and a pair of abstract origin and out-of-line instance
 // read the same.
 //
@@ -17,7 +20,6 @@ import (
 // aliases. Functions declared inline that have no code here are no candidates: a tracer can't attach to them, and their
 // coming and going with the bodies that call them must not show.
 func (u *unit) visitFunction(e *dwarf.DIE) error {
-	const inlined = 1 // DW_INL_inlined: by the compiler's choice
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
 		return u.addFunction(e, 0)

@@ -130,6 +130,9 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, err error) {
 		if e.Has(dwarf.Declaration) {
 			return false, nil
 		}
+		if !e.Has(dwarf.LowPC) && !e.Has(dwarf.Ranges) && !e.Has(dwarf.External) && u.r.Const(e, dwarf.Inline) > inlined {
+			return true, nil
+		}
 		if err := u.r.Read(e.Off, d); err != nil {
 			return false, err
 		}
@@ -155,6 +158,9 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, err error) {
 
 // visitType takes a type that may be a root. One that is known by its fingerprint need not be understood again.
 func (u *unit) visitType(e dwarf.Peeked) error {
+	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
+		return nil
+	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
 	if !plain || u.pins != nil || u.r.Annotated() {
 		return u.visitTypeDIE(e.Off)

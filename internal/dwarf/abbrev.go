@@ -10,11 +10,12 @@ type Abbrev struct {
 	Children bool
 	// fixed is the size in bytes of all attributes together, behind the leading inline string if lead is set;
 	// -1 when the entry must be walked form by form.
-	fixed int32
-	lead  bool
-	mask  uint64 // the slots that are present
-	ops   []op   // fixed: only the attributes wanted; else all
-	print uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
+	fixed      int32
+	lead       bool
+	mask       uint64 // the slots that are present
+	ops        []op   // fixed: only the attributes wanted; else all
+	definition bool   // defines a type
+	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 }
 
 // op is one attribute: how to load it and where it goes.
@@ -248,7 +249,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
-	a := Abbrev{Tag: tag, Children: children}
+	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
 	first := len(t.ops)
 	var off int64
 	for i, spec := range t.attrs {

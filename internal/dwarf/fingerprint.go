@@ -176,6 +176,12 @@ func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
 		return fp, err
 	}
 	for off := e.Next; ; {
+		if next, ok, err := p.leaf(&fp, off, depth); err != nil {
+			return fp, err
+		} else if ok {
+			off = next
+			continue
+		}
 		c, err := p.r.Peek(off)
 		if err != nil {
 			return fp, err
@@ -183,7 +189,7 @@ func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
 		if c.Abbrev == nil {
 			break
 		}
-		if isDefinitionTag(c.Abbrev.Tag) {
+		if c.Abbrev.definition {
 			p.Nested = append(p.Nested, c.Off)
 		}
 		if err := p.attributes(&fp, c, depth); err != nil {
@@ -199,6 +205,38 @@ func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
 	}
 	fp.mix(printSeedB)
 	return fp, nil
+}
+
+// leaf takes a child of the usual kind at off: without children and with attributes at fixed places. It is what nearly
+// all members, parameters and enumerators are.
+func (p *Prints) leaf(fp *Fingerprint, off uint32, depth int) (next uint32, ok bool, err error) {
+	r := p.r
+	pos := int(off)
+	if pos >= len(r.buf) || uint(r.buf[pos]) >= uint(len(r.abbrevs.dense)) || r.buf[pos] >= 0x80 {
+		return 0, false, nil
+	}
+	i := r.abbrevs.dense[r.buf[pos]]
+	if i == 0 {
+		return 0, false, nil
+	}
+	a := &r.abbrevs.list[i-1]
+	if a.Children || a.fixed < 0 || a.definition {
+		return 0, false, nil
+	}
+	pos++
+	body := pos
+	if a.lead {
+		n := bytes.IndexByte(r.buf[pos:], 0)
+		if n < 0 {
+			return 0, false, r.Errorf(off, "a string has no end")
+		}
+		body = pos + n + 1
+	}
+	end := body + int(a.fixed)
+	if end > len(r.buf) {
+		return 0, false, r.Errorf(off, "the entry is cut off")
+	}
+	return uint32(end), true, p.fixed(fp, Peeked{off, uint32(pos), uint32(end), a, uint32(body)}, depth)
 }
 
 // grandchildren takes the children of a child, such as annotations of a member, and returns the offset behind them.
@@ -242,18 +280,25 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 		}
 		return nil
 	}
-	fp.mix(a.print)
+	return p.fixed(fp, e, depth)
+}
+
+// fixed mixes the attributes of an entry that has them at fixed places. Small values are gathered and go in together:
+// with the next reference, or when there are two.
+func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
+	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
+	word, small := a.print, uint(0)
 	for i := range a.ops {
 		o := &a.ops[i]
-		if o.slot == Sibling {
-			continue
-		}
 		var v uint64
 		switch o.load {
 		case load1:
 			v = uint64(b[o.off])
 		case load4:
+			if o.slot == Sibling {
+				continue
+			}
 			if r.little {
 				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
 			} else {
@@ -269,7 +314,16 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 		}
 		switch {
 		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
-			fp.mix(v)
+			if v >= 1<<32 {
+				fp.mix(v)
+				continue
+			}
+			if small == 64 {
+				fp.mix(word)
+				word, small = 0, 0
+			}
+			word ^= v << small
+			small += 32
 		case o.class == ClassRef && v < r.Unit.Len:
 			s := p.slot(uint32(v))
 			t := s.fp
@@ -279,12 +333,17 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 					return err
 				}
 			}
-			fp.mix2(t.A, t.B)
+			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
+			word, small = 0, 0
+		case o.slot == Sibling:
 		default:
 			if err := p.mixValue(fp, e, o.slot, o.class, v, depth); err != nil {
 				return err
 			}
 		}
+	}
+	if word != 0 {
+		fp.mix(word)
 	}
 	return nil
 }
@@ -336,7 +395,17 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 			*n = nameSlot{v + 1, printBytes(s)}
 		}
 		fp.mix2(n.fp.A, n.fp.B)
-	case ClassInline, ClassLineStr, ClassStrx:
+	case ClassInline:
+		fp.mix(p.r.inline(v))
+		if s := p.r.buf[v:]; len(s) < 8 || !hasZero(binary.LittleEndian.Uint64(s)) {
+			s, err := p.r.StringAt(e.Off, class, v)
+			if err != nil {
+				return err
+			}
+			t := printBytes(s)
+			fp.mix2(t.A, t.B)
+		}
+	case ClassLineStr, ClassStrx:
 		s, err := p.r.StringAt(e.Off, class, v)
 		if err != nil {
 			return err
@@ -348,6 +417,21 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 	}
 	return nil
 }
+
+// inline is an inline string of up to 7 bytes as a word, of a longer one the first 8 bytes.
+func (r *Reader) inline(v uint64) uint64 {
+	if v+8 > uint64(len(r.buf)) {
+		return 0
+	}
+	w := binary.LittleEndian.Uint64(r.buf[v:])
+	if zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080; zero != 0 {
+		w &= 1<<(bits.TrailingZeros64(zero)&^7) - 1
+	}
+	return w
+}
+
+// hasZero tells whether one of the bytes of w is 0.
+func hasZero(w uint64) bool { return (w-0x0101010101010101) & ^w & 0x8080808080808080 != 0 }
 
 func printBytes(s []byte) Fingerprint {
 	fp := Fingerprint{printSeedA ^ uint64(len(s)), printSeedB}
@@ -374,6 +458,28 @@ type Peeked struct {
 
 // Has tells whether the entry has the attribute.
 func (e Peeked) Has(s Slot) bool { return e.Abbrev.mask>>s&1 != 0 }
+
+// Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
+func (r *Reader) Const(e Peeked, s Slot) uint64 {
+	if !e.Has(s) {
+		return 0
+	}
+	c := cursor{buf: r.buf, pos: int(e.Pos)}
+	for i := range e.Abbrev.ops {
+		o := &e.Abbrev.ops[i]
+		if e.Abbrev.fixed >= 0 && o.slot != s {
+			continue
+		}
+		v, class, err := r.load(&c, e, o)
+		if err != nil {
+			return 0
+		}
+		if o.slot == s && class == ClassConst {
+			return v
+		}
+	}
+	return 0
+}
 
 // Peek reads the shape of the entry at off.
 func (r *Reader) Peek(off uint32) (e Peeked, err error) {

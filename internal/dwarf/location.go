@@ -166,16 +166,31 @@ func (r *Reader) window(sec *elf.Section, off uint64) []byte {
 	if w.sec == sec && off >= w.off && off+listWindow <= w.off+uint64(len(w.data)) {
 		return w.data[off-w.off:]
 	}
-	buf := make([]byte, 16*listWindow) // a new one: expressions handed out before lie in the old one
-	n, _ := sec.ReadAt(buf, int64(off))
-	w.sec, w.off, w.data = sec, off, buf[:n]
+	if w.buf == nil {
+		w.buf = make([]byte, 16*listWindow)
+	}
+	n, _ := sec.ReadAt(w.buf, int64(off))
+	w.sec, w.off, w.data = sec, off, w.buf[:n]
 	return w.data
+}
+
+// keep copies an expression out of the window.
+func (r *Reader) keep(expr []byte) []byte {
+	w := &r.list
+	if len(expr) > cap(w.kept)-len(w.kept) {
+		w.kept = make([]byte, 0, max(listWindow, len(expr)))
+	}
+	at := len(w.kept)
+	w.kept = append(w.kept, expr...)
+	return w.kept[at:len(w.kept):len(w.kept)]
 }
 
 type window struct {
 	sec  *elf.Section
 	off  uint64
+	buf  []byte
 	data []byte
+	kept []byte
 }
 
 // locLists reads .debug_loclists (7.29).
@@ -215,7 +230,7 @@ func (r *Reader) locLists(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
 		if c.bad {
 			return into, nil
 		}
-		into = append(into, c.buf[at:at+int(n)])
+		into = append(into, r.keep(c.buf[at:at+int(n)]))
 	}
 }
 
@@ -236,7 +251,7 @@ func (r *Reader) locList(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
 		at := c.pos
 		c.skip(n)
 		if !c.bad {
-			into = append(into, c.buf[at:at+int(n)])
+			into = append(into, r.keep(c.buf[at:at+int(n)]))
 		}
 	}
 	return into, nil

@@ -1,0 +1,326 @@
+package convert
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// source is a C file of testdata with what is expected of it. Its comments say:
+//
+//	// flags: -O2 -g            what to compile with, in place of -g -O1
+//	// features: all            in place of "default"
+//	// bases                    base types have lines too
+//	// pahole: REASON           pahole is no oracle for this file
+//	// one way: REASON          only the flags above, no variants
+//	/* BTF: LINES */            what the dumper writes for the linked file
+//	/* skipped: LINES */        functions that are not encoded, and why
+type source struct {
+	path     string
+	flags    []string
+	features string
+	bases    bool
+	pahole   string
+	oneWay   string
+	want     []string
+	skipped  []string
+}
+
+func readSource(t *testing.T, path string) source {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := source{path: path, flags: []string{"-g", "-O1"}, features: "default"}
+	var block *[]string
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		switch rest, found := strings.CutPrefix(line, "// flags: "); {
+		case found:
+			s.flags = strings.Fields(rest)
+		case line == "// bases":
+			s.bases = true
+		case line == "/* BTF:":
+			block = &s.want
+		case line == "/* skipped:":
+			block = &s.skipped
+		case line == "*/":
+			block = nil
+		case block != nil:
+			*block = append(*block, line)
+		default:
+			for prefix, to := range map[string]*string{"// features: ": &s.features, "// pahole: ": &s.pahole, "// one way: ": &s.oneWay} {
+				if rest, ok := strings.CutPrefix(line, prefix); ok {
+					*to = rest
+				}
+			}
+		}
+	}
+	slices.Sort(s.want)
+	slices.Sort(s.skipped)
+	return s
+}
+
+// run runs a command in dir.
+func run(t testing.TB, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// compile makes an object of a C file and a linked file of the object.
+func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
+	run(t, dir, "gcc", append(slices.Clone(flags), "-w", "-fno-pic", "-c", "-o", obj, abs)...)
+	linkObjects(t, linked, flags, obj)
+	return obj, linked
+}
+
+// linkObjects links without a C library; undefined symbols are 0.
+func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
+	t.Helper()
+	var mode []string
+	for _, f := range flags {
+		if f == "-m32" || strings.HasPrefix(f, "-flto") {
+			mode = append(mode, f)
+		}
+	}
+	args := append(mode, "-nostdlib", "-static", "-no-pie", "-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-o", out)
+	run(t, "", "gcc", append(args, objs...)...)
+}
+
+func parseFeatures(t testing.TB, list string) features.Set {
+	t.Helper()
+	set, err := features.Parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// convertFile converts the file at path to one object.
+func convertFile(t testing.TB, path string, opt Options) *object.Object {
+	t.Helper()
+	o, err := tryConvert(path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func tryConvert(path string, opt Options) (*object.Object, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	parts, err := File(f, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%v", err)
+	}
+	return object.Merge(parts...)
+}
+
+// linkTo makes the BTF of the linked file out of objects.
+func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
+	t.Helper()
+	f, err := elf.Open(linked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	known, err := facts.Extract(f, facts.Options{Features: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := link.Link(objs, link.Options{Facts: known, Features: set, Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// twoRoads converts the objects, and the file that is linked of them, and links each with the facts of that file. Both
+// must give the same bytes.
+func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Result {
+	t.Helper()
+	set := parseFeatures(t, list)
+	opt := Options{Features: set, Jobs: 2}
+	direct := linkTo(t, linked, set, convertFile(t, linked, opt))
+	var parts []*object.Object
+	for _, o := range objs {
+		data, err := object.Write(convertFile(t, o, opt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := object.Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part)
+	}
+	graph := linkTo(t, linked, set, parts...)
+	if !bytes.Equal(direct.BTF, graph.BTF) {
+		t.Errorf("the objects and the linked file give different BTF:\n%s", diff(dump(t, graph.BTF, true), dump(t, direct.BTF, true)))
+	}
+	if !slices.Equal(direct.Skipped, graph.Skipped) {
+		t.Errorf("skipped by way of the objects %q, of the linked file %q", graph.Skipped, direct.Skipped)
+	}
+	return direct
+}
+
+func diff(got, want []string) string {
+	var b strings.Builder
+	for _, l := range want {
+		if !slices.Contains(got, l) {
+			fmt.Fprintf(&b, "  - %s\n", l)
+		}
+	}
+	for _, l := range got {
+		if !slices.Contains(want, l) {
+			fmt.Fprintf(&b, "  + %s\n", l)
+		}
+	}
+	if b.Len() == 0 && !slices.Equal(got, want) {
+		fmt.Fprintf(&b, "  same lines, other numbers of them:\n  %s\n", strings.Join(got, "\n  "))
+	}
+	return b.String()
+}
+
+func skippedLines(r *link.Result) []string {
+	var out []string
+	for _, s := range r.Skipped {
+		out = append(out, s.Name+": "+s.Reason)
+	}
+	return out
+}
+
+var update = flag.Bool("update", false, "write the BTF that is found into the files of testdata; read it before you believe it")
+
+// write replaces what the file says is expected.
+func (s *source) write(t *testing.T, r *link.Result) {
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(data), "/* BTF:\n")
+	s.want, s.skipped = dump(t, r.BTF, s.bases), skippedLines(r)
+	text += "/* BTF:\n" + strings.Join(s.want, "\n") + "\n*/\n"
+	if len(s.skipped) > 0 {
+		text += "/* skipped:\n" + strings.Join(s.skipped, "\n") + "\n*/\n"
+	}
+	if err := os.WriteFile(s.path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check compares a result with what the source says.
+func (s *source) check(t *testing.T, r *link.Result) {
+	t.Helper()
+	if d := diff(dump(t, r.BTF, s.bases), s.want); d != "" {
+		t.Errorf("%s: BTF is (-want +got)\n%s", s.path, d)
+	}
+	if d := diff(skippedLines(r), s.skipped); d != "" {
+		t.Errorf("%s: skipped are (-want +got)\n%s", s.path, d)
+	}
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/*.c")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no testdata", err)
+	}
+	var list []source
+	for _, p := range paths {
+		list = append(list, readSource(t, p))
+	}
+	return list
+}
+
+// variants are other ways to write the same DWARF.
+var variants = []struct {
+	name  string
+	flags []string
+}{
+	{"DWARF 2", []string{"-gdwarf-2"}},
+	{"strict DWARF 2", []string{"-gdwarf-2", "-gstrict-dwarf"}},
+	{"DWARF 3", []string{"-gdwarf-3"}},
+	{"strict DWARF 3", []string{"-gdwarf-3", "-gstrict-dwarf"}},
+	{"DWARF 4", []string{"-gdwarf-4"}},
+	{"DWARF 5", []string{"-gdwarf-5"}},
+	{"64-bit DWARF 4", []string{"-gdwarf-4", "-gdwarf64"}},
+	{"64-bit DWARF 5", []string{"-gdwarf-5", "-gdwarf64"}},
+	{"zlib", []string{"-gz=zlib"}},
+	{"old zlib", []string{"-gz=zlib-gnu"}},
+	{"type units 4", []string{"-gdwarf-4", "-fdebug-types-section"}},
+	{"type units 5", []string{"-gdwarf-5", "-fdebug-types-section"}},
+	{"sections", []string{"-ffunction-sections", "-fdata-sections"}},
+	{"macros", []string{"-g3"}},
+}
+
+// TestSources compiles each file of testdata in all ways and compares the BTF with what the file says.
+func TestSources(t *testing.T) {
+	for _, s := range sources(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
+			obj, linked := compile(t, s.path, s.flags...)
+			r := twoRoads(t, s.features, linked, obj)
+			if *update {
+				s.write(t, r)
+			}
+			s.check(t, r)
+			t.Run("pahole", func(t *testing.T) { s.compareWithPahole(t, linked, r) })
+			if s.oneWay != "" || testing.Short() {
+				return
+			}
+			for _, v := range variants {
+				t.Run(v.name, func(t *testing.T) {
+					obj, linked := compile(t, s.path, append(slices.Clone(s.flags), v.flags...)...)
+					s.check(t, twoRoads(t, s.features, linked, obj))
+				})
+			}
+		})
+	}
+}
+
+// compareWithPahole lets pahole encode the linked file. What it has more is what nothing encoded refers to.
+func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
+	if s.pahole != "" {
+		t.Skip("pahole differs: " + s.pahole)
+	}
+	if _, err := exec.LookPath("pahole"); err != nil {
+		t.Skip("pahole is not installed")
+	}
+	out := linked + ".btf"
+	run(t, "", "pahole", "-J", "--btf_features="+s.features, "--btf_encode_detached="+out, linked)
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := dump(t, data, false)
+	if d := diff(dump(t, ours.BTF, false), theirs); d != "" {
+		t.Errorf("-pahole +ours\n%s", d)
+	}
+}

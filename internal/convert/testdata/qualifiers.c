@@ -1,0 +1,19 @@
+// Qualifiers are nodes of their own. _Atomic T is T.
+// pahole: _Atomic stops it
+typedef const int ci;
+typedef volatile int vi;
+typedef const volatile int cvi;
+typedef int *restrict rp;
+typedef const char *const ccp;
+typedef int (*const fp)(const void *restrict, volatile int);
+typedef _Atomic int ai;
+typedef _Atomic(long) *ap;
+typedef const _Atomic int cai;
+typedef void nothing;
+typedef const void const_nothing;
+typedef const int array_of_const[3];
+struct s { _Atomic unsigned a; struct s *_Atomic next; _Atomic int x[2]; };
+struct s use;
+/* BTF:
+struct s { unsigned int a @0; struct s *next @64; int x[2] @128; } 24
+*/

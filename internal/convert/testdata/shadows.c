@@ -1,0 +1,26 @@
+// A unit may define a tag several times: types inside functions and blocks count, and each reference keeps the
+// definition that it means.
+struct s { int file_scope; };
+struct user { struct s *p; };
+typedef struct s *alias;
+int f(struct s *p) {
+	struct s { long in_function; };
+	struct user2 { struct s *p; struct user *q; } u = { 0, 0 };
+	typedef struct s *local_alias;
+	local_alias a = u.p;
+	{
+		struct s { char in_block[3]; struct s *self; };
+		struct user3 { struct s *p; } v = { 0 };
+		struct s x = { { 1 }, 0 };
+		return (v.p == &x) + (a != 0);
+	}
+}
+int g(struct s *p) {
+	union s { long other_kind; } u = { 5 };
+	struct t { int same; } t = { 1 };
+	return u.other_kind + t.same;
+}
+int h(void) {
+	struct t { int same; } t = { 2 };
+	return t.same;
+}

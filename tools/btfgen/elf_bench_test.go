@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// BenchmarkElf makes the BTF of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.
+func BenchmarkElf(b *testing.B) {
+	path := os.Getenv("BTF_BENCH_ELF")
+	if path == "" {
+		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
+	}
+	excluded, err := convert.ParseLanguages("rust")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, jobs := range []int{1, 2} {
+		b.Run(fmt.Sprintf("j%d", jobs), func(b *testing.B) {
+			for b.Loop() {
+				options := convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs}
+				if _, err := encode(&cli.Env{Stderr: os.Stderr}, path, nil, options); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
