@@ -8,11 +8,13 @@ import (
 // anchor; for every other world a node for each anchor that differs there (is odd).
 type phase struct {
 	nodes   []typeNode
-	targets []int32           // a node, or ^ a tag that is nothing but declared
-	byAnch  []int32           // by anchor: its node in the default world, -1 for definitions that are not the commonest
-	odd     [][]oddNode       // by world
-	real    []bool            // by node of the default world: some world has it
-	colours []types.Hash      // by node, after refinement
+	targets []int32            // a node, or ^ a tag that is nothing but declared
+	byAnch  []int32            // by anchor: its node in the default world, -1 for definitions that are not the commonest
+	odd     [][]oddNode        // by world
+	real    []bool             // by node of the default world: some world has it
+	colours []types.Hash       // by node, after refinement
+	byDef   map[types.ID]int32 // see elsewhere
+	byShape map[types.Hash]int32
 	ofBase  map[int32][]int32 // by tag: the nodes of the base's definitions
 }
 
@@ -166,10 +168,47 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(*slot) int32) int
 	if id := l.target(v, s); id != 0 {
 		return p.nodeOf(v, id)
 	}
+	if l.nodes[s.node].Size != 0 {
+		if to, ok := l.elsewhere(p, l.nodes[s.node].Ref); ok {
+			return to
+		}
+	}
 	if l.worlds[v.world-1].base {
 		return ^s.tag // a base's forward declarations stay what they are
 	}
 	return open(s)
+}
+
+// elsewhere returns the node of a definition that a unit pins but doesn't hold, as split BTF does with its base's: that of
+// the base if it has it, else that of a world that holds it, chosen by content. In split BTF its base's definitions may
+// have pins that they don't have in the base alone; then the base's definition that is equal but for pins is meant.
+func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
+	if p.byDef == nil {
+		p.byDef, p.byShape = map[types.ID]int32{}, map[types.Hash]int32{}
+		ofBase := func(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].base }
+		better := func(n *typeNode, old int32) bool {
+			o := &p.nodes[old]
+			return !ofBase(o) && (ofBase(n) || l.before(n, o))
+		}
+		for i := range p.nodes {
+			n := &p.nodes[i]
+			if l.tags.of[n.anchor] < 0 || n.world < 0 && !p.real[i] {
+				continue
+			}
+			if old, ok := p.byDef[n.anchor]; !ok || better(n, old) {
+				p.byDef[n.anchor] = int32(i)
+			}
+			shape := l.unpinned(n.anchor)
+			if old, ok := p.byShape[shape]; ofBase(n) && (!ok || l.before(n, &p.nodes[old])) {
+				p.byShape[shape] = int32(i)
+			}
+		}
+	}
+	to, ok := p.byDef[def]
+	if !ok {
+		to, ok = p.byShape[l.unpinned(def)]
+	}
+	return to, ok
 }
 
 // nodeOf returns the node of an anchor that the world holds.

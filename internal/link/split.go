@@ -55,11 +55,25 @@ func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
 	return nil
 }
 
-// dropBases leaves out the linked units that are bases: split BTF as an input brings them along.
+// dropBases leaves out the linked units that are bases: split BTF as an input brings them along. There a base's stubs
+// may be pinned that are not in the base alone, so they are compared without regard to pins.
 func (l *linker) dropBases(bases []object.Unit) {
+	if !slices.ContainsFunc(l.units, func(u object.Unit) bool { return u.Linked }) {
+		return
+	}
+	l.nodes = l.g.Nodes
+	shapes := make([]types.Hash, len(l.nodes))
+	for id := range l.nodes {
+		n := &l.nodes[id]
+		if n.Kind == types.KindStub {
+			shapes[id] = types.HashStub(types.Tag(n.Aux), l.g.Strs.Hash(n.Name))
+		} else {
+			shapes[id] = l.shapeHash(types.ID(id), func(r types.ID) types.Hash { return shapes[r] })
+		}
+	}
 	content := func(u *object.Unit) (sum types.Hash) {
 		for _, id := range u.Items {
-			h := types.Start(types.KindVoid, 0, 0, l.g.Nodes[id].Hash, types.Hash{})
+			h := types.Start(types.KindVoid, 0, 0, shapes[id], types.Hash{})
 			s := h.Sum(false)
 			sum.A += s.A
 			sum.B += s.B
