@@ -13,6 +13,7 @@ func (l *linker) emit() ([]byte, error) {
 		b.StartID, b.BaseStrLen = b.Base.EndID(), b.Base.EndStr()
 	}
 	l.placeStrings(b)
+	l.placeShapes()
 	for i := range l.puts {
 		l.put(b, l.puts[i].final)
 	}
@@ -26,7 +27,7 @@ func (l *linker) layout() bool {
 
 // placeStrings gives each string its offset: in the bases if they have it, else in b's own strings, which are sorted.
 func (l *linker) placeStrings(b *btf.Blob) {
-	l.offset = make([]uint32, len(l.strs))
+	l.offset = make([]uint32, l.g.Strs.Len())
 	found := l.findInBases()
 	size := 1
 	for _, s := range l.strs {
@@ -38,10 +39,10 @@ func (l *linker) placeStrings(b *btf.Blob) {
 	}
 	for i := 1; i < len(l.strs); i++ {
 		if found != nil && found[i] != 0 {
-			l.offset[i] = found[i]
+			l.offset[l.strs[i]] = found[i]
 			continue
 		}
-		l.offset[i] = b.BaseStrLen + uint32(len(own))
+		l.offset[l.strs[i]] = b.BaseStrLen + uint32(len(own))
 		own = append(append(own, l.g.Strs.Bytes(l.strs[i])...), 0)
 	}
 	b.Strings = string(own)
@@ -75,7 +76,25 @@ func (l *linker) findInBases() []uint32 {
 	return found
 }
 
-func (l *linker) name(s types.Str) uint32 { return l.offset[l.rank[s]] }
+func (l *linker) name(s types.Str) uint32 { return l.offset[s] }
+
+// placeShapes notes by which id a shape that doesn't vary is referred to.
+func (l *linker) placeShapes() {
+	l.shapeIDs = make([]uint32, len(l.nodes))
+	for id := range l.nodes {
+		if l.role[id] == plain {
+			l.shapeIDs[id] = l.ids[l.typeOf(types.ID(id))]
+		}
+	}
+}
+
+// nextID is next, as an id.
+func (w *walker) nextID(id types.ID) uint32 {
+	if w.l.role[id] == plain {
+		return w.l.shapeIDs[id]
+	}
+	return w.l.ids[w.next(id)]
+}
 
 // put appends the record of one type.
 func (l *linker) put(b *btf.Blob, f final) {
@@ -91,18 +110,18 @@ func (l *linker) put(b *btf.Blob, f final) {
 	w := l.walk(f)
 	t := btf.Type{Kind: btf.Kind(n.Kind), NameOff: l.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag, Vlen: n.Count}
 	elems := l.g.Elems[n.First : n.First+n.Count]
-	ref := l.ids[w.next(n.Ref)]
+	ref := w.nextID(n.Ref)
 	switch n.Kind {
 	case types.KindInt:
 		t.Extra = n.Aux
 	case types.KindArray:
 		t.SizeOrType, t.First = 0, uint32(len(b.Arrays))
-		b.Arrays = append(b.Arrays, btf.Array{Elem: ref, Index: l.ids[w.next(types.ID(n.Aux))], Nelems: n.Size})
+		b.Arrays = append(b.Arrays, btf.Array{Elem: ref, Index: w.nextID(types.ID(n.Aux)), Nelems: n.Size})
 	case types.KindStruct, types.KindUnion:
 		t.First = uint32(len(b.Members))
 		for i := range elems {
 			e := &elems[i]
-			b.Members = append(b.Members, btf.Member{NameOff: l.name(e.Name), Type: l.ids[w.next(e.Ref)], Offset: uint32(e.Val)})
+			b.Members = append(b.Members, btf.Member{NameOff: l.name(e.Name), Type: w.nextID(e.Ref), Offset: uint32(e.Val)})
 		}
 	case types.KindEnum, types.KindEnum64:
 		t.First = uint32(len(b.Enums))
@@ -112,7 +131,7 @@ func (l *linker) put(b *btf.Blob, f final) {
 	case types.KindFuncProto:
 		t.SizeOrType, t.First = ref, uint32(len(b.Params))
 		for i := range elems {
-			b.Params = append(b.Params, btf.Param{NameOff: l.name(elems[i].Name), Type: l.ids[w.next(elems[i].Ref)]})
+			b.Params = append(b.Params, btf.Param{NameOff: l.name(elems[i].Name), Type: w.nextID(elems[i].Ref)})
 		}
 	case types.KindFloat:
 	default:

@@ -72,13 +72,14 @@ type linker struct {
 	encoded     []final // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
 	skipped     []Skipped
 
-	keep   []bool
-	puts   []put
-	strs   []types.Str
-	rank   []uint32
-	hashes []types.Hash
-	ids    []uint32
-	offset []uint32
+	keep     []bool
+	puts     []put
+	strs     []types.Str
+	rank     []uint32
+	hashes   []types.Hash
+	ids      []uint32
+	offset   []uint32 // by string
+	shapeIDs []uint32 // by node that doesn't vary
 }
 
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain

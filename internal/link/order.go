@@ -80,7 +80,10 @@ func (l *linker) sortOrder() {
 	for name := range l.strs {
 		if bucket := sorted[at[name]:at[name+1]]; len(bucket) > 1 {
 			slices.SortFunc(bucket, func(a, b put) int {
-				return cmp.Or(cmp.Compare(a.place, b.place), a.hash.Cmp(b.hash))
+				if a.place != b.place {
+					return cmp.Compare(a.place, b.place)
+				}
+				return a.hash.Cmp(b.hash)
 			})
 		}
 	}
