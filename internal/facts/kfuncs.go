@@ -25,6 +25,11 @@ const (
 	maxIDsBytes = 1 << 26
 )
 
+// kfuncFlags are the flags that show in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and KF_ARENA_ARG2 (include/linux/
+// btf.h). The others are for the kernel alone; leaving them out keeps the facts still when they change, and makes most
+// sets uniform.
+const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
+
 // idSet is one set8 of kfuncs.
 type idSet struct {
 	name    string
@@ -148,7 +153,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	}
 	set.entries = make([]idEntry, n)
 	for i := range set.entries {
-		set.entries[i] = idEntry{word(2*uint64(i) + 2), word(2*uint64(i) + 3)}
+		set.entries[i] = idEntry{word(2*uint64(i) + 2), word(2*uint64(i)+3) & kfuncFlags}
 	}
 	return set, word(1)&kfuncSet != 0, nil
 }

@@ -112,14 +112,14 @@ func (w workspace) resolve(file, out string, sets map[string][]kfuncEntry, ids m
 }
 
 var kfuncSets = map[string][]kfuncEntry{
-	"first":  {{"bpf_a", 0x10}, {"bpf_b", 0x1000}, {"bpf_c__d", 0x2}},
-	"second": {{"bpf_b", 0x4}, {"bpf_e", 0}},
+	"first":  {{"bpf_a", 0x2000}, {"bpf_b", 0x1000}, {"bpf_c__d", 0x8002}},
+	"second": {{"bpf_b", 0x4000}, {"bpf_e", 0}},
 	"!other": {{"bpf_x", 0x1}},
-	"same":   {{"bpf_f", 0x5}, {"bpf_g", 0x5}},
+	"same":   {{"bpf_f", 0x3005}, {"bpf_g", 0x3005}},
 }
 
 var kfuncsWanted = []Kfunc{
-	{"bpf_a", 0x10}, {"bpf_b", 0x1004}, {"bpf_c__d", 0x2}, {"bpf_e", 0}, {"bpf_f", 0x5}, {"bpf_g", 0x5},
+	{"bpf_a", 0x2000}, {"bpf_b", 0x5000}, {"bpf_c__d", 0x8000}, {"bpf_e", 0}, {"bpf_f", 0x3000}, {"bpf_g", 0x3000},
 }
 
 func requireKfuncs(t *testing.T, f *Facts, want []Kfunc) {
@@ -175,7 +175,7 @@ func TestKfuncsOfModules(t *testing.T) {
 	uniform := map[string][]kfuncEntry{"same": kfuncSets["same"]}
 	object = w.compile("uniform.c", kfuncSource(uniform))
 	w.resolve(object, "uniform.ko", uniform, ids, types)
-	requireKfuncs(t, w.extract("uniform.ko", defaults), []Kfunc{{"bpf_f", 0x5}, {"bpf_g", 0x5}})
+	requireKfuncs(t, w.extract("uniform.ko", defaults), []Kfunc{{"bpf_f", 0x3000}, {"bpf_g", 0x3000}})
 
 	// A distilled base travels with the module.
 	blob, err := btf.Encode(base, btf.EncodeOptions{})
@@ -222,7 +222,7 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A count that contradicts the size of the set's symbol.
-	at := strings.Index(string(data), "\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x10\x00\x00\x00")
+	at := strings.Index(string(data), "\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00")
 	if at < 0 {
 		t.Fatal("the set is not in the object")
 	}
