@@ -21,12 +21,13 @@ import (
 //	var static int v;                                  a variable
 //	section .data..percpu { v @0 4; }
 //
-// Unnamed types stand where they are used. A tag with several definitions is written with its members in its place.
+// Unnamed types stand where they are used. A tag with several definitions is written with its members in its place,
+// and as (self) within these.
 // Base types have lines only if bases is set. [x] are declaration tags, [[x]] type tags.
 type dumper struct {
 	bases bool
 	count map[string]int // definitions by name
-	depth int
+	open  []btf.Type     // whose bodies are being written
 }
 
 // dump reads a raw BTF blob.
@@ -116,6 +117,8 @@ func (d *dumper) tags(list []string) string {
 
 // body writes a definition with its content.
 func (d *dumper) body(typ btf.Type) string {
+	d.open = append(d.open, typ)
+	defer func() { d.open = d.open[:len(d.open)-1] }()
 	var s strings.Builder
 	switch typ := typ.(type) {
 	case *btf.Struct:
@@ -179,10 +182,6 @@ func (d *dumper) params(p *btf.FuncProto, tags [][]string) string {
 
 // decl writes the declaration of name with type typ.
 func (d *dumper) decl(typ btf.Type, name string) string {
-	if d.depth++; d.depth > 200 {
-		panic("types are nested without end")
-	}
-	defer func() { d.depth-- }()
 	switch typ := typ.(type) {
 	case *btf.Void:
 		return join("void", name)
@@ -221,6 +220,9 @@ func (d *dumper) decl(typ btf.Type, name string) string {
 	case *btf.Struct, *btf.Union, *btf.Enum, *btf.Fwd:
 		if n := typ.TypeName(); n != "" && d.count[n] == 1 {
 			return join(keyword(typ)+" "+n, name)
+		}
+		if slices.Contains(d.open, typ) {
+			return join(keyword(typ)+" "+typ.TypeName()+"(self)", name)
 		}
 		if _, fwd := typ.(*btf.Fwd); fwd {
 			return join(keyword(typ)+" "+typ.TypeName()+"(declared)", name)

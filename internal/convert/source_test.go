@@ -93,7 +93,7 @@ func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	}
 	dir := t.TempDir()
 	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
-	run(t, dir, "gcc", append(slices.Clone(flags), "-w", "-fno-pic", "-c", "-o", obj, abs)...)
+	run(t, dir, "gcc", append(slices.Clone(flags), "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs)...)
 	linkObjects(t, linked, flags, obj)
 	return obj, linked
 }
@@ -107,7 +107,7 @@ func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
 			mode = append(mode, f)
 		}
 	}
-	args := append(mode, "-nostdlib", "-static", "-no-pie", "-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-o", out)
+	args := append(mode, "-nostdlib", "-static", "-no-pie", "-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld", "-o", out)
 	run(t, "", "gcc", append(args, objs...)...)
 }
 

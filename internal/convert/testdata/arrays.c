@@ -17,6 +17,15 @@ int vla(int n, int a[static n], int m[][5]) {
 	return v[0].k + (*p)[0];
 }
 /* BTF:
+enum { LIMIT = 3 } 4 unsigned
 int vla(int n, int *a, int (*m)[5]);
+struct flexible { int n @0; struct { short int a @0; short int b @16; } 4 items[0] @32; } 4
 struct local { int k @0; } 4
+struct two { matrix m @0; const char *names[5] @768; int (*rows)[7] @1088; } 144
+typedef char big[65536];
+typedef int line[3];
+typedef int matrix[2][3][4];
+typedef int none[0];
+typedef int open[0];
+typedef long int bounded[3];
 */

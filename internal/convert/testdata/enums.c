@@ -17,6 +17,20 @@ int f(void) {
 	return IN_FUNCTION;
 }
 /* BTF:
+enum negative { MINUS = -1, ZERO = 0, PLUS = 1 } 4 signed
+enum plain { A = 0, B = 5, C = 6 } 4 unsigned
+enum small { S0 = 0, S255 = 255 } 1 unsigned
+enum small_negative { N128 = -128, N127 = 127 } 1 signed
+enum top { TOP = 4294967295, BIT31 = 2147483648 } 4 unsigned
+enum top_signed { TS = -2147483648 } 4 signed
+enum two_bytes { T = 40000 } 2 unsigned
+enum wide { W = 81985529216486895, W0 = 0 } 8 unsigned
+enum wide_negative { WN = -81985529216486895 } 8 signed
 enum { IN_FUNCTION = 9 } 4 unsigned
+enum { IN_STRUCT = 3 } 4 unsigned
+enum { IN_TYPEDEF = 0 } 4 unsigned
+enum { LONELY = 7, LONELY2 = -8 } 4 signed
 int f(void);
+struct s { enum { IN_STRUCT = 3 } 4 unsigned e @0; } 4
+typedef enum { IN_TYPEDEF = 0 } 4 unsigned in_typedef;
 */

@@ -11,10 +11,12 @@ hidden_t *f(struct param_only *p) { return 0; }
 /* BTF:
 enum later {  } 4 unsigned
 hidden_t *f(struct param_only *p);
+struct before { struct seen_later *p @0; } 8
 struct hidden;
 struct holder { struct opaque *s @0; union secret *u @64; enum later *e @128; } 24
 struct opaque;
 struct param_only;
+struct seen_later { int x @0; } 4
 typedef struct hidden hidden_t;
 union secret;
 */

@@ -21,6 +21,38 @@ typedef __WCHAR_TYPE__ w;
 typedef _Float128 f128;
 i8 use;
 /* BTF:
+float "_Float128" 16
+float "complex double" 16
+float "complex float" 8
+float "double" 8
+float "float" 4
+float "long double" 16
+int "_Bool" 1 bool
+int "__SANITIZED_FAKE_INT__" 4 unsigned
+int "__int128 unsigned" 16 unsigned
+int "__int128" 16 signed
+int "char" 1 signed
+int "complex int" 8 unsigned
+int "int" 4 signed
+int "long long int" 8 signed
+int "short unsigned int" 2 unsigned
 int "signed char" 1 signed
+int "unsigned char" 1 unsigned
+typedef _Bool b8;
+typedef _Float128 f128;
+typedef __SANITIZED_FAKE_INT__ c256;
+typedef __int128 i128;
+typedef __int128 unsigned u128;
+typedef char c8;
+typedef complex double c128;
+typedef complex float c64;
+typedef complex int ci;
+typedef double f64;
+typedef float f32;
+typedef int w;
+typedef long double f80;
+typedef long long int i64;
+typedef short unsigned int u16;
 typedef signed char i8;
+typedef unsigned char u8;
 */

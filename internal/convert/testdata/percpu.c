@@ -14,5 +14,11 @@ P("") int sized[5];
 long *f(void) { elsewhere = 1; return &hidden; }
 /* BTF:
 long int *f(void);
+section .data..percpu { sized @0 20; hidden @24 8; counter @32 4; pointer @40 8; aligned @64 80; } 144
 struct big { int a[20] @0; } 80
+var global int counter;
+var global int sized[5];
+var global struct big *pointer;
+var global struct big aligned;
+var static long int hidden;
 */

@@ -21,6 +21,7 @@ int local(int *a, fn_type *f);
 int unnamed(int, long int b);
 int variadic(const char *fmt, ...);
 typedef int (*handler)(int, void *);
+typedef int (*old_style)(...);
 typedef int fn_type(long int);
 typedef void (*no_params)(void);
 void nothing(void);

@@ -16,4 +16,16 @@ struct s { _Atomic unsigned a; struct s *_Atomic next; _Atomic int x[2]; };
 struct s use;
 /* BTF:
 struct s { unsigned int a @0; struct s *next @64; int x[2] @128; } 24
+typedef const char *const ccp;
+typedef const int array_of_const[3];
+typedef const int cai;
+typedef const int ci;
+typedef const volatile int cvi;
+typedef int (*const fp)(const void *restrict, volatile int);
+typedef int *restrict rp;
+typedef int ai;
+typedef long int *ap;
+typedef void const_nothing;
+typedef void nothing;
+typedef volatile int vi;
 */

@@ -24,3 +24,18 @@ int h(void) {
 	struct t { int same; } t = { 2 };
 	return t.same;
 }
+/* BTF:
+int f(struct s { int file_scope @0; } 4 *p);
+int g(struct s { int file_scope @0; } 4 *p);
+int h(void);
+struct s { char in_block[3] @0; struct s(self) *self @64; } 16
+struct s { int file_scope @0; } 4
+struct s { long int in_function @0; } 8
+struct t { int same @0; } 4
+struct user { struct s { int file_scope @0; } 4 *p @0; } 8
+struct user2 { struct s { long int in_function @0; } 8 *p @0; struct user *q @64; } 16
+struct user3 { struct s { char in_block[3] @0; struct s(self) *self @64; } 16 *p @0; } 8
+typedef struct s { int file_scope @0; } 4 *alias;
+typedef struct s { long int in_function @0; } 8 *local_alias;
+union s { long int other_kind @0; } 8
+*/

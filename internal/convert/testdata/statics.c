@@ -5,3 +5,9 @@ int outer(int n) {
 	__attribute__((noinline)) int nested(int k, struct in_outer *p) { struct in_nested { int w; } t = { k }; return t.w + n + p->v; }
 	return nested(n, &s) + nested(2, &s);
 }
+/* BTF:
+int nested(int k, struct in_outer *p);
+int outer(int n);
+struct in_nested { int w @0; } 4
+struct in_outer { int v @0; } 4
+*/

@@ -9,3 +9,9 @@ int f(void) {
 	double none[3] = { 0 };
 	return s.c + (nowhere == 0) + (int)none[1];
 }
+/* BTF:
+int "char" 1 signed
+int "int" 4 signed
+int f(void);
+struct used_by_local { char c @0; } 1
+*/
