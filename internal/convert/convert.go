@@ -38,9 +38,6 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			return nil, err
 		}
 	}
-	if _, err := f.Symbols(); err != nil {
-		return nil, err
-	}
 	var queue []*dwarf.Unit
 	for i := range d.Units {
 		if d.Units[i].Kind == dwarf.UnitCompile {
@@ -48,9 +45,10 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 		}
 	}
 	jobs := max(1, min(opt.Jobs, len(queue)))
-	symbols := &clones{file: f}
+	symbols := &symbols{file: f}
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	wg.Go(func() { symbols.load() })
 	parts := make([]*object.Object, jobs)
 	failed := make([]failure, jobs)
 	for j := range jobs {
@@ -76,6 +74,9 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 		}()
 	}
 	wg.Wait()
+	if symbols.err != nil {
+		return nil, symbols.err
+	}
 	first := failure{at: len(queue)}
 	for _, f := range failed {
 		if f.err != nil && f.at < first.at {
@@ -119,7 +120,7 @@ type converter struct {
 	opt     *Options
 	obj     *object.Object
 	g       *types.Graph
-	symbols *clones
+	symbols *symbols
 	names   nameCache
 	roots   rootTable
 	main    unit
@@ -148,7 +149,7 @@ type stamp struct {
 	id     types.ID
 }
 
-func newConverter(d *dwarf.Data, opt *Options, symbols *clones) *converter {
+func newConverter(d *dwarf.Data, opt *Options, symbols *symbols) *converter {
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
 	obj := object.New(target, opt.Features)
 	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newRootTable()}

@@ -2,7 +2,6 @@ package convert
 
 import (
 	std "debug/dwarf"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -83,6 +82,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 			}
 			u.origins[f.proto.off] = true
 		}
+	}
+	if f.external && flags&types.FuncNoCode == 0 && u.isWeak(e) {
+		flags |= types.FuncWeak
 	}
 	str, err := f.namer.intern(f.name)
 	if err != nil {
@@ -180,22 +182,25 @@ func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
 	return flags, nil
 }
 
+// entry is where e's code starts.
+func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
+	if u.c.symbols.load() != nil {
+		return 0, false // File returns the error
+	}
+	return u.r.FirstAddress(e)
+}
+
 // isClone tells whether the symbol at the function's own entry is a clone with a changed interface.
 func (u *unit) isClone(e *dwarf.DIE, f *function) bool {
-	addr, ok := u.r.FirstAddress(e)
-	if !ok {
-		return false
-	}
-	base := f.namer.text(f.name)
-	for _, s := range u.c.symbols.at(addr) {
-		if rest, ok := strings.CutPrefix(s, base+"."); ok {
-			rest = "." + rest
-			if strings.Contains(rest, ".isra") || strings.Contains(rest, ".constprop") {
-				return true
-			}
-		}
-	}
-	return false
+	addr, ok := u.entry(e)
+	return ok && u.c.symbols.isClone(addr, f.namer.text(f.name))
+}
+
+// isWeak tells whether another definition of the function goes before this one: in an object file, if its symbol is
+// weak; in a linked file also if there is no symbol at its entry any more, for then it has lost to another.
+func (u *unit) isWeak(e *dwarf.DIE) bool {
+	addr, ok := u.entry(e)
+	return !ok || !u.c.symbols.strong.has(addr)
 }
 
 // parameters reads e's own formal parameters.

@@ -3,6 +3,7 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
@@ -66,7 +67,7 @@ func (e *Error) Error() string {
 }
 
 func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
-	return &Error{d.File.Path, section, off, fmt.Sprintf(format, args...)}
+	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)} // names may lie in the mapped file
 }
 
 // New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.

@@ -10,9 +10,9 @@ const (
 	reasonAmbiguous    = "ambiguous address"
 	reasonOptimized    = "optimized parameters"
 	reasonReordered    = "reordered parameters"
-	reasonRegister     = "unexpected register"
 	reasonUncertain    = "uncertain parameter location"
 	reasonInconsistent = "inconsistent prototype"
+	reasonRegister     = "unexpected register"
 )
 
 // holder is a function or variable as some units have it.
@@ -96,12 +96,12 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 			return
 		}
 	}
-	group = l.withCode(group)
-	if reason := l.against(group); reason != "" {
+	own := l.owners(group)
+	if reason := l.against(own, group); reason != "" {
 		l.skip(name, reason)
 		return
 	}
-	proto := l.prototype(group)
+	proto := l.prototype(own)
 	f := l.make(made{kind: types.KindFunc, name: name, aux: types.LinkageStatic, ref: proto})
 	l.funcs[name] = f + 1
 	for _, h := range group {
@@ -111,12 +111,18 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 	}
 }
 
-// withCode drops the candidates without code, if others have some: then the symbol is theirs, and the others are copies
-// that were inlined away. Where all are without code, the symbol is an alias of an identical function.
-func (l *linker) withCode(group []holder) []holder {
+// owners returns the candidates whose the symbol is: those with code, if any have some (the others are copies that were
+// inlined away; where all are without code, the symbol is an alias of an identical function), and of these the strong
+// ones, if any are.
+func (l *linker) owners(group []holder) []holder {
+	return l.without(types.FuncWeak, l.without(types.FuncNoCode, group))
+}
+
+// without drops the candidates that have the flag, unless all have it.
+func (l *linker) without(flag types.FuncFlags, group []holder) []holder {
 	kept := make([]holder, 0, len(group))
 	for _, h := range group {
-		if h.linked || types.FuncFlags(l.nodes[l.nodeOf(h.final)].Size)&types.FuncNoCode == 0 {
+		if l.flags(h)&flag == 0 {
 			kept = append(kept, h)
 		}
 	}
@@ -126,38 +132,50 @@ func (l *linker) withCode(group []holder) []holder {
 	return kept
 }
 
-// against returns why the candidates of one function can't be encoded, "" if they can.
-func (l *linker) against(group []holder) string {
-	var flags types.FuncFlags
-	optimized := true
-	for _, h := range group {
-		if n := &l.nodes[l.nodeOf(h.final)]; !h.linked {
-			flags |= types.FuncFlags(n.Size)
-			optimized = optimized && types.FuncFlags(n.Size)&types.FuncOptimized != 0
-		} else {
-			optimized = false
-		}
+// flags are those of a candidate; a result of an earlier link has none.
+func (l *linker) flags(h holder) types.FuncFlags {
+	if h.linked {
+		return 0
+	}
+	return types.FuncFlags(l.nodes[l.nodeOf(h.final)].Size)
+}
+
+// against returns why a function can't be encoded, "" if it can. Its owners' parameters count, and the prototypes of all
+// candidates of its name.
+func (l *linker) against(own, group []holder) string {
+	var any types.FuncFlags
+	all := ^types.FuncFlags(0)
+	for _, h := range own {
+		any |= l.flags(h)
+		all &= l.flags(h)
 	}
 	switch {
-	case optimized:
+	case all&types.FuncOptimized != 0:
 		return reasonOptimized
-	case flags&types.FuncReordered != 0:
+	case any&types.FuncReordered != 0:
 		return reasonReordered
-	case flags&types.FuncUnexpectedReg != 0:
-		return reasonRegister
-	case flags&types.FuncUncertain != 0:
+	case any&types.FuncUncertain != 0:
 		return reasonUncertain
+	case l.opt.Features.Has(features.ConsistentFunc) && !l.consistent(group):
+		return reasonInconsistent
+	case any&types.FuncUnexpectedReg != 0:
+		return reasonRegister
 	}
-	if len(group) == 1 || !l.opt.Features.Has(features.ConsistentFunc) {
-		return ""
+	return ""
+}
+
+// consistent tells whether the prototypes of all candidates are the same but for what looseHash overlooks.
+func (l *linker) consistent(group []holder) bool {
+	if len(group) == 1 {
+		return true
 	}
 	first := l.looseHash(l.nodes[l.nodeOf(group[0].final)].Ref)
 	for _, h := range group[1:] {
 		if l.looseHash(l.nodes[l.nodeOf(h.final)].Ref) != first {
-			return reasonInconsistent
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 // prototype returns the prototype that most units have, ties by content.

@@ -92,7 +92,7 @@ type Elem struct {
 	Val  uint64
 }
 
-// FuncFlags are what a function candidate's own instance says against encoding it; Node.Size of a FUNC.
+// FuncFlags are what a function candidate's own instance says about encoding it; Node.Size of a FUNC.
 type FuncFlags uint32
 
 const (
@@ -101,6 +101,7 @@ const (
 	FuncUnexpectedReg                       // a parameter is not in the register that the ABI names
 	FuncUncertain                           // the parameters' locations can't be told
 	FuncNoCode                              // the unit has no code for it: an alias of an identical function, or inlined
+	FuncWeak                                // a weak definition, or one that lost to another
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).
