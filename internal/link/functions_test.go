@@ -180,7 +180,7 @@ func TestFunctions(t *testing.T) {
 	b.fn("clone", 0, 0, b.proto(i))
 	b.fn("isra", 0, types.FuncOptimized, b.proto(i, i))
 	b.fn("order", 0, types.FuncReordered|types.FuncUnexpectedReg, b.proto(i, i))
-	b.fn("register", 0, types.FuncUnexpectedReg|types.FuncUncertain, b.proto(i, i))
+	b.fn("register", 0, types.FuncUnexpectedReg, b.proto(i, i))
 	b.fn("uncertain", 0, types.FuncUncertain, b.proto(i, i))
 	b.fn("twice", 0, types.FuncOptimized, b.proto(i, i))
 	b.fn("constness", 0, 0, b.proto(0, b.ptr(b.constOf(i))))
@@ -224,6 +224,34 @@ func TestFunctions(t *testing.T) {
 	}
 	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized parameters\norder\treordered parameters\n"+
 		"register\tunexpected register\ntwice\toptimized parameters\nuncertain\tuncertain parameter location\n")
+}
+
+func TestStrongDefinitionWins(t *testing.T) {
+	b := newBuilder()
+	b.unit("weak.c", 5)
+	i := b.hold(b.int("int"))
+	named := func(param string) types.ID {
+		return b.add(types.Node{Kind: types.KindFuncProto, Ref: i}, types.Elem{Name: b.str(param), Ref: i})
+	}
+	b.fn("hook", 1, types.FuncWeak, named("x"))
+	b.fn("alone", 1, types.FuncWeak, named("y"))
+	b.unit("strong.c", 1)
+	b.hold(i)
+	b.fn("hook", 1, 0, named("x__nullable"))
+	_, res := b.link(t, Options{Features: features.Default()})
+	blob, err := btf.Parse(res.BTF, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var params []string
+	for _, p := range blob.Params {
+		name, _ := blob.Name(p.NameOff)
+		params = append(params, name)
+	}
+	slices.Sort(params)
+	if want := []string{"x__nullable", "y"}; !slices.Equal(params, want) {
+		t.Errorf("parameters %q, want %q", params, want)
+	}
 }
 
 func TestKfuncs(t *testing.T) {
