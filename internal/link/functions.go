@@ -140,13 +140,16 @@ func (l *linker) flags(h holder) types.FuncFlags {
 	return types.FuncFlags(l.nodes[l.nodeOf(h.final)].Size)
 }
 
-// against returns why a function can't be encoded, "" if it can. Its owners' parameters count, and the prototypes of all
-// candidates of its name.
+// against returns why a function can't be encoded, "" if it can. One candidate with code whose parameters are out of
+// place is enough, such as a part that was split off; but a clone that lost parameters matters only if all owners are
+// such. The prototypes of all candidates of the name are compared.
 func (l *linker) against(own, group []holder) string {
 	var any types.FuncFlags
+	for _, h := range l.without(types.FuncNoCode, group) {
+		any |= l.flags(h)
+	}
 	all := ^types.FuncFlags(0)
 	for _, h := range own {
-		any |= l.flags(h)
 		all &= l.flags(h)
 	}
 	switch {
