@@ -164,7 +164,9 @@ type abbrevTable struct {
 	sparse map[uint64]uint32
 	ops    []op
 	attrs  []attrSpec
-	notes  bool // annotations are declared
+	size   uint64 // bytes of .debug_abbrev
+	notes  bool   // annotations are declared
+	leaves bool   // entries may refer to other units
 }
 
 type attrSpec struct {
@@ -172,6 +174,7 @@ type attrSpec struct {
 	imm        int64
 }
 
+// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on without gaps.
 const maxDenseCode = 1 << 16
 
 // lookup returns the declaration of code, nil when there is none.
@@ -180,7 +183,6 @@ func (t *abbrevTable) lookup(code uint64) *Abbrev {
 		if i := t.dense[code]; i != 0 {
 			return &t.list[i-1]
 		}
-		return nil
 	}
 	if i, ok := t.sparse[code]; ok {
 		return &t.list[i-1]
@@ -195,6 +197,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	}
 	t.valid = false
 	t.list, t.dense, t.sparse, t.ops, t.notes = t.list[:0], t.dense[:0], nil, t.ops[:0], false
+	t.leaves = false
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
 	}
@@ -223,11 +226,12 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 				break
 			}
 			t.attrs = append(t.attrs, a)
+			t.leaves = t.leaves || a.form == formRefAddr || a.form == formRefSig8 || a.form == formIndirect
 		}
 		t.notes = t.notes || std.Tag(tag) == TagLLVMAnnotation || std.Tag(tag) == TagGNUAnnotation
 		t.list = append(t.list, t.build(std.Tag(tag), children != 0, f))
 		index := uint32(len(t.list))
-		if code < maxDenseCode {
+		if code < maxDenseCode && code <= uint64(4*len(t.list)+64) && t.sparse[code] == 0 {
 			for uint64(len(t.dense)) <= code {
 				t.dense = append(t.dense, 0)
 			}
@@ -243,7 +247,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			t.sparse[code] = index
 		}
 	}
-	t.off, t.f, t.valid = off, f, true
+	t.off, t.f, t.valid, t.size = off, f, true, uint64(c.pos)-off
 	return nil
 }
 

@@ -25,6 +25,8 @@ type Data struct {
 	rnglists   []byte       // .debug_rnglists
 	ranges     []byte       // .debug_ranges
 
+	info *elf.Section   // the first .debug_info
+	size uint64         // of all units
 	sigs map[uint64]int // type signature → index in Units
 }
 
@@ -81,7 +83,7 @@ func New(f *elf.File) (*Data, error) {
 		{".debug_str_offsets", &d.strOffsets}, {".debug_addr", &d.addr}, {".debug_rnglists", &d.rnglists},
 		{".debug_ranges", &d.ranges},
 	} {
-		sec := section(f, s.name)
+		sec := f.Section(s.name)
 		if sec == nil {
 			continue
 		}
@@ -91,10 +93,13 @@ func New(f *elf.File) (*Data, error) {
 		}
 		*s.to = data
 	}
-	d.loclists, d.loc = section(f, ".debug_loclists"), section(f, ".debug_loc")
-	for _, name := range []string{".debug_info", ".zdebug_info", ".debug_types", ".zdebug_types"} {
+	d.loclists, d.loc = f.Section(".debug_loclists"), f.Section(".debug_loc")
+	for _, name := range []string{".debug_info", ".debug_types"} { // these also find .zdebug_info, .zdebug_types
 		for _, sec := range f.SectionsNamed(name) {
-			if err := d.scan(sec, name == ".debug_types" || name == ".zdebug_types"); err != nil {
+			if d.info == nil && name == ".debug_info" {
+				d.info = sec
+			}
+			if err := d.scan(sec, name == ".debug_types"); err != nil {
 				return nil, err
 			}
 		}
@@ -110,14 +115,6 @@ func New(f *elf.File) (*Data, error) {
 		}
 	}
 	return d, nil
-}
-
-// section finds a debug section, also under the name that GNU tools once gave compressed ones.
-func section(f *elf.File, name string) *elf.Section {
-	if s := f.Section(name); s != nil {
-		return s
-	}
-	return f.Section(".z" + name[1:])
 }
 
 // scan lists the units of one section.
@@ -137,6 +134,7 @@ func (d *Data) scan(sec *elf.Section, types bool) error {
 			return err
 		}
 		d.Units = append(d.Units, u)
+		d.size += u.Len
 		off += u.Len
 	}
 	return nil
@@ -202,8 +200,12 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	return u, nil
 }
 
-// UnitAt returns the unit of sec that holds section offset off, nil when there is none.
+// UnitAt returns the unit of .debug_info that holds section offset off, nil when there is none. sec is the section that
+// names the offset: another .debug_info (a section group's) is meant where it says so itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
+	if strings.HasSuffix(sec.Name, "debug_types") {
+		sec = d.info
+	}
 	lo, hi := 0, len(d.Units)
 	for lo < hi && d.Units[lo].Section != sec {
 		lo++

@@ -22,8 +22,9 @@ type Prints struct {
 	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is wrong, equal types
 	// get several fingerprints, and nothing worse.
 	Merged bool
-	// Nested collects the offsets of type definitions met inside others.
+	// Nested collects the offsets of type definitions met inside others, each once a unit.
 	Nested []uint32
+	nested map[uint32]bool
 
 	slots []printSlot
 	used  int
@@ -67,22 +68,43 @@ func (f *Fingerprint) mix2(a, b uint64) {
 	f.B = hi ^ lo ^ b
 }
 
+// Share lets p, of another unit of the same file, use the memory that q has for strings.
+func (p *Prints) Share(q *Prints) { p.Merged, p.names = q.Merged, q.names }
+
 // Reset prepares for the unit that r has loaded.
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
 	if p.slots == nil {
-		p.slots = make([]printSlot, 1<<12)
+		p.slots = make([]printSlot, 1<<6)
 	}
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
 	}
 	p.used = 0
-	p.Nested = p.Nested[:0]
+	p.ResetNested()
 	p.gen++
 	if p.gen == 0 {
 		clear(p.slots)
 		p.gen = 1
 	}
+}
+
+// Nest adds a type definition that is met inside another.
+func (p *Prints) Nest(off uint32) {
+	if p.nested[off] {
+		return
+	}
+	if p.nested == nil {
+		p.nested = make(map[uint32]bool)
+	}
+	p.nested[off] = true
+	p.Nested = append(p.Nested, off)
+}
+
+// ResetNested forgets the nested definitions, before the unit is read again.
+func (p *Prints) ResetNested() {
+	p.Nested = p.Nested[:0]
+	clear(p.nested)
 }
 
 // slot finds the place of off in the table.
@@ -190,7 +212,7 @@ func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
 			break
 		}
 		if c.Abbrev.definition {
-			p.Nested = append(p.Nested, c.Off)
+			p.Nest(c.Off)
 		}
 		if err := p.attributes(&fp, c, depth); err != nil {
 			return fp, err
@@ -223,6 +245,7 @@ func (p *Prints) leaf(fp *Fingerprint, off uint32, depth int) (next uint32, ok b
 	if a.Children || a.fixed < 0 || a.definition {
 		return 0, false, nil
 	}
+	r.work--
 	pos++
 	body := pos
 	if a.lead {
@@ -484,6 +507,9 @@ func (r *Reader) Const(e Peeked, s Slot) uint64 {
 // Peek reads the shape of the entry at off.
 func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	e.Off = off
+	if r.work--; r.work < 0 {
+		return e, r.spent(off)
+	}
 	pos := int(off)
 	if pos >= len(r.buf) {
 		e.Next = off

@@ -40,12 +40,18 @@ type Reader struct {
 	strBase uint64
 	adrBase uint64
 	list    window
+	work    int64 // what may still be read, see Budget
+	tables  *Tables
+	scanned uint64 // bytes of abbreviation tables read so far
 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
 	r.D, r.Unit, r.order = d, u, d.Order
 	r.little = d.Order == binary.ByteOrder(binary.LittleEndian)
+	if u.Len > 1<<32-1 {
+		return d.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
+	}
 	if u.Section.Plain() {
 		if uint64(cap(r.own)) < u.Len {
 			r.own = make([]byte, u.Len+u.Len/4)
@@ -61,14 +67,12 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 		}
 		r.buf = data[u.Off : u.Off+u.Len]
 	}
-	if u.Len > 1<<32-1 {
-		return d.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
-	}
+	r.Budget()
 	r.f = format{version: u.Version, offSize: 4, addrSize: u.AddrSize}
 	if u.Dwarf64 {
 		r.f.offSize = 8
 	}
-	if err := r.abbrevs.compile(d, u.AbbrevOff, r.f); err != nil {
+	if err := r.loadAbbrevs(); err != nil {
 		return err
 	}
 	if err := r.Read(u.HeaderLen, &r.Root); err != nil {
@@ -106,6 +110,9 @@ func (r *Reader) Errorf(off uint32, format string, args ...any) error {
 // Read decodes the DIE at off. At the end of the unit it gives a null entry.
 func (r *Reader) Read(off uint32, e *DIE) error {
 	e.Off, e.mask = off, 0
+	if r.work--; r.work < 0 {
+		return r.spent(off)
+	}
 	pos := int(off)
 	if pos >= len(r.buf) {
 		e.Null, e.Next, e.Tag, e.Children = true, off, 0, false

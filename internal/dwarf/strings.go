@@ -2,6 +2,9 @@ package dwarf
 
 import "bytes"
 
+// maxString is the length of a string, in bytes, from which on it is none. The longest mangled names are far below.
+const maxString = 1 << 16
+
 // String returns the bytes of a string attribute, without the NUL. They stay valid until the next Load.
 func (r *Reader) String(e *DIE, s Slot) ([]byte, error) {
 	if !e.Has(s) {
@@ -34,9 +37,9 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	if v >= uint64(len(sec)) {
 		return nil, r.Errorf(die, "string offset %#x is behind the end of the string section", v)
 	}
-	n := bytes.IndexByte(sec[v:], 0)
+	n := bytes.IndexByte(sec[v:min(v+maxString+1, uint64(len(sec)))], 0)
 	if n < 0 {
-		return nil, r.Errorf(die, "the string at offset %#x has no end", v)
+		return nil, r.Errorf(die, "the string at offset %#x has no end within %d bytes", v, maxString)
 	}
 	return sec[v : v+uint64(n)], nil
 }
