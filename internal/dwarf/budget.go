@@ -1,0 +1,60 @@
+package dwarf
+
+// Entries and tables may be referred to from any number of places, so a damaged or hostile file of modest size can ask
+// for any amount of work: lists of children that overlap, abbreviation tables that begin inside others. What a compiler
+// writes is read a few times over. These are the bounds between the two.
+const (
+	workPerByte = 64      // entries read for each byte of the unit
+	workFloor   = 1 << 20 // entries read in the smallest unit
+	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
+	scanFloor   = 1 << 26
+)
+
+// Budget allows the loaded unit to be read afresh, such as for another unit that refers to it.
+func (r *Reader) Budget() { r.work = workFloor + workPerByte*int64(len(r.buf)) }
+
+func (r *Reader) spent(off uint32) error {
+	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no compiler writes; the file is damaged")
+}
+
+// Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is for one goroutine.
+type Tables struct{ byUnit map[tableKey]*abbrevTable }
+
+type tableKey struct {
+	off uint64
+	f   format
+}
+
+// Share makes r, which has not loaded a unit yet, use and extend t.
+func (r *Reader) Share(t *Tables) { r.tables = t }
+
+// loadAbbrevs makes the abbreviation table of the unit available.
+func (r *Reader) loadAbbrevs() error {
+	key := tableKey{r.Unit.AbbrevOff, r.f}
+	if r.tables != nil {
+		if t, ok := r.tables.byUnit[key]; ok {
+			r.abbrevs = *t
+			return nil
+		}
+	}
+	fresh := !r.abbrevs.valid || r.abbrevs.off != key.off || r.abbrevs.f != key.f
+	if err := r.abbrevs.compile(r.D, key.off, r.f); err != nil {
+		return err
+	}
+	if fresh {
+		if r.scanned += r.abbrevs.size; r.scanned > scanFloor+scanPerByte*r.D.size {
+			return r.D.errorf(".debug_abbrev", key.off, "the units' abbreviation tables overlap in a way that no compiler writes; the file is damaged")
+		}
+	}
+	if r.tables != nil {
+		if r.tables.byUnit == nil {
+			r.tables.byUnit = make(map[tableKey]*abbrevTable)
+		}
+		t := r.abbrevs
+		r.tables.byUnit[key] = &t
+	}
+	return nil
+}
+
+// Leaves tells whether entries of the unit may refer to other units.
+func (r *Reader) Leaves() bool { return r.abbrevs.leaves }
