@@ -3,6 +3,7 @@ package link
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -105,6 +106,10 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	l.nodes = l.g.Nodes
 	l.countHolders()
 	l.selectUnits()
+	if len(l.units) > 0 && !slices.Contains(l.selected, true) {
+		return nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its symbols tell; "+
+			"the facts are of another file, or its symbol table is stripped or damaged", len(l.units))
+	}
 	l.findTags()
 	l.findRoles()
 	if slices.ContainsFunc(l.role, func(r role) bool { return r != plain }) {
@@ -122,6 +127,11 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	l.attachTags()
 	l.keepAll()
 	l.arrange()
+	if opt.Facts != nil {
+		if err := l.checkNames(); err != nil {
+			return nil, err
+		}
+	}
 	data, err := l.emit()
 	if err != nil {
 		return nil, err

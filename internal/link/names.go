@@ -1,0 +1,64 @@
+package link
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// maxName is the longest name that the kernel takes, in bytes (KSYM_NAME_LEN less the NUL).
+const maxName = 511
+
+// checkNames refuses types with names that the kernel's verifier doesn't take: those of other languages than C, or of
+// damaged files. It is for what was converted; BTF that is merely merged keeps its names.
+func (l *linker) checkNames() error {
+	valid := make([]bool, l.g.Strs.Len())
+	ok := func(s types.Str) bool {
+		if s == 0 || valid[s] {
+			return true
+		}
+		valid[s] = identifier(l.g.Strs.Bytes(s))
+		return valid[s]
+	}
+	for i := range l.puts {
+		f := l.puts[i].final
+		if m := l.madeAt(f); m != nil {
+			if (m.kind == types.KindFunc || m.kind == types.KindVar) && !ok(m.name) {
+				return l.nameError("function or variable", m.name)
+			}
+			continue
+		}
+		n := &l.nodes[l.nodeOf(f)]
+		switch n.Kind {
+		case types.KindStruct, types.KindUnion, types.KindEnum, types.KindEnum64, types.KindFuncProto:
+			for _, e := range l.g.ElemsOf(n) {
+				if !ok(e.Name) {
+					return l.nameError(fmt.Sprintf("a member, enumerator or parameter of %q", l.g.Name(n)), e.Name)
+				}
+			}
+		case types.KindTypedef, types.KindStub:
+		default:
+			continue
+		}
+		if !ok(n.Name) {
+			return l.nameError("a type", n.Name)
+		}
+	}
+	return nil
+}
+
+func (l *linker) nameError(what string, s types.Str) error {
+	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the kernel refuses it; "+
+		"leave languages other than C out by --lang-exclude, unless the file is damaged", what, l.g.Strs.String(s), maxName)
+}
+
+// identifier tells whether the kernel takes s as a name (btf_name_valid_identifier; C identifiers, and dots inside).
+func identifier(s []byte) bool {
+	for i, c := range s {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '.'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(s) <= maxName
+}
