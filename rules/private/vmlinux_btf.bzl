@@ -3,7 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
-load(":link_inputs.bzl", "linked_providers", "link_inputs", "srcs_attr")
+load(":link_inputs.bzl", "link_inputs", "linked_providers", "srcs_attr")
 
 def _vmlinux_btf_impl(ctx):
     facts = None

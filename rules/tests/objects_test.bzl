@@ -67,7 +67,7 @@ _LEVELS = 4
 def _new_object_impl(ctx):
     env = analysistest.begin(ctx)
 
-    def merges(actions, prefix):
+    def merges(actions):
         return {
             action.outputs.to_list()[0].short_path.split(".merge.d/")[-1]: [
                 file.short_path.split(".d/")[-1]
@@ -78,8 +78,8 @@ def _new_object_impl(ctx):
             if action.mnemonic == "BtfMerge"
         }
 
-    now = merges(analysistest.target_actions(env), "")
-    before = merges(ctx.attr.before[_ActionsInfo].actions, "")
+    now = merges(analysistest.target_actions(env))
+    before = merges(ctx.attr.before[_ActionsInfo].actions)
     changed = [path for path in now if now[path] != before.get(path)]
     asserts.true(env, len(changed) <= _LEVELS, "merges that a new object changed: {}".format(changed))
     asserts.true(env, len(changed) > 0, "a new object changes a merge")
