@@ -126,8 +126,17 @@ type converter struct {
 	main    unit
 
 	others   map[*dwarf.Unit]*unit // units that were referred to
+	tables   dwarf.Tables          // of the others
 	imported map[*unit]bool
+	imports  []*unit // of imported, those still to be walked
+	reached  map[typeRef]bool
 	clang    bool // the unit's producer is clang
+
+	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
+	// the unit is read again, pinned.
+	defs     []typeRef
+	conflict bool
+	pinned   bool
 
 	serial uint32 // of the unit that is read
 	file   types.Str
@@ -166,6 +175,8 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 		return u, nil
 	}
 	u := &unit{c: c}
+	u.r.Share(&c.tables)
+	u.prints.Share(&c.main.prints)
 	if err := u.load(h); err != nil {
 		return nil, err
 	}
@@ -180,7 +191,12 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 func (c *converter) begin(file string) {
 	c.serial++
 	c.items = c.items[:0]
-	c.imported = nil
+	c.defs, c.conflict = c.defs[:0], false
+	c.imported, c.imports = nil, c.imports[:0]
+	clear(c.reached)
+	for _, o := range c.others {
+		o.r.Budget()
+	}
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
 	c.file = c.g.Strs.Intern([]byte(file))

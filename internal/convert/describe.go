@@ -347,8 +347,8 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			if err := u.member(c, d); err != nil {
 				return err
 			}
-		case isTypeTag(c.Tag) && (u.pins != nil || u.r.Annotated()):
-			u.prints.Nested = append(u.prints.Nested, c.Off) // else Prints has done it
+		case isTypeTag(c.Tag) && (u.c.pinned || u.r.Annotated()):
+			u.prints.Nest(c.Off) // else Prints has done it
 		}
 		if !c.Children {
 			off = c.Next

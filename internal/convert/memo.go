@@ -30,7 +30,7 @@ const (
 
 func (m *memo) reset() {
 	if m.slots == nil {
-		m.slots = make([]memoSlot, 1<<12)
+		m.slots = make([]memoSlot, 1<<6)
 	}
 	m.entries = m.entries[:0]
 	m.gen++

@@ -9,16 +9,16 @@ import (
 // content, in which a reference to a definition of such a tag counts as that definition's colour of the round before,
 // until no round tells more definitions apart. The colours of the definitions of tags that have several are the pins:
 // they depend on content alone, not on the order of the entries.
-func (u *unit) pinDefinitions() error {
-	defs := append([]uint32(nil), u.defs...)
+func (c *converter) pinDefinitions() error {
+	c.pinned = true
 	type tag struct {
 		stub, colour types.Hash
 	}
 	distinct := 0
-	for range defs {
-		colours := make([]tag, len(defs))
-		for i, off := range defs {
-			stub, colour, err := u.colour(off)
+	for range c.defs {
+		colours := make([]tag, len(c.defs))
+		for i, t := range c.defs {
+			stub, colour, err := t.u.colour(t.off)
 			if err != nil {
 				return err
 			}
@@ -36,15 +36,33 @@ func (u *unit) pinDefinitions() error {
 			break
 		}
 		distinct = len(seen)
-		u.pins = make(map[uint32]types.Hash)
-		for i, c := range colours {
-			if several[c.stub] > 1 {
-				u.pins[defs[i]] = c.colour
+		c.forgetPins()
+		for i, t := range c.defs {
+			if several[colours[i].stub] > 1 {
+				if t.u.pins == nil {
+					t.u.pins = make(map[uint32]types.Hash)
+				}
+				t.u.pins[t.off] = colours[i].colour
 			}
 		}
-		u.memo.reset()
 	}
 	return nil
+}
+
+// unpin ends what pinDefinitions began.
+func (c *converter) unpin() {
+	c.forgetPins()
+	c.pinned = false
+}
+
+// forgetPins drops the pins of all units, and the types that are known by them.
+func (c *converter) forgetPins() {
+	c.main.pins = nil
+	c.main.memo.reset()
+	for _, o := range c.others {
+		o.pins = nil
+		o.memo.reset()
+	}
 }
 
 // colour hashes the definition at off under the pins in force, and the stub of its tag.

@@ -19,11 +19,9 @@ type unit struct {
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
-	// the unit is read again with pins: for the definitions of such tags, what tells each from the others.
-	defs     []uint32
-	conflict bool
-	pins     map[uint32]types.Hash
+	// pins are, for the definitions of tags that the converted unit defines in several ways, what tells each from the
+	// others.
+	pins map[uint32]types.Hash
 }
 
 // convert reads unit h into the object.
@@ -45,16 +43,16 @@ func (c *converter) convert(h *dwarf.Unit) error {
 	if err != nil {
 		return err
 	}
-	c.begin(path.Base(string(file)))
-	if err := u.walk(); err != nil {
+	name := path.Base(string(file))
+	if err := c.read(name); err != nil {
 		return err
 	}
-	if u.conflict {
-		if err := u.pinDefinitions(); err != nil {
+	if c.conflict {
+		defer c.unpin()
+		if err := c.pinDefinitions(); err != nil {
 			return err
 		}
-		c.begin(path.Base(string(file)))
-		if err := u.walk(); err != nil {
+		if err := c.read(name); err != nil {
 			return err
 		}
 	}
@@ -62,13 +60,28 @@ func (c *converter) convert(h *dwarf.Unit) error {
 	return nil
 }
 
+// read makes the environment of the unit that is loaded: of what it declares itself, what it imports, and what it
+// refers to in other units.
+func (c *converter) read(file string) error {
+	c.begin(file)
+	if err := c.main.walk(); err != nil {
+		return err
+	}
+	if err := c.walkImports(); err != nil {
+		return err
+	}
+	return c.reach()
+}
+
 func (u *unit) load(h *dwarf.Unit) error {
 	u.memo.reset()
-	u.defs, u.conflict, u.pins = u.defs[:0], false, nil
+	u.pins = nil
 	if err := u.r.Load(u.c.d, h); err != nil {
 		return err
 	}
-	u.prints.Merged = !u.c.d.File.Relocatable()
+	if u == &u.c.main {
+		u.prints.Merged = !u.c.d.File.Relocatable()
+	}
 	u.prints.Reset(&u.r)
 	return nil
 }
@@ -76,7 +89,8 @@ func (u *unit) load(h *dwarf.Unit) error {
 // walk visits the entries in which types, functions and variables are declared: the unit's own children, and those of
 // namespaces, functions and lexical blocks.
 func (u *unit) walk() error {
-	u.defs, u.codeless = u.defs[:0], u.codeless[:0]
+	u.codeless = u.codeless[:0]
+	u.prints.ResetNested()
 	clear(u.origins)
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
@@ -162,7 +176,7 @@ func (u *unit) visitType(e dwarf.Peeked) error {
 		return nil
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
-	if !plain || u.pins != nil || u.r.Annotated() {
+	if !plain || u.c.pinned || u.r.Annotated() {
 		return u.visitTypeDIE(e.Off)
 	}
 	var fp dwarf.Fingerprint
@@ -185,16 +199,16 @@ func (u *unit) visitType(e dwarf.Peeked) error {
 		return nil
 	}
 	if r.stub != 0 {
-		u.defs = append(u.defs, e.Off)
+		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
 	}
-	u.take(*r)
+	u.c.take(*r)
 	return nil
 }
 
 // take adds a root to the environment.
-func (u *unit) take(r root) {
-	if r.id != 0 && u.c.item(r.id, r.stub) {
-		u.conflict = u.conflict || u.pins == nil
+func (c *converter) take(r root) {
+	if r.id != 0 && c.item(r.id, r.stub) {
+		c.conflict = c.conflict || !c.pinned
 	}
 }
 
@@ -219,30 +233,13 @@ func (u *unit) visitNested() error {
 	return u.visitType(e)
 }
 
-// visitImport takes what a partial unit (dwz) declares.
-func (u *unit) visitImport(e *dwarf.DIE) error {
-	t, err := u.ref(e, dwarf.Import)
-	if err != nil || t.u == nil || t.u == u || u.c.imported[t.u] {
-		return err
-	}
-	if u.c.imported == nil {
-		u.c.imported = make(map[*unit]bool)
-	}
-	u.c.imported[t.u] = true
-	saved := u.c.top
-	err = t.u.walk()
-	u.conflict = u.conflict || t.u.conflict
-	u.c.top = saved
-	return err
-}
-
 func (u *unit) visitTypedef(e *dwarf.DIE) error {
 	id, err := typeRef{u, e.Off}.build(0)
 	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
 		return err
 	}
 	u.root = root{id: id}
-	u.take(u.root)
+	u.c.take(u.root)
 	if !u.r.Annotated() {
 		return nil
 	}
@@ -283,7 +280,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
 			return nil // BTF can't tell an enum without enumerators from a declaration
 		}
-		u.defs = append(u.defs, e.Off)
+		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
 	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
 		return nil
 	}
@@ -301,7 +298,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if named {
 		u.root.stub = u.c.g.StubFor(u.c.g.Node(id))
 	}
-	u.take(u.root)
+	u.c.take(u.root)
 	if !named {
 		return nil
 	}

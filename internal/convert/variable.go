@@ -13,7 +13,8 @@ import (
 const percpuSection = ".data..percpu"
 
 // visitVariable takes a variable that has a fixed address in a section whose variables are encoded. Name and type come
-// from the declaration that the entry completes, unless it has a type of its own (extern T x[]; T x[5];).
+// from the declaration that the entry completes, unless it has a type of its own (extern T x[]; T x[5];), or after
+// link-time optimization from the entry of the unit that defined it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) || e.Class[dwarf.Location] != dwarf.ClassBlock {
 		return nil
@@ -35,8 +36,12 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 		linkage = types.LinkageGlobal
 	}
 	owner := u
-	if e.Has(dwarf.Specification) {
-		spec, err := u.ref(e, dwarf.Specification)
+	slot := dwarf.Specification
+	if e.Has(dwarf.Origin) {
+		slot = dwarf.Origin
+	}
+	if e.Has(slot) {
+		spec, err := u.ref(e, slot)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,113 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+)
+
+// A unit may be spread over others: dwz moves what units share into partial units, which they import; compilers put
+// types into type units (-fdebug-types-section), which they name by signature; link-time optimization lets a unit
+// refer to entries of another. What is reached in these ways belongs to the unit's environment as if it stood in the
+// unit itself.
+
+// visitImport takes a DW_TAG_imported_unit.
+func (u *unit) visitImport(e *dwarf.DIE) error {
+	t, err := u.ref(e, dwarf.Import)
+	if err != nil || t.u == nil || t.u == &u.c.main || u.c.imported[t.u] {
+		return err
+	}
+	if u.c.imported == nil {
+		u.c.imported = make(map[*unit]bool)
+	}
+	u.c.imported[t.u] = true
+	u.c.imports = append(u.c.imports, t.u)
+	return nil
+}
+
+// walkImports takes what the imported units declare.
+func (c *converter) walkImports() error {
+	for len(c.imports) > 0 {
+		last := len(c.imports) - 1
+		u := c.imports[last]
+		c.imports = c.imports[:last]
+		if err := u.walk(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach takes the tags that are defined in other units and reached from this one: by a chain of references that ends
+// there, through pointers and the members of definitions too.
+func (c *converter) reach() error {
+	if !c.main.r.Leaves() {
+		return nil
+	}
+	queue, err := c.main.leaving(c.main.r.Unit.HeaderLen, true, nil)
+	if err != nil {
+		return err
+	}
+	if c.reached == nil {
+		c.reached = make(map[typeRef]bool)
+	}
+	for len(queue) > 0 {
+		t := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if c.reached[t] || t.u == &c.main || c.imported[t.u] {
+			continue
+		}
+		c.reached[t] = true
+		e, err := t.u.r.Peek(t.off)
+		if err != nil {
+			return err
+		}
+		if e.Abbrev == nil {
+			return t.u.r.Errorf(t.off, "a type reference meets no entry")
+		}
+		switch e.Abbrev.Tag {
+		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+			if err := t.u.visitType(e); err != nil {
+				return err
+			}
+		}
+		if queue, err = t.u.leaving(t.off, false, queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaving collects the references of the entry at off and of all below it: to other units, or to any entry. Those of
+// inlined calls don't count, for a function's body doesn't change what its unit declares.
+func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, error) {
+	e := &u.c.top
+	for depth := 0; ; {
+		if err := u.r.Read(off, e); err != nil {
+			return into, err
+		}
+		off = e.Next
+		if e.Null {
+			depth--
+		} else {
+			if e.Children {
+				depth++
+			}
+			for _, s := range [...]dwarf.Slot{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification, dwarf.Annotation} {
+				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine || others && e.Class[s] == dwarf.ClassRef {
+					continue
+				}
+				t, err := u.ref(e, s)
+				if err != nil {
+					return into, err
+				}
+				if t.u != nil {
+					into = append(into, t)
+				}
+			}
+		}
+		if depth <= 0 || uint64(off) >= u.r.Unit.Len {
+			return into, nil
+		}
+	}
+}
