@@ -95,13 +95,9 @@ func encode(env *cli.Env, path string, bases []string, options convert.Options) 
 	if known.KfuncState == facts.KfuncsStripped {
 		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
 	}
-	merged, err := object.Merge(parts...)
-	if err != nil {
-		return nil, err
-	}
 	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs}
 	if base != nil {
 		opt.Bases = object.Chain(base)
 	}
-	return link.Link([]*object.Object{merged}, opt)
+	return link.Link([]*object.Object{object.Join(parts)}, opt)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/pflag"
@@ -58,6 +59,9 @@ func convertInput(path string, options convert.Options) ([]*object.Object, error
 	if err != nil {
 		return nil, err
 	}
+	if len(members) == 0 {
+		return nil, fmt.Errorf("%s: an archive without members", path)
+	}
 	var parts []*object.Object
 	for _, m := range members {
 		f, err := m.Open()
@@ -69,11 +73,7 @@ func convertInput(path string, options convert.Options) ([]*object.Object, error
 		if err != nil {
 			return nil, err
 		}
-		merged, err := object.Merge(part...)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, merged)
+		parts = append(parts, object.Join(part))
 	}
 	return parts, nil
 }
