@@ -25,7 +25,7 @@ func TestDebianKernel(t *testing.T) {
 	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "--lang-exclude=rust", "-o", ours.Path, "--skipped", skipped, vmlinux)
 
 	t.Run("verify", func(t *testing.T) { harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", ours.Path) })
-	t.Run("pahole", func(t *testing.T) { oracle.SameTypes(t, ours, skipped, oracle.Pahole(t, vmlinux)) })
+	t.Run("pahole", func(t *testing.T) { oracle.SameTypes(t, vmlinux, ours, skipped, oracle.Pahole(t, vmlinux)) })
 	t.Run("kfuncs", func(t *testing.T) { oracle.SameKfuncs(t, ours, vmlinux) })
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
 	t.Run("kernel", func(t *testing.T) { oracle.KernelAccepts(t, ours) })

@@ -131,10 +131,10 @@ func head(s string) string {
 func TestPahole(t *testing.T) {
 	vmlinux, btf := graph(t)
 	reference := oracle.Pahole(t, vmlinux)
-	t.Run("vmlinux", func(t *testing.T) { oracle.SameTypes(t, btf, runfile(*skippedFlag), reference) })
+	t.Run("vmlinux", func(t *testing.T) { oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag), reference) })
 	for _, m := range modules(t) {
 		t.Run(m.name, func(t *testing.T) {
-			oracle.SameTypes(t, m.btf, m.skipped, oracle.Pahole(t, m.ko, reference.Path))
+			oracle.SameTypes(t, m.ko, m.btf, m.skipped, oracle.Pahole(t, m.ko, reference.Path))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +43,10 @@ func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 // maxFunctions is the share of functions that may differ, each with a reason.
 const maxFunctions = 0.005
 
-// SameTypes compares ours with pahole's BTF of the same ELF file, prints what
+// SameTypes compares ours with pahole's BTF of the same file elfPath, prints what
 // differs, and fails the test if a named type, a per-CPU variable or a function
 // differs without a reason. skipped is the file that our link wrote beside ours.
-func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
+func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob) {
 	tb.Helper()
 	a, err := content.Load(ours.Path, ours.Bases...)
 	if err != nil {
@@ -65,6 +66,7 @@ func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
 	}
 	r := compare.Contents(a, b)
 	r.Explain(compare.Against(a, skips))
+	explainWeak(tb, r, elfPath)
 	var text strings.Builder
 	r.Print(&text, 5)
 	fmt.Println(text.String())
@@ -86,6 +88,55 @@ func SameTypes(tb testing.TB, ours Blob, skipped string, pahole Blob) {
 			tb.Errorf("pahole's BTF has no %s: nothing was compared", class)
 		}
 	}
+}
+
+// explainWeak gives a reason for functions whose parameters are called
+// otherwise in pahole's BTF, where ours has the names of the definition that
+// the link kept.
+func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
+	tb.Helper()
+	var names []string
+	for _, d := range r.Unexplained(content.Func) {
+		if d.Kind == compare.Differs {
+			names = append(names, d.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	defined, err := definedParameters(elfPath, names)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(func(d *compare.Difference) string {
+		parameters, ok := defined[d.Name]
+		if ok && d.Class == content.Func && d.Kind == compare.Differs && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters) {
+			return "pahole takes the parameters of a weak definition that lost"
+		}
+		return ""
+	})
+}
+
+// sameNames says whether the parameters in a function's text have these names.
+func sameNames(text string, names []string) bool {
+	_, text, ok := strings.Cut(text, "(")
+	depth, start := 0, 0
+	var have []string
+	for i := 0; ok && i < len(text) && depth >= 0; i++ {
+		switch c := text[i]; {
+		case c == '(' || c == '{':
+			depth++
+		case c == ')' || c == '}':
+			depth--
+		}
+		if end := depth < 0 || depth == 0 && text[i] == ','; end {
+			if name, _, _ := strings.Cut(strings.TrimSpace(text[start:i]), " "); name != "" && name != "..." {
+				have = append(have, name)
+			}
+			start = i + 1
+		}
+	}
+	return slices.Equal(have, names)
 }
 
 // dropBase removes from c the definitions of types that a base has as well.
