@@ -12,15 +12,19 @@ import (
 // parameters of each function's definition that the link kept: the one whose
 // code is where the symbol is. A weak definition that lost still has its DWARF,
 // at another address.
-func definedParameters(path string, functions []string) (map[string][]string, error) {
+//
+// merged has the functions whose symbol shares its address with another one's:
+// the compiler found the bodies equal and kept one, so that no DIE of the name
+// may have code.
+func definedParameters(path string, functions []string) (found map[string][]string, merged map[string]bool, err error) {
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	symbols, err := f.Symbols()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	address := map[string][]uint64{}
 	for _, s := range symbols {
@@ -28,26 +32,34 @@ func definedParameters(path string, functions []string) (map[string][]string, er
 			address[s.Name] = append(address[s.Name], s.Value)
 		}
 	}
+	merged = map[string]bool{}
+	for _, s := range symbols {
+		for name, values := range address {
+			if name != s.Name && elf.ST_TYPE(s.Info) == elf.STT_FUNC && slices.Contains(values, s.Value) {
+				merged[name] = true
+			}
+		}
+	}
 	data, err := f.DWARF()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found := map[string][]string{}
+	found = map[string][]string{}
 	r := data.Reader()
 	for {
 		die, err := r.Next()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if die == nil {
-			return found, nil
+			return found, merged, nil
 		}
 		if die.Tag != dwarf.TagSubprogram {
 			continue
 		}
 		name, err := nameOf(data, die)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if address[name] == nil {
 			continue
@@ -55,11 +67,11 @@ func definedParameters(path string, functions []string) (map[string][]string, er
 		// A function that is split into a hot and a cold part has two ranges.
 		ranges, err := data.Ranges(die)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(address[name], r[0]) }) {
 			if found[name], err = parameters(data, r, die); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}

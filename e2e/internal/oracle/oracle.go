@@ -104,7 +104,7 @@ func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
 	if len(names) == 0 {
 		return
 	}
-	defined, err := definedParameters(elfPath, names)
+	defined, merged, err := definedParameters(elfPath, names)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -112,6 +112,9 @@ func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
 		parameters, ok := defined[d.Name]
 		if ok && d.Class == content.Func && d.Kind == compare.Differs && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters) {
 			return "pahole takes the parameters of a weak definition that lost"
+		}
+		if !ok && merged[d.Name] && d.Class == content.Func && d.Kind == compare.Differs {
+			return "merged with an equal function, no definition has code, and pahole takes another one than we"
 		}
 		return ""
 	})
