@@ -38,7 +38,7 @@ func (c *converter) walkImports() error {
 	return nil
 }
 
-// reach takes the tags that are defined in other units and reached from this one: by a chain of references that ends
+// reach takes the tags and typedefs that are defined in other units and reached from this one: by a chain of references that ends
 // there, through pointers and the members of definitions too.
 func (c *converter) reach() error {
 	if !c.main.r.Leaves() {
@@ -66,7 +66,7 @@ func (c *converter) reach() error {
 			return t.u.r.Errorf(t.off, "a type reference meets no entry")
 		}
 		switch e.Abbrev.Tag {
-		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
 			if err := t.u.visitType(e); err != nil {
 				return err
 			}

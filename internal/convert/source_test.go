@@ -93,7 +93,7 @@ func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	}
 	dir := t.TempDir()
 	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
-	run(t, dir, "gcc", append(slices.Clone(flags), "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs)...)
+	run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs}, flags...)...)
 	linkObjects(t, linked, flags, obj)
 	return obj, linked
 }
@@ -160,6 +160,13 @@ func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Objec
 		t.Fatal(err)
 	}
 	return r
+}
+
+// linkFile makes the BTF of a linked file out of that file alone.
+func linkFile(t testing.TB, linked, list string) *link.Result {
+	t.Helper()
+	set := parseFeatures(t, list)
+	return linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 2}))
 }
 
 // twoRoads converts the objects, and the file that is linked of them, and links each with the facts of that file. Both
@@ -275,10 +282,29 @@ var variants = []struct {
 	{"64-bit DWARF 5", []string{"-gdwarf-5", "-gdwarf64"}},
 	{"zlib", []string{"-gz=zlib"}},
 	{"old zlib", []string{"-gz=zlib-gnu"}},
-	{"type units 4", []string{"-gdwarf-4", "-fdebug-types-section"}},
-	{"type units 5", []string{"-gdwarf-5", "-fdebug-types-section"}},
 	{"sections", []string{"-ffunction-sections", "-fdata-sections"}},
 	{"macros", []string{"-g3"}},
+}
+
+// TestTypeUnits compiles each file with and without type units. gcc leaves types out that nothing uses.
+func TestTypeUnits(t *testing.T) {
+	for _, s := range sources(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
+			if s.oneWay != "" {
+				t.Skip(s.oneWay)
+			}
+			flags := append(slices.Clone(s.flags), "-feliminate-unused-debug-types")
+			_, linked := compile(t, s.path, flags...)
+			want := linkFile(t, linked, s.features)
+			for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+				obj, linked := compile(t, s.path, append(slices.Clone(flags), "-fdebug-types-section", version)...)
+				got := twoRoads(t, s.features, linked, obj)
+				if d := diff(dump(t, got.BTF, s.bases), dump(t, want.BTF, s.bases)); d != "" {
+					t.Errorf("%s: -without type units, +with\n%s", version, d)
+				}
+			}
+		})
+	}
 }
 
 // TestSources compiles each file of testdata in all ways and compares the BTF with what the file says.

@@ -17,6 +17,7 @@ typedef union { point p; long l; } number;
 struct ring_a { struct ring_b *b; };
 struct ring_b { struct ring_a *a; struct ring_b (*fn)(struct ring_a *); };
 struct list use;
+struct outer *u1; union all *u2; struct none *u3; struct pack *u4; struct aligned *u5; number *u6; struct ring_a *u7;
 /* BTF:
 enum { ONE = 1, TWO = 2 } 4 unsigned
 struct aligned { char a @0; int b @512; } 128

@@ -7,7 +7,7 @@ typedef char big[0x10000];
 struct flexible { int n; struct { short a, b; } items[]; };
 struct two { matrix m; const char *names[5]; int (*rows)[7]; };
 typedef int open[];
-enum { LIMIT = 3 };
+enum { LIMIT = 3 } limit;
 typedef long bounded[LIMIT];
 int vla(int n, int a[static n], int m[][5]) {
 	struct local { int k; } v[n];
@@ -16,6 +16,7 @@ int vla(int n, int a[static n], int m[][5]) {
 	v[0].k = big[0];
 	return v[0].k + (*p)[0];
 }
+struct flexible *u1; struct two *u2; line *u3; none *u4; big *u5; open *u6; bounded *u7;
 /* BTF:
 enum { LIMIT = 3 } 4 unsigned
 int vla(int n, int *a, int (*m)[5]);

@@ -10,6 +10,7 @@ typedef unsigned int word;
 struct typed { enum color c : 2; word w : 11; volatile const int v : 5; unsigned __int128 q : 100; };
 struct nested { int a : 2; struct { int b : 3; union { int c : 4; char d; }; }; struct bits e; };
 struct bits use;
+struct plain *u1; struct zero *u2; struct packed *u3; union u *u4; struct typed *u5; struct nested *u6;
 /* BTF:
 enum color { RED = 0, GREEN = 1 } 4 unsigned
 struct bits { unsigned int a:3 @0; unsigned int b:5 @3; long long int c:40 @12; _Bool d:1 @52; char tail @56; } 8

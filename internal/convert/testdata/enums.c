@@ -16,6 +16,7 @@ int f(void) {
 	enum { IN_FUNCTION = 9 };
 	return IN_FUNCTION;
 }
+enum plain u1; enum negative u2; enum small u3; enum small_negative u4; enum two_bytes u5; enum wide u6; enum wide_negative u7; enum top u8; enum top_signed u9; in_typedef u10; struct s u11;
 /* BTF:
 enum negative { MINUS = -1, ZERO = 0, PLUS = 1 } 4 signed
 enum plain { A = 0, B = 5, C = 6 } 4 unsigned

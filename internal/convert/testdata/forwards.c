@@ -8,6 +8,7 @@ struct before { struct seen_later *p; };
 struct seen_later { int x; };
 struct holder use;
 hidden_t *f(struct param_only *p) { return 0; }
+struct before *u1;
 /* BTF:
 enum later {  } 4 unsigned
 hidden_t *f(struct param_only *p);

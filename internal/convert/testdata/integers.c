@@ -20,6 +20,7 @@ typedef _Complex int ci;
 typedef __WCHAR_TYPE__ w;
 typedef _Float128 f128;
 i8 use;
+struct { i8 a; u8 b; c8 c; b8 d; u16 e; i64 f; i128 g; u128 h; f32 i; f64 j; f80 k; c64 l; c128 m; c256 n; ci o; w p; f128 q; } *u1;
 /* BTF:
 float "_Float128" 16
 float "complex double" 16

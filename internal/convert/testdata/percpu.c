@@ -1,6 +1,7 @@
 // Variables: those of section .data..percpu, where all of its input sections end up. Not those with a name of a kind
 // that only the build knows, without size, or only declared.
 #define P(s) __attribute__((section(".data..percpu" s)))
+// pahole: it drops variables whose array gets its size after the declaration
 P("") int counter = 1;
 P("") static long hidden = 2;
 P("..shared_aligned") _Alignas(64) struct big { int a[20]; } aligned;

@@ -13,6 +13,7 @@ handler chooser(int which, handler (*table[2])(no_params)) { return 0; }
 int kr(a, b) int a; char *b; { return a; }
 fn_type later;
 int later(long x) { return x; }
+old_style u1;
 /* BTF:
 handler chooser(int which, handler (**table)(no_params));
 int kr(int a, char *b);

@@ -24,6 +24,7 @@ int h(void) {
 	struct t { int same; } t = { 2 };
 	return t.same;
 }
+struct user *u1; alias u2;
 /* BTF:
 int f(struct s { int file_scope @0; } 4 *p);
 int g(struct s { int file_scope @0; } 4 *p);
