@@ -13,18 +13,17 @@ import (
 // code is where the symbol is. A weak definition that lost still has its DWARF,
 // at another address.
 //
-// merged has the functions whose symbol shares its address with another one's:
-// the compiler found the bodies equal and kept one, so that no DIE of the name
-// may have code.
-func definedParameters(path string, functions []string) (found map[string][]string, merged map[string]bool, err error) {
+// A function that is not in the result has no code in the DWARF: the compiler
+// found its body equal to another one's and made it a jump there.
+func definedParameters(path string, functions []string) (map[string][]string, error) {
 	f, err := elf.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	symbols, err := f.Symbols()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	address := map[string][]uint64{}
 	for _, s := range symbols {
@@ -32,34 +31,26 @@ func definedParameters(path string, functions []string) (found map[string][]stri
 			address[s.Name] = append(address[s.Name], s.Value)
 		}
 	}
-	merged = map[string]bool{}
-	for _, s := range symbols {
-		for name, values := range address {
-			if name != s.Name && elf.ST_TYPE(s.Info) == elf.STT_FUNC && slices.Contains(values, s.Value) {
-				merged[name] = true
-			}
-		}
-	}
 	data, err := f.DWARF()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	found = map[string][]string{}
+	found := map[string][]string{}
 	r := data.Reader()
 	for {
 		die, err := r.Next()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if die == nil {
-			return found, merged, nil
+			return found, nil
 		}
 		if die.Tag != dwarf.TagSubprogram {
 			continue
 		}
 		name, err := nameOf(data, die)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if address[name] == nil {
 			continue
@@ -67,11 +58,11 @@ func definedParameters(path string, functions []string) (found map[string][]stri
 		// A function that is split into a hot and a cold part has two ranges.
 		ranges, err := data.Ranges(die)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(address[name], r[0]) }) {
 			if found[name], err = parameters(data, r, die); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
 	if len(names) == 0 {
 		return
 	}
-	defined, merged, err := definedParameters(elfPath, names)
+	defined, err := definedParameters(elfPath, names)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -113,8 +113,8 @@ func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
 		if ok && d.Class == content.Func && d.Kind == compare.Differs && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters) {
 			return "pahole takes the parameters of a weak definition that lost"
 		}
-		if !ok && merged[d.Name] && d.Class == content.Func && d.Kind == compare.Differs {
-			return "merged with an equal function, no definition has code, and pahole takes another one than we"
+		if !ok && d.Class == content.Func && d.Kind == compare.Differs {
+			return "made a jump to an equal function, so no definition has code; pahole takes another one than we"
 		}
 		return ""
 	})
