@@ -2,7 +2,7 @@ package convert
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +22,11 @@ type Options struct {
 	// Progress, when set, is called now and then with the number of units done and of all. It must be safe to call
 	// from several threads.
 	Progress func(done, all int)
+	// SkipUnencodable leaves out units with something that BTF has no word for. Without it that is an error.
+	SkipUnencodable bool
+	// Warn, when set, is called with a line for each unit that is left out for that reason, in the order of the file,
+	// before File returns.
+	Warn func(line string)
 }
 
 // File converts the DWARF of f. Its parts, one a thread, are for object.Merge, in any order.
@@ -51,6 +56,7 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 	wg.Go(func() { symbols.load() })
 	parts := make([]*object.Object, jobs)
 	failed := make([]failure, jobs)
+	skipped := make([][]failure, jobs)
 	for j := range jobs {
 		c := newConverter(d, &opt, symbols)
 		parts[j] = c.obj
@@ -62,7 +68,13 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 				if i >= len(queue) {
 					return
 				}
-				if err := c.convert(queue[i]); err != nil {
+				err := c.convert(queue[i])
+				if opt.SkipUnencodable && isUnencodable(err) {
+					skipped[j] = append(skipped[j], failure{i, err})
+					c.others = nil // they may be half read
+					err = nil
+				}
+				if err != nil {
 					failed[j] = failure{i, err}
 					next.Store(int64(len(queue)))
 					return
@@ -83,6 +95,13 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			first = f
 		}
 	}
+	if first.err == nil && opt.Warn != nil {
+		all := slices.Concat(skipped...)
+		slices.SortFunc(all, func(a, b failure) int { return a.at - b.at })
+		for _, s := range all {
+			opt.Warn(s.err.Error() + "; the unit is left out")
+		}
+	}
 	return parts, first.err
 }
 
@@ -90,28 +109,6 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 type failure struct {
 	at  int
 	err error
-}
-
-// checkEmpty tells why f has no DWARF.
-func checkEmpty(f *elf.File) error {
-	if f.Section(".gnu.debuglto_.debug_info") != nil || f.Section(".gnu.lto_.opts") != nil {
-		return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto, or convert the linked file", f.Path)
-	}
-	for _, s := range f.Sections {
-		if bytes.HasPrefix([]byte(s.Name), []byte(".gnu.lto_")) {
-			return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto, or convert the linked file", f.Path)
-		}
-	}
-	if f.Section(".debug_info.dwo") != nil {
-		return fmt.Errorf("%s: split DWARF; compile without -gsplit-dwarf", f.Path)
-	}
-	if !f.Relocatable() {
-		return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
-	}
-	if comment := f.Section(".comment"); comment != nil && comment.Size > 0 {
-		return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
-	}
-	return nil
 }
 
 // converter is one thread's work: a part of the units, in an object of its own.
@@ -190,7 +187,7 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 // begin starts the environment of a unit.
 func (c *converter) begin(file string) {
 	c.serial++
-	c.items = c.items[:0]
+	c.items, c.elems = c.items[:0], c.elems[:0]
 	c.defs, c.conflict = c.defs[:0], false
 	c.imported, c.imports = nil, c.imports[:0]
 	clear(c.reached)

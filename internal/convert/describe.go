@@ -129,7 +129,7 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	case std.TagBaseType:
 		return u.describeBase(e)
 	default:
-		return d, u.r.Errorf(e.Off, "%v can't be expressed in BTF; leave the unit out by --lang-exclude or --skip-unencodable", e.Tag)
+		return d, u.unencodable(e.Off, "%s", tagName(e.Tag))
 	}
 	d.ref, err = u.ref(e, dwarf.Type)
 	return d, err
@@ -224,7 +224,7 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	if e.Has(dwarf.ByteSize) {
 		size := e.Val[dwarf.ByteSize]
 		if size > 1<<32-1 {
-			return u.r.Errorf(e.Off, "a size of %d bytes doesn't fit BTF's 32 bits", size)
+			return u.unencodable(e.Off, "a size of %d bytes", size)
 		}
 		d.size = uint32(size)
 	}
@@ -366,7 +366,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			m := &d.elems[i]
 			bits, at := m.val>>32, m.val&(1<<32-1)
 			if at >= 1<<24 {
-				return u.r.Errorf(e.Off, "a structure with bitfields has a member at bit %d; BTF ends at bit %d", at, 1<<24-1)
+				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at, 1<<24-1)
 			}
 			m.val = bits<<24 | at
 		}
@@ -406,7 +406,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	if c.Has(dwarf.BitSize) {
 		bits = c.Val[dwarf.BitSize]
 		if bits > 128 {
-			return u.r.Errorf(c.Off, "a bitfield of %d bits", bits)
+			return u.unencodable(c.Off, "a bitfield of %d bits", bits)
 		}
 		if c.Has(dwarf.BitOffset) && !c.Has(dwarf.DataBitOffset) {
 			delta, err := u.oldBitOffset(c, m.ref, bits)
@@ -418,7 +418,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 		d.flag = d.flag || bits != 0
 	}
 	if bit > 1<<32-1 {
-		return u.r.Errorf(c.Off, "a member at bit %d doesn't fit BTF's 32 bits", bit)
+		return u.unencodable(c.Off, "a member at bit %d", bit)
 	}
 	m.val = bits<<32 | bit
 	u.c.elems = append(u.c.elems, m)
@@ -458,7 +458,7 @@ func (u *unit) memberLocation(c *dwarf.DIE) (uint64, error) {
 			return v, nil
 		}
 	}
-	return 0, u.r.Errorf(c.Off, "a member's location is an expression that BTF can't hold")
+	return 0, u.unencodable(c.Off, "a member's location that is computed")
 }
 
 func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
@@ -485,7 +485,7 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 		d.dims = append(d.dims, 0)
 	}
 	if len(d.dims) > maxChain {
-		return d, u.r.Errorf(e.Off, "an array of %d dimensions", len(d.dims))
+		return d, u.unencodable(e.Off, "an array of %d dimensions", len(d.dims))
 	}
 	return d, nil
 }

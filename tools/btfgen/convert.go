@@ -17,6 +17,7 @@ type conversion struct {
 	features *string
 	exclude  *string
 	jobs     *int
+	skip     *bool
 }
 
 func conversionFlags(flags *pflag.FlagSet, what string) conversion {
@@ -25,11 +26,12 @@ func conversionFlags(flags *pflag.FlagSet, what string) conversion {
 		features: flags.String("features", "default", "comma-separated names of features, as in pahole's --btf_features"),
 		exclude:  flags.String("lang-exclude", "", "comma-separated languages whose compilation units are left out, as in pahole's --lang_exclude (rust)"),
 		jobs:     flags.IntP("jobs", "j", 0, "threads; 0 means one a processor. The result doesn't depend on it"),
+		skip:     flags.Bool("skip-unencodable", false, "leave out units with something that BTF has no word for, such as C++ references, and warn; without it they are an error"),
 	}
 }
 
 // options checks the flags and the arguments of verb, which takes one file.
-func (c conversion) options(verb string, args []string) (convert.Options, error) {
+func (c conversion) options(env *cli.Env, verb string, args []string) (convert.Options, error) {
 	if len(args) != 1 {
 		return convert.Options{}, cli.Usagef("%s: one input file is due, %d are given", verb, len(args))
 	}
@@ -54,5 +56,6 @@ func (c conversion) options(verb string, args []string) (convert.Options, error)
 	if err := cli.CheckOutput(*c.output, args...); err != nil {
 		return convert.Options{}, fmt.Errorf("%s: %w", verb, err)
 	}
-	return convert.Options{Features: set, LangExclude: languages, Jobs: jobs}, nil
+	return convert.Options{Features: set, LangExclude: languages, Jobs: jobs, SkipUnencodable: *c.skip,
+		Warn: func(line string) { env.Warn("%s", line) }}, nil
 }

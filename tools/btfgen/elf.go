@@ -35,7 +35,7 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 			bases := flags.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
 			skipped := flags.String("skipped", "", "list what is not encoded in `FILE`")
 			return func(env *cli.Env, args []string) error {
-				options, err := c.options("elf", args)
+				options, err := c.options(env, "elf", args)
 				if err != nil {
 					return err
 				}

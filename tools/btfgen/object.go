@@ -28,7 +28,7 @@ the source declares things.`,
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			c := conversionFlags(flags, "BTF object")
 			return func(env *cli.Env, args []string) error {
-				options, err := c.options("object", args)
+				options, err := c.options(env, "object", args)
 				if err != nil {
 					return err
 				}

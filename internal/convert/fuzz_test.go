@@ -1,0 +1,65 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// FuzzConvert converts any bytes. It must end with an object that can be written and read, or with an error; within
+// bounds of time and memory that follow from the size of the input.
+func FuzzConvert(f *testing.F) {
+	paths, err := filepath.Glob("testdata/objects/*.o")
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	set := features.Default() | features.Of(features.GlobalVar)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<16 {
+			t.Skip()
+		}
+		file, err := elf.Parse("input.o", data)
+		if err != nil {
+			return
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		parts, err := File(file, Options{Features: set, Jobs: 1, SkipUnencodable: len(data)%2 == 0})
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if took > 30*time.Second {
+			t.Errorf("%d bytes took %v", len(data), took)
+		}
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
+			t.Errorf("%d bytes of input made %d bytes of memory", len(data), bytes)
+		}
+		if err != nil {
+			return
+		}
+		o, err := object.Merge(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := object.Write(o)
+		if err != nil {
+			return
+		}
+		if _, err := object.Read(out); err != nil {
+			t.Fatalf("the object can't be read: %v", err)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package convert
+
+import (
+	std "debug/dwarf"
+	"errors"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+)
+
+// unencodable is an error for something that BTF has no word for. The DWARF is in order.
+type unencodable struct{ error }
+
+func isUnencodable(err error) bool {
+	var u *unencodable
+	return errors.As(err, &u)
+}
+
+// unencodable is the error that the entry at off can't be encoded; what says what it is.
+func (u *unit) unencodable(off uint32, format string, args ...any) error {
+	file, _ := u.c.main.r.String(&u.c.main.r.Root, dwarf.Name)
+	what := fmt.Sprintf(format, args...)
+	return &unencodable{u.r.Errorf(off, "unit %s: %s can't be expressed in BTF (--lang-exclude and --skip-unencodable leave such units out)", file, what)}
+}
+
+// tagNames are the tags of types that C doesn't have.
+var tagNames = map[std.Tag]string{
+	std.TagReferenceType: "DW_TAG_reference_type", std.TagRvalueReferenceType: "DW_TAG_rvalue_reference_type",
+	std.TagPtrToMemberType: "DW_TAG_ptr_to_member_type", std.TagStringType: "DW_TAG_string_type",
+	std.TagSetType: "DW_TAG_set_type", std.TagFileType: "DW_TAG_file_type", std.TagInterfaceType: "DW_TAG_interface_type",
+	std.TagSubrangeType: "DW_TAG_subrange_type", std.TagPackedType: "DW_TAG_packed_type",
+	std.TagSharedType: "DW_TAG_shared_type", std.TagTemplateAlias: "DW_TAG_template_alias",
+}
+
+func tagName(t std.Tag) string {
+	if s, ok := tagNames[t]; ok {
+		return s
+	}
+	return fmt.Sprintf("an entry with tag %#x", uint32(t))
+}
