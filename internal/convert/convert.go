@@ -191,9 +191,6 @@ func (c *converter) begin(file string) {
 	c.defs, c.conflict = c.defs[:0], false
 	c.imported, c.imports = nil, c.imports[:0]
 	clear(c.reached)
-	for _, o := range c.others {
-		o.r.Budget()
-	}
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
 	c.file = c.g.Strs.Intern([]byte(file))

@@ -4,16 +4,18 @@ package dwarf
 // for any amount of work: lists of children that overlap, abbreviation tables that begin inside others. What a compiler
 // writes is read a few times over. These are the bounds between the two.
 const (
-	workPerByte = 64      // entries read for each byte of the unit
-	workFloor   = 1 << 20 // entries read in the smallest unit
+	workPerByte = 64      // entries read for each byte of .debug_info
+	workFloor   = 1 << 22 // entries read of the smallest file
 	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
 	scanFloor   = 1 << 26
 )
 
-// Budget allows the loaded unit to be read afresh, such as for another unit that refers to it.
-func (r *Reader) Budget() { r.work = workFloor + workPerByte*int64(len(r.buf)) }
-
-func (r *Reader) spent(off uint32) error {
+// spend takes more of the file's budget for this Reader.
+func (r *Reader) spend(off uint32) error {
+	r.work = 64 + int64(len(r.buf))/8
+	if r.D.spent.Add(r.work) <= workFloor+workPerByte*int64(r.D.size) {
+		return nil
+	}
 	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no compiler writes; the file is damaged")
 }
 

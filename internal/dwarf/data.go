@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
@@ -25,9 +26,10 @@ type Data struct {
 	rnglists   []byte       // .debug_rnglists
 	ranges     []byte       // .debug_ranges
 
-	info *elf.Section   // the first .debug_info
-	size uint64         // of all units
-	sigs map[uint64]int // type signature → index in Units
+	info  *elf.Section   // the first .debug_info
+	size  uint64         // of all units
+	spent atomic.Int64   // entries that may have been read, see budget.go
+	sigs  map[uint64]int // type signature → index in Units
 }
 
 // UnitKind tells units apart (DW_UT_…, 7.5.1).

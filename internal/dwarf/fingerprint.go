@@ -508,7 +508,9 @@ func (r *Reader) Const(e Peeked, s Slot) uint64 {
 func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	e.Off = off
 	if r.work--; r.work < 0 {
-		return e, r.spent(off)
+		if err := r.spend(off); err != nil {
+			return e, err
+		}
 	}
 	pos := int(off)
 	if pos >= len(r.buf) {

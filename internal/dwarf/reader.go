@@ -40,7 +40,7 @@ type Reader struct {
 	strBase uint64
 	adrBase uint64
 	list    window
-	work    int64 // what may still be read, see Budget
+	work    int64 // what may still be read, see spend
 	tables  *Tables
 	scanned uint64 // bytes of abbreviation tables read so far
 }
@@ -67,7 +67,6 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 		}
 		r.buf = data[u.Off : u.Off+u.Len]
 	}
-	r.Budget()
 	r.f = format{version: u.Version, offSize: 4, addrSize: u.AddrSize}
 	if u.Dwarf64 {
 		r.f.offSize = 8
@@ -111,7 +110,9 @@ func (r *Reader) Errorf(off uint32, format string, args ...any) error {
 func (r *Reader) Read(off uint32, e *DIE) error {
 	e.Off, e.mask = off, 0
 	if r.work--; r.work < 0 {
-		return r.spent(off)
+		if err := r.spend(off); err != nil {
+			return err
+		}
 	}
 	pos := int(off)
 	if pos >= len(r.buf) {

@@ -10,4 +10,4 @@ struct bits table[3][2];
 enum negative sign;
 static __attribute__((noinline, section(".text.other"))) int other(struct list *l) { return l->value; }
 int first(handler h, struct bits b) { return h(&head, WIDE, b.a) + other(head.next); }
-double second(float f, _Bool t) { return t ? f : table[1][1].b + sign; }
+double second(_Bool t) { return t ? 1 : table[1][1].b + sign; }

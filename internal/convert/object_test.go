@@ -1,0 +1,49 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are made) and compares the
+// BTF with the text files there. Machines of one address size give the same types; bit-fields too, for BTF counts bits
+// from where memory begins.
+func TestObjects(t *testing.T) {
+	for _, tt := range []struct{ want, files string }{
+		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o machine-loongarch64.o machine-mips64.o " +
+			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o machine-x86_64-dwarf64.o relax.o"},
+		{"machine-64-gcc.txt", "zstd.o lto-gcc-fat.o"},
+		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o machine-ppc.o machine-riscv32.o"},
+		{"machine-i386.txt", "machine-i386.o"},
+		{"annotated-clang.txt", "annotated-clang.o"},
+		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
+		{"parts.txt", "dwz.elf lto-linked-gcc.elf"},
+		{"parts-clang.txt", "lto-linked-clang.elf"}, // long int is called long
+	} {
+		for _, name := range strings.Fields(tt.files) {
+			t.Run(name, func(t *testing.T) {
+				r := linkFile(t, filepath.Join("testdata/objects", name), "default")
+				got := strings.Join(dump(t, r.BTF, false), "\n") + "\n"
+				path := filepath.Join("testdata/objects", tt.want)
+				if *update {
+					if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); d != "" {
+					t.Errorf("-%s +%s\n%s", tt.want, name, d)
+				}
+				if lines := skippedLines(r); len(lines) > 0 && !slices.Equal(lines, []string{"same_name: ambiguous address"}) {
+					t.Errorf("skipped: %q", lines)
+				}
+			})
+		}
+	}
+}
