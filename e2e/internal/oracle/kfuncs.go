@@ -14,9 +14,8 @@ var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 // SameKfuncs compares the tags of kfuncs in ours with those in the .BTF that
 // the kernel's own build put into elf. That was made before resolve_btfids
 // sorted the sets of kfuncs, so it pairs names and flags rightly, which pahole
-// on a finished vmlinux doesn't. bases are the ELF files that elf's .BTF is
-// split against.
-func SameKfuncs(tb testing.TB, ours Blob, elfPath string, bases ...string) {
+// on a finished vmlinux doesn't.
+func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
 	f, err := elf.Open(elfPath)
 	if err != nil {
@@ -31,7 +30,7 @@ func SameKfuncs(tb testing.TB, ours Blob, elfPath string, bases ...string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	b, err := content.Load(elfPath, bases...)
+	b, err := content.Load(elfPath)
 	if err != nil {
 		tb.Fatal(err)
 	}
