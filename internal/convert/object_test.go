@@ -18,6 +18,8 @@ func TestObjects(t *testing.T) {
 		{"machine-64-gcc.txt", "zstd.o lto-gcc-fat.o"},
 		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o machine-ppc.o machine-riscv32.o"},
 		{"machine-i386.txt", "machine-i386.o"},
+		{"c23-gcc.txt", "c23-gcc.o"},
+		{"c23-clang.txt", "c23-clang.o"},
 		{"annotated-clang.txt", "annotated-clang.o"},
 		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
 		{"parts.txt", "dwz.elf lto-linked-gcc.elf"},

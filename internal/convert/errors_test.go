@@ -1,0 +1,177 @@
+package convert
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// build runs commands of the shell in a new directory that holds a few sources, and returns the path of out there.
+func build(t *testing.T, script, out string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.c": "struct s { int a; } v = { 1 }; int f(struct s *p) { return p->a; }",
+		"e.c": "", "d.c": "int data = 1;",
+		"m.c": "__attribute__((section(\".modinfo\"))) char i[] = \"license=GPL\"; __attribute__((section(\".gnu.linkonce.this_module\"))) char m[64] = {1};",
+		"x.S": ".text\n.globl g\n.type g,@function\ng: ret\n.size g,.-g\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, dir, "sh", "-ec", script)
+	return filepath.Join(dir, out)
+}
+
+// TestWithoutDWARF has files without DWARF: those that need none give an empty object, the others an error that names
+// the cause and the flag.
+func TestWithoutDWARF(t *testing.T) {
+	for _, tt := range []struct{ name, script, want string }{
+		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info); compile with -g"},
+		{"data without -g", "gcc -c d.c -o o", "no DWARF (.debug_info); compile with -g"},
+		{"stripped", "gcc -g -c x.c -o o && strip --strip-debug o", "no DWARF (.debug_info); compile with -g and don't strip"},
+		{"linked without -g", "gcc -nostdlib -static -Wl,-e,f x.c -o o", "no DWARF (.debug_info)"},
+		{"assembler", "gcc -c x.S -o o", ""},
+		{"assembler with -g", "gcc -g -c x.S -o o", ""},
+		{"empty C without -g", "gcc -c e.c -o o", ""},
+		{"empty C", "gcc -g -c e.c -o o", ""},
+		{"modpost's without -g", "gcc -c m.c -o o", ""},
+		{"ld -r of nothing", "touch e.ld && gcc -c e.c && ld -r e.o -o o", ""},
+		{"an empty archive's link", ": > n.S && gcc -c n.S && ld -r n.o -o o", ""},
+		{"slim LTO", "gcc -g -O1 -flto -fno-fat-lto-objects -c x.c -o o", "an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto"},
+		{"slim LTO without -g", "gcc -O1 -flto -fno-fat-lto-objects -c x.c -o o", "an LTO object (gcc bitcode)"},
+		{"split DWARF 5", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o", "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf"},
+		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o", "compile without -gsplit-dwarf"},
+		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o", "this is a .dwo file; compile without -gsplit-dwarf"},
+		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy --strip-debug o.o o", "no DWARF"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, err := tryConvert(build(t, tt.script, "o"), Options{Features: features.Default(), Jobs: 1})
+			switch {
+			case tt.want != "":
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("error %v, want %q", err, tt.want)
+				}
+			case err != nil:
+				t.Error(err)
+			default:
+				for _, u := range o.Units {
+					if len(u.Items) > 0 && tt.name != "assembler with -g" {
+						t.Errorf("%d items", len(u.Items))
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestFatLTO: an object with both bitcode and code has usable DWARF.
+func TestFatLTO(t *testing.T) {
+	r := linkFile(t, build(t, "gcc -g -O1 -flto -ffat-lto-objects -c x.c -o o", "o"), "default")
+	want := []string{"int f(struct s *p);", "struct s { int a @0; } 4"}
+	if got := dump(t, r.BTF, false); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestUnencodable has a C++ object with references: an error that names the entry, or left out by either of two flags.
+func TestUnencodable(t *testing.T) {
+	const path = "testdata/objects/unencodable.o"
+	opt := Options{Features: features.Default(), Jobs: 1}
+	_, err := tryConvert(path, opt)
+	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF (--lang-exclude and --skip-unencodable leave such units out)"
+	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	var warned []string
+	opt.SkipUnencodable, opt.Warn = true, func(l string) { warned = append(warned, l) }
+	if o := convertFile(t, path, opt); len(o.Units) != 0 {
+		t.Errorf("%d units", len(o.Units))
+	}
+	if len(warned) != 1 || warned[0] != err.Error()+"; the unit is left out" {
+		t.Errorf("warnings %q", warned)
+	}
+	opt = Options{Features: features.Default(), Jobs: 1}
+	if opt.LangExclude, err = ParseLanguages("c++14, rust"); err != nil {
+		t.Fatal(err)
+	}
+	if o := convertFile(t, path, opt); len(o.Units) != 0 {
+		t.Errorf("%d units in spite of the exclusion", len(o.Units))
+	}
+}
+
+// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is what it is alone,
+// whatever comes first and however many threads there are.
+func TestSkippedUnitLeavesNoTrace(t *testing.T) {
+	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s &r, only_bad *o) { return r.other + o->x; }"
+	write := "echo '" + bad + "' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; "
+	opt := Options{Features: features.Default(), SkipUnencodable: true}
+	var first []byte
+	for _, order := range []string{"x.o", "x.o b.o", "b.o x.o"} {
+		path := build(t, write+"ld -r "+order+" -o o", "o")
+		for _, opt.Jobs = range []int{1, 2} {
+			data, err := object.Write(convertFile(t, path, opt))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = data
+			}
+			if string(first) != string(data) {
+				t.Errorf("%s, %d threads: another object", order, opt.Jobs)
+			}
+		}
+	}
+}
+
+// TestLanguages excludes units by their language.
+func TestLanguages(t *testing.T) {
+	path := build(t, "gcc -g -c x.c; gcc -g -c x.S -o a.o; ld -r x.o a.o -o o", "o")
+	for list, want := range map[string]int{"": 2, "c11": 1, "asm": 1, "c11,asm": 0, "C11 , ASM": 0, "c++,rust": 2} {
+		codes, err := ParseLanguages(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := convertFile(t, path, Options{Features: features.Default(), LangExclude: codes, Jobs: 1}); units(o) != want {
+			t.Errorf("%q: %d units, want %d", list, units(o), want)
+		}
+	}
+	if _, err := ParseLanguages("c,rsut"); err == nil || !strings.Contains(err.Error(), `unknown language "rsut"; known are`) {
+		t.Errorf("a wrong name: %v", err)
+	}
+}
+
+func units(o *object.Object) int {
+	n := 0
+	for _, u := range o.Units {
+		n += int(u.Count)
+	}
+	return n
+}
+
+// TestErrorsOutliveTheFile prints errors when the file they are about is unmapped.
+func TestErrorsOutliveTheFile(t *testing.T) {
+	var errs []error
+	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o", "testdata/objects/split-5.o", "testdata/objects/lto-gcc-slim.o"} {
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = File(f, Options{Features: features.Default(), Jobs: 1})
+		f.Close()
+		errs = append(errs, err)
+	}
+	for _, err := range errs {
+		if err == nil || !strings.Contains(fmt.Sprint(err), "testdata/objects/") {
+			t.Errorf("error %v", err)
+		}
+	}
+}

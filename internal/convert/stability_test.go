@@ -1,0 +1,105 @@
+package convert
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// edit fills markers of testdata/stable.c.
+type edit struct {
+	name  string
+	put   map[string]string // marker → text
+	flags []string
+	dir   string // where the source lies, below a new directory
+}
+
+// objectOf is the BTF object of the edited source.
+func (e *edit) objectOf(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/stable.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := string(text)
+	for marker, with := range e.put {
+		if !strings.Contains(source, "//@"+marker+"@") {
+			t.Fatalf("no marker %s", marker)
+		}
+		source = strings.ReplaceAll(source, "//@"+marker+"@", with)
+	}
+	dir := filepath.Join(t.TempDir(), e.dir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"stable.c": source,
+		"one.h":    "struct one { int x; };\n",
+		"two.h":    "struct two { struct one *o; };\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "stable.o")
+	run(t, dir, "gcc", append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
+	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+const included = "#include \"one.h\"\n#include \"two.h\""
+
+// TestStability edits a source in ways that change no declaration. The BTF object must stay the same byte for byte, so
+// that every action behind it is found in the cache.
+func TestStability(t *testing.T) {
+	plain := (&edit{}).objectOf(t)
+	withHeaders := (&edit{put: map[string]string{"include": included, "after": "struct two *t;"}}).objectOf(t)
+	for _, tt := range []struct {
+		edit
+		of []byte
+	}{
+		{edit{name: "nothing"}, plain},
+		{edit{name: "comment", put: map[string]string{"comment": "/* new\n\n words */"}}, plain},
+		{edit{name: "lines", put: map[string]string{"comment": strings.Repeat("\n", 300)}}, plain},
+		{edit{name: "locals", put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < 9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
+		{edit{name: "inline calls", put: map[string]string{"body": "sink(helper(s)); sink(helper(s->next));"}}, plain},
+		{edit{name: "an inlined static function", put: map[string]string{"static": "static inline long more(struct state *s) { return s->a * 2; }", "body": "sink(more(s));"}}, plain},
+		{edit{name: "a pointer to a pointer", put: map[string]string{"body": "struct state **volatile pp = &s; float y = (*pp)->a; sink(y);"}}, plain},
+		{edit{name: "a declaration that nothing uses", put: map[string]string{"after": "extern int unused(double, struct state *);"}}, plain},
+		{edit{name: "an unused static function", put: map[string]string{"static": "static int unused(double d) { return d; }"}}, plain},
+		{edit{name: "moved tree", dir: "elsewhere/deep/down"}, plain},
+		{edit{name: "-O1", flags: []string{"-O1"}}, plain},
+		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // the static inline function is one then
+		{edit{name: "-g3", flags: []string{"-g3"}}, plain},
+		{edit{name: "DWARF 4", flags: []string{"-gdwarf-4"}}, plain},
+		{edit{name: "64-bit DWARF", flags: []string{"-gdwarf64"}}, plain},
+		{edit{name: "compressed", flags: []string{"-gz=zlib"}}, plain},
+		{edit{name: "sections", flags: []string{"-ffunction-sections", "-fdata-sections"}}, plain},
+		{edit{name: "type units", flags: []string{"-fdebug-types-section"}}, plain},
+		{edit{name: "headers", put: map[string]string{"include": included, "after": "struct two *t;"}}, withHeaders},
+		{edit{name: "order of headers", put: map[string]string{"include": "#include \"two.h\"\n#include \"one.h\"", "after": "struct two *t;"}}, withHeaders},
+		{edit{name: "other order of declarations", put: map[string]string{"include": "struct two *t;\n" + included}}, withHeaders},
+
+		{edit{name: "a new member", put: map[string]string{"include": "#define next next, *last"}}, nil},
+		{edit{name: "a new function", put: map[string]string{"after": "int more(void) { return 1; }"}}, nil},
+		{edit{name: "a new local struct", put: map[string]string{"body": "struct loc { int q; } loc = { 3 }; sink(loc.q);"}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := tt.objectOf(t)
+			switch {
+			case tt.of == nil && bytes.Equal(got, plain):
+				t.Error("the object is the same, though a declaration has changed")
+			case tt.of != nil && !bytes.Equal(got, tt.of):
+				t.Error("the object has changed")
+			}
+		})
+	}
+}
