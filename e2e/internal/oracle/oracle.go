@@ -68,6 +68,9 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 	r := compare.Contents(a, b)
 	r.Explain(compare.Against(a, skips))
 	explainWeak(tb, r, elfPath)
+	if len(ours.Bases) > 0 {
+		explainBase(tb, r, pahole.Bases)
+	}
 	var text strings.Builder
 	r.Print(&text, 5)
 	fmt.Println(text.String())
@@ -116,6 +119,23 @@ func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
 		}
 		if !ok && d.Class == content.Func && d.Kind == compare.Differs {
 			return "made a jump to an equal function, so no definition has code; pahole takes another one than we"
+		}
+		return ""
+	})
+}
+
+// explainBase gives a reason for functions of a module that are in ours alone
+// and that the innermost base has too: pahole's libbpf takes the two for one.
+func explainBase(tb testing.TB, r *compare.Result, bases []string) {
+	tb.Helper()
+	last := len(bases) - 1
+	base, err := content.Load(bases[last], bases[:last]...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(func(d *compare.Difference) string {
+		if d.Class == content.Func && d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
+			return "libbpf drops a module's function where the base has a function of that name and prototype"
 		}
 		return ""
 	})
