@@ -2,7 +2,6 @@ package convert
 
 import (
 	std "debug/dwarf"
-	"encoding/binary"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -150,9 +149,9 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	size := uint64(0)
-	if e.Has(dwarf.ByteSize) {
+	if e.Constant(dwarf.ByteSize) {
 		size = e.Val[dwarf.ByteSize]
-	} else if e.Has(dwarf.BitSize) {
+	} else if e.Constant(dwarf.BitSize) {
 		size = (e.Val[dwarf.BitSize] + 7) / 8
 	}
 	enc := uint64(0)
@@ -164,27 +163,28 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		if valid && u.c.opt.Features.Has(features.Float) {
 			d.kind, d.size = types.KindFloat, uint32(size)
 			if size == 32 { // FLOAT ends at 16 bytes: a pair of long doubles
-				return u.fakeInt(), nil
+				return u.fakeInt(0), nil
 			}
 			return d, nil
 		}
 	}
-	if size == 0 || size > 16 || size&(size-1) != 0 {
-		return u.fakeInt(), nil
-	}
-	word := uint32(size * 8)
+	var encoding uint32
 	switch enc {
 	case ateBoolean:
-		word |= encBool << 24
+		encoding = encBool
 	case ateSigned, ateSignedChar:
-		word |= encSigned << 24
+		encoding = encSigned
 	}
-	d.kind, d.size, d.aux = types.KindInt, uint32(size), word
+	if size == 0 || size > 16 || size&(size-1) != 0 {
+		return u.fakeInt(encoding), nil
+	}
+	d.kind, d.size, d.aux = types.KindInt, uint32(size), encoding<<24|uint32(size*8)
 	return d, nil
 }
 
-func (u *unit) fakeInt() desc {
-	return desc{kind: types.KindInt, size: 4, aux: 32, name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
+// fakeInt describes an integer that INT can't express.
+func (u *unit) fakeInt(encoding uint32) desc {
+	return desc{kind: types.KindInt, size: 4, aux: encoding<<24 | 32, name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
 }
 
 // classFakeInt marks the one name that comes from no section.
@@ -221,7 +221,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 
 // define completes the description of a struct, union or enum with its content.
 func (u *unit) define(e *dwarf.DIE, d *desc) error {
-	if e.Has(dwarf.ByteSize) {
+	if e.Constant(dwarf.ByteSize) { // else it is computed
 		size := e.Val[dwarf.ByteSize]
 		if size > 1<<32-1 {
 			return u.unencodable(e.Off, "a size of %d bytes", size)
@@ -235,231 +235,8 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	return u.members(e, d)
 }
 
-// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64.
-func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
-	signed, known, err := u.enumSign(e)
-	if err != nil {
-		return err
-	}
-	wide := d.size > 4
-	if wide && !u.c.opt.Features.Has(features.Enum64) {
-		wide, d.size = false, 4
-	}
-	start := len(u.c.elems)
-	negative := false
-	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return err
-		}
-		if c.Null {
-			break
-		}
-		if c.Tag == std.TagEnumerator {
-			n, err := u.name(c, dwarf.Name)
-			if err != nil {
-				return err
-			}
-			var v uint64
-			if c.Has(dwarf.ConstValue) {
-				v = c.Val[dwarf.ConstValue]
-				if c.Class[dwarf.ConstValue] == dwarf.ClassBlock {
-					v = blockConst(u.r.Block(v), u.c.d.Order)
-				}
-			}
-			negative = negative || int64(v) < 0
-			if !wide {
-				v &= 1<<32 - 1
-			}
-			u.c.elems = append(u.c.elems, elem{name: n, val: v})
-		}
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return err
-		}
-	}
-	d.elems = u.c.elems[start:]
-	if wide {
-		d.kind = types.KindEnum64
-	}
-	d.flag = signed || (!known && negative)
-	return nil
-}
-
-// blockConst reads a constant that stands in a block.
-func blockConst(b []byte, order binary.ByteOrder) uint64 {
-	var v uint64
-	for i := range min(len(b), 8) {
-		if order == binary.ByteOrder(binary.BigEndian) {
-			v = v<<8 | uint64(b[i])
-		} else {
-			v |= uint64(b[i]) << (8 * i)
-		}
-	}
-	return v
-}
-
-// enumSign tells whether the enum's underlying type is signed, and whether the DWARF says.
-func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
-	const ateSigned, ateSignedChar = 5, 6
-	t, err := u.ref(e, dwarf.Type)
-	if err != nil {
-		return false, false, err
-	}
-	c := &u.c.child
-	for range maxChain {
-		if t.u == nil {
-			break
-		}
-		if err := t.u.r.Read(t.off, c); err != nil {
-			return false, false, err
-		}
-		if c.Tag == std.TagBaseType {
-			enc := c.Val[dwarf.Encoding]
-			return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar), true, nil
-		}
-		if t, err = t.u.ref(c, dwarf.Type); err != nil {
-			return false, false, err
-		}
-	}
-	if e.Has(dwarf.Encoding) {
-		enc := e.Val[dwarf.Encoding]
-		return enc == ateSigned || enc == ateSignedChar, true, nil
-	}
-	return false, false, nil
-}
-
 // maxChain bounds chains of typedefs, qualifiers and origins.
 const maxChain = 64
-
-// members fills d with the members of e, in the order of the source.
-func (u *unit) members(e *dwarf.DIE, d *desc) error {
-	start := len(u.c.elems)
-	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return err
-		}
-		if c.Null {
-			break
-		}
-		switch {
-		case c.Tag == std.TagMember:
-			if err := u.member(c, d); err != nil {
-				return err
-			}
-		case isTypeTag(c.Tag) && (u.c.pinned || u.r.Annotated()):
-			u.prints.Nest(c.Off) // else Prints has done it
-		}
-		if !c.Children {
-			off = c.Next
-			continue
-		}
-		next, err := u.r.SkipChildren(c)
-		if err != nil {
-			return err
-		}
-		off = next
-	}
-	d.elems = u.c.elems[start:]
-	if d.flag {
-		for i := range d.elems {
-			m := &d.elems[i]
-			bits, at := m.val>>32, m.val&(1<<32-1)
-			if at >= 1<<24 {
-				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at, 1<<24-1)
-			}
-			m.val = bits<<24 | at
-		}
-	}
-	return nil
-}
-
-// member appends one member; its val is the bit offset, with the bitfield's size above bit 32.
-func (u *unit) member(c *dwarf.DIE, d *desc) error {
-	var m elem
-	var err error
-	var bit uint64
-	switch {
-	case c.Has(dwarf.DataBitOffset):
-		bit = c.Val[dwarf.DataBitOffset]
-	case c.Has(dwarf.MemberLocation):
-		at := c.Val[dwarf.MemberLocation]
-		if c.Class[dwarf.MemberLocation] == dwarf.ClassBlock {
-			if at, err = u.memberLocation(c); err != nil {
-				return err
-			}
-		}
-		bit = at * 8
-	case d.kind == types.KindStruct:
-		return nil // a static member
-	}
-	if c.Flag(dwarf.External) || c.Flag(dwarf.Declaration) {
-		return nil // a static member
-	}
-	if m.name, err = u.name(c, dwarf.Name); err != nil {
-		return err
-	}
-	if m.ref, err = u.ref(c, dwarf.Type); err != nil {
-		return err
-	}
-	var bits uint64
-	if c.Has(dwarf.BitSize) {
-		bits = c.Val[dwarf.BitSize]
-		if bits > 128 {
-			return u.unencodable(c.Off, "a bitfield of %d bits", bits)
-		}
-		if c.Has(dwarf.BitOffset) && !c.Has(dwarf.DataBitOffset) {
-			delta, err := u.oldBitOffset(c, m.ref, bits)
-			if err != nil {
-				return err
-			}
-			bit += delta
-		}
-		d.flag = d.flag || bits != 0
-	}
-	if bit > 1<<32-1 {
-		return u.unencodable(c.Off, "a member at bit %d", bit)
-	}
-	m.val = bits<<32 | bit
-	u.c.elems = append(u.c.elems, m)
-	return nil
-}
-
-// oldBitOffset is the distance of a bitfield from its storage unit in the form of DWARF 2 and 3, where DW_AT_bit_offset
-// counts from the most significant bit (version 3, 5.6.6).
-func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
-	from := c.Val[dwarf.BitOffset]
-	if u.c.d.Order == binary.ByteOrder(binary.BigEndian) {
-		return from, nil
-	}
-	var storage uint64
-	if c.Has(dwarf.ByteSize) {
-		storage = c.Val[dwarf.ByteSize]
-	} else {
-		off := c.Off
-		size, err := t.size(0)
-		if err != nil {
-			return 0, err
-		}
-		if err := u.r.Read(off, c); err != nil {
-			return 0, err
-		}
-		storage = size
-	}
-	return storage*8 - from - bits, nil
-}
-
-// memberLocation evaluates the location expressions that compilers write for members: DW_OP_plus_uconst or a constant.
-func (u *unit) memberLocation(c *dwarf.DIE) (uint64, error) {
-	const opPlusUconst, opConstu = 0x23, 0x10
-	b := u.r.Block(c.Val[dwarf.MemberLocation])
-	if len(b) >= 2 && (b[0] == opPlusUconst || b[0] == opConstu) {
-		if v, n := binary.Uvarint(b[1:]); n == len(b)-1 {
-			return v, nil
-		}
-	}
-	return 0, u.unencodable(c.Off, "a member's location that is computed")
-}
 
 func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	d.kind = types.KindArray

@@ -203,6 +203,9 @@ func (u *unit) isWeak(e *dwarf.DIE) bool {
 	return !ok || !u.c.symbols.strong.has(addr)
 }
 
+// maxParameters is the number of parameters from which on a function is not judged. No compiler gets there.
+const maxParameters = 1000
+
 // parameters reads e's own formal parameters.
 func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 	if !e.Children {
@@ -246,6 +249,9 @@ func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 		}
 	}
 	u.c.params, u.c.origins = list, origins
+	if len(list) > maxParameters {
+		return nil, nil
+	}
 	return list, u.completeParameters(list, origins, types, f)
 }
 
@@ -335,7 +341,7 @@ func (u *unit) packed(e *dwarf.DIE) (bool, error) {
 		if c.Null {
 			return false, nil
 		}
-		if c.Tag == std.TagMember && c.Has(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
+		if c.Tag == std.TagMember && c.Constant(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
 			t, err := u.ref(&c, dwarf.Type)
 			if err != nil {
 				return false, err

@@ -16,7 +16,7 @@ func (t typeRef) size(depth int) (uint64, error) {
 	if err := u.r.Read(t.off, &e); err != nil {
 		return 0, err
 	}
-	if e.Has(dwarf.ByteSize) {
+	if e.Constant(dwarf.ByteSize) {
 		return e.Val[dwarf.ByteSize], nil
 	}
 	switch e.Tag {

@@ -24,6 +24,10 @@ func (e *DIE) Has(s Slot) bool { return e.mask>>s&1 != 0 }
 // Flag tells whether the attribute is present and not zero.
 func (e *DIE) Flag(s Slot) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
 
+// Constant tells whether the attribute is present and a number; sizes and bounds may also be expressions or references.
+// In DWARF 2 and 3 numbers share forms with offsets of lists.
+func (e *DIE) Constant(s Slot) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
+
 // Reader decodes the DIEs of one unit at a time. It keeps its memory from unit to unit.
 type Reader struct {
 	D    *Data

@@ -1,0 +1,103 @@
+package convert
+
+import (
+	std "debug/dwarf"
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64.
+func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
+	signed, known, err := u.enumSign(e)
+	if err != nil {
+		return err
+	}
+	wide := d.size > 4
+	if wide && !u.c.opt.Features.Has(features.Enum64) {
+		wide, d.size = false, 4
+	}
+	start := len(u.c.elems)
+	negative := false
+	c := &u.c.child
+	for off := e.Next; e.Children; {
+		if err := u.r.Read(off, c); err != nil {
+			return err
+		}
+		if c.Null {
+			break
+		}
+		if c.Tag == std.TagEnumerator {
+			n, err := u.name(c, dwarf.Name)
+			if err != nil {
+				return err
+			}
+			var v uint64
+			if c.Has(dwarf.ConstValue) {
+				v = c.Val[dwarf.ConstValue]
+				if c.Class[dwarf.ConstValue] == dwarf.ClassBlock {
+					v = blockConst(u.r.Block(v), u.c.d.Order)
+				}
+			}
+			negative = negative || int64(v) < 0
+			if !wide {
+				v &= 1<<32 - 1
+			}
+			u.c.elems = append(u.c.elems, elem{name: n, val: v})
+		}
+		if off, err = u.r.SkipChildren(c); err != nil {
+			return err
+		}
+	}
+	d.elems = u.c.elems[start:]
+	if wide {
+		d.kind = types.KindEnum64
+	}
+	d.flag = signed || (!known && negative)
+	return nil
+}
+
+// blockConst reads a constant that stands in a block.
+func blockConst(b []byte, order binary.ByteOrder) uint64 {
+	var v uint64
+	for i := range min(len(b), 8) {
+		if order == binary.ByteOrder(binary.BigEndian) {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * i)
+		}
+	}
+	return v
+}
+
+// enumSign tells whether the enum's underlying type is signed, and whether the DWARF says.
+func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
+	const ateSigned, ateSignedChar = 5, 6
+	t, err := u.ref(e, dwarf.Type)
+	if err != nil {
+		return false, false, err
+	}
+	c := &u.c.child
+	for range maxChain {
+		if t.u == nil {
+			break
+		}
+		if err := t.u.r.Read(t.off, c); err != nil {
+			return false, false, err
+		}
+		if c.Tag == std.TagBaseType {
+			enc := c.Val[dwarf.Encoding]
+			return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar), true, nil
+		}
+		if t, err = t.u.ref(c, dwarf.Type); err != nil {
+			return false, false, err
+		}
+	}
+	if e.Has(dwarf.Encoding) {
+		enc := e.Val[dwarf.Encoding]
+		return enc == ateSigned || enc == ateSignedChar, true, nil
+	}
+	return false, false, nil
+}

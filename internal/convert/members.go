@@ -1,0 +1,144 @@
+package convert
+
+import (
+	std "debug/dwarf"
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// members fills d with the members of e, in the order of the source.
+func (u *unit) members(e *dwarf.DIE, d *desc) error {
+	start := len(u.c.elems)
+	c := &u.c.child
+	for off := e.Next; e.Children; {
+		if err := u.r.Read(off, c); err != nil {
+			return err
+		}
+		if c.Null {
+			break
+		}
+		switch {
+		case c.Tag == std.TagMember:
+			if err := u.member(c, d); err != nil {
+				return err
+			}
+		case isTypeTag(c.Tag) && (u.c.pinned || u.r.Annotated()):
+			u.prints.Nest(c.Off) // else Prints has done it
+		}
+		if !c.Children {
+			off = c.Next
+			continue
+		}
+		next, err := u.r.SkipChildren(c)
+		if err != nil {
+			return err
+		}
+		off = next
+	}
+	d.elems = u.c.elems[start:]
+	if d.flag {
+		for i := range d.elems {
+			m := &d.elems[i]
+			bits, at := m.val>>32, m.val&(1<<32-1)
+			if at >= 1<<24 {
+				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at, 1<<24-1)
+			}
+			m.val = bits<<24 | at
+		}
+	}
+	return nil
+}
+
+// member appends one member; its val is the bit offset, with the bitfield's size above bit 32.
+func (u *unit) member(c *dwarf.DIE, d *desc) error {
+	var m elem
+	var err error
+	var bit uint64
+	switch {
+	case c.Constant(dwarf.DataBitOffset):
+		bit = c.Val[dwarf.DataBitOffset]
+	case c.Has(dwarf.MemberLocation):
+		at, ok := u.memberLocation(c)
+		if !ok && d.size == 0 {
+			return nil // it follows a variable-length array
+		}
+		if !ok {
+			return u.unencodable(c.Off, "a member's location that is computed")
+		}
+		bit = at * 8
+	case d.kind == types.KindStruct:
+		return nil // a static member
+	}
+	if c.Flag(dwarf.External) || c.Flag(dwarf.Declaration) {
+		return nil // a static member
+	}
+	if m.name, err = u.name(c, dwarf.Name); err != nil {
+		return err
+	}
+	if m.ref, err = u.ref(c, dwarf.Type); err != nil {
+		return err
+	}
+	var bits uint64
+	if c.Constant(dwarf.BitSize) {
+		bits = c.Val[dwarf.BitSize]
+		if bits > 128 {
+			return u.unencodable(c.Off, "a bitfield of %d bits", bits)
+		}
+		if c.Constant(dwarf.BitOffset) && !c.Has(dwarf.DataBitOffset) {
+			delta, err := u.oldBitOffset(c, m.ref, bits)
+			if err != nil {
+				return err
+			}
+			bit += delta
+		}
+		d.flag = d.flag || bits != 0
+	}
+	if bit > 1<<32-1 {
+		return u.unencodable(c.Off, "a member at bit %d", bit)
+	}
+	m.val = bits<<32 | bit
+	u.c.elems = append(u.c.elems, m)
+	return nil
+}
+
+// oldBitOffset is the distance of a bitfield from its storage unit in the form of DWARF 2 and 3, where DW_AT_bit_offset
+// counts from the most significant bit (version 3, 5.6.6).
+func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
+	from := c.Val[dwarf.BitOffset]
+	if u.c.d.Order == binary.ByteOrder(binary.BigEndian) {
+		return from, nil
+	}
+	var storage uint64
+	if c.Constant(dwarf.ByteSize) {
+		storage = c.Val[dwarf.ByteSize]
+	} else {
+		off := c.Off
+		size, err := t.size(0)
+		if err != nil {
+			return 0, err
+		}
+		if err := u.r.Read(off, c); err != nil {
+			return 0, err
+		}
+		storage = size
+	}
+	return storage*8 - from - bits, nil
+}
+
+// memberLocation is the member's place in bytes: a number, or one of the location expressions that compilers write for
+// it, DW_OP_plus_uconst or a constant. Others depend on the object.
+func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
+	const opPlusUconst, opConstu = 0x23, 0x10
+	if c.Class[dwarf.MemberLocation] != dwarf.ClassBlock {
+		return c.Val[dwarf.MemberLocation], c.Constant(dwarf.MemberLocation)
+	}
+	b := u.r.Block(c.Val[dwarf.MemberLocation])
+	if len(b) >= 2 && (b[0] == opPlusUconst || b[0] == opConstu) {
+		if v, n := binary.Uvarint(b[1:]); n == len(b)-1 {
+			return v, true
+		}
+	}
+	return 0, false
+}

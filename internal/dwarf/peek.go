@@ -1,0 +1,169 @@
+package dwarf
+
+import "bytes"
+
+// Peeked is an entry of which only the shape has been read.
+type Peeked struct {
+	Off    uint32
+	Pos    uint32  // of the first attribute
+	Next   uint32  // of what follows the attributes
+	Abbrev *Abbrev // nil at the end of a list of siblings
+	body   uint32  // of what follows the leading string
+}
+
+// Has tells whether the entry has the attribute.
+func (e Peeked) Has(s Slot) bool { return e.Abbrev.mask>>s&1 != 0 }
+
+// Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
+func (r *Reader) Const(e Peeked, s Slot) uint64 {
+	if !e.Has(s) {
+		return 0
+	}
+	c := cursor{buf: r.buf, pos: int(e.Pos)}
+	for i := range e.Abbrev.ops {
+		o := &e.Abbrev.ops[i]
+		if e.Abbrev.fixed >= 0 && o.slot != s {
+			continue
+		}
+		v, class, err := r.load(&c, e, o)
+		if err != nil {
+			return 0
+		}
+		if o.slot == s && class == ClassConst {
+			return v
+		}
+	}
+	return 0
+}
+
+// Peek reads the shape of the entry at off.
+func (r *Reader) Peek(off uint32) (e Peeked, err error) {
+	e.Off = off
+	if r.work--; r.work < 0 {
+		if err := r.spend(off); err != nil {
+			return e, err
+		}
+	}
+	pos := int(off)
+	if pos >= len(r.buf) {
+		e.Next = off
+		return e, nil
+	}
+	code := uint64(r.buf[pos])
+	pos++
+	if code >= 0x80 {
+		c := cursor{buf: r.buf, pos: pos - 1}
+		code = c.uleb()
+		if c.bad {
+			return e, r.Errorf(off, "the abbreviation code is cut off")
+		}
+		pos = c.pos
+	}
+	e.Pos = uint32(pos)
+	if code == 0 {
+		e.Next = uint32(pos)
+		return e, nil
+	}
+	a := r.abbrevs.lookup(code)
+	if a == nil {
+		return e, r.Errorf(off, "abbreviation %d is not declared", code)
+	}
+	e.Abbrev = a
+	if a.fixed < 0 {
+		c := cursor{buf: r.buf, pos: pos}
+		for i := range a.ops {
+			if _, _, err := r.load(&c, e, &a.ops[i]); err != nil {
+				return e, err
+			}
+		}
+		e.Next = uint32(c.pos)
+		return e, nil
+	}
+	if a.lead {
+		n := bytes.IndexByte(r.buf[pos:], 0)
+		if n < 0 {
+			return e, r.Errorf(off, "a string has no end")
+		}
+		pos += n + 1
+	}
+	e.body = uint32(pos)
+	if pos+int(a.fixed) > len(r.buf) {
+		return e, r.Errorf(off, "the entry is cut off")
+	}
+	e.Next = uint32(pos + int(a.fixed))
+	return e, nil
+}
+
+// load reads one attribute of an entry that is walked form by form, or of a fixed one, whose ops need no order.
+func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
+	if e.Abbrev.fixed >= 0 {
+		switch o.load {
+		case loadImm:
+			return uint64(o.imm), o.class, nil
+		case loadLead:
+			return uint64(e.Pos), ClassInline, nil
+		}
+		f := cursor{buf: r.buf, pos: int(e.body + o.off)}
+		return f.uint(r.order, int(o.load.size())), o.class, nil
+	}
+	form := uint64(o.form)
+	if form == formIndirect {
+		form = c.uleb()
+		if form == formIndirect || form == formImplicit {
+			return 0, 0, r.Errorf(e.Off, "form %#x can't be indirect", form)
+		}
+	}
+	v, class, ok := r.value(c, form, o)
+	if !ok {
+		return 0, 0, r.Errorf(e.Off, "unknown form %#x; this producer's DWARF is not supported", form)
+	}
+	if c.bad {
+		return 0, 0, r.Errorf(e.Off, "the entry is cut off")
+	}
+	return v, class, nil
+}
+
+// Behind returns the offset behind e and its children.
+func (r *Reader) Behind(e Peeked) (uint32, error) {
+	a := e.Abbrev
+	if !a.Children {
+		return e.Next, nil
+	}
+	if a.mask>>Sibling&1 != 0 && a.fixed >= 0 {
+		for i := range a.ops {
+			o := &a.ops[i]
+			if o.slot == Sibling && o.class == ClassRef {
+				f := cursor{buf: r.buf, pos: int(e.body + o.off)}
+				if v := f.uint(r.order, int(o.load.size())); v > uint64(e.Off) && v <= uint64(len(r.buf)) {
+					return uint32(v), nil
+				}
+			}
+		}
+	}
+	off := e.Next
+	for {
+		c, err := r.Peek(off)
+		if err != nil {
+			return 0, err
+		}
+		if c.Abbrev == nil {
+			return c.Next, nil
+		}
+		if !c.Abbrev.Children {
+			off = c.Next
+			continue
+		}
+		if off, err = r.behindDeep(c); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// behindDeep is Behind without recursion.
+func (r *Reader) behindDeep(e Peeked) (uint32, error) {
+	var d DIE
+	if err := r.Read(e.Off, &d); err != nil {
+		return 0, err
+	}
+	return r.SkipChildren(&d)
+}
