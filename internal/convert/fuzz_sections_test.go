@@ -1,0 +1,87 @@
+package convert
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// FuzzSections is FuzzConvert for the debug sections alone: what it changes is DWARF.
+func FuzzSections(f *testing.F) {
+	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	names := []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_loclists"}
+	for _, p := range paths {
+		file, err := elf.Open(p)
+		if err != nil {
+			continue // bitcode
+		}
+		parts := make([][]byte, len(names))
+		for i, name := range names {
+			if s := file.Section(name); s != nil {
+				data, err := s.Data()
+				if err != nil {
+					f.Fatal(err)
+				}
+				parts[i] = append([]byte(nil), data...)
+			}
+		}
+		f.Add(parts[0], parts[1], parts[2], parts[3])
+		file.Close()
+	}
+	set := features.Default() | features.Of(features.GlobalVar)
+	f.Fuzz(func(t *testing.T, info, abbrev, str, lists []byte) {
+		size := len(info) + len(abbrev) + len(str) + len(lists)
+		if size > 1<<16 {
+			t.Skip()
+		}
+		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
+		for i, data := range [][]byte{info, abbrev, str, lists} {
+			o.Sections = append(o.Sections, elfwrite.Section{Name: names[i], Data: data})
+		}
+		data, err := o.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := elf.Parse("input", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		parts, err := File(file, Options{Features: set, Jobs: 1, SkipUnencodable: true})
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if took > 20*time.Second {
+			t.Errorf("%d bytes took %v", size, took)
+		}
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
+			t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
+		}
+		if err != nil {
+			return
+		}
+		merged, err := object.Merge(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := object.Write(merged)
+		if err != nil {
+			return
+		}
+		if _, err := object.Read(out); err != nil {
+			t.Fatalf("the object can't be read: %v", err)
+		}
+	})
+}
