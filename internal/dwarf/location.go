@@ -1,6 +1,10 @@
 package dwarf
 
-import "github.com/rules-btf/rules_btf/internal/elf"
+import (
+	"math"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
 
 // FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or DW_OP_addrx, and perhaps an
 // offset by DW_OP_plus_uconst.
@@ -61,7 +65,7 @@ func (r *Reader) listOffset(sec []byte, base Slot, index uint64) (uint64, bool) 
 		start = r.Root.Val[base]
 	}
 	at := start + index*uint64(r.f.offSize)
-	if index > uint64(len(sec)) || at > uint64(len(sec)) {
+	if index > uint64(len(sec)) || start > uint64(len(sec)) || at > uint64(len(sec)) {
 		return 0, false
 	}
 	c := cursor{buf: sec, pos: int(at)}
@@ -163,13 +167,13 @@ func (r *Reader) window(sec *elf.Section, off uint64) []byte {
 		return nil
 	}
 	w := &r.list
-	if w.sec == sec && off >= w.off && off+listWindow <= w.off+uint64(len(w.data)) {
+	if w.sec == sec && off >= w.off && off-w.off < uint64(len(w.data)) && uint64(len(w.data))-(off-w.off) >= listWindow {
 		return w.data[off-w.off:]
 	}
 	if w.buf == nil {
 		w.buf = make([]byte, 16*listWindow)
 	}
-	n, _ := sec.ReadAt(w.buf, int64(off))
+	n, _ := sec.ReadAt(w.buf, int64(min(off, math.MaxInt64)))
 	w.sec, w.off, w.data = sec, off, w.buf[:n]
 	return w.data
 }
