@@ -145,6 +145,7 @@ type converter struct {
 	elems                 []elem
 	params                []params.Param
 	origins               []typeRef
+	refs                  []typeRef
 	locations             [][]byte
 	lastSection           *elf.Section
 }

@@ -292,14 +292,18 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	start := len(u.c.elems)
 	c := &u.c.child
 	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
+		k, err := u.r.Peek(off)
+		if err != nil {
 			return d, err
 		}
-		if c.Null {
+		if k.Abbrev == nil {
 			break
 		}
-		switch c.Tag {
+		switch k.Abbrev.Tag {
 		case std.TagFormalParameter:
+			if err := u.r.Read(off, c); err != nil {
+				return d, err
+			}
 			p := elem{}
 			if p.name, err = u.name(c, dwarf.Name); err != nil {
 				return d, err
@@ -311,7 +315,7 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 		case std.TagUnspecifiedParameters:
 			u.c.elems = append(u.c.elems, elem{})
 		}
-		if off, err = u.r.SkipChildren(c); err != nil {
+		if off, err = u.r.Behind(k); err != nil {
 			return d, err
 		}
 	}

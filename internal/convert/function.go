@@ -214,16 +214,20 @@ func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 	u.c.locations = u.c.locations[:0]
 	list := u.c.params[:0]
 	origins := u.c.origins[:0]
-	var types []typeRef
+	refs := u.c.refs[:0]
 	c := &u.c.note
 	for off := e.Next; ; {
-		if err := u.r.Read(off, c); err != nil {
+		k, err := u.r.Peek(off)
+		if err != nil {
 			return nil, err
 		}
-		if c.Null {
+		if k.Abbrev == nil {
 			break
 		}
-		if c.Tag == std.TagFormalParameter {
+		if k.Abbrev.Tag == std.TagFormalParameter {
+			if err := u.r.Read(off, c); err != nil {
+				return nil, err
+			}
 			p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
 			if p.HasLocation {
 				start := len(u.c.locations)
@@ -241,65 +245,93 @@ func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 			if err != nil {
 				return nil, err
 			}
-			list, origins, types = append(list, p), append(origins, origin), append(types, t)
+			list, origins, refs = append(list, p), append(origins, origin), append(refs, t)
 		}
-		var err error
-		if off, err = u.r.SkipChildren(c); err != nil {
+		if off, err = u.r.Behind(k); err != nil {
 			return nil, err
 		}
 	}
-	u.c.params, u.c.origins = list, origins
+	u.c.params, u.c.origins, u.c.refs = list, origins, refs
 	if len(list) > maxParameters {
 		return nil, nil
 	}
-	return list, u.completeParameters(list, origins, types, f)
+	return list, u.completeParameters(e, list, origins, refs, f)
 }
 
 // completeParameters adds what only the types and the abstract origin's parameters tell.
-func (u *unit) completeParameters(list []params.Param, origins, refs []typeRef, f *function) error {
+func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, refs []typeRef, f *function) error {
 	index := 0
 	p := f.proto.u
-	c := &u.c.note
-	if f.protoDIE.Children {
-		for off := f.protoDIE.Next; ; {
-			if err := p.r.Read(off, c); err != nil {
+	if f.proto.off != e.Off || p != u {
+		for off := f.protoDIE.Next; f.protoDIE.Children; {
+			k, err := p.r.Peek(off)
+			if err != nil {
 				return err
 			}
-			if c.Null {
+			if k.Abbrev == nil {
 				break
 			}
-			if c.Tag == std.TagFormalParameter {
-				for i := range origins {
-					if origins[i].u == p && origins[i].off == c.Off {
-						list[i].OriginIndex = index
-						t, err := p.ref(c, dwarf.Type)
-						if err != nil {
-							return err
-						}
-						if refs[i].u == nil {
-							refs[i] = t
-						}
-					}
+			if k.Abbrev.Tag == std.TagFormalParameter {
+				if err := p.matchOrigin(k, index, list, origins, refs); err != nil {
+					return err
 				}
 				index++
 			}
-			var err error
-			if off, err = p.r.SkipChildren(c); err != nil {
+			if off, err = p.r.Behind(k); err != nil {
 				return err
 			}
 		}
 	}
 	for i, t := range refs {
-		size, err := t.size(0)
-		if err != nil {
-			return err
-		}
-		list[i].Size = uint32(min(size, 1<<32-1))
-		if list[i].Struct, list[i].PackedStruct, err = t.byValueStruct(); err != nil {
+		if err := t.classify(&list[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its type.
+func (u *unit) matchOrigin(k dwarf.Peeked, index int, list []params.Param, origins, refs []typeRef) error {
+	c := &u.c.note
+	for i := range origins {
+		if origins[i].u != u || origins[i].off != k.Off {
+			continue
+		}
+		list[i].OriginIndex = index
+		if refs[i].u != nil {
+			continue
+		}
+		if err := u.r.Read(k.Off, c); err != nil {
+			return err
+		}
+		var err error
+		if refs[i], err = u.ref(c, dwarf.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// classify fills in what the parameter's type tells.
+func (t typeRef) classify(p *params.Param) error {
+	if t.u == nil {
+		return nil
+	}
+	e, err := t.u.r.Peek(t.off)
+	if err != nil {
+		return err
+	}
+	if e.Abbrev != nil && e.Abbrev.Tag == std.TagPointerType {
+		p.Size = uint32(t.u.r.Unit.AddrSize)
+		return nil
+	}
+	size, err := t.size(0)
+	if err != nil {
+		return err
+	}
+	p.Size = uint32(min(size, 1<<32-1))
+	p.Struct, p.PackedStruct, err = t.byValueStruct()
+	return err
 }
 
 // byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named

@@ -2,6 +2,8 @@ package convert
 
 import (
 	std "debug/dwarf"
+	"math"
+	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
@@ -29,7 +31,10 @@ func (t typeRef) size(depth int) (uint64, error) {
 		}
 		n, err := d.ref.size(depth + 1)
 		for _, dim := range d.dims {
-			n *= uint64(dim)
+			high, low := bits.Mul64(n, uint64(dim))
+			if n = low; high != 0 {
+				n = math.MaxUint64 // no object is as large
+			}
 		}
 		return n, err
 	}

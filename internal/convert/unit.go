@@ -175,6 +175,9 @@ func (u *unit) visitType(e dwarf.Peeked) error {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
 		return nil
 	}
+	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && e.Abbrev.Tag != std.TagEnumerationType {
+		return nil // reached through what holds it
+	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
 	if !plain || u.c.pinned || u.r.Annotated() {
 		return u.visitTypeDIE(e.Off)

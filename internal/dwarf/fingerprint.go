@@ -147,44 +147,48 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 // Entry returns the fingerprint of the entry itself with its children, even where a reference to it would count as a
 // tag.
 func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
-	var fp Fingerprint
+	fp, _, err := p.entry(e, depth)
+	return fp, err
+}
+
+// entry is Entry, and tells the offset behind the children.
+func (p *Prints) entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
 	if e.Abbrev == nil {
-		return fp, p.r.Errorf(e.Off, "a type reference meets no entry")
+		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
 	}
 	fp = Fingerprint{printSeedA, printSeedB}
 	if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
-		return fp, err
+		return fp, e.Next, err
 	}
 	for off := e.Next; ; {
 		if next, ok, err := p.leaf(&fp, off, depth); err != nil {
-			return fp, err
+			return fp, 0, err
 		} else if ok {
 			off = next
 			continue
 		}
 		c, err := p.r.Peek(off)
 		if err != nil {
-			return fp, err
+			return fp, 0, err
 		}
 		if c.Abbrev == nil {
-			break
+			fp.mix(printSeedB)
+			return fp, c.Next, nil
 		}
 		if c.Abbrev.definition {
 			p.Nest(c.Off)
 		}
 		if err := p.attributes(&fp, c, depth); err != nil {
-			return fp, err
+			return fp, 0, err
 		}
 		if !c.Abbrev.Children {
 			off = c.Next
 			continue
 		}
 		if off, err = p.grandchildren(&fp, c, depth); err != nil {
-			return fp, err
+			return fp, 0, err
 		}
 	}
-	fp.mix(printSeedB)
-	return fp, nil
 }
 
 // leaf takes a child of the usual kind at off: without children and with attributes at fixed places. It is what nearly
@@ -225,12 +229,12 @@ func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, er
 	if depth > maxPrintDepth {
 		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
 	}
-	sub, err := p.Entry(e, depth+1)
+	sub, end, err := p.entry(e, depth+1)
 	if err != nil {
 		return 0, err
 	}
 	fp.mix2(sub.A, sub.B)
-	return p.r.Behind(e)
+	return end, nil
 }
 
 func isDefinitionTag(t std.Tag) bool {
