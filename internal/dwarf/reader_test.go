@@ -1,0 +1,140 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	stdelf "debug/elf"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// compared are the attributes that both readers are asked for.
+var compared = map[std.Attr]Slot{
+	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
+	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize, std.AttrDataBitOffset: DataBitOffset,
+	std.AttrBitOffset: BitOffset, std.AttrConstValue: ConstValue, std.AttrCount: Count, std.AttrUpperBound: UpperBound,
+	std.AttrExternal: External, std.AttrDeclaration: Declaration, std.AttrLanguage: Language,
+	std.AttrAbstractOrigin: Origin, std.AttrSpecification: Specification, std.AttrSignature: Signature,
+	std.AttrProducer: Producer, std.AttrInline: Inline,
+}
+
+// TestReaderAgreesWithStandardLibrary reads every entry of the test objects with this package and with debug/dwarf.
+func TestReaderAgreesWithStandardLibrary(t *testing.T) {
+	paths, err := filepath.Glob("../convert/testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no test objects", err)
+	}
+	entries := 0
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			theirs, err := stdelf.Open(path)
+			if err != nil {
+				t.Skip("not an ELF file")
+			}
+			defer theirs.Close()
+			want, err := theirs.DWARF()
+			if err != nil {
+				t.Skip("debug/dwarf: ", err)
+			}
+			ours, err := elf.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ours.Close()
+			d, err := New(ours)
+			if err != nil {
+				t.Skip(err)
+			}
+			entries += compareEntries(t, d, want.Reader())
+		})
+	}
+	if entries < 1000 {
+		t.Errorf("%d entries are compared, too few to mean much", entries)
+	}
+}
+
+// compareEntries returns the number of entries.
+func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
+	var r Reader
+	n := 0
+	for i := range d.Units {
+		u := &d.Units[i]
+		if err := r.Load(d, u); err != nil {
+			t.Fatal(err)
+		}
+		var e DIE
+		for off := u.HeaderLen; uint64(off) < u.Len; off = e.Next {
+			if err := r.Read(off, &e); err != nil {
+				t.Fatal(err)
+			}
+			x, err := want.Next()
+			if err != nil && n == 0 {
+				t.Skip("debug/dwarf can't read this machine's objects: ", err)
+			}
+			if err != nil || x == nil {
+				t.Fatalf("unit %d+%#x: debug/dwarf: %v, %v", i, off, x, err)
+			}
+			if got := uint64(e.Off) + u.Off; !e.Null && got != uint64(x.Offset) || e.Tag != x.Tag || e.Children != x.Children || e.Null != (x.Tag == 0) {
+				t.Fatalf("entry at %#x: %v, children %v; debug/dwarf reads at %#x: %v, children %v", got, e.Tag, e.Children, x.Offset, x.Tag, x.Children)
+			}
+			for _, f := range x.Field {
+				slot, ok := compared[f.Attr]
+				if !ok {
+					continue
+				}
+				if got, want := value(&r, &e, slot), standardValue(f, u); got != want {
+					t.Errorf("entry at %#x: %v is %s, debug/dwarf reads %s", x.Offset, f.Attr, got, want)
+				}
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
+func value(r *Reader, e *DIE, s Slot) string {
+	if !e.Has(s) {
+		return "absent"
+	}
+	switch v := e.Val[s]; e.Class[s] {
+	case ClassInline, ClassStrp, ClassLineStr, ClassStrx:
+		b, err := r.String(e, s)
+		return fmt.Sprintf("%q, %v", b, err)
+	case ClassRef:
+		return fmt.Sprint(int64(v + r.Unit.Off))
+	case ClassAddr, ClassAddrx:
+		a, ok := r.Address(e, s)
+		if !ok {
+			return "no address"
+		}
+		return fmt.Sprint(int64(a))
+	case ClassBlock:
+		return fmt.Sprintf("%x", r.Block(v))
+	default:
+		return fmt.Sprint(int64(v))
+	}
+}
+
+func standardValue(f std.Field, u *Unit) string {
+	switch v := f.Val.(type) {
+	case string:
+		return fmt.Sprintf("%q, <nil>", v)
+	case bool:
+		if v {
+			return "1"
+		}
+		return "0"
+	case std.Offset:
+		return fmt.Sprint(int64(v))
+	case uint64:
+		return fmt.Sprint(int64(v))
+	case int64:
+		return fmt.Sprint(v)
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	}
+	return fmt.Sprintf("%v (%T)", f.Val, f.Val)
+}
