@@ -1,0 +1,154 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r, and the linked file
+// must all give the same BTF.
+func TestSeveralObjects(t *testing.T) {
+	const shared = "struct shared { struct shared *next; enum { ON, OFF } state; }; typedef struct shared *ptr;\n"
+	for _, tt := range []struct {
+		name    string
+		sources []string
+		flags   []string
+		want    []string
+		skipped []string
+	}{
+		{
+			name: "one struct in two units",
+			sources: []string{
+				shared + "int a(struct shared *s) { return s->state; }",
+				shared + "int b(ptr p) { return p->state; }",
+			},
+			want: []string{
+				"enum { ON = 0, OFF = 1 } 4 unsigned", "int a(struct shared *s);", "int b(ptr p);",
+				"struct shared { struct shared *next @0; enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16", "typedef struct shared *ptr;",
+			},
+		},
+		{
+			name: "a declaration meets its definition",
+			sources: []string{
+				"struct s; typedef struct s *handle; int a(handle h) { return h != 0; }",
+				"struct s { int x; }; int b(struct s *s) { return s->x; }",
+			},
+			want: []string{"int a(handle h);", "int b(struct s *s);", "struct s { int x @0; } 4", "typedef struct s *handle;"},
+		},
+		{
+			name: "two structs of one name",
+			sources: []string{
+				"struct s { int x; }; struct a { struct s *s; }; int a(struct a *p) { return p->s->x; }",
+				"struct s { long y; }; struct b { struct s *s; }; int b(struct b *p) { return p->s->y; }",
+			},
+			want: []string{
+				"int a(struct a *p);", "int b(struct b *p);", "struct a { struct s { int x @0; } 4 *s @0; } 8",
+				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4", "struct s { long int y @0; } 8",
+			},
+		},
+		{
+			name: "a weak definition that loses",
+			sources: []string{
+				"struct weak_only { int w; }; __attribute__((weak)) int f(int t, char *o) { struct weak_only w = { t }; return w.w + *o; }",
+				"int f(int task, char *other) { return task + *other; }",
+			},
+			want: []string{"int f(int task, char *other);", "struct weak_only { int w @0; } 4"},
+		},
+		{
+			name: "a weak definition that loses and disagrees",
+			sources: []string{
+				"__attribute__((weak)) int f(long t) { return t; }",
+				"int f(int task) { return task; }",
+			},
+			skipped: []string{"f: inconsistent prototype"},
+		},
+		{
+			name: "static functions of one name",
+			sources: []string{
+				"__attribute__((noinline, used)) static int f(int x) { return x + 1; } int a(int x) { return f(x); }",
+				"__attribute__((noinline, used)) static int f(int x) { return x + 2; } int b(int x) { return f(x); }",
+			},
+			want:    []string{"int a(int x);", "int b(int x);"},
+			skipped: []string{"f: ambiguous address"},
+		},
+		{
+			name: "per-CPU variables of one name",
+			sources: []string{
+				"__attribute__((section(\".data..percpu\"), used)) static int v = 1; int a(void) { return v; }",
+				"__attribute__((section(\".data..percpu\"), used)) static long v = 2; int b(void) { return v; }",
+			},
+			want: []string{"int a(void);", "int b(void);", "section .data..percpu { v @0 4; v @8 8; } 16", "var static int v;", "var static long int v;"},
+		},
+		{
+			name: "a prototype that disagrees, of a function that is inlined everywhere",
+			sources: []string{
+				"static int f(int x) { return x + 1; } int a(int x) { return f(x); }",
+				"int f(char *p) { return *p; }",
+			},
+			want:    []string{"int a(int x);"},
+			skipped: []string{"f: inconsistent prototype"},
+		},
+		{
+			name: "the same, declared inline: what others inline doesn't matter",
+			sources: []string{
+				"static inline int f(int x) { return x + 1; } int a(int x) { return f(x); }",
+				"int f(char *p) { return *p; }",
+			},
+			want: []string{"int a(int x);", "int f(char *p);"},
+		},
+		{
+			name:  "type units in section groups",
+			flags: []string{"-fdebug-types-section"},
+			sources: []string{
+				shared + "struct first { struct shared s; int x : 3; }; struct first *a(struct shared *s) { return (void *)s; }",
+				shared + "struct second { ptr p; struct shared s; }; struct second *b(void) { return 0; }",
+			},
+			want: []string{
+				"enum { ON = 0, OFF = 1 } 4 unsigned", "struct first *a(struct shared *s);", "struct first { struct shared s @0; int x:3 @128; } 24",
+				"struct second *b(void);", "struct second { ptr p @0; struct shared s @64; } 24",
+				"struct shared { struct shared *next @0; enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16", "typedef struct shared *ptr;",
+			},
+		},
+		{
+			name:  "type units that disagree",
+			flags: []string{"-fdebug-types-section", "-gdwarf-4"},
+			sources: []string{
+				"struct s { int x; }; struct a { struct s *s; }; int a(struct a *p) { return p->s->x; }",
+				"struct s { long y; }; struct b { struct s *s; }; int b(struct b *p) { return p->s->y; }",
+			},
+			want: []string{
+				"int a(struct a *p);", "int b(struct b *p);", "struct a { struct s { int x @0; } 4 *s @0; } 8",
+				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4", "struct s { long int y @0; } 8",
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			var objs []string
+			for i, text := range tt.sources {
+				name := string(rune('a' + i))
+				if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c", name + ".c"}, tt.flags...)...)
+				objs = append(objs, filepath.Join(dir, name+".o"))
+			}
+			linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
+			linkObjects(t, linked, nil, objs...)
+			r := twoRoads(t, "default", linked, objs...)
+			slices.Sort(tt.want)
+			if d := diff(dump(t, r.BTF, false), tt.want); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+			if got := skippedLines(r); !slices.Equal(got, tt.skipped) {
+				t.Errorf("skipped %q, want %q", got, tt.skipped)
+			}
+			run(t, dir, "ld", append([]string{"-r", "-o", joined}, objs...)...)
+			twoRoads(t, "default", linked, joined)
+			slices.Reverse(objs)
+			twoRoads(t, "default", linked, objs...)
+		})
+	}
+}
