@@ -12,10 +12,12 @@ type Abbrev struct {
 	// -1 when the entry must be walked form by form.
 	fixed      int32
 	lead       bool
-	mask       uint64 // the slots that are present
-	ops        []op   // fixed: only the attributes wanted; else all
-	definition bool   // defines a type
-	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
+	mask       uint64    // the slots that are present
+	ops        []op      // fixed: only the attributes wanted; else all
+	definition bool      // defines a type
+	print      uint64    // fixed: what Fingerprint takes for the tag and for which attributes there are
+	plan       printPlan // fixed: how Fingerprint reads it, if it is of the usual form
+	strpName   int32     // fixed: distance of a name in .debug_str, -1 if it has none
 }
 
 // op is one attribute: how to load it and where it goes.
@@ -59,9 +61,6 @@ func (f format) fixedForm(form uint64) (int, Class) {
 	case formData2:
 		return 2, ClassConst
 	case formData4:
-		if f.version < 4 {
-			return 4, ClassConst
-		}
 		return 4, ClassConst
 	case formData8:
 		return 8, ClassConst
@@ -116,6 +115,15 @@ func (f format) fixedForm(form uint64) (int, Class) {
 		return 4, ClassAddrx
 	}
 	return -1, variableClass(form)
+}
+
+// classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists had the forms of
+// numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
+func (f format) classOf(slot Slot, form uint64, class Class) Class {
+	if f.version < 4 && slot == MemberLocation && (form == formData4 || form == formData8) {
+		return ClassSec
+	}
+	return class
 }
 
 func variableClass(form uint64) Class {
@@ -253,12 +261,13 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
-	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
+	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag), strpName: -1}
 	first := len(t.ops)
 	var off int64
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)
 		size, class := f.fixedForm(spec.form)
+		class = f.classOf(slot, spec.form, class)
 		o := op{slot: slot, class: class, form: uint16(spec.form), imm: spec.imm}
 		switch {
 		case spec.form == formImplicit:
@@ -297,5 +306,11 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
 	t.ops = t.ops[:kept]
 	a.ops = t.ops[first:kept:kept]
 	a.print = printSchema(&a)
+	a.plan = planPrint(&a)
+	for i := range a.ops {
+		if o := &a.ops[i]; o.slot == Name && o.class == ClassStrp && o.load == load4 {
+			a.strpName = int32(o.off)
+		}
+	}
 	return a
 }

@@ -130,6 +130,11 @@ func (a *Abbrev) named() bool {
 // tag is the fingerprint of a reference to a named struct, union or enum.
 func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 	fp := Fingerprint{printSeedB ^ uint64(e.Abbrev.Tag), printSeedA}
+	if at := e.Abbrev.strpName; at >= 0 && p.r.little && p.Merged {
+		fp.mix(uint64(Name)<<56 | uint64(ClassStrp)<<48)
+		fp.mix(uint64(binary.LittleEndian.Uint32(p.r.buf[e.body+uint32(at):])))
+		return fp, nil
+	}
 	c := cursor{buf: p.r.buf, pos: int(e.Pos)}
 	for i := range e.Abbrev.ops {
 		o := &e.Abbrev.ops[i]
@@ -221,6 +226,9 @@ func (p *Prints) leaf(fp *Fingerprint, off uint32, depth int) (next uint32, ok b
 	if end > len(r.buf) {
 		return 0, false, r.Errorf(off, "the entry is cut off")
 	}
+	if a.plan.usual && r.little {
+		return uint32(end), true, p.usual(fp, a, off, uint32(pos), r.buf[body:end], depth)
+	}
 	return uint32(end), true, p.fixed(fp, Peeked{off, uint32(pos), uint32(end), a, uint32(body)}, depth)
 }
 
@@ -273,6 +281,9 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
+	if a.plan.usual && r.little {
+		return p.usual(fp, a, e.Off, e.Pos, b, depth)
+	}
 	word, small := a.print, uint(0)
 	for i := range a.ops {
 		o := &a.ops[i]
@@ -372,25 +383,17 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 			fp.mix(v)
 			return nil
 		}
-		n := &p.names[v*printSeedA>>(64-nameBits)]
-		if n.off != v+1 {
-			s, err := p.r.StringAt(e.Off, class, v)
-			if err != nil {
-				return err
-			}
-			*n = nameSlot{v + 1, printBytes(s)}
+		n, err := p.strp(e.Off, v)
+		if err != nil {
+			return err
 		}
-		fp.mix2(n.fp.A, n.fp.B)
+		fp.mix2(n.A, n.B)
 	case ClassInline:
-		fp.mix(p.r.inline(v))
-		if s := p.r.buf[v:]; len(s) < 8 || !hasZero(binary.LittleEndian.Uint64(s)) {
-			s, err := p.r.StringAt(e.Off, class, v)
-			if err != nil {
-				return err
-			}
-			t := printBytes(s)
-			fp.mix2(t.A, t.B)
+		n, err := p.inline(e.Off, v)
+		if err != nil {
+			return err
 		}
+		fp.mix2(n.A, n.B)
 	case ClassLineStr, ClassStrx:
 		s, err := p.r.StringAt(e.Off, class, v)
 		if err != nil {
@@ -403,21 +406,6 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 	}
 	return nil
 }
-
-// inline is an inline string of up to 7 bytes as a word, of a longer one the first 8 bytes.
-func (r *Reader) inline(v uint64) uint64 {
-	if v+8 > uint64(len(r.buf)) {
-		return 0
-	}
-	w := binary.LittleEndian.Uint64(r.buf[v:])
-	if zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080; zero != 0 {
-		w &= 1<<(bits.TrailingZeros64(zero)&^7) - 1
-	}
-	return w
-}
-
-// hasZero tells whether one of the bytes of w is 0.
-func hasZero(w uint64) bool { return (w-0x0101010101010101) & ^w & 0x8080808080808080 != 0 }
 
 func printBytes(s []byte) Fingerprint {
 	fp := Fingerprint{printSeedA ^ uint64(len(s)), printSeedB}

@@ -215,6 +215,7 @@ func (r *Reader) walk(a *Abbrev, pos int, e *DIE) error {
 			return r.Errorf(e.Off, "the entry is cut off")
 		}
 		if o.slot < slots && class != ClassNone {
+			class = r.f.classOf(o.slot, form, class)
 			e.Val[o.slot], e.Class[o.slot] = v, class
 			e.mask |= 1 << o.slot
 		}
