@@ -1,10 +1,16 @@
 package convert
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
 )
 
 // TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r, and the linked file
@@ -150,5 +156,61 @@ func TestSeveralObjects(t *testing.T) {
 			slices.Reverse(objs)
 			twoRoads(t, "default", linked, objs...)
 		})
+	}
+}
+
+// TestThreads converts a file of many units with different numbers of threads.
+func TestThreads(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "all.o")
+	args := []string{"-r", "--allow-multiple-definition", "-o", out}
+	for _, s := range sources(t) {
+		if slices.Contains(s.flags, "-m32") {
+			continue
+		}
+		obj, _ := compile(t, s.path, s.flags...)
+		args = append(args, obj)
+	}
+	run(t, dir, "ld", args...)
+	var first []byte
+	for _, jobs := range []int{1, 2, 3, 16} {
+		data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: jobs}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = data
+		}
+		if !bytes.Equal(first, data) {
+			t.Errorf("%d threads give another object", jobs)
+		}
+	}
+}
+
+// TestManySections joins an object with more sections than 16 bits can number to one with DWARF.
+func TestManySections(t *testing.T) {
+	obj, _ := compile(t, "testdata/percpu.c", "-g", "-O1")
+	dir := t.TempDir()
+	var s strings.Builder
+	s.WriteString(".section .note.GNU-stack,\"\"\n")
+	for i := range 66000 {
+		fmt.Fprintf(&s, ".section .s%d,\"a\"\n.byte 1\n", i)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "many.s"), []byte(s.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, "gcc", "-c", "many.s")
+	run(t, dir, "ld", "-r", "-o", "joined.o", "many.o", obj)
+	opt := Options{Features: features.Default(), Jobs: 1}
+	want, err := object.Write(convertFile(t, obj, opt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := object.Write(convertFile(t, filepath.Join(dir, "joined.o"), opt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the object is another one")
 	}
 }
