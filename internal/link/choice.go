@@ -119,8 +119,7 @@ func (l *linker) heaviest(p *phase, weight []uint64, base bool) []types.Hash {
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		t := l.tags.of[n.anchor]
-		ofBase := n.world >= 0 && l.worlds[n.world].base
-		if t < 0 || ofBase != base || !base && weight[i] == 0 {
+		if t < 0 || l.ofBase(n) != base || !base && weight[i] == 0 {
 			continue
 		}
 		all = append(all, candidate{t, p.colours[i], weight[i]})
@@ -169,6 +168,7 @@ func (l *linker) settle() (*phase, func(*slot) int32) {
 	inFirst := func(t int32) int32 { return l.defaultIn(first, t) }
 	l.connect(first, func(s *slot) int32 { return inFirst(s.tag) }, inFirst)
 	l.refine(first)
+	l.joinBase(first)
 
 	c := l.count(first)
 	second := l.newPhase(func(s *slot) bool {
@@ -195,6 +195,7 @@ func (l *linker) settle() (*phase, func(*slot) int32) {
 		return l.defaultIn(second, t) // no unit's type leads here
 	})
 	l.refine(second)
+	l.joinBase(second)
 	return second, open
 }
 

@@ -19,6 +19,7 @@
 //	kfuncs.go     declaration tags
 //	reach.go      what the encoded things reach
 //	split.go      types that the bases have already
+//	join.go       definitions that a base has up to tags which it only declares
 //	order.go      the canonical order
 //	emit.go       the blob
 package link

@@ -50,7 +50,7 @@ func (l *linker) instantiate() error {
 	var slots []types.Hash
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		if n.world < 0 && !p.real[i] {
+		if n.world < 0 && !p.real[i] || p.joined != nil && p.joined[i] >= 0 {
 			continue
 		}
 		slots = slots[:0]
@@ -58,7 +58,7 @@ func (l *linker) instantiate() error {
 			slots = append(slots, l.colour(p.colours, p.targets[int(n.target)+j]))
 		}
 		k := l.materialize(n.prog, slots, p.colours[i])
-		if n.world < 0 || !l.worlds[n.world].base {
+		if !l.ofBase(n) {
 			l.inst.list[k].root = true
 		}
 	}

@@ -13,6 +13,7 @@ type phase struct {
 	odd     [][]oddNode        // by world
 	real    []bool             // by node of the default world: some world has it
 	colours []types.Hash       // by node, after refinement
+	joined  []int32            // by node: the base's node that it was joined with, else -1; nil if none was
 	byDef   map[types.ID]int32 // see elsewhere
 	byShape map[types.Hash]int32
 	ofBase  map[int32][]int32 // by tag: the nodes of the base's definitions
@@ -185,10 +186,9 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(*slot) int32) int
 func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
 	if p.byDef == nil {
 		p.byDef, p.byShape = map[types.ID]int32{}, map[types.Hash]int32{}
-		ofBase := func(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].base }
 		better := func(n *typeNode, old int32) bool {
 			o := &p.nodes[old]
-			return !ofBase(o) && (ofBase(n) || l.before(n, o))
+			return !l.ofBase(o) && (l.ofBase(n) || l.before(n, o))
 		}
 		for i := range p.nodes {
 			n := &p.nodes[i]
@@ -199,7 +199,7 @@ func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
 				p.byDef[n.anchor] = int32(i)
 			}
 			shape := l.unpinned(n.anchor)
-			if old, ok := p.byShape[shape]; ofBase(n) && (!ok || l.before(n, &p.nodes[old])) {
+			if old, ok := p.byShape[shape]; l.ofBase(n) && (!ok || l.before(n, &p.nodes[old])) {
 				p.byShape[shape] = int32(i)
 			}
 		}
