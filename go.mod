@@ -3,14 +3,12 @@ module github.com/rules-btf/rules_btf
 go 1.26.0
 
 require (
+	github.com/bazelbuild/buildtools v0.0.0-20260904073137-eaa4d125b423
+	github.com/cilium/ebpf v0.22.0
 	github.com/klauspost/compress v1.20.3
+	github.com/spf13/pflag v1.0.10
 	golang.org/x/sys v0.49.0
+	google.golang.org/protobuf v1.36.12
 )
 
-require (
-	github.com/bazelbuild/buildtools v0.0.0-20260904073137-eaa4d125b423 // indirect
-	github.com/cilium/ebpf v0.22.0 // indirect
-	github.com/spf13/pflag v1.0.10 // indirect
-	golang.org/x/sync v0.24.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
-)
+require golang.org/x/sync v0.24.0 // indirect
