@@ -101,7 +101,7 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 		l.order = binary.LittleEndian
 	}
 	if err := l.addBases(o.Target, opt.Bases); err != nil {
-		return nil, err
+		return nil, &BaseError{err}
 	}
 	l.nodes = l.g.Nodes
 	l.countHolders()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
@@ -99,7 +100,7 @@ func (r *linkRun) run(env *cli.Env) error {
 	opt.Features = o.Features
 	res, err := link.Link([]*object.Object{o}, opt)
 	if err != nil {
-		return err
+		return link.NameError(err, strings.Join(r.files[:min(len(r.files), 3)], ", "), r.bases)
 	}
 	if r.skipped != "" {
 		if err := env.WriteOutput(r.skipped, func(w io.Writer) error { return link.WriteSkipped(w, res.Skipped) }); err != nil {

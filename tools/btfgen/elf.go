@@ -99,5 +99,9 @@ func encode(env *cli.Env, path string, bases []string, options convert.Options) 
 	if base != nil {
 		opt.Bases = object.Chain(base)
 	}
-	return link.Link([]*object.Object{object.Join(parts)}, opt)
+	result, err := link.Link([]*object.Object{object.Join(parts)}, opt)
+	if err != nil {
+		return nil, link.NameError(err, path, bases)
+	}
+	return result, nil
 }
