@@ -68,6 +68,7 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 	r := compare.Contents(a, b)
 	r.Explain(compare.Against(a, skips))
 	explainWeak(tb, r, elfPath)
+	explainInstances(tb, r, elfPath)
 	if len(ours.Bases) > 0 {
 		explainBase(tb, r, pahole.Bases)
 	}
