@@ -27,7 +27,7 @@ if [[ ! -e $kernel ]]; then
   flock "$lock"
   if [[ ! -e $kernel ]]; then
     rm -rf "$kernel.partial"
-    echo "kernel.sh: building a kernel (once, about 4 minutes; log: $kernel.log)" >&2
+    echo "kernel.sh: building a kernel (once, 4 to 8 minutes; log: $kernel.log)" >&2
     if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "$here/kernel.config" {lock}>&- >"$kernel.log"; then
       tail -n 20 "$kernel.log" >&2
       echo "kernel.sh: the kernel's build failed, see $kernel.log" >&2
