@@ -1,0 +1,75 @@
+package convert
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Two units of one file define the tag t and differ in one thing only. A fingerprint that overlooks it would take the
+// second definition for the first.
+func TestDefinitionsThatDifferInOneThing(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("SKIPPED: no gcc")
+	}
+	for _, c := range []struct{ what, one, two string }{
+		{"a member's offset", "struct t { char a; int b; char c; }", "struct t { char a; int b __attribute__((packed)); char c; char d[5]; }"},
+		{"the order of offsets", "union t { struct { char x, y; } a; int b; }", "union t { struct { char y, x; } a; int b; }"},
+		{"where the same members lie", "struct t { char a; char b __attribute__((aligned(2))); long c; }", "struct t { char a; char b __attribute__((aligned(4))); long c; }"},
+		{"a bitfield's size", "struct t { int a : 3, b : 4; }", "struct t { int a : 3, b : 5; }"},
+		{"a member's name", "struct t { int a; }", "struct t { int b; }"},
+		{"a member's long name", "struct t { int a_longer_name; }", "struct t { int another_name; }"},
+		{"a member's type", "struct t { int a; }", "struct t { unsigned a; }"},
+		{"a deep type", "struct t { int *const *a; }", "struct t { unsigned *const *a; }"},
+		{"an array's count", "struct t { char a[3]; }", "struct t { char a[4]; }"},
+		{"an enumerator's value", "enum t { A = 1 }", "enum t { A = 2 }"},
+		{"an enumerator's large value", "enum t { A = 70000 }", "enum t { A = 70001 }"},
+		{"an enumerator's sign", "enum t { A = 1, B = -1 }", "enum t { A = 1, B = -2 }"},
+		{"a parameter", "struct t { int (*f)(int); }", "struct t { int (*f)(long); }"},
+		{"the size alone", "struct t { char a; }", "struct t { char a; } __attribute__((aligned(8)))"},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"one.c": c.one, "two.c": c.two} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Linked, strings are known by their offset; joined by ld -r, by content.
+		for _, how := range []string{"-shared", "-r"} {
+			out := filepath.Join(dir, "out"+how)
+			cmd := exec.Command(gcc, "-g", "-gdwarf-5", "-fPIC", "-nostdlib", how, "-o", out, "one.c", "two.c")
+			cmd.Dir = dir
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", c.what, err, text)
+			}
+			f, err := elf.Open(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := File(f, Options{Features: features.Default(), Jobs: 1})
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := object.Join(parts)
+			found := map[types.ID]bool{}
+			for _, u := range o.Units {
+				for _, id := range u.Items {
+					if n := o.Graph.Node(id); n.IsDefinition() && o.Graph.Name(n) == "t" {
+						found[id] = true
+					}
+				}
+			}
+			if want := 2; len(found) != want {
+				t.Errorf("%s, gcc %s: %d definitions of t, want %d", c.what, how, len(found), want)
+			}
+		}
+	}
+}
