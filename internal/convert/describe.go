@@ -221,7 +221,8 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 
 // define completes the description of a struct, union or enum with its content.
 func (u *unit) define(e *dwarf.DIE, d *desc) error {
-	if e.Constant(dwarf.ByteSize) { // else it is computed
+	known := e.Constant(dwarf.ByteSize) // else it is computed
+	if known {
 		size := e.Val[dwarf.ByteSize]
 		if size > 1<<32-1 {
 			return u.unencodable(e.Off, "a size of %d bytes", size)
@@ -232,7 +233,31 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	if d.kind == types.KindEnum {
 		return u.enumerators(e, d)
 	}
-	return u.members(e, d)
+	if err := u.members(e, d); err != nil || known {
+		return err
+	}
+	return d.extend()
+}
+
+// extend gives a struct whose size is computed the least size that holds the members that lie at known places: the
+// kernel refuses members beyond the end (btf_struct_check_meta).
+func (d *desc) extend() error {
+	for i := range d.elems {
+		m := &d.elems[i]
+		size, err := m.ref.size(0)
+		if err != nil {
+			return err
+		}
+		at, bits := m.val&(1<<32-1), m.val>>32
+		if d.flag {
+			at, bits = m.val&(1<<24-1), m.val>>24
+		}
+		if bits == 0 {
+			bits = 8 * min(size, 1<<32)
+		}
+		d.size = max(d.size, uint32(min((at+bits+7)/8, 1<<32-1)))
+	}
+	return nil
 }
 
 // maxChain bounds chains of typedefs, qualifiers and origins.

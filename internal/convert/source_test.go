@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
 // source is a C file of testdata with what is expected of it. Its comments say:
@@ -143,7 +145,7 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 	return object.Merge(parts...)
 }
 
-// linkTo makes the BTF of the linked file out of objects.
+// linkTo makes the BTF of the linked file out of objects, and checks that it keeps the rules by which a kernel reads its own.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
 	f, err := elf.Open(linked)
@@ -158,6 +160,16 @@ func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Objec
 	r, err := link.Link(objs, link.Options{Facts: known, Features: set, Jobs: 1})
 	if err != nil {
 		t.Fatal(err)
+	}
+	blob, err := btf.Parse(r.BTF, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot := verify.Boot
+	for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
+		if v.Rule != "no-types" {
+			t.Errorf("a kernel refuses this as its own BTF: %v", v)
+		}
 	}
 	return r
 }
