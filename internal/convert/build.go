@@ -85,5 +85,24 @@ func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
 		}
 		elems[i] = types.Elem{Name: s, Ref: r, Val: e.val}
 	}
+	if n.IsDefinition() || n.Kind == types.KindTypedef {
+		if err := u.checkNames(off, &n, elems); err != nil {
+			return 0, err
+		}
+	}
 	return g.Add(n, elems), nil
+}
+
+// checkNames refuses a type with a name that the kernel doesn't take, as other languages than C have them.
+func (u *unit) checkNames(off uint32, n *types.Node, elems []types.Elem) error {
+	strs := &u.c.g.Strs
+	if s := strs.Bytes(n.Name); !types.Identifier(s) {
+		return u.unencodable(off, "a type named %.100q", s)
+	}
+	for i := range elems {
+		if s := strs.Bytes(elems[i].Name); !types.Identifier(s) {
+			return u.unencodable(off, "a member or enumerator named %.100q", s)
+		}
+	}
+	return nil
 }

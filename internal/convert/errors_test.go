@@ -87,7 +87,7 @@ func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
 	_, err := tryConvert(path, opt)
-	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF (--lang-exclude and --skip-unencodable leave such units out)"
+	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF (--lang-exclude=c++14 or --skip-unencodable leaves such units out)"
 	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
@@ -106,6 +106,32 @@ func TestUnencodable(t *testing.T) {
 	if o := convertFile(t, path, opt); len(o.Units) != 0 {
 		t.Errorf("%d units in spite of the exclusion", len(o.Units))
 	}
+}
+
+// TestRust has a unit with type names that no kernel takes: an error that names the unit and the language, or left out
+// by either flag. One whose names C could have is encoded as pahole does, its members in the order of their places.
+func TestRust(t *testing.T) {
+	const path = "testdata/objects/rust.o"
+	opt := Options{Features: features.Default(), Jobs: 1}
+	_, err := tryConvert(path, opt)
+	const want = `: a type named "Option<u32>" can't be expressed in BTF (--lang-exclude=rust or --skip-unencodable leaves such units out)`
+	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") || !strings.Contains(err.Error(), ": unit rust.rs/") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	opt.SkipUnencodable = true
+	if n := units(convertFile(t, path, opt)); n != 0 {
+		t.Errorf("%d units in spite of --skip-unencodable", n)
+	}
+	opt.SkipUnencodable = false
+	if opt.LangExclude, err = ParseLanguages("rust"); err != nil {
+		t.Fatal(err)
+	}
+	if n := units(convertFile(t, path, opt)); n != 0 {
+		t.Errorf("%d units in spite of the exclusion", n)
+	}
+	linked := filepath.Join(t.TempDir(), "linked")
+	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
+	(&source{features: "default"}).compareWithPahole(t, linked, twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
 }
 
 // TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is what it is alone,

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -48,4 +49,19 @@ func ParseLanguages(list string) (map[uint64]bool, error) {
 // excluded tells whether a unit is of a language that is left out.
 func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
+}
+
+// languageName is the name of the language in which a unit is written, empty if that is C or unknown.
+func languageName(root *dwarf.DIE) string {
+	for name, codes := range languages {
+		if !root.Has(dwarf.Language) || !slices.Contains(codes, root.Val[dwarf.Language]) {
+			continue
+		}
+		switch name {
+		case "c", "c89", "c99", "c11", "c17":
+			return ""
+		}
+		return name
+	}
+	return ""
 }

@@ -1,16 +1,20 @@
 package convert
 
 import (
+	"cmp"
 	std "debug/dwarf"
 	"encoding/binary"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// members fills d with the members of e, in the order of the source.
+// members fills d with the members of e, in the order of the source; where the compiler has put them in another order,
+// as rustc does, in the order of their places, for the kernel wants that (btf_struct_check_meta).
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
+	place := func(m *elem) uint64 { return m.val & (1<<32 - 1) }
 	c := &u.c.child
 	for off := e.Next; e.Children; {
 		if err := u.r.Read(off, c); err != nil {
@@ -38,6 +42,12 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 		off = next
 	}
 	d.elems = u.c.elems[start:]
+	for i := 1; i < len(d.elems); i++ {
+		if place(&d.elems[i]) < place(&d.elems[i-1]) {
+			slices.SortStableFunc(d.elems, func(a, b elem) int { return cmp.Compare(place(&a), place(&b)) })
+			break
+		}
+	}
 	if d.flag {
 		for i := range d.elems {
 			m := &d.elems[i]

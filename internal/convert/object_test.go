@@ -24,6 +24,7 @@ func TestObjects(t *testing.T) {
 		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
 		{"parts.txt", "dwz.elf lto-linked-gcc.elf"},
 		{"parts-clang.txt", "lto-linked-clang.elf"}, // long int is called long
+		{"rust-plain.txt", "rust-plain.o"},
 	} {
 		for _, name := range strings.Fields(tt.files) {
 			t.Run(name, func(t *testing.T) {

@@ -18,9 +18,13 @@ func isUnencodable(err error) bool {
 
 // unencodable is the error that the entry at off can't be encoded; what says what it is.
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
-	file, _ := u.c.main.r.String(&u.c.main.r.Root, dwarf.Name)
-	what := fmt.Sprintf(format, args...)
-	return &unencodable{u.r.Errorf(off, "unit %s: %s can't be expressed in BTF (--lang-exclude and --skip-unencodable leave such units out)", file, what)}
+	root := &u.c.main.r.Root
+	file, _ := u.c.main.r.String(root, dwarf.Name)
+	flags := "--skip-unencodable leaves such units out"
+	if language := languageName(root); language != "" {
+		flags = "--lang-exclude=" + language + " or " + flags
+	}
+	return &unencodable{u.r.Errorf(off, "unit %s: %s can't be expressed in BTF (%s)", file, fmt.Sprintf(format, args...), flags)}
 }
 
 // tagNames are the tags of types that C doesn't have.

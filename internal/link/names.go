@@ -6,9 +6,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// maxName is the longest name that the kernel takes, in bytes (KSYM_NAME_LEN less the NUL).
-const maxName = 511
-
 // checkNames refuses types with names that the kernel's verifier doesn't take: those of other languages than C, or of
 // damaged files. It is for what was converted; BTF that is merely merged keeps its names.
 func (l *linker) checkNames() error {
@@ -17,7 +14,7 @@ func (l *linker) checkNames() error {
 		if s == 0 || valid[s] {
 			return true
 		}
-		valid[s] = identifier(l.g.Strs.Bytes(s))
+		valid[s] = types.Identifier(l.g.Strs.Bytes(s))
 		return valid[s]
 	}
 	for i := range l.puts {
@@ -49,16 +46,5 @@ func (l *linker) checkNames() error {
 
 func (l *linker) nameError(what string, s types.Str) error {
 	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the kernel refuses it; "+
-		"leave languages other than C out by --lang-exclude, unless the file is damaged", what, l.g.Strs.String(s), maxName)
-}
-
-// identifier tells whether the kernel takes s as a name (btf_name_valid_identifier; C identifiers, and dots inside).
-func identifier(s []byte) bool {
-	for i, c := range s {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '.'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return len(s) <= maxName
+		"leave languages other than C out by --lang-exclude, unless the file is damaged", what, l.g.Strs.String(s), types.MaxName)
 }
