@@ -53,6 +53,7 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 		{"btfdedup link --base", []string{btfdedup, "link", "-o", "OUT", "--base", "IN", object}, true},
 		{"btfdedup verify", []string{btfdedup, "verify", "IN"}, false},
 		{"btfdedup diff", []string{btfdedup, "diff", "IN", good}, false},
+		{"btfdedup conflicts", []string{btfdedup, "conflicts", "IN", good}, false},
 	}
 }
 

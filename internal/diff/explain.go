@@ -15,6 +15,8 @@ type explanation struct {
 // explainer walks two types of different content side by side, through what has no name of its own.
 type explainer struct {
 	*comparison
+	sides  [2]string // what the two types are called
+	layout bool      // a layout that differs because a member's type does is no difference of its own
 	seen   map[[2]uint32]bool
 	budget int // pairs left to look at
 }
@@ -22,7 +24,11 @@ type explainer struct {
 // explain says where two types of one kind and name differ. A difference of their own comes before one in a forward
 // declaration, and that before one in types that they refer to.
 func (c *comparison) explain(a, b uint32) explanation {
-	x := explainer{c, map[[2]uint32]bool{}, 10000}
+	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, 10000}
+	return x.types(a, b)
+}
+
+func (x *explainer) types(a, b uint32) explanation {
 	if e, ok := x.inside(a, b, "", [2]uint32{a, b}); ok {
 		return e
 	}
@@ -55,9 +61,19 @@ func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best exp
 	x.budget--
 	if x.label[a] != x.label[b] {
 		if at, what := x.ownDifference(a, b); what != "" {
+			if x.layout && x.sameMembers(a, b) {
+				if e, ok := x.layoutDifference(a, b, where, types); ok {
+					return e, true
+				}
+			}
 			return explanation{Differs, place(where, at), what}, true
 		}
 	}
+	return x.references(a, b, where, types)
+}
+
+// references compares what two nodes of one kind refer to.
+func (x *explainer) references(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	ka, kb := x.children(a), x.children(b)
 	for i := range min(len(ka), len(kb)) {
 		if x.class[ka[i]] == x.class[kb[i]] {

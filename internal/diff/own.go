@@ -100,12 +100,12 @@ func firstExtra(a, b []string) (string, bool) {
 }
 
 // listDifference compares the names of elements: what one side lacks, or the order.
-func listDifference(what string, a, b []string) (where, diff string) {
+func (x *explainer) listDifference(what string, a, b []string) (where, diff string) {
 	if s, ok := firstExtra(a, b); ok {
-		return elementName(what, s), "only in A"
+		return elementName(what, s), "only in " + x.sides[0]
 	}
 	if s, ok := firstExtra(b, a); ok {
-		return elementName(what, s), "only in B"
+		return elementName(what, s), "only in " + x.sides[1]
 	}
 	for i := range a {
 		if a[i] != b[i] {
@@ -128,7 +128,7 @@ func (x *explainer) members(a, b uint32) (where, what string) {
 	p, s := x.nodes[a].blob, x.nodes[a].typ
 	q, t := x.nodes[b].blob, x.nodes[b].typ
 	ma, mb := p.MembersOf(s), q.MembersOf(t)
-	if where, what = listDifference("member", memberNames(p, ma), memberNames(q, mb)); what != "" {
+	if where, what = x.listDifference("member", memberNames(p, ma), memberNames(q, mb)); what != "" {
 		return where, what
 	}
 	for i := range ma {
@@ -166,7 +166,7 @@ func (x *explainer) values(a, b uint32) (where, what string) {
 		return out
 	}
 	na, nb := names(p, ea), names(q, eb)
-	if where, what = listDifference("value", na, nb); what != "" {
+	if where, what = x.listDifference("value", na, nb); what != "" {
 		return where, what
 	}
 	for i := range ea {
@@ -194,7 +194,7 @@ func (x *explainer) entries(a, b uint32) (where, what string) {
 		return out
 	}
 	na, nb := names(a), names(b)
-	if where, what = listDifference("entry", na, nb); what != "" {
+	if where, what = x.listDifference("entry", na, nb); what != "" {
 		return where, what
 	}
 	ea, eb := x.nodes[a].blob.SecinfosOf(x.nodes[a].typ), x.nodes[b].blob.SecinfosOf(x.nodes[b].typ)

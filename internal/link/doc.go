@@ -22,4 +22,5 @@
 //	join.go       definitions that a base has up to tags which it only declares
 //	order.go      the canonical order
 //	emit.go       the blob
+//	trace.go      which unit holds which type of the result
 package link

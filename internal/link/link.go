@@ -43,6 +43,8 @@ type linker struct {
 	units []object.Unit
 	base  baseTypes
 
+	isBase []bool // by unit: it is a base, which split BTF brought along; nil for none
+
 	weight       []uint64 // by node: how many selected units hold it
 	linkedWeight []uint64 // by node: how many of these were linked before; nil for none
 	candidates   [][]types.ID
@@ -86,14 +88,19 @@ type linker struct {
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain
 // shapes.
 func Link(inputs []*object.Object, opt Options) (*Result, error) {
+	_, res, err := run(inputs, opt)
+	return res, err
+}
+
+func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 	if len(inputs) == 0 {
-		return nil, errors.New("link: there is no input")
+		return nil, nil, errors.New("link: there is no input")
 	}
 	o := inputs[0]
 	if len(inputs) > 1 {
 		var err error
 		if o, err = object.Merge(inputs...); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	l := &linker{opt: opt, order: o.Target.Order, g: o.Graph, units: o.Units}
@@ -101,8 +108,13 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 		l.order = binary.LittleEndian
 	}
 	if err := l.addBases(o.Target, opt.Bases); err != nil {
-		return nil, &BaseError{err}
+		return nil, nil, &BaseError{err}
 	}
+	res, err := l.link()
+	return l, res, err
+}
+
+func (l *linker) link() (*Result, error) {
 	l.nodes = l.g.Nodes
 	l.countHolders()
 	l.selectUnits()
@@ -127,7 +139,7 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	l.attachTags()
 	l.keepAll()
 	l.arrange()
-	if opt.Facts != nil {
+	if l.opt.Facts != nil {
 		if err := l.checkNames(); err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
 	return nil
 }
 
-// dropBases leaves out the linked units that are bases: split BTF as an input brings them along. There a base's stubs
+// dropBases empties the linked units that are bases: split BTF as an input brings them along. There a base's stubs
 // may be pinned that are not in the base alone, so they are compared without regard to pins.
 func (l *linker) dropBases(bases []object.Unit) {
 	if !slices.ContainsFunc(l.units, func(u object.Unit) bool { return u.Linked }) {
@@ -84,9 +84,12 @@ func (l *linker) dropBases(bases []object.Unit) {
 	for i := range bases {
 		known[content(&bases[i])] = true
 	}
-	l.units = slices.DeleteFunc(slices.Clone(l.units), func(u object.Unit) bool {
-		return u.Linked && known[content(&u)]
-	})
+	l.units, l.isBase = slices.Clone(l.units), make([]bool, len(l.units))
+	for i := range l.units {
+		if u := &l.units[i]; u.Linked && known[content(u)] {
+			u.Items, l.isBase[i] = nil, true
+		}
+	}
 }
 
 func (l *linker) inBase(id types.ID) bool { return l.base.in != nil && l.base.in[id] }

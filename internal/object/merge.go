@@ -39,37 +39,37 @@ func NewMerger() *Merger {
 
 // Add adds o. name stands for it in errors. After an error the Merger must not be used.
 func (m *Merger) Add(name string, o *Object) error {
-	if err := m.agree(name, o); err != nil {
-		return err
-	}
-	if len(m.g.Nodes) == 1 && len(m.set.units) == 0 {
-		return m.start(name, o)
-	}
-	ids := m.g.Import(o.Graph)
-	for i := range o.Units {
-		u := o.Units[i]
-		items := make([]types.ID, len(u.Items))
-		for j, id := range u.Items {
-			items[j] = ids[id]
-		}
-		u.File, u.Items = m.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
-		if err := m.set.add(u); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	_, err := m.Place(name, o)
+	return err
 }
 
-// start is Add to an empty union: IDs stay as they are, and lists of items are shared.
-func (m *Merger) start(name string, o *Object) error {
-	m.g = o.Graph.Clone()
-	m.set.g = m.g
-	for _, u := range o.Units {
-		if err := m.set.add(u); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+// Place is Add, and returns for each unit of o the index of the union's unit that it went into.
+func (m *Merger) Place(name string, o *Object) ([]int, error) {
+	if err := m.agree(name, o); err != nil {
+		return nil, err
+	}
+	var ids []types.ID // nil: those of o
+	if len(m.g.Nodes) == 1 && len(m.set.units) == 0 {
+		m.g = o.Graph.Clone()
+		m.set.g = m.g
+	} else {
+		ids = m.g.Import(o.Graph)
+	}
+	at := make([]int, len(o.Units))
+	for i, u := range o.Units {
+		if ids != nil { // else lists of items are shared
+			items := make([]types.ID, len(u.Items))
+			for j, id := range u.Items {
+				items[j] = ids[id]
+			}
+			u.File, u.Items = m.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
+		}
+		var err error
+		if at[i], err = m.set.add(u); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return nil
+	return at, nil
 }
 
 // Object returns the union. The Merger must not be used afterwards.

@@ -110,7 +110,7 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 				u.Items = append(u.Items, sh.ids[id])
 			}
 		}
-		if err := set.add(u); err != nil {
+		if _, err := set.add(u); err != nil {
 			return err
 		}
 	}

@@ -32,23 +32,24 @@ func newUnitSet(g *types.Graph) *unitSet {
 	return &unitSet{g: g, index: map[types.Hash]int{}}
 }
 
-// add adds u, whose items are of the set's graph, or its count to the unit of the same content. The set keeps u.Items.
-func (s *unitSet) add(u Unit) error {
+// add adds u, whose items are of the set's graph, or its count to the unit of the same content, and returns where that
+// unit is. The set keeps u.Items.
+func (s *unitSet) add(u Unit) (int, error) {
 	h := unitHash(s.g, &u)
 	// Different content with one hash takes the next free hash: as good as any, since it is only a key.
 	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
 		if s.same(&s.units[i], &u) {
 			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {
-				return fmt.Errorf("more than %d units have the same content", uint32(math.MaxUint32))
+				return 0, fmt.Errorf("more than %d units have the same content", uint32(math.MaxUint32))
 			}
 			s.units[i].Count += u.Count
-			return nil
+			return i, nil
 		}
 		h.A++
 	}
 	s.index[h] = len(s.units)
 	s.units = append(s.units, u)
-	return nil
+	return len(s.units) - 1, nil
 }
 
 func (s *unitSet) same(a, b *Unit) bool {

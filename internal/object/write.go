@@ -61,7 +61,7 @@ func (o *Object) normal() (*Object, error) {
 	}
 	set := newUnitSet(o.Graph)
 	for _, u := range o.Units {
-		if err := set.add(u); err != nil {
+		if _, err := set.add(u); err != nil {
 			return nil, err
 		}
 	}

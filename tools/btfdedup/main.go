@@ -16,6 +16,7 @@ func program() *cli.Program {
 			linkVerb(),
 			verifyVerb(),
 			diffVerb(),
+			conflictsVerb(),
 		},
 	}
 }

@@ -1,0 +1,102 @@
+package conflict
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// How many files, source files and names a line of text lists.
+const (
+	fewFiles   = 3
+	fewSources = 3
+	fewNames   = 8
+)
+
+// WriteText writes the report for people. Long lists are cut short unless all is set.
+func (r *Report) WriteText(w io.Writer, all bool) error {
+	out := bufio.NewWriter(w)
+	own, others := r.Own()
+	for i := range own {
+		c := &own[i]
+		fmt.Fprintf(out, "%v: %d definitions\n", c.Name, len(c.Definitions))
+		for j := range c.Definitions {
+			d := &c.Definitions[j]
+			fmt.Fprintf(out, "  %s in %s\n", d.ID, d.holders(all))
+		}
+		for j := range c.Definitions {
+			if d := &c.Definitions[j]; d.Difference != nil {
+				fmt.Fprintf(out, "  %s vs %s: %v\n", c.Definitions[0].ID, d.ID, d.Difference)
+			}
+		}
+		var also []string
+		for j := range others {
+			if slices.Contains(others[j].Because, c.Name) {
+				also = append(also, others[j].Name.String())
+			}
+		}
+		if len(also) > 0 {
+			fmt.Fprintf(out, "  because of it also %s\n", list(also, fewNames, all, ""))
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, r.summary(len(own), len(others)))
+	return out.Flush()
+}
+
+// summary is the last line.
+func (r *Report) summary(own, others int) string {
+	of := fmt.Sprintf("in %s (%s)", plural(r.Files, "file"), plural(r.Units, "unit"))
+	if own+others == 0 {
+		return "no conflicts " + of
+	}
+	s := plural(own, "conflict") + " " + of
+	if others > 0 {
+		s += fmt.Sprintf("; %s only because of these", plural(others, "more name"))
+	}
+	return s
+}
+
+// holders tells who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and 9 more files".
+func (d *Definition) holders(all bool) string {
+	var files []string
+	for _, h := range d.Files {
+		s := h.Path
+		switch {
+		case len(h.Sources) > 0:
+			s += " (" + list(h.Sources, fewSources, all, "source") + ")"
+		case h.Base:
+			s += " (base)"
+		}
+		files = append(files, s)
+	}
+	if len(files) == 0 {
+		return "no unit of its own"
+	}
+	s := list(files, fewFiles, all, "file")
+	if d.Units > 0 {
+		s = plural(d.Units, "unit") + ": " + s
+	}
+	return s
+}
+
+// list joins a list, and counts what comes after the first few unless all is set.
+func list(items []string, few int, all bool, what string) string {
+	if all || len(items) <= few+1 {
+		return strings.Join(items, ", ")
+	}
+	more := fmt.Sprintf("%d more", len(items)-few)
+	if what != "" {
+		more += " " + what + "s"
+	}
+	return strings.Join(items[:few], ", ") + " and " + more
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/conflict"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/spf13/pflag"
+)
+
+func conflictsVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "conflicts",
+		Summary: "list the structs, unions, enums and typedefs that have several definitions",
+		Args:    "FILE...",
+		Long: `
+For each name that would occur several times in the linked BTF, prints which files hold which
+definition and where each definition first differs from the one that most units hold:
+
+  struct opts: 2 definitions
+    A in 12 units: a.btfo (a.c), b.btfo (b.c), d.btfo (d.c) and 9 more files
+    B in 1 unit: c.btfo (c.c)
+    A vs B: member bar.baz: type long int vs int (size 24 vs 16)
+    because of it also struct dev, typedef dev_t
+
+Definitions are compared as link does: once forward declarations are resolved. A type that
+differs only because it leads to such a name is in that name's last line, and in no other.
+In parentheses are the names of source files, as far as the files say. The output depends on
+the set of files only, not on their order.
+
+FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
+with a .BTF section. With --base, definitions that differ from a base's are conflicts too, and
+a base's own are none. docs/conflicts.md describes what --json prints.
+
+Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict;
+2 wrong usage.`,
+		Examples: []string{
+			"btfdedup conflicts @objects.params",
+			"# fails a build that has any",
+			"btfdedup conflicts --check net.btfo drivers.btfo",
+			"# what a module has otherwise than the kernel",
+			"btfdedup conflicts --base vmlinux.btf module.btfo",
+		},
+		Setup: func(fs *pflag.FlagSet) cli.Run {
+			var r conflictsRun
+			fs.StringArrayVar(&r.bases, "base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			fs.BoolVar(&r.json, "json", false, "print JSON, with all files")
+			fs.BoolVar(&r.all, "all", false, "list all files and names, however many")
+			fs.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
+			return func(env *cli.Env, args []string) error {
+				if len(args) == 0 {
+					return cli.Usagef("conflicts: no file is given (see btfdedup conflicts --help)")
+				}
+				r.files = args
+				return r.run(env)
+			}
+		},
+	}
+}
+
+// conflictsRun is one run of the verb.
+type conflictsRun struct {
+	files, bases     []string
+	json, all, check bool
+}
+
+func (r *conflictsRun) run(env *cli.Env) error {
+	base, err := btf.ReadBases(r.bases)
+	if err != nil {
+		return err
+	}
+	var bases []conflict.Base
+	for i, b := range object.Chain(base) {
+		bases = append(bases, conflict.Base{Path: r.bases[i], Blob: b})
+	}
+	in := conflict.NewInputs()
+	if err := readObjects(r.files, base, in.Add); err != nil {
+		return err
+	}
+	report, err := in.Find(bases)
+	if err != nil {
+		return link.NameError(err, strings.Join(r.files[:min(len(r.files), 3)], ", "), r.bases)
+	}
+	if r.json {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(report)
+	} else {
+		err = report.WriteText(env.Stdout, r.all)
+	}
+	if err != nil {
+		return err
+	}
+	if r.check && len(report.Conflicts) > 0 {
+		return cli.ErrNo
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+func TestConflictsVerb(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	rawBTF(t, p("a.btf"), "s", 4)
+	rawBTF(t, p("b.btf"), "s", 4)
+	rawBTF(t, p("c.btf"), "s", 8)
+	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 4, false) })
+	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 8, false) })
+	writeBTF(t, dir, "fine.btf", base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
+	if code, _, stderr := btfdedup("merge", "-o", p("ab.btfo"), p("a.btf"), p("b.btf")); code != 0 {
+		t.Fatal(stderr)
+	}
+	const two = "struct s: 2 definitions\n" +
+		"  A in 2 units: DIR/a.btf, DIR/b.btf\n" +
+		"  B in 1 unit: DIR/c.btf\n" +
+		"  A vs B: size 4 vs 8\n\n" +
+		"1 conflict in 3 files (3 units)\n"
+	const based = "struct s: 2 definitions\n" +
+		"  A in DIR/base.btf (base)\n" +
+		"  B in 1 unit: DIR/split.btf\n" +
+		"  A vs B: size 4 vs 8\n\n" +
+		"1 conflict in 2 files (2 units)\n"
+	for _, c := range []struct {
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{"DIR/a.btf DIR/b.btf DIR/c.btf", 0, two, ""},
+		{"--check DIR/c.btf DIR/b.btf DIR/a.btf", 1, two, ""},
+		{"--all DIR/ab.btfo DIR/c.btf", 0, strings.Replace(strings.Replace(two, "DIR/a.btf, DIR/b.btf", "DIR/ab.btfo", 1), "3 files", "2 files", 1), ""},
+		{"--check DIR/ab.btfo", 0, "no conflicts in 1 file (2 units)\n", ""},
+		{"--base DIR/base.btf DIR/fine.btf DIR/split.btf", 0, based, ""},
+		{"DIR/a.btf DIR/none", 1, "", "btfdedup: open DIR/none: no such file or directory\n"},
+		{"--base DIR/none DIR/a.btf", 1, "", "btfdedup: open DIR/none: no such file or directory\n"},
+		{"", 2, "", "btfdedup: conflicts: no file is given (see btfdedup conflicts --help)\n"},
+		{"--fail DIR/a.btf", 2, "", "unknown flag: --fail"},
+	} {
+		code, stdout, stderr := btfdedup(append([]string{"conflicts"}, strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)...)
+		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
+		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("conflicts %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+	var got struct {
+		Schema    int
+		Conflicts []struct {
+			Kind, Name  string
+			Definitions []struct{ Files []struct{ Path string } }
+		}
+	}
+	code, stdout, _ := btfdedup("conflicts", "--json", "--check", p("ab.btfo"), p("c.btf"))
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
+		t.Fatal(err, stdout)
+	}
+	if code != 1 || got.Schema != 1 || len(got.Conflicts) != 1 || got.Conflicts[0].Definitions[1].Files[0].Path != p("c.btf") {
+		t.Errorf("code %d\n%s", code, stdout)
+	}
+}
