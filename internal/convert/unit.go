@@ -97,6 +97,7 @@ func (u *unit) walk() error {
 		return nil
 	}
 	for depth, global := 1, 1; depth > 0; {
+		off = u.r.SkipIdle(off, depth != global)
 		e, err := u.r.Peek(off)
 		if err != nil {
 			return err

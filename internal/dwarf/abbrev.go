@@ -12,12 +12,11 @@ type Abbrev struct {
 	// -1 when the entry must be walked form by form.
 	fixed      int32
 	lead       bool
-	mask       uint64    // the slots that are present
-	ops        []op      // fixed: only the attributes wanted; else all
-	definition bool      // defines a type
-	print      uint64    // fixed: what Fingerprint takes for the tag and for which attributes there are
-	plan       printPlan // fixed: how Fingerprint reads it, if it is of the usual form
-	strpName   int32     // fixed: distance of a name in .debug_str, -1 if it has none
+	mask       uint64 // the slots that are present
+	ops        []op   // fixed: only the attributes wanted; else all
+	definition bool   // defines a type
+	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
+	plan       plan   // fixed: for the fast paths
 }
 
 // op is one attribute: how to load it and where it goes.
@@ -169,6 +168,7 @@ type abbrevTable struct {
 	valid  bool
 	list   []Abbrev
 	dense  []uint32 // code → index in list + 1
+	plans  []plan   // by code, below plannedCodes
 	sparse map[uint64]uint32
 	ops    []op
 	attrs  []attrSpec
@@ -206,6 +206,10 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	t.valid = false
 	t.list, t.dense, t.sparse, t.ops, t.notes = t.list[:0], t.dense[:0], nil, t.ops[:0], false
 	t.leaves = false
+	if t.plans == nil {
+		t.plans = make([]plan, plannedCodes)
+	}
+	clear(t.plans)
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
 	}
@@ -245,6 +249,9 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			}
 			if t.dense[code] == 0 {
 				t.dense[code] = index
+				if code < plannedCodes && code != 0 {
+					t.plans[code] = t.list[index-1].plan
+				}
 			}
 			continue
 		}
@@ -261,7 +268,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
-	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag), strpName: -1}
+	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
 	first := len(t.ops)
 	var off int64
 	for i, spec := range t.attrs {
@@ -306,11 +313,6 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
 	t.ops = t.ops[:kept]
 	a.ops = t.ops[first:kept:kept]
 	a.print = printSchema(&a)
-	a.plan = planPrint(&a)
-	for i := range a.ops {
-		if o := &a.ops[i]; o.slot == Name && o.class == ClassStrp && o.load == load4 {
-			a.strpName = int32(o.off)
-		}
-	}
+	a.plan = makePlan(&a)
 	return a
 }

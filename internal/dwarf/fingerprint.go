@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	"bytes"
 	std "debug/dwarf"
 	"encoding/binary"
 	"math/bits"
@@ -94,18 +93,47 @@ func (p *Prints) ResetNested() {
 
 // Type returns the fingerprint of a reference to the type entry at off.
 func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
-	if i, known := p.types.at(off); known {
-		return p.types.prints[i], nil
+	if s := p.types.at(off); p.types.holds(s, off) {
+		return s.fp, nil
+	}
+	return p.newType(off, depth)
+}
+
+// newType is Type for an entry that is not known yet.
+func (p *Prints) newType(off uint32, depth int) (fp Fingerprint, err error) {
+	r := p.r
+	if off < r.Unit.HeaderLen {
+		return fp, r.Errorf(off, "a type reference meets the unit's header")
 	}
 	if depth > maxPrintDepth {
-		return Fingerprint{}, p.r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+	}
+	if r.little && int(off)+1+planReach <= len(r.buf) && r.buf[off] < plannedCodes {
+		switch pl := &r.abbrevs.plans[r.buf[off]]; {
+		case pl.flags&planTag != 0 && p.Merged:
+			r.work--
+			fp = tagPrint(std.Tag(pl.tag))
+			fp.mix(uint64(binary.LittleEndian.Uint32(r.buf[off+1+uint32(pl.nameAt):])))
+			p.types.set(off, fp)
+			return fp, nil
+		case pl.flags&planLeaf != 0:
+			r.work--
+			p.types.set(off, busy)
+			fp, next, err := p.usual(Fingerprint{printSeedA, printSeedB}, pl, off+1, depth)
+			if err != nil {
+				return fp, err
+			}
+			if next != 0 {
+				p.types.set(off, fp)
+				return fp, nil
+			}
+		}
 	}
 	p.types.set(off, busy)
-	e, err := p.r.Peek(off)
+	e, err := r.Peek(off)
 	if err != nil {
-		return Fingerprint{}, err
+		return fp, err
 	}
-	var fp Fingerprint
 	if e.Abbrev != nil && e.Abbrev.named() {
 		fp, err = p.tag(e)
 	} else {
@@ -127,14 +155,12 @@ func (a *Abbrev) named() bool {
 	return false
 }
 
+// tagPrint begins the fingerprint of a reference to a named struct, union or enum.
+func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t), printSeedA} }
+
 // tag is the fingerprint of a reference to a named struct, union or enum.
 func (p *Prints) tag(e Peeked) (Fingerprint, error) {
-	fp := Fingerprint{printSeedB ^ uint64(e.Abbrev.Tag), printSeedA}
-	if at := e.Abbrev.strpName; at >= 0 && p.r.little && p.Merged {
-		fp.mix(uint64(Name)<<56 | uint64(ClassStrp)<<48)
-		fp.mix(uint64(binary.LittleEndian.Uint32(p.r.buf[e.body+uint32(at):])))
-		return fp, nil
-	}
+	fp := tagPrint(e.Abbrev.Tag)
 	c := cursor{buf: p.r.buf, pos: int(e.Pos)}
 	for i := range e.Abbrev.ops {
 		o := &e.Abbrev.ops[i]
@@ -143,6 +169,10 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 			return fp, err
 		}
 		if o.slot == Name {
+			if class == ClassStrp && p.Merged {
+				fp.mix(v)
+				return fp, nil
+			}
 			return fp, p.mixValue(&fp, e, Name, class, v, 0)
 		}
 	}
@@ -166,11 +196,8 @@ func (p *Prints) entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 		return fp, e.Next, err
 	}
 	for off := e.Next; ; {
-		if next, ok, err := p.leaf(&fp, off, depth); err != nil {
+		if fp, off, err = p.leaves(fp, off, depth); err != nil {
 			return fp, 0, err
-		} else if ok {
-			off = next
-			continue
 		}
 		c, err := p.r.Peek(off)
 		if err != nil {
@@ -194,42 +221,6 @@ func (p *Prints) entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 			return fp, 0, err
 		}
 	}
-}
-
-// leaf takes a child of the usual kind at off: without children and with attributes at fixed places. It is what nearly
-// all members, parameters and enumerators are.
-func (p *Prints) leaf(fp *Fingerprint, off uint32, depth int) (next uint32, ok bool, err error) {
-	r := p.r
-	pos := int(off)
-	if pos >= len(r.buf) || uint(r.buf[pos]) >= uint(len(r.abbrevs.dense)) || r.buf[pos] >= 0x80 {
-		return 0, false, nil
-	}
-	i := r.abbrevs.dense[r.buf[pos]]
-	if i == 0 {
-		return 0, false, nil
-	}
-	a := &r.abbrevs.list[i-1]
-	if a.Children || a.fixed < 0 || a.definition {
-		return 0, false, nil
-	}
-	r.work--
-	pos++
-	body := pos
-	if a.lead {
-		n := bytes.IndexByte(r.buf[pos:], 0)
-		if n < 0 {
-			return 0, false, r.Errorf(off, "a string has no end")
-		}
-		body = pos + n + 1
-	}
-	end := body + int(a.fixed)
-	if end > len(r.buf) {
-		return 0, false, r.Errorf(off, "the entry is cut off")
-	}
-	if a.plan.usual && r.little {
-		return uint32(end), true, p.usual(fp, a, off, uint32(pos), r.buf[body:end], depth)
-	}
-	return uint32(end), true, p.fixed(fp, Peeked{off, uint32(pos), uint32(end), a, uint32(body)}, depth)
 }
 
 // grandchildren takes the children of a child, such as annotations of a member, and returns the offset behind them.
@@ -281,8 +272,11 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
-	if a.plan.usual && r.little {
-		return p.usual(fp, a, e.Off, e.Pos, b, depth)
+	if a.plan.flags&planUsual != 0 && r.little && int(e.Pos)+planReach <= len(r.buf) {
+		if sum, next, err := p.usual(*fp, &a.plan, e.Pos, depth); err != nil || next != 0 {
+			*fp = sum
+			return err
+		}
 	}
 	word, small := a.print, uint(0)
 	for i := range a.ops {
@@ -321,14 +315,9 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 			word ^= v << small
 			small += 32
 		case o.class == ClassRef && v < r.Unit.Len:
-			var t Fingerprint
-			if at, known := p.types.at(uint32(v)); known {
-				t = p.types.prints[at]
-			} else {
-				var err error
-				if t, err = p.Type(uint32(v), depth+1); err != nil {
-					return err
-				}
+			t, err := p.Type(uint32(v), depth+1)
+			if err != nil {
+				return err
 			}
 			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
 			word, small = 0, 0

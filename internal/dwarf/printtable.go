@@ -1,49 +1,56 @@
 package dwarf
 
-// printTable holds the fingerprints of a unit's types by offset. Keys lie apart from the rest, so that a search stays in
-// few cache lines.
+// printTable holds the fingerprints of a unit's types by offset. Forgetting them costs nothing.
 type printTable struct {
-	keys   []uint32 // 0: free; no entry lies at offset 0
-	prints []Fingerprint
-	used   int
+	slots []printSlot
+	used  int
+	gen   uint32
+}
+
+type printSlot struct {
+	off, gen uint32
+	fp       Fingerprint
 }
 
 func (t *printTable) reset() {
-	if t.keys == nil {
-		t.keys, t.prints = make([]uint32, 1<<6), make([]Fingerprint, 1<<6)
+	if t.slots == nil {
+		t.slots = make([]printSlot, 1<<6)
 	}
-	clear(t.keys)
 	t.used = 0
+	if t.gen++; t.gen == 0 {
+		clear(t.slots)
+		t.gen = 1
+	}
 }
 
-// at returns where off is, or belongs.
-func (t *printTable) at(off uint32) (i uint32, known bool) {
-	mask := uint32(len(t.keys) - 1)
-	for i = off * 0x9e3779b1 >> 9 & mask; ; i = (i + 1) & mask {
-		switch t.keys[i] {
-		case off:
-			return i, true
-		case 0:
-			return i, false
+// at returns the slot where off is, or belongs.
+func (t *printTable) at(off uint32) *printSlot {
+	mask := uint32(len(t.slots) - 1)
+	for i := off * 0x9e3779b1 >> 9 & mask; ; i = (i + 1) & mask {
+		if s := &t.slots[i]; s.off == off || s.gen != t.gen {
+			return s
 		}
 	}
 }
 
+// holds tells whether the slot that at returned holds off.
+func (t *printTable) holds(s *printSlot, off uint32) bool { return s.off == off && s.gen == t.gen }
+
 func (t *printTable) set(off uint32, fp Fingerprint) {
-	i, known := t.at(off)
-	t.keys[i], t.prints[i] = off, fp
-	if known {
+	s := t.at(off)
+	if t.holds(s, off) {
+		s.fp = fp
 		return
 	}
-	if t.used++; t.used*3 <= len(t.keys) {
+	*s = printSlot{off, t.gen, fp}
+	if t.used++; t.used*3 <= len(t.slots) {
 		return
 	}
-	keys, prints := t.keys, t.prints
-	t.keys, t.prints = make([]uint32, 2*len(keys)), make([]Fingerprint, 2*len(keys))
-	for i, off := range keys {
-		if off != 0 {
-			at, _ := t.at(off)
-			t.keys[at], t.prints[at] = off, prints[i]
+	old := t.slots
+	t.slots = make([]printSlot, 2*len(old))
+	for i := range old {
+		if s := &old[i]; s.gen == t.gen {
+			*t.at(s.off) = *s
 		}
 	}
 }

@@ -1,0 +1,180 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"encoding/binary"
+	"math/bits"
+)
+
+// plan is what the fast paths need to know of an abbreviation declaration, in half a cache line. Plans are kept for codes
+// of one byte, which compilers give to what is frequent.
+type plan struct {
+	print     uint64 // what a fingerprint takes for the tag and for which attributes there are
+	tag       uint16
+	value     uint32 // a constant that the declaration holds
+	valueMask uint32 // which bits at valueAt are the constant
+	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
+	nameAt    uint8  // distances behind the code, or behind the leading string
+	valueAt   uint8
+	refAt     uint8 // of a reference within the unit
+	sibling   uint8 // of DW_AT_sibling; 0 where there is none, for it is never first
+	size      uint8 // bytes of the attributes
+	flags     planFlags
+}
+
+type planFlags uint8
+
+const (
+	planUsual   planFlags = 1 << iota // all wanted attributes are in the plan
+	planLeaf                          // planUsual, without children, and no type definition
+	planLead                          // an inline string stands first
+	planRef                           // refAt is valid
+	planTag                           // a named struct, union or enum with its name in the plan
+	planChild                         // has children
+	planNothing                       // declares nothing that is encoded, nor does what it holds
+	planLocal                         // planNothing inside functions
+)
+
+const (
+	plannedCodes = 128
+	planReach    = 64 // how far from its start a planned entry may be read
+	planSize     = 40 // of the attributes of a planned entry, at most; a leading string of 8 bytes and wide reads are added
+)
+
+// makePlan plans a declaration. Where it has no plan, flags is 0.
+func makePlan(a *Abbrev) plan {
+	if a.fixed < 0 || a.fixed > planSize || a.Tag > 1<<16-1 {
+		return plan{}
+	}
+	p := plan{print: a.print, tag: uint16(a.Tag), size: uint8(a.fixed)}
+	if a.lead {
+		p.flags |= planLead
+	}
+	if a.Children {
+		p.flags |= planChild
+	}
+	p.flags |= idle(a)
+	constants, usual := 0, true
+	for i := range a.ops {
+		o := &a.ops[i]
+		switch {
+		case o.slot == Sibling:
+			if o.class == ClassRef && o.load == load4 {
+				p.sibling = uint8(o.off)
+			}
+		case o.slot == Name && o.load == loadLead:
+		case o.slot == Name && o.class == ClassStrp && o.load == load4:
+			p.nameAt, p.nameMask = uint8(o.off), 1<<32-1
+		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
+			p.refAt = uint8(o.off)
+			p.flags |= planRef
+		case o.class == ClassConst && o.load == loadImm && uint64(o.imm) < 1<<32:
+			p.value = uint32(o.imm)
+			constants++
+		case o.class == ClassConst && (o.load == load1 || o.load == load2 || o.load == load4):
+			p.valueAt, p.valueMask = uint8(o.off), uint32(1<<(8*uint(o.load.size()))-1)
+			constants++
+		default:
+			usual = false
+		}
+	}
+	if usual && constants <= 1 {
+		p.flags |= planUsual
+		if !a.Children && !a.definition {
+			p.flags |= planLeaf
+		}
+	}
+	if a.named() && p.nameMask != 0 {
+		p.flags |= planTag
+	}
+	return p
+}
+
+// idle tells whether entries of the declaration, with what they hold, declare nothing that is encoded: planNothing, or
+// planLocal if that is so inside functions. It is what a walk over the unit need not look at.
+func idle(a *Abbrev) planFlags {
+	declaration := false
+	for i := range a.ops {
+		o := &a.ops[i]
+		declaration = declaration || o.slot == Declaration && o.load == loadImm && o.imm != 0
+	}
+	switch a.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		held := a.mask>>Name&1 == 0 && a.Tag != std.TagEnumerationType // reached through what holds it
+		if (declaration || held) && a.mask>>Signature&1 == 0 {
+			return planNothing
+		}
+	case std.TagSubprogram:
+		if declaration {
+			return planNothing
+		}
+	case std.TagVariable:
+		if a.mask>>Location&1 == 0 {
+			return planNothing
+		}
+		return planLocal
+	case std.TagTypedef, std.TagLexDwarfBlock, std.TagNamespace, std.TagModule, std.TagImportedUnit:
+	default:
+		return planNothing
+	}
+	return 0
+}
+
+// SkipIdle moves from the entry at off over its following siblings that declare nothing that is encoded, and over what
+// they hold. It stops at the first that may, at the end of the list, or where it can't tell. local: the entries are in
+// a function, where variables are not encoded.
+func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
+	want := planNothing
+	if local {
+		want |= planLocal
+	}
+	if !r.little {
+		return off
+	}
+	buf, plans := r.buf, r.abbrevs.plans
+	read := int64(0)
+	for int(off)+planReach <= len(buf) {
+		code := buf[off]
+		if code >= plannedCodes {
+			break
+		}
+		p := &plans[code]
+		if p.flags&want == 0 {
+			break
+		}
+		read++
+		b := buf[off+1 : off+planReach]
+		next := off + 1 + uint32(p.size)
+		if p.flags&planLead != 0 {
+			_, n := inline8(binary.LittleEndian.Uint64(b))
+			if n == 0 {
+				break
+			}
+			next += n
+			b = b[n:]
+		}
+		if p.flags&planChild != 0 {
+			if p.sibling == 0 {
+				break
+			}
+			next = binary.LittleEndian.Uint32(b[p.sibling:])
+			if next <= off || int(next) > len(buf) {
+				break
+			}
+		}
+		off = next
+	}
+	r.work -= read
+	return off
+}
+
+// inline8 splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the end; 0: it is
+// longer.
+func inline8(w uint64) (s uint64, n uint32) {
+	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
+	if zero == 0 {
+		return 0, 0
+	}
+	end := zero & -zero >> 7 // the lowest bit of the first byte that is 0
+	return w & (end - 1), uint32(bits.TrailingZeros64(end))/8 + 1
+}

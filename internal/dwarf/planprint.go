@@ -1,0 +1,109 @@
+package dwarf
+
+import "encoding/binary"
+
+// leaves mixes the entries from off on into fp, as long as they are of the usual kind: without children and with
+// attributes at fixed places, as nearly all members, parameters and enumerators are. It returns where it stopped.
+func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (Fingerprint, uint32, error) {
+	r := p.r
+	buf, plans := r.buf, r.abbrevs.plans
+	if !r.little {
+		return fp, off, nil
+	}
+	read := int64(0)
+	for int(off)+1+planReach <= len(buf) && buf[off] < plannedCodes {
+		pl := &plans[buf[off]]
+		if pl.flags&planLeaf == 0 {
+			break
+		}
+		sum, next, err := p.usual(fp, pl, off+1, depth)
+		if err != nil {
+			return fp, off, err
+		}
+		if next == 0 {
+			break
+		}
+		fp, off = sum, next
+		read++
+	}
+	r.work -= read
+	return fp, off, nil
+}
+
+// usual mixes the attributes of an entry that follows its plan; they begin at off, and the buffer goes on for planReach.
+// It returns the offset behind them, 0 if the entry isn't usual after all.
+func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerprint, uint32, error) {
+	die := off - 1
+	b := p.r.buf[off:][:planReach]
+	word := pl.print ^ uint64(pl.value)<<32
+	if pl.flags&planLead != 0 {
+		s, n := inline8(binary.LittleEndian.Uint64(b))
+		if n == 0 {
+			return fp, 0, nil
+		}
+		if s < 1<<32 {
+			word ^= s
+		} else {
+			fp.mix2(s, 0)
+		}
+		b = b[n:]
+		off += n
+	}
+	name := uint64(binary.LittleEndian.Uint32(b[pl.nameAt:]) & pl.nameMask)
+	if p.Merged {
+		word ^= name
+	} else if pl.nameMask != 0 {
+		n, err := p.strp(die, name)
+		if err != nil {
+			return fp, 0, err
+		}
+		fp.mix2(n.A, n.B)
+	}
+	word ^= uint64(binary.LittleEndian.Uint32(b[pl.valueAt:])&pl.valueMask) << 32
+	off += uint32(pl.size)
+	if pl.flags&planRef == 0 {
+		fp.mix(word)
+		return fp, off, nil
+	}
+	ref := binary.LittleEndian.Uint32(b[pl.refAt:])
+	if uint64(ref) >= uint64(len(p.r.buf)) {
+		return fp, 0, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
+	}
+	t := p.types.at(ref)
+	to := t.fp
+	if !p.types.holds(t, ref) {
+		var err error
+		if to, err = p.newType(ref, depth+1); err != nil {
+			return fp, 0, err
+		}
+	}
+	fp.mix2(to.A^word, to.B^(word<<29|word>>35))
+	return fp, off, nil
+}
+
+// strp is the fingerprint of a string in .debug_str, by content.
+func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
+	n := &p.names[v*printSeedA>>(64-nameBits)]
+	if n.off != v+1 {
+		s, err := p.r.StringAt(die, ClassStrp, v)
+		if err != nil {
+			return Fingerprint{}, err
+		}
+		*n = nameSlot{v + 1, printBytes(s)}
+	}
+	return n.fp, nil
+}
+
+// inline is the fingerprint of an inline string: of up to 7 bytes, the bytes themselves.
+func (p *Prints) inline(die uint32, v uint64) (Fingerprint, error) {
+	if b := p.r.buf[v:]; len(b) >= 8 {
+		if s, n := inline8(binary.LittleEndian.Uint64(b)); n != 0 {
+			return Fingerprint{A: s}, nil
+		}
+	}
+	s, err := p.r.StringAt(die, ClassInline, v)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	return printBytes(s), nil
+}
