@@ -26,7 +26,7 @@ func (t *printTable) reset() {
 // at returns the slot where off is, or belongs.
 func (t *printTable) at(off uint32) *printSlot {
 	mask := uint32(len(t.slots) - 1)
-	for i := off * 0x9e3779b1 >> 9 & mask; ; i = (i + 1) & mask {
+	for i := off >> 3 & mask; ; i = (i + 1) & mask {
 		if s := &t.slots[i]; s.off == off || s.gen != t.gen {
 			return s
 		}
