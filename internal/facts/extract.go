@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
 	"slices"
@@ -57,6 +58,21 @@ type extractor struct {
 	file    *elf.File
 	symbols []elf.Symbol
 	facts   *Facts
+	names   nameStore
+}
+
+// nameStore keeps names together, where strings.Clone would allocate each.
+type nameStore struct{ text strings.Builder }
+
+// keep returns a copy of s that doesn't refer to the file.
+func (n *nameStore) keep(s string) string {
+	if n.text.Cap()-n.text.Len() < len(s) {
+		n.text = strings.Builder{}
+		n.text.Grow(max(1<<16, len(s)))
+	}
+	at := n.text.Len()
+	n.text.WriteString(s)
+	return n.text.String()[at:]
 }
 
 // openGroups makes a File for every STT_FILE symbol, and one in front for
@@ -67,7 +83,7 @@ func (e *extractor) openGroups() {
 	for i := range e.symbols {
 		if s := &e.symbols[i]; s.Type == uint8(stdelf.STT_FILE) {
 			e.facts.HasFiles = true
-			e.facts.Files = append(e.facts.Files, File{Name: strings.Clone(s.Name)})
+			e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(s.Name)})
 		}
 	}
 }
@@ -108,26 +124,51 @@ type position struct {
 
 // function is one symbol of a function.
 type function struct {
+	key  uint64 // the first bytes of base, to compare
 	base string
 	at   position
+}
+
+// sortKey packs the first bytes of a name such that numbers compare as names do.
+func sortKey(s string) (key uint64) {
+	for i := range min(8, len(s)) {
+		key |= uint64(s[i]) << (56 - 8*i)
+	}
+	return key
+}
+
+func compareFunctions(a, b function) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	if c := strings.Compare(a.base, b.base); c != 0 {
+		return c
+	}
+	return comparePositions(a.at, b.at)
 }
 
 // collectFunctions lists the STT_FUNC symbols and counts the addresses of each
 // base name.
 func (e *extractor) collectFunctions() {
 	prefixes := e.prefixSymbols()
-	var all []function
+	functions := 0
+	for i := range e.symbols {
+		if e.symbols[i].Type == uint8(stdelf.STT_FUNC) {
+			functions++
+		}
+	}
+	all := make([]function, 0, functions)
 	for i := range e.symbols {
 		s := &e.symbols[i]
-		if s.Type != uint8(stdelf.STT_FUNC) || s.Place == elf.Undefined || prefixes[i] {
+		if s.Type != uint8(stdelf.STT_FUNC) || s.Place == elf.Undefined || prefixes != nil && prefixes[i] {
 			continue
 		}
 		base, ok := BaseName(s.Name)
 		if !ok {
 			continue
 		}
-		all = append(all, function{base, position{s.Section, s.Value}})
-		name := strings.Clone(s.Name)
+		all = append(all, function{sortKey(base), base, position{s.Section, s.Value}})
+		name := e.names.keep(s.Name)
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			file := &e.facts.Files[s.FileIndex+1]
 			file.Funcs = append(file.Funcs, name)
@@ -135,12 +176,7 @@ func (e *extractor) collectFunctions() {
 			e.facts.Globals = append(e.facts.Globals, name)
 		}
 	}
-	slices.SortFunc(all, func(a, b function) int {
-		if c := strings.Compare(a.base, b.base); c != 0 {
-			return c
-		}
-		return comparePositions(a.at, b.at)
-	})
+	slices.SortFunc(all, compareFunctions)
 	for i := 0; i < len(all); {
 		j, addresses := i+1, 1
 		for ; j < len(all) && all[j].base == all[i].base; j++ {
@@ -149,7 +185,7 @@ func (e *extractor) collectFunctions() {
 			}
 		}
 		if addresses > 1 {
-			e.facts.Repeated = append(e.facts.Repeated, Base{strings.Clone(all[i].base), addresses})
+			e.facts.Repeated = append(e.facts.Repeated, Base{e.names.keep(all[i].base), addresses})
 		}
 		i = j
 	}
@@ -171,35 +207,45 @@ var prefixMarks = []string{"__pfx_", "__cfi_"}
 
 // prefixSymbols finds the STT_FUNC symbols that only mark the bytes before a
 // function: NAME with a mark, ending where the function NAME begins. They are
-// as many as the functions, and no function of any source.
-func (e *extractor) prefixSymbols() map[int]bool {
-	type key struct {
-		name string
-		at   position
+// as many as the functions, and no function of any source. It tells for every
+// symbol whether it is one; nil if none is.
+func (e *extractor) prefixSymbols() []bool {
+	type mark struct {
+		name   string // of the function
+		end    position
+		symbol int
+		next   int // the mark that ends at the same address + 1
 	}
-	marked := map[key][]int{}
+	var marks []mark
+	ends := map[uint64]int{} // by address: the last mark that ends there + 1
 	for i := range e.symbols {
 		s := &e.symbols[i]
 		if s.Type != uint8(stdelf.STT_FUNC) || s.Place != elf.InSection || s.Size == 0 {
 			continue
 		}
-		for _, mark := range prefixMarks {
-			if name, ok := strings.CutPrefix(s.Name, mark); ok {
-				k := key{name, position{s.Section, s.Value + s.Size}}
-				marked[k] = append(marked[k], i)
+		for _, prefix := range prefixMarks {
+			if name, ok := strings.CutPrefix(s.Name, prefix); ok {
+				end := position{s.Section, s.Value + s.Size}
+				marks = append(marks, mark{name, end, i, ends[end.value]})
+				ends[end.value] = len(marks)
 			}
 		}
 	}
-	found := map[int]bool{}
-	if len(marked) == 0 {
-		return found
+	if len(marks) == 0 {
+		return nil
 	}
+	found := make([]bool, len(e.symbols))
 	for i := range e.symbols {
 		s := &e.symbols[i]
-		if s.Place == elf.InSection {
-			for _, prefix := range marked[key{s.Name, position{s.Section, s.Value}}] {
-				found[prefix] = true
+		if s.Place != elf.InSection {
+			continue
+		}
+		for at := ends[s.Value]; at != 0; {
+			m := &marks[at-1]
+			if m.end.section == s.Section && m.name == s.Name {
+				found[m.symbol] = true
 			}
+			at = m.next
 		}
 	}
 	return found
@@ -222,10 +268,10 @@ func (e *extractor) collectObjects() {
 		}
 		name, ok := names[s.Section]
 		if !ok {
-			name = strings.Clone(section.Name)
+			name = e.names.keep(section.Name)
 			names[s.Section] = name
 		}
-		o := Object{Name: strings.Clone(s.Name), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
+		o := Object{Name: e.names.keep(s.Name), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			o.Local, o.File = true, s.FileIndex+1
 		}

@@ -163,7 +163,7 @@ func (f *Facts) Functions() map[string]Function {
 func (f *Facts) normalize() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.Repeated, func(a, b Base) int { return strings.Compare(a.Name, b.Name) })
-	slices.Sort(f.Globals)
+	sortNames(f.Globals)
 	for i := range f.Files {
 		slices.Sort(f.Files[i].Funcs)
 	}
@@ -196,6 +196,28 @@ func (f *Facts) normalize() {
 		}
 	}
 	slices.SortFunc(f.Objects, compareObjects)
+}
+
+// sortNames is slices.Sort for many names, of which it compares the first
+// bytes as numbers.
+func sortNames(names []string) {
+	type entry struct {
+		key  uint64
+		name string
+	}
+	list := make([]entry, len(names))
+	for i, s := range names {
+		list[i] = entry{sortKey(s), s}
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for i := range list {
+		names[i] = list[i].name
+	}
 }
 
 func compareFiles(a, b *File) int {
