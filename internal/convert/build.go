@@ -31,7 +31,11 @@ func (t typeRef) build(depth int) (types.ID, error) {
 			return 0, err
 		}
 	}
-	u.memo.entries[i].id, u.memo.entries[i].state = id, entryBuilt
+	e := &u.memo.entries[i]
+	e.id, e.state = id, entryBuilt
+	if k := u.c.known.get(e.fp); k != nil {
+		k.id = id
+	}
 	return id, nil
 }
 

@@ -119,7 +119,8 @@ type converter struct {
 	g       *types.Graph
 	symbols *symbols
 	names   nameCache
-	roots   rootTable
+	roots   byPrint[root]
+	known   byPrint[known]
 	main    unit
 
 	others   map[*dwarf.Unit]*unit // units that were referred to
@@ -159,7 +160,7 @@ type stamp struct {
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols) *converter {
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
 	obj := object.New(target, opt.Features)
-	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newRootTable()}
+	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newByPrint[root](), known: newByPrint[known]()}
 	c.main.c = c
 	return c
 }

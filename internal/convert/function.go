@@ -193,7 +193,7 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 // isClone tells whether the symbol at the function's own entry is a clone with a changed interface.
 func (u *unit) isClone(e *dwarf.DIE, f *function) bool {
 	addr, ok := u.entry(e)
-	return ok && u.c.symbols.isClone(addr, f.namer.text(f.name))
+	return ok && u.c.symbols.isClone(addr, func() string { return f.namer.text(f.name) })
 }
 
 // isWeak tells whether another definition of the function goes before this one: in an object file, if its symbol is

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -33,6 +34,13 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if depth > maxDepth {
 		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)
 	}
+	fp, hit, err := t.recall(i)
+	if err != nil {
+		return types.Hash{}, err
+	}
+	if hit {
+		return u.memo.entries[i].hash, nil
+	}
 	u.memo.entries[i].state = entryBusy
 	base := len(u.c.elems)
 	d, err := u.describe(t.off)
@@ -41,8 +49,34 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	}
 	h, err := u.hashOf(&d, t.off, depth)
 	u.c.elems = u.c.elems[:base]
-	u.memo.entries[i].hash, u.memo.entries[i].state = h, entryHashed
-	return h, err
+	if err != nil {
+		return types.Hash{}, err
+	}
+	u.memo.entries[i].hash, u.memo.entries[i].state, u.memo.entries[i].fp = h, entryHashed, fp
+	u.c.known.put(fp, known{hash: h})
+	return h, nil
+}
+
+// recall fills in entry i of the memo, which is t's, if another unit held an equal type before. Definitions that are
+// pinned, and annotations, mean what their unit says.
+func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
+	u := t.u
+	if u.c.pinned || u.r.Annotated() {
+		return fp, false, nil
+	}
+	if fp, err = u.prints.Type(t.off, 0); err != nil {
+		return fp, false, err
+	}
+	k := u.c.known.get(fp)
+	if k == nil {
+		return fp, false, nil
+	}
+	e := &u.memo.entries[i]
+	e.fp, e.hash, e.id, e.state = fp, k.hash, k.id, entryHashed
+	if k.id != 0 {
+		e.state = entryBuilt
+	}
+	return fp, true, nil
 }
 
 // hashOf hashes a description; off is its entry.

@@ -5,58 +5,65 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// root is a type that was understood once.
+// root is a type that was understood once, as the environment of a unit holds it.
 type root struct {
-	fp   dwarf.Fingerprint
 	id   types.ID // 0: nothing is encoded for it
 	stub types.ID // for the definition of a tag
 }
 
-// rootTable finds roots by their fingerprint.
-type rootTable struct {
-	slots []root
+// known is what a reference to a type that was understood once means.
+type known struct {
+	hash types.Hash
+	id   types.ID // 0: not in the graph yet
+}
+
+// byPrint remembers values by the fingerprints of entries.
+type byPrint[T any] struct {
+	slots []printed[T]
 	used  int
 }
 
-func newRootTable() rootTable { return rootTable{slots: make([]root, 1<<12)} }
-
-// at returns the place of fp; its id is 0 when it is free. The place is good until the next call.
-func (t *rootTable) at(fp dwarf.Fingerprint) *root {
-	if t.used*2 >= len(t.slots) {
-		t.grow()
-	}
-	r := t.find(fp)
-	if r.id == 0 {
-		t.used++ // an upper bound: the caller may leave the place free
-	}
-	return r
+type printed[T any] struct {
+	fp  dwarf.Fingerprint // zero: free
+	val T
 }
 
-func (t *rootTable) find(fp dwarf.Fingerprint) *root {
+func newByPrint[T any]() byPrint[T] { return byPrint[T]{slots: make([]printed[T], 1<<12)} }
+
+// get returns the value of fp, nil if it has none. The pointer is good until the next put.
+func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
+	if s := t.place(fp); s.fp == fp && fp != (dwarf.Fingerprint{}) {
+		return &s.val
+	}
+	return nil
+}
+
+// put sets the value of fp.
+func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
+	s := t.place(fp)
+	if s.fp == fp || fp == (dwarf.Fingerprint{}) {
+		s.val = val
+		return
+	}
+	*s = printed[T]{fp, val}
+	if t.used++; t.used*2 <= len(t.slots) {
+		return
+	}
+	old := t.slots
+	t.slots = make([]printed[T], 2*len(old))
+	for i := range old {
+		if old[i].fp != (dwarf.Fingerprint{}) {
+			*t.place(old[i].fp) = old[i]
+		}
+	}
+}
+
+// place is where fp is or belongs.
+func (t *byPrint[T]) place(fp dwarf.Fingerprint) *printed[T] {
 	mask := uint64(len(t.slots) - 1)
 	for i := fp.A & mask; ; i = (i + 1) & mask {
-		if r := &t.slots[i]; r.id == 0 || r.fp == fp {
-			return r
-		}
-	}
-}
-
-func (t *rootTable) grow() {
-	old := t.slots
-	t.used = 0
-	for i := range old {
-		if old[i].id != 0 {
-			t.used++
-		}
-	}
-	if t.used*4 >= len(old) {
-		t.slots = make([]root, 2*len(old))
-	} else {
-		t.slots = make([]root, len(old))
-	}
-	for i := range old {
-		if old[i].id != 0 {
-			*t.find(old[i].fp) = old[i]
+		if s := &t.slots[i]; s.fp == fp || s.fp == (dwarf.Fingerprint{}) {
+			return s
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (s *symbols) load() error {
 }
 
 // isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
-func (s *symbols) isClone(addr uint64, base string) bool {
+func (s *symbols) isClone(addr uint64, base func() string) bool {
 	i, _ := slices.BinarySearchFunc(s.clones, addr, func(c clone, addr uint64) int {
 		if c.addr < addr {
 			return -1
@@ -67,7 +67,7 @@ func (s *symbols) isClone(addr uint64, base string) bool {
 		return 1
 	})
 	for ; i < len(s.clones) && s.clones[i].addr == addr; i++ {
-		if suffix, ok := strings.CutPrefix(s.clones[i].name, base); ok && strings.HasPrefix(suffix, ".") &&
+		if suffix, ok := strings.CutPrefix(s.clones[i].name, base()); ok && strings.HasPrefix(suffix, ".") &&
 			(strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")) {
 			return true
 		}

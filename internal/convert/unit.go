@@ -193,13 +193,15 @@ func (u *unit) visitType(e dwarf.Peeked) error {
 	if err != nil {
 		return err
 	}
-	r := u.c.roots.at(fp)
-	if r.id == 0 {
+	r := u.c.roots.get(fp)
+	if r == nil {
 		u.root = root{}
 		if err := u.visitTypeDIE(e.Off); err != nil {
 			return err
 		}
-		*u.c.roots.at(fp) = root{fp: fp, id: u.root.id, stub: u.root.stub}
+		if u.root.id != 0 {
+			u.c.roots.put(fp, u.root)
+		}
 		return nil
 	}
 	if r.stub != 0 {
