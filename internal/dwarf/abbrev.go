@@ -15,6 +15,7 @@ type Abbrev struct {
 	mask       uint64 // the slots that are present
 	ops        []op   // fixed: only the attributes wanted; else all
 	definition bool   // defines a type
+	leaves     bool   // has an attribute that may refer to another unit
 	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 	plan       plan   // fixed: for the fast paths
 }
@@ -161,20 +162,21 @@ func fixedLoader(size int) loader {
 	return loadNone
 }
 
-// abbrevTable holds the declarations of one unit by code. Its slices are reused from unit to unit.
+// abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
 type abbrevTable struct {
 	off    uint64
 	f      format
 	valid  bool
-	list   []Abbrev
-	dense  []uint32 // code → index in list + 1
-	plans  []plan   // by code, below plannedCodes
-	sparse map[uint64]uint32
-	ops    []op
-	attrs  []attrSpec
+	dense  []*Abbrev // by code
+	plans  []plan    // by code, below plannedCodes
+	sparse map[uint64]*Abbrev
 	size   uint64 // bytes of .debug_abbrev
 	notes  bool   // annotations are declared
 	leaves bool   // entries may refer to other units
+
+	// compiled are declarations that were met before, by their bytes behind the code. Most units declare the same.
+	compiled map[string]*Abbrev
+	attrs    []attrSpec
 }
 
 type attrSpec struct {
@@ -182,20 +184,20 @@ type attrSpec struct {
 	imm        int64
 }
 
-// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on without gaps.
-const maxDenseCode = 1 << 16
+const (
+	// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on without gaps.
+	maxDenseCode = 1 << 16
+	// maxCompiled and maxCompiledSize bound the number and the bytes of the declarations that are remembered.
+	maxCompiled     = 1 << 13
+	maxCompiledSize = 1 << 8
+)
 
 // lookup returns the declaration of code, nil when there is none.
 func (t *abbrevTable) lookup(code uint64) *Abbrev {
-	if code < uint64(len(t.dense)) {
-		if i := t.dense[code]; i != 0 {
-			return &t.list[i-1]
-		}
+	if code < uint64(len(t.dense)) && t.dense[code] != nil {
+		return t.dense[code]
 	}
-	if i, ok := t.sparse[code]; ok {
-		return &t.list[i-1]
-	}
-	return nil
+	return t.sparse[code]
 }
 
 // compile reads the table at off of .debug_abbrev for units of format f.
@@ -203,9 +205,11 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.valid && t.off == off && t.f == f {
 		return nil
 	}
-	t.valid = false
-	t.list, t.dense, t.sparse, t.ops, t.notes = t.list[:0], t.dense[:0], nil, t.ops[:0], false
-	t.leaves = false
+	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
+		t.compiled = make(map[string]*Abbrev)
+	}
+	t.valid, t.f = false, f
+	t.dense, t.sparse, t.notes, t.leaves = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = make([]plan, plannedCodes)
 	}
@@ -214,7 +218,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
 	}
 	c := cursor{buf: d.abbrev, pos: int(off)}
-	for {
+	for n := 1; ; n++ {
 		at := c.pos
 		code := c.uleb()
 		if c.bad {
@@ -223,53 +227,85 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		if code == 0 {
 			break
 		}
-		tag := c.uleb()
-		children := c.u8()
-		t.attrs = t.attrs[:0]
-		for {
-			a := attrSpec{attr: c.uleb(), form: c.uleb()}
-			if a.form == formImplicit {
-				a.imm = c.sleb()
-			}
-			if c.bad {
-				return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
-			}
-			if a.attr == 0 && a.form == 0 {
-				break
-			}
-			t.attrs = append(t.attrs, a)
-			t.leaves = t.leaves || a.form == formRefAddr || a.form == formRefSig8 || a.form == formIndirect
+		a := t.declaration(&c)
+		if a == nil {
+			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
-		t.notes = t.notes || std.Tag(tag) == TagLLVMAnnotation || std.Tag(tag) == TagGNUAnnotation
-		t.list = append(t.list, t.build(std.Tag(tag), children != 0, f))
-		index := uint32(len(t.list))
-		if code < maxDenseCode && code <= uint64(4*len(t.list)+64) && t.sparse[code] == 0 {
-			for uint64(len(t.dense)) <= code {
-				t.dense = append(t.dense, 0)
-			}
-			if t.dense[code] == 0 {
-				t.dense[code] = index
-				if code < plannedCodes && code != 0 {
-					t.plans[code] = t.list[index-1].plan
-				}
-			}
-			continue
-		}
-		if t.sparse == nil {
-			t.sparse = make(map[uint64]uint32)
-		}
-		if t.sparse[code] == 0 {
-			t.sparse[code] = index
-		}
+		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.Tag == TagGNUAnnotation
+		t.leaves = t.leaves || a.leaves
+		t.add(code, a, n)
 	}
-	t.off, t.f, t.valid, t.size = off, f, true, uint64(c.pos)-off
+	t.off, t.valid, t.size = off, true, uint64(c.pos)-off
 	return nil
 }
 
+// add makes a the declaration of code, unless it has one; n counts the declarations so far.
+func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
+	if code >= maxDenseCode || code > uint64(4*n+64) || t.sparse[code] != nil {
+		if t.sparse == nil {
+			t.sparse = make(map[uint64]*Abbrev)
+		}
+		if t.sparse[code] == nil {
+			t.sparse[code] = a
+		}
+		return
+	}
+	for uint64(len(t.dense)) <= code {
+		t.dense = append(t.dense, nil)
+	}
+	if t.dense[code] == nil {
+		t.dense[code] = a
+		if code < plannedCodes {
+			t.plans[code] = a.plan
+		}
+	}
+}
+
+// declaration reads the declaration at c, behind its code. It returns nil if it is cut off.
+func (t *abbrevTable) declaration(c *cursor) *Abbrev {
+	start := c.pos
+	tag := c.uleb()
+	children := c.u8()
+	t.attrs = t.attrs[:0]
+	for {
+		if b := c.buf[c.pos:]; len(b) >= 2 && b[0]|b[1] < 0x80 && b[1] != formImplicit { // as nearly all are
+			c.pos += 2
+			if b[0]|b[1] == 0 {
+				break
+			}
+			t.attrs = append(t.attrs, attrSpec{attr: uint64(b[0]), form: uint64(b[1])})
+			continue
+		}
+		a := attrSpec{attr: c.uleb(), form: c.uleb()}
+		if a.form == formImplicit {
+			a.imm = c.sleb()
+		}
+		if c.bad {
+			return nil
+		}
+		if a.attr == 0 && a.form == 0 {
+			break
+		}
+		t.attrs = append(t.attrs, a)
+	}
+	if c.bad {
+		return nil
+	}
+	text := c.buf[start:c.pos]
+	if a := t.compiled[string(text)]; a != nil {
+		return a
+	}
+	a := t.build(std.Tag(tag), children != 0, t.f)
+	if len(text) <= maxCompiledSize {
+		t.compiled[string(text)] = a
+	}
+	return a
+}
+
 // build compiles t.attrs.
-func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
-	a := Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
-	first := len(t.ops)
+func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
+	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
+	ops := make([]op, 0, len(t.attrs))
 	var off int64
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)
@@ -292,27 +328,24 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) Abbrev {
 		if slot != slots && class != ClassNone {
 			a.mask |= 1 << slot
 		}
-		t.ops = append(t.ops, o)
+		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 || spec.form == formIndirect
+		ops = append(ops, o)
 	}
 	if a.fixed < 0 {
 		a.lead = false
-		for i := first; i < len(t.ops); i++ {
-			t.ops[i].load = loadWalk
+		for i := range ops {
+			ops[i].load = loadWalk
 		}
-		a.ops = t.ops[first:len(t.ops):len(t.ops)]
+		a.ops = ops
 		return a
 	}
 	a.fixed = int32(off)
-	kept := first
-	for _, o := range t.ops[first:] {
+	for _, o := range ops {
 		if o.slot != slots && o.load != loadNone {
-			t.ops[kept] = o
-			kept++
+			a.ops = append(a.ops, o)
 		}
 	}
-	t.ops = t.ops[:kept]
-	a.ops = t.ops[first:kept:kept]
-	a.print = printSchema(&a)
-	a.plan = makePlan(&a)
+	a.print = printSchema(a)
+	a.plan = makePlan(a)
 	return a
 }
