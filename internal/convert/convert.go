@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -55,11 +56,12 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 	var wg sync.WaitGroup
 	wg.Go(func() { symbols.load() })
 	parts := make([]*object.Object, jobs)
+	converters := make([]*converter, jobs)
 	failed := make([]failure, jobs)
 	skipped := make([][]failure, jobs)
 	for j := range jobs {
 		c := newConverter(d, &opt, symbols)
-		parts[j] = c.obj
+		parts[j], converters[j] = c.obj, c
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
@@ -95,6 +97,9 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			first = f
 		}
 	}
+	if first.err == nil && len(d.Units) > 0 && !slices.ContainsFunc(converters, func(c *converter) bool { return c.whole }) {
+		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
+	}
 	if first.err == nil && opt.Warn != nil {
 		all := slices.Concat(skipped...)
 		slices.SortFunc(all, func(a, b failure) int { return a.at - b.at })
@@ -129,6 +134,7 @@ type converter struct {
 	imports  []*unit // of imported, those still to be walked
 	reached  map[typeRef]bool
 	clang    bool // the unit's producer is clang
+	whole    bool // a unit was met that is no partial one
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again, pinned.

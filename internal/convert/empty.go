@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"bytes"
 	stdelf "debug/elf"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -21,27 +23,49 @@ func checkEmpty(f *elf.File) error {
 			return fmt.Errorf("%s: split DWARF: this is a .dwo file; compile without -gsplit-dwarf", f.Path)
 		}
 	}
-	if f.Relocatable() && !compiled(f) {
-		return nil
+	if f.Relocatable() {
+		if made, err := compiled(f); !made || err != nil {
+			return err
+		}
+	}
+	if link := f.Section(".gnu_debuglink"); link != nil {
+		if data, err := link.Data(); err == nil {
+			name, _, _ := bytes.Cut(data, []byte{0})
+			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q (.gnu_debuglink); convert that file", f.Path, name)
+		}
 	}
 	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
 }
 
 // compiled tells whether f has code or data that a compiler made: compilers leave their name in .comment, assemblers
-// don't.
-func compiled(f *elf.File) bool {
+// don't, and give symbols a type, which assembly within C need not have. clang writes no DWARF for a file that has
+// nothing else, such as a kernel's .vmlinux.export.c.
+func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {
-		return false
+		return false, nil
 	}
 	module := f.Section(".gnu.linkonce.this_module") != nil
-	for _, s := range f.Sections {
+	content := slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
 		switch {
 		case s.Size == 0 || !s.Alloc() || s.Type == stdelf.SHT_NOTE || s.Name == ".eh_frame":
+			return false
 		case s.Flags&stdelf.SHF_EXECINSTR != 0:
 			return true
-		case !module: // modpost's data aside
-			return true
 		}
+		return !module // modpost's data aside
+	})
+	if !content {
+		return false, nil
 	}
-	return false
+	list, err := f.Symbols()
+	if err != nil || len(list) == 0 {
+		return true, err
+	}
+	return slices.ContainsFunc(list, func(s elf.Symbol) bool {
+		switch stdelf.SymType(s.Type) {
+		case stdelf.STT_NOTYPE, stdelf.STT_SECTION, stdelf.STT_FILE:
+			return false
+		}
+		return true
+	}), nil
 }

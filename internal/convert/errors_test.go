@@ -19,6 +19,7 @@ func build(t *testing.T, script, out string) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"x.c": "struct s { int a; } v = { 1 }; int f(struct s *p) { return p->a; }",
+		"a.c": `__asm__(".section .names, \"a\"; names: .asciz \"x\"; .globl names; .previous");`,
 		"e.c": "", "d.c": "int data = 1;",
 		"m.c": "__attribute__((section(\".modinfo\"))) char i[] = \"license=GPL\"; __attribute__((section(\".gnu.linkonce.this_module\"))) char m[64] = {1};",
 		"x.S": ".text\n.globl g\n.type g,@function\ng: ret\n.size g,.-g\n",
@@ -52,6 +53,9 @@ func TestWithoutDWARF(t *testing.T) {
 		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o", "compile without -gsplit-dwarf"},
 		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o", "this is a .dwo file; compile without -gsplit-dwarf"},
 		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy --strip-debug o.o o", "no DWARF"},
+		{"with a link to what was split off", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug --add-gnu-debuglink=o.debug o.o o",
+			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); convert that file`},
+		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := tryConvert(build(t, tt.script, "o"), Options{Features: features.Default(), Jobs: 1})
@@ -132,6 +136,21 @@ func TestRust(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
 	(&source{features: "default"}).compareWithPahole(t, linked, twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
+}
+
+// TestSupplementaryFiles has what dwz -m makes of two files: the files and the one that holds what they share.
+func TestSupplementaryFiles(t *testing.T) {
+	for name, want := range map[string]string{
+		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), which is not read; run dwz without -m",
+		"dwz-m-5.elf": "a reference into a supplementary file (dwz -m), which is not read; run dwz without -m",
+		"dwz-m-4.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
+		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
+	} {
+		path := filepath.Join("testdata/objects", name)
+		if _, err := tryConvert(path, Options{Features: features.Default(), Jobs: 1}); err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
 }
 
 // TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is what it is alone,

@@ -30,7 +30,11 @@ func (c *converter) convert(h *dwarf.Unit) error {
 	if err := u.load(h); err != nil {
 		return err
 	}
-	if u.r.Root.Tag != std.TagCompileUnit && u.r.Root.Tag != std.TagPartialUnit {
+	if u.r.Root.Tag == std.TagPartialUnit {
+		return nil // read where it is imported
+	}
+	c.whole = true
+	if u.r.Root.Tag != std.TagCompileUnit {
 		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit", u.r.Root.Tag)
 	}
 	if u.r.Root.Has(dwarf.DwoName) {
