@@ -29,6 +29,29 @@ LOAD .tmp_vmlinux2.kallsyms.o
 LOAD linker stubs
 `
 
+const lldMap = `             VMA              LMA     Size Align Out     In      Symbol
+               0                0        0     1 jiffies = jiffies_64
+ffffffff81000000          1000000   b0c000  4096 .text
+ffffffff81000000          1000000       75    16         vmlinux.a(init/main.o):(.text)
+ffffffff81000000          1000000       75     1                 start
+ffffffff81000080          1000080       13    16         vmlinux.a(lib/argv_split.o):(.text)
+ffffffff82000000          2000000        c     4         .vmlinux.export.o:(___ksymtab+start)
+ffffffff82000010          2000010       10    16         vmlinux.a(init/main.o):(.init.text)
+ffffffff82000020          2000020       10     8         .tmp_vmlinux2.kallsyms.o:(.rodata)
+ffffffff82000030          2000030       10     8         <internal>:(.debug_str)
+`
+
+// TestLinkedObjectsOfLLD reads what ld.lld of a kernel made with LLVM=1 writes.
+func TestLinkedObjectsOfLLD(t *testing.T) {
+	got, err := LinkedObjects(strings.NewReader(lldMap))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"init/main.o", "lib/argv_split.o", ".vmlinux.export.o"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
 func TestLinkedObjects(t *testing.T) {
 	got, err := LinkedObjects(strings.NewReader(ldMap))
 	if err != nil {

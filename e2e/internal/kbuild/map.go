@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// LinkedObjects reads a map of GNU ld and returns the object files that were
+// LinkedObjects reads a map of GNU ld or of lld and returns the object files that were
 // linked, in order: the members that were taken from thin archives, then the
 // files that were named themselves. The tables that link-vmlinux.sh makes from
-// an earlier link (.tmp_vmlinux*) are left out: they hold no types.
+// an earlier link (.tmp_vmlinux*) are left out: they hold no types. In lld's map the order is that of the first section.
 func LinkedObjects(r io.Reader) ([]string, error) {
 	var objects []string
 	seen := map[string]bool{}
@@ -23,10 +23,16 @@ func LinkedObjects(r io.Reader) ([]string, error) {
 	}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
-	inMembers := false
+	inMembers, lld := false, false
 	for sc.Scan() {
 		line := sc.Text()
 		switch {
+		case strings.HasSuffix(line, "Align Out     In      Symbol"):
+			lld = true
+		case lld:
+			if name, ok := lldInput(line); ok {
+				add(name)
+			}
 		case strings.HasPrefix(line, "Archive member included"):
 			inMembers = true
 			sc.Scan() // an empty line
@@ -44,7 +50,20 @@ func LinkedObjects(r io.Reader) ([]string, error) {
 		return nil, err
 	}
 	if len(objects) == 0 {
-		return nil, errors.New("not a map of GNU ld, or nothing was linked")
+		return nil, errors.New("not a map of GNU ld or lld, or nothing was linked")
 	}
 	return objects, nil
+}
+
+// lldInput is the object of a line of lld's map such as "ffffffff81000000 1000000 1b0 16 vmlinux.a(init/main.o):(.text)".
+func lldInput(line string) (string, bool) {
+	name, _, ok := strings.Cut(line, ":(")
+	if !ok {
+		return "", false
+	}
+	name = name[strings.LastIndexByte(name, ' ')+1:]
+	if _, member, ok := strings.Cut(name, "("); ok {
+		name = strings.TrimSuffix(member, ")")
+	}
+	return name, true
 }
