@@ -52,7 +52,10 @@ func TestKernelIsItself(t *testing.T) {
 	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
 		t.Error(v)
 	}
-	_ = diff.Compare
+	checkExact(t, b)
+	if found, sum := diff.Compare(diff.Side{in}, diff.Side{b}, diff.Options{}); !sum.Same() {
+		t.Error(sum, found)
+	}
 	again := linkOne(t, Options{}, fromBTF(t, b))
 	if !bytes.Equal(out, again) {
 		t.Error("linking the result again changes it")

@@ -1,0 +1,128 @@
+package link
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// The result holds each type once. What is the same is told here by a bisimulation of its own over the finished blob,
+// which shares no code with the link.
+
+// spelling is a type's own content with its references left out, and these in order. It is written without a look at
+// how the link does it.
+func spelling(b *btf.Blob, id uint32) (string, []uint32) {
+	if id == 0 {
+		return "void", nil
+	}
+	t, own := b.ByID(id)
+	head := fmt.Sprintf("%d %q %v", t.Kind, b.TypeName(t), t.KFlag)
+	name := func(off uint32) string { s, _ := b.Name(off); return s }
+	var refs []uint32
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		head += fmt.Sprintf(" size %d", t.SizeOrType)
+		for _, m := range own.MembersOf(t) {
+			head += fmt.Sprintf(" (%q %d)", name(m.NameOff), m.Offset)
+			refs = append(refs, m.Type)
+		}
+	case btf.KindEnum, btf.KindEnum64:
+		head += fmt.Sprintf(" size %d", t.SizeOrType)
+		for _, e := range own.EnumsOf(t) {
+			head += fmt.Sprintf(" (%q %d)", name(e.NameOff), e.Value)
+		}
+	case btf.KindArray:
+		a := own.ArrayOf(t)
+		head += fmt.Sprintf(" %d", a.Nelems)
+		refs = append(refs, a.Elem, a.Index)
+	case btf.KindFuncProto:
+		refs = append(refs, t.SizeOrType)
+		for _, p := range own.ParamsOf(t) {
+			head += fmt.Sprintf(" (%q)", name(p.NameOff))
+			refs = append(refs, p.Type)
+		}
+	case btf.KindDatasec:
+		head += fmt.Sprintf(" size %d", t.SizeOrType)
+		for _, s := range own.SecinfosOf(t) {
+			head += fmt.Sprintf(" (%d %d)", s.Offset, s.Size)
+			refs = append(refs, s.Type)
+		}
+	case btf.KindInt, btf.KindFloat:
+		head += fmt.Sprintf(" size %d %x", t.SizeOrType, t.Extra)
+	case btf.KindFwd:
+	default:
+		head += fmt.Sprintf(" %d %x", t.Extra, t.Vlen)
+		refs = append(refs, t.SizeOrType)
+	}
+	return head, refs
+}
+
+// bisimulation numbers all ids of a blob and its bases so that equal numbers are bisimilar types: it splits the types of
+// equal spelling by what they refer to, until a round splits none.
+func bisimulation(b *btf.Blob) []int {
+	n := int(b.EndID())
+	refs, class := make([][]uint32, n), make([]int, n)
+	labels := map[string]int{}
+	for id := range n {
+		var s string
+		s, refs[id] = spelling(b, uint32(id))
+		if _, ok := labels[s]; !ok {
+			labels[s] = len(labels)
+		}
+		class[id] = labels[s]
+	}
+	for count := len(labels); ; {
+		index := map[string]int{}
+		next := make([]int, n)
+		var key []byte
+		for id := range n {
+			key = binary.AppendUvarint(key[:0], uint64(class[id]))
+			for _, r := range refs[id] {
+				key = binary.AppendUvarint(key, uint64(class[r]))
+			}
+			k, ok := index[string(key)]
+			if !ok {
+				k = len(index)
+				index[string(key)] = k
+			}
+			next[id] = k
+		}
+		class = next
+		if len(index) == count {
+			return class
+		}
+		count = len(index)
+	}
+}
+
+// checkExact checks that no type of b is there twice or in a base. Functions may be: a module has its own.
+func checkExact(t *testing.T, b *btf.Blob) {
+	t.Helper()
+	class := bisimulation(b)
+	first := map[int]uint32{}
+	for id := range b.EndID() {
+		f, ok := first[class[id]]
+		if !ok {
+			first[class[id]] = id
+			continue
+		}
+		if k, _ := b.ByID(id); id >= b.StartID && (k.Kind != btf.KindFunc || f >= b.StartID) {
+			t.Errorf("types %d and %d are the same: %s", f, id, spell(b, id, 3))
+			if b.EndID() < 200 {
+				t.Error(describe(b))
+			}
+		}
+	}
+}
+
+func describe(b *btf.Blob) string {
+	var s []string
+	for id := uint32(1); id < b.EndID(); id++ {
+		head, refs := spelling(b, id)
+		s = append(s, fmt.Sprintf("[%d] %s -> %v", id, head, refs))
+	}
+	return strings.Join(s, "\n")
+}

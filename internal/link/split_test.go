@@ -1,0 +1,210 @@
+package link
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Split BTF holds what its bases don't have.
+
+// declares tells whether a type only declares the tag.
+func declares(b *btf.Blob, id uint32, tag types.Tag, name string) bool {
+	if id == 0 {
+		return false
+	}
+	t, _ := b.ByID(id)
+	is := types.TagOf(types.Kind(t.Kind))
+	if t.Kind == btf.KindFwd {
+		is = types.TagStruct
+		if t.KFlag {
+			is = types.TagUnion
+		}
+	}
+	return isDeclaration(t) && is == tag && b.TypeName(t) == name
+}
+
+// isDeclaration tells whether a type only declares a tag.
+func isDeclaration(t *btf.Type) bool {
+	return t.Kind == btf.KindFwd || t.Kind == btf.KindEnum && t.Vlen == 0
+}
+
+// likeBase pairs the types of b with the base's that they are equal to up to what the base only declares, the naive way.
+func likeBase(b *btf.Blob) map[[2]uint32]bool {
+	like := map[[2]uint32]bool{}
+	for x := range b.EndID() {
+		xs, _ := spelling(b, x)
+		for y := range b.StartID {
+			ys, _ := spelling(b, y)
+			same := xs == ys
+			if x != 0 && !same {
+				t, _ := b.ByID(x)
+				k := types.TagOf(types.Kind(t.Kind))
+				same = k != 0 && b.TypeName(t) != "" && declares(b, y, k, b.TypeName(t))
+			}
+			if same {
+				like[[2]uint32{x, y}] = true
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for p := range like {
+			_, xr := spelling(b, p[0])
+			_, yr := spelling(b, p[1])
+			for i := range yr { // a declaration has none
+				if !like[[2]uint32{xr[i], yr[i]}] {
+					delete(like, p)
+					changed = true
+					break
+				}
+			}
+		}
+	}
+	return like
+}
+
+// checkSplit checks that no definition is written that a base has, but for what it only declares.
+func checkSplit(t *testing.T, b *btf.Blob) {
+	t.Helper()
+	for p := range likeBase(b) {
+		if p[0] < b.StartID {
+			continue
+		}
+		x, _ := b.ByID(p[0])
+		y, _ := b.ByID(p[1])
+		if types.TagOf(types.Kind(x.Kind)) != 0 && b.TypeName(x) != "" && !isDeclaration(y) {
+			t.Errorf("type %d is the base's %d\n%s", p[0], p[1], describe(b))
+		}
+	}
+}
+
+// undefine takes the definitions of some tags out of units, so that these only declare them.
+func undefine(r *rand.Rand, o *object.Object) {
+	gone := map[types.Str]bool{}
+	for i := range o.Units {
+		u := &o.Units[i]
+		u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool {
+			n := &o.Graph.Nodes[id]
+			if !n.IsDefinition() {
+				return false
+			}
+			if _, ok := gone[n.Name]; !ok {
+				gone[n.Name] = r.Intn(3) == 0
+			}
+			return gone[n.Name]
+		})
+	}
+}
+
+// hasLookalikes tells whether a blob has several definitions of one tag.
+func hasLookalikes(b *btf.Blob) bool {
+	seen := map[string]bool{}
+	for id := uint32(1); id < b.EndID(); id++ {
+		t, _ := b.ByID(id)
+		if tag := types.TagOf(types.Kind(t.Kind)); tag != 0 && b.TypeName(t) != "" && !isDeclaration(t) {
+			key := fmt.Sprint(tag, b.TypeName(t))
+			if seen[key] {
+				return true
+			}
+			seen[key] = true
+		}
+	}
+	return false
+}
+
+// TestRandomSplit links units on a base that other units made, which may only declare what these define.
+func TestRandomSplit(t *testing.T) {
+	runs := 800
+	if testing.Short() {
+		runs = 300
+	}
+	joined := 0
+	for seed := range int64(runs) {
+		r := rand.New(rand.NewSource(seed))
+		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
+		k := 1 + r.Intn(len(o.Units)-1)
+		low, high := *o, *o
+		low.Units, high.Units = slices.Clone(o.Units[:k]), o.Units[k:]
+		if r.Intn(3) > 0 {
+			undefine(r, &low)
+		}
+		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Bases: []*btf.Blob{base}}
+		out := linkOne(t, opt, &high)
+		b := checkLinked(t, out, base, &high)
+		checkSplit(t, b)
+		for p := range likeBase(b) {
+			if x, y := p[0], p[1]; x >= b.StartID {
+				if f, _ := b.ByID(y); y != 0 && isDeclaration(f) {
+					joined++
+				}
+			}
+		}
+		parts, err := scatter(r, &high)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other := linkOne(t, opt, parts...); !bytes.Equal(out, other) {
+			ob, _ := btf.Parse(other, base)
+			t.Errorf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))
+		}
+		// Where a base has several definitions of a tag, split BTF may pin them in other ways than the base alone does.
+		// The link then knows them by their own content only, which random types often share.
+		if again := linkOne(t, opt, fromBTF(t, b)); !hasLookalikes(base) && !bytes.Equal(out, again) {
+			ab, _ := btf.Parse(again, base)
+			t.Errorf("seed %d: linking again changes the result:\n%s\n%s", seed, contrast(b, ab), describe(b))
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, base ends at %d", seed, base.EndID())
+		}
+	}
+	if joined < runs/4 {
+		t.Errorf("only %d definitions of tags that a base declares", joined)
+	}
+}
+
+// TestSplitAgain links split BTF, read with its base, on this base again.
+func TestSplitAgain(t *testing.T) {
+	for seed := range int64(150) {
+		r := rand.New(rand.NewSource(seed))
+		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
+		low, high := *o, *o
+		low.Units, high.Units = o.Units[:1], o.Units[1:]
+		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Bases: []*btf.Blob{base}}
+		out := linkOne(t, opt, &high)
+		b, err := btf.Parse(out, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := linkOne(t, opt, fromBTF(t, b)); !bytes.Equal(out, again) {
+			ab, _ := btf.Parse(again, base)
+			t.Fatalf("seed %d: linking again changes the result:\n%s", seed, contrast(b, ab))
+		}
+	}
+}
+
+func TestEveryBaseTypeIsFound(t *testing.T) {
+	base := kernelBTF(t)
+	out := linkOne(t, Options{Bases: []*btf.Blob{base}}, fromBTF(t, kernelBTF(t)))
+	b, err := btf.Parse(out, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(b.Types) != 0 {
+		t.Errorf("%d types are not found in the base, the first: %s", len(b.Types), spell(b, b.StartID, 3))
+	}
+}

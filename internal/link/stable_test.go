@@ -1,0 +1,108 @@
+package link
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/diff"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// The result doesn't depend on the order and grouping of the units, and linking it again gives the same.
+
+// contrast lists what only one of two results has, by name and content.
+func contrast(a, b *btf.Blob) string {
+	if a == nil || b == nil {
+		return "unreadable"
+	}
+	diffs, sum := diff.Compare(diff.Side{a}, diff.Side{b}, diff.Options{Indirect: true})
+	s := sum.String()
+	for _, d := range diffs {
+		s += "\n" + d.String()
+	}
+	for id := a.StartID; id < min(a.EndID(), b.EndID()); id++ {
+		x, xr := spelling(a, id)
+		y, yr := spelling(b, id)
+		if x != y || fmt.Sprint(xr) != fmt.Sprint(yr) {
+			s += fmt.Sprintf("\n[%d] %s %v, %s %v", id, x, xr, y, yr)
+		}
+	}
+	return s
+}
+
+func TestRandomUnits(t *testing.T) {
+	runs := 600
+	if testing.Short() {
+		runs = 200
+	}
+	for seed := range int64(runs) {
+		r := rand.New(rand.NewSource(seed))
+		o := randomUnits(r, 1+r.Intn(7), 1+r.Intn(6))
+		out := linkOne(t, Options{Features: features.Default()}, o)
+		b := checkLinked(t, out, nil, o)
+		for range 3 {
+			parts, err := scatter(r, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other := linkOne(t, Options{Features: features.Default()}, parts...); !bytes.Equal(out, other) {
+				ob, _ := btf.Parse(other, nil)
+				t.Errorf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))
+			}
+		}
+		if again := linkOne(t, Options{}, fromBTF(t, b)); !bytes.Equal(out, again) {
+			ab, _ := btf.Parse(again, nil)
+			t.Errorf("seed %d: linking again changes the result:\n%s", seed, contrast(b, ab))
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestRandomLinked links results of links, in which tags have several definitions, with each other and with units.
+func TestRandomLinked(t *testing.T) {
+	for seed := range int64(200) {
+		r := rand.New(rand.NewSource(seed))
+		var blobs []*btf.Blob
+		for range 2 + r.Intn(2) {
+			b, err := btf.Parse(linkOne(t, Options{}, randomUnits(r, 1+r.Intn(4), 1+r.Intn(4))), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blobs = append(blobs, b)
+		}
+		inputs := []*object.Object{randomUnits(r, 4, 2)}
+		for _, b := range blobs {
+			inputs = append(inputs, fromBTF(t, b))
+		}
+		m, err := object.Merge(inputs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := linkOne(t, Options{}, m)
+		b, err := btf.Parse(out, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checkExact(t, b); t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		parts, err := scatter(r, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other := linkOne(t, Options{}, parts...); !bytes.Equal(out, other) {
+			ob, _ := btf.Parse(other, nil)
+			t.Fatalf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))
+		}
+		if again := linkOne(t, Options{}, fromBTF(t, b)); !bytes.Equal(out, again) {
+			ab, _ := btf.Parse(again, nil)
+			t.Fatalf("seed %d: linking again changes the result:\n%s", seed, contrast(b, ab))
+		}
+	}
+}
