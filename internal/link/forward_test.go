@@ -1,0 +1,287 @@
+package link
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// What a tag means in a unit that only declares it: see choices.
+
+// sketch adds units that are written as words, one unit a line:
+//
+//	s1 s2 s3      a definition of the tag s, with so many members
+//	r1 r2         the same of r
+//	user          struct user { struct s *m0; struct r *m1; }
+//	other         typedef struct s *other
+//	holder        struct holder { other m0; }
+//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as BTF can that was linked before
+//	3x            there are three units like this
+func sketch(b *builder, text string) {
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		b.unit("", 1)
+		i := b.hold(b.int("int"))
+		other := func() types.ID {
+			return b.hold(b.add(types.Node{Kind: types.KindTypedef, Name: b.str("other"), Ref: b.ptr(b.structStub("s"))}))
+		}
+		def := func(w string) types.ID {
+			var members []types.ID
+			for range w[1] - '0' {
+				members = append(members, i)
+			}
+			return b.structOf(w[:1], members...)
+		}
+		for k, w := range words {
+			switch {
+			case w == "user":
+				b.hold(b.structOf("user", b.ptr(b.structStub("s")), b.ptr(b.structStub("r"))))
+			case w == "other":
+				other()
+			case w == "holder":
+				b.hold(b.structOf("holder", other()))
+			case w == "both":
+				var ptrs []types.ID
+				for _, w := range words[k+1 : k+3] {
+					d := def(w)
+					stub := b.o.Graph.PinnedStub(types.TagStruct, b.str(w[:1]), b.o.Graph.Nodes[d].Hash)
+					b.o.Graph.Nodes[stub].Ref = d
+					ptrs = append(ptrs, b.ptr(stub))
+				}
+				b.u.Linked = true
+				b.hold(b.structOf("both", ptrs...))
+			case w[len(w)-1] == 'x':
+				fmt.Sscanf(w, "%dx", &b.u.Count)
+			default:
+				b.hold(def(w))
+			}
+		}
+	}
+}
+
+// users lists what of a result refers to s and r, as "user s1 r?": the definitions by their members, "?" for a
+// declaration. What a base has is in parentheses.
+func users(b *btf.Blob) []string {
+	var out []string
+	var meaning func(id uint32) string
+	meaning = func(id uint32) string {
+		t, own := b.ByID(id)
+		switch t.Kind {
+		case btf.KindPtr:
+			return meaning(t.SizeOrType)
+		case btf.KindFwd:
+			return b.TypeName(t) + "?"
+		case btf.KindTypedef:
+			return b.TypeName(t) + "=" + meaning(t.SizeOrType)
+		}
+		return fmt.Sprintf("%s%d", b.TypeName(t), len(own.MembersOf(t)))
+	}
+	for id := uint32(1); id < b.EndID(); id++ {
+		t, own := b.ByID(id)
+		line := b.TypeName(t)
+		switch line {
+		case "user", "holder", "both":
+			for _, m := range own.MembersOf(t) {
+				line += " " + meaning(m.Type)
+			}
+		case "other":
+			line += " " + meaning(t.SizeOrType)
+		default:
+			continue
+		}
+		if id < b.StartID {
+			line = "(" + line + ")"
+		}
+		out = append(out, line)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestForwards(t *testing.T) {
+	for _, c := range []struct{ name, base, units, want string }{
+		{"nobody defines it", "", "user", "user s? r?"},
+		{"one definition", "", "user\n s1\n 5x r2", "user s1 r2"},
+		{"one's own definition, however few have it", "", "s1 user r1\n 5x s2", "user s1 r1"},
+		{"each its own", "", "s1 r1 user\n s2 r1 user", "user s1 r1, user s2 r1"},
+		{"those that hold the same type agree", "", "s1 user\n user\n 5x s2", "user s1 r?"},
+		{"they agree on one tag, and most units say what the other is", "", "s1 user\n s1 r1 user\n s1 r2 user\n user\n 5x s2\n 2x r2", "user s1 r1, user s1 r2"},
+		{"they don't agree: what most units have", "", "s1 user r1\n s2 user r1\n user\n s3\n s1", "user s1 r1, user s2 r1"},
+		{"nobody who holds the type defines it: what most units have", "", "user\n 3x s1\n 4x s2\n 2x s3 r1", "user s2 r1"},
+		{"counts of units, not of contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2", "other s1, user s2 r1"},
+		{"the innermost named type counts: a struct and a typedef", "", "s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
+		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2", "holder other=s1, other s1"},
+		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2", "both s1 s2, user s2 r?"},
+		{"a base's definition", "s1 r1", "user", "user s1 r1"},
+		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
+		{"those that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},
+		{"nobody who holds the type defines it, in the base neither: any of the base's", "s1 r1\n s2", "user", "user s1 r1|user s2 r1"},
+		{"several in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user", "(user s1 r1), (user s2 r1)"},
+		{"a base only declares it: a definition is the base's", "user", "s1 user", "(user s? r?)"},
+		{"a base only declares it: a typedef is not", "other", "s1 other", "(other s?), other s1"},
+		{"a base only declares it: a definition that holds a typedef", "holder", "s1 holder", "(holder other=s?), (other s?), other s1"},
+		{"a base declares and a unit too", "user", "user\n s1", "(user s? r?)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var opt Options
+			if c.base != "" {
+				base := newBuilder()
+				sketch(base, c.base)
+				b, err := btf.Parse(linkOne(t, Options{}, base.o), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				opt.Bases = []*btf.Blob{b}
+			}
+			lines := strings.Split(c.units, "\n")
+			for _, rotate := range []int{0, 1, 2} {
+				b := newBuilder()
+				k := rotate % len(lines)
+				sketch(b, strings.Join(lines[k:], "\n")+"\n"+strings.Join(lines[:k], "\n"))
+				out, err := btf.Parse(linkOne(t, opt, b.o), last(opt.Bases))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(users(out), ", "); !slices.Contains(strings.Split(c.want, "|"), got) {
+					t.Errorf("%s, want %s", got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestTie has two definitions that equally many units hold: any will do, but always the same one.
+func TestTie(t *testing.T) {
+	seen := map[string]bool{}
+	for _, text := range []string{"user\n 2x s1\n 2x s2", "2x s2\n user\n 2x s1", "s1\n s1 r1\n s2\n s2 r1\n user", "user\n s2\n s2\n s1\n s1"} {
+		b := newBuilder()
+		sketch(b, text)
+		out, err := btf.Parse(linkOne(t, Options{}, b.o), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[strings.Fields(strings.Join(users(out), ", "))[1]] = true
+	}
+	if len(seen) != 1 || seen["s?"] {
+		t.Errorf("the tag means %v", slices.Collect(maps.Keys(seen)))
+	}
+}
+
+// TestRandomForwards holds random units against the rule, applied the naive way. Tags have definitions that lead to no
+// others, so that what a unit means by a tag is one of these.
+func TestRandomForwards(t *testing.T) {
+	var agreed, most int
+	for seed := range int64(600) {
+		r := rand.New(rand.NewSource(seed))
+		var units []map[string]bool
+		var counts []int
+		words := []string{"s1", "s2", "s3", "r1", "r2", "user", "other", "holder"}
+		var text strings.Builder
+		for range 2 + r.Intn(7) {
+			u := map[string]bool{}
+			for _, tag := range []string{"s", "r"} {
+				if k := r.Intn(5); k > 0 && k <= 3 && tag+fmt.Sprint(k) != "r3" {
+					u[tag+fmt.Sprint(k)] = true
+				}
+			}
+			for _, w := range words[5:] {
+				if r.Intn(3) == 0 {
+					u[w] = true
+				}
+			}
+			if u["holder"] {
+				u["other"] = true
+			}
+			if len(u) == 0 {
+				continue
+			}
+			n := 1 + r.Intn(3)
+			units, counts = append(units, u), append(counts, n)
+			fmt.Fprintf(&text, "%dx %s\n", n, strings.Join(slices.Sorted(maps.Keys(u)), " "))
+		}
+		if len(units) == 0 {
+			continue
+		}
+		b := newBuilder()
+		sketch(b, text.String())
+		m, err := object.Merge(b.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := btf.Parse(linkOne(t, Options{}, m), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// meaning says what a tag is in a unit, where a type called root refers to it; several if there is a tie.
+		meaning := func(u map[string]bool, root, tag string) []string {
+			own := func(u map[string]bool) string {
+				for _, d := range words[:5] {
+					if d[:1] == tag && u[d] {
+						return d
+					}
+				}
+				return ""
+			}
+			if d := own(u); d != "" {
+				return []string{d}
+			}
+			votes, weight := map[string]bool{}, map[string]int{}
+			for i, v := range units {
+				if d := own(v); d != "" {
+					weight[d] += counts[i]
+					if v[root] {
+						votes[d] = true
+					}
+				}
+			}
+			if len(votes) == 1 {
+				agreed++
+				return slices.Collect(maps.Keys(votes))
+			}
+			var best []string
+			for _, d := range slices.Sorted(maps.Keys(weight)) {
+				switch {
+				case len(best) == 0 || weight[d] > weight[best[0]]:
+					best = []string{d}
+				case weight[d] == weight[best[0]]:
+					best = append(best, d)
+				}
+			}
+			if best == nil {
+				return []string{tag + "?"}
+			}
+			most++
+			return best
+		}
+		want, tie := map[string]bool{}, false
+		one := func(list []string) string { tie = tie || len(list) > 1; return list[0] }
+		for _, u := range units {
+			if u["user"] {
+				want["user "+one(meaning(u, "user", "s"))+" "+one(meaning(u, "user", "r"))] = true
+			}
+			if u["other"] {
+				o := one(meaning(u, "other", "s"))
+				want["other "+o] = true
+				if u["holder"] {
+					want["holder other="+o] = true
+				}
+			}
+		}
+		if got := users(out); !tie && !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+			t.Fatalf("seed %d: %q, want %q\n%s", seed, got, slices.Sorted(maps.Keys(want)), text.String())
+		}
+	}
+	if agreed < 100 || most < 100 {
+		t.Errorf("%d forwards by agreement, %d by weight", agreed, most)
+	}
+}
