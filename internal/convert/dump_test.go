@@ -109,7 +109,7 @@ func (d *dumper) function(f *btf.Func) string {
 
 func (d *dumper) tags(list []string) string {
 	s := ""
-	for _, t := range list {
+	for _, t := range slices.Sorted(slices.Values(list)) { // their order says nothing
 		s += " [" + t + "]"
 	}
 	return s

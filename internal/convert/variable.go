@@ -98,7 +98,8 @@ func (c *converter) encodes(addr uint64) bool {
 	s := c.lastSection
 	if s == nil || !s.Contains(addr) {
 		if s = c.d.File.SectionAt(addr); s == nil {
-			return false
+			// No section of an object file is at 0. The linker has yet to place this one (-fcommon).
+			return addr == 0 && c.d.File.Relocatable() && f.Has(features.GlobalVar)
 		}
 		c.lastSection = s
 	}

@@ -286,6 +286,11 @@ func TestKfuncs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range blob.Types {
+		if x := &blob.Types[i]; x.Kind == btf.KindTypeTag && !x.KFlag {
+			t.Error("the tag of an arena pointer is no attribute: its kind flag is not set")
+		}
+	}
 	if again := linkOne(t, Options{}, fromBTF(t, blob)); !bytes.Equal(res.BTF, again) {
 		t.Error("linking again changes the result")
 	}

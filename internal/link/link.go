@@ -96,6 +96,9 @@ func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 	if len(inputs) == 0 {
 		return nil, nil, errors.New("link: there is no input")
 	}
+	if err := checkFacts(opt.Facts, opt.Features); err != nil {
+		return nil, nil, err
+	}
 	o := inputs[0]
 	if len(inputs) > 1 {
 		var err error

@@ -3,7 +3,6 @@ package link
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -12,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-const reasonNoVariable = "variable without debug information"
+const reasonNoVariable = "no variable of file scope in the debug information"
 
 // droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops them.
 var droppedPrefixes = []string{
@@ -74,7 +73,7 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 			continue
 		}
 		group = group[:0]
-		if s, ok := l.g.Strs.Lookup([]byte(o.Name)); ok && int(s) < len(byName) {
+		if s, ok := l.g.Strs.Lookup([]byte(sourceName(o.Name))); ok && int(s) < len(byName) {
 			for h := byName[s]; h != 0; h = list[h-1].next {
 				group = append(group, list[h-1])
 			}
@@ -84,17 +83,21 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 			l.skipped = append(l.skipped, Skipped{o.Name, reasonNoVariable})
 			continue
 		}
-		if end = o.Offset + o.Size; end > math.MaxUint32 || end < o.Size {
-			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the format's 32 bits", o.Name, o.Section, o.Offset, o.Size)
-		}
 		n := &l.nodes[l.nodeOf(v)]
+		size := o.Size
+		if n.Size != 0 {
+			size = uint64(n.Size)
+		}
+		if end = o.Offset + size; end > math.MaxUint32 || end < size {
+			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the format's 32 bits", o.Name, o.Section, o.Offset, size)
+		}
 		m, ok := vars[v]
 		if !ok {
 			m = l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: l.refTo(v)})
 			vars[v] = m
 		}
 		l.encoded[v] = m + 1
-		section.elems = append(section.elems, madeElem{0, m, o.Offset | o.Size<<32})
+		section.elems = append(section.elems, madeElem{0, m, o.Offset | size<<32})
 	}
 	if len(section.elems) == 0 {
 		return nil
@@ -111,22 +114,68 @@ func tooManyVariables(section string, n int) error {
 	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var", section, n, btf.MaxVlen)
 }
 
-// variable returns the type of the candidate that an object is, 0 if there is none: one of the same locality and size,
-// for a local object from the file that defines it, if the names of several files are not enough to tell; of those left
-// the one that most units hold, ties by content.
-func (l *linker) variable(o *facts.Object, group []holder) final {
-	group = slices.DeleteFunc(group, func(h holder) bool {
-		n := &l.nodes[l.nodeOf(h.final)]
-		if h.linked {
-			return false
-		}
-		return o.Local != (n.Aux == types.LinkageStatic) || n.Size != 0 && uint64(n.Size) != o.Size
-	})
-	if o.Local && len(group) > 1 {
-		if own := l.inFileOf(o, group); len(own) > 0 {
-			group = own
+// renamed are what link-time optimization puts between a static variable's name and a number: clang's ThinLTO, and gcc.
+var renamed = []string{".llvm.", ".lto_priv."}
+
+// sourceName is the name that a variable's symbol has in the source.
+func sourceName(symbol string) string {
+	for _, s := range renamed {
+		if i := strings.Index(symbol, s); i > 0 {
+			return symbol[:i]
 		}
 	}
+	return symbol
+}
+
+// variable returns the type of the candidate that an object is, 0 if there is none.
+//
+// The candidate is of the object's size. If none is, it is a smaller one: the object has the elements of a flexible
+// array member too, or a sanitizer's red zone behind it. A local symbol is a static variable. If there is none, it is a
+// global variable that has no global symbol: linkers make hidden ones local.
+func (l *linker) variable(o *facts.Object, group []holder) final {
+	static := o.Local || sourceName(o.Name) != o.Name
+	of := func(linkage uint32, fits func(size uint64) bool) []holder {
+		var list []holder
+		for _, h := range group {
+			n := &l.nodes[l.nodeOf(h.final)]
+			if h.linked || (n.Aux == types.LinkageStatic) == (linkage == types.LinkageStatic) && fits(uint64(n.Size)) {
+				list = append(list, h)
+			}
+		}
+		return list
+	}
+	same := func(size uint64) bool { return size == 0 || size == o.Size }
+	smaller := func(size uint64) bool { return size != 0 && size < o.Size }
+	linkage := types.LinkageGlobal
+	if static {
+		linkage = types.LinkageStatic
+	}
+	for {
+		if v := l.commonest(l.ofFile(o, of(linkage, same))); v != 0 {
+			return v
+		}
+		if v := l.commonest(l.ofFile(o, of(linkage, smaller))); v != 0 {
+			return v
+		}
+		if linkage == types.LinkageGlobal || len(group) == 0 || l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0 {
+			return 0
+		}
+		linkage = types.LinkageGlobal
+	}
+}
+
+// ofFile narrows several candidates for a local object down to those of the file that defines it, if it can.
+func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
+	if o.Local && len(group) > 1 {
+		if own := l.inFileOf(o, group); len(own) > 0 {
+			return own
+		}
+	}
+	return group
+}
+
+// commonest returns the candidate of known size that most units hold, ties by content; 0 if there is none.
+func (l *linker) commonest(group []holder) final {
 	var best holder
 	for _, h := range group {
 		if l.refTo(h.final) == 0 {

@@ -54,7 +54,7 @@ func TestVariables(t *testing.T) {
 		"var same linkage 0(volatile(int int))",
 		"var shared linkage 1(array(int int, int int))",
 	)
-	wantSkipped(t, res, "wrong_size\tvariable without debug information\n")
+	wantSkipped(t, res, "wrong_size\tno variable of file scope in the debug information\n")
 	blob, err := btf.Parse(res.BTF, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestVariables(t *testing.T) {
 	}
 
 	lines, res = b.link(t, Options{Facts: x, Features: features.Default().With(features.GlobalVar)})
-	wantSkipped(t, res, "other\tvariable without debug information\nwrong_size\tvariable without debug information\n")
+	wantSkipped(t, res, "other\tno variable of file scope in the debug information\nwrong_size\tno variable of file scope in the debug information\n")
 	if !slices.Contains(lines, "datasec .data..percpu size 68 same@0+4 shared@16+20 same@64+4") {
 		t.Error(lines)
 	}
@@ -93,5 +93,67 @@ func TestTooManyVariables(t *testing.T) {
 	_, err := Link(inputs(b), Options{Facts: x, Features: features.Default()})
 	if err == nil || !strings.Contains(err.Error(), "65536 variables") {
 		t.Errorf("error %v, want one about 65536 variables", err)
+	}
+}
+
+// Symbols of which the linker or the optimizer made something else than the source says.
+func TestVariablesOfOtherSymbols(t *testing.T) {
+	b := newBuilder()
+	b.unit("a.c", 1)
+	i := b.hold(b.int("int"))
+	b.variable("promoted", 0, 4, i)
+	b.variable("partition", 0, 4, i)
+	b.variable("hidden", 1, 4, i)
+	b.variable("both", 1, 4, i)
+	b.variable("flexible", 1, 4, i)
+	b.variable("too_large", 1, 8, i)
+	at := func(name string, offset, size uint64, local bool) facts.Object {
+		o := facts.Object{Name: name, Section: ".data", Offset: offset, Size: size, Local: local, File: -1}
+		if local {
+			o.File = 0
+		}
+		return o
+	}
+	x := &facts.Facts{
+		HasFiles: true,
+		Files:    []facts.File{{Name: "ld-temp.o"}},
+		Objects: []facts.Object{
+			at("promoted.llvm.123", 0, 4, false),   // a static that ThinLTO shares between partitions
+			at("partition.lto_priv.0", 4, 4, true), // gcc
+			at("hidden", 8, 4, true),               // lld makes hidden symbols local
+			at("both", 12, 4, true),                // a static of a file without debug information
+			at("both", 16, 4, false),
+			at("flexible", 20, 12, false),
+			at("too_large", 32, 4, false),
+		},
+	}
+	set := features.Default().With(features.GlobalVar)
+	lines, res := b.link(t, Options{Facts: x, Features: set})
+	want := "datasec .data size 24 promoted@0+4 partition@4+4 hidden@8+4 both@16+4 flexible@20+4"
+	if !slices.Contains(lines, want) {
+		t.Errorf("no %q in %q", want, lines)
+	}
+	wantSkipped(t, res, "both\tno variable of file scope in the debug information\ntoo_large\tno variable of file scope in the debug information\n")
+}
+
+// Facts that were extracted with fewer features would drop what the objects have.
+func TestFactsOfFewerFeatures(t *testing.T) {
+	b := newBuilder()
+	b.unit("a.c", 1)
+	b.variable("v", 1, 4, b.hold(b.int("int")))
+	for _, c := range []struct {
+		facts facts.Facts
+		set   features.Set
+		want  string
+	}{
+		{facts.Facts{Variables: facts.VariablesPerCPU}, features.Default().With(features.GlobalVar), "global_var"},
+		{facts.Facts{Variables: facts.VariablesNone}, features.Default(), "feature var,"},
+		{facts.Facts{KfuncState: facts.KfuncsOff}, features.Default(), "decl_tag_kfuncs"},
+		{facts.Facts{Variables: facts.VariablesAll}, features.Default(), ""},
+	} {
+		_, err := Link(inputs(b), Options{Facts: &c.facts, Features: c.set})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
 	}
 }
