@@ -3,6 +3,7 @@ package btf
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"os"
 	"reflect"
 	"strings"
@@ -105,6 +106,23 @@ func TestLayoutSection(t *testing.T) {
 		if e := got[4*k : 4*k+4]; e[0] != want[k][0] || e[1] != want[k][1] || e[2] != 0 || e[3] != 0 {
 			t.Errorf("%v: layout entry %v, want %v", k, e, want[k])
 		}
+	}
+}
+
+// TestLayoutOfLibbpf writes the bytes that libbpf 1.8 writes for one INT (btf__new_empty_opts with add_layout).
+func TestLayoutOfLibbpf(t *testing.T) {
+	want, err := hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" + "1000000050000000" +
+		"01000000000000010400000020000001" +
+		"00000000" + "04000000" + "00000000" + "0c000000" + "000c0000" + "000c0000" + "00080000" + "00000000" + "00000000" + "00000000" +
+		"00000000" + "00000000" + "00000000" + "00080000" + "04000000" + "000c0000" + "00000000" + "04000000" + "00000000" + "000c0000" +
+		"00696e7400")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(binary.LittleEndian, nil, nil)
+	b.Int("int", 4, IntSigned, 0)
+	if got := encoded(t, b.Finish(), EncodeOptions{Layout: true}); !bytes.Equal(got, want) {
+		t.Errorf("\n%x, want\n%x", got, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -20,6 +21,9 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 			return nil, fmt.Errorf("BTF: blob %d is %v, the one before it %v", i+1, order, o.Target.Order)
 		}
 		o.Target.Order = order
+		if b.Header.LayoutLen != 0 {
+			o.Features = features.Of(features.Layout)
+		}
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)
 		}

@@ -28,7 +28,8 @@ type Merger struct {
 	set                      *unitSet
 	target                   Target
 	feats                    features.Set
-	targetOf, rawOf, featsOf string // names of the objects that settled these; empty while none did
+	linked                   features.Set // of objects that have linked units only
+	targetOf, rawOf, featsOf string       // names of the objects that settled these; empty while none did
 }
 
 // NewMerger returns a Merger that holds nothing yet.
@@ -74,7 +75,11 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 
 // Object returns the union. The Merger must not be used afterwards.
 func (m *Merger) Object() *Object {
-	return &Object{Target: m.target, Features: m.feats, Graph: m.g, Units: m.set.units}
+	feats := m.feats
+	if m.featsOf == "" {
+		feats = m.linked
+	}
+	return &Object{Target: m.target, Features: feats, Graph: m.g, Units: m.set.units}
 }
 
 // agree checks o's target and features against what was merged before, and joins them.
@@ -102,6 +107,7 @@ func (m *Merger) agree(name string, o *Object) error {
 		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v", m.targetOf, m.target, name, t)
 	}
 	if !o.hasCandidates() {
+		m.linked |= o.linkedFeatures()
 		return nil
 	}
 	if m.featsOf == "" {
@@ -128,4 +134,12 @@ func (o *Object) hasCandidates() bool {
 		}
 	}
 	return false
+}
+
+// linkedFeatures are the features that mean something where there are linked units only.
+func (o *Object) linkedFeatures() features.Set {
+	if len(o.Units) == 0 {
+		return 0
+	}
+	return o.Features & features.Of(features.Layout)
 }

@@ -45,7 +45,8 @@ type Unit struct {
 // Object is a set of units over one graph of shapes.
 type Object struct {
 	Target Target
-	// Features are those that the units were made with. They mean nothing if all units are linked ones.
+	// Features are those that the units were made with. If all units are linked ones, only Layout means something: their
+	// BTF had that section.
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit

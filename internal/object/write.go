@@ -57,7 +57,7 @@ func (o *Object) normal() (*Object, error) {
 		n.Target.Order = binary.LittleEndian
 	}
 	if !o.hasCandidates() {
-		n.Features = 0
+		n.Features = o.linkedFeatures()
 	}
 	set := newUnitSet(o.Graph)
 	for _, u := range o.Units {

@@ -136,6 +136,12 @@ func Need(tb testing.TB, programs ...string) {
 	}
 }
 
+// Has says whether a program is on PATH.
+func Has(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
 // ReadFile returns the bytes of a file that must be there.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()

@@ -1,0 +1,69 @@
+package features
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+const layoutSource = `
+struct list { struct list *next; unsigned flags : 3; union { long l; char c[8]; }; };
+enum mode { OFF, ON = 7 };
+typedef int (*visit_fn)(struct list *, enum mode, ...);
+int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
+double half(double d) { return d / 2; }
+`
+
+// The layout section comes with base BTF alone, changes nothing else, and stays when BTF is linked again.
+func TestLayout(t *testing.T) {
+	elf := program(t, layoutSource)
+	plain, with, again, object := beside(elf, "plain.btf"), beside(elf, "layout.btf"), beside(elf, "again.btf"), beside(elf, "x.btfo")
+	tool(t, "btfgen", "elf", "-o", plain, elf)
+	tool(t, "btfgen", "elf", "--features=default,layout", "-o", with, elf)
+
+	b := harness.ReadFile(t, with)
+	u32 := binary.LittleEndian.Uint32
+	typeLen, strOff, strLen, layoutOff, layoutLen := u32(b[12:]), u32(b[16:]), u32(b[20:]), u32(b[24:]), u32(b[28:])
+	if u32(b[4:]) != 32 || layoutOff != typeLen || layoutLen != 20*4 || strOff != typeLen+layoutLen || 32+strOff+strLen != uint32(len(b)) {
+		t.Fatalf("header % x of %d bytes", b[:32], len(b))
+	}
+	p := harness.ReadFile(t, plain)
+	if u32(p[4:]) != 24 || !bytes.Equal(p[24:24+typeLen], b[32:32+typeLen]) || !bytes.Equal(p[24+typeLen:], b[32+strOff:]) {
+		t.Error("types or strings are others without the layout")
+	}
+
+	tool(t, "btfdedup", "verify", "--sorted", with)
+	tool(t, "btfdedup", "link", "-o", again, with)
+	if !bytes.Equal(b, harness.ReadFile(t, again)) {
+		t.Error("linked again, the BTF is another")
+	}
+	tool(t, "btfdedup", "merge", "-o", object, with)
+	tool(t, "btfdedup", "link", "-o", again, object)
+	if !bytes.Equal(b, harness.ReadFile(t, again)) {
+		t.Error("linked again by way of an object, the BTF is another")
+	}
+
+	if _, err := content.Load(with); err != nil {
+		t.Errorf("cilium/ebpf: %v", err)
+	}
+	if harness.Has("bpftool") {
+		dump := func(path string) string { return harness.MustRun(t, "", "bpftool", "btf", "dump", "file", path) }
+		if dump(plain) != dump(with) {
+			t.Error("bpftool reads something else")
+		}
+	}
+
+	module := program(t, layoutSource+"struct more { struct list list; }; int more(struct more *m) { return m->list.flags; }")
+	split := beside(module, "split.btf")
+	tool(t, "btfgen", "elf", "--features=default,layout", "--base", with, "-o", split, module)
+	if s := harness.ReadFile(t, split); u32(s[4:]) != 24 {
+		t.Errorf("split BTF has a header of %d bytes; only a base gets a layout", u32(s[4:]))
+	}
+	tool(t, "btfdedup", "verify", "--sorted", "--base", with, split)
+	if _, err := content.Load(split, with); err != nil {
+		t.Errorf("cilium/ebpf: %v", err)
+	}
+}
