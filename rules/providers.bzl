@@ -3,6 +3,8 @@
 BtfObjectsInfo = provider(
     doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
     fields = {
+        "btf_features": "list of string: what the objects were converted with, as `btfgen object --features` takes it; empty for the " +
+                        "tool's default. The facts of a link are extracted with the same.",
         "objects": "depset of File: one BTF object for each ELF object or archive that was converted.",
         "root": "File or None: one BTF object that holds all of `objects` merged, when the target's objects are its own. None when they " +
                 "come from a graph of targets, whose parts other targets may share.",

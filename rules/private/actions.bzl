@@ -49,6 +49,9 @@ def _run(ctx, tool, verb, args, exec_group = None, **kwargs):
         **kwargs
     )
 
+def _add_features(args, features):
+    args.add_joined(features, join_with = ",", format_joined = "--features=%s", omit_if_empty = True)
+
 def btf_gen(ctx, elf, out, conversion):
     """Declares BtfGen: the types of one ELF object, or of an archive's members.
 
@@ -61,7 +64,7 @@ def btf_gen(ctx, elf, out, conversion):
     archive = elf.extension == "a" or elf.extension == "lo"
     args = ctx.actions.args()
     args.add("-o", out)
-    args.add_joined(conversion.btf_features, join_with = ",", format_joined = "--features=%s", omit_if_empty = True)
+    _add_features(args, conversion.btf_features)
     args.add_joined(conversion.lang_exclude, join_with = ",", format_joined = "--lang-exclude=%s", omit_if_empty = True)
     args.add("-j", _THREADS if archive else 1)
     args.add(elf)
@@ -77,16 +80,18 @@ def btf_gen(ctx, elf, out, conversion):
         resource_set = _archive_resources if archive else _one_object_resources,
     )
 
-def btf_facts(ctx, elf, out):
+def btf_facts(ctx, elf, out, features):
     """Declares BtfFacts: what only a linked ELF knows.
 
     Args:
         ctx: context of a rule with the toolchain.
         elf: File, vmlinux or a module.
         out: File to write, text.
+        features: list of string, what the objects of the link were converted with.
     """
     args = ctx.actions.args()
     args.add("-o", out)
+    _add_features(args, features)
     args.add(elf)
     _run(
         ctx,

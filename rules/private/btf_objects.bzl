@@ -31,11 +31,13 @@ def convert_all(ctx, elves, prefix, conversion):
     return objects
 
 def _btf_objects_impl(ctx):
-    objects = convert_all(ctx, ctx.files.srcs, ctx.label.name + ".btfo.d", conversion_of(ctx.attr))
+    conversion = conversion_of(ctx.attr)
+    objects = convert_all(ctx, ctx.files.srcs, ctx.label.name + ".btfo.d", conversion)
     merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
     return [
         DefaultInfo(files = depset(merged)),
         BtfObjectsInfo(
+            btf_features = conversion.btf_features,
             objects = depset(objects.values()),
             root = merged[0],
             roots = depset(merged),

@@ -100,7 +100,7 @@ def _cc_btf_impl(ctx):
     roots = depset(transitive = [info.roots for info in infos])
     return [
         DefaultInfo(files = roots),
-        BtfObjectsInfo(objects = objects, root = None, roots = roots),
+        BtfObjectsInfo(btf_features = conversion_of(ctx.attr).btf_features, objects = objects, root = None, roots = roots),
         OutputGroupInfo(btf_objects = objects),
     ]
 
@@ -110,7 +110,7 @@ cc_btf = rule(
 
 Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that says so. What to encode comes from the flags
 `@rules_btf//rules/settings:btf_features` and `:lang_exclude`.""",
-    attrs = {
+    attrs = CONVERSION_SETTINGS | {
         "deps": attr.label_list(
             doc = "`cc_library`, `cc_binary` and other targets that link; what they depend on is included.",
             aspects = [btf_cc_aspect],

@@ -1,6 +1,7 @@
 """What vmlinux_btf and module_btf have in common: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load(":conversion.bzl", "conversion_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
 
 def srcs_attr(mandatory, doc):
@@ -39,6 +40,28 @@ def link_inputs(ctx):
         merge_tree(ctx, single, ctx.label.name + ".merge.d", single = False),
         transitive = graphs,
     )
+
+def linked_features(ctx):
+    """What the sources of a link were converted with.
+
+    Args:
+        ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
+
+    Returns:
+        list of string. Where no source says, what the target or the flag says.
+    """
+    labels = {}
+    for src in ctx.attr.srcs:
+        if BtfObjectsInfo in src and hasattr(src[BtfObjectsInfo], "btf_features"):
+            labels.setdefault(",".join(src[BtfObjectsInfo].btf_features), src.label)
+    if len(labels) > 1:
+        fail("{} links objects that were converted with different btf_features: {}".format(ctx.label, ", ".join([
+            "{} with \"{}\"".format(label, features)
+            for features, label in labels.items()
+        ])))
+    for features in labels:
+        return features.split(",") if features else []
+    return conversion_of(ctx.attr).btf_features
 
 def linked_providers(btf, skipped, facts, bases):
     """The providers of a target that links BTF.

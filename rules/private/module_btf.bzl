@@ -4,7 +4,7 @@ load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
-load(":link_inputs.bzl", "link_inputs", "linked_providers", "srcs_attr")
+load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
 
 def _module_btf_impl(ctx):
     base = ctx.attr.base[BtfInfo]
@@ -12,7 +12,7 @@ def _module_btf_impl(ctx):
     facts = None
     if ctx.file.module:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-        btf_facts(ctx, ctx.file.module, facts)
+        btf_facts(ctx, ctx.file.module, facts, linked_features(ctx))
     if ctx.attr.srcs:
         objects = link_inputs(ctx)
     elif ctx.file.module:

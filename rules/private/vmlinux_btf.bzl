@@ -3,13 +3,14 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
-load(":link_inputs.bzl", "link_inputs", "linked_providers", "srcs_attr")
+load(":conversion.bzl", "CONVERSION_SETTINGS")
+load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
 
 def _vmlinux_btf_impl(ctx):
     facts = None
     if ctx.file.vmlinux:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-        btf_facts(ctx, ctx.file.vmlinux, facts)
+        btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx))
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     btf_link(ctx, link_inputs(ctx), btf, skipped, facts = facts)
@@ -21,7 +22,7 @@ vmlinux_btf = rule(
 
 The linked kernel is read for facts alone (which functions are in it, which variables are per CPU, ...), so a link that moves code and changes
 nothing else is a cache hit behind `BtfFacts`. Output groups: `btf_skipped` (what was left out and why), `btf_facts`.""",
-    attrs = {
+    attrs = CONVERSION_SETTINGS | {
         "srcs": srcs_attr(
             mandatory = True,
             doc = "Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the kernel.",

@@ -70,6 +70,21 @@ def _module_of_objects_impl(ctx):
 
 _module_of_objects_test = analysistest.make(_module_of_objects_impl)
 
+def _facts_features_impl(ctx):
+    env = analysistest.begin(ctx)
+    arguments_of_facts = arguments(only_action(env, "BtfFacts"))
+    asserts.true(env, "--features=default,global_var" in arguments_of_facts, "features in {}".format(arguments_of_facts))
+    return analysistest.end(env)
+
+_facts_features_test = analysistest.make(_facts_features_impl)
+
+_facts_features_of_flag_test = analysistest.make(
+    _facts_features_impl,
+    config_settings = {str(Label("//rules/settings:btf_features")): ["default", "global_var"]},
+)
+
+_other_features_test = analysistest.make(failure_test("converted with different btf_features"), expect_failure = True)
+
 def _diff_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
@@ -100,6 +115,9 @@ def link_suite(name):
         tags = ["manual"],
         vmlinux = "link/vmlinux.elf",
     )
+    btf_objects(name = "variables", srcs = ["link/one.o"], btf_features = ["default", "global_var"], tags = ["manual"])
+    vmlinux_btf(name = "with_variables", srcs = [":variables"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
+    vmlinux_btf(name = "with_both", srcs = [":variables", ":pair"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
     module_btf(name = "first", base = ":kernel", module = "link/first.ko", tags = ["manual"])
     module_btf(name = "second", base = ":first", module = "link/second.ko", tags = ["manual"])
     module_btf(name = "third", base = ":second", module = "link/third.ko", tags = ["manual"])
@@ -118,6 +136,9 @@ def link_suite(name):
     _vmlinux_test(name = "vmlinux_test", target_under_test = ":kernel")
     _chain_test(name = "chain_test", target_under_test = ":third")
     _module_of_objects_test(name = "module_of_objects_test", target_under_test = ":of_objects")
+    _facts_features_test(name = "facts_features_test", target_under_test = ":with_variables")
+    _facts_features_of_flag_test(name = "facts_features_of_flag_test", target_under_test = ":kernel")
+    _other_features_test(name = "other_features_test", target_under_test = ":with_both")
     _diff_test(name = "diff_runfiles_test", target_under_test = ":compared")
     _nothing_test(name = "module_of_nothing_test", target_under_test = ":of_nothing")
     _base_test(name = "base_without_btf_test", target_under_test = ":on_objects")
@@ -128,6 +149,9 @@ def link_suite(name):
             ":vmlinux_test",
             ":chain_test",
             ":module_of_objects_test",
+            ":facts_features_test",
+            ":facts_features_of_flag_test",
+            ":other_features_test",
             ":diff_runfiles_test",
             ":module_of_nothing_test",
             ":base_without_btf_test",
