@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -146,12 +147,21 @@ func (t *tempSet) forget(name string) {
 	delete(t.names, name)
 }
 
+var atSignal atomic.Pointer[func()]
+
+// AtSignal makes an interrupt call f, which must not wait for anything, before the process ends. It takes the place of
+// what the last call named.
+func AtSignal(f func()) { atSignal.Store(&f) }
+
 // removeTempsOnSignal makes an interrupt remove the temporary files before the process ends as it would have.
 func removeTempsOnSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		sig := <-c
+		if f := atSignal.Load(); f != nil {
+			(*f)()
+		}
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
 			os.Remove(name)

@@ -53,10 +53,14 @@ type Env struct {
 	Program        string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	Quiet          bool // no warnings
 }
 
-// Warn prints a line for the user on Stderr.
+// Warn prints a line for the user on Stderr, unless Quiet.
 func (e *Env) Warn(format string, args ...any) {
+	if e.Quiet {
+		return
+	}
 	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))
 }
 

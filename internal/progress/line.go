@@ -1,0 +1,123 @@
+// Package progress shows on a terminal how far long work is: one line, redrawn in place and erased at the end.
+//
+// Work that is done within a second shows nothing. Nor does any work whose standard error is no terminal, or one that
+// can't erase a line (TERM=dumb, or no TERM at all).
+package progress
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	delay     = time.Second            // before the line appears
+	interval  = 100 * time.Millisecond // between two drawings of it
+	someWidth = 80                     // columns of a terminal that doesn't say how many it has
+	leastText = 10                     // columns below which nothing is drawn
+	startLine = "\r"
+	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
+)
+
+// Line is a progress line. What else is to appear on the terminal must be written through it. Its methods may be called
+// from several threads. A nil Line does nothing.
+type Line struct {
+	terminal *os.File
+	text     func() string
+	done     chan struct{}
+	stopped  chan struct{}
+
+	mu        sync.Mutex
+	shown     bool
+	abandoned bool
+}
+
+// Start returns a line on w if that is a terminal, else nil. text gives what the line says, in ASCII; it is called from
+// a thread of its own, and an empty text shows no line. Close ends the line.
+func Start(w io.Writer, text func() string) *Line {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	if name := os.Getenv("TERM"); name == "" || name == "dumb" {
+		return nil
+	}
+	l := &Line{terminal: f, text: text, done: make(chan struct{}), stopped: make(chan struct{})}
+	go l.run()
+	return l
+}
+
+func (l *Line) run() {
+	defer close(l.stopped)
+	wait := time.NewTimer(delay)
+	defer wait.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-wait.C:
+			l.draw()
+			wait.Reset(interval)
+		}
+	}
+}
+
+// draw writes the line over the last one, in one piece so that a terminal doesn't flicker. It leaves the last column
+// free: a character there makes some terminals go to the next line.
+func (l *Line) draw() {
+	width, _, err := term.GetSize(int(l.terminal.Fd()))
+	if err != nil || width == 0 {
+		width = someWidth
+	}
+	text := l.text()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.abandoned || text == "" || width <= leastText {
+		l.erase()
+		return
+	}
+	l.terminal.WriteString(startLine + text[:min(len(text), width-1)] + clearRest)
+	l.shown = true
+}
+
+// erase removes the line. The caller holds the lock.
+func (l *Line) erase() {
+	if l.shown {
+		l.terminal.WriteString(startLine + clearRest)
+		l.shown = false
+	}
+}
+
+// Write writes p, whole lines, where the line stood; the line appears again below.
+func (l *Line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.erase()
+	return l.terminal.Write(p)
+}
+
+// Close erases the line for good.
+func (l *Line) Close() {
+	if l == nil {
+		return
+	}
+	close(l.done)
+	<-l.stopped
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.erase()
+}
+
+// Abandon erases the line when the process is about to end by a signal. It doesn't wait for a drawing that the terminal
+// holds up.
+func (l *Line) Abandon() {
+	if l == nil || !l.mu.TryLock() {
+		return
+	}
+	defer l.mu.Unlock()
+	l.erase()
+	l.abandoned = true
+}

@@ -1,0 +1,115 @@
+// Package screen is a terminal to test on: a real pseudo-terminal, and what has been written to it.
+package screen
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// Screen is a terminal.
+type Screen struct {
+	TTY     *os.File // what a program sees
+	columns int
+
+	t    testing.TB
+	mu   sync.Mutex
+	text []byte
+}
+
+// New opens a terminal with TERM=xterm. With 0 columns it doesn't say how wide it is.
+func New(t testing.TB, columns int) *Screen {
+	t.Helper()
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	t.Cleanup(func() { tty.Close(); keyboard.Close() })
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: uint16(columns)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TERM", "xterm")
+	s := &Screen{TTY: tty, columns: columns, t: t}
+	go io.Copy(s, keyboard)
+	return s
+}
+
+// Write takes what arrives at the other side of the terminal.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+// Written is all that has arrived so far.
+func (s *Screen) Written() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
+}
+
+// WaitFor waits until something has arrived that re matches, and returns all that has.
+func (s *Screen) WaitFor(re string) string {
+	s.t.Helper()
+	for range 1000 {
+		if got := s.Written(); regexp.MustCompile(re).MatchString(got) {
+			return got
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("no %s on the terminal within 10 s, only %q", re, s.Written())
+	return ""
+}
+
+// End writes a mark and returns what the terminal shows before it when that has arrived.
+func (s *Screen) End() []string {
+	s.t.Helper()
+	const mark = "END"
+	if _, err := s.TTY.WriteString(mark); err != nil {
+		s.t.Fatal(err)
+	}
+	lines := s.Lines(s.WaitFor(mark))
+	last, ok := strings.CutSuffix(lines[len(lines)-1], mark)
+	if !ok {
+		s.t.Errorf("the terminal shows %q, with something behind the cursor", lines)
+	}
+	lines[len(lines)-1] = last
+	return lines
+}
+
+// Lines are what the terminal shows when text is written to it. It obeys carriage return, newline and "erase to the end
+// of the line"; other control characters, and text in the last column, are errors.
+func (s *Screen) Lines(text string) []string {
+	s.t.Helper()
+	lines, at := []string{""}, 0
+	for len(text) > 0 {
+		last := &lines[len(lines)-1]
+		switch {
+		case strings.HasPrefix(text, "\x1b[K"):
+			*last = (*last)[:at]
+			text = text[3:]
+			continue
+		case text[0] == '\r':
+			at = 0
+		case text[0] == '\n':
+			lines, at = append(lines, ""), 0
+		case text[0] < ' ':
+			s.t.Fatalf("control character %#x on the terminal", text[0])
+		default:
+			if at == s.columns-1 {
+				s.t.Fatalf("text in the last of %d columns: %q", s.columns, *last+text[:1])
+			}
+			*last = (*last)[:at] + text[:1] + (*last)[min(at+1, len(*last)):]
+			at++
+		}
+		text = text[1:]
+	}
+	return lines
+}
