@@ -28,6 +28,18 @@ type Options struct {
 	// Warn, when set, is called with a line for each unit that is left out for that reason, in the order of the file,
 	// before File returns.
 	Warn func(line string)
+	// Counts, when set, is added to by File. It is for one call at a time.
+	Counts *Counts
+}
+
+// Counts are how many units of which kind there are in the files that were converted.
+type Counts struct {
+	Units       int    // compilation units that were converted
+	Excluded    int    // those left out for their language
+	Unencodable int    // those left out because BTF has no word for something in them
+	Partial     int    // partial units, which others import
+	Types       int    // type units
+	Bytes       uint64 // of all of them, uncompressed
 }
 
 // File converts the DWARF of f. Its parts, one a thread, are for object.Merge, in any order.
@@ -100,6 +112,9 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 	if first.err == nil && len(d.Units) > 0 && !slices.ContainsFunc(converters, func(c *converter) bool { return c.whole }) {
 		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
 	}
+	if first.err == nil && opt.Counts != nil {
+		opt.Counts.add(d, converters, skipped)
+	}
 	if first.err == nil && opt.Warn != nil {
 		all := slices.Concat(skipped...)
 		slices.SortFunc(all, func(a, b failure) int { return a.at - b.at })
@@ -108,6 +123,26 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 		}
 	}
 	return parts, first.err
+}
+
+// add counts the units of d, which the converters have read.
+func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped [][]failure) {
+	for i := range d.Units {
+		u := &d.Units[i]
+		c.Bytes += u.Len
+		switch u.Kind {
+		case dwarf.UnitPartial:
+			c.Partial++
+		case dwarf.UnitType:
+			c.Types++
+		}
+	}
+	for i, by := range converters {
+		c.Units += len(by.obj.Units)
+		c.Excluded += by.excluded
+		c.Unencodable += len(skipped[i])
+		c.Partial += by.partial
+	}
 }
 
 // failure is the error of one unit. Of several, that of the first unit is told.
@@ -135,6 +170,8 @@ type converter struct {
 	reached  map[typeRef]bool
 	clang    bool // the unit's producer is clang
 	whole    bool // a unit was met that is no partial one
+	excluded int  // units of excluded languages
+	partial  int  // partial units of DWARF 4, whose headers don't tell
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again, pinned.

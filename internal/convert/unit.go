@@ -31,6 +31,7 @@ func (c *converter) convert(h *dwarf.Unit) error {
 		return err
 	}
 	if u.r.Root.Tag == std.TagPartialUnit {
+		c.partial++
 		return nil // read where it is imported
 	}
 	c.whole = true
@@ -41,6 +42,7 @@ func (c *converter) convert(h *dwarf.Unit) error {
 		return u.r.Errorf(u.r.Root.Off, "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
 	}
 	if c.opt.excluded(&u.r.Root) {
+		c.excluded++
 		return nil
 	}
 	file, err := u.r.String(&u.r.Root, dwarf.Name)

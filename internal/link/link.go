@@ -23,6 +23,8 @@ type Options struct {
 	Bases    []*btf.Blob
 	Features features.Set
 	Jobs     int // how many threads may work; it changes nothing but the time
+	// Step, when set, is called with the name of each step as it begins.
+	Step func(name string)
 }
 
 // Skipped is a function or variable of the linked file that is not encoded.
@@ -32,6 +34,8 @@ type Skipped struct{ Name, Reason string }
 type Result struct {
 	BTF     []byte
 	Skipped []Skipped // by name, then reason
+	// Conflicts is how many tags have several definitions.
+	Conflicts int
 }
 
 // linker holds the state of one Link. The fields are in the order in which they are filled.
@@ -119,12 +123,14 @@ func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 
 func (l *linker) link() (*Result, error) {
 	l.nodes = l.g.Nodes
+	l.step("select units")
 	l.countHolders()
 	l.selectUnits()
 	if len(l.units) > 0 && !slices.Contains(l.selected, true) {
 		return nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its symbols tell; "+
 			"the facts are of another file, or its symbol table is stripped or damaged", len(l.units))
 	}
+	l.step("resolve conflicts")
 	l.findTags()
 	l.findRoles()
 	if slices.ContainsFunc(l.role, func(r role) bool { return r != plain }) {
@@ -134,12 +140,14 @@ func (l *linker) link() (*Result, error) {
 		return nil, err
 	}
 	l.indexBase()
+	l.step("choose functions and variables")
 	l.encodeFunctions()
 	l.tagKfuncs()
 	if err := l.encodeVariables(); err != nil {
 		return nil, err
 	}
 	l.attachTags()
+	l.step("order types")
 	l.keepAll()
 	l.arrange()
 	if l.opt.Facts != nil {
@@ -147,6 +155,7 @@ func (l *linker) link() (*Result, error) {
 			return nil, err
 		}
 	}
+	l.step("write types")
 	data, err := l.emit()
 	if err != nil {
 		return nil, err
@@ -157,5 +166,11 @@ func (l *linker) link() (*Result, error) {
 		}
 		return strings.Compare(a.Reason, b.Reason)
 	})
-	return &Result{BTF: data, Skipped: slices.Compact(l.skipped)}, nil
+	return &Result{BTF: data, Skipped: slices.Compact(l.skipped), Conflicts: l.conflicts()}, nil
+}
+
+func (l *linker) step(name string) {
+	if l.opt.Step != nil {
+		l.opt.Step(name)
+	}
 }

@@ -5,6 +5,9 @@ import (
 	"io"
 )
 
+// Variable tells whether a variable is meant rather than a function.
+func (s Skipped) Variable() bool { return s.Reason == reasonNoVariable }
+
 // WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab, the reason.
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)

@@ -68,6 +68,17 @@ func (l *linker) findTags() {
 	}
 }
 
+// conflicts is the number of conflicted tags.
+func (l *linker) conflicts() int {
+	n := 0
+	for i := range l.tags.list {
+		if l.tags.list[i].conflicted {
+			n++
+		}
+	}
+	return n
+}
+
 // refs appends the nodes that id refers to: its Ref, an array's index type, its elements; void is left out. What a stub
 // stands for is no reference.
 func (l *linker) refs(id types.ID, buf []types.ID) []types.ID {
