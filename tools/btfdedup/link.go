@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/report"
 	"github.com/spf13/pflag"
 )
 
@@ -45,6 +47,7 @@ and the reason.`,
 			fs.StringArrayVar(&r.bases, "base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
 			fs.StringVar(&r.skipped, "skipped", "", "list what is not encoded in `FILE`")
 			fs.IntVarP(&r.jobs, "jobs", "j", 0, "how many `threads` may work; 0: one a processor")
+			r.report = report.DefineFlags(fs)
 			return func(env *cli.Env, args []string) error {
 				if len(args) == 0 {
 					return cli.Usagef("link: no file is given (see btfdedup link --help)")
@@ -64,6 +67,7 @@ type linkRun struct {
 	out, facts, skipped string
 	bases, files        []string
 	jobs                int
+	report              *report.Flags
 }
 
 func (r *linkRun) run(env *cli.Env) error {
@@ -79,6 +83,16 @@ func (r *linkRun) run(env *cli.Env) error {
 			return err
 		}
 	}
+	threads := r.jobs
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	run, err := r.report.Start(env, report.Job{Verb: "link", Threads: threads, Inputs: r.files,
+		Others: slices.Concat(r.bases, []string{r.facts}), Outputs: []string{r.out, r.skipped}})
+	if err != nil {
+		return err
+	}
+	defer run.Close()
 	opt := link.Options{Jobs: r.jobs}
 	base, err := btf.ReadBases(r.bases)
 	if err != nil {
@@ -88,24 +102,32 @@ func (r *linkRun) run(env *cli.Env) error {
 		opt.Bases = object.Chain(base)
 	}
 	if r.facts != "" {
+		phase := run.Phase("facts", "")
 		if opt.Facts, err = readFacts(r.facts); err != nil {
 			return err
 		}
+		run.EndFacts(phase, opt.Facts)
 	}
-	m := object.NewMerger()
-	if err := readObjects(r.files, base, m.Add); err != nil {
+	o, err := readAll(run, r.files, base)
+	if err != nil {
 		return err
 	}
-	o := m.Object()
-	opt.Features = o.Features
+	phase := run.Phase("link", "")
+	opt.Features, opt.Step = o.Features, phase.Step
 	res, err := link.Link([]*object.Object{o}, opt)
 	if err != nil {
 		return link.NameError(err, strings.Join(r.files[:min(len(r.files), 3)], ", "), r.bases)
+	}
+	if err := run.EndLink(phase, res, base); err != nil {
+		return err
 	}
 	if r.skipped != "" {
 		if err := env.WriteOutput(r.skipped, func(w io.Writer) error { return link.WriteSkipped(w, res.Skipped) }); err != nil {
 			return err
 		}
+	}
+	if err := run.Finish(len(res.BTF)); err != nil {
+		return err
 	}
 	return env.WriteOutput(r.out, func(w io.Writer) error {
 		_, err := w.Write(res.BTF)

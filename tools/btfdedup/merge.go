@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/report"
 	"github.com/spf13/pflag"
 )
 
@@ -32,6 +33,7 @@ made with the same --features.`,
 		Setup: func(fs *pflag.FlagSet) cli.Run {
 			out := fs.StringP("output", "o", "", "the BTF object to write: `FILE`")
 			bases := fs.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			reports := report.DefineFlags(fs)
 			return func(env *cli.Env, args []string) error {
 				if len(args) == 0 {
 					return cli.Usagef("merge: no file is given (see btfdedup merge --help)")
@@ -39,29 +41,60 @@ made with the same --features.`,
 				if err := cli.CheckOutput(*out, slices.Concat(args, *bases)...); err != nil {
 					return err
 				}
-				return runMerge(env, *out, *bases, args)
+				run, err := reports.Start(env, report.Job{Verb: "merge", Threads: runtime.GOMAXPROCS(0), Inputs: args,
+					Others: *bases, Outputs: []string{*out}})
+				if err != nil {
+					return err
+				}
+				defer run.Close()
+				return runMerge(env, run, *out, *bases, args)
 			}
 		},
 	}
 }
 
-func runMerge(env *cli.Env, out string, bases, files []string) error {
+func runMerge(env *cli.Env, run *report.Run, out string, bases, files []string) error {
 	base, err := btf.ReadBases(bases)
 	if err != nil {
 		return err
 	}
-	m := object.NewMerger()
-	if err := readObjects(files, base, m.Add); err != nil {
+	o, err := readAll(run, files, base)
+	if err != nil {
 		return err
 	}
-	data, err := object.Write(m.Object())
+	phase := run.Phase("write", "")
+	data, err := object.Write(o)
 	if err != nil {
+		return err
+	}
+	if err := run.EndWrite(phase, data); err != nil {
+		return err
+	}
+	if err := run.Finish(len(data)); err != nil {
 		return err
 	}
 	return env.WriteOutput(out, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
+}
+
+// readAll is the phase of the run in which files are read and merged.
+func readAll(run *report.Run, files []string, base *btf.Blob) (*object.Object, error) {
+	phase := run.Phase("read", "files")
+	m := object.NewMerger()
+	done := 0
+	err := readObjects(files, base, func(path string, o *object.Object) error {
+		done++
+		phase.Progress(done, len(files))
+		return m.Add(path, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := m.Object()
+	run.EndRead(phase, len(files), o)
+	return o, nil
 }
 
 // readObjects reads files, several at a time, and calls use with each in order. It holds a few of them at once.

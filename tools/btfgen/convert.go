@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // conversion are the flags of the verbs that read DWARF.
@@ -18,6 +19,7 @@ type conversion struct {
 	exclude  *string
 	jobs     *int
 	skip     *bool
+	report   *report.Flags
 }
 
 func conversionFlags(flags *pflag.FlagSet, what string) conversion {
@@ -27,6 +29,7 @@ func conversionFlags(flags *pflag.FlagSet, what string) conversion {
 		exclude:  flags.String("lang-exclude", "", "comma-separated languages whose compilation units are left out, as in pahole's --lang_exclude (rust)"),
 		jobs:     flags.IntP("jobs", "j", 0, "threads; 0 means one a processor. The result doesn't depend on it"),
 		skip:     flags.Bool("skip-unencodable", false, "leave out units with something that BTF has no word for, such as C++ references, and warn; without it they are an error"),
+		report:   report.DefineFlags(flags),
 	}
 }
 
@@ -62,5 +65,5 @@ func (c conversion) options(env *cli.Env, verb string, args []string) (convert.O
 		return convert.Options{}, fmt.Errorf("%s: %w", verb, err)
 	}
 	return convert.Options{Features: set, LangExclude: languages, Jobs: jobs, SkipUnencodable: *c.skip,
-		Warn: func(line string) { env.Warn("%s", line) }}, nil
+		Warn: func(line string) { env.Warn("%s", line) }, Counts: new(convert.Counts)}, nil
 }

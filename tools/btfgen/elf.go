@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // elfVerb is "btfgen elf".
@@ -48,7 +49,13 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 						return err
 					}
 				}
-				result, err := encode(env, args[0], *bases, options)
+				run, err := c.report.Start(env, report.Job{Verb: "elf", Threads: options.Jobs, Inputs: args,
+					Others: *bases, Outputs: []string{*c.output, *skipped}})
+				if err != nil {
+					return err
+				}
+				defer run.Close()
+				result, err := encode(env, run, args[0], *bases, options)
 				if err != nil {
 					return err
 				}
@@ -57,6 +64,9 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 					if err != nil {
 						return err
 					}
+				}
+				if err := run.Finish(len(result.BTF)); err != nil {
+					return err
 				}
 				return env.WriteOutput(*c.output, func(w io.Writer) error {
 					_, err := w.Write(result.BTF)
@@ -68,7 +78,7 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 }
 
 // encode makes the BTF of the file at path.
-func encode(env *cli.Env, path string, bases []string, options convert.Options) (*link.Result, error) {
+func encode(env *cli.Env, run *report.Run, path string, bases []string, options convert.Options) (*link.Result, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, err
@@ -81,10 +91,8 @@ func encode(env *cli.Env, path string, bases []string, options convert.Options) 
 	var known *facts.Facts
 	var factsErr error
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		known, factsErr = facts.Extract(f, facts.Options{Features: options.Features, Base: base})
-	})
-	parts, err := convert.File(f, options)
+	wg.Go(func() { known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base}) })
+	o, err := convertFile(run, f, options)
 	wg.Wait()
 	if err != nil {
 		return nil, err
@@ -95,13 +103,37 @@ func encode(env *cli.Env, path string, bases []string, options convert.Options) 
 	if known.KfuncState == facts.KfuncsStripped {
 		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
 	}
-	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs}
+	phase := run.Phase("link", "")
+	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs, Step: phase.Step}
 	if base != nil {
 		opt.Bases = object.Chain(base)
 	}
-	result, err := link.Link([]*object.Object{object.Join(parts)}, opt)
+	result, err := link.Link([]*object.Object{o}, opt)
 	if err != nil {
 		return nil, link.NameError(err, path, bases)
 	}
-	return result, nil
+	return result, run.EndLink(phase, result, base)
+}
+
+// extractFacts is the phase of the run in which the facts are extracted.
+func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
+	phase := run.Phase("facts", "")
+	known, err := facts.Extract(f, options)
+	if err == nil {
+		run.EndFacts(phase, known)
+	}
+	return known, err
+}
+
+// convertFile is the phase of the run in which the DWARF of one file is converted.
+func convertFile(run *report.Run, f *elf.File, options convert.Options) (*object.Object, error) {
+	phase := run.Phase("convert", "units")
+	options.Progress = phase.Progress
+	parts, err := convert.File(f, options)
+	if err != nil {
+		return nil, err
+	}
+	o := object.Join(parts)
+	run.EndConvert(phase, options.Counts, o)
+	return o, nil
 }

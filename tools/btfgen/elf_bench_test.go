@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // BenchmarkElf makes the BTF of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.
@@ -24,7 +25,14 @@ func BenchmarkElf(b *testing.B) {
 		b.Run(fmt.Sprintf("j%d", jobs), func(b *testing.B) {
 			for b.Loop() {
 				options := convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs}
-				if _, err := encode(&cli.Env{Stderr: os.Stderr}, path, nil, options); err != nil {
+				env := &cli.Env{Stderr: os.Stderr}
+				run, err := new(report.Flags).Start(env, report.Job{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, err = encode(env, run, path, nil, options)
+				run.Close()
+				if err != nil {
 					b.Fatal(err)
 				}
 			}

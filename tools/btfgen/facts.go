@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // factsVerb is "btfgen facts".
@@ -30,6 +32,7 @@ A module whose .BTF_ids is resolved already may need --base to tell which flags 
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			out := flags.StringP("output", "o", "", "where to write the facts; - means standard output")
 			list := flags.String("features", "default", "comma-separated names of features, as in pahole's --btf_features")
+			reports := report.DefineFlags(flags)
 			base := flags.String("base", "", "base BTF of a module: raw BTF, or an ELF file with .BTF")
 			return func(env *cli.Env, args []string) error {
 				if len(args) != 1 {
@@ -42,14 +45,20 @@ A module whose .BTF_ids is resolved already may need --base to tell which flags 
 				if err != nil {
 					return cli.Usagef("facts: %v", err)
 				}
-				return writeFacts(env, *out, args[0], *base, set)
+				run, err := reports.Start(env, report.Job{Verb: "facts", Threads: 1, Inputs: args,
+					Others: []string{*base}, Outputs: []string{*out}})
+				if err != nil {
+					return err
+				}
+				defer run.Close()
+				return writeFacts(env, run, *out, args[0], *base, set)
 			}
 		},
 	}
 }
 
 // writeFacts extracts and writes the facts of one file.
-func writeFacts(env *cli.Env, out, path, base string, set features.Set) error {
+func writeFacts(env *cli.Env, run *report.Run, out, path, base string, set features.Set) error {
 	options := facts.Options{Features: set}
 	if base != "" {
 		blobs, err := btf.ReadFile(base, nil)
@@ -66,12 +75,22 @@ func writeFacts(env *cli.Env, out, path, base string, set features.Set) error {
 		return err
 	}
 	defer f.Close()
-	result, err := facts.Extract(f, options)
+	result, err := extractFacts(run, f, options)
 	if err != nil {
 		return err
 	}
 	if result.KfuncState == facts.KfuncsStripped {
 		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
 	}
-	return env.WriteOutput(out, func(w io.Writer) error { return result.Write(w) })
+	var text bytes.Buffer
+	if err := result.Write(&text); err != nil {
+		return err
+	}
+	if err := run.Finish(text.Len()); err != nil {
+		return err
+	}
+	return env.WriteOutput(out, func(w io.Writer) error {
+		_, err := text.WriteTo(w)
+		return err
+	})
 }

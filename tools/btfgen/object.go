@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // objectVerb is "btfgen object".
@@ -32,16 +33,24 @@ the source declares things.`,
 				if err != nil {
 					return err
 				}
-				parts, err := convertInput(args[0], options)
+				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args, Outputs: []string{*c.output}})
 				if err != nil {
 					return err
 				}
-				merged, err := object.Merge(parts...)
+				defer run.Close()
+				merged, err := convertInput(run, args[0], options)
 				if err != nil {
 					return err
 				}
+				phase := run.Phase("write", "")
 				data, err := object.Write(merged)
 				if err != nil {
+					return err
+				}
+				if err := run.EndWrite(phase, data); err != nil {
+					return err
+				}
+				if err := run.Finish(len(data)); err != nil {
 					return err
 				}
 				return env.WriteOutput(*c.output, func(w io.Writer) error {
@@ -54,7 +63,7 @@ the source declares things.`,
 }
 
 // convertInput converts an ELF file or the members of an archive.
-func convertInput(path string, options convert.Options) ([]*object.Object, error) {
+func convertInput(run *report.Run, path string, options convert.Options) (*object.Object, error) {
 	members, err := elf.OpenInput(path)
 	if err != nil {
 		return nil, err
@@ -62,18 +71,32 @@ func convertInput(path string, options convert.Options) ([]*object.Object, error
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%s: an archive without members", path)
 	}
-	var parts []*object.Object
-	for _, m := range members {
-		f, err := m.Open()
+	var phase *report.Phase
+	if len(members) == 1 {
+		phase = run.Phase("convert", "units")
+		options.Progress = phase.Progress
+	} else {
+		phase = run.Phase("convert", "members")
+	}
+	m := object.NewMerger()
+	for i, member := range members {
+		f, err := member.Open()
 		if err != nil {
 			return nil, err
 		}
-		part, err := convert.File(f, options)
+		parts, err := convert.File(f, options)
 		f.Close()
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, object.Join(part))
+		if err := m.Add(member.Label, object.Join(parts)); err != nil {
+			return nil, err
+		}
+		if len(members) > 1 {
+			phase.Progress(i+1, len(members))
+		}
 	}
-	return parts, nil
+	o := m.Object()
+	run.EndConvert(phase, options.Counts, o)
+	return o, nil
 }

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// EndConvert ends the phase in which DWARF was converted to o.
+func (r *Run) EndConvert(p *Phase, c *convert.Counts, o *object.Object) {
+	p.stop()
+	text := r.countUnits(c)
+	if r.wanted() {
+		text += ", " + r.countShapes(o)
+	}
+	p.met(text)
+}
+
+// EndFacts ends the phase in which the facts of a linked file were found.
+func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
+	p.stop()
+	p.met(r.countFacts(f))
+}
+
+// EndRead ends the phase in which n BTF objects were read and merged to o.
+func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
+	p.stop()
+	text := plural(n, "file")
+	if r.wanted() {
+		text += ", " + r.countShapes(o)
+	}
+	p.met(text)
+}
+
+// EndWrite ends the phase in which the BTF object was made that data is.
+func (r *Run) EndWrite(p *Phase, data []byte) error {
+	p.stop()
+	text := "no types"
+	if r.wanted() {
+		var err error
+		if text, err = r.countTypes(data, nil); err != nil {
+			return err
+		}
+	}
+	p.met(text)
+	return nil
+}
+
+// EndLink ends the phase of a link on base, which may be nil.
+func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
+	p.stop()
+	text := ""
+	if r.wanted() {
+		var err error
+		if text, err = r.countLinked(result, base); err != nil {
+			return err
+		}
+	}
+	p.met(text)
+	return nil
+}
+
+// countUnits notes what a conversion met, and returns it in words.
+func (r *Run) countUnits(c *convert.Counts) string {
+	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
+	text := plural(c.Units, "unit")
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"}, {c.Partial, " partial"}, {c.Types, " of types"}} {
+		if more.n > 0 {
+			text += ", " + plural(more.n, "unit") + more.what
+		}
+	}
+	return text + ", " + bytesText(int64(c.Bytes)) + " of DWARF"
+}
+
+// countFacts notes what is known of a linked file, and returns it in words.
+func (r *Run) countFacts(f *facts.Facts) string {
+	c := &Facts{Functions: len(f.Globals), Variables: len(f.Objects), Kfuncs: len(f.Kfuncs)}
+	for i := range f.Files {
+		c.Functions += len(f.Files[i].Funcs)
+	}
+	r.Stats.Facts = c
+	return plural(c.Functions, "function") + ", " + plural(c.Variables, "variable") + ", " + plural(c.Kfuncs, "kfunc")
+}
+
+// countShapes notes what o holds, and returns it in words. It looks at every item of every unit.
+func (r *Run) countShapes(o *object.Object) string {
+	c := &Shapes{Distinct: len(o.Graph.Nodes) - 1}
+	seen := make([]bool, len(o.Graph.Nodes))
+	for i := range o.Units {
+		u := &o.Units[i]
+		c.Units += uint64(u.Count)
+		c.Held += uint64(u.Count) * uint64(len(u.Items))
+		for _, id := range u.Items {
+			if !seen[id] {
+				seen[id] = true
+				c.Roots++
+			}
+		}
+	}
+	c.Repeats = c.Held - uint64(c.Roots)
+	r.Stats.Shapes = c
+	return plural(c.Distinct, "shape") + ", " + plural(int(c.Repeats), "repeat")
+}
+
+// countTypes notes which types data has: raw BTF, or an ELF file with a section .BTF. It returns that in words.
+func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
+	blobs, err := btf.ReadBytes(data, base)
+	if err != nil {
+		return "", err
+	}
+	c := &Types{Kinds: map[string]int{}}
+	for k := btf.KindInt; k < btf.NumKinds; k++ {
+		c.Kinds[k.String()] = 0
+	}
+	for _, b := range blobs {
+		c.Total += len(b.Types)
+		for i := range b.Types {
+			c.Kinds[b.Types[i].Kind.String()]++
+		}
+	}
+	r.Stats.Types = c
+	return plural(c.Total, "type"), nil
+}
+
+// countLinked notes the result of a link, and returns it in words.
+func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
+	text, err := r.countTypes(result.BTF, base)
+	if err != nil {
+		return "", err
+	}
+	functions := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindFunc.String()], Skipped: map[string]int{}}
+	variables := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindVar.String()], Skipped: map[string]int{}}
+	for _, s := range result.Skipped {
+		if s.Variable() {
+			variables.Skipped[s.Reason]++
+		} else {
+			functions.Skipped[s.Reason]++
+		}
+	}
+	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
+	return text + ", " + plural(result.Conflicts, "conflict") + ", " + functions.text("function") + ", " + variables.text("variable"), nil
+}
+
+// text says how many are encoded, and how many are not, the commonest reason first.
+func (d *Decided) text(noun string) string {
+	text := plural(d.Encoded, noun)
+	if len(d.Skipped) == 0 {
+		return text
+	}
+	var reasons []string
+	for reason := range d.Skipped {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		if c := d.Skipped[b] - d.Skipped[a]; c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%d %s", d.Skipped[reason], reason)
+	}
+	return text + " (skipped: " + strings.Join(reasons, ", ") + ")"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Phase is a part of a run. Phases may overlap.
+type Phase struct {
+	run       *Run
+	name      string
+	unit      string // what is counted, such as "units"
+	start     time.Time
+	end       time.Time // zero while the phase goes on
+	done, all atomic.Int64
+
+	step      string
+	stepStart time.Time
+	steps     []StepTime
+}
+
+// Phase begins a phase. unit is what Progress counts, in the plural.
+func (r *Run) Phase(name, unit string) *Phase {
+	p := &Phase{run: r, name: name, unit: unit, start: time.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open = append(r.open, p)
+	return p
+}
+
+// Progress notes how much is done. It may be called from several threads, and out of order.
+func (p *Phase) Progress(done, all int) {
+	p.all.Store(int64(all))
+	for {
+		old := p.done.Load()
+		if int64(done) <= old || p.done.CompareAndSwap(old, int64(done)) {
+			return
+		}
+	}
+}
+
+// Step begins a step of the phase, and ends the one before.
+func (p *Phase) Step(name string) {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	p.endStep(time.Now())
+	p.step, p.stepStart = name, time.Now()
+}
+
+func (p *Phase) endStep(now time.Time) {
+	if p.step != "" {
+		p.steps = append(p.steps, StepTime{p.step, seconds(now.Sub(p.stepStart))})
+	}
+}
+
+// stop ends the phase; counting what it met isn't part of it.
+func (p *Phase) stop() {
+	now := time.Now()
+	r := p.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.endStep(now)
+	p.end = now
+	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
+}
+
+// met notes the phase, which has ended, and says what it met.
+func (p *Phase) met(what string) {
+	r := p.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)), Seconds: seconds(p.end.Sub(p.start)), Steps: p.steps}
+	r.Stats.Phases = append(r.Stats.Phases, t)
+	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
+}
+
+// progress says how far the phase is. The caller holds the run's lock.
+func (p *Phase) progress(now time.Time) string {
+	text := p.name
+	if p.step != "" {
+		text += ", " + p.step
+	}
+	done, all := p.done.Load(), p.all.Load()
+	if all == 0 {
+		return text
+	}
+	rate := float64(done) / max(now.Sub(p.start).Seconds(), 1e-3)
+	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, done, all, p.unit, rate)
+}

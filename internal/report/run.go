@@ -1,0 +1,133 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/progress"
+)
+
+// Run is one run of a verb.
+type Run struct {
+	// Stats is filled in by the verb, but for what Start and Finish know.
+	Stats Stats
+
+	env     *cli.Env
+	stderr  io.Writer
+	flags   Flags
+	start   time.Time
+	line    *progress.Line
+	verbose io.Writer // nil without --verbose
+
+	mu   sync.Mutex
+	open []*Phase
+}
+
+// Start begins a run. The caller must Close it. Until then what is written to env.Stderr gets along with the progress
+// line.
+func (f *Flags) Start(env *cli.Env, job Job) (*Run, error) {
+	if err := f.check(&job); err != nil {
+		return nil, err
+	}
+	r := &Run{env: env, stderr: env.Stderr, flags: *f, start: time.Now()}
+	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: job.Verb, Version: cli.Version, Jobs: job.Threads}
+	for _, in := range job.Inputs {
+		if info, err := os.Stat(in); err == nil { // else reading it will fail
+			r.Stats.Input.Files++
+			r.Stats.Input.Bytes += info.Size()
+		}
+	}
+	if f.quiet {
+		env.Quiet = true
+		return r, nil
+	}
+	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
+		env.Stderr = r.line
+		cli.AtSignal(r.line.Abandon)
+	}
+	if f.verbose {
+		r.verbose = env.Stderr
+	}
+	return r, nil
+}
+
+// wanted tells whether counts are shown or written at all.
+func (r *Run) wanted() bool { return r.flags.verbose || r.flags.stats != "" }
+
+// Close ends the progress line.
+func (r *Run) Close() {
+	r.line.Close()
+	r.env.Stderr = r.stderr
+}
+
+// Finish writes the statistics, if they are wanted. The verb calls it when all is done but for writing its output, of
+// size bytes: so an output is the last file to appear.
+func (r *Run) Finish(size int) error {
+	if !r.wanted() {
+		return nil
+	}
+	s := &r.Stats
+	s.Output.Bytes = int64(size)
+	s.Seconds = seconds(time.Since(r.start))
+	s.Memory = memory()
+	slices.SortStableFunc(s.Phases, func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
+	r.tell("%s: %s read, %s to write, peak memory %s, %.2f s", s.Verb,
+		bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
+	if r.flags.stats == "" {
+		return nil
+	}
+	return r.env.WriteOutput(r.flags.stats, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(s)
+	})
+}
+
+// tell prints a line of --verbose.
+func (r *Run) tell(format string, args ...any) {
+	if r.verbose != nil {
+		fmt.Fprintf(r.verbose, "%s: %s\n", r.env.Program, fmt.Sprintf(format, args...))
+	}
+}
+
+// progress is the text of the progress line: of the open phases the last one that counts, else the last one.
+func (r *Run) progress() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.open) == 0 {
+		return ""
+	}
+	p := r.open[len(r.open)-1]
+	for _, q := range slices.Backward(r.open) {
+		if q.all.Load() > 0 {
+			p = q
+			break
+		}
+	}
+	now := time.Now()
+	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.Stats.Verb, p.progress(now), now.Sub(r.start).Seconds())
+}
+
+func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
+
+// bytesText is a number of bytes for people.
+func bytesText(n int64) string {
+	const unit = 1000
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d bytes", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f kB", float64(n)/unit)
+	case n < unit*unit*unit:
+		return fmt.Sprintf("%.1f MB", float64(n)/(unit*unit))
+	}
+	return fmt.Sprintf("%.2f GB", float64(n)/(unit*unit*unit))
+}
