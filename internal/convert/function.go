@@ -53,6 +53,13 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if err != nil || f.name.class == dwarf.ClassNone {
 		return err
 	}
+	renamed := false
+	if flags&types.FuncNoCode == 0 {
+		u.noteOrigin(e, &f)
+		if renamed = u.isRenamed(e, &f); renamed && !f.external {
+			return nil
+		}
+	}
 	base := len(u.c.elems)
 	d, err := f.proto.u.describeProto(&f.protoDIE)
 	if err != nil {
@@ -72,15 +79,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		}
 	}
 	u.c.elems = u.c.elems[:base]
+	if renamed {
+		return u.addRenamed(e, proto)
+	}
 	if flags&types.FuncNoCode == 0 {
 		if flags, err = u.judge(e, &f); err != nil {
 			return err
-		}
-		if f.proto.u == u && f.proto.off != e.Off {
-			if u.origins == nil {
-				u.origins = make(map[uint32]bool)
-			}
-			u.origins[f.proto.off] = true
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && u.isWeak(e) {
@@ -102,6 +106,37 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		}
 		return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id)
 	}
+	return nil
+}
+
+// noteOrigin notes that the abstract instance of e has code.
+func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
+	if f.proto.u != u || f.proto.off == e.Off {
+		return
+	}
+	if u.origins == nil {
+		u.origins = make(map[uint32]bool)
+	}
+	u.origins[f.proto.off] = true
+}
+
+// isRenamed tells whether e's own symbol has another name, so that no symbol of its name stands for it. The kernel
+// puts prefixes before the names of code that runs before or beside it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
+func (u *unit) isRenamed(e *dwarf.DIE, f *function) bool {
+	addr, ok := u.entry(e)
+	return ok && u.c.symbols.isRenamed(addr, f.name.hash)
+}
+
+// addRenamed takes a function under the name of its symbol, which tells whether the unit was linked.
+func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID) error {
+	addr, _ := u.entry(e)
+	name := u.c.symbols.nameAt(addr)
+	if name == "" {
+		return nil
+	}
+	u.c.item(u.c.g.Add(types.Node{
+		Kind: types.KindFunc, Name: u.c.g.Strs.Intern([]byte(name)), Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed),
+	}, nil), 0)
 	return nil
 }
 

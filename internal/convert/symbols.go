@@ -1,12 +1,14 @@
 package convert
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // symbols are the file's function symbols by address. They are read while the first units are.
@@ -16,10 +18,15 @@ type symbols struct {
 	err  error
 
 	clones []clone
-	strong addrSet // where a global function starts that is not weak
+	strong addrSet // where a function starts that is not weak
+	starts addrSet // where a function starts
+	named  addrSet // the same, mixed with its base name (nameKey)
+
+	bySort sync.Once
+	sorted []clone // all functions by address and name; renamed makes it
 }
 
-// clone is a function symbol with a suffix (foo.isra.0).
+// clone is a function symbol; of clones one with a suffix (foo.isra.0).
 type clone struct {
 	addr uint64
 	name string
@@ -32,40 +39,62 @@ func (s *symbols) load() error {
 			s.err = err
 			return
 		}
-		s.strong = newAddrSet(len(list) / 4)
+		s.strong, s.starts, s.named = newAddrSet(len(list)/4), newAddrSet(len(list)/4), newAddrSet(len(list)/4)
 		for i := range list {
 			f := &list[i]
 			if stdelf.SymType(f.Type) != stdelf.STT_FUNC || f.Place != elf.InSection {
 				continue
 			}
-			if strings.IndexByte(f.Name, '.') > 0 {
+			base, suffix, _ := strings.Cut(f.Name, ".")
+			if suffix != "" && base != "" {
 				s.clones = append(s.clones, clone{f.Value, f.Name})
 			}
-			if stdelf.SymBind(f.Bind) == stdelf.STB_GLOBAL {
+			// One that is external in its unit and local here is a hidden one of a linked file.
+			if stdelf.SymBind(f.Bind) != stdelf.STB_WEAK {
 				s.strong.add(f.Value)
 			}
+			s.starts.add(f.Value)
+			s.named.add(nameKey(f.Value, types.HashString([]byte(base))))
 		}
-		slices.SortFunc(s.clones, func(a, b clone) int {
-			if a.addr != b.addr {
-				if a.addr < b.addr {
-					return -1
-				}
-				return 1
-			}
-			return strings.Compare(a.name, b.name)
-		})
+		slices.SortFunc(s.clones, compareClones)
 	})
 	return s.err
 }
 
+func compareClones(a, b clone) int {
+	return cmp.Or(cmp.Compare(a.addr, b.addr), strings.Compare(a.name, b.name))
+}
+
+// nameKey is a function of an address and a base name; two are hardly ever the same.
+func nameKey(addr uint64, name types.Hash) uint64 { return addr*0x9e3779b97f4a7c15 ^ name.A }
+
+// isRenamed tells whether functions start at addr, but none of that base name.
+func (s *symbols) isRenamed(addr uint64, name types.Hash) bool {
+	return !s.named.has(nameKey(addr, name)) && s.starts.has(addr)
+}
+
+// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is none.
+func (s *symbols) nameAt(addr uint64) string {
+	s.bySort.Do(func() {
+		list, _ := s.file.Symbols() // load has returned the error
+		for i := range list {
+			if f := &list[i]; stdelf.SymType(f.Type) == stdelf.STT_FUNC && f.Place == elf.InSection {
+				s.sorted = append(s.sorted, clone{f.Value, f.Name})
+			}
+		}
+		slices.SortFunc(s.sorted, compareClones)
+	})
+	i, _ := slices.BinarySearchFunc(s.sorted, clone{addr: addr}, compareClones)
+	if i == len(s.sorted) || s.sorted[i].addr != addr {
+		return ""
+	}
+	base, _, _ := strings.Cut(s.sorted[i].name, ".")
+	return base
+}
+
 // isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
 func (s *symbols) isClone(addr uint64, base func() string) bool {
-	i, _ := slices.BinarySearchFunc(s.clones, addr, func(c clone, addr uint64) int {
-		if c.addr < addr {
-			return -1
-		}
-		return 1
-	})
+	i, _ := slices.BinarySearchFunc(s.clones, clone{addr: addr}, compareClones)
 	for ; i < len(s.clones) && s.clones[i].addr == addr; i++ {
 		if suffix, ok := strings.CutPrefix(s.clones[i].name, base()); ok && strings.HasPrefix(suffix, ".") &&
 			(strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")) {

@@ -58,14 +58,15 @@ func (l *linker) encodeFunctions() {
 	l.made = make([]made, 0, len(list))
 	var group []holder
 	for name, head := range byName {
-		if head == 0 {
-			continue
-		}
 		group = group[:0]
 		for ; head != 0; head = list[head-1].next {
-			group = append(group, list[head-1])
+			if h := list[head-1]; l.flags(h)&types.FuncRenamed == 0 {
+				group = append(group, h)
+			}
 		}
-		l.encodeFunction(types.Str(name), group)
+		if len(group) != 0 {
+			l.encodeFunction(types.Str(name), group)
+		}
 	}
 }
 

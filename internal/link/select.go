@@ -77,16 +77,21 @@ func (l *linker) indexSymbols() {
 		function(s, symGlobal)
 	}
 	for i := range f.Files {
+		// Hidden symbols are local in a linked file, and stand behind those of all files.
+		var bits uint8
+		if f.Files[i].Name == "" {
+			bits = symGlobal
+		}
 		for _, s := range f.Files[i].Funcs {
-			function(s, 0)
+			function(s, bits)
 		}
 	}
 	for i := range f.Repeated {
 		set(f.Repeated[i].Name, symAmbiguous)
 	}
 	for i := range f.Objects {
-		if !f.Objects[i].Local {
-			set(f.Objects[i].Name, symGlobal)
+		if o := &f.Objects[i]; !o.Local || o.File >= 0 && f.Files[o.File].Name == "" {
+			set(o.Name, symGlobal)
 		}
 	}
 }

@@ -25,6 +25,7 @@ func TestSelect(t *testing.T) {
 		{"member.c", "nothing_global", "", "s2"},
 		{"empty.c", "types_only", "", ""},
 		{"", "without_file", "dropped3", ""},
+		{"hidden.c", "by_hidden", "hidden1", ""},
 	} {
 		b.unit(u.file, 1)
 		mark(u.mark)
@@ -38,7 +39,7 @@ func TestSelect(t *testing.T) {
 	x := &facts.Facts{
 		HasFiles: true,
 		Globals:  []string{"g1"},
-		Files:    []facts.File{{Name: "taken.c", Funcs: []string{"s1.isra.0"}}},
+		Files:    []facts.File{{Funcs: []string{"hidden1"}}, {Name: "taken.c", Funcs: []string{"s1.isra.0"}}},
 	}
 	structs := func(x *facts.Facts) (names []string) {
 		lines, _ := b.link(t, Options{Facts: x, Features: features.Default()})
@@ -49,11 +50,11 @@ func TestSelect(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := structs(x), []string{"by_global", "by_static", "nothing_global", "types_only", "without_file"}; !slices.Equal(got, want) {
+	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global", "types_only", "without_file"}; !slices.Equal(got, want) {
 		t.Errorf("with files: %q, want %q", got, want)
 	}
 	x.HasFiles = false
-	if got := structs(x); len(got) != 6 {
-		t.Errorf("without files: %q, want all six", got)
+	if got := structs(x); len(got) != 7 {
+		t.Errorf("without files: %q, want all seven", got)
 	}
 }

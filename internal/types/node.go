@@ -102,6 +102,7 @@ const (
 	FuncUncertain                           // the parameters' locations can't be told
 	FuncNoCode                              // the unit has no code for it: an alias of an identical function, or inlined
 	FuncWeak                                // a weak definition, or one that lost to another
+	FuncRenamed                             // its symbol is not called as in the source: not to be encoded, but its unit is linked where that symbol is
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).
