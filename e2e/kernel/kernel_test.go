@@ -1,9 +1,12 @@
-// Package cloud compares our BTF of a whole distribution kernel with pahole's.
-package cloud
+// Package kernel compares our BTF of a linked kernel and its modules with
+// pahole's. Any kernel with DWARF will do, of any machine.
+package kernel
 
 import (
+	"debug/elf"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
@@ -12,21 +15,95 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestDebianKernel reads the vmlinux that the environment variable VMLINUX
-// names, which e2e/fetch-kernel.sh prints.
-func TestDebianKernel(t *testing.T) {
-	vmlinux := os.Getenv("VMLINUX")
-	if vmlinux == "" {
+// vmlinux is the kernel that the environment variable VMLINUX names, which
+// e2e/fetch-kernel.sh prints.
+func vmlinux(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("VMLINUX")
+	if path == "" {
 		t.Skip("SKIPPED: set VMLINUX to a kernel with DWARF, such as e2e/fetch-kernel.sh fetches")
 	}
-	dir := t.TempDir()
-	ours := oracle.Blob{Path: filepath.Join(dir, "vmlinux.btf")}
-	skipped := filepath.Join(dir, "skipped")
-	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "--lang-exclude=rust", "-o", ours.Path, "--skipped", skipped, vmlinux)
+	return path
+}
 
-	t.Run("verify", func(t *testing.T) { harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", ours.Path) })
-	t.Run("pahole", func(t *testing.T) { oracle.SameTypes(t, vmlinux, ours, skipped, oracle.Pahole(t, vmlinux)) })
+// convert makes our BTF of file; options are btfgen's. The second result is
+// the list of what was skipped.
+func convert(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), filepath.Base(file))
+	ours := oracle.Blob{Path: out + ".btf", Bases: bases}
+	skipped := out + ".skipped"
+	argv := []string{harness.Tool(t, "btfgen"), "elf", "--lang-exclude=rust", "-o", ours.Path, "--skipped", skipped}
+	verify := []string{harness.Tool(t, "btfdedup"), "verify", ours.Path}
+	for _, b := range bases {
+		argv = append(argv, "--base="+b)
+		verify = append(verify, "--base="+b)
+	}
+	harness.MustRun(t, "", append(append(argv, options...), file)...)
+	harness.MustRun(t, "", verify...)
+	return ours, skipped
+}
+
+// TestKernel compares the kernel, and the modules that MODULES names (files,
+// or directories to look for them in, separated by spaces).
+func TestKernel(t *testing.T) {
+	vmlinux := vmlinux(t)
+	ours, skipped := convert(t, vmlinux, nil)
+	pahole := oracle.Pahole(t, vmlinux)
+
+	t.Run("pahole", func(t *testing.T) { oracle.SameTypes(t, vmlinux, ours, skipped, pahole) })
 	t.Run("kfuncs", func(t *testing.T) { oracle.SameKfuncs(t, ours, vmlinux) })
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
-	t.Run("kernel", func(t *testing.T) { oracle.KernelAccepts(t, ours) })
+	t.Run("kernel", func(t *testing.T) {
+		if f := header(t, vmlinux); f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
+			t.Skip("SKIPPED: the running kernel knows no pointers and byte order but its own")
+		}
+		oracle.KernelAccepts(t, ours)
+	})
+	for _, ko := range modules(t) {
+		t.Run(filepath.Base(ko), func(t *testing.T) {
+			ours, skipped := convert(t, ko, []string{ours.Path})
+			oracle.SameTypes(t, ko, ours, skipped, oracle.Pahole(t, ko, pahole.Path))
+		})
+	}
+}
+
+// TestMoreFeatures compares the kernel with the features that the kernel's
+// own build doesn't ask for.
+func TestMoreFeatures(t *testing.T) {
+	vmlinux := vmlinux(t)
+	const features = oracle.Features + ",attributes,global_var"
+	ours, skipped := convert(t, vmlinux, nil, "--features="+features)
+	oracle.SameTypes(t, vmlinux, ours, skipped, oracle.PaholeWith(t, features, vmlinux))
+}
+
+func header(t *testing.T, path string) elf.FileHeader {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return f.FileHeader
+}
+
+func modules(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, place := range strings.Fields(os.Getenv("MODULES")) {
+		before := len(found)
+		err := filepath.WalkDir(place, func(path string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && (path == place || strings.HasSuffix(path, ".ko") || strings.HasSuffix(path, ".ko.debug")) {
+				found = append(found, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == before {
+			t.Fatalf("MODULES: no module in %s", place)
+		}
+	}
+	return found
 }

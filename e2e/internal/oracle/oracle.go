@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -30,9 +29,15 @@ type Blob struct {
 // Pahole encodes the BTF of elf into a new file.
 func Pahole(tb testing.TB, elf string, bases ...string) Blob {
 	tb.Helper()
+	return PaholeWith(tb, Features, elf, bases...)
+}
+
+// PaholeWith is Pahole with other features.
+func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
+	tb.Helper()
 	harness.Need(tb, "pahole")
 	out := filepath.Join(tb.TempDir(), filepath.Base(elf)+".pahole.btf")
-	argv := []string{"pahole", "-J", "-j2", "--btf_features=" + Features, "--lang_exclude=rust", "--btf_encode_detached=" + out}
+	argv := []string{"pahole", "-J", "-j2", "--btf_features=" + features, "--lang_exclude=rust", "--btf_encode_detached=" + out}
 	if n := len(bases); n > 0 {
 		argv = append(argv, "--btf_base="+bases[n-1])
 	}
@@ -67,8 +72,8 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 	}
 	r := compare.Contents(a, b)
 	r.Explain(compare.Against(a, skips))
-	explainWeak(tb, r, elfPath)
-	explainInstances(tb, r, elfPath)
+	explainByDWARF(tb, r, elfPath)
+	explainVariables(tb, r, elfPath)
 	if len(ours.Bases) > 0 {
 		explainBase(tb, r, pahole.Bases)
 	}
@@ -93,75 +98,6 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 			tb.Errorf("pahole's BTF has no %s: nothing was compared", class)
 		}
 	}
-}
-
-// explainWeak gives a reason for functions whose parameters are called
-// otherwise in pahole's BTF, where ours has the names of the definition that
-// the link kept.
-func explainWeak(tb testing.TB, r *compare.Result, elfPath string) {
-	tb.Helper()
-	var names []string
-	for _, d := range r.Unexplained(content.Func) {
-		if d.Kind == compare.Differs {
-			names = append(names, d.Name)
-		}
-	}
-	if len(names) == 0 {
-		return
-	}
-	defined, err := definedParameters(elfPath, names)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r.Explain(func(d *compare.Difference) string {
-		parameters, ok := defined[d.Name]
-		if ok && d.Class == content.Func && d.Kind == compare.Differs && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters) {
-			return "pahole takes the parameters of a weak definition that lost"
-		}
-		if !ok && d.Class == content.Func && d.Kind == compare.Differs {
-			return "made a jump to an equal function, so no definition has code; pahole takes another one than we"
-		}
-		return ""
-	})
-}
-
-// explainBase gives a reason for functions of a module that are in ours alone
-// and that the innermost base has too: pahole's libbpf takes the two for one.
-func explainBase(tb testing.TB, r *compare.Result, bases []string) {
-	tb.Helper()
-	last := len(bases) - 1
-	base, err := content.Load(bases[last], bases[:last]...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r.Explain(func(d *compare.Difference) string {
-		if d.Class == content.Func && d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
-			return "libbpf drops a module's function where the base has a function of that name and prototype"
-		}
-		return ""
-	})
-}
-
-// sameNames says whether the parameters in a function's text have these names.
-func sameNames(text string, names []string) bool {
-	_, text, ok := strings.Cut(text, "(")
-	depth, start := 0, 0
-	var have []string
-	for i := 0; ok && i < len(text) && depth >= 0; i++ {
-		switch c := text[i]; {
-		case c == '(' || c == '{':
-			depth++
-		case c == ')' || c == '}':
-			depth--
-		}
-		if end := depth < 0 || depth == 0 && text[i] == ','; end {
-			if name, _, _ := strings.Cut(strings.TrimSpace(text[start:i]), " "); name != "" && name != "..." {
-				have = append(have, name)
-			}
-			start = i + 1
-		}
-	}
-	return slices.Equal(have, names)
 }
 
 // dropBase removes from c the definitions of types that a base has as well.

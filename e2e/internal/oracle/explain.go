@@ -1,0 +1,126 @@
+package oracle
+
+import (
+	"debug/elf"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// explainByDWARF gives the reasons for differences of functions that show in
+// the DWARF and the symbols of the file that both sides were made from.
+func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
+	tb.Helper()
+	var names []string
+	for _, d := range r.Unexplained(content.Func) {
+		if d.Kind != compare.OnlyOracle {
+			names = append(names, d.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	found, err := readSubprograms(elfPath, names)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(func(d *compare.Difference) string {
+		if d.Class != content.Func {
+			return ""
+		}
+		parameters, kept := found.kept[d.Name]
+		switch d.Kind {
+		case compare.Differs:
+			switch {
+			case !kept:
+				return "made a jump to an equal function, so no definition has code; pahole takes another one than we"
+			case len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
+				return "pahole takes the parameters of a weak definition that lost"
+			}
+		case compare.OnlyOurs:
+			switch {
+			case found.inlined[d.Name]:
+				return "pahole compares it with a function of that name that is declared inline and has no code"
+			case found.renamed[d.Name]:
+				return "pahole compares it with a function of that name whose symbol has another"
+			case found.split[d.Name]:
+				return "pahole takes a part that was split off for the function"
+			}
+		}
+		return ""
+	})
+}
+
+// explainVariables gives a reason for the variables of a relocatable file that
+// are in ours alone: pahole looks for the section that holds a variable's
+// address, and there all sections have address 0.
+func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
+	tb.Helper()
+	f, err := elf.Open(elfPath)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	if f.Type != elf.ET_REL {
+		return
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	in := map[string]string{} // variables, and the sections that they are in
+	for _, s := range symbols {
+		if i := int(s.Section); elf.ST_TYPE(s.Info) == elf.STT_OBJECT && i < len(f.Sections) {
+			in[s.Name] = f.Sections[i].Name
+		}
+	}
+	r.Explain(func(d *compare.Difference) string {
+		const reason = "pahole can't tell the sections of a relocatable file from each other"
+		if d.Class == content.Var && d.Kind == compare.OnlyOurs && in[d.Name] == ".data..percpu" || d.Class == content.Section && d.Name == ".data..percpu" {
+			return reason
+		}
+		return ""
+	})
+}
+
+// explainBase gives a reason for functions of a module that are in ours alone
+// and that the innermost base has too: pahole's libbpf takes the two for one.
+func explainBase(tb testing.TB, r *compare.Result, bases []string) {
+	tb.Helper()
+	last := len(bases) - 1
+	base, err := content.Load(bases[last], bases[:last]...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(func(d *compare.Difference) string {
+		if d.Class == content.Func && d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
+			return "libbpf drops a module's function where the base has a function of that name and prototype"
+		}
+		return ""
+	})
+}
+
+// sameNames says whether the parameters in a function's text have these names.
+func sameNames(text string, names []string) bool {
+	_, text, ok := strings.Cut(text, "(")
+	depth, start := 0, 0
+	var have []string
+	for i := 0; ok && i < len(text) && depth >= 0; i++ {
+		switch c := text[i]; {
+		case c == '(' || c == '{':
+			depth++
+		case c == ')' || c == '}':
+			depth--
+		}
+		if end := depth < 0 || depth == 0 && text[i] == ','; end {
+			if name, _, _ := strings.Cut(strings.TrimSpace(text[start:i]), " "); name != "" && name != "..." {
+				have = append(have, name)
+			}
+			start = i + 1
+		}
+	}
+	return slices.Equal(have, names)
+}

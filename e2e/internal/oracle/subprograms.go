@@ -1,0 +1,173 @@
+package oracle
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// subprograms is what the DWARF and the symbols of a linked ELF file say about
+// some functions, by name.
+type subprograms struct {
+	// kept has the names of the parameters of the definition that the link kept:
+	// the one whose code is where the symbol is. A weak definition that lost
+	// still has its DWARF, at another address. A function that isn't here has no
+	// code in the DWARF: the compiler found its body equal to another one's and
+	// made it a jump there.
+	kept map[string][]string
+	// inlined tells of functions for which there is also one that is declared
+	// inline and has no code.
+	inlined map[string]bool
+	// split tells of functions of which a part was split off.
+	split map[string]bool
+	// renamed tells of functions for which there is also one that got a symbol of
+	// another name (objcopy --prefix-symbols).
+	renamed map[string]bool
+	at      map[uint64][]string // the base names of the functions that start at an address
+}
+
+// readSubprograms looks for the functions in the file at path.
+func readSubprograms(path string, functions []string) (*subprograms, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	found := &subprograms{
+		kept: map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{}, renamed: map[string]bool{},
+		at: map[uint64][]string{},
+	}
+	addresses := map[string][]uint64{} // of each function; none where its symbol has a suffix
+	for _, name := range functions {
+		addresses[name] = nil
+	}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+			continue
+		}
+		if f.Machine == elf.EM_ARM {
+			s.Value &^= 1 // of Thumb functions
+		}
+		base, suffix, _ := strings.Cut(s.Name, ".")
+		found.at[s.Value] = append(found.at[s.Value], base)
+		if _, ok := addresses[base]; !ok {
+			continue
+		}
+		if suffix == "" {
+			addresses[base] = append(addresses[base], s.Value)
+		} else if strings.HasPrefix(suffix, "part") {
+			found.split[base] = true
+		}
+	}
+	data, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	r := data.Reader()
+	for {
+		die, err := r.Next()
+		if err != nil || die == nil {
+			return found, err
+		}
+		switch {
+		case die.Tag == dwarf.TagCompileUnit || die.Tag == dwarf.TagPartialUnit:
+			continue
+		case die.Tag == dwarf.TagSubprogram:
+			if err := found.add(data, die, addresses); err != nil {
+				return nil, err
+			}
+		}
+		if die.Children {
+			r.SkipChildren() // the functions of C stand at the top of a unit
+		}
+	}
+}
+
+// add takes in a subprogram if it is one of the functions.
+func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) error {
+	const declaredInlined = 3 // DW_INL_declared_inlined
+	name, err := nameOf(data, die)
+	if err != nil {
+		return err
+	}
+	wanted, ok := addresses[name]
+	if !ok {
+		return nil
+	}
+	if how, _ := die.Val(dwarf.AttrInline).(int64); how == declaredInlined {
+		s.inlined[name] = true
+	}
+	// A function that is split into a hot and a cold part has two ranges.
+	ranges, err := data.Ranges(die)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
+		s.kept[name], err = parameters(data, die)
+	}
+	if len(ranges) > 0 && len(s.at[ranges[0][0]]) > 0 && !slices.Contains(s.at[ranges[0][0]], name) {
+		s.renamed[name] = true
+	}
+	return err
+}
+
+// nameOf is a DIE's name, its own or that of its abstract origin.
+func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
+	for range 4 {
+		if name, ok := die.Val(dwarf.AttrName).(string); ok {
+			return name, nil
+		}
+		origin, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			if origin, ok = die.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				return "", nil
+			}
+		}
+		r := data.Reader()
+		r.Seek(origin)
+		var err error
+		if die, err = r.Next(); err != nil {
+			return "", err
+		}
+		if die == nil {
+			return "", fmt.Errorf("no DIE at %#x", origin)
+		}
+	}
+	return "", errors.New("a chain of more than 4 abstract origins")
+}
+
+// parameters reads the names of the parameters below die.
+func parameters(data *dwarf.Data, die *dwarf.Entry) ([]string, error) {
+	names := []string{}
+	if !die.Children {
+		return names, nil
+	}
+	r := data.Reader()
+	r.Seek(die.Offset)
+	if _, err := r.Next(); err != nil {
+		return nil, err
+	}
+	for {
+		child, err := r.Next()
+		if err != nil || child == nil || child.Tag == 0 {
+			return names, err
+		}
+		if child.Tag == dwarf.TagFormalParameter {
+			name, err := nameOf(data, child)
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, name)
+		}
+		if child.Children {
+			r.SkipChildren()
+		}
+	}
+}
