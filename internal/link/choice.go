@@ -76,7 +76,10 @@ func (l *linker) count(p *phase) *choices {
 		world := &l.worlds[w]
 		l.enterPhase(v, p, int32(w))
 		ballots := c.own
-		if world.base {
+		switch world.kind {
+		case copyWorld:
+			continue
+		case baseWorld:
 			ballots = c.base
 		}
 		poll := func(root types.ID) {
@@ -88,7 +91,7 @@ func (l *linker) count(p *phase) *choices {
 				}
 				if id := l.target(v, s); id != 0 {
 					ballots[s.vote].vote(p.colours[p.nodeOf(v, id)])
-				} else if world.base {
+				} else if world.kind == baseWorld {
 					ballots[s.vote].vote(l.tags.list[s.tag].hash)
 				}
 			}
@@ -206,7 +209,7 @@ func (l *linker) defaultIn(p *phase, t int32) int32 {
 	}
 	best := ^t
 	for w := range l.worlds {
-		if !l.worlds[w].base {
+		if l.worlds[w].kind != baseWorld {
 			continue
 		}
 		for _, n := range p.baseNodes(l, int32(w))[t] {
@@ -258,8 +261,8 @@ func (l *linker) before(a, b *typeNode) bool {
 		return l.nodes[a.anchor].Hash.Less(l.nodes[b.anchor].Hash)
 	}
 	x, y := &l.worlds[a.world], &l.worlds[b.world]
-	if x.base != y.base {
-		return y.base
+	if x.kind != y.kind {
+		return x.kind < y.kind
 	}
 	if x.sig != y.sig {
 		return x.sig.Less(y.sig)

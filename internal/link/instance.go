@@ -58,7 +58,7 @@ func (l *linker) instantiate() error {
 			slots = append(slots, l.colour(p.colours, p.targets[int(n.target)+j]))
 		}
 		k := l.materialize(n.prog, slots, p.colours[i])
-		if !l.ofBase(n) {
+		if n.world < 0 || !l.worlds[n.world].kind.fromBase() {
 			l.inst.list[k].root = true
 		}
 	}
@@ -73,7 +73,7 @@ func (l *linker) instantiate() error {
 				l.attachedInstance(v, id)
 			}
 		}
-		if l.worlds[w].base {
+		if l.worlds[w].kind == baseWorld {
 			l.baseInstances(v)
 		}
 	}

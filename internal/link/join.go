@@ -76,7 +76,9 @@ func (l *linker) joinBase(p *phase) {
 	p.joined = joined
 }
 
-func (l *linker) ofBase(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].base }
+func (l *linker) ofBase(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].kind == baseWorld }
+
+func (l *linker) fromBase(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].kind.fromBase() }
 
 // classify numbers the classes. A base's nodes are in the order of their ids.
 func (m *matcher) classify() {

@@ -79,16 +79,17 @@ func (l *linker) newPhase(other func(*slot) bool) *phase {
 			}
 		}
 		for _, id := range world.anchors {
-			if world.base || p.byAnch[id] < 0 || l.progs.list[l.program(id)].pinned {
+			if world.kind.fromBase() || p.byAnch[id] < 0 || l.progs.list[l.program(id)].pinned {
 				mark(id)
-				continue
-			}
-			if other == nil {
 				continue
 			}
 			slots := l.progs.slotsOf(l.program(id))
 			for i := range slots {
-				if s := &slots[i]; s.tag >= 0 && v.single(s.tag) == 0 && other(s) {
+				s := &slots[i]
+				if s.tag < 0 || v.single(s.tag) != 0 {
+					continue
+				}
+				if other != nil && other(s) || world.kind == splitWorld && l.base.single[s.tag] != 0 {
 					mark(id)
 					break
 				}
@@ -174,7 +175,12 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(*slot) int32) int
 			return to
 		}
 	}
-	if l.worlds[v.world-1].base {
+	kind := l.worlds[v.world-1].kind
+	if d := l.base.single; (kind == copyWorld || kind == splitWorld) && d[s.tag] != 0 {
+		to, _ := l.elsewhere(p, d[s.tag])
+		return to
+	}
+	if kind.fromBase() {
 		return ^s.tag // a base's forward declarations stay what they are
 	}
 	return open(s)
@@ -188,7 +194,7 @@ func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
 		p.byDef, p.byShape = map[types.ID]int32{}, map[types.Hash]int32{}
 		better := func(n *typeNode, old int32) bool {
 			o := &p.nodes[old]
-			return !l.ofBase(o) && (l.ofBase(n) || l.before(n, o))
+			return !l.ofBase(o) && (l.ofBase(n) || l.fromBase(n) && !l.fromBase(o) || l.fromBase(n) == l.fromBase(o) && l.before(n, o))
 		}
 		for i := range p.nodes {
 			n := &p.nodes[i]

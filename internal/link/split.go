@@ -18,6 +18,8 @@ type baseTypes struct {
 	byNode   []uint32   // by node: the smallest id of a shape that doesn't vary
 	byColour map[types.Hash]uint32
 	tags     map[declTag]bool
+	copies   [][]types.ID // the items of units that are bases: split BTF brings them along
+	single   []types.ID   // by tag that varies: the definition of the chain, if it has just one
 }
 
 // declTag is the content of a DECL_TAG on a type that has an id.
@@ -87,6 +89,7 @@ func (l *linker) dropBases(bases []object.Unit) {
 	l.units, l.isBase = slices.Clone(l.units), make([]bool, len(l.units))
 	for i := range l.units {
 		if u := &l.units[i]; u.Linked && known[content(u)] {
+			l.base.copies = append(l.base.copies, u.Items)
 			u.Items, l.isBase[i] = nil, true
 		}
 	}
@@ -104,15 +107,38 @@ func matchable(k types.Kind) bool {
 	return true
 }
 
-// addBaseWorld makes the bases one world of their own.
-func (l *linker) addBaseWorld(stamp []int32) {
+// addBaseWorlds makes the bases one world of their own, and another one of each base that an input brought along.
+func (l *linker) addBaseWorlds(stamp []int32) {
 	if l.base.blob == nil {
 		return
 	}
-	w := world{base: true}
-	for _, id := range l.base.ids {
-		if l.role[id] == anchor && stamp[id] != -1 {
-			stamp[id] = -1
+	l.addBaseWorld(baseWorld, l.base.ids, stamp, -1)
+	l.base.single = make([]types.ID, len(l.tags.list))
+	for _, id := range l.worlds[len(l.worlds)-1].anchors {
+		t := l.tags.of[id]
+		switch {
+		case t < 0:
+		case l.base.single[t] == 0:
+			l.base.single[t] = id
+		default:
+			l.base.single[t] = several
+		}
+	}
+	for t, d := range l.base.single {
+		if d == several {
+			l.base.single[t] = 0
+		}
+	}
+	for i, items := range l.base.copies {
+		l.addBaseWorld(copyWorld, items, stamp, -2-int32(i))
+	}
+}
+
+func (l *linker) addBaseWorld(kind worldKind, ids []types.ID, stamp []int32, mark int32) {
+	w := world{kind: kind}
+	for _, id := range ids {
+		if l.role[id] == anchor && stamp[id] != mark {
+			stamp[id] = mark
 			w.anchors = append(w.anchors, id)
 		}
 		if l.role[id] == inner && matchable(l.nodes[id].Kind) {
@@ -121,8 +147,8 @@ func (l *linker) addBaseWorld(stamp []int32) {
 	}
 	for i := 0; i < len(w.anchors); i++ {
 		for _, s := range l.progs.slotsOf(l.program(w.anchors[i])) {
-			if s.tag < 0 && stamp[s.node] != -1 {
-				stamp[s.node] = -1
+			if s.tag < 0 && stamp[s.node] != mark {
+				stamp[s.node] = mark
 				w.anchors = append(w.anchors, s.node)
 			}
 		}

@@ -11,8 +11,21 @@ type world struct {
 	units   []int32 // indexes in linker.units
 	weight  uint64  // how many units
 	sig     types.Hash
-	base    bool
+	kind    worldKind
 }
+
+// worldKind says where a world's units are from. Worlds are preferred in this order where several have a type.
+type worldKind uint8
+
+const (
+	ownWorld   worldKind = iota
+	splitWorld           // of split BTF that was linked before, on the bases
+	baseWorld            // the bases, as one world
+	copyWorld            // a base as split BTF brought it along: it may be pinned in other ways than the base itself
+)
+
+// fromBase tells whether the types of a world are a base's.
+func (k worldKind) fromBase() bool { return k >= baseWorld }
 
 // findWorlds groups the selected units by the varying definitions and typedefs that they hold.
 func (l *linker) findWorlds() {
@@ -87,19 +100,24 @@ func (l *linker) findWorlds() {
 		if len(anchors) == 0 && len(l.leaves[u]) == 0 && len(l.attached[u]) == 0 {
 			continue
 		}
+		kind := ownWorld
+		if l.units[u].Linked && len(l.base.copies) > 0 {
+			kind = splitWorld
+			sig.A++
+		}
 		w, ok := bySig[sig]
 		if !ok {
 			w = int32(len(l.worlds))
 			bySig[sig] = w
 			start := len(arena)
 			arena = append(arena, anchors...)
-			l.worlds = append(l.worlds, world{anchors: arena[start:len(arena):len(arena)], sig: sig})
+			l.worlds = append(l.worlds, world{anchors: arena[start:len(arena):len(arena)], sig: sig, kind: kind})
 		}
 		l.worldOf[u] = w
 		l.worlds[w].units = append(l.worlds[w].units, int32(u))
 		l.worlds[w].weight += uint64(l.units[u].Count)
 	}
-	l.addBaseWorld(stamp)
+	l.addBaseWorlds(stamp)
 }
 
 // view is one world laid open: what each tag and anchor is in it. Entering another world costs what that one holds.
