@@ -67,7 +67,7 @@ func (c *converter) reach() error {
 		}
 		switch e.Abbrev.Tag {
 		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-			if err := t.u.visitType(e); err != nil {
+			if _, err := t.u.visitType(e); err != nil {
 				return err
 			}
 		}

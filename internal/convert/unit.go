@@ -117,7 +117,7 @@ func (u *unit) walk() error {
 			off = e.Next
 			continue
 		}
-		enter, err := u.visit(e, depth == global)
+		enter, next, err := u.visit(e, depth == global)
 		if err != nil {
 			return err
 		}
@@ -125,6 +125,10 @@ func (u *unit) walk() error {
 			if err := u.visitNested(); err != nil {
 				return err
 			}
+		}
+		if next != 0 {
+			off = next
+			continue
 		}
 		if !enter || !e.Abbrev.Children {
 			if off, err = u.r.Behind(e); err != nil {
@@ -141,80 +145,83 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit takes what e declares and tells whether its children may declare more. global: e is not inside a function.
-func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, err error) {
+// visit takes what e declares and tells whether its children may declare more, and the offset behind them, if it has
+// come there. global: e is not inside a function.
+func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	switch e.Abbrev.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-		return false, u.visitType(e)
+		next, err := u.visitType(e)
+		return false, next, err
 	case std.TagSubprogram:
 		if e.Has(dwarf.Declaration) {
-			return false, nil
+			return false, 0, nil
 		}
 		if !e.Has(dwarf.LowPC) && !e.Has(dwarf.Ranges) && !e.Has(dwarf.External) && u.r.Const(e, dwarf.Inline) > inlined {
-			return true, nil
+			return true, 0, nil
 		}
 		if err := u.r.Read(e.Off, d); err != nil {
-			return false, err
+			return false, 0, err
 		}
-		return true, u.visitFunction(d)
+		return true, 0, u.visitFunction(d)
 	case std.TagVariable:
 		if !global || !e.Has(dwarf.Location) {
-			return false, nil
+			return false, 0, nil
 		}
 		if err := u.r.Read(e.Off, d); err != nil {
-			return false, err
+			return false, 0, err
 		}
-		return false, u.visitVariable(d)
+		return false, 0, u.visitVariable(d)
 	case std.TagLexDwarfBlock, std.TagNamespace, std.TagModule:
-		return true, nil
+		return true, 0, nil
 	case std.TagImportedUnit:
 		if err := u.r.Read(e.Off, d); err != nil {
-			return false, err
+			return false, 0, err
 		}
-		return false, u.visitImport(d)
+		return false, 0, u.visitImport(d)
 	}
-	return false, nil
+	return false, 0, nil
 }
 
 // visitType takes a type that may be a root. One that is known by its fingerprint need not be understood again.
-func (u *unit) visitType(e dwarf.Peeked) error {
+//
+// It returns the offset behind the entry's children, if it has come there.
+func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
-		return nil
+		return 0, nil
 	}
 	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && e.Abbrev.Tag != std.TagEnumerationType {
-		return nil // reached through what holds it
+		return 0, nil // reached through what holds it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
 	if !plain || u.c.pinned || u.r.Annotated() {
-		return u.visitTypeDIE(e.Off)
+		return 0, u.visitTypeDIE(e.Off)
 	}
 	var fp dwarf.Fingerprint
-	var err error
 	if e.Abbrev.Tag == std.TagTypedef {
 		fp, err = u.prints.Type(e.Off, 0)
 	} else {
-		fp, err = u.prints.Entry(e, 0)
+		fp, end, err = u.prints.Entry(e, 0)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r := u.c.roots.get(fp)
 	if r == nil {
 		u.root = root{}
 		if err := u.visitTypeDIE(e.Off); err != nil {
-			return err
+			return 0, err
 		}
 		if u.root.id != 0 {
 			u.c.roots.put(fp, u.root)
 		}
-		return nil
+		return end, nil
 	}
 	if r.stub != 0 {
 		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
 	}
 	u.c.take(*r)
-	return nil
+	return end, nil
 }
 
 // take adds a root to the environment.
@@ -242,7 +249,8 @@ func (u *unit) visitNested() error {
 	if err != nil {
 		return err
 	}
-	return u.visitType(e)
+	_, err = u.visitType(e)
+	return err
 }
 
 func (u *unit) visitTypedef(e *dwarf.DIE) error {

@@ -137,7 +137,7 @@ func (p *Prints) newType(off uint32, depth int) (fp Fingerprint, err error) {
 	if e.Abbrev != nil && e.Abbrev.named() {
 		fp, err = p.tag(e)
 	} else {
-		fp, err = p.Entry(e, depth)
+		fp, _, err = p.Entry(e, depth)
 	}
 	if err != nil {
 		return fp, err
@@ -180,14 +180,8 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 }
 
 // Entry returns the fingerprint of the entry itself with its children, even where a reference to it would count as a
-// tag.
-func (p *Prints) Entry(e Peeked, depth int) (Fingerprint, error) {
-	fp, _, err := p.entry(e, depth)
-	return fp, err
-}
-
-// entry is Entry, and tells the offset behind the children.
-func (p *Prints) entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
+// tag, and the offset behind them.
+func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
 	if e.Abbrev == nil {
 		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
 	}
@@ -196,8 +190,9 @@ func (p *Prints) entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 		return fp, e.Next, err
 	}
 	for off := e.Next; ; {
-		if fp, off, err = p.leaves(fp, off, depth); err != nil {
-			return fp, 0, err
+		var done bool
+		if fp, off, done, err = p.leaves(fp, off, depth); err != nil || done {
+			return fp, off, err
 		}
 		c, err := p.r.Peek(off)
 		if err != nil {
@@ -228,7 +223,7 @@ func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, er
 	if depth > maxPrintDepth {
 		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
 	}
-	sub, end, err := p.entry(e, depth+1)
+	sub, end, err := p.Entry(e, depth+1)
 	if err != nil {
 		return 0, err
 	}

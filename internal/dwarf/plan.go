@@ -84,7 +84,7 @@ func makePlan(a *Abbrev) plan {
 			p.flags |= planLeaf
 		}
 	}
-	if a.named() && p.nameMask != 0 {
+	if a.named() && p.nameMask != 0 && !a.lead {
 		p.flags |= planTag
 	}
 	return p

@@ -3,31 +3,52 @@ package dwarf
 import "encoding/binary"
 
 // leaves mixes the entries from off on into fp, as long as they are of the usual kind: without children and with
-// attributes at fixed places, as nearly all members, parameters and enumerators are. It returns where it stopped.
-func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (Fingerprint, uint32, error) {
+// attributes at fixed places, as nearly all members, parameters and enumerators are. It returns where it stopped, and
+// whether that is behind the end of the list.
+//
+// This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is left to usual.
+func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32, end bool, err error) {
 	r := p.r
 	buf, plans := r.buf, r.abbrevs.plans
-	if !r.little {
-		return fp, off, nil
+	if !r.little || len(plans) < plannedCodes {
+		return fp, off, false, nil
 	}
-	read := int64(0)
-	for int(off)+1+planReach <= len(buf) && buf[off] < plannedCodes {
-		pl := &plans[buf[off]]
-		if pl.flags&planLeaf == 0 {
+	plans = plans[:plannedCodes]
+	for int(off)+1+planReach <= len(buf) {
+		code := buf[off]
+		if code >= plannedCodes {
 			break
+		}
+		pl := &plans[code]
+		if pl.flags&planLeaf == 0 {
+			if code == 0 {
+				fp.mix(printSeedB)
+				return fp, off + 1, true, nil
+			}
+			break
+		}
+		r.work--
+		if pl.flags&planLead == 0 && p.Merged && pl.flags&planRef != 0 {
+			b := buf[off+1:][:planReach]
+			ref := binary.LittleEndian.Uint32(b[pl.refAt:])
+			if t := p.types.at(ref); p.types.holds(t, ref) {
+				word := pl.print ^ uint64(binary.LittleEndian.Uint32(b[pl.nameAt:])&pl.nameMask) ^
+					uint64(pl.value^binary.LittleEndian.Uint32(b[pl.valueAt:])&pl.valueMask)<<32
+				fp.mix2(t.fp.A^word, t.fp.B^(word<<29|word>>35))
+				off += 1 + uint32(pl.size)
+				continue
+			}
 		}
 		sum, next, err := p.usual(fp, pl, off+1, depth)
 		if err != nil {
-			return fp, off, err
+			return fp, off, false, err
 		}
 		if next == 0 {
 			break
 		}
 		fp, off = sum, next
-		read++
 	}
-	r.work -= read
-	return fp, off, nil
+	return fp, off, false, nil
 }
 
 // usual mixes the attributes of an entry that follows its plan; they begin at off, and the buffer goes on for planReach.

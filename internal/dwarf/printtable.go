@@ -4,12 +4,12 @@ package dwarf
 type printTable struct {
 	slots []printSlot
 	used  int
-	gen   uint32
+	gen   uint64 // of the unit, in the upper half of the keys
 }
 
 type printSlot struct {
-	off, gen uint32
-	fp       Fingerprint
+	key uint64 // printTable.gen | offset
+	fp  Fingerprint
 }
 
 func (t *printTable) reset() {
@@ -17,24 +17,24 @@ func (t *printTable) reset() {
 		t.slots = make([]printSlot, 1<<6)
 	}
 	t.used = 0
-	if t.gen++; t.gen == 0 {
+	if t.gen += 1 << 32; t.gen == 0 {
 		clear(t.slots)
-		t.gen = 1
+		t.gen = 1 << 32
 	}
 }
 
-// at returns the slot where off is, or belongs.
+// at returns the slot where off is, or belongs. Entries that are near each other have slots that are.
 func (t *printTable) at(off uint32) *printSlot {
 	mask := uint32(len(t.slots) - 1)
 	for i := off >> 3 & mask; ; i = (i + 1) & mask {
-		if s := &t.slots[i]; s.off == off || s.gen != t.gen {
+		if s := &t.slots[i]; s.key == t.gen|uint64(off) || s.key < t.gen {
 			return s
 		}
 	}
 }
 
 // holds tells whether the slot that at returned holds off.
-func (t *printTable) holds(s *printSlot, off uint32) bool { return s.off == off && s.gen == t.gen }
+func (t *printTable) holds(s *printSlot, off uint32) bool { return s.key == t.gen|uint64(off) }
 
 func (t *printTable) set(off uint32, fp Fingerprint) {
 	s := t.at(off)
@@ -42,15 +42,15 @@ func (t *printTable) set(off uint32, fp Fingerprint) {
 		s.fp = fp
 		return
 	}
-	*s = printSlot{off, t.gen, fp}
+	*s = printSlot{t.gen | uint64(off), fp}
 	if t.used++; t.used*3 <= len(t.slots) {
 		return
 	}
 	old := t.slots
 	t.slots = make([]printSlot, 2*len(old))
 	for i := range old {
-		if s := &old[i]; s.gen == t.gen {
-			*t.at(s.off) = *s
+		if s := &old[i]; s.key >= t.gen {
+			*t.at(uint32(s.key)) = *s
 		}
 	}
 }
