@@ -109,23 +109,19 @@ func (p *Prints) newType(off uint32, depth int) (fp Fingerprint, err error) {
 		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
 	}
 	if r.little && int(off)+1+planReach <= len(r.buf) && r.buf[off] < plannedCodes {
-		switch pl := &r.abbrevs.plans[r.buf[off]]; {
-		case pl.flags&planTag != 0 && p.Merged:
+		pl := &r.abbrevs.plans[r.buf[off]]
+		if pl.flags&planTag != 0 && p.Merged {
 			r.work--
 			fp = tagPrint(std.Tag(pl.tag))
 			fp.mix(uint64(binary.LittleEndian.Uint32(r.buf[off+1+uint32(pl.nameAt):])))
 			p.types.set(off, fp)
 			return fp, nil
-		case pl.flags&planLeaf != 0:
+		}
+		if pl.flags&(planUsual|planNamed) == planUsual {
 			r.work--
-			p.types.set(off, busy)
-			fp, next, err := p.usual(Fingerprint{printSeedA, printSeedB}, pl, off+1, depth)
-			if err != nil {
+			fp, err = p.newUsual(pl, off, depth)
+			if err != nil || fp != busy {
 				return fp, err
-			}
-			if next != 0 {
-				p.types.set(off, fp)
-				return fp, nil
 			}
 		}
 	}
@@ -189,7 +185,12 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 	if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
 		return fp, e.Next, err
 	}
-	for off := e.Next; ; {
+	return p.children(fp, e.Next, depth)
+}
+
+// children mixes the list of entries that begins at off into fp, and tells the offset behind it.
+func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32, err error) {
+	for {
 		var done bool
 		if fp, off, done, err = p.leaves(fp, off, depth); err != nil || done {
 			return fp, off, err

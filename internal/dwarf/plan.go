@@ -22,14 +22,15 @@ type plan struct {
 	flags     planFlags
 }
 
-type planFlags uint8
+type planFlags uint16
 
 const (
 	planUsual   planFlags = 1 << iota // all wanted attributes are in the plan
 	planLeaf                          // planUsual, without children, and no type definition
 	planLead                          // an inline string stands first
 	planRef                           // refAt is valid
-	planTag                           // a named struct, union or enum with its name in the plan
+	planNamed                         // a struct, union or enum with a name, which references count as that
+	planTag                           // planNamed, with its name in the plan
 	planChild                         // has children
 	planNothing                       // declares nothing that is encoded, nor does what it holds
 	planLocal                         // planNothing inside functions
@@ -84,8 +85,11 @@ func makePlan(a *Abbrev) plan {
 			p.flags |= planLeaf
 		}
 	}
-	if a.named() && p.nameMask != 0 && !a.lead {
-		p.flags |= planTag
+	if a.named() {
+		p.flags |= planNamed
+		if p.nameMask != 0 && !a.lead {
+			p.flags |= planTag
+		}
 	}
 	return p
 }

@@ -102,6 +102,27 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 	return fp, off, nil
 }
 
+// newUsual is newType for an entry that follows its plan. It returns busy if the entry isn't usual after all.
+func (p *Prints) newUsual(pl *plan, off uint32, depth int) (Fingerprint, error) {
+	if pl.flags&(planRef|planChild) != 0 {
+		p.types.set(off, busy)
+	}
+	fp, next, err := p.usual(Fingerprint{printSeedA, printSeedB}, pl, off+1, depth)
+	if err != nil {
+		return fp, err
+	}
+	if next == 0 {
+		return busy, nil
+	}
+	if pl.flags&planChild != 0 {
+		if fp, _, err = p.children(fp, next, depth); err != nil {
+			return fp, err
+		}
+	}
+	p.types.set(off, fp)
+	return fp, nil
+}
+
 // strp is the fingerprint of a string in .debug_str, by content.
 func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	n := &p.names[v*printSeedA>>(64-nameBits)]
