@@ -14,8 +14,9 @@ import (
 func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
 		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o machine-loongarch64.o machine-mips64.o " +
-			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o machine-x86_64-dwarf64.o relax.o"},
-		{"machine-64-gcc.txt", "zstd.o lto-gcc-fat.o"},
+			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o machine-x86_64-dwarf64.o relax.o types-clang-4.o types-clang-5.o"},
+		{"machine-64-gcc.txt", "zstd.o lto-gcc-fat.o gcc-aarch64.o gcc-loongarch64.o gcc-powerpc64.o gcc-powerpc64le.o gcc-riscv64.o gcc-s390x.o"},
+		{"machine-32-gcc.txt", "gcc-arm.o"},
 		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o machine-ppc.o machine-riscv32.o"},
 		{"machine-i386.txt", "machine-i386.o"},
 		{"c23-gcc.txt", "c23-gcc.o"},
@@ -23,7 +24,7 @@ func TestObjects(t *testing.T) {
 		{"annotated-clang.txt", "annotated-clang.o"},
 		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
 		{"parts.txt", "dwz.elf dwz-4.elf lto-linked-gcc.elf"},
-		{"parts-clang.txt", "lto-linked-clang.elf"}, // long int is called long
+		{"parts-clang.txt", "lto-linked-clang.elf thin-linked-clang.elf"}, // long int is called long
 		{"rust-plain.txt", "rust-plain.o"},
 	} {
 		for _, name := range strings.Fields(tt.files) {
