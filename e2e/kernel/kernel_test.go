@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"path/filepath"
@@ -106,4 +107,32 @@ func modules(t *testing.T) []string {
 		}
 	}
 	return found
+}
+
+// TestParts converts the kernel in parts, which linked are what the kernel as
+// a whole is.
+func TestParts(t *testing.T) {
+	vmlinux := vmlinux(t)
+	whole, _ := convert(t, vmlinux, nil)
+	dir := t.TempDir()
+	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
+	facts, units, linked := filepath.Join(dir, "facts"), filepath.Join(dir, "units"), filepath.Join(dir, "linked.btf")
+	harness.MustRun(t, "", btfgen, "facts", "-o", facts, vmlinux)
+
+	var shards []string
+	for _, shard := range []string{"3/4", "1/4", "4/4", "2/4"} {
+		shards = append(shards, filepath.Join(dir, shard[:1]+".btfo"))
+		harness.MustRun(t, "", btfgen, "object", "--lang-exclude=rust", "--shard="+shard, "-o", shards[len(shards)-1], vmlinux)
+	}
+	harness.MustRun(t, "", btfgen, "object", "--lang-exclude=rust", "--each-unit="+units, vmlinux)
+	each, err := filepath.Glob(filepath.Join(units, "*.btfo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, inputs := range map[string][]string{"4 shards": shards, "the units": each} {
+		harness.MustRun(t, "", btfdedup, "link", "-o", linked, "--facts", facts, harness.ParamFile(t, inputs))
+		if !bytes.Equal(harness.ReadFile(t, linked), harness.ReadFile(t, whole.Path)) {
+			t.Errorf("%s (%d objects) linked are not the kernel's BTF", what, len(inputs))
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -70,6 +71,47 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 	return err
 }
 
+// WriteDir makes a directory of files whole or not at all: write fills a temporary directory next to path, which then
+// takes path's place. At path there may be an empty directory, nothing else.
+func WriteDir(path string, write func(dir string) error) error {
+	if err := checkDir(path); err != nil {
+		return err
+	}
+	path = filepath.Clean(path)
+	temp, err := makeTemp(path, func(name string) error { return os.Mkdir(name, 0o777) })
+	if err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	defer func() {
+		os.RemoveAll(temp) // nothing is there if all went well
+		temps.forget(temp)
+	}()
+	if err := write(temp); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("output: %w", err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
+}
+
+// checkDir tells why no directory can take path's place.
+func checkDir(path string) error {
+	list, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("output: %w", err)
+	case len(list) > 0:
+		return fmt.Errorf("output directory %s is not empty; name a new one", path)
+	}
+	return nil
+}
+
 // CheckOutput refuses an output that is also an input, by whatever path, and an empty one.
 func CheckOutput(output string, inputs ...string) error {
 	if output == "" {
@@ -103,9 +145,18 @@ func writeSpecial(path string, write func(w io.Writer) error) error {
 	return f.Close()
 }
 
-// createTemp makes a new file next to path, and notes it for removal on a signal. Its name is random so that two
-// writers of one output do not meet; it never reaches an output byte.
-func createTemp(path string) (*os.File, error) {
+// createTemp makes a new file next to path.
+func createTemp(path string) (f *os.File, err error) {
+	_, err = makeTemp(path, func(name string) error {
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		return err
+	})
+	return f, err
+}
+
+// makeTemp calls create with a name next to path until that is a new one, and notes it for removal on a signal. The name
+// is random so that two writers of one output do not meet; it never reaches an output byte.
+func makeTemp(path string, create func(name string) error) (string, error) {
 	dir, name := filepath.Split(path)
 	if len(name) > 200 {
 		name = name[:200]
@@ -113,21 +164,21 @@ func createTemp(path string) (*os.File, error) {
 	for try := 0; ; try++ {
 		temp := filepath.Join(dir, "."+name+"."+rand.Text()[:8]+".tmp")
 		temps.note(temp)
-		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		err := create(temp)
 		if err == nil {
-			return f, nil
+			return temp, nil
 		}
 		temps.forget(temp)
 		if try == 100 || !os.IsExist(err) {
 			if pe, ok := err.(*fs.PathError); ok {
 				err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
 			}
-			return nil, err
+			return "", err
 		}
 	}
 }
 
-// tempSet is the temporary files that exist.
+// tempSet is the temporary files and directories that exist.
 type tempSet struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -153,7 +204,7 @@ var atSignal atomic.Pointer[func()]
 // what the last call named.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
-// removeTempsOnSignal makes an interrupt remove the temporary files before the process ends as it would have.
+// removeTempsOnSignal makes an interrupt remove the temporary files and directories before the process ends as it would have.
 func removeTempsOnSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -164,7 +215,7 @@ func removeTempsOnSignal() {
 		}
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
-			os.Remove(name)
+			os.RemoveAll(name)
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))
 	}()

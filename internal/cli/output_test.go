@@ -170,3 +170,38 @@ func TestSignalRemovesTemporaryFile(t *testing.T) {
 	}
 	onlyFiles(t, dir)
 }
+
+func TestWriteDir(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	fill := func(temp string) error { return os.WriteFile(filepath.Join(temp, "file"), []byte("text"), 0o644) }
+	for _, path := range []string{p("new"), p("slash") + "/", p("empty")} {
+		if path == p("empty") {
+			if err := os.Mkdir(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := WriteDir(path, fill); err != nil {
+			t.Error(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(path, "file")); string(data) != "text" {
+			t.Errorf("%s holds %q, %v", path, data, err)
+		}
+	}
+	failed := errors.New("failed")
+	err := WriteDir(p("bad"), func(temp string) error { return errors.Join(failed, fill(temp)) })
+	if !errors.Is(err, failed) {
+		t.Errorf("the error is %v", err)
+	}
+	called := func(string) error { t.Error("called for nothing"); return nil }
+	if err := WriteDir(p("new"), called); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("a directory with a file in it: %v", err)
+	}
+	if err := WriteDir(p("new/file"), called); err == nil {
+		t.Error("a file is replaced")
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil || len(list) != 3 {
+		t.Errorf("%v is left (%v)", list, err)
+	}
+}

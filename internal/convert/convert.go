@@ -28,6 +28,11 @@ type Options struct {
 	// Warn, when set, is called with a line for each unit that is left out for that reason, in the order of the file,
 	// before File returns.
 	Warn func(line string)
+	// Shard is the part of the units to convert. Of a shard without units File gives an object without units.
+	Shard Shard
+	// Each, when set, is called with an object of each unit, and the unit's number among the compilation units of the
+	// file, from 0. It is called from several threads, in any order, and must not keep the object, which shares memory with others.
+	Each func(number int, o *object.Object) error
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
 }
@@ -62,6 +67,9 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			queue = append(queue, &d.Units[i])
 		}
 	}
+	begin, end := opt.Shard.of(queue)
+	others := slices.Concat(queue[:begin], queue[end:])
+	queue = queue[begin:end]
 	jobs := max(1, min(opt.Jobs, len(queue)))
 	symbols := &symbols{file: f}
 	var next atomic.Int64
@@ -83,6 +91,9 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 					return
 				}
 				err := c.convert(queue[i])
+				if err == nil && opt.Each != nil {
+					err = c.each(begin + i)
+				}
 				if opt.SkipUnencodable && isUnencodable(err) {
 					skipped[j] = append(skipped[j], failure{i, err})
 					c.others = nil // they may be half read
@@ -109,7 +120,8 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			first = f
 		}
 	}
-	if first.err == nil && len(d.Units) > 0 && !slices.ContainsFunc(converters, func(c *converter) bool { return c.whole }) {
+	if first.err == nil && len(d.Units) > 0 && !slices.ContainsFunc(converters, func(c *converter) bool { return c.whole }) &&
+		!converters[0].findsWhole(others) {
 		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
 	}
 	if first.err == nil && opt.Counts != nil {
@@ -172,6 +184,7 @@ type converter struct {
 	whole    bool // a unit was met that is no partial one
 	excluded int  // units of excluded languages
 	partial  int  // partial units of DWARF 4, whose headers don't tell
+	told     int  // units of obj that opt.Each was called with
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again, pinned.

@@ -38,9 +38,6 @@ func (c conversion) options(env *cli.Env, verb string, args []string) (convert.O
 	if len(args) != 1 {
 		return convert.Options{}, cli.Usagef("%s: one input file is due, %d are given", verb, len(args))
 	}
-	if *c.output == "" {
-		return convert.Options{}, cli.Usagef("%s: -o OUT is missing", verb)
-	}
 	set, err := features.Parse(*c.features)
 	if err != nil {
 		return convert.Options{}, cli.Usagef("%s: %v", verb, err)
@@ -61,9 +58,17 @@ func (c conversion) options(env *cli.Env, verb string, args []string) (convert.O
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	if err := cli.CheckOutput(*c.output, args...); err != nil {
-		return convert.Options{}, fmt.Errorf("%s: %w", verb, err)
-	}
 	return convert.Options{Features: set, LangExclude: languages, Jobs: jobs, SkipUnencodable: *c.skip,
 		Warn: func(line string) { env.Warn("%s", line) }, Counts: new(convert.Counts)}, nil
+}
+
+// checkOutput checks that -o is given, and is none of the inputs.
+func (c conversion) checkOutput(verb string, inputs []string) error {
+	if *c.output == "" {
+		return cli.Usagef("%s: -o OUT is missing", verb)
+	}
+	if err := cli.CheckOutput(*c.output, inputs...); err != nil {
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+	return nil
 }

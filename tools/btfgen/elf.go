@@ -41,7 +41,7 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 					return err
 				}
 				inputs := append(append([]string(nil), args...), *bases...)
-				if err := cli.CheckOutput(*c.output, inputs...); err != nil {
+				if err := c.checkOutput("elf", inputs); err != nil {
 					return err
 				}
 				if *skipped != "" {

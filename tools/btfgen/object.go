@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
@@ -21,45 +24,92 @@ func objectVerb() cli.Verb {
 		Args:    "INPUT",
 		Long: `Reads an object file, an archive of them (thin ones too) or a linked file, and writes a BTF object (.btfo) for
 "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line numbers, paths or the order in which
-the source declares things.`,
+the source declares things.
+
+A large linked file can be converted in parts: --shard=I/N takes the I-th of N similarly large parts of its compilation
+units, and --each-unit writes an object for each unit. All of these objects, merged or linked, give what the file as a whole
+gives.`,
 		Examples: []string{
 			"btfgen object -o foo.btfo foo.o",
 			"btfgen object --lang-exclude=rust -o lib.btfo lib.a",
+			"# one of eight parts of a kernel",
+			"btfgen object --shard=3/8 -o 3.btfo vmlinux",
 		},
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			c := conversionFlags(flags, "BTF object")
+			shard := flags.String("shard", "", "convert the `I/N`-th part of the compilation units only, 1/N to N/N")
+			each := flags.String("each-unit", "", "write an object for each compilation unit to the new directory `DIR`, in place of -o: 00000.btfo is of the file's first one")
 			return func(env *cli.Env, args []string) error {
 				options, err := c.options(env, "object", args)
 				if err != nil {
 					return err
 				}
-				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args, Outputs: []string{*c.output}})
+				if *shard != "" {
+					if options.Shard, err = convert.ParseShard(*shard); err != nil {
+						return cli.Usagef("object: %v", err)
+					}
+				}
+				if *each != "" {
+					if *c.output != "" {
+						return cli.Usagef("object: -o and --each-unit contradict each other")
+					}
+				} else if err := c.checkOutput("object", args); err != nil {
+					return err
+				}
+				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args, Outputs: []string{*c.output, *each}})
 				if err != nil {
 					return err
 				}
 				defer run.Close()
-				merged, err := convertInput(run, args[0], options)
-				if err != nil {
-					return err
+				if *each != "" {
+					return writeUnits(run, *each, args[0], options)
 				}
-				phase := run.Phase("write", "")
-				data, err := object.Write(merged)
-				if err != nil {
-					return err
-				}
-				if err := run.EndWrite(phase, data); err != nil {
-					return err
-				}
-				if err := run.Finish(len(data)); err != nil {
-					return err
-				}
-				return env.WriteOutput(*c.output, func(w io.Writer) error {
-					_, err := w.Write(data)
-					return err
-				})
+				return writeObject(env, run, *c.output, args[0], options)
 			}
 		},
 	}
+}
+
+// writeObject writes the object of the file or archive at path.
+func writeObject(env *cli.Env, run *report.Run, out, path string, options convert.Options) error {
+	merged, err := convertInput(run, path, options)
+	if err != nil {
+		return err
+	}
+	phase := run.Phase("write", "")
+	data, err := object.Write(merged)
+	if err != nil {
+		return err
+	}
+	if err := run.EndWrite(phase, data); err != nil {
+		return err
+	}
+	if err := run.Finish(len(data)); err != nil {
+		return err
+	}
+	return env.WriteOutput(out, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// writeUnits writes an object of each unit of the file at path to the directory dir.
+func writeUnits(run *report.Run, dir, path string, options convert.Options) error {
+	return cli.WriteDir(dir, func(temp string) error {
+		var size atomic.Int64
+		options.Each = func(number int, o *object.Object) error {
+			data, err := object.Write(o)
+			if err != nil {
+				return err
+			}
+			size.Add(int64(len(data)))
+			return os.WriteFile(filepath.Join(temp, fmt.Sprintf("%05d.btfo", number)), data, 0o666)
+		}
+		if _, err := convertInput(run, path, options); err != nil {
+			return err
+		}
+		return run.Finish(int(size.Load()))
+	})
 }
 
 // convertInput converts an ELF file or the members of an archive.
@@ -70,6 +120,9 @@ func convertInput(run *report.Run, path string, options convert.Options) (*objec
 	}
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%s: an archive without members", path)
+	}
+	if len(members) > 1 && (options.Shard.Count > 0 || options.Each != nil) {
+		return nil, fmt.Errorf("%s: an archive of %d members; --shard and --each-unit are for one file's units", path, len(members))
 	}
 	var phase *report.Phase
 	if len(members) == 1 {
