@@ -215,7 +215,9 @@ func removeTempsOnSignal() {
 		}
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
-			os.RemoveAll(name)
+			gone := name + ".gone"
+			os.Rename(name, gone) // nothing is made in a directory any more
+			os.RemoveAll(gone)
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))
 	}()

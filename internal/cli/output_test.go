@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -136,9 +137,10 @@ func TestCheckOutput(t *testing.T) {
 	}
 }
 
-// TestSignalRemovesTemporaryFile interrupts a process in the middle of a write.
-func TestSignalRemovesTemporaryFile(t *testing.T) {
-	if out := os.Getenv("CLI_TEST_OUTPUT"); out != "" {
+// TestSignalRemovesTemporaries interrupts a process in the middle of writing a file, or a directory of files.
+func TestSignalRemovesTemporaries(t *testing.T) {
+	switch out := os.Getenv("CLI_TEST_OUTPUT"); filepath.Base(out) {
+	case "file":
 		removeTempsOnSignal()
 		WriteFile(out, func(io.Writer) error {
 			os.Stdout.WriteString("writing\n")
@@ -146,29 +148,51 @@ func TestSignalRemovesTemporaryFile(t *testing.T) {
 			return nil
 		})
 		return
+	case "dir":
+		AtSignal(func() { os.Stdout.WriteString("interrupted\n") })
+		removeTempsOnSignal()
+		WriteDir(out, func(temp string) error {
+			for thread := range 4 {
+				go func() {
+					for i := 0; ; i++ {
+						os.WriteFile(fmt.Sprintf("%s/%d.%d", temp, thread, i), []byte("text"), 0o644)
+					}
+				}()
+			}
+			os.Stdout.WriteString("writing\n")
+			time.Sleep(time.Minute)
+			return nil
+		})
+		return
 	}
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSignalRemovesTemporaryFile$")
-	cmd.Env = append(os.Environ(), "CLI_TEST_OUTPUT="+filepath.Join(dir, "out"))
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, kind := range []string{"file", "dir"} {
+		dir := t.TempDir()
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSignalRemovesTemporaries$")
+		cmd.Env = append(os.Environ(), "CLI_TEST_OUTPUT="+filepath.Join(dir, kind))
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(stdout, make([]byte, len("writing\n"))); err != nil {
+			t.Fatal(err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+			t.Errorf("%s: %d files while writing, want 1", kind, len(entries))
+		}
+		cmd.Process.Signal(syscall.SIGTERM)
+		rest, _ := io.ReadAll(stdout)
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 128+15 {
+			t.Errorf("%s: exit code %d, want 143", kind, code)
+		}
+		if called := string(rest) == "interrupted\n"; called != (kind == "dir") {
+			t.Errorf("%s: the process wrote %q when it was interrupted", kind, rest)
+		}
+		onlyFiles(t, dir)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(stdout, make([]byte, len("writing\n"))); err != nil {
-		t.Fatal(err)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("%d files while writing, want 1", len(entries))
-	}
-	cmd.Process.Signal(syscall.SIGTERM)
-	cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 128+15 {
-		t.Errorf("exit code %d, want 143", code)
-	}
-	onlyFiles(t, dir)
 }
 
 func TestWriteDir(t *testing.T) {
