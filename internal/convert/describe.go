@@ -317,7 +317,7 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	start := len(u.c.elems)
 	c := &u.c.child
 	for off := e.Next; e.Children; {
-		k, err := u.r.Peek(off)
+		k, err := u.r.Parameter(off)
 		if err != nil {
 			return d, err
 		}
@@ -326,7 +326,7 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 		}
 		switch k.Abbrev.Tag {
 		case std.TagFormalParameter:
-			if err := u.r.Read(off, c); err != nil {
+			if err := u.r.Read(k.Off, c); err != nil {
 				return d, err
 			}
 			p := elem{}

@@ -252,7 +252,7 @@ func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 	refs := u.c.refs[:0]
 	c := &u.c.note
 	for off := e.Next; ; {
-		k, err := u.r.Peek(off)
+		k, err := u.r.Parameter(off)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +260,7 @@ func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
 			break
 		}
 		if k.Abbrev.Tag == std.TagFormalParameter {
-			if err := u.r.Read(off, c); err != nil {
+			if err := u.r.Read(k.Off, c); err != nil {
 				return nil, err
 			}
 			p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
@@ -299,7 +299,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 	p := f.proto.u
 	if f.proto.off != e.Off || p != u {
 		for off := f.protoDIE.Next; f.protoDIE.Children; {
-			k, err := p.r.Peek(off)
+			k, err := p.r.Parameter(off)
 			if err != nil {
 				return err
 			}

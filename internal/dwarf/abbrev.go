@@ -17,7 +17,7 @@ type Abbrev struct {
 	definition bool   // defines a type
 	leaves     bool   // has an attribute that may refer to another unit
 	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
-	plan       plan   // fixed: for the fast paths
+	plan       plan   // for the fast paths
 }
 
 // op is one attribute: how to load it and where it goes.
@@ -307,10 +307,12 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
 	ops := make([]op, 0, len(t.attrs))
 	var off int64
+	var l layout
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)
 		size, class := f.fixedForm(spec.form)
 		class = f.classOf(slot, spec.form, class)
+		l.add(slot, spec.form, size, i == 0)
 		o := op{slot: slot, class: class, form: uint16(spec.form), imm: spec.imm}
 		switch {
 		case spec.form == formImplicit:
@@ -337,6 +339,7 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 			ops[i].load = loadWalk
 		}
 		a.ops = ops
+		a.plan = makePlan(a, l)
 		return a
 	}
 	a.fixed = int32(off)
@@ -346,6 +349,6 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		}
 	}
 	a.print = printSchema(a)
-	a.plan = makePlan(a)
+	a.plan = makePlan(a, l)
 	return a
 }

@@ -16,22 +16,26 @@ type plan struct {
 	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
 	nameAt    uint8  // distances behind the code, or behind the leading string
 	valueAt   uint8
-	refAt     uint8 // of a reference within the unit
-	sibling   uint8 // of DW_AT_sibling; 0 where there is none, for it is never first
-	size      uint8 // bytes of the attributes
+	refAt     uint8    // of a reference within the unit
+	sibling   uint8    // of DW_AT_sibling; 0 where there is none, for it is never first
+	size      uint8    // bytes of the attributes, up to the first block
+	tails     [2]uint8 // bytes behind the first and behind the second block
+	blocks    uint8    // how many blocks and expressions there are
 	flags     planFlags
 }
 
 type planFlags uint16
 
 const (
-	planUsual   planFlags = 1 << iota // all wanted attributes are in the plan
+	planSized   planFlags = 1 << iota // its size is in the plan
+	planUsual                         // all wanted attributes are in the plan, which has no blocks
 	planLeaf                          // planUsual, without children, and no type definition
 	planLead                          // an inline string stands first
 	planRef                           // refAt is valid
 	planNamed                         // a struct, union or enum with a name, which references count as that
 	planTag                           // planNamed, with its name in the plan
 	planChild                         // has children
+	planParam                         // a parameter of a function, or the end of a varying list of them
 	planNothing                       // declares nothing that is encoded, nor does what it holds
 	planLocal                         // planNothing inside functions
 )
@@ -43,26 +47,74 @@ const (
 )
 
 // makePlan plans a declaration. Where it has no plan, flags is 0.
-func makePlan(a *Abbrev) plan {
-	if a.fixed < 0 || a.fixed > planSize || a.Tag > 1<<16-1 {
+func makePlan(a *Abbrev, l layout) plan {
+	if l.blocks < 0 || a.Tag > 1<<16-1 {
 		return plan{}
 	}
-	p := plan{print: a.print, tag: uint16(a.Tag), size: uint8(a.fixed)}
-	if a.lead {
+	p := plan{print: a.print, tag: uint16(a.Tag), blocks: uint8(l.blocks), flags: planSized | idle(a)}
+	for i, n := range l.sizes[:l.blocks+1] {
+		if n > planSize {
+			return plan{}
+		}
+		if i == 0 {
+			p.size = uint8(n)
+		} else {
+			p.tails[i-1] = uint8(n)
+		}
+	}
+	if l.lead {
 		p.flags |= planLead
 	}
 	if a.Children {
 		p.flags |= planChild
 	}
-	p.flags |= idle(a)
+	if a.Tag == std.TagFormalParameter || a.Tag == std.TagUnspecifiedParameters {
+		p.flags |= planParam
+	}
+	if l.sibling > 0 && l.sibling < planSize {
+		p.sibling = uint8(l.sibling)
+	}
+	if l.blocks == 0 {
+		p.read(a)
+	}
+	return p
+}
+
+// layout is where the attributes of an entry lie.
+type layout struct {
+	lead    bool   // an inline string stands first
+	sizes   [3]int // bytes of the attributes behind it up to the first block, between that and the second, and behind that
+	blocks  int    // -1: the sizes of other attributes vary
+	sibling int    // distance of DW_AT_sibling in the first part; 0: none of 4 bytes is there
+}
+
+// add adds an attribute; size is -1 where it varies.
+func (l *layout) add(slot Slot, form uint64, size int, first bool) {
+	switch {
+	case l.blocks < 0:
+	case first && form == formString:
+		l.lead = true
+	case form == formExprloc || form == formBlock:
+		if l.blocks++; l.blocks == len(l.sizes) {
+			l.blocks = -1
+		}
+	case size < 0:
+		l.blocks = -1
+	default:
+		if slot == Sibling && form == formRef4 && l.blocks == 0 {
+			l.sibling = l.sizes[0]
+		}
+		l.sizes[l.blocks] += size
+	}
+}
+
+// read plans how the attributes are read, where that is as usual.
+func (p *plan) read(a *Abbrev) {
 	constants, usual := 0, true
 	for i := range a.ops {
 		o := &a.ops[i]
 		switch {
 		case o.slot == Sibling:
-			if o.class == ClassRef && o.load == load4 {
-				p.sibling = uint8(o.off)
-			}
 		case o.slot == Name && o.load == loadLead:
 		case o.slot == Name && o.class == ClassStrp && o.load == load4:
 			p.nameAt, p.nameMask = uint8(o.off), 1<<32-1
@@ -91,7 +143,6 @@ func makePlan(a *Abbrev) plan {
 			p.flags |= planTag
 		}
 	}
-	return p
 }
 
 // idle tells whether entries of the declaration, with what they hold, declare nothing that is encoded: planNothing, or
@@ -128,47 +179,87 @@ func idle(a *Abbrev) planFlags {
 // they hold. It stops at the first that may, at the end of the list, or where it can't tell. local: the entries are in
 // a function, where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
-	want := planNothing
 	if local {
-		want |= planLocal
+		return r.skip(off, planNothing|planLocal, 0)
 	}
-	if !r.little {
+	return r.skip(off, planNothing, 0)
+}
+
+// Parameter returns the first entry from off on, among siblings, that is a function's parameter or the end of a varying
+// list of them; one without an abbreviation if there is none.
+func (r *Reader) Parameter(off uint32) (Peeked, error) {
+	for {
+		k, err := r.Peek(r.skip(off, planSized, planParam))
+		if err != nil || k.Abbrev == nil || k.Abbrev.Tag == std.TagFormalParameter || k.Abbrev.Tag == std.TagUnspecifiedParameters {
+			return k, err
+		}
+		if off, err = r.Behind(k); err != nil {
+			return k, err
+		}
+	}
+}
+
+// skip moves over entries whose plans have one of the flags over, and none of the flags stop, and over what they hold.
+// It stops where it can't tell.
+func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
+	buf, plans := r.buf, r.abbrevs.plans
+	if !r.little || len(plans) < plannedCodes {
 		return off
 	}
-	buf, plans := r.buf, r.abbrevs.plans
+	plans = plans[:plannedCodes]
 	read := int64(0)
-	for int(off)+planReach <= len(buf) {
+	for int(off)+1+planReach <= len(buf) {
 		code := buf[off]
 		if code >= plannedCodes {
 			break
 		}
 		p := &plans[code]
-		if p.flags&want == 0 {
+		if p.flags&over == 0 || p.flags&stop != 0 {
 			break
 		}
 		read++
-		b := buf[off+1 : off+planReach]
-		next := off + 1 + uint32(p.size)
+		at := off + 1
 		if p.flags&planLead != 0 {
-			_, n := inline8(binary.LittleEndian.Uint64(b))
+			_, n := inline8(binary.LittleEndian.Uint64(buf[at:]))
 			if n == 0 {
 				break
 			}
-			next += n
-			b = b[n:]
+			at += n
 		}
 		if p.flags&planChild != 0 {
 			if p.sibling == 0 {
 				break
 			}
-			next = binary.LittleEndian.Uint32(b[p.sibling:])
+			next := binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
 			if next <= off || int(next) > len(buf) {
 				break
 			}
+			off = next
+			continue
 		}
-		off = next
+		at += uint32(p.size)
+		if p.blocks != 0 {
+			if at = r.overBlocks(p, at); at == 0 {
+				break
+			}
+		}
+		off = at
 	}
 	r.work -= read
+	return off
+}
+
+// overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where that is not simple.
+func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
+	for _, tail := range p.tails[:p.blocks&3] {
+		if int(off) >= len(r.buf) || r.buf[off] >= 0x80 {
+			return 0
+		}
+		off += 1 + uint32(r.buf[off]) + uint32(tail)
+	}
+	if int(off) > len(r.buf) {
+		return 0
+	}
 	return off
 }
 

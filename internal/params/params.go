@@ -71,7 +71,11 @@ type Member struct {
 // fail: locations that are not valid count as locations without a register.
 func Judge(m Machine, o Options, ps []Param) Verdict {
 	var v Verdict
-	states := make([]state, len(ps))
+	var few [12]state // more parameters are rare
+	states := few[:min(len(ps), len(few))]
+	if len(ps) > len(few) {
+		states = make([]state, len(ps))
+	}
 	for i := range ps {
 		states[i].location = m.locate(&ps[i])
 	}
