@@ -228,14 +228,14 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 // isClone tells whether the symbol at the function's own entry is a clone with a changed interface.
 func (u *unit) isClone(e *dwarf.DIE, f *function) bool {
 	addr, ok := u.entry(e)
-	return ok && u.c.symbols.isClone(addr, func() string { return f.namer.text(f.name) })
+	return ok && u.c.symbols.isClone(addr, f.name.hash)
 }
 
 // isWeak tells whether another definition of the function goes before this one: in an object file, if its symbol is
 // weak; in a linked file also if there is no symbol at its entry any more, for then it has lost to another.
 func (u *unit) isWeak(e *dwarf.DIE) bool {
 	addr, ok := u.entry(e)
-	return !ok || !u.c.symbols.strong.has(addr)
+	return !ok || !u.c.symbols.isStrong(addr)
 }
 
 // maxParameters is the number of parameters from which on a function is not judged. No compiler gets there.

@@ -71,12 +71,3 @@ func (u *unit) intern(n name) (types.Str, error) {
 	}
 	return u.c.g.Strs.InternHashed(b, n.hash), nil
 }
-
-// text returns the content of n.
-func (u *unit) text(n name) string {
-	if n.class == dwarf.ClassNone {
-		return ""
-	}
-	b, _ := u.r.StringAt(0, n.class, n.val)
-	return string(b)
-}

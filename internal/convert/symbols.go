@@ -1,9 +1,7 @@
 package convert
 
 import (
-	"cmp"
 	stdelf "debug/elf"
-	"slices"
 	"strings"
 	"sync"
 
@@ -17,133 +15,107 @@ type symbols struct {
 	once sync.Once
 	err  error
 
-	clones []clone
-	strong addrSet // where a function starts that is not weak
-	starts addrSet // where a function starts
-	named  addrSet // the same, mixed with its base name (nameKey)
-
-	bySort sync.Once
-	sorted []clone // all functions by address and name; renamed makes it
+	list  []symbol
+	slots []uint32 // by a hash of the address: the last symbol of it in list + 1
 }
 
-// clone is a function symbol; of clones one with a suffix (foo.isra.0).
-type clone struct {
-	addr uint64
-	name string
+// symbol is a function symbol.
+type symbol struct {
+	addr   uint64
+	base   uint64 // half of the hash of its name up to the first dot
+	name   string
+	next   uint32 // the one before of the same address + 1
+	strong bool
 }
 
 func (s *symbols) load() error {
 	s.once.Do(func() {
-		list, err := s.file.Symbols()
+		all, err := s.file.Symbols()
 		if err != nil {
 			s.err = err
 			return
 		}
-		s.strong, s.starts, s.named = newAddrSet(len(list)/4), newAddrSet(len(list)/4), newAddrSet(len(list)/4)
-		for i := range list {
-			f := &list[i]
-			if stdelf.SymType(f.Type) != stdelf.STT_FUNC || f.Place != elf.InSection {
-				continue
+		n := 0
+		for i := range all {
+			if isCode(&all[i]) {
+				n++
 			}
-			base, suffix, _ := strings.Cut(f.Name, ".")
-			if suffix != "" && base != "" {
-				s.clones = append(s.clones, clone{f.Value, f.Name})
-			}
-			// One that is external in its unit and local here is a hidden one of a linked file.
-			if stdelf.SymBind(f.Bind) != stdelf.STB_WEAK {
-				s.strong.add(f.Value)
-			}
-			s.starts.add(f.Value)
-			s.named.add(nameKey(f.Value, types.HashString([]byte(base))))
 		}
-		slices.SortFunc(s.clones, compareClones)
+		size := 16
+		for size < 2*n {
+			size *= 2
+		}
+		s.list, s.slots = make([]symbol, 0, n), make([]uint32, size)
+		for i := range all {
+			if f := &all[i]; isCode(f) {
+				s.add(f)
+			}
+		}
 	})
 	return s.err
 }
 
-func compareClones(a, b clone) int {
-	return cmp.Or(cmp.Compare(a.addr, b.addr), strings.Compare(a.name, b.name))
+func isCode(f *elf.Symbol) bool {
+	return stdelf.SymType(f.Type) == stdelf.STT_FUNC && f.Place == elf.InSection
 }
 
-// nameKey is a function of an address and a base name; two are hardly ever the same.
-func nameKey(addr uint64, name types.Hash) uint64 { return addr*0x9e3779b97f4a7c15 ^ name.A }
-
-// isRenamed tells whether functions start at addr, but none of that base name.
-func (s *symbols) isRenamed(addr uint64, name types.Hash) bool {
-	return !s.named.has(nameKey(addr, name)) && s.starts.has(addr)
+func (s *symbols) add(f *elf.Symbol) {
+	base, _, _ := strings.Cut(f.Name, ".")
+	slot := s.slot(f.Value)
+	// One that is external in its unit and local here is a hidden one of a linked file.
+	strong := stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
+	s.list = append(s.list, symbol{f.Value, types.HashString([]byte(base)).A, f.Name, *slot, strong})
+	*slot = uint32(len(s.list))
 }
 
-// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is none.
-func (s *symbols) nameAt(addr uint64) string {
-	s.bySort.Do(func() {
-		list, _ := s.file.Symbols() // load has returned the error
-		for i := range list {
-			if f := &list[i]; stdelf.SymType(f.Type) == stdelf.STT_FUNC && f.Place == elf.InSection {
-				s.sorted = append(s.sorted, clone{f.Value, f.Name})
-			}
+// slot is where addr is or belongs.
+func (s *symbols) slot(addr uint64) *uint32 {
+	mask := uint64(len(s.slots) - 1)
+	for i := addr * 0x9e3779b97f4a7c15 >> 20 & mask; ; i = (i + 1) & mask {
+		if p := &s.slots[i]; *p == 0 || s.list[*p-1].addr == addr {
+			return p
 		}
-		slices.SortFunc(s.sorted, compareClones)
-	})
-	i, _ := slices.BinarySearchFunc(s.sorted, clone{addr: addr}, compareClones)
-	if i == len(s.sorted) || s.sorted[i].addr != addr {
-		return ""
 	}
-	base, _, _ := strings.Cut(s.sorted[i].name, ".")
-	return base
 }
 
-// isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
-func (s *symbols) isClone(addr uint64, base func() string) bool {
-	i, _ := slices.BinarySearchFunc(s.clones, clone{addr: addr}, compareClones)
-	for ; i < len(s.clones) && s.clones[i].addr == addr; i++ {
-		if suffix, ok := strings.CutPrefix(s.clones[i].name, base()); ok && strings.HasPrefix(suffix, ".") &&
-			(strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")) {
+// at calls f for the symbols at addr until it returns true, and tells whether it did.
+func (s *symbols) at(addr uint64, f func(*symbol) bool) bool {
+	for i := *s.slot(addr); i != 0; i = s.list[i-1].next {
+		if f(&s.list[i-1]) {
 			return true
 		}
 	}
 	return false
 }
 
-// addrSet is a set of addresses.
-type addrSet struct {
-	slots []uint64 // address + 1
-	used  int
+// isStrong tells whether a function starts at addr that is not weak.
+func (s *symbols) isStrong(addr uint64) bool {
+	return s.at(addr, func(f *symbol) bool { return f.strong })
 }
 
-func newAddrSet(n int) addrSet {
-	size := 16
-	for size < 2*n {
-		size *= 2
-	}
-	return addrSet{slots: make([]uint64, size)}
+// isRenamed tells whether functions start at addr, but none of that base name.
+func (s *symbols) isRenamed(addr uint64, name types.Hash) bool {
+	found := false
+	return !s.at(addr, func(f *symbol) bool { found = true; return f.base == name.A }) && found
 }
 
-// place is where addr is or belongs.
-func (s *addrSet) place(addr uint64) *uint64 {
-	mask := uint64(len(s.slots) - 1)
-	for i := addr * 0x9e3779b97f4a7c15 >> 20 & mask; ; i = (i + 1) & mask {
-		if p := &s.slots[i]; *p == 0 || *p == addr+1 {
-			return p
+// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is none.
+func (s *symbols) nameAt(addr uint64) string {
+	first := ""
+	s.at(addr, func(f *symbol) bool {
+		if first == "" || f.name < first {
+			first = f.name
 		}
-	}
+		return false
+	})
+	base, _, _ := strings.Cut(first, ".")
+	return base
 }
 
-func (s *addrSet) add(addr uint64) {
-	p := s.place(addr)
-	if *p != 0 {
-		return
-	}
-	*p = addr + 1
-	if s.used++; s.used*2 <= len(s.slots) {
-		return
-	}
-	old := s.slots
-	s.slots = make([]uint64, 2*len(old))
-	for _, v := range old {
-		if v != 0 {
-			*s.place(v - 1) = v
-		}
-	}
+// isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
+func (s *symbols) isClone(addr uint64, base types.Hash) bool {
+	return s.at(addr, func(f *symbol) bool {
+		dot := strings.IndexByte(f.name, '.')
+		return dot > 0 && f.base == base.A && (strings.Contains(f.name[dot:], ".isra") || strings.Contains(f.name[dot:], ".constprop"))
+	})
 }
-
-func (s *addrSet) has(addr uint64) bool { return *s.place(addr) != 0 }
