@@ -19,7 +19,8 @@ type baseTypes struct {
 	byColour map[types.Hash]uint32
 	tags     map[declTag]bool
 	copies   [][]types.ID // the items of units that are bases: split BTF brings them along
-	single   []types.ID   // by tag that varies: the definition of the chain, if it has just one
+	single   []types.ID   // by tag that varies: what the chain means by it: its definition, if it has just one
+	apart    []int32      // tags that one base defines and another one declares: see object.AddBTF
 }
 
 // declTag is the content of a DECL_TAG on a type that has an id.
@@ -73,14 +74,17 @@ func (l *linker) dropBases(bases []object.Unit) {
 			shapes[id] = l.shapeHash(types.ID(id), func(r types.ID) types.Hash { return shapes[r] })
 		}
 	}
-	content := func(u *object.Unit) (sum types.Hash) {
+	content := func(u *object.Unit) types.Hash {
+		var list []types.Hash
 		for _, id := range u.Items {
-			h := types.Start(types.KindVoid, 0, 0, shapes[id], types.Hash{})
-			s := h.Sum(false)
-			sum.A += s.A
-			sum.B += s.B
+			list = append(list, shapes[id])
 		}
-		return sum
+		slices.SortFunc(list, types.Hash.Cmp)
+		h := types.Start(types.KindVoid, 0, 0, types.Hash{}, types.Hash{})
+		for _, s := range slices.Compact(list) {
+			h.Elem(types.Hash{}, s, 0)
+		}
+		return h.Sum(false)
 	}
 	known := map[types.Hash]bool{}
 	for i := range bases {
@@ -124,6 +128,10 @@ func (l *linker) addBaseWorlds(stamp []int32) {
 			l.base.single[t] = several
 		}
 	}
+	l.base.apart = l.findApart()
+	for _, t := range l.base.apart {
+		l.base.single[t] = several
+	}
 	for t, d := range l.base.single {
 		if d == several {
 			l.base.single[t] = 0
@@ -132,6 +140,37 @@ func (l *linker) addBaseWorlds(stamp []int32) {
 	for i, items := range l.base.copies {
 		l.addBaseWorld(copyWorld, items, stamp, -2-int32(i))
 	}
+}
+
+// findApart lists the tags that one base of the chain defines and another one declares.
+func (l *linker) findApart() []int32 {
+	var apart []int32
+	layer := map[int32]int{} // of a declaration; -1: of several
+	chain := object.Chain(l.base.blob)
+	if len(chain) < 2 {
+		return nil
+	}
+	for pass := range 2 {
+		for i, b := range chain {
+			for id := b.StartID; id < b.EndID(); id++ {
+				node := l.base.ids[id]
+				t := l.tags.of[node]
+				if t < 0 {
+					continue
+				}
+				at, ok := layer[t]
+				switch isStub := l.nodes[node].Kind == types.KindStub; {
+				case pass == 0 && isStub && (!ok || at == i):
+					layer[t] = i
+				case pass == 0 && isStub:
+					layer[t] = -1
+				case pass == 1 && !isStub && ok && at != i:
+					apart = append(apart, t)
+				}
+			}
+		}
+	}
+	return apart
 }
 
 func (l *linker) addBaseWorld(kind worldKind, ids []types.ID, stamp []int32, mark int32) {

@@ -215,6 +215,64 @@ func TestRandomSplits(t *testing.T) {
 	}
 }
 
+// likeLast tells whether a blob has the types of its base over again, but for which definitions they lead to. Read with
+// its bases it is taken for one of them. It takes a module that holds just what another one does.
+func likeLast(b *btf.Blob) bool {
+	if b.Base == nil || len(b.Types) != len(b.Base.Types) {
+		return false
+	}
+	for i := range uint32(len(b.Types)) {
+		x, _ := spelling(b, b.StartID+i)
+		y, _ := spelling(b, b.Base.StartID+i)
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// TestRandomChain links units on a chain of bases, of which a higher one may define what a lower one only declares.
+func TestRandomChain(t *testing.T) {
+	runs := 600
+	if testing.Short() {
+		runs = 200
+	}
+	for seed := range int64(runs) {
+		r := rand.New(rand.NewSource(seed))
+		o := randomUnits(r, 1+r.Intn(5), 3+r.Intn(5))
+		first := 1 + r.Intn(len(o.Units)-2)
+		second := first + 1 + r.Intn(len(o.Units)-first-1)
+		var base *btf.Blob
+		var opt Options
+		for layer, units := range [][]object.Unit{o.Units[:first], o.Units[first:second], o.Units[second:]} {
+			part := *o
+			part.Units = slices.Clone(units)
+			if layer < 2 && r.Intn(3) > 0 {
+				undefine(r, &part)
+			}
+			out := linkOne(t, opt, &part)
+			b := checkLinked(t, out, base, &part)
+			checkSplit(t, b)
+			parts, err := scatter(r, &part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other := linkOne(t, opt, parts...); !bytes.Equal(out, other) {
+				ob, _ := btf.Parse(other, base)
+				t.Errorf("the order of units matters:\n%s", contrast(b, ob))
+			}
+			if again := linkOne(t, opt, fromBTF(t, b)); !likeLast(b) && !bytes.Equal(out, again) {
+				ab, _ := btf.Parse(again, base)
+				t.Errorf("linking again changes the result:\n%s\n%s", contrast(b, ab), describe(b))
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d, layer %d from %d on", seed, layer, b.StartID)
+			}
+			base, opt.Bases = b, append(opt.Bases, b)
+		}
+	}
+}
+
 // TestSplitAgain links split BTF, read with its base, on this base again.
 func TestSplitAgain(t *testing.T) {
 	for seed := range int64(150) {

@@ -155,6 +155,11 @@ func (l *linker) enter(v *view, w int32) {
 			v.def[t] = id
 		}
 	}
+	if l.worlds[w].kind == baseWorld {
+		for _, t := range l.base.apart {
+			v.tagSeen[t], v.def[t] = w+1, several
+		}
+	}
 }
 
 // holds tells whether the world has the anchor.

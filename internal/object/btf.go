@@ -52,7 +52,8 @@ func Chain(b *btf.Blob) []*btf.Blob {
 // for a FWD or an enum without enumerators the stub. Different ids may have the same node: the input holds a type twice,
 // or tells apart what only differs in declaring and defining a tag.
 //
-// Where the chain holds several different definitions of one tag, the stubs that refer to them are pinned.
+// Where the chain holds several different definitions of one tag, or defines it in one blob and declares it in another, the
+// stubs that refer to definitions are pinned.
 func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	r, err := newRecords(o.Graph, chain)
 	if err != nil {

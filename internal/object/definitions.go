@@ -16,13 +16,14 @@ type definitions struct {
 	*records
 	order  []uint32              // ids, children first
 	hashes []types.Hash          // by id: the content hash, as far as it is known
-	multi  map[uint32]types.Hash // definitions of tags that have several: the latest colour
+	multi  map[uint32]types.Hash // definitions of tags that have several, or that are in apart: the latest colour
+	apart  map[tagName]bool      // tags that one blob of a chain defines and another one declares
 	reach  []uint32              // types whose shape refers to one of multi, themselves included, children first
 	in     []bool                // by id: in reach
 }
 
-// pins returns, for each definition of a tag of which there are several different ones, the hash that tells it from the
-// others. Definitions of equal content get the same hash: colours are refined from the content with stubs, by replacing
+// pins returns, for each definition of a tag of which there are several different ones, or which another blob of the chain
+// only declares, the hash that tells it from the others. Definitions of equal content get the same hash: colours are refined from the content with stubs, by replacing
 // each reference to such a definition with the colour of the last round, until no further round tells more of them
 // apart. The result is the coarsest partition, whatever the ids are.
 func (r *records) pins(order []uint32) (map[uint32]types.Hash, error) {
@@ -51,8 +52,11 @@ func (r *records) tagOf(id uint32) (k tagName, err error) {
 	return k, err
 }
 
-// find collects the definitions of tags that have more than one.
+// find collects the definitions of tags that have more than one, and of those that other blobs of the chain declare.
 func (d *definitions) find() error {
+	if err := d.findApart(); err != nil {
+		return err
+	}
 	first := make(map[tagName]uint32)
 	d.multi = map[uint32]types.Hash{}
 	for id := uint32(1); id < d.end; id++ {
@@ -64,6 +68,9 @@ func (d *definitions) find() error {
 		if err != nil {
 			return err
 		}
+		if d.apart[k] {
+			d.multi[id] = types.Hash{}
+		}
 		if f, ok := first[k]; ok {
 			d.multi[f], d.multi[id] = types.Hash{}, types.Hash{}
 		} else {
@@ -71,6 +78,52 @@ func (d *definitions) find() error {
 		}
 	}
 	return nil
+}
+
+// findApart finds the tags that are declared in another blob of the chain than one that defines them. There a type that
+// leads to the declaration is another one than a type that leads to the definition; within one blob they are the same.
+func (d *definitions) findApart() error {
+	if len(d.layers) < 2 {
+		return nil
+	}
+	type span struct{ first, last int }
+	declared := map[tagName]span{}
+	each := func(f func(layer int, k tagName, declares bool)) error {
+		for i := range d.layers {
+			for id := d.layers[i].StartID; id < d.layers[i].EndID(); id++ {
+				t, _ := d.at(id)
+				if !d.tagged(t) {
+					continue
+				}
+				k, err := d.tagOf(id)
+				if err != nil {
+					return err
+				}
+				if tag := d.declared(t); tag != 0 {
+					k.tag = tag
+					f(i, k, true)
+				} else {
+					f(i, k, false)
+				}
+			}
+		}
+		return nil
+	}
+	if err := each(func(layer int, k tagName, declares bool) {
+		if s, ok := declared[k]; declares && ok {
+			declared[k] = span{s.first, layer}
+		} else if declares {
+			declared[k] = span{layer, layer}
+		}
+	}); err != nil {
+		return err
+	}
+	d.apart = map[tagName]bool{}
+	return each(func(layer int, k tagName, declares bool) {
+		if s, ok := declared[k]; ok && !declares && s != (span{layer, layer}) {
+			d.apart[k] = true
+		}
+	})
 }
 
 // trace finds reach, and the hashes of all types outside of it that those inside refer to.
@@ -219,7 +272,7 @@ func (d *definitions) final() (map[uint32]types.Hash, error) {
 	pins := map[uint32]types.Hash{}
 	for id, c := range before {
 		k, _ := d.tagOf(id)
-		if len(colours[k]) > 1 {
+		if len(colours[k]) > 1 || d.apart[k] {
 			h := types.Start(types.KindStub, 0, 0, c, system)
 			pins[id] = h.Sum(false)
 		}
