@@ -77,15 +77,48 @@ func (n *nameStore) keep(s string) string {
 
 // openGroups makes a File for every STT_FILE symbol, and one in front for
 // local symbols before any of them: local symbols with FileIndex i belong to
-// Files[i+1].
+// Files[i+1]. Where the symbols don't tell the sources, all belong to the one.
 func (e *extractor) openGroups() {
 	e.facts.Files = []File{{}}
+	if e.facts.HasFiles = e.namesSources(); !e.facts.HasFiles {
+		return
+	}
 	for i := range e.symbols {
 		if s := &e.symbols[i]; s.Type == uint8(stdelf.STT_FILE) {
-			e.facts.HasFiles = true
 			e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(s.Name)})
 		}
 	}
+}
+
+// namesSources tells whether the STT_FILE symbols name the sources of local
+// symbols. Link-time optimization makes objects of its own, in which functions
+// of several sources stand together, global ones have become local, and others
+// are gone: LLVM's are called ld-temp.o; gcc's have no name, and suffixes at
+// what was static in one source.
+func (e *extractor) namesSources() bool {
+	named := false
+	for i := range e.symbols {
+		s := &e.symbols[i]
+		switch {
+		case s.Type != uint8(stdelf.STT_FILE):
+			if strings.Contains(s.Name, ".lto_priv.") {
+				return false
+			}
+		case s.Name == "ld-temp.o":
+			return false
+		case s.Name != "":
+			named = true
+		}
+	}
+	return named
+}
+
+// group is the index of a local symbol's File.
+func (e *extractor) group(s *elf.Symbol) int {
+	if !e.facts.HasFiles {
+		return 0
+	}
+	return s.FileIndex + 1
 }
 
 // closeGroups drops the files that hold nothing.
@@ -170,7 +203,7 @@ func (e *extractor) collectFunctions() {
 		all = append(all, function{sortKey(base), base, position{s.Section, s.Value}})
 		name := e.names.keep(s.Name)
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			file := &e.facts.Files[s.FileIndex+1]
+			file := &e.facts.Files[e.group(s)]
 			file.Funcs = append(file.Funcs, name)
 		} else {
 			e.facts.Globals = append(e.facts.Globals, name)
@@ -273,7 +306,7 @@ func (e *extractor) collectObjects() {
 		}
 		o := Object{Name: e.names.keep(s.Name), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			o.Local, o.File = true, s.FileIndex+1
+			o.Local, o.File = true, e.group(s)
 		}
 		e.facts.Objects = append(e.facts.Objects, o)
 	}

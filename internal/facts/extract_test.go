@@ -183,6 +183,11 @@ func TestWithoutFileSymbols(t *testing.T) {
 		t.Errorf("helper: %+v", got)
 	}
 	text(t, f)
+	// LLVM's full LTO has one file of this name for all sources.
+	w.run("objcopy", "--redefine-sym", "core.c=ld-temp.o", name, "lto")
+	if lto := w.extract("lto", defaults); lto.HasFiles || !reflect.DeepEqual(lto, f) {
+		t.Errorf("after link-time optimization %+v, want %+v", lto, f)
+	}
 	w.run("strip", "-o", "stripped", name)
 	if f := w.extract("stripped", defaults); len(f.Files)+len(f.Globals)+len(f.Objects) != 0 {
 		t.Errorf("stripped: %+v", f)

@@ -26,8 +26,9 @@ type Facts struct {
 	AddrSize  int  // bytes of an address: 4 or 8
 	BigEndian bool // byte order of the file
 
-	// HasFiles tells whether the symbol table has STT_FILE symbols. If not,
-	// all local symbols are in one File without a name.
+	// HasFiles tells whether the symbol table names the sources of local
+	// symbols (STT_FILE, and no link-time optimization). If not, all local
+	// symbols are in one File without a name.
 	HasFiles bool
 	// Variables tells which sections' variables Objects lists.
 	Variables Variables

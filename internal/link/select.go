@@ -47,6 +47,7 @@ const (
 	symSuffixed              // a function symbol has this name and a suffix
 	symAmbiguous             // its symbols have several addresses
 	symGlobal                // a function or variable has a global symbol of this name
+	symHidden                // one of no source file has it: a global one that the linker made local
 )
 
 // symbolIndex is what the facts say of names, by types.Str.
@@ -80,7 +81,7 @@ func (l *linker) indexSymbols() {
 		// Hidden symbols are local in a linked file, and stand behind those of all files.
 		var bits uint8
 		if f.Files[i].Name == "" {
-			bits = symGlobal
+			bits = symHidden
 		}
 		for _, s := range f.Files[i].Funcs {
 			function(s, bits)
@@ -90,8 +91,11 @@ func (l *linker) indexSymbols() {
 		set(f.Repeated[i].Name, symAmbiguous)
 	}
 	for i := range f.Objects {
-		if o := &f.Objects[i]; !o.Local || o.File >= 0 && f.Files[o.File].Name == "" {
+		switch o := &f.Objects[i]; {
+		case !o.Local:
 			set(o.Name, symGlobal)
+		case f.Files[o.File].Name == "":
+			set(o.Name, symHidden)
 		}
 	}
 }
@@ -119,7 +123,7 @@ func (l *linker) selectUnits() {
 			n := &l.nodes[id]
 			if n.Aux == types.LinkageGlobal {
 				globals = true
-				if found = l.symbols.bits[n.Name]&symGlobal != 0; found {
+				if found = l.symbols.bits[n.Name]&(symGlobal|symHidden) != 0; found {
 					break
 				}
 			}

@@ -73,7 +73,7 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 			continue
 		}
 		group = group[:0]
-		if s, ok := l.g.Strs.Lookup([]byte(sourceName(o.Name))); ok && int(s) < len(byName) {
+		if s, ok := l.g.Strs.Lookup([]byte(l.sourceName(o.Name))); ok && int(s) < len(byName) {
 			for h := byName[s]; h != 0; h = list[h-1].next {
 				group = append(group, list[h-1])
 			}
@@ -117,12 +117,16 @@ func tooManyVariables(section string, n int) error {
 // renamed are what link-time optimization puts between a static variable's name and a number: clang's ThinLTO, and gcc.
 var renamed = []string{".llvm.", ".lto_priv."}
 
-// sourceName is the name that a variable's symbol has in the source.
-func sourceName(symbol string) string {
+// sourceName is the name that a variable's symbol has in the source. Where link-time optimization has put all sources
+// together, LLVM tells static variables of one name apart by a number alone. Elsewhere that is a variable of a function.
+func (l *linker) sourceName(symbol string) string {
 	for _, s := range renamed {
 		if i := strings.Index(symbol, s); i > 0 {
 			return symbol[:i]
 		}
+	}
+	if i := strings.LastIndexByte(symbol, '.'); i > 0 && !l.opt.Facts.HasFiles && strings.Trim(symbol[i+1:], "0123456789") == "" {
+		return symbol[:i]
 	}
 	return symbol
 }
@@ -133,7 +137,7 @@ func sourceName(symbol string) string {
 // array member too, or a sanitizer's red zone behind it. A local symbol is a static variable. If there is none, it is a
 // global variable that has no global symbol: linkers make hidden ones local.
 func (l *linker) variable(o *facts.Object, group []holder) final {
-	static := o.Local || sourceName(o.Name) != o.Name
+	static := o.Local || l.sourceName(o.Name) != o.Name
 	of := func(linkage uint32, fits func(size uint64) bool) []holder {
 		var list []holder
 		for _, h := range group {
