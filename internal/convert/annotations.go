@@ -96,8 +96,9 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	return nil
 }
 
-// elemDeclTags adds the DECL_TAGs of e's members or parameters.
-func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID) error {
+// elemDeclTags adds the DECL_TAGs of e's members or parameters. places, if there are any, say which one of the target each
+// is, -1 for none.
+func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places []int) error {
 	if !e.Children || !u.c.opt.Features.Has(features.DeclTag) {
 		return nil
 	}
@@ -111,8 +112,14 @@ func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID) error {
 			return nil
 		}
 		if c.Tag == tag {
-			if err := u.declTags(&c, target, index); err != nil {
-				return err
+			at := index
+			if places != nil {
+				at = places[index]
+			}
+			if at >= 0 {
+				if err := u.declTags(&c, target, at); err != nil {
+					return err
+				}
 			}
 			index++
 		}

@@ -82,9 +82,23 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if renamed {
 		return u.addRenamed(e, proto)
 	}
+	var sig signature
 	if flags&types.FuncNoCode == 0 {
-		if flags, err = u.judge(e, &f); err != nil {
+		var v params.Verdict
+		if flags, v, err = u.judge(e, &f); err != nil {
 			return err
+		}
+		if u.c.opt.Features.Has(features.TrueSignature) {
+			if sig, err = u.trueSignature(e, &f, &v); err != nil {
+				return err
+			}
+			flags &^= types.FuncOptimized
+			if sig.symbol != "" {
+				flags &^= types.FuncReordered
+			}
+			if sig.proto != 0 {
+				proto = sig.proto
+			}
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && u.isWeak(e) {
@@ -93,6 +107,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	str, err := f.namer.intern(f.name)
 	if err != nil {
 		return err
+	}
+	if sig.symbol != "" {
+		str = u.c.g.Strs.Intern([]byte(sig.symbol))
 	}
 	linkage := types.LinkageStatic
 	if f.external {
@@ -104,7 +121,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
 			return err
 		}
-		return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id)
+		return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id, sig.index)
 	}
 	return nil
 }
@@ -192,10 +209,10 @@ func (u *unit) resolveFunction(e *dwarf.DIE) (f function, err error) {
 }
 
 // judge tells what the locations of e's parameters say against tracing it.
-func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
+func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, params.Verdict, error) {
 	list, err := u.parameters(e, f)
 	if err != nil || len(list) == 0 {
-		return 0, err
+		return 0, params.Verdict{}, err
 	}
 	clone := u.isClone(e, f)
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
@@ -214,7 +231,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, error) {
 	if v.Flags.Has(params.Optimized) && (f.nocall || clone) {
 		flags |= types.FuncOptimized
 	}
-	return flags, nil
+	return flags, v, nil
 }
 
 // entry is where e's code starts.
@@ -320,6 +337,12 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 	for i, t := range refs {
 		if err := t.classify(&list[i]); err != nil {
 			return err
+		}
+		if f.nocall && list[i].Struct && u.c.opt.Features.Has(features.TrueSignature) {
+			list[i].MemberAt = func(offset uint32) bool {
+				at, _, err := t.memberAt(offset)
+				return err == nil && at.u != nil
+			}
 		}
 	}
 	return nil

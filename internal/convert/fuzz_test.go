@@ -26,7 +26,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	set := features.Default() | features.Of(features.GlobalVar)
+	sets := [2]features.Set{features.Default() | features.Of(features.GlobalVar), features.All()}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<16 {
 			t.Skip()
@@ -38,7 +38,7 @@ func FuzzConvert(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		parts, err := File(file, Options{Features: set, Jobs: 1, SkipUnencodable: len(data)%2 == 0})
+		parts, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1, SkipUnencodable: len(data)%2 == 0})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 30*time.Second {

@@ -6,7 +6,37 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/link"
 )
+
+// clang marks a function whose parameters it changed, and may replace a struct by one of its members.
+func TestTrueSignaturesOfClang(t *testing.T) {
+	const obj, want, list = "testdata/objects/changed-clang.o", "testdata/objects/changed-clang.txt", "default,true_signature"
+	linked := filepath.Join(t.TempDir(), "linked")
+	linkObjects(t, linked, nil, obj)
+	r := twoRoads(t, list, linked, obj)
+	compareWithFile(t, want, r)
+	(&source{features: list}).compareWithPahole(t, linked, r)
+}
+
+// compareWithFile compares the BTF of a result with the lines of a file.
+func compareWithFile(t *testing.T, path string, r *link.Result) {
+	t.Helper()
+	got := strings.Join(dump(t, r.BTF, false), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); d != "" {
+		t.Errorf("-%s +this file\n%s", path, d)
+	}
+}
 
 // TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are made) and compares the
 // BTF with the text files there. Machines of one address size give the same types; bit-fields too, for BTF counts bits
@@ -33,20 +63,7 @@ func TestObjects(t *testing.T) {
 		for _, name := range strings.Fields(tt.files) {
 			t.Run(name, func(t *testing.T) {
 				r := linkFile(t, filepath.Join("testdata/objects", name), "default")
-				got := strings.Join(dump(t, r.BTF, false), "\n") + "\n"
-				path := filepath.Join("testdata/objects", tt.want)
-				if *update {
-					if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); d != "" {
-					t.Errorf("-%s +%s\n%s", tt.want, name, d)
-				}
+				compareWithFile(t, filepath.Join("testdata/objects", tt.want), r)
 				if lines := skippedLines(r); len(lines) > 0 && !slices.Equal(lines, []string{"same_name: ambiguous address"}) {
 					t.Errorf("skipped: %q", lines)
 				}

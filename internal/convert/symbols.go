@@ -119,3 +119,25 @@ func (s *symbols) isClone(addr uint64, base types.Hash) bool {
 		return dot > 0 && f.base == base.A && (strings.Contains(f.name[dot:], ".isra") || strings.Contains(f.name[dot:], ".constprop"))
 	})
 }
+
+// suffixed returns the name of a symbol at addr that is the function base with a suffix, the first in order; "" if there
+// is none, or if one of just that name is there too. Parts of other functions (.cold, .part) don't count.
+func (s *symbols) suffixed(addr uint64, base types.Hash) string {
+	found := ""
+	plain := s.at(addr, func(f *symbol) bool {
+		dot := strings.IndexByte(f.name, '.')
+		switch {
+		case f.base != base.A:
+		case dot < 0:
+			return true
+		case strings.Contains(f.name[dot:], ".cold"), strings.Contains(f.name[dot:], ".part"):
+		case found == "" || f.name < found:
+			found = f.name
+		}
+		return false
+	})
+	if plain {
+		return ""
+	}
+	return found
+}

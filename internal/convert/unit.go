@@ -334,5 +334,5 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if err := u.declTags(e, target, -1); err != nil {
 		return err
 	}
-	return u.elemDeclTags(e, std.TagMember, target)
+	return u.elemDeclTags(e, std.TagMember, target, nil)
 }

@@ -23,6 +23,7 @@ func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 	for _, symbol := range f.Funcs {
 		if base, ok := facts.BaseName(symbol); ok {
 			add(base)
+			add(symbol) // a candidate of this name is a clone with its true signature
 		}
 	}
 	for i := range l.opt.Facts.Objects {

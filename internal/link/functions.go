@@ -1,6 +1,11 @@
 package link
 
 import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -56,6 +61,9 @@ func (l *linker) encodeFunctions() {
 	l.funcs = make([]final, l.g.Strs.Len())
 	l.encoded = make([]final, len(l.nodes)+len(l.inst.list))
 	l.made = make([]made, 0, len(list))
+	if l.opt.Facts != nil && l.opt.Features.Has(features.TrueSignature) {
+		l.findOwned(byName)
+	}
 	var group []holder
 	for name, head := range byName {
 		group = group[:0]
@@ -88,11 +96,10 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 		}
 		group = rest
 	} else {
-		bits := l.symbols.bits[name]
-		if bits&(symExact|symSuffixed) == 0 || bits&symExact == 0 && !l.opt.Features.Has(features.OptimizedFunc) {
+		if !l.linked(name) {
 			return
 		}
-		if bits&symAmbiguous != 0 {
+		if l.severalAddresses(name) {
 			l.skip(name, reasonAmbiguous)
 			return
 		}
@@ -108,6 +115,49 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 	for _, h := range group {
 		if l.refTo(h.final) == proto {
 			l.encoded[h.final] = f + 1
+		}
+	}
+}
+
+// linked tells whether the linked file has the function, under this name or as a clone that has no candidate of its own.
+func (l *linker) linked(name types.Str) bool {
+	switch bits := l.symbols.bits[name]; {
+	case bits&symExact != 0:
+		return true
+	case bits&symSuffixed != 0:
+		return bits&symOwned == 0 && l.opt.Features.Has(features.OptimizedFunc)
+	}
+	return false
+}
+
+// severalAddresses tells whether the function has several addresses. Clones count as the function that they are of, unless they
+// are encoded under their own names.
+func (l *linker) severalAddresses(name types.Str) bool {
+	bits := l.symbols.bits[name]
+	if !l.opt.Features.Has(features.TrueSignature) || bits&symExact == 0 {
+		return bits&symAmbiguous != 0
+	}
+	if bits&symTwice == 0 {
+		return false
+	}
+	base, _ := facts.BaseName(l.g.Strs.String(name))
+	_, several := slices.BinarySearchFunc(l.opt.Facts.Repeated, base, func(b facts.Base, name string) int {
+		return strings.Compare(b.Name, name)
+	})
+	return several
+}
+
+// findOwned notes which functions have clones that are encoded under their own names.
+func (l *linker) findOwned(byName []int32) {
+	for name, head := range byName {
+		if head == 0 || l.symbols.bits[name]&symExact == 0 {
+			continue
+		}
+		b := l.g.Strs.Bytes(types.Str(name))
+		if i := bytes.IndexByte(b, '.'); i > 0 {
+			if base, ok := l.g.Strs.Lookup(b[:i]); ok {
+				l.symbols.bits[base] |= symOwned
+			}
 		}
 	}
 }

@@ -226,6 +226,46 @@ func TestFunctions(t *testing.T) {
 		"register\tunexpected register\ntwice\toptimized parameters\nuncertain\tuncertain parameter location\n")
 }
 
+// With true_signature clones have candidates under their symbols' names.
+func TestTrueSignature(t *testing.T) {
+	b := newBuilder()
+	b.unit("a.c", 1)
+	i := b.hold(b.int("int"))
+	one, two := b.proto(i, i), b.proto(i, i, i)
+	b.fn("beside", 0, 0, two) // a function and its clone
+	b.fn("beside.constprop.0", 0, 0, one)
+	b.fn("alone.isra.0", 0, 0, one)
+	b.fn("twice.isra.0", 0, 0, one)  // in two files
+	b.fn("folded.isra.0", 0, 0, one) // in two files, at one address
+	b.fn("register.isra.0", 0, types.FuncUnexpectedReg, one)
+	b.fn("order", 0, types.FuncReordered, two)
+	b.fn("without", 0, 0, two) // its entry had no symbol
+	b.fn("gone.isra.0", 0, 0, one)
+	b.unit("b.c", 1)
+	b.hold(i)
+	b.fn("alone", 1, types.FuncNoCode, two) // inlined
+	b.fn("twice.isra.0", 0, 0, b.proto(i))
+	b.fn("folded.isra.0", 0, 0, one)
+	x := &facts.Facts{
+		HasFiles: true,
+		Globals:  []string{"order"},
+		Files: []facts.File{
+			{Name: "a.c", Funcs: []string{"alone.isra.0", "beside", "beside.constprop.0", "folded.isra.0", "register.isra.0", "twice.isra.0", "without.isra.0"}},
+			{Name: "b.c", Funcs: []string{"folded.isra.0", "twice.isra.0"}},
+		},
+		Repeated: []facts.Base{{Name: "beside", Addresses: 2}, {Name: "twice", Addresses: 2}},
+	}
+	lines, res := b.link(t, Options{Facts: x, Features: features.Default().With(features.TrueSignature)})
+	wantLines(t, funcsOf(lines),
+		"func alone.isra.0 linkage 0(func_proto(int int, int int))",
+		"func beside linkage 0(func_proto(int int, int int, int int))",
+		"func beside.constprop.0 linkage 0(func_proto(int int, int int))",
+		"func folded.isra.0 linkage 0(func_proto(int int, int int))",
+		"func without linkage 0(func_proto(int int, int int, int int))",
+	)
+	wantSkipped(t, res, "order\treordered parameters\nregister.isra.0\tunexpected register\ntwice.isra.0\tambiguous address\n")
+}
+
 func TestStrongDefinitionWins(t *testing.T) {
 	b := newBuilder()
 	b.unit("weak.c", 5)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -48,6 +49,8 @@ const (
 	symAmbiguous             // its symbols have several addresses
 	symGlobal                // a function or variable has a global symbol of this name
 	symHidden                // one of no source file has it: a global one that the linker made local
+	symTwice                 // several function symbols have just this name
+	symOwned                 // symbols of this name with a suffix have candidates of their own (true_signature)
 )
 
 // symbolIndex is what the facts say of names, by types.Str.
@@ -61,6 +64,9 @@ func (l *linker) indexSymbols() {
 	set := func(name string, bits uint8) {
 		buf = append(buf[:0], name...)
 		if s, ok := l.g.Strs.Lookup(buf); ok {
+			if bits&x.bits[s]&symExact != 0 {
+				bits |= symTwice
+			}
 			x.bits[s] |= bits
 		}
 	}
@@ -72,6 +78,9 @@ func (l *linker) indexSymbols() {
 			set(base, bits|symExact)
 		default:
 			set(base, bits|symSuffixed)
+			if l.opt.Features.Has(features.TrueSignature) {
+				set(symbol, bits|symExact)
+			}
 		}
 	}
 	for _, s := range f.Globals {
@@ -179,6 +188,9 @@ func (l *linker) localNames(wanted map[types.Str]bool) map[fileName]bool {
 		for _, symbol := range f.Files[i].Funcs {
 			if base, ok := facts.BaseName(symbol); ok {
 				add(names[i], base)
+				if base != symbol && l.opt.Features.Has(features.TrueSignature) {
+					add(names[i], symbol)
+				}
 			}
 		}
 	}

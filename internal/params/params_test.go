@@ -102,6 +102,23 @@ func TestJudgeFlags(t *testing.T) {
 	}
 }
 
+func TestMovedBesideStruct(t *testing.T) {
+	ps := []Param{origin(1, reg(4, 4)), origin(0, structure(at(8, []byte{opReg0 + 5, opPiece, 4})))}
+	for _, c := range []struct {
+		o    Options
+		want Flags
+	}{
+		{Options{}, Reordered},
+		{Options{Clone: true}, Reordered},
+		{Options{Clone: true, TrueSignature: true}, Reordered | UnexpectedRegister},
+		{Options{TrueSignature: true}, Reordered},
+	} {
+		if got := Judge(x86, c.o, ps).Flags; got != c.want {
+			t.Errorf("%+v: flags %04b, want %04b", c.o, got, c.want)
+		}
+	}
+}
+
 func TestJudgeTrueSignature(t *testing.T) {
 	clang := Options{Clang: true, NoCall: true, TrueSignature: true}
 	member := func(p Param, offsets ...uint32) Param {

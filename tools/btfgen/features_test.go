@@ -11,7 +11,6 @@ import (
 func TestFeaturesThatAreNotSupported(t *testing.T) {
 	for _, c := range []struct{ list, want string }{
 		{"default,distilled_base", "distilled_base is not supported"},
-		{"all", "true_signature is not supported"},
 		{"no_such_feature", "no_such_feature"},
 	} {
 		var stdout, stderr bytes.Buffer

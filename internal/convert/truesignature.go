@@ -1,0 +1,249 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/params"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// signature is a function as its code has it, with the feature true_signature: the compiler may have removed parameters,
+// or have replaced a struct by one of its members.
+type signature struct {
+	symbol string   // the name, if it has a suffix (foo.isra.0); empty if it is the source's
+	proto  types.ID // 0: the source's
+	// index says for each parameter of the source which one it is now, -1 for none; nil: they are the same.
+	index []int
+}
+
+// trueSignature tells how the code of e, which f is and v judges, is called.
+func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s signature, err error) {
+	if addr, ok := u.entry(e); ok {
+		s.symbol = u.c.symbols.suffixed(addr, f.name.hash)
+	}
+	if s.symbol == "" && !f.nocall {
+		return s, nil // what is split off (foo.part.0) has no say in its function's prototype
+	}
+	if len(v.Removed) == 0 && len(v.Members) == 0 && !v.Flags.Has(params.Reordered) {
+		return s, nil
+	}
+	source, rest, err := f.proto.u.countParameters(&f.protoDIE)
+	if err != nil {
+		return s, err
+	}
+	s.index = make([]int, source)
+	for i := range s.index {
+		s.index[i] = -1
+	}
+	var elems []types.Elem
+	removed, members := v.Removed, v.Members
+	i := -1
+	for off := e.Next; e.Children; {
+		var c dwarf.DIE
+		if err := u.r.Read(off, &c); err != nil {
+			return s, err
+		}
+		if c.Null {
+			break
+		}
+		if c.Tag == std.TagFormalParameter {
+			i++
+			gone := len(removed) > 0 && removed[0] == i
+			replaced := len(members) > 0 && members[0].Param == i
+			switch {
+			case gone:
+				removed = removed[1:]
+			default:
+				p, err := u.parameter(&c)
+				if err != nil {
+					return s, err
+				}
+				if replaced {
+					if p, err = p.member(members[0].Offset); err != nil {
+						return s, err
+					}
+				}
+				elem, err := p.elem(u)
+				if err != nil {
+					return s, err
+				}
+				if at := u.c.params[i].OriginIndex; at != params.NoOrigin && at < source {
+					s.index[at] = len(elems)
+				} else if f.proto.u == u && f.proto.off == e.Off {
+					s.index[i] = len(elems)
+				}
+				elems = append(elems, elem)
+			}
+			if replaced {
+				members = members[1:]
+			}
+		}
+		if off, err = u.r.SkipChildren(&c); err != nil {
+			return s, err
+		}
+	}
+	if rest {
+		elems = append(elems, types.Elem{})
+	}
+	returns, err := f.proto.u.ref(&f.protoDIE, dwarf.Type)
+	if err != nil {
+		return s, err
+	}
+	if returns.u == nil {
+		returns = f.returns
+	}
+	ref, err := returns.build(0)
+	if err != nil {
+		return s, err
+	}
+	s.proto = u.c.g.Add(types.Node{Kind: types.KindFuncProto, Ref: ref}, elems)
+	return s, nil
+}
+
+// countParameters counts e's formal parameters, and tells whether others may follow.
+func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
+	for off := e.Next; e.Children; {
+		k, err := u.r.Peek(off)
+		if err != nil {
+			return 0, false, err
+		}
+		if k.Abbrev == nil {
+			break
+		}
+		switch k.Abbrev.Tag {
+		case std.TagFormalParameter:
+			n++
+		case std.TagUnspecifiedParameters:
+			rest = true
+		}
+		if off, err = u.r.Behind(k); err != nil {
+			return 0, false, err
+		}
+	}
+	return n, rest, nil
+}
+
+// named is the name and the type of a parameter, or of the one field of a struct that is left of it. Names are read in
+// their unit.
+type named struct {
+	name    name
+	namer   *unit
+	field   name
+	fieldOf *unit // nil: the whole parameter
+	ref     typeRef
+}
+
+// parameter reads the name and the type of formal parameter c, from its abstract origin if it has none of its own.
+func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
+	cur, at := *c, u
+	for range maxChain {
+		if p.name.class == dwarf.ClassNone {
+			if p.name, err = at.name(&cur, dwarf.Name); err != nil {
+				return p, err
+			}
+			p.namer = at
+		}
+		if p.ref.u == nil {
+			if p.ref, err = at.ref(&cur, dwarf.Type); err != nil {
+				return p, err
+			}
+		}
+		next, err := at.ref(&cur, dwarf.Origin)
+		if err != nil || next.u == nil {
+			return p, err
+		}
+		at = next.u
+		if err := at.r.Read(next.off, &cur); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// member is the member of struct p that lies at a byte offset.
+func (p named) member(offset uint32) (named, error) {
+	t, c, err := p.ref.memberAt(offset)
+	if err != nil || t.u == nil {
+		return p, err
+	}
+	p.fieldOf = t.u
+	if p.field, err = t.u.name(&c, dwarf.Name); err != nil {
+		return p, err
+	}
+	p.ref, err = t.u.ref(&c, dwarf.Type)
+	return p, err
+}
+
+// elem makes a parameter of a prototype; a member is called "parameter__member".
+func (p *named) elem(u *unit) (types.Elem, error) {
+	str, err := p.namer.intern(p.name)
+	if err != nil {
+		return types.Elem{}, err
+	}
+	if p.fieldOf != nil {
+		field, err := p.fieldOf.intern(p.field)
+		if err != nil {
+			return types.Elem{}, err
+		}
+		s := &u.c.g.Strs
+		str = s.Intern([]byte(s.String(str) + "__" + s.String(field)))
+	}
+	ref, err := p.ref.build(0)
+	return types.Elem{Name: str, Ref: ref}, err
+}
+
+// memberAt finds the named member of a struct, seen through typedefs and qualifiers, that begins at a byte offset. The
+// unit of the returned type is nil if there is none.
+func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
+	var e, c dwarf.DIE
+	for range maxChain {
+		if t.u == nil {
+			break
+		}
+		if err := t.u.r.Read(t.off, &e); err != nil {
+			return typeRef{}, c, err
+		}
+		switch e.Tag {
+		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
+			var err error
+			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
+				return typeRef{}, c, err
+			}
+			continue
+		case std.TagStructType:
+			ok, err := t.u.findMember(&e, offset, &c)
+			if err != nil || !ok {
+				return typeRef{}, c, err
+			}
+			return t, c, nil
+		}
+		break
+	}
+	return typeRef{}, c, nil
+}
+
+// findMember reads the first member of struct e at a byte offset into c, if that has a name and a type.
+func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, error) {
+	for off := e.Next; e.Children; {
+		if err := u.r.Read(off, c); err != nil || c.Null {
+			return false, err
+		}
+		if c.Tag == std.TagMember {
+			bit, ok := uint64(0), false
+			if c.Constant(dwarf.DataBitOffset) {
+				bit, ok = c.Val[dwarf.DataBitOffset], true
+			} else if at, known := u.memberLocation(c); known {
+				bit, ok = at*8, true
+			}
+			if ok && bit == uint64(offset)*8 {
+				return c.Has(dwarf.Name) && c.Has(dwarf.Type), nil
+			}
+		}
+		var err error
+		if off, err = u.r.SkipChildren(c); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
