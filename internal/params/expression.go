@@ -3,6 +3,7 @@ package params
 // DWARF expression opcodes (DWARF 5, section 7.7.1) that mean something here.
 const (
 	opAddr            = 0x03
+	opConst1U         = 0x08
 	opConstU          = 0x10
 	opConstS          = 0x11
 	opLit0            = 0x30
@@ -17,6 +18,8 @@ const (
 	opImplicitValue   = 0x9e
 	opStackValue      = 0x9f
 	opImplicitPointer = 0xa0
+	opAddrx           = 0xa1
+	opConstx          = 0xa2
 	opEntryValue      = 0xa3
 	opConstType       = 0xa4
 
@@ -176,4 +179,14 @@ func isBreg(code byte) bool { return code >= opBreg0 && code <= opBreg31 }
 
 func isConstant(code byte) bool {
 	return code >= opLit0 && code <= opLit31 || code == opConstU || code == opConstS
+}
+
+// isLiteral tells whether the operation pushes a number of its own: an address or a constant of any form.
+func isLiteral(code byte) bool {
+	return code == opAddr || code >= opConst1U && code <= opConstS || code >= opLit0 && code <= opLit31 || code == opAddrx || code == opConstx
+}
+
+// isImplicit tells whether the operation is a value by itself.
+func isImplicit(code byte) bool {
+	return code == opImplicitValue || code == opImplicitPointer || code == opGNUImplicitPointer
 }

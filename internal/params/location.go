@@ -7,6 +7,7 @@ const noRegister = -1
 type location struct {
 	register int    // DWARF number 0..31, or noRegister
 	constant bool   // the first expression is a constant
+	known    bool   // the first expression is a value that is neither in a register nor in memory
 	caller   bool   // the first expression asks the caller for the value of a parameter that it doesn't pass
 	stack    bool   // the first expression is relative to the frame base
 	low      uint64 // byte offsets of the pieces in the first register, one bit each
@@ -53,6 +54,9 @@ func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
 		return false
 	}
 	op, _, _ := m.next(expr)
+	if first {
+		loc.known = isImplicit(op.code) || hasValue && isLiteral(op.code)
+	}
 	if count == 2 && lastIsValue {
 		count = 1
 	}

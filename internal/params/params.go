@@ -207,6 +207,7 @@ func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 			slots = 0
 		case index >= m.registerCount():
 			slots = 0 // on the stack
+			s.optimized = s.known
 		case changed && s.stack:
 			if m.inMemory(p.Size) {
 				slots = 0
