@@ -85,7 +85,7 @@ func (e *extractor) openGroups() {
 	}
 	for i := range e.symbols {
 		if s := &e.symbols[i]; s.Type == uint8(stdelf.STT_FILE) {
-			e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(s.Name)})
+			e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(baseOfPath(s.Name))})
 		}
 	}
 }
@@ -120,6 +120,9 @@ func (e *extractor) group(s *elf.Symbol) int {
 	}
 	return s.FileIndex + 1
 }
+
+// baseOfPath is a source file's name without directories, which older compilers write before it.
+func baseOfPath(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // closeGroups drops the files that hold nothing.
 func (e *extractor) closeGroups() {

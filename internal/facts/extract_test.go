@@ -278,3 +278,13 @@ func TestBaseName(t *testing.T) {
 		}
 	}
 }
+
+// TestFileSymbolsWithDirectories: some compilers name a source file with its path.
+func TestFileSymbolsWithDirectories(t *testing.T) {
+	w := newWorkspace(t)
+	w.write("x.s", ".file \"drivers/input/x.c\"\n.text\n.type f, @function\nf: ret\n.size f, 1\n")
+	w.run("as", "-o", "x.o", "x.s")
+	if f := w.extract(w.link("x", "x.o"), defaults); len(f.Files) != 1 || f.Files[0].Name != "x.c" {
+		t.Errorf("files %+v, want x.c", f.Files)
+	}
+}

@@ -110,8 +110,8 @@ func (l *linker) indexSymbols() {
 }
 
 // selectUnits drops the units that the linker did not take: members of an archive that nothing needed. A unit is
-// dropped if it defines global functions or variables, and neither the linked file's global symbols nor the local ones
-// of files of the unit's name have any of its functions and variables.
+// dropped if it defines global variables or global functions that have code, and neither the linked file's global
+// symbols nor the local ones of files of the unit's name have any of its functions and variables.
 func (l *linker) selectUnits() {
 	if l.opt.Facts == nil {
 		return
@@ -130,12 +130,13 @@ func (l *linker) selectUnits() {
 		globals, found := false, false
 		for _, id := range l.candidates[u] {
 			n := &l.nodes[id]
-			if n.Aux == types.LinkageGlobal {
-				globals = true
-				if found = l.symbols.bits[n.Name]&(symGlobal|symHidden) != 0; found {
-					break
-				}
+			if n.Aux != types.LinkageGlobal {
+				continue
 			}
+			if found = l.symbols.bits[n.Name]&(symGlobal|symHidden) != 0; found {
+				break
+			}
+			globals = globals || n.Kind != types.KindFunc || types.FuncFlags(n.Size)&types.FuncNoCode == 0
 		}
 		if globals && !found {
 			undecided = append(undecided, u)

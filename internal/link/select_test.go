@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 func inputs(b *builder) []*object.Object { return []*object.Object{b.o} }
@@ -26,11 +27,16 @@ func TestSelect(t *testing.T) {
 		{"empty.c", "types_only", "", ""},
 		{"", "without_file", "dropped3", ""},
 		{"hidden.c", "by_hidden", "hidden1", ""},
+		{"extern_inline.c", "without_code", "nocode", ""},
 	} {
 		b.unit(u.file, 1)
 		mark(u.mark)
 		if u.global != "" {
-			b.fn(u.global, 1, 0, b.proto(0))
+			var flags types.FuncFlags
+			if u.global == "nocode" {
+				flags = types.FuncNoCode
+			}
+			b.fn(u.global, 1, flags, b.proto(0))
 		}
 		if u.static != "" {
 			b.fn(u.static, 0, 0, b.proto(0))
@@ -50,11 +56,11 @@ func TestSelect(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global", "types_only", "without_file"}; !slices.Equal(got, want) {
+	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global", "types_only", "without_code", "without_file"}; !slices.Equal(got, want) {
 		t.Errorf("with files: %q, want %q", got, want)
 	}
 	x.HasFiles = false
-	if got := structs(x); len(got) != 7 {
-		t.Errorf("without files: %q, want all seven", got)
+	if got := structs(x); len(got) != 8 {
+		t.Errorf("without files: %q, want all eight", got)
 	}
 }
