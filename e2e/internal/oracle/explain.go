@@ -49,6 +49,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			case found.split[d.Name]:
 				return "pahole takes a part that was split off for the function"
 			}
+			return byABI(found.machine, found.arguments[d.Name])
 		}
 		return ""
 	})

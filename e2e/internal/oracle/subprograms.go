@@ -12,6 +12,7 @@ import (
 // subprograms is what the DWARF and the symbols of a linked ELF file say about
 // some functions, by name.
 type subprograms struct {
+	machine elf.Machine
 	// kept has the names of the parameters of the definition that the link kept:
 	// the one whose code is where the symbol is. A weak definition that lost
 	// still has its DWARF, at another address. A function that isn't here has no
@@ -26,7 +27,10 @@ type subprograms struct {
 	// renamed tells of functions for which there is also one that got a symbol of
 	// another name (objcopy --prefix-symbols).
 	renamed map[string]bool
-	at      map[uint64][]string // the base names of the functions that start at an address
+	// arguments has the types of the parameters of each function with code.
+	arguments map[string][]dwarf.Type
+
+	at map[uint64][]string // the base names of the functions that start at an address
 }
 
 // readSubprograms looks for the functions in the file at path.
@@ -41,8 +45,9 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 		return nil, err
 	}
 	found := &subprograms{
-		kept: map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{}, renamed: map[string]bool{},
-		at: map[uint64][]string{},
+		machine: f.Machine,
+		kept:    map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{}, renamed: map[string]bool{},
+		arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function; none where its symbol has a suffix
 	for _, name := range functions {
@@ -109,62 +114,96 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
-		s.kept[name], err = parameters(data, die)
+	if len(ranges) == 0 {
+		return nil
 	}
-	if len(ranges) > 0 && len(s.at[ranges[0][0]]) > 0 && !slices.Contains(s.at[ranges[0][0]], name) {
+	names, types, err := parameters(data, die)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
+		s.kept[name] = names
+	}
+	switch here := s.at[ranges[0][0]]; {
+	case slices.Contains(here, name):
+		s.arguments[name] = types
+	case len(here) > 0:
 		s.renamed[name] = true
 	}
-	return err
+	return nil
 }
 
-// nameOf is a DIE's name, its own or that of its abstract origin.
-func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
+// origin follows abstract origins and specifications from die until one has the
+// attribute. nil: none has.
+func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) (*dwarf.Entry, error) {
 	for range 4 {
-		if name, ok := die.Val(dwarf.AttrName).(string); ok {
-			return name, nil
+		if die.Val(attr) != nil {
+			return die, nil
 		}
-		origin, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		next, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {
-			if origin, ok = die.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
-				return "", nil
+			if next, ok = die.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+				return nil, nil
 			}
 		}
 		r := data.Reader()
-		r.Seek(origin)
+		r.Seek(next)
 		var err error
 		if die, err = r.Next(); err != nil {
-			return "", err
+			return nil, err
 		}
 		if die == nil {
-			return "", fmt.Errorf("no DIE at %#x", origin)
+			return nil, fmt.Errorf("no DIE at %#x", next)
 		}
 	}
-	return "", errors.New("a chain of more than 4 abstract origins")
+	return nil, errors.New("a chain of more than 4 abstract origins")
 }
 
-// parameters reads the names of the parameters below die.
-func parameters(data *dwarf.Data, die *dwarf.Entry) ([]string, error) {
-	names := []string{}
+// nameOf is a DIE's name, its own or that of its abstract origin; "" if it has none.
+func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
+	die, err := origin(data, die, dwarf.AttrName)
+	if die == nil || err != nil {
+		return "", err
+	}
+	name, _ := die.Val(dwarf.AttrName).(string)
+	return name, nil
+}
+
+// typeOf is a DIE's type, its own or that of its abstract origin; nil if it has none.
+func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
+	die, err := origin(data, die, dwarf.AttrType)
+	if die == nil || err != nil {
+		return nil, err
+	}
+	return data.Type(die.Val(dwarf.AttrType).(dwarf.Offset))
+}
+
+// parameters reads the names and types of the parameters below die.
+func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type, err error) {
+	names = []string{}
 	if !die.Children {
-		return names, nil
+		return names, nil, nil
 	}
 	r := data.Reader()
 	r.Seek(die.Offset)
 	if _, err := r.Next(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for {
 		child, err := r.Next()
 		if err != nil || child == nil || child.Tag == 0 {
-			return names, err
+			return names, types, err
 		}
 		if child.Tag == dwarf.TagFormalParameter {
 			name, err := nameOf(data, child)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			names = append(names, name)
+			typ, err := typeOf(data, child)
+			if err != nil {
+				return nil, nil, err
+			}
+			names, types = append(names, name), append(types, typ)
 		}
 		if child.Children {
 			r.SkipChildren()
