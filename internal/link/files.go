@@ -7,7 +7,7 @@ import (
 
 // inFileOf returns those of several candidates for a local variable that units of its source file hold. The facts know
 // files by their base name only, so among units of that name those win whose static functions and variables have most
-// in common with the file's.
+// in common with the file's, and of these the ones that lack fewest there.
 func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 	f := &l.opt.Facts.Files[o.File]
 	file, ok := l.g.Strs.Lookup([]byte(f.Name))
@@ -32,25 +32,29 @@ func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 		}
 	}
 	name := l.nodes[l.nodeOf(group[0].final)].Name
-	best := -1
+	best, fewest := -1, 0
 	var units []int
 	for u := range l.units {
 		if !l.selected[u] || l.units[u].File != file {
 			continue
 		}
-		common, holds := 0, false
+		common, missing, holds := 0, 0, false
 		for _, id := range l.candidates[u] {
 			n := &l.nodes[id]
-			if n.Aux == types.LinkageStatic && locals[n.Name] {
+			switch {
+			case n.Aux != types.LinkageStatic:
+			case locals[n.Name]:
 				common++
+			case n.Kind == types.KindVar || types.FuncFlags(n.Size)&types.FuncNoCode == 0:
+				missing++
 			}
 			holds = holds || n.Kind == types.KindVar && n.Name == name
 		}
-		if !holds || common < best {
+		if !holds || common < best || common == best && missing > fewest {
 			continue
 		}
-		if common > best {
-			units, best = units[:0], common
+		if common > best || missing < fewest {
+			units, best, fewest = units[:0], common, missing
 		}
 		units = append(units, u)
 	}

@@ -157,3 +157,35 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 		}
 	}
 }
+
+// TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another one.
+func TestVariablesOfLikeFiles(t *testing.T) {
+	b := newBuilder()
+	b.unit("map.c", 1)
+	i := b.hold(b.int("int"))
+	b.variable("both", 0, 4, i)
+	b.variable("more", 0, 4, i)
+	b.unit("map.c", 1)
+	b.hold(i)
+	b.variable("both", 0, 4, b.add(types.Node{Kind: types.KindVolatile, Ref: i}))
+	at := func(name string, offset uint64, file int) facts.Object {
+		return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
+	}
+	for small := range 2 {
+		_, res := b.link(t, Options{Features: features.Default(), Facts: &facts.Facts{
+			HasFiles: true,
+			Files:    []facts.File{{Name: "map.c"}, {Name: "map.c"}},
+			Objects:  []facts.Object{at("both", 0, small), at("both", 8, 1-small), at("more", 16, 1-small)},
+		}})
+		blob, err := btf.Parse(res.BTF, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range blob.Secinfos {
+			variable, _ := blob.ByID(v.Type)
+			if typ, _ := blob.ByID(variable.SizeOrType); (typ.Kind == btf.KindVolatile) != (v.Offset == 0) {
+				t.Errorf("the variable at offset %d is of the other file", v.Offset)
+			}
+		}
+	}
+}
