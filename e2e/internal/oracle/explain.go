@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"debug/elf"
 	"slices"
 	"strings"
 	"testing"
@@ -55,40 +54,9 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	})
 }
 
-// explainVariables gives a reason for the variables of a relocatable file that
-// are in ours alone: pahole looks for the section that holds a variable's
-// address, and there all sections have address 0.
-func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
-	tb.Helper()
-	f, err := elf.Open(elfPath)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	if f.Type != elf.ET_REL {
-		return
-	}
-	symbols, err := f.Symbols()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	in := map[string]string{} // variables, and the sections that they are in
-	for _, s := range symbols {
-		if i := int(s.Section); elf.ST_TYPE(s.Info) == elf.STT_OBJECT && i < len(f.Sections) {
-			in[s.Name] = f.Sections[i].Name
-		}
-	}
-	r.Explain(func(d *compare.Difference) string {
-		const reason = "pahole can't tell the sections of a relocatable file from each other"
-		if d.Class == content.Var && d.Kind == compare.OnlyOurs && in[d.Name] == ".data..percpu" || d.Class == content.Section && d.Name == ".data..percpu" {
-			return reason
-		}
-		return ""
-	})
-}
-
-// explainBase gives a reason for functions of a module that are in ours alone
-// and that the innermost base has too: pahole's libbpf takes the two for one.
+// explainBase gives a reason for what is in our BTF of a module alone and that
+// pahole's innermost base has too: functions, of which libbpf takes the two for
+// one, and types that our base lacks.
 func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	tb.Helper()
 	last := len(bases) - 1
@@ -99,6 +67,12 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	r.Explain(func(d *compare.Difference) string {
 		if d.Class == content.Func && d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
 			return "libbpf drops a module's function where the base has a function of that name and prototype"
+		}
+		switch d.Class {
+		case content.Int, content.Float, content.Forward:
+			if d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[d.Class][d.Name]) {
+				return "pahole's base has it, though nothing there refers to it"
+			}
 		}
 		return ""
 	})

@@ -1,0 +1,209 @@
+package oracle
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// Reasons for differences of variables.
+const (
+	reasonOneSection = "pahole can't tell the sections of a relocatable file from each other"
+	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
+	reasonNoSymbol   = "pahole encodes a variable whose symbol has another name, or none"
+)
+
+// explainVariables gives the reasons for differences of variables, and of the
+// sections that hold these alone.
+func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
+	tb.Helper()
+	wanted := map[string]bool{}
+	for _, d := range r.Unexplained(content.Var) {
+		wanted[d.Name] = true
+	}
+	for _, d := range r.Unexplained(content.Section) {
+		ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
+		for _, name := range slices.Concat(slices.Collect(maps.Values(without(ours, oracle))), slices.Collect(maps.Values(without(oracle, ours)))) {
+			wanted[name] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	v, err := readVariables(elfPath, wanted)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(func(d *compare.Difference) string {
+		switch d.Class {
+		case content.Var:
+			return v.explain(d.Name, len(d.Ours) > 0, len(d.Oracle) > 0)
+		case content.Section:
+			return v.explainSection(d)
+		}
+		return ""
+	})
+}
+
+// variables is what the DWARF and the symbols of an ELF file say about some
+// variables, by name.
+type variables struct {
+	// relocatable: all sections have address 0.
+	relocatable bool
+	// symbols has those that an STT_OBJECT symbol of that name stands for.
+	symbols map[string]bool
+	// open has those that are declared as an array without a number of elements
+	// and then defined with one.
+	open map[string]bool
+	// nameless has those with a definition at an address where no STT_OBJECT
+	// symbol has the name.
+	nameless map[string]bool
+}
+
+// explain gives a reason for a variable that only we, only pahole, or both
+// have in a form of their own.
+func (v *variables) explain(name string, ours, oracle bool) string {
+	switch {
+	case ours && v.relocatable && v.symbols[name]:
+		return reasonOneSection
+	case ours && !v.open[name], oracle && !v.nameless[name]:
+		return ""
+	case ours:
+		return reasonOpenArray
+	}
+	return reasonNoSymbol
+}
+
+// explainSection gives a reason for a section that differs: that of one of the
+// variables that only one side has, if all of these have one.
+func (v *variables) explainSection(d *compare.Difference) string {
+	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
+	reason := ""
+	for _, side := range []struct {
+		entries map[string]string
+		ours    bool
+	}{{without(ours, oracle), true}, {without(oracle, ours), false}} {
+		for _, name := range side.entries {
+			if reason = v.explain(name, side.ours, !side.ours); reason == "" {
+				return ""
+			}
+		}
+	}
+	if reason != "" {
+		reason = "for the variables in it"
+	}
+	return reason
+}
+
+// entriesOf are the names of the variables in a section's texts by offset and
+// size ("section .data size=8 { 0x0+4 a; 0x4+4 b; }").
+func entriesOf(texts []string) map[string]string {
+	entries := map[string]string{}
+	for _, text := range texts {
+		_, text, _ = strings.Cut(text, "{")
+		for entry := range strings.SplitSeq(strings.TrimSuffix(text, " }"), ";") {
+			if place, name, ok := strings.Cut(strings.TrimSpace(entry), " "); ok {
+				entries[place+" "+name] = name
+			}
+		}
+	}
+	return entries
+}
+
+// without is a without what b has.
+func without(a, b map[string]string) map[string]string {
+	left := maps.Clone(a)
+	maps.DeleteFunc(left, func(k, _ string) bool { _, ok := b[k]; return ok })
+	return left
+}
+
+// readVariables looks for the variables in the file at path.
+func readVariables(path string, wanted map[string]bool) (*variables, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{}, open: map[string]bool{}, nameless: map[string]bool{}}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	at := map[uint64][]string{}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
+			v.symbols[s.Name] = true
+			at[s.Value] = append(at[s.Value], s.Name)
+		}
+	}
+	if v.relocatable {
+		return v, nil
+	}
+	data, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	for r := data.Reader(); ; {
+		die, err := r.Next()
+		if err != nil || die == nil {
+			return v, err
+		}
+		switch die.Tag {
+		case dwarf.TagCompileUnit, dwarf.TagPartialUnit:
+			continue
+		case dwarf.TagVariable:
+			if err := v.add(data, r, die, wanted, at); err != nil {
+				return nil, err
+			}
+		}
+		if die.Children {
+			r.SkipChildren()
+		}
+	}
+}
+
+// add takes in a variable that lies at a fixed address.
+func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool, at map[uint64][]string) error {
+	const opAddr = 0x03 // DW_OP_addr
+	location, _ := die.Val(dwarf.AttrLocation).([]byte)
+	if len(location) != 1+r.AddressSize() || location[0] != opAddr {
+		return nil
+	}
+	name, err := nameOf(data, die)
+	if err != nil || !wanted[name] {
+		return err
+	}
+	var address uint64
+	if r.AddressSize() == 8 {
+		address = r.ByteOrder().Uint64(location[1:])
+	} else {
+		address = uint64(r.ByteOrder().Uint32(location[1:]))
+	}
+	if !slices.Contains(at[address], name) {
+		v.nameless[name] = true
+	}
+	declared, ok := die.Val(dwarf.AttrSpecification).(dwarf.Offset)
+	if !ok {
+		return nil
+	}
+	declaration := data.Reader()
+	declaration.Seek(declared)
+	first, err := declaration.Next()
+	if err != nil || first == nil {
+		return err
+	}
+	t, err := typeOf(data, first)
+	if err != nil {
+		return err
+	}
+	if array, ok := plain(t).(*dwarf.ArrayType); ok && array.Count <= 0 {
+		v.open[name] = true
+	}
+	return nil
+}
