@@ -160,22 +160,22 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 
 // TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another one.
 func TestVariablesOfLikeFiles(t *testing.T) {
-	b := newBuilder()
-	b.unit("map.c", 1)
-	i := b.hold(b.int("int"))
-	b.variable("both", 0, 4, i)
-	b.variable("more", 0, 4, i)
-	b.unit("map.c", 1)
-	b.hold(i)
-	b.variable("both", 0, 4, b.add(types.Node{Kind: types.KindVolatile, Ref: i}))
-	at := func(name string, offset uint64, file int) facts.Object {
-		return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
-	}
-	for small := range 2 {
+	for _, volatile := range []bool{false, true} { // the type in the file that has more
+		b := newBuilder()
+		i := b.int("int")
+		typ := map[bool]types.ID{false: i, true: b.add(types.Node{Kind: types.KindVolatile, Ref: i})}
+		b.unit("map.c", 1)
+		b.variable("both", 0, 4, typ[volatile])
+		b.variable("more", 0, 4, i)
+		b.unit("map.c", 1)
+		b.variable("both", 0, 4, typ[!volatile])
+		object := func(name string, offset uint64, file int) facts.Object {
+			return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
+		}
 		_, res := b.link(t, Options{Features: features.Default(), Facts: &facts.Facts{
 			HasFiles: true,
 			Files:    []facts.File{{Name: "map.c"}, {Name: "map.c"}},
-			Objects:  []facts.Object{at("both", 0, small), at("both", 8, 1-small), at("more", 16, 1-small)},
+			Objects:  []facts.Object{object("both", 0, 0), object("both", 8, 1), object("more", 16, 1)},
 		}})
 		blob, err := btf.Parse(res.BTF, nil)
 		if err != nil {
@@ -183,8 +183,8 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 		}
 		for _, v := range blob.Secinfos {
 			variable, _ := blob.ByID(v.Type)
-			if typ, _ := blob.ByID(variable.SizeOrType); (typ.Kind == btf.KindVolatile) != (v.Offset == 0) {
-				t.Errorf("the variable at offset %d is of the other file", v.Offset)
+			if x, _ := blob.ByID(variable.SizeOrType); v.Offset == 0 && (x.Kind == btf.KindVolatile) == volatile {
+				t.Error("the file with one static has the type of the other's")
 			}
 		}
 	}
