@@ -67,6 +67,7 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			queue = append(queue, &d.Units[i])
 		}
 	}
+	single := len(queue) == 1
 	begin, end := opt.Shard.of(queue)
 	others := slices.Concat(queue[:begin], queue[end:])
 	queue = queue[begin:end]
@@ -81,6 +82,7 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 	skipped := make([][]failure, jobs)
 	for j := range jobs {
 		c := newConverter(d, &opt, symbols)
+		c.single = single
 		parts[j], converters[j] = c.obj, c
 		wg.Add(1)
 		go func() {
@@ -119,6 +121,16 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 		if f.err != nil && f.at < first.at {
 			first = f
 		}
+	}
+	if first.err == nil && d.HasTypeUnits() && !single && opt.Shard.Index <= 1 {
+		for _, s := range slices.Concat(skipped...) {
+			others = append(others, queue[s.at])
+		}
+		orphans, err := newConverter(d, &opt, symbols).convertOrphans(converters, others)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, orphans)
 	}
 	if first.err == nil && len(d.Units) > 0 && !slices.ContainsFunc(converters, func(c *converter) bool { return c.whole }) &&
 		!converters[0].findsWhole(others) {
@@ -180,11 +192,14 @@ type converter struct {
 	imported map[*unit]bool
 	imports  []*unit // of imported, those still to be walked
 	reached  map[typeRef]bool
-	clang    bool // the unit's producer is clang
-	whole    bool // a unit was met that is no partial one
-	excluded int  // units of excluded languages
-	partial  int  // partial units of DWARF 4, whose headers don't tell
-	told     int  // units of obj that opt.Each was called with
+	clang    bool                 // the unit's producer is clang
+	single   bool                 // there is one compilation unit
+	orphans  []*dwarf.Unit        // of that
+	met      map[*dwarf.Unit]bool // type units that were referred to
+	whole    bool                 // a unit was met that is no partial one
+	excluded int                  // units of excluded languages
+	partial  int                  // partial units of DWARF 4, whose headers don't tell
+	told     int                  // units of obj that opt.Each was called with
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
 	// the unit is read again, pinned.
@@ -237,6 +252,12 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 	}
 	if c.others == nil {
 		c.others = make(map[*dwarf.Unit]*unit)
+	}
+	if h.Kind == dwarf.UnitType {
+		if c.met == nil {
+			c.met = make(map[*dwarf.Unit]bool)
+		}
+		c.met[h] = true
 	}
 	c.others[h] = u
 	return u, nil

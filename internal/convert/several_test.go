@@ -118,6 +118,18 @@ func TestSeveralObjects(t *testing.T) {
 			},
 		},
 		{
+			name:  "type units that nothing refers to",
+			flags: []string{"-fdebug-types-section"},
+			sources: []string{
+				"enum tagged { A, B }; enum { C = 5 }; int a(void) { return B + C; }",
+				"enum tagged { A, B }; struct s { enum { D } d; }; int b(void) { struct s s = { D }; return A + s.d; } enum only_b { E = 9 }; int e(void) { return E; }",
+			},
+			want: []string{
+				"enum tagged { A = 0, B = 1 } 4 unsigned", "enum { C = 5 } 4 unsigned", "enum { D = 0 } 4 unsigned", "enum only_b { E = 9 } 4 unsigned",
+				"int a(void);", "int b(void);", "int e(void);", "struct s { enum { D = 0 } 4 unsigned d @0; } 4",
+			},
+		},
+		{
 			name:  "type units that disagree",
 			flags: []string{"-fdebug-types-section", "-gdwarf-4"},
 			sources: []string{

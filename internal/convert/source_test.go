@@ -298,14 +298,14 @@ var variants = []struct {
 	{"macros", []string{"-g3"}},
 }
 
-// TestTypeUnits compiles each file with and without type units. gcc leaves types out that nothing uses.
+// TestTypeUnits compiles each file with and without type units, those included that nothing refers to.
 func TestTypeUnits(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
 			if s.oneWay != "" {
 				t.Skip(s.oneWay)
 			}
-			flags := append(slices.Clone(s.flags), "-feliminate-unused-debug-types")
+			flags := slices.Clone(s.flags)
 			_, linked := compile(t, s.path, flags...)
 			want := linkFile(t, linked, s.features)
 			for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {

@@ -35,7 +35,7 @@ func (c *converter) convert(h *dwarf.Unit) error {
 		return nil // read where it is imported
 	}
 	c.whole = true
-	if u.r.Root.Tag != std.TagCompileUnit {
+	if u.r.Root.Tag != std.TagCompileUnit && u.r.Root.Tag != std.TagTypeUnit {
 		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit", u.r.Root.Tag)
 	}
 	if u.r.Root.Has(dwarf.DwoName) {
@@ -49,7 +49,10 @@ func (c *converter) convert(h *dwarf.Unit) error {
 	if err != nil {
 		return err
 	}
-	name := path.Base(string(file))
+	name := "" // of a type unit
+	if h.Kind != dwarf.UnitType {
+		name = path.Base(string(file))
+	}
 	if err := c.read(name); err != nil {
 		return err
 	}
@@ -76,7 +79,10 @@ func (c *converter) read(file string) error {
 	if err := c.walkImports(); err != nil {
 		return err
 	}
-	return c.reach()
+	if err := c.reach(); err != nil {
+		return err
+	}
+	return c.walkOrphans()
 }
 
 func (u *unit) load(h *dwarf.Unit) error {

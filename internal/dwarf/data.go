@@ -236,3 +236,17 @@ func (d *Data) TypeUnit(sig uint64) *Unit {
 	}
 	return nil
 }
+
+// TypeUnits returns the type units for which want is true, one of each signature, in the order of the file.
+func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
+	var list []*Unit
+	for i := range d.Units {
+		if u := &d.Units[i]; u.Kind == UnitType && d.sigs[u.Signature] == i && want(u) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// HasTypeUnits tells whether there are type units.
+func (d *Data) HasTypeUnits() bool { return d.sigs != nil }

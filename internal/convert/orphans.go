@@ -1,0 +1,79 @@
+package convert
+
+import (
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// gcc writes type units that nothing refers to, such as those of enums of which a unit uses the enumerators alone. They
+// are orphans. Where a file has one compilation unit, they belong to it. Elsewhere they are units of their own, for
+// nothing tells whose they are: of equal type units the linker keeps one.
+
+// walkOrphans takes what the orphans of the one compilation unit declare.
+func (c *converter) walkOrphans() error {
+	if !c.single {
+		return nil
+	}
+	if !c.pinned { // else they are known
+		c.orphans = c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.met[h] })
+	}
+	for _, h := range c.orphans {
+		u, err := c.foreign(h)
+		if err != nil {
+			return err
+		}
+		if err := u.walk(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// convertOrphans converts the orphans of a file with several compilation units, which all have converted. apart are
+// the compilation units that are not among these, or were left out half-way: what they refer to is no orphan either.
+func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (*object.Object, error) {
+	for _, h := range apart {
+		if err := c.meet(h); err != nil {
+			return nil, err
+		}
+	}
+	all = append([]*converter{c}, all...)
+	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool {
+		return !slices.ContainsFunc(all, func(c *converter) bool { return c.met[h] })
+	}) {
+		err := c.convert(h)
+		if c.opt.SkipUnencodable && isUnencodable(err) {
+			if c.opt.Warn != nil {
+				c.opt.Warn(err.Error() + "; the type unit is left out")
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.obj, nil
+}
+
+// meet notes the type units that compilation unit h refers to, directly or through others.
+func (c *converter) meet(h *dwarf.Unit) error {
+	if err := c.main.load(h); err != nil {
+		return err
+	}
+	if c.opt.excluded(&c.main.r.Root) || !c.main.r.Leaves() {
+		return nil
+	}
+	queue, err := c.main.leaving(c.main.r.Unit.HeaderLen, true, nil)
+	seen := map[typeRef]bool{}
+	for err == nil && len(queue) > 0 {
+		t := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if !seen[t] && t.u != &c.main {
+			seen[t] = true
+			queue, err = t.u.leaving(t.off, false, queue)
+		}
+	}
+	return err
+}
