@@ -42,11 +42,6 @@ func (c conversion) options(env *cli.Env, verb string, args []string) (convert.O
 	if err != nil {
 		return convert.Options{}, cli.Usagef("%s: %v", verb, err)
 	}
-	for _, f := range []features.Feature{features.DistilledBase} {
-		if set.Has(f) {
-			return convert.Options{}, cli.Usagef("%s: the feature %s is not supported", verb, f)
-		}
-	}
 	languages, err := convert.ParseLanguages(*c.exclude)
 	if err != nil {
 		return convert.Options{}, cli.Usagef("%s: %v", verb, err)

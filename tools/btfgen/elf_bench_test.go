@@ -30,7 +30,7 @@ func BenchmarkElf(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				_, err = encode(env, run, path, nil, options)
+				_, _, err = encode(env, run, path, nil, options)
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

@@ -1,0 +1,168 @@
+package distill
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// makeSplit makes the BTF that stands on the distilled base: src's own types and what goes there of the old base's.
+func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
+	list := d.placed(inSplit)
+	for id := d.start; id < d.src.EndID(); id++ {
+		list = append(list, id)
+	}
+	// The canonical order of equal names follows from content, which is known when the types are there.
+	split := d.write(base, list)
+	hashes, err := contents(base, split)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[uint32]types.Hash{}
+	for i, id := range list {
+		byID[id] = hashes[i]
+	}
+	d.sort(list, byID)
+	return d.write(base, list), nil
+}
+
+// contents returns the content hashes of split's own types.
+func contents(base, split *btf.Blob) ([]types.Hash, error) {
+	o := object.New(object.Target{}, 0)
+	nodes, err := o.AddBTF(base, split)
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]types.Hash, len(split.Types))
+	for i := range hashes {
+		hashes[i] = o.Graph.Node(nodes[split.StartID+uint32(i)]).Hash
+	}
+	return hashes, nil
+}
+
+func (d *distiller) sortByName(list []uint32) { d.sort(list, nil) }
+
+// sort puts types into the order of names, then of kinds, then of contents, if these are given.
+func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
+	slices.SortStableFunc(list, func(a, b uint32) int {
+		x, _ := d.src.ByID(a)
+		y, _ := d.src.ByID(b)
+		if c := cmp.Or(cmp.Compare(d.src.TypeName(x), d.src.TypeName(y)), cmp.Compare(x.Kind, y.Kind)); c != 0 {
+			return c
+		}
+		return contents[a].Cmp(contents[b])
+	})
+}
+
+// write makes a blob of the listed types, in this order.
+func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
+	w := btf.NewBuilder(d.src.Order, base, nil)
+	for i, id := range list {
+		d.ids[id] = base.EndID() + uint32(i)
+	}
+	d.addNames(w, list)
+	name := func(off uint32) uint32 {
+		s, _ := d.src.Name(off)
+		return w.Name(s)
+	}
+	for _, id := range list {
+		t, from := d.src.ByID(id)
+		x := *t
+		x.NameOff = name(t.NameOff)
+		to := w.Blob
+		switch t.Kind {
+		case btf.KindArray:
+			x.First = uint32(len(to.Arrays))
+			to.Arrays = append(to.Arrays, from.ArrayOf(t))
+		case btf.KindStruct, btf.KindUnion:
+			x.First = uint32(len(to.Members))
+			for _, m := range from.MembersOf(t) {
+				m.NameOff = name(m.NameOff)
+				to.Members = append(to.Members, m)
+			}
+		case btf.KindEnum, btf.KindEnum64:
+			x.First = uint32(len(to.Enums))
+			for _, e := range from.EnumsOf(t) {
+				e.NameOff = name(e.NameOff)
+				to.Enums = append(to.Enums, e)
+			}
+		case btf.KindFuncProto:
+			x.First = uint32(len(to.Params))
+			for _, p := range from.ParamsOf(t) {
+				p.NameOff = name(p.NameOff)
+				to.Params = append(to.Params, p)
+			}
+		case btf.KindDatasec:
+			x.First = uint32(len(to.Secinfos))
+			to.Secinfos = append(to.Secinfos, from.SecinfosOf(t)...)
+		}
+		w.Add(x)
+	}
+	for i := range w.Blob.Types {
+		eachRef(w.Blob, &w.Blob.Types[i], func(id *uint32) { *id = d.ids[*id] })
+	}
+	return w.Finish()
+}
+
+// addNames adds the names that the listed types need, in order.
+func (d *distiller) addNames(w *btf.Builder, list []uint32) {
+	seen := map[uint32]bool{0: true}
+	var names []string
+	add := func(off uint32) {
+		if !seen[off] {
+			seen[off] = true
+			s, _ := d.src.Name(off)
+			names = append(names, s)
+		}
+	}
+	for _, id := range list {
+		t, from := d.src.ByID(id)
+		add(t.NameOff)
+		switch t.Kind {
+		case btf.KindStruct, btf.KindUnion:
+			for _, m := range from.MembersOf(t) {
+				add(m.NameOff)
+			}
+		case btf.KindEnum, btf.KindEnum64:
+			for _, e := range from.EnumsOf(t) {
+				add(e.NameOff)
+			}
+		case btf.KindFuncProto:
+			for _, p := range from.ParamsOf(t) {
+				add(p.NameOff)
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, s := range names {
+		w.Name(s)
+	}
+}
+
+// eachRef calls f for every reference of t, whose elements are b's.
+func eachRef(b *btf.Blob, t *btf.Type, f func(id *uint32)) {
+	switch t.Kind {
+	case btf.KindPtr, btf.KindTypedef, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindFunc, btf.KindVar,
+		btf.KindDeclTag, btf.KindTypeTag:
+		f(&t.SizeOrType)
+	case btf.KindArray:
+		f(&b.Arrays[t.First].Elem)
+		f(&b.Arrays[t.First].Index)
+	case btf.KindStruct, btf.KindUnion:
+		for i := range b.MembersOf(t) {
+			f(&b.Members[t.First+uint32(i)].Type)
+		}
+	case btf.KindFuncProto:
+		f(&t.SizeOrType)
+		for i := range b.ParamsOf(t) {
+			f(&b.Params[t.First+uint32(i)].Type)
+		}
+	case btf.KindDatasec:
+		for i := range b.SecinfosOf(t) {
+			f(&b.Secinfos[t.First+uint32(i)].Type)
+		}
+	}
+}
