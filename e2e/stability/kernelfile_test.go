@@ -19,16 +19,9 @@ func TestEditOfKernelFile(t *testing.T) {
 
 	compile := func(t *testing.T, text string) []byte {
 		t.Helper()
-		dir := t.TempDir()
-		harness.WriteFile(t, filepath.Join(dir, "dev.c"), text)
-		out := filepath.Join(dir, "dev.o")
-		command, err := harness.CompileCommand(kernel, object, filepath.Join(dir, "dev.c"), out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		harness.MustRun(t, kernel, "sh", "-c", command)
-		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "dev.btfo", "dev.o")
-		return harness.ReadFile(t, filepath.Join(dir, "dev.btfo"))
+		file := filepath.Join(t.TempDir(), "dev.c")
+		harness.WriteFile(t, file, text)
+		return kernelObject(t, kernel, object, file)
 	}
 
 	// The body of a function that every version of the file has.
@@ -56,4 +49,44 @@ func TestEditOfKernelFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c by the command that Kbuild used, and with flags that change
+// how the DWARF is written, not what it says.
+func TestSpellingsOfKernelFile(t *testing.T) {
+	kernel := harness.Kernel(t)
+	harness.KernelCompiler(t, kernel)
+	compile := func(t *testing.T, flags string) []byte {
+		t.Helper()
+		return kernelObject(t, kernel, "block/blk-mq-sysfs.o", filepath.Join(kernel, "block/blk-mq-sysfs.c"), flags)
+	}
+	plain := compile(t, "")
+	for _, flags := range []string{
+		"-gdwarf-2", "-gdwarf-3 -gstrict-dwarf", "-gdwarf-4", "-gdwarf64", "-gdwarf-4 -fdebug-types-section", "-fdebug-types-section",
+		"-gz=zlib", "-gz=zstd", "-ffunction-sections -fdata-sections",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			if !bytes.Equal(plain, compile(t, flags)) {
+				t.Error("the BTF object is another one")
+			}
+		})
+	}
+	t.Run("control: -fshort-enums", func(t *testing.T) {
+		if bytes.Equal(plain, compile(t, "-fshort-enums")) {
+			t.Error("the BTF object is the same")
+		}
+	})
+}
+
+// kernelObject is the BTF object of a source that is compiled in place of the kernel's object, with more flags.
+func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	command, err := harness.CompileCommand(kernel, object, source, filepath.Join(dir, "x.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.MustRun(t, kernel, "sh", "-c", strings.Join(append([]string{command}, flags...), " "))
+	harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "object", "-o", "x.btfo", "x.o")
+	return harness.ReadFile(t, filepath.Join(dir, "x.btfo"))
 }
