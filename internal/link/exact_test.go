@@ -60,35 +60,37 @@ func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	return head, refs
 }
 
-// bisimulation numbers all ids of a blob and its bases so that equal numbers are bisimilar types: it splits the types of
-// equal spelling by what they refer to, until a round splits none.
-func bisimulation(b *btf.Blob) []int {
-	n := int(b.EndID())
-	refs, class := make([][]uint32, n), make([]int, n)
+// bisimulation numbers all ids of blobs and their bases so that equal numbers are bisimilar types, of one blob or of two:
+// it splits the types of equal spelling by what they refer to, until a round splits none.
+func bisimulation(blobs ...*btf.Blob) [][]int {
+	refs, class := make([][][]uint32, len(blobs)), make([][]int, len(blobs))
 	labels := map[string]int{}
-	for id := range n {
-		var s string
-		s, refs[id] = spelling(b, uint32(id))
-		if _, ok := labels[s]; !ok {
-			labels[s] = len(labels)
+	for i, b := range blobs {
+		for id := range b.EndID() {
+			s, r := spelling(b, id)
+			if _, ok := labels[s]; !ok {
+				labels[s] = len(labels)
+			}
+			refs[i], class[i] = append(refs[i], r), append(class[i], labels[s])
 		}
-		class[id] = labels[s]
 	}
 	for count := len(labels); ; {
 		index := map[string]int{}
-		next := make([]int, n)
+		next := make([][]int, len(blobs))
 		var key []byte
-		for id := range n {
-			key = binary.AppendUvarint(key[:0], uint64(class[id]))
-			for _, r := range refs[id] {
-				key = binary.AppendUvarint(key, uint64(class[r]))
+		for i := range blobs {
+			for id := range class[i] {
+				key = binary.AppendUvarint(key[:0], uint64(class[i][id]))
+				for _, r := range refs[i][id] {
+					key = binary.AppendUvarint(key, uint64(class[i][r]))
+				}
+				k, ok := index[string(key)]
+				if !ok {
+					k = len(index)
+					index[string(key)] = k
+				}
+				next[i] = append(next[i], k)
 			}
-			k, ok := index[string(key)]
-			if !ok {
-				k = len(index)
-				index[string(key)] = k
-			}
-			next[id] = k
 		}
 		class = next
 		if len(index) == count {
@@ -101,7 +103,7 @@ func bisimulation(b *btf.Blob) []int {
 // checkExact checks that no type of b is there twice or in a base. Functions may be: a module has its own.
 func checkExact(t *testing.T, b *btf.Blob) {
 	t.Helper()
-	class := bisimulation(b)
+	class := bisimulation(b)[0]
 	first := map[int]uint32{}
 	for id := range b.EndID() {
 		f, ok := first[class[id]]
