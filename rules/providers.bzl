@@ -17,6 +17,7 @@ BtfInfo = provider(
     fields = {
         "bases": "depset of File, postorder: the chain of BTF that `btf` is split against, outermost base first. Empty for vmlinux.",
         "btf": "File: raw BTF in canonical order.",
+        "distilled": "bool: whether `btf` stands on a distilled base, the only one in `bases`, and has no kernel's ids.",
         "skipped": "File or None: text, one line for each function or variable that was left out and why.",
     },
 )

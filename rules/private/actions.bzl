@@ -128,7 +128,7 @@ def btf_merge(ctx, objects, out):
         resource_set = _merge_resources,
     )
 
-def btf_link(ctx, objects, out, skipped, facts = None, bases = depset()):
+def btf_link(ctx, objects, out, skipped, facts = None, bases = depset(), distilled = None):
     """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS.
 
     Args:
@@ -138,9 +138,12 @@ def btf_link(ctx, objects, out, skipped, facts = None, bases = depset()):
         skipped: File to write, what was left out and why.
         facts: File or None, link facts.
         bases: depset of File, the chain of BTF to split against, outermost first.
+        distilled: File to write or None, the distilled base that out stands on instead.
     """
     args = ctx.actions.args()
     args.add("-o", out)
+    if distilled:
+        args.add("--distilled-base", distilled)
     args.add("--skipped", skipped)
     if facts:
         args.add("--facts", facts)
@@ -154,7 +157,7 @@ def btf_link(ctx, objects, out, skipped, facts = None, bases = depset()):
         args,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([facts] if facts else [], transitive = [objects, bases]),
-        outputs = [out, skipped],
+        outputs = [out, skipped] + ([distilled] if distilled else []),
         mnemonic = "BtfLink",
         progress_message = "Linking BTF %{label}",
         resource_set = _link_resources,

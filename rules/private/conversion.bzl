@@ -27,6 +27,24 @@ the flag `@rules_btf//rules/settings:btf_features`, whose default is the tool's.
     ),
 }
 
+def has_feature(features, name):
+    """Whether a list of features has one that is not in the default set.
+
+    Args:
+        features: list of string, as `btfgen object --features` takes them joined by commas.
+        name: the feature.
+
+    Returns:
+        bool
+    """
+    found = False
+    for item in ",".join(features).split(","):
+        if item.lstrip("+") in [name, "all"]:
+            found = True
+        elif item in ["-" + name, "-all"]:
+            found = False
+    return found
+
 def conversion_of(attr):
     """What a target or an aspect application asks for.
 

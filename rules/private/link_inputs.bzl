@@ -63,7 +63,7 @@ def linked_features(ctx):
         return features.split(",") if features else []
     return conversion_of(ctx.attr).btf_features
 
-def linked_providers(btf, skipped, facts, bases):
+def linked_providers(btf, skipped, facts, bases, distilled = None):
     """The providers of a target that links BTF.
 
     Args:
@@ -71,14 +71,16 @@ def linked_providers(btf, skipped, facts, bases):
         skipped: File, what was left out and why.
         facts: File or None, link facts.
         bases: depset of File, the chain that btf is split against.
+        distilled: File or None, the distilled base that btf stands on instead.
 
     Returns:
         list of providers.
     """
     return [
         DefaultInfo(files = depset([btf])),
-        BtfInfo(btf = btf, bases = bases, skipped = skipped),
+        BtfInfo(btf = btf, bases = depset([distilled]) if distilled else bases, distilled = bool(distilled), skipped = skipped),
         OutputGroupInfo(
+            btf_distilled_base = depset([distilled] if distilled else []),
             btf_facts = depset([facts] if facts else []),
             btf_skipped = depset([skipped]),
         ),

@@ -3,11 +3,16 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
 load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
 
 def _module_btf_impl(ctx):
     base = ctx.attr.base[BtfInfo]
+    if getattr(base, "distilled", False):
+        fail("{} can't stand on {}: that was made with the feature distilled_base, so it fits many kernels and has the ids of none".format(
+            ctx.label,
+            ctx.attr.base.label,
+        ))
     bases = depset([base.btf], transitive = [base.bases], order = "postorder")
     facts = None
     if ctx.file.module:
@@ -23,15 +28,21 @@ def _module_btf_impl(ctx):
         fail("module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or both")
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
-    btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases)
-    return linked_providers(btf, skipped, facts, bases)
+    distilled = None
+    if has_feature(linked_features(ctx), "distilled_base"):
+        distilled = ctx.actions.declare_file(ctx.label.name + ".base.btf")
+    btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases, distilled = distilled)
+    return linked_providers(btf, skipped, facts, bases, distilled)
 
 module_btf = rule(
     implementation = _module_btf_impl,
     doc = """Links the BTF of a module, `NAME.btf`: only what the chain of bases doesn't have already.
 
 The base is read as a small file of its own and never as the linked kernel, so a kernel whose types stay as they are leaves all modules'
-actions in the cache. Output groups: `btf_skipped`, `btf_facts`.""",
+actions in the cache. Output groups: `btf_skipped`, `btf_facts`.
+
+With the feature `distilled_base`, which is for modules that other builds of the kernel load, `NAME.btf` stands on a small base of its own instead,
+`NAME.base.btf`: output group `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
     attrs = CONVERSION_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",

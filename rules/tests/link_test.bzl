@@ -85,6 +85,19 @@ _facts_features_of_flag_test = analysistest.make(
 
 _other_features_test = analysistest.make(failure_test("converted with different btf_features"), expect_failure = True)
 
+def _distilled_impl(ctx):
+    env = analysistest.begin(ctx)
+    link = only_action(env, "BtfLink")
+    asserts.true(env, "--distilled-base distilled.base.btf" in " ".join(arguments(link)), "output in {}".format(arguments(link)))
+    target = analysistest.target_under_test(env)
+    asserts.equals(env, ["distilled.btf"], names(target[DefaultInfo].files.to_list()))
+    asserts.equals(env, ["distilled.base.btf"], names(target[OutputGroupInfo].btf_distilled_base.to_list()))
+    asserts.equals(env, ["distilled.base.btf"], names(target[BtfInfo].bases.to_list()))
+    return analysistest.end(env)
+
+_distilled_test = analysistest.make(_distilled_impl)
+_on_distilled_test = analysistest.make(failure_test("has the ids of none"), expect_failure = True)
+
 def _diff_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
@@ -119,6 +132,14 @@ def link_suite(name):
     vmlinux_btf(name = "with_variables", srcs = [":variables"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
     vmlinux_btf(name = "with_both", srcs = [":variables", ":pair"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
     module_btf(name = "first", base = ":kernel", module = "link/first.ko", tags = ["manual"])
+    module_btf(
+        name = "distilled",
+        base = ":kernel",
+        btf_features = ["default", "distilled_base"],
+        module = "link/first.ko",
+        tags = ["manual"],
+    )
+    module_btf(name = "on_distilled", base = ":distilled", module = "link/second.ko", tags = ["manual"])
     module_btf(name = "second", base = ":first", module = "link/second.ko", tags = ["manual"])
     module_btf(name = "third", base = ":second", module = "link/third.ko", tags = ["manual"])
     module_btf(name = "of_objects", srcs = [":single"], base = ":kernel", tags = ["manual"])
@@ -139,6 +160,8 @@ def link_suite(name):
     _facts_features_test(name = "facts_features_test", target_under_test = ":with_variables")
     _facts_features_of_flag_test(name = "facts_features_of_flag_test", target_under_test = ":kernel")
     _other_features_test(name = "other_features_test", target_under_test = ":with_both")
+    _distilled_test(name = "distilled_test", target_under_test = ":distilled")
+    _on_distilled_test(name = "on_distilled_test", target_under_test = ":on_distilled")
     _diff_test(name = "diff_runfiles_test", target_under_test = ":compared")
     _nothing_test(name = "module_of_nothing_test", target_under_test = ":of_nothing")
     _base_test(name = "base_without_btf_test", target_under_test = ":on_objects")
@@ -152,6 +175,8 @@ def link_suite(name):
             ":facts_features_test",
             ":facts_features_of_flag_test",
             ":other_features_test",
+            ":distilled_test",
+            ":on_distilled_test",
             ":diff_runfiles_test",
             ":module_of_nothing_test",
             ":base_without_btf_test",
