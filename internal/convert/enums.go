@@ -9,16 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64.
+// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without the feature enum64, which is
+// for kernels that know neither that kind nor signed enums, it is an ENUM of its size with the lower halves of the values.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {
 		return err
 	}
-	wide := d.size > 4
-	if wide && !u.c.opt.Features.Has(features.Enum64) {
-		wide, d.size = false, 4
-	}
+	modern := u.c.opt.Features.Has(features.Enum64)
+	wide := d.size > 4 && modern
 	start := len(u.c.elems)
 	negative := false
 	c := &u.c.child
@@ -55,7 +54,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	if wide {
 		d.kind = types.KindEnum64
 	}
-	d.flag = signed || (!known && negative)
+	d.flag = modern && (signed || !known && negative)
 	return nil
 }
 
