@@ -151,6 +151,7 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_PPC64_NONE: opNone, stdelf.R_PPC64_ADDR32: opAbs32, stdelf.R_PPC64_ADDR16: opAbs16, stdelf.R_PPC64_ADDR64: opAbs64,
 		24: opAbs32 /* UADDR32 */, 25: opAbs16 /* UADDR16 */, 43: opAbs64, /* UADDR64 */
 		stdelf.R_PPC64_REL32: opRel32, stdelf.R_PPC64_REL64: opRel64, stdelf.R_PPC64_DTPREL64: opTLS64Bias,
+		stdelf.R_PPC64_TOC: opNone, // the second word of function descriptors
 	},
 	stdelf.EM_PPC: {
 		0: opNone, 1: opAbs32 /* ADDR32 */, 3: opAbs16 /* ADDR16 */, 24: opAbs32 /* UADDR32 */, 25: opAbs16, /* UADDR16 */

@@ -21,7 +21,8 @@ type Symbol struct {
 	// (strings.Clone it to keep it).
 	Name string
 	// Value is the laid-out address for symbols in a section. Elsewhere it is
-	// the file's number. The Thumb bit of arm functions is cleared.
+	// the file's number. The Thumb bit of arm functions is cleared, and where
+	// ppc64 functions have descriptors (ABI version 1), it is the code's address.
 	Value uint64
 	Size  uint64
 	// Section is the index of the defining section, or -1; then Place says why.
@@ -176,5 +177,37 @@ func (f *File) readSymbols() ([]Symbol, error) {
 			s.File, s.FileIndex = file, fileIndex
 		}
 	}
-	return syms, nil
+	return syms, f.resolveDescriptors(syms)
+}
+
+// resolveDescriptors lets the symbols of ppc64 functions point to their code
+// where the ABI (version 1) has them point to descriptors, three words in .opd
+// of which the first is the code's address.
+func (f *File) resolveDescriptors(syms []Symbol) error {
+	if f.Machine != stdelf.EM_PPC64 {
+		return nil
+	}
+	opd := f.Section(".opd")
+	if opd == nil || opd.Type != stdelf.SHT_PROGBITS {
+		return nil
+	}
+	data, err := opd.Data()
+	if err != nil {
+		return err
+	}
+	for i := range syms {
+		s := &syms[i]
+		if s.Section != opd.Index || s.Type != uint8(stdelf.STT_FUNC) {
+			continue
+		}
+		off := s.Value - opd.Addr
+		if uint64(len(data)) < 8 || off > uint64(len(data))-8 {
+			continue
+		}
+		code := f.Order.Uint64(data[off:])
+		if to := f.SectionAt(code); to != nil && to != opd {
+			s.Value, s.Section = code, to.Index
+		}
+	}
+	return nil
 }

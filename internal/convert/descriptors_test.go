@@ -1,0 +1,23 @@
+package convert
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestDescriptors reads files in which the symbols of functions point to descriptors (ppc64, ABI version 1): which
+// definition is the one that the link kept, and which function is a clone, shows all the same.
+func TestDescriptors(t *testing.T) {
+	const dir = "testdata/objects/"
+	r := twoRoads(t, "default", dir+"descriptors.elf", dir+"descriptors1.o", dir+"descriptors2.o")
+	want := []string{
+		"int lost(int strong_name);", "int setup(struct early *p);", "int user(int *p, int n);",
+		"long int helper(struct early *p, int n);", "struct early { int e @0; } 4",
+	}
+	if got := dump(t, r.BTF, false); !slices.Equal(got, want) {
+		t.Errorf("BTF is (-want +got)\n%s", diff(got, want))
+	}
+	if got, want := skippedLines(r), []string{"cloned: optimized parameters"}; !slices.Equal(got, want) {
+		t.Errorf("skipped %q, want %q", got, want)
+	}
+}

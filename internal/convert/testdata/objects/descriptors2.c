@@ -1,0 +1,1 @@
+int lost(int strong_name) { return strong_name + 1; }
