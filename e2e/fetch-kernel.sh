@@ -1,27 +1,56 @@
 #!/usr/bin/env bash
-# Fetches Debian testing's kernel for cloud machines, with its debugging
-# information. Prints vmlinux's path; it is kept in
-# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian.
+# Fetches one of Debian's kernels with its debugging information. Prints
+# vmlinux's path; it is kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, and
+# the MODULEs (xfs, amdgpu …) beside it.
 #
-#   fetch-kernel.sh [META-PACKAGE]     default: linux-image-cloud-amd64-dbg
+#   fetch-kernel.sh [META-PACKAGE[:ARCHITECTURE][/SUITE] [MODULE]…]
+#
+# By default linux-image-cloud-amd64-dbg of testing; linux-image-s390x-dbg:s390x
+# or linux-image-686-pae-dbg:i386/bookworm are others.
 set -euo pipefail
 
 repo=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
-meta=${1:-linux-image-cloud-amd64-dbg}
-dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/$meta
-vmlinux() { find "$dir/kernel" -name vmlinux 2>/dev/null; }
+package=${1:-linux-image-cloud-amd64-dbg}
+modules=("${@:2}")
+dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/${package//[:\/]/_}
 
-if [[ -z $(vmlinux) ]]; then
+# found NAME: the file of that name; vmlinux may have a version behind it.
+found() { find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null | head -n 1; }
+complete() {
+  local name
+  for name in vmlinux "${modules[@]/%/.ko}"; do
+    if [[ $name && -z $(found "$name") ]]; then return 1; fi
+  done
+}
+
+if ! complete; then
   rm -rf "$dir"
   mkdir -p "$dir/partial"
-  echo "fetch-kernel.sh: fetching $meta (once)" >&2
+  echo "fetch-kernel.sh: fetching $package (once)" >&2
   # _apt, which apt downloads as, may not write below the caller's home.
   BAZELW_MODE=offline "$repo/bazelw" --root-exec bash -euc '
-    package=$(apt-cache depends "$1" | sed -n "s/^ *Depends: \(linux-image-.*-dbg\)$/\1/p" | head -n 1)
-    cd "$2/partial"
-    apt-get -o APT::Sandbox::User=root download "${package:-$1}" >&2
-    dpkg-deb --fsys-tarfile ./*.deb | tar --extract --wildcards "*/vmlinux"
-    rm ./*.deb' fetch "$meta" "$dir"
+    package=$1 dir=$2
+    shift 2
+    suite=${package#*/} package=${package%%/*}
+    if [[ $suite == "$package" ]]; then suite=; fi
+    arch=${package#*:} package=${package%%:*}
+    if [[ $arch == "$package" ]]; then arch=; fi
+    options=(-o APT::Sandbox::User=root)
+    if [[ -n $arch$suite ]]; then
+      # apt with lists and packages of its own.
+      apt=$dir/apt
+      mkdir -p "$apt"/{state/lists,cache/archives}/partial
+      touch "$apt/status"
+      sed -E "s/^(deb .*) [^ ]+ main$/\1 ${suite:-testing} main/" /etc/apt/sources.list >"$apt/sources.list"
+      options+=(-o APT::Architecture="${arch:-amd64}" -o APT::Architectures="${arch:-amd64}" -o Dir::State="$apt/state"
+        -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Dir::Etc::SourceList="$apt/sources.list")
+      apt-get "${options[@]}" update >&2
+    fi
+    depends=$(apt-cache "${options[@]}" depends "$package" | sed -n "s/^ *Depends: \(linux-image-.*-dbg\)$/\1/p" | head -n 1)
+    cd "$dir/partial"
+    apt-get "${options[@]}" download "${depends:-$package}" >&2
+    dpkg-deb --fsys-tarfile ./*.deb | tar --extract --wildcards "${@/#/*\/}"
+    rm -rf ./*.deb "$dir/apt"' fetch "$package" "$dir" 'vmlinux*' "${modules[@]/%/.ko}"
   mv "$dir/partial" "$dir/kernel"
 fi
-vmlinux
+found vmlinux
