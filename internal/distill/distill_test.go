@@ -172,3 +172,41 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 }
+
+// FuzzSplit distills any blob on any base. What comes out can be read.
+func FuzzSplit(f *testing.F) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	i := k.Int("int", 4, btf.IntSigned, 0)
+	s := k.Composite(btf.KindStruct, "s", 4, false, member(k, "i", i, 0))
+	k.Fwd("s", false)
+	a := k.Array(k.Ref(btf.KindTypedef, "t", s), i, 2)
+	base := k.Finish()
+	m := btf.NewBuilder(binary.LittleEndian, base, nil)
+	m.Func("f", m.FuncProto(i, btf.Param{NameOff: m.Name("p"), Type: a}), btf.LinkageStatic)
+	under, err := btf.Encode(base, btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	over, err := btf.Encode(m.Finish(), btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(under, over)
+	f.Fuzz(func(t *testing.T, under, over []byte) {
+		base, err := btf.Parse(under, nil)
+		if err != nil {
+			return
+		}
+		distilled, split, err := Encode(over, base)
+		if err != nil {
+			return
+		}
+		b, err := btf.Parse(distilled, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := btf.Parse(split, b); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

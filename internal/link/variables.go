@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -11,27 +12,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-const reasonNoVariable = "no variable of file scope in the debug information"
+// Why a variable is not encoded.
+const (
+	reasonNoVariable = "no variable of file scope in the debug information"
+	reasonName       = "name is no identifier"
+)
 
 // droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops them.
 var droppedPrefixes = []string{
 	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_",
 }
 
-// validVariable tells whether a variable's name can be encoded: [A-Za-z_.][A-Za-z0-9_.]*.
-func validVariable(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || i > 0 && c >= '0' && c <= '9') {
-			return false
-		}
-	}
-	for _, p := range droppedPrefixes {
-		if strings.HasPrefix(name, p) {
-			return false
-		}
-	}
-	return name != ""
+// dropped tells whether a variable is one that compilers and macros make.
+func dropped(name string) bool {
+	return slices.ContainsFunc(droppedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // encodeVariables makes the VARs and DATASECs.
@@ -69,9 +63,10 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 	var group []holder
 	for i := range objects {
 		o := &objects[i]
-		if o.Size == 0 || !validVariable(o.Name) || len(section.elems) > 0 && o.Offset < end {
+		if o.Size == 0 || dropped(o.Name) || len(section.elems) > 0 && o.Offset < end {
 			continue
 		}
+		valid := types.Identifier([]byte(o.Name))
 		group = group[:0]
 		if s, ok := l.g.Strs.Lookup([]byte(l.sourceName(o.Name))); ok && int(s) < len(byName) {
 			for h := byName[s]; h != 0; h = list[h-1].next {
@@ -79,8 +74,17 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 			}
 		}
 		v := l.variable(o, group)
-		if v == 0 {
-			l.skipped = append(l.skipped, Skipped{o.Name, reasonNoVariable})
+		switch {
+		case v == 0:
+			if valid {
+				l.skipped = append(l.skipped, Skipped{o.Name, reasonNoVariable})
+			}
+			continue
+		case !valid && !l.opt.Features.Has(features.EncodeForce):
+			return fmt.Errorf("variable %.100q in section %s: its name is no identifier of at most %d bytes, and the kernel refuses it; "+
+				"the feature %v leaves such variables out", o.Name, o.Section, types.MaxName, features.EncodeForce)
+		case !valid:
+			l.skipped = append(l.skipped, Skipped{o.Name, reasonName})
 			continue
 		}
 		n := &l.nodes[l.nodeOf(v)]

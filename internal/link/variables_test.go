@@ -136,6 +136,29 @@ func TestVariablesOfOtherSymbols(t *testing.T) {
 	wantSkipped(t, res, "both\tno variable of file scope in the debug information\ntoo_large\tno variable of file scope in the debug information\n")
 }
 
+// gcc takes $ in names, the kernel doesn't.
+func TestVariableWithoutIdentifier(t *testing.T) {
+	b := newBuilder()
+	b.unit("a.c", 1)
+	i := b.hold(b.int("int"))
+	b.variable("a$b", 1, 4, i)
+	b.variable("ok", 1, 4, i)
+	x := &facts.Facts{Objects: []facts.Object{
+		{Name: "a$b", Section: facts.PerCPUSection, Offset: 0, Size: 4, File: -1},
+		{Name: "not_in_c$", Section: facts.PerCPUSection, Offset: 4, Size: 4, File: -1},
+		{Name: "ok", Section: facts.PerCPUSection, Offset: 8, Size: 4, File: -1},
+	}}
+	lines, res := b.link(t, Options{Facts: x, Features: features.Default()})
+	if want := "datasec .data..percpu size 12 ok@8+4"; !slices.Contains(lines, want) {
+		t.Errorf("no %q in %q", want, lines)
+	}
+	wantSkipped(t, res, "a$b\tname is no identifier\n")
+	_, err := Link(inputs(b), Options{Facts: x, Features: features.Default().Without(features.EncodeForce)})
+	if err == nil || !strings.Contains(err.Error(), "encode_force leaves such variables out") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Facts that were extracted with fewer features would drop what the objects have.
 func TestFactsOfFewerFeatures(t *testing.T) {
 	b := newBuilder()
