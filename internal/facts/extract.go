@@ -113,9 +113,12 @@ func (e *extractor) namesSources() bool {
 	return named
 }
 
-// group is the index of a local symbol's File.
+// group is the index of a local symbol's File. A hidden symbol was global until
+// the link; linkers put it behind the local ones of its input file, which may be
+// of many sources (vmlinux.o), so the STT_FILE before it is not its source.
 func (e *extractor) group(s *elf.Symbol) int {
-	if !e.facts.HasFiles {
+	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN || stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
+	if !e.facts.HasFiles || hidden {
 		return 0
 	}
 	return s.FileIndex + 1
