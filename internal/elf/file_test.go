@@ -110,7 +110,7 @@ func TestAgainstStandardLibrary(t *testing.T) {
 			if f.Relocatable() && g.Section > 0 {
 				value += f.Sections[g.Section].Addr
 			}
-			if g.Name != w.Name || g.Value != value || g.Size != w.Size || g.Type != w.Info&15 || g.Bind != w.Info>>4 || g.Section >= 0 && g.Section != int(w.Section) {
+			if g.Name != w.Name || g.Value != value || g.Size != w.Size || g.Type != w.Info&15 || g.Bind != w.Info>>4 || g.Section >= 0 && g.Section != int32(w.Section) {
 				t.Errorf("%s: symbol %+v, want %+v", path, g, w)
 			}
 		}
@@ -128,10 +128,19 @@ func TestSymbolFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	var got, files []string
+	for _, s := range syms {
+		if s.Type == uint8(stdelf.STT_FILE) {
+			files = append(files, s.Name)
+		}
+	}
 	for _, s := range syms {
 		if s.Name == "same" || s.Name == "a" || s.Name == "undefined" {
-			got = append(got, fmt.Sprintf("%s %q %d %d", s.Name, s.File, s.FileIndex, s.Place))
+			file := ""
+			if s.FileIndex >= 0 {
+				file = files[s.FileIndex]
+			}
+			got = append(got, fmt.Sprintf("%s %q %d %d", s.Name, file, s.FileIndex, s.Place))
 		}
 	}
 	want := `same "a.c" 0 0, same "b.c" 1 0, undefined "" -1 1, a "" -1 0`

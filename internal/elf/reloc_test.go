@@ -94,10 +94,10 @@ func checkSymbols(t *testing.T, obj, linked *File) {
 			continue
 		}
 		w, ok := want[s.Name]
-		if !ok || w.Value != s.Value || w.Size != s.Size || w.File != s.File {
+		if !ok || w.Value != s.Value || w.Size != s.Size || w.FileIndex != s.FileIndex {
 			t.Errorf("symbol %+v, linked %+v", s, w)
 		}
-		if sec := obj.SectionAt(s.Value); sec == nil || sec.Index != s.Section {
+		if sec := obj.SectionAt(s.Value); sec == nil || sec.Index != int(s.Section) {
 			t.Errorf("%s: SectionAt(%#x) = %v, want section %d", s.Name, s.Value, sec, s.Section)
 		}
 		checked++

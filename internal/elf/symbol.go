@@ -26,13 +26,11 @@ type Symbol struct {
 	Value uint64
 	Size  uint64
 	// Section is the index of the defining section, or -1; then Place says why.
-	Section int
-	// File is the name of the STT_FILE symbol that precedes a local symbol, and
-	// FileIndex how many STT_FILE symbols precede that one. They are "" and -1
-	// for other symbols and for local ones before any STT_FILE. An STT_FILE
-	// symbol has its own name and ordinal here.
-	File      string
-	FileIndex int
+	Section int32
+	// FileIndex is, for local symbols, the ordinal of the STT_FILE symbol that
+	// precedes them; -1 for other symbols and for local ones before any
+	// STT_FILE. An STT_FILE symbol has its own ordinal here.
+	FileIndex int32
 	Type      uint8 // STT_*
 	Bind      uint8 // STB_*
 	Other     uint8 // visibility and machine bits
@@ -150,7 +148,7 @@ func (f *File) readSymbols() ([]Symbol, error) {
 		return nil, err
 	}
 	syms := make([]Symbol, t.n-1)
-	file, fileIndex := "", -1
+	fileIndex := int32(-1)
 	for i := range syms {
 		r, err := t.at(i + 1)
 		if err != nil {
@@ -161,7 +159,7 @@ func (f *File) readSymbols() ([]Symbol, error) {
 			return nil, t.sec.errorf("symbol %d: name at offset %d is not a string of the string table (%d bytes)", i+1, r.name, len(t.strs))
 		}
 		s := &syms[i]
-		*s = Symbol{Name: name, Value: r.value, Size: r.size, Section: r.section, FileIndex: -1,
+		*s = Symbol{Name: name, Value: r.value, Size: r.size, Section: int32(r.section), FileIndex: -1,
 			Type: r.info & 15, Bind: r.info >> 4, Other: r.other, Place: r.place}
 		if f.Relocatable() && r.place == InSection {
 			s.Value += f.Sections[r.section].Addr
@@ -170,11 +168,10 @@ func (f *File) readSymbols() ([]Symbol, error) {
 			s.Value &^= 1
 		}
 		if s.Type == uint8(stdelf.STT_FILE) {
-			file = name
 			fileIndex++
 		}
 		if s.Bind == uint8(stdelf.STB_LOCAL) && fileIndex >= 0 {
-			s.File, s.FileIndex = file, fileIndex
+			s.FileIndex = fileIndex
 		}
 	}
 	return syms, f.resolveDescriptors(syms)
@@ -197,7 +194,7 @@ func (f *File) resolveDescriptors(syms []Symbol) error {
 	}
 	for i := range syms {
 		s := &syms[i]
-		if s.Section != opd.Index || s.Type != uint8(stdelf.STT_FUNC) {
+		if s.Section != int32(opd.Index) || s.Type != uint8(stdelf.STT_FUNC) {
 			continue
 		}
 		off := s.Value - opd.Addr
@@ -206,7 +203,7 @@ func (f *File) resolveDescriptors(syms []Symbol) error {
 		}
 		code := f.Order.Uint64(data[off:])
 		if to := f.SectionAt(code); to != nil && to != opd {
-			s.Value, s.Section = code, to.Index
+			s.Value, s.Section = code, int32(to.Index)
 		}
 	}
 	return nil

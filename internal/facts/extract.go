@@ -121,7 +121,7 @@ func (e *extractor) group(s *elf.Symbol) int {
 	if !e.facts.HasFiles || hidden {
 		return 0
 	}
-	return s.FileIndex + 1
+	return int(s.FileIndex) + 1
 }
 
 // baseOfPath is a source file's name without directories, which older compilers write before it.
@@ -157,7 +157,7 @@ func (e *extractor) closeGroups() {
 // position is where a symbol points: the same address in another section of a
 // relocatable file is another position.
 type position struct {
-	section int
+	section int32
 	value   uint64
 }
 
@@ -295,7 +295,7 @@ func (e *extractor) collectObjects() {
 	if e.facts.Variables == VariablesNone {
 		return
 	}
-	names := map[int]string{}
+	names := map[int32]string{}
 	for i := range e.symbols {
 		s := &e.symbols[i]
 		if s.Type != uint8(stdelf.STT_OBJECT) || s.Place != elf.InSection || s.Name == "" {

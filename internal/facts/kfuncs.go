@@ -33,7 +33,7 @@ const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
 // idSet is one set8 of kfuncs.
 type idSet struct {
 	name    string
-	section int
+	section int32
 	start   uint64 // of the first entry, in bytes from the start of the section
 	entries []idEntry
 	filled  bool     // resolve_btfids has been here

@@ -1,6 +1,9 @@
 package types
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Graph holds shapes, each once. The zero value is not ready: use New.
 type Graph struct {
@@ -16,9 +19,17 @@ type slot struct {
 }
 
 // New returns an empty graph.
-func New() *Graph {
-	g := &Graph{Nodes: make([]Node, 1, 64), index: make([]slot, 1<<8)}
-	g.Strs.init()
+func New() *Graph { return NewSized(0) }
+
+// NewSized is New with room for some nodes, which may turn out to be more or fewer.
+func NewSized(nodes int) *Graph {
+	nodes = max(nodes, 64)
+	size := 1 << 8
+	for size < 2*nodes {
+		size *= 2
+	}
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), index: make([]slot, size)}
+	g.Strs.init(nodes)
 	return g
 }
 
@@ -62,13 +73,22 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	}
 	id := ID(len(g.Nodes))
 	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
-	g.Elems = append(g.Elems, elems...)
-	g.Nodes = append(g.Nodes, n)
+	g.Elems = append(double(g.Elems, len(elems)), elems...)
+	g.Nodes = append(double(g.Nodes, 1), n)
 	g.index[i] = slot{tag, id}
 	if len(g.Nodes)*2 > len(g.index) {
 		g.grow()
 	}
 	return id
+}
+
+// double makes room for n more elements. Where append would add a quarter, it adds as much as there is, for large slices
+// would be copied many times else.
+func double[T any](s []T, n int) []T {
+	if len(s)+n <= cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(len(s), n))
 }
 
 func (g *Graph) grow() {

@@ -13,10 +13,15 @@ type Strings struct {
 	index []uint32 // open addressing over hash, Str or 0
 }
 
-func (s *Strings) init() {
-	s.ends = append(s.ends, 0)
-	s.hash = append(s.hash, Hash{})
-	s.index = make([]uint32, 1<<10)
+// init makes room for some strings.
+func (s *Strings) init(n int) {
+	s.ends = append(make([]uint32, 0, n+1), 0)
+	s.hash = append(make([]Hash, 0, n+1), Hash{})
+	size := 1 << 10
+	for size < 2*n {
+		size *= 2
+	}
+	s.index = make([]uint32, size)
 }
 
 // Len is the number of strings, the empty one included.
@@ -60,9 +65,9 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 		panic("types: more than 4 GiB of distinct names")
 	}
 	id := uint32(len(s.ends))
-	s.bytes = append(s.bytes, b...)
-	s.ends = append(s.ends, uint32(len(s.bytes)))
-	s.hash = append(s.hash, h)
+	s.bytes = append(double(s.bytes, len(b)), b...)
+	s.ends = append(double(s.ends, 1), uint32(len(s.bytes)))
+	s.hash = append(double(s.hash, 1), h)
 	s.index[i] = id
 	if len(s.ends)*2 > len(s.index) {
 		s.grow()
