@@ -33,9 +33,7 @@ func (t typeRef) build(depth int) (types.ID, error) {
 	}
 	e := &u.memo.entries[i]
 	e.id, e.state = id, entryBuilt
-	if k := u.c.known.get(e.fp); k != nil {
-		k.id = id
-	}
+	u.c.remember(e.fp, id)
 	return id, nil
 }
 

@@ -188,7 +188,7 @@ type converter struct {
 	symbols *symbols
 	names   nameCache
 	roots   byPrint[root]
-	known   byPrint[known]
+	known   byPrint[types.ID] // what references mean
 	main    unit
 
 	others   map[*dwarf.Unit]*unit // units that were referred to
@@ -240,7 +240,7 @@ func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, size int) *conv
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
 	obj := object.New(target, opt.Features)
 	obj.Graph = types.NewSized(size / bytesPerNode)
-	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newByPrint[root](), known: newByPrint[known]()}
+	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newByPrint[root](), known: newByPrint[types.ID]()}
 	c.main.c = c
 	return c
 }

@@ -52,9 +52,20 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	u.memo.entries[i].hash, u.memo.entries[i].state, u.memo.entries[i].fp = h, entryHashed, fp
-	u.c.known.put(fp, known{hash: h})
+	e := &u.memo.entries[i]
+	e.hash, e.state, e.fp = h, entryHashed, fp
+	if id := u.c.g.Find(h); id != 0 { // the same type in another spelling
+		e.id, e.state = id, entryBuilt
+		u.c.remember(fp, id)
+	}
 	return h, nil
+}
+
+// remember notes what a reference to a type with that fingerprint means.
+func (c *converter) remember(fp dwarf.Fingerprint, id types.ID) {
+	if fp != (dwarf.Fingerprint{}) {
+		c.known.put(fp, id)
+	}
 }
 
 // recall fills in entry i of the memo, which is t's, if another unit held an equal type before. Definitions that are
@@ -67,15 +78,11 @@ func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	if fp, err = u.prints.Type(t.off, 0); err != nil {
 		return fp, false, err
 	}
-	k := u.c.known.get(fp)
-	if k == nil {
+	id := u.c.known.get(fp)
+	if id == nil {
 		return fp, false, nil
 	}
-	e := &u.memo.entries[i]
-	e.fp, e.hash, e.id, e.state = fp, k.hash, k.id, entryHashed
-	if k.id != 0 {
-		e.state = entryBuilt
-	}
+	u.memo.entries[i] = entry{hash: u.c.g.Node(*id).Hash, id: *id, state: entryBuilt}
 	return fp, true, nil
 }
 

@@ -11,12 +11,6 @@ type root struct {
 	stub types.ID // for the definition of a tag
 }
 
-// known is what a reference to a type that was understood once means.
-type known struct {
-	hash types.Hash
-	id   types.ID // 0: not in the graph yet
-}
-
 // byPrint remembers values by the fingerprints of entries.
 type byPrint[T any] struct {
 	slots []printed[T]

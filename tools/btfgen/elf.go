@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"sync"
 
@@ -119,31 +120,22 @@ func checkDistilled(set features.Set, bases []string, out string) error {
 
 // encode makes the BTF of the file at path. It returns the last of the bases too, nil if there are none.
 func encode(env *cli.Env, run *report.Run, path string, bases []string, options convert.Options) (*link.Result, *btf.Blob, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
 	base, err := btf.ReadBases(bases)
 	if err != nil {
 		return nil, nil, err
 	}
-	var known *facts.Facts
-	var factsErr error
-	var wg sync.WaitGroup
-	wg.Go(func() { known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base}) })
-	o, err := convertFile(run, f, options)
-	wg.Wait()
+	phase := run.Phase("convert", "units")
+	options.Progress = phase.Progress
+	parts, known, err := readFile(run, path, base, options)
 	if err != nil {
 		return nil, nil, err
 	}
-	if factsErr != nil {
-		return nil, nil, factsErr
-	}
+	o := object.Join(parts)
+	run.EndConvert(phase, options.Counts, o)
 	if known.KfuncState == facts.KfuncsStripped {
 		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
 	}
-	phase := run.Phase("link", "")
+	phase = run.Phase("link", "")
 	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs, Step: phase.Step}
 	if base != nil {
 		opt.Bases = object.Chain(base)
@@ -155,6 +147,22 @@ func encode(env *cli.Env, run *report.Run, path string, bases []string, options 
 	return result, base, run.EndLink(phase, result, base)
 }
 
+// readFile takes from the file at path what the link needs. The file's memory, symbols included, is free afterwards.
+func readFile(run *report.Run, path string, base *btf.Blob, options convert.Options) ([]*object.Object, *facts.Facts, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var known *facts.Facts
+	var factsErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base}) })
+	parts, err := convert.File(f, options)
+	wg.Wait()
+	return parts, known, cmp.Or(err, factsErr)
+}
+
 // extractFacts is the phase of the run in which the facts are extracted.
 func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
 	phase := run.Phase("facts", "")
@@ -163,17 +171,4 @@ func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.F
 		run.EndFacts(phase, known)
 	}
 	return known, err
-}
-
-// convertFile is the phase of the run in which the DWARF of one file is converted.
-func convertFile(run *report.Run, f *elf.File, options convert.Options) (*object.Object, error) {
-	phase := run.Phase("convert", "units")
-	options.Progress = phase.Progress
-	parts, err := convert.File(f, options)
-	if err != nil {
-		return nil, err
-	}
-	o := object.Join(parts)
-	run.EndConvert(phase, options.Counts, o)
-	return o, nil
 }
