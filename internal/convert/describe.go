@@ -316,33 +316,26 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	}
 	start := len(u.c.elems)
 	c := &u.c.child
-	for off := e.Next; e.Children; {
-		k, err := u.r.Parameter(off)
-		if err != nil {
-			return d, err
-		}
-		if k.Abbrev == nil {
-			break
-		}
-		switch k.Abbrev.Tag {
-		case std.TagFormalParameter:
-			if err := u.r.Read(k.Off, c); err != nil {
-				return d, err
-			}
-			p := elem{}
-			if p.name, err = u.name(c, dwarf.Name); err != nil {
-				return d, err
-			}
-			if p.ref, err = u.ref(c, dwarf.Type); err != nil {
-				return d, err
-			}
-			u.c.elems = append(u.c.elems, p)
-		case std.TagUnspecifiedParameters:
+	list, err := u.r.Parameters(e)
+	if err != nil {
+		return d, err
+	}
+	for _, k := range list {
+		if k.Abbrev.Tag == std.TagUnspecifiedParameters {
 			u.c.elems = append(u.c.elems, elem{})
+			continue
 		}
-		if off, err = u.r.Behind(k); err != nil {
+		if err := u.r.Read(k.Off, c); err != nil {
 			return d, err
 		}
+		p := elem{}
+		if p.name, err = u.name(c, dwarf.Name); err != nil {
+			return d, err
+		}
+		if p.ref, err = u.ref(c, dwarf.Type); err != nil {
+			return d, err
+		}
+		u.c.elems = append(u.c.elems, p)
 	}
 	d.elems = u.c.elems[start:]
 	return d, nil

@@ -260,48 +260,40 @@ const maxParameters = 1000
 
 // parameters reads e's own formal parameters.
 func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
-	if !e.Children {
-		return nil, nil
+	own, err := u.r.Parameters(e)
+	if err != nil {
+		return nil, err
 	}
 	u.c.locations = u.c.locations[:0]
 	list := u.c.params[:0]
 	origins := u.c.origins[:0]
 	refs := u.c.refs[:0]
 	c := &u.c.note
-	for off := e.Next; ; {
-		k, err := u.r.Parameter(off)
+	for _, k := range own {
+		if k.Abbrev.Tag != std.TagFormalParameter {
+			continue
+		}
+		if err := u.r.Read(k.Off, c); err != nil {
+			return nil, err
+		}
+		p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
+		if p.HasLocation {
+			start := len(u.c.locations)
+			var err error
+			if u.c.locations, err = u.r.Locations(c, dwarf.Location, u.c.locations); err != nil {
+				return nil, err
+			}
+			p.Locations = u.c.locations[start:len(u.c.locations):len(u.c.locations)]
+		}
+		t, err := u.ref(c, dwarf.Type)
 		if err != nil {
 			return nil, err
 		}
-		if k.Abbrev == nil {
-			break
-		}
-		if k.Abbrev.Tag == std.TagFormalParameter {
-			if err := u.r.Read(k.Off, c); err != nil {
-				return nil, err
-			}
-			p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
-			if p.HasLocation {
-				start := len(u.c.locations)
-				var err error
-				if u.c.locations, err = u.r.Locations(c, dwarf.Location, u.c.locations); err != nil {
-					return nil, err
-				}
-				p.Locations = u.c.locations[start:len(u.c.locations):len(u.c.locations)]
-			}
-			t, err := u.ref(c, dwarf.Type)
-			if err != nil {
-				return nil, err
-			}
-			origin, err := u.ref(c, dwarf.Origin)
-			if err != nil {
-				return nil, err
-			}
-			list, origins, refs = append(list, p), append(origins, origin), append(refs, t)
-		}
-		if off, err = u.r.Behind(k); err != nil {
+		origin, err := u.ref(c, dwarf.Origin)
+		if err != nil {
 			return nil, err
 		}
+		list, origins, refs = append(list, p), append(origins, origin), append(refs, t)
 	}
 	u.c.params, u.c.origins, u.c.refs = list, origins, refs
 	if len(list) > maxParameters {
@@ -315,22 +307,16 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 	index := 0
 	p := f.proto.u
 	if f.proto.off != e.Off || p != u {
-		for off := f.protoDIE.Next; f.protoDIE.Children; {
-			k, err := p.r.Parameter(off)
-			if err != nil {
-				return err
-			}
-			if k.Abbrev == nil {
-				break
-			}
+		source, err := p.r.Parameters(&f.protoDIE)
+		if err != nil {
+			return err
+		}
+		for _, k := range source {
 			if k.Abbrev.Tag == std.TagFormalParameter {
 				if err := p.matchOrigin(k, index, list, origins, refs); err != nil {
 					return err
 				}
 				index++
-			}
-			if off, err = p.r.Behind(k); err != nil {
-				return err
 			}
 		}
 	}

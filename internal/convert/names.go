@@ -21,6 +21,11 @@ type nameCache struct {
 type nameSlot struct {
 	off  uint64 // + 1
 	hash types.Hash
+	str  types.Str // in the converter's graph; 0: it may not be there
+}
+
+func (c *nameCache) slot(off uint64) *nameSlot {
+	return &c.slots[off*0x9e3779b97f4a7c15>>(64-nameCacheBits)]
 }
 
 const nameCacheBits = 15
@@ -41,7 +46,7 @@ func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
 		n.hash = types.HashString(b)
 		return n, nil
 	}
-	slot := &u.c.names.slots[n.val*0x9e3779b97f4a7c15>>(64-nameCacheBits)]
+	slot := u.c.names.slot(n.val)
 	if slot.off == n.val+1 {
 		n.hash = slot.hash
 	} else {
@@ -52,7 +57,7 @@ func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
 		if len(b) > 0 {
 			n.hash = types.HashString(b)
 		}
-		*slot = nameSlot{n.val + 1, n.hash}
+		*slot = nameSlot{off: n.val + 1, hash: n.hash}
 	}
 	if n.hash == (types.Hash{}) {
 		return name{}, nil
@@ -65,9 +70,21 @@ func (u *unit) intern(n name) (types.Str, error) {
 	if n.class == dwarf.ClassNone {
 		return 0, nil
 	}
+	var slot *nameSlot
+	if n.class == dwarf.ClassStrp {
+		if slot = u.c.names.slot(n.val); slot.off != n.val+1 {
+			slot = nil
+		} else if slot.str != 0 {
+			return slot.str, nil
+		}
+	}
 	b, err := u.r.StringAt(0, n.class, n.val)
 	if err != nil {
 		return 0, err
 	}
-	return u.c.g.Strs.InternHashed(b, n.hash), nil
+	str := u.c.g.Strs.InternHashed(b, n.hash)
+	if slot != nil {
+		slot.str = str
+	}
+	return str, nil
 }

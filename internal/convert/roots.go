@@ -40,7 +40,7 @@ func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 		return
 	}
 	*s = printed[T]{fp, val}
-	if t.used++; t.used*2 <= len(t.slots) {
+	if t.used++; t.used*4 <= len(t.slots)*3 {
 		return
 	}
 	old := t.slots

@@ -264,18 +264,16 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 // declaration reads the declaration at c, behind its code. It returns nil if it is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	start := c.pos
+	if end := declarationEnd(c.buf, start); end > 0 {
+		if a := t.compiled[string(c.buf[start:end])]; a != nil {
+			c.pos = end
+			return a
+		}
+	}
 	tag := c.uleb()
 	children := c.u8()
 	t.attrs = t.attrs[:0]
 	for {
-		if b := c.buf[c.pos:]; len(b) >= 2 && b[0]|b[1] < 0x80 && b[1] != formImplicit { // as nearly all are
-			c.pos += 2
-			if b[0]|b[1] == 0 {
-				break
-			}
-			t.attrs = append(t.attrs, attrSpec{attr: uint64(b[0]), form: uint64(b[1])})
-			continue
-		}
 		a := attrSpec{attr: c.uleb(), form: c.uleb()}
 		if a.form == formImplicit {
 			a.imm = c.sleb()
@@ -288,18 +286,36 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 		}
 		t.attrs = append(t.attrs, a)
 	}
-	if c.bad {
-		return nil
-	}
-	text := c.buf[start:c.pos]
-	if a := t.compiled[string(text)]; a != nil {
-		return a
-	}
 	a := t.build(std.Tag(tag), children != 0, t.f)
-	if len(text) <= maxCompiledSize {
-		t.compiled[string(text)] = a
+	if c.pos-start <= maxCompiledSize {
+		t.compiled[string(c.buf[start:c.pos])] = a
 	}
 	return a
+}
+
+// declarationEnd returns the offset behind the declaration at pos of b, behind its code; 0 where that takes more than
+// numbers of one byte.
+func declarationEnd(b []byte, pos int) int {
+	if pos+2 > len(b) || b[pos] >= 0x80 {
+		return 0
+	}
+	for pos += 2; pos+2 <= len(b); {
+		attr, form := b[pos], b[pos+1]
+		pos += 2
+		if attr|form == 0 {
+			return pos
+		}
+		if attr|form >= 0x80 {
+			return 0
+		}
+		if form == formImplicit {
+			for pos < len(b) && b[pos] >= 0x80 {
+				pos++
+			}
+			pos++
+		}
+	}
+	return 0
 }
 
 // build compiles t.attrs.

@@ -129,7 +129,12 @@ func (r *Reader) Behind(e Peeked) (uint32, error) {
 	if !a.Children {
 		return e.Next, nil
 	}
-	if a.mask>>Sibling&1 != 0 && a.fixed >= 0 {
+	if a.plan.sibling != 0 && a.fixed >= 0 {
+		at := e.body + uint32(a.plan.sibling) // it lies in the entry, which has been read
+		if v := r.order.Uint32(r.buf[at:]); v > e.Off && int64(v) <= int64(len(r.buf)) {
+			return v, nil
+		}
+	} else if a.mask>>Sibling&1 != 0 && a.fixed >= 0 {
 		for i := range a.ops {
 			o := &a.ops[i]
 			if o.slot == Sibling && o.class == ClassRef {

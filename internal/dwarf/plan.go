@@ -185,20 +185,6 @@ func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 	return r.skip(off, planNothing, 0)
 }
 
-// Parameter returns the first entry from off on, among siblings, that is a function's parameter or the end of a varying
-// list of them; one without an abbreviation if there is none.
-func (r *Reader) Parameter(off uint32) (Peeked, error) {
-	for {
-		k, err := r.Peek(r.skip(off, planSized, planParam))
-		if err != nil || k.Abbrev == nil || k.Abbrev.Tag == std.TagFormalParameter || k.Abbrev.Tag == std.TagUnspecifiedParameters {
-			return k, err
-		}
-		if off, err = r.Behind(k); err != nil {
-			return k, err
-		}
-	}
-}
-
 // skip moves over entries whose plans have one of the flags over, and none of the flags stop, and over what they hold.
 // It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {

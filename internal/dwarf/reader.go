@@ -35,24 +35,26 @@ type Reader struct {
 	// Root is the unit's own DIE, after Load.
 	Root DIE
 
-	buf     []byte // the unit, header included
-	own     []byte // the memory behind buf, when it is not the section's own
-	order   binary.ByteOrder
-	little  bool
-	f       format
-	abbrevs abbrevTable
-	strBase uint64
-	adrBase uint64
-	list    window
-	work    int64 // what may still be read, see spend
-	tables  *Tables
-	scanned uint64 // bytes of abbreviation tables read so far
+	buf        []byte // the unit, header included
+	own        []byte // the memory behind buf, when it is not the section's own
+	order      binary.ByteOrder
+	little     bool
+	f          format
+	abbrevs    abbrevTable
+	strBase    uint64
+	adrBase    uint64
+	list       window
+	parameters [2]parameterList // of the functions asked for last
+	work       int64            // what may still be read, see spend
+	tables     *Tables
+	scanned    uint64 // bytes of abbreviation tables read so far
 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
 	r.D, r.Unit, r.order = d, u, d.Order
 	r.little = d.Order == binary.ByteOrder(binary.LittleEndian)
+	r.parameters[0].of, r.parameters[1].of = 0, 0
 	if u.Len > 1<<32-1 {
 		return d.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
 	}

@@ -49,6 +49,12 @@ func (m Machine) shape(expr []byte) (count int, lastIsValue, hasValue, ok bool) 
 
 // read takes one expression into the location.
 func (m Machine) read(expr []byte, first bool, p *Param, loc *location) bool {
+	if len(expr) == 1 && isReg(expr[0]) { // as most are
+		if first {
+			loc.setRegister(int(expr[0] - opReg0))
+		}
+		return true
+	}
 	count, lastIsValue, hasValue, ok := m.shape(expr)
 	if !ok {
 		return false
