@@ -42,7 +42,7 @@ const (
 
 const (
 	plannedCodes = 128
-	planReach    = 64 // how far from its start a planned entry may be read
+	planReach    = 68 // how far behind its code a planned entry may be read
 	planSize     = 40 // of the attributes of a planned entry, at most; a leading string of 8 bytes and wide reads are added
 )
 
@@ -216,7 +216,7 @@ func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 			if p.sibling == 0 {
 				break
 			}
-			next := binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
+			next := u32((*near)(buf[off+1:]), uint8(at-off-1)+p.sibling)
 			if next <= off || int(next) > len(buf) {
 				break
 			}
@@ -247,6 +247,15 @@ func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 		return 0
 	}
 	return off
+}
+
+// near is what follows an entry's code.
+type near = [planReach]byte
+
+// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler needs no checks.
+func u32(b *near, at uint8) uint32 {
+	i := int(at & 63)
+	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
 // inline8 splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the end; 0: it is

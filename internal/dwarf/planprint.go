@@ -29,11 +29,11 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		}
 		r.work--
 		if pl.flags&planLead == 0 && p.Merged && pl.flags&planRef != 0 {
-			b := buf[off+1:][:planReach]
-			ref := binary.LittleEndian.Uint32(b[pl.refAt:])
+			b := (*near)(buf[off+1:])
+			ref := u32(b, pl.refAt)
 			if t := p.types.at(ref); p.types.holds(t, ref) {
-				word := pl.print ^ uint64(binary.LittleEndian.Uint32(b[pl.nameAt:])&pl.nameMask) ^
-					uint64(pl.value^binary.LittleEndian.Uint32(b[pl.valueAt:])&pl.valueMask)<<32
+				word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
+					uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask)<<32
 				fp.mix2(t.fp.A^word, t.fp.B^(word<<29|word>>35))
 				off += 1 + uint32(pl.size)
 				continue
@@ -55,10 +55,11 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 // It returns the offset behind them, 0 if the entry isn't usual after all.
 func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerprint, uint32, error) {
 	die := off - 1
-	b := p.r.buf[off:][:planReach]
+	b := (*near)(p.r.buf[off:])
+	at := uint8(0) // behind the leading string
 	word := pl.print ^ uint64(pl.value)<<32
 	if pl.flags&planLead != 0 {
-		s, n := inline8(binary.LittleEndian.Uint64(b))
+		s, n := inline8(binary.LittleEndian.Uint64(b[:]))
 		if n == 0 {
 			return fp, 0, nil
 		}
@@ -67,10 +68,10 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 		} else {
 			fp.mix2(s, 0)
 		}
-		b = b[n:]
+		at = uint8(n)
 		off += n
 	}
-	name := uint64(binary.LittleEndian.Uint32(b[pl.nameAt:]) & pl.nameMask)
+	name := uint64(u32(b, at+pl.nameAt) & pl.nameMask)
 	if p.Merged {
 		word ^= name
 	} else if pl.nameMask != 0 {
@@ -80,13 +81,13 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 		}
 		fp.mix2(n.A, n.B)
 	}
-	word ^= uint64(binary.LittleEndian.Uint32(b[pl.valueAt:])&pl.valueMask) << 32
+	word ^= uint64(u32(b, at+pl.valueAt)&pl.valueMask) << 32
 	off += uint32(pl.size)
 	if pl.flags&planRef == 0 {
 		fp.mix(word)
 		return fp, off, nil
 	}
-	ref := binary.LittleEndian.Uint32(b[pl.refAt:])
+	ref := u32(b, at+pl.refAt)
 	if uint64(ref) >= uint64(len(p.r.buf)) {
 		return fp, 0, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
 	}
