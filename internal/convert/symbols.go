@@ -15,7 +15,8 @@ type symbols struct {
 	once sync.Once
 	err  error
 
-	list  []symbol
+	all   []elf.Symbol
+	list  []symbol // the functions in all; without pointers, for they are many
 	slots []uint32 // by a hash of the address: the last symbol of it in list + 1
 }
 
@@ -23,21 +24,19 @@ type symbols struct {
 type symbol struct {
 	addr   uint64
 	base   uint64 // half of the hash of its name up to the first dot
-	name   string
+	index  uint32 // in symbols.all
 	next   uint32 // the one before of the same address + 1
 	strong bool
 }
 
 func (s *symbols) load() error {
 	s.once.Do(func() {
-		all, err := s.file.Symbols()
-		if err != nil {
-			s.err = err
+		if s.all, s.err = s.file.Symbols(); s.err != nil {
 			return
 		}
 		n := 0
-		for i := range all {
-			if isCode(&all[i]) {
+		for i := range s.all {
+			if isCode(&s.all[i]) {
 				n++
 			}
 		}
@@ -46,9 +45,9 @@ func (s *symbols) load() error {
 			size *= 2
 		}
 		s.list, s.slots = make([]symbol, 0, n), make([]uint32, size)
-		for i := range all {
-			if f := &all[i]; isCode(f) {
-				s.add(f)
+		for i := range s.all {
+			if isCode(&s.all[i]) {
+				s.add(uint32(i))
 			}
 		}
 	})
@@ -59,12 +58,13 @@ func isCode(f *elf.Symbol) bool {
 	return stdelf.SymType(f.Type) == stdelf.STT_FUNC && f.Place == elf.InSection
 }
 
-func (s *symbols) add(f *elf.Symbol) {
+func (s *symbols) add(index uint32) {
+	f := &s.all[index]
 	base, _, _ := strings.Cut(f.Name, ".")
 	slot := s.slot(f.Value)
 	// One that is external in its unit and local here is a hidden one of a linked file.
 	strong := stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
-	s.list = append(s.list, symbol{f.Value, types.HashString([]byte(base)).A, f.Name, *slot, strong})
+	s.list = append(s.list, symbol{f.Value, types.HashString([]byte(base)).A, index, *slot, strong})
 	*slot = uint32(len(s.list))
 }
 
@@ -103,8 +103,8 @@ func (s *symbols) isRenamed(addr uint64, name types.Hash) bool {
 func (s *symbols) nameAt(addr uint64) string {
 	first := ""
 	s.at(addr, func(f *symbol) bool {
-		if first == "" || f.name < first {
-			first = f.name
+		if name := s.all[f.index].Name; first == "" || name < first {
+			first = name
 		}
 		return false
 	})
@@ -115,8 +115,12 @@ func (s *symbols) nameAt(addr uint64) string {
 // isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
 func (s *symbols) isClone(addr uint64, base types.Hash) bool {
 	return s.at(addr, func(f *symbol) bool {
-		dot := strings.IndexByte(f.name, '.')
-		return dot > 0 && f.base == base.A && (strings.Contains(f.name[dot:], ".isra") || strings.Contains(f.name[dot:], ".constprop"))
+		if f.base != base.A {
+			return false
+		}
+		name := s.all[f.index].Name
+		dot := strings.IndexByte(name, '.')
+		return dot > 0 && (strings.Contains(name[dot:], ".isra") || strings.Contains(name[dot:], ".constprop"))
 	})
 }
 
@@ -125,14 +129,15 @@ func (s *symbols) isClone(addr uint64, base types.Hash) bool {
 func (s *symbols) suffixed(addr uint64, base types.Hash) string {
 	found := ""
 	plain := s.at(addr, func(f *symbol) bool {
-		dot := strings.IndexByte(f.name, '.')
+		name := s.all[f.index].Name
+		dot := strings.IndexByte(name, '.')
 		switch {
 		case f.base != base.A:
 		case dot < 0:
 			return true
-		case strings.Contains(f.name[dot:], ".cold"), strings.Contains(f.name[dot:], ".part"):
-		case found == "" || f.name < found:
-			found = f.name
+		case strings.Contains(name[dot:], ".cold"), strings.Contains(name[dot:], ".part"):
+		case found == "" || name < found:
+			found = name
 		}
 		return false
 	})

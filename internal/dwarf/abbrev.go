@@ -176,6 +176,7 @@ type abbrevTable struct {
 
 	// compiled are declarations that were met before, by their bytes behind the code. Most units declare the same.
 	compiled map[string]*Abbrev
+	spelling []byte
 	attrs    []attrSpec
 }
 
@@ -264,8 +265,9 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 // declaration reads the declaration at c, behind its code. It returns nil if it is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	start := c.pos
-	if end := declarationEnd(c.buf, start); end > 0 {
-		if a := t.compiled[string(c.buf[start:end])]; a != nil {
+	end := t.spell(c.buf, start)
+	if end > 0 {
+		if a := t.compiled[string(t.spelling)]; a != nil {
 			c.pos = end
 			return a
 		}
@@ -287,32 +289,41 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 		t.attrs = append(t.attrs, a)
 	}
 	a := t.build(std.Tag(tag), children != 0, t.f)
-	if c.pos-start <= maxCompiledSize {
-		t.compiled[string(c.buf[start:c.pos])] = a
+	if end > 0 && len(t.spelling) <= maxCompiledSize {
+		t.compiled[string(t.spelling)] = a
 	}
 	return a
 }
 
-// declarationEnd returns the offset behind the declaration at pos of b, behind its code; 0 where that takes more than
+// spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in it that are not
+// wanted: lines and columns above all. It returns the offset behind the declaration; 0 where that takes more than
 // numbers of one byte.
-func declarationEnd(b []byte, pos int) int {
+func (t *abbrevTable) spell(b []byte, pos int) int {
 	if pos+2 > len(b) || b[pos] >= 0x80 {
 		return 0
 	}
+	t.spelling = append(t.spelling[:0], b[pos], b[pos+1])
 	for pos += 2; pos+2 <= len(b); {
 		attr, form := b[pos], b[pos+1]
+		if attr|form >= 0x80 {
+			return 0
+		}
+		t.spelling = append(t.spelling, attr, form)
 		pos += 2
 		if attr|form == 0 {
 			return pos
 		}
-		if attr|form >= 0x80 {
-			return 0
-		}
 		if form == formImplicit {
+			start := pos
 			for pos < len(b) && b[pos] >= 0x80 {
 				pos++
 			}
-			pos++
+			if pos++; pos > len(b) {
+				return 0
+			}
+			if slotFor(uint64(attr)) != slots {
+				t.spelling = append(t.spelling, b[start:pos]...)
+			}
 		}
 	}
 	return 0

@@ -93,14 +93,15 @@ func (p *Prints) ResetNested() {
 
 // Type returns the fingerprint of a reference to the type entry at off.
 func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
-	if s := p.types.at(off); p.types.holds(s, off) {
+	s := p.types.at(off)
+	if p.types.holds(s, off) {
 		return s.fp, nil
 	}
-	return p.newType(off, depth)
+	return p.newType(s, off, depth)
 }
 
-// newType is Type for an entry that is not known yet.
-func (p *Prints) newType(off uint32, depth int) (fp Fingerprint, err error) {
+// newType is Type for an entry that is not known yet, which belongs in the slot s.
+func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, err error) {
 	r := p.r
 	if off < r.Unit.HeaderLen {
 		return fp, r.Errorf(off, "a type reference meets the unit's header")
@@ -114,12 +115,12 @@ func (p *Prints) newType(off uint32, depth int) (fp Fingerprint, err error) {
 			r.work--
 			fp = tagPrint(std.Tag(pl.tag))
 			fp.mix(uint64(binary.LittleEndian.Uint32(r.buf[off+1+uint32(pl.nameAt):])))
-			p.types.set(off, fp)
+			p.types.put(s, off, fp)
 			return fp, nil
 		}
 		if pl.flags&(planUsual|planNamed) == planUsual {
 			r.work--
-			fp, err = p.newUsual(pl, off, depth)
+			fp, err = p.newUsual(s, pl, off, depth)
 			if err != nil || fp != busy {
 				return fp, err
 			}
@@ -182,10 +183,22 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
 	}
 	fp = Fingerprint{printSeedA, printSeedB}
-	if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
-		return fp, e.Next, err
+	if p.plain(e) {
+		if fp, end, err = p.usual(fp, &e.Abbrev.plan, e.Pos, depth); err != nil || end != 0 && !e.Abbrev.Children {
+			return fp, end, err
+		}
+	}
+	if end == 0 {
+		if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
+			return fp, e.Next, err
+		}
 	}
 	return p.children(fp, e.Next, depth)
+}
+
+// plain tells whether the entry can be read by its plan.
+func (p *Prints) plain(e Peeked) bool {
+	return e.Abbrev.plan.flags&planUsual != 0 && p.r.little && int(e.Pos)+planReach <= len(p.r.buf)
 }
 
 // children mixes the list of entries that begins at off into fp, and tells the offset behind it.
@@ -268,7 +281,7 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
-	if a.plan.flags&planUsual != 0 && r.little && int(e.Pos)+planReach <= len(r.buf) {
+	if p.plain(e) {
 		if sum, next, err := p.usual(*fp, &a.plan, e.Pos, depth); err != nil || next != 0 {
 			*fp = sum
 			return err

@@ -110,7 +110,12 @@ func (l *layout) add(slot Slot, form uint64, size int, first bool) {
 
 // read plans how the attributes are read, where that is as usual.
 func (p *plan) read(a *Abbrev) {
-	constants, usual := 0, true
+	usual, constants := true, 0
+	for i := range a.ops {
+		if a.ops[i].class == ClassConst {
+			constants++
+		}
+	}
 	for i := range a.ops {
 		o := &a.ops[i]
 		switch {
@@ -121,17 +126,18 @@ func (p *plan) read(a *Abbrev) {
 		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
 			p.refAt = uint8(o.off)
 			p.flags |= planRef
-		case o.class == ClassConst && o.load == loadImm && uint64(o.imm) < 1<<32:
-			p.value = uint32(o.imm)
-			constants++
+		case o.class == ClassConst && o.load == loadImm && constants == 1 && uint64(o.imm) < 1<<32:
+			p.value = uint32(o.imm) // the same as if it lay in the entry
+		case o.class == ClassConst && o.load == loadImm:
+			p.mix(uint64(o.imm))
+			p.mix(uint64(o.slot))
 		case o.class == ClassConst && (o.load == load1 || o.load == load2 || o.load == load4):
-			p.valueAt, p.valueMask = uint8(o.off), uint32(1<<(8*uint(o.load.size()))-1)
-			constants++
+			usual = p.addValue(o) && usual
 		default:
 			usual = false
 		}
 	}
-	if usual && constants <= 1 {
+	if usual {
 		p.flags |= planUsual
 		if !a.Children && !a.definition {
 			p.flags |= planLeaf
@@ -143,6 +149,30 @@ func (p *plan) read(a *Abbrev) {
 			p.flags |= planTag
 		}
 	}
+}
+
+// mix makes v a part of what fingerprints take for the declaration.
+func (p *plan) mix(v uint64) {
+	fp := Fingerprint{p.print, printSeedB}
+	fp.mix(v)
+	p.print = fp.A
+}
+
+// addValue plans a constant that lies in the entry. There is room for one of 4 bytes, or for neighbours that are no
+// larger together.
+func (p *plan) addValue(o *op) bool {
+	size := uint8(bits.Len32(p.valueMask) / 8)
+	if size == 0 {
+		p.valueAt = uint8(o.off)
+	}
+	if p.valueAt+size != uint8(o.off) || size+o.load.size() > 4 {
+		return false
+	}
+	if size > 0 { // where one ends and the other begins counts
+		p.mix(uint64(size))
+	}
+	p.valueMask = uint32(1<<(8*uint(size+o.load.size())) - 1)
+	return true
 }
 
 // idle tells whether entries of the declaration, with what they hold, declare nothing that is encoded: planNothing, or

@@ -95,7 +95,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.newType(ref, depth+1); err != nil {
+		if to, err = p.newType(t, ref, depth+1); err != nil {
 			return fp, 0, err
 		}
 	}
@@ -104,9 +104,11 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 }
 
 // newUsual is newType for an entry that follows its plan. It returns busy if the entry isn't usual after all.
-func (p *Prints) newUsual(pl *plan, off uint32, depth int) (Fingerprint, error) {
-	if pl.flags&(planRef|planChild) != 0 {
-		p.types.set(off, busy)
+func (p *Prints) newUsual(s *printSlot, pl *plan, off uint32, depth int) (Fingerprint, error) {
+	size := len(p.types.slots)
+	marked := pl.flags&(planRef|planChild) != 0
+	if marked {
+		p.types.put(s, off, busy)
 	}
 	fp, next, err := p.usual(Fingerprint{printSeedA, printSeedB}, pl, off+1, depth)
 	if err != nil {
@@ -120,7 +122,14 @@ func (p *Prints) newUsual(pl *plan, off uint32, depth int) (Fingerprint, error) 
 			return fp, err
 		}
 	}
-	p.types.set(off, fp)
+	switch {
+	case !marked:
+		p.types.put(s, off, fp)
+	case len(p.types.slots) == size:
+		s.fp = fp
+	default: // the table has grown, so that s is none of its slots
+		p.types.set(off, fp)
+	}
 	return fp, nil
 }
 

@@ -36,12 +36,18 @@ func (t *printTable) at(off uint32) *printSlot {
 // holds tells whether the slot that at returned holds off.
 func (t *printTable) holds(s *printSlot, off uint32) bool { return s.key == t.gen|uint64(off) }
 
+// set is put for an entry whose slot at has not been asked for.
 func (t *printTable) set(off uint32, fp Fingerprint) {
 	s := t.at(off)
 	if t.holds(s, off) {
 		s.fp = fp
 		return
 	}
+	t.put(s, off, fp)
+}
+
+// put fills the free slot s, in which off belongs. Slots are good until then.
+func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	*s = printSlot{t.gen | uint64(off), fp}
 	if t.used++; t.used*3 <= len(t.slots) {
 		return

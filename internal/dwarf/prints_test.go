@@ -1,0 +1,94 @@
+package dwarf
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// types is a C source in which types refer to others in many ways: more of them than a table of fingerprints has room
+// for at first.
+func typesSource() string {
+	var s strings.Builder
+	s.WriteString("typedef unsigned int u32;\nenum colour { red, green = 1 << 20, blue = -1 };\n")
+	for i := range 300 {
+		fmt.Fprintf(&s, "struct s%d; typedef int (*call%d)(struct s%d *, const volatile char *x, ...);\n", i, i, i)
+		fmt.Fprintf(&s, "struct s%d { u32 a : %d; call%d f; struct { long x[%d]; union { int i; struct s%d **p; }; } in; enum colour c; const char *const n[%d][2]; };\n",
+			i, i%31+1, i, i+1, max(0, i-1), i%7+1)
+		fmt.Fprintf(&s, "struct s%d v%d;\n", i, i)
+	}
+	return s.String()
+}
+
+// What a type's fingerprint is doesn't depend on which types were asked for before.
+func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "t.c"), filepath.Join(dir, "t.o")
+	if err := os.WriteFile(source, []byte(typesSource()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-c", "-o", object, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	f, err := elf.Open(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	var offs []uint32
+	var e DIE
+	for off := r.Root.Next; ; off = e.Next {
+		if err := r.Read(off, &e); err != nil {
+			t.Fatal(err)
+		}
+		if int(off) >= len(r.buf) {
+			break
+		}
+		if !e.Null && (strings.HasSuffix(e.Tag.String(), "Type") || strings.HasSuffix(e.Tag.String(), "Typedef")) {
+			offs = append(offs, off)
+		}
+	}
+	if len(offs) < 2000 {
+		t.Fatalf("%d types, want some thousand", len(offs))
+	}
+	for _, merged := range []bool{false, true} {
+		together := Prints{Merged: merged}
+		together.Reset(&r)
+		alone := Prints{Merged: merged}
+		seen := map[Fingerprint]bool{}
+		for i := range offs {
+			off := offs[(i*7)%len(offs)]
+			got, err := together.Type(off, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone.Reset(&r)
+			alone.types = printTable{}
+			alone.types.reset()
+			want, err := alone.Type(off, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Fatalf("entry %#x: fingerprint %x after %d others, %x alone (merged strings: %v)", off, got, i, want, merged)
+			}
+			seen[got] = true
+		}
+		if len(seen) < 1000 {
+			t.Errorf("%d different fingerprints of %d types", len(seen), len(offs))
+		}
+	}
+}
