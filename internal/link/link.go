@@ -76,8 +76,10 @@ type linker struct {
 	arena       map[types.Hash]final // types made for arena pointers, by content
 	funcs       []final              // by name: the encoded function + 1
 	loose       []types.Hash
-	encoded     []final // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
-	skipped     []Skipped
+
+	localObjects map[string]uint64 // by name: how many local objects the facts have
+	encoded      []final           // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
+	skipped      []Skipped
 
 	keep     []bool
 	puts     []put

@@ -41,6 +41,12 @@ func (l *linker) encodeVariables() error {
 	list, byName := l.holdersOf(types.KindVar)
 	vars := map[final]final{}
 	objects := l.opt.Facts.Objects
+	l.localObjects = map[string]uint64{}
+	for i := range objects {
+		if objects[i].Local {
+			l.localObjects[objects[i].Name]++
+		}
+	}
 	for i := 0; i < len(objects); {
 		j := i + 1
 		for j < len(objects) && objects[j].Section == objects[i].Section {
@@ -172,12 +178,26 @@ func (l *linker) variable(o *facts.Object, group []holder) final {
 	}
 }
 
-// ofFile narrows several candidates for a local object down to those of the file that defines it, if it can.
+// ofFile narrows several candidates for a local object down to those of the file that defines it, if it can. Where there
+// are more objects of the name than units that hold a candidate, some are an assembler's, and those of other files are
+// no candidates.
 func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
-	if o.Local && len(group) > 1 {
-		if own := l.inFileOf(o, group); len(own) > 0 {
-			return own
+	if !o.Local || len(group) == 0 {
+		return group
+	}
+	held := uint64(0)
+	for _, h := range group {
+		if h.linked {
+			return group
 		}
+		held += h.weight
+	}
+	fewer := l.opt.Facts.HasFiles && l.opt.Facts.Files[o.File].Name != "" && l.localObjects[o.Name] > held
+	if len(group) == 1 && !fewer {
+		return group
+	}
+	if own := l.inFileOf(o, group); len(own) > 0 || fewer {
+		return own
 	}
 	return group
 }

@@ -181,6 +181,23 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 	}
 }
 
+// TestVariablesOfAssemblers: a static variable isn't what an assembler's of its name is.
+func TestVariablesOfAssemblers(t *testing.T) {
+	b := newBuilder()
+	b.unit("cacheinfo.c", 1)
+	b.variable("saved", 0, 4, b.int("int"))
+	object := func(offset uint64, file int) facts.Object {
+		return facts.Object{Name: "saved", Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
+	}
+	lines, res := b.link(t, Options{Features: features.Default(), Facts: &facts.Facts{
+		HasFiles: true,
+		Files:    []facts.File{{Name: "cacheinfo.c"}, {Name: "relocate.S"}},
+		Objects:  []facts.Object{object(0, 1), object(8, 0)},
+	}})
+	wantLines(t, funcsOf(lines), "datasec .data..percpu size 12 saved@8+4", "var saved linkage 0(int int)")
+	wantSkipped(t, res, "saved\tno variable of file scope in the debug information\n")
+}
+
 // TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another one.
 func TestVariablesOfLikeFiles(t *testing.T) {
 	for _, volatile := range []bool{false, true} { // the type in the file that has more
