@@ -266,11 +266,12 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	start := c.pos
 	end := t.spell(c.buf, start)
-	if end > 0 {
-		if a := t.compiled[string(t.spelling)]; a != nil {
-			c.pos = end
-			return a
-		}
+	if end == 0 {
+		return nil
+	}
+	if a := t.compiled[string(t.spelling)]; a != nil {
+		c.pos = end
+		return a
 	}
 	tag := c.uleb()
 	children := c.u8()
@@ -280,53 +281,45 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 		if a.form == formImplicit {
 			a.imm = c.sleb()
 		}
-		if c.bad {
-			return nil
-		}
 		if a.attr == 0 && a.form == 0 {
 			break
 		}
 		t.attrs = append(t.attrs, a)
 	}
 	a := t.build(std.Tag(tag), children != 0, t.f)
-	if end > 0 && len(t.spelling) <= maxCompiledSize {
+	if len(t.spelling) <= maxCompiledSize {
 		t.compiled[string(t.spelling)] = a
 	}
 	return a
 }
 
 // spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in it that are not
-// wanted: lines and columns above all. It returns the offset behind the declaration; 0 where that takes more than
-// numbers of one byte.
+// wanted: lines and columns above all. It returns the offset behind the declaration; 0 if it is cut off.
 func (t *abbrevTable) spell(b []byte, pos int) int {
-	if pos+2 > len(b) || b[pos] >= 0x80 {
-		return 0
-	}
-	t.spelling = append(t.spelling[:0], b[pos], b[pos+1])
-	for pos += 2; pos+2 <= len(b); {
-		attr, form := b[pos], b[pos+1]
-		if attr|form >= 0x80 {
-			return 0
-		}
-		t.spelling = append(t.spelling, attr, form)
-		pos += 2
+	c := cursor{buf: b, pos: pos}
+	c.uleb()
+	c.u8()
+	text := append(t.spelling[:0], b[pos:c.pos]...)
+	for !c.bad {
+		start := c.pos
+		attr, form := c.uleb(), c.uleb()
+		text = append(text, b[start:c.pos]...)
 		if attr|form == 0 {
-			return pos
+			t.spelling = text
+			break
 		}
 		if form == formImplicit {
-			start := pos
-			for pos < len(b) && b[pos] >= 0x80 {
-				pos++
-			}
-			if pos++; pos > len(b) {
-				return 0
-			}
-			if slotFor(uint64(attr)) != slots {
-				t.spelling = append(t.spelling, b[start:pos]...)
+			start = c.pos
+			c.sleb()
+			if slotFor(attr) != slots {
+				text = append(text, b[start:c.pos]...)
 			}
 		}
 	}
-	return 0
+	if c.bad {
+		return 0
+	}
+	return c.pos
 }
 
 // build compiles t.attrs.
