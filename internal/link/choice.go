@@ -25,8 +25,8 @@ func (b *ballot) vote(colour types.Hash) {
 
 func (b *ballot) agreed() bool { return b.cast && !b.split }
 
-// choices settles what a tag means in units that only declare it. The rule for a tag in a root (the innermost named
-// shape around it):
+// choices settles what a tag means in units that only declare it, where company doesn't. The rule for a tag in a root (the
+// innermost named shape around it):
 //
 //  1. what all units mean that hold the same root and define the tag;
 //  2. else the definition that most units hold, ties by content;
@@ -164,22 +164,29 @@ func (l *linker) meaning(c *choices, s *slot) types.Hash {
 // settle tells the types apart: first as if every open slot meant the default definition, then with open slots bound to
 // what they mean by the choices, always to a type that some unit really holds. It returns the phase and what an open
 // slot means in it.
-func (l *linker) settle() (*phase, func(*slot) int32) {
+func (l *linker) settle() (*phase, func(world int32, s *slot) int32) {
 	l.findDefaults()
 	l.findSlotUsers()
 	first := l.newPhase(nil)
 	inFirst := func(t int32) int32 { return l.defaultIn(first, t) }
-	l.connect(first, func(s *slot) int32 { return inFirst(s.tag) }, inFirst)
+	l.connect(first, func(_ int32, s *slot) int32 { return inFirst(s.tag) }, inFirst)
 	l.refine(first)
 	l.joinBase(first)
 
 	c := l.count(first)
-	second := l.newPhase(func(s *slot) bool {
-		return l.meaning(c, s) != l.colour(first.colours, inFirst(s.tag))
+	company := l.newCompany(first)
+	meaning := func(world int32, s *slot) types.Hash {
+		if m := company.meaning(world, s.tag); m != (types.Hash{}) {
+			return m
+		}
+		return l.meaning(c, s)
+	}
+	second := l.newPhase(func(world int32, s *slot) bool {
+		return meaning(world, s) != l.colour(first.colours, inFirst(s.tag))
 	})
 	bind := l.holders(first, second)
-	open := func(s *slot) int32 {
-		if to, ok := bind[l.meaning(c, s)]; ok {
+	open := func(world int32, s *slot) int32 {
+		if to, ok := bind[meaning(world, s)]; ok {
 			return to
 		}
 		return ^s.tag

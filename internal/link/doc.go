@@ -13,7 +13,8 @@
 //	worlds.go     units with equal environments are one world; most worlds are like the commonest
 //	phase.go      the types that each world's definitions are, as nodes of a graph
 //	refine.go     the coarsest bisimulation of such a graph
-//	choice.go     what a tag means in a unit that only declares it
+//	company.go    what a tag means in a unit that only declares it: to those with the same uncommon definitions
+//	choice.go     what it means otherwise
 //	instance.go   the final types
 //	functions.go  which functions are encoded, with which prototype
 //	variables.go  which variables, in which section

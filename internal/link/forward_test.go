@@ -22,6 +22,8 @@ import (
 //	user          struct user { struct s *m0; struct r *m1; }
 //	other         typedef struct s *other
 //	holder        struct holder { other m0; }
+//	y z           struct y { struct s *m0; }; struct z { struct s *m0; struct r *m1; }
+//	top           struct top { struct y *m0; struct z *m1; }
 //	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as BTF can that was linked before
 //	3x            there are three units like this
 func sketch(b *builder, text string) {
@@ -46,6 +48,12 @@ func sketch(b *builder, text string) {
 			switch {
 			case w == "user":
 				b.hold(b.structOf("user", b.ptr(b.structStub("s")), b.ptr(b.structStub("r"))))
+			case w == "y":
+				b.hold(b.structOf("y", b.ptr(b.structStub("s"))))
+			case w == "z":
+				b.hold(b.structOf("z", b.ptr(b.structStub("s")), b.ptr(b.structStub("r"))))
+			case w == "top":
+				b.hold(b.structOf("top", b.ptr(b.structStub("y")), b.ptr(b.structStub("z"))))
 			case w == "other":
 				other()
 			case w == "holder":
@@ -84,13 +92,19 @@ func users(b *btf.Blob) []string {
 		case btf.KindTypedef:
 			return b.TypeName(t) + "=" + meaning(t.SizeOrType)
 		}
+		if name := b.TypeName(t); name == "y" || name == "z" {
+			for _, m := range own.MembersOf(t) {
+				name += meaning(m.Type)
+			}
+			return name
+		}
 		return fmt.Sprintf("%s%d", b.TypeName(t), len(own.MembersOf(t)))
 	}
 	for id := uint32(1); id < b.EndID(); id++ {
 		t, own := b.ByID(id)
 		line := b.TypeName(t)
 		switch line {
-		case "user", "holder", "both":
+		case "user", "holder", "both", "top":
 			for _, m := range own.MembersOf(t) {
 				line += " " + meaning(m.Type)
 			}
@@ -122,6 +136,12 @@ func TestForwards(t *testing.T) {
 		{"the innermost named type counts: a struct and a typedef", "", "s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
 		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2", "holder other=s1, other s1"},
 		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2", "both s1 s2, user s2 r?"},
+		{"it leads to a tag of one's own: what it is for those who have that too", "", "3x s1 y top\n s2 y top\n s2 top", "top ys1 z?, top ys2 z?"},
+		{"and in other types", "", "3x s1 y top\n s2 y\n s2 top", "top ys1 z?, top ys2 z?"},
+		{"nobody has that too", "", "3x s1 y top\n s2 top", "top ys1 z?"},
+		{"they have another tag otherwise", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top", "top ys1 zs1r1, top ys2 zs1r1"},
+		{"they have a tag otherwise that it doesn't lead to", "", "3x s1 r1 y top\n s2 r1 y\n s2 r2 top", "top ys1 z?, top ys2 z?"},
+		{"several have it, and most mean one thing", "", "4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top", "top y? zs2r2"},
 		{"a base's definition", "s1 r1", "user", "user s1 r1"},
 		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
 		{"those that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},

@@ -68,7 +68,7 @@ type linker struct {
 	defaults  []types.ID
 	slotUsers adjacency
 	settled   *phase
-	open      func(*slot) int32
+	open      func(world int32, s *slot) int32
 	inst      instances
 
 	attachments []attachment

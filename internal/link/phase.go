@@ -53,7 +53,7 @@ func (l *linker) findDefaults() {
 // newPhase makes the nodes: those of the default world, and of every world those of its odd anchors. An anchor is odd
 // when it is a definition that is not the default, has pinned stubs, has an open slot for which other says that it
 // doesn't mean the default, or leads to an odd anchor of its world.
-func (l *linker) newPhase(other func(*slot) bool) *phase {
+func (l *linker) newPhase(other func(world int32, s *slot) bool) *phase {
 	p := &phase{byAnch: make([]int32, len(l.nodes)), odd: make([][]oddNode, len(l.worlds))}
 	for id := range l.nodes {
 		p.byAnch[id] = -1
@@ -89,7 +89,7 @@ func (l *linker) newPhase(other func(*slot) bool) *phase {
 				if s.tag < 0 || v.single(s.tag) != 0 {
 					continue
 				}
-				if other != nil && other(s) || world.kind == splitWorld && l.base.single[s.tag] != 0 {
+				if other != nil && other(int32(w), s) || world.kind == splitWorld && l.base.single[s.tag] != 0 {
 					mark(id)
 					break
 				}
@@ -132,7 +132,7 @@ func (p *phase) add(l *linker, id types.ID, world int32) int32 {
 
 // connect fills the targets of all nodes. open says what an open slot means (a node, or ^ its tag), inDefault what a
 // tag is in the default world.
-func (l *linker) connect(p *phase, open func(*slot) int32, inDefault func(tag int32) int32) {
+func (l *linker) connect(p *phase, open func(world int32, s *slot) int32, inDefault func(tag int32) int32) {
 	v := l.newView()
 	at := int32(-1)
 	for i := range p.nodes {
@@ -166,7 +166,7 @@ func (l *linker) enterPhase(v *view, p *phase, w int32) {
 }
 
 // resolve returns what a slot means in the world that v shows.
-func (l *linker) resolve(v *view, p *phase, s *slot, open func(*slot) int32) int32 {
+func (l *linker) resolve(v *view, p *phase, s *slot, open func(world int32, s *slot) int32) int32 {
 	if id := l.target(v, s); id != 0 {
 		return p.nodeOf(v, id)
 	}
@@ -183,7 +183,7 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(*slot) int32) int
 	if kind.fromBase() {
 		return ^s.tag // a base's forward declarations stay what they are
 	}
-	return open(s)
+	return open(v.world-1, s)
 }
 
 // elsewhere returns the node of a definition that a unit pins but doesn't hold, as split BTF does with its base's: that of
