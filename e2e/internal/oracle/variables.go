@@ -3,6 +3,7 @@ package oracle
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"encoding/binary"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ const (
 	reasonOneSection = "pahole can't tell the sections of a relocatable file from each other"
 	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
 	reasonNoSymbol   = "pahole encodes a variable whose symbol has another name, or none"
+	reasonLost       = "pahole encodes a weak definition too that lost to one of another size"
+	reasonComputed   = "pahole encodes a variable that is not in one place as it is: clang has shrunk it or taken it apart"
 )
 
 // explainVariables gives the reasons for differences of variables, and of the
@@ -64,6 +67,11 @@ type variables struct {
 	// nameless has those with a definition at an address where no STT_OBJECT
 	// symbol has the name.
 	nameless map[string]bool
+	// computed has those with a location of which an address is but the
+	// beginning.
+	computed map[string]bool
+	// lost has those with a definition of another size than the symbol.
+	lost map[string]bool
 }
 
 // explain gives a reason for a variable that only we, only pahole, or both
@@ -72,6 +80,10 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	switch {
 	case ours && v.relocatable && v.symbols[name]:
 		return reasonOneSection
+	case oracle && v.computed[name]:
+		return reasonComputed
+	case oracle && v.lost[name]:
+		return reasonLost
 	case ours && !v.open[name], oracle && !v.nameless[name]:
 		return ""
 	case ours:
@@ -130,16 +142,18 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 		return nil, err
 	}
 	defer f.Close()
-	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{}, open: map[string]bool{}, nameless: map[string]bool{}}
+	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{}, open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{}, lost: map[string]bool{}}
 	symbols, err := f.Symbols()
 	if err != nil {
 		return nil, err
 	}
 	at := map[uint64][]string{}
+	sizes := map[string]uint64{}
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
 			v.symbols[s.Name] = true
 			at[s.Value] = append(at[s.Value], s.Name)
+			sizes[s.Name] = s.Size
 		}
 	}
 	if v.relocatable {
@@ -149,6 +163,12 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 	if err != nil {
 		return nil, err
 	}
+	pool := addressPool{order: f.ByteOrder}
+	if s := f.Section(".debug_addr"); s != nil {
+		if pool.data, err = s.Data(); err != nil {
+			return nil, err
+		}
+	}
 	for r := data.Reader(); ; {
 		die, err := r.Next()
 		if err != nil || die == nil {
@@ -156,9 +176,10 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 		}
 		switch die.Tag {
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit:
+			pool.base, _ = die.Val(dwarf.AttrAddrBase).(int64)
 			continue
 		case dwarf.TagVariable:
-			if err := v.add(data, r, die, wanted, at); err != nil {
+			if err := v.add(data, r, die, wanted, at, sizes, pool); err != nil {
 				return nil, err
 			}
 		}
@@ -168,25 +189,68 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 	}
 }
 
+// addressPool is .debug_addr, and where a unit's addresses begin in it.
+type addressPool struct {
+	data  []byte
+	order binary.ByteOrder
+	base  int64
+}
+
+// address reads the address with which a location begins, and tells what
+// follows it. ok is false if it begins otherwise.
+func (p *addressPool) address(location []byte, size int) (address uint64, rest []byte, ok bool) {
+	const opAddr, opAddrx = 0x03, 0xa1 // DW_OP_addr, DW_OP_addrx
+	if len(location) == 0 {
+		return 0, nil, false
+	}
+	b, rest := location[1:], []byte(nil)
+	switch location[0] {
+	case opAddr:
+		if len(b) < size {
+			return 0, nil, false
+		}
+		rest = b[size:]
+	case opAddrx:
+		index, n := binary.Uvarint(b)
+		start := uint64(p.base) + index*uint64(size)
+		if n <= 0 || start+uint64(size) > uint64(len(p.data)) {
+			return 0, nil, false
+		}
+		b, rest = p.data[start:], b[n:]
+	default:
+		return 0, nil, false
+	}
+	if size == 8 {
+		return p.order.Uint64(b), rest, true
+	}
+	return uint64(p.order.Uint32(b)), rest, true
+}
+
 // add takes in a variable that lies at a fixed address.
-func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool, at map[uint64][]string) error {
-	const opAddr = 0x03 // DW_OP_addr
+func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool, at map[uint64][]string, sizes map[string]uint64, pool addressPool) error {
 	location, _ := die.Val(dwarf.AttrLocation).([]byte)
-	if len(location) != 1+r.AddressSize() || location[0] != opAddr {
+	address, rest, ok := pool.address(location, r.AddressSize())
+	if !ok {
 		return nil
 	}
 	name, err := nameOf(data, die)
 	if err != nil || !wanted[name] {
 		return err
 	}
-	var address uint64
-	if r.AddressSize() == 8 {
-		address = r.ByteOrder().Uint64(location[1:])
-	} else {
-		address = uint64(r.ByteOrder().Uint32(location[1:]))
+	if len(rest) > 0 {
+		v.computed[name] = true
+		return nil
 	}
 	if !slices.Contains(at[address], name) {
 		v.nameless[name] = true
+	} else if die.Val(dwarf.AttrType) != nil {
+		t, err := typeOf(data, die)
+		if err != nil {
+			return err
+		}
+		if size := t.Size(); size > 0 && uint64(size) != sizes[name] {
+			v.lost[name] = true
+		}
 	}
 	declared, ok := die.Val(dwarf.AttrSpecification).(dwarf.Offset)
 	if !ok {
