@@ -21,6 +21,11 @@ type company struct {
 	answers map[openTag]types.Hash
 }
 
+// bigCompany bounds the work of all answers: worlds with uncommon definitions, squared, by their conflicted tags, by the
+// tags that may be asked for. Beyond it there is no company, and the choices decide alone. A module of 985 units with 89
+// conflicted tags needs a hundredth.
+const bigCompany = 1 << 31
+
 // member is a world with uncommon definitions.
 type member struct {
 	uncommon []types.ID
@@ -64,7 +69,25 @@ func (l *linker) newCompany(p *phase) *company {
 		}
 		c.worlds[int32(w)] = m
 	}
+	if c.work() > bigCompany {
+		c.worlds = nil
+	}
 	return c
+}
+
+// work is an upper bound of the steps that all answers take.
+func (c *company) work() float64 {
+	tags, single := 0, 0
+	for i := range c.l.tags.list {
+		if c.l.tags.list[i].varies {
+			tags++
+		}
+	}
+	for _, m := range c.worlds {
+		single = max(single, len(m.single))
+	}
+	n := float64(len(c.worlds))
+	return n * n * float64(single) * float64(tags)
 }
 
 // meaning returns the colour of what an open tag means in world w, zero if the company doesn't say.
