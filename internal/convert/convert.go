@@ -232,8 +232,8 @@ type stamp struct {
 	id     types.ID
 }
 
-// bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel by one thread.
-const bytesPerNode = 2048
+// bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel by one thread, 1,400 by two.
+const bytesPerNode = 1400
 
 // newConverter returns one for about size bytes of units.
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, size int) *converter {

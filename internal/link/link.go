@@ -1,11 +1,13 @@
 package link
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -152,13 +154,8 @@ func (l *linker) link() (*Result, error) {
 	l.step("order types")
 	l.keepAll()
 	l.arrange()
-	if l.opt.Facts != nil {
-		if err := l.checkNames(); err != nil {
-			return nil, err
-		}
-	}
 	l.step("write types")
-	data, err := l.emit()
+	data, err := l.write()
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +166,20 @@ func (l *linker) link() (*Result, error) {
 		return strings.Compare(a.Reason, b.Reason)
 	})
 	return &Result{BTF: data, Skipped: slices.Compact(l.skipped), Conflicts: l.conflicts()}, nil
+}
+
+// write checks the types' names, if facts say that they were converted, and writes them meanwhile.
+func (l *linker) write() (data []byte, err error) {
+	var names error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if l.opt.Facts != nil {
+			names = l.checkNames()
+		}
+	})
+	data, err = l.emit()
+	wg.Wait()
+	return data, cmp.Or(names, err)
 }
 
 func (l *linker) step(name string) {

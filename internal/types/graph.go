@@ -73,8 +73,8 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	}
 	id := ID(len(g.Nodes))
 	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
-	g.Elems = append(double(g.Elems, len(elems)), elems...)
-	g.Nodes = append(double(g.Nodes, 1), n)
+	g.Elems = append(room(g.Elems, len(elems)), elems...)
+	g.Nodes = append(room(g.Nodes, 1), n)
 	g.index[i] = slot{tag, id}
 	if len(g.Nodes)*2 > len(g.index) {
 		g.grow()
@@ -82,13 +82,13 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	return id
 }
 
-// double makes room for n more elements. Where append would add a quarter, it adds as much as there is, for large slices
+// room makes room for n more elements. Where append would add a quarter, it adds half of what is there, for large slices
 // would be copied many times else.
-func double[T any](s []T, n int) []T {
+func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {
 		return s
 	}
-	return slices.Grow(s, max(len(s), n))
+	return slices.Grow(s, max(len(s)/2, n))
 }
 
 func (g *Graph) grow() {

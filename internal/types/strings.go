@@ -65,9 +65,9 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 		panic("types: more than 4 GiB of distinct names")
 	}
 	id := uint32(len(s.ends))
-	s.bytes = append(double(s.bytes, len(b)), b...)
-	s.ends = append(double(s.ends, 1), uint32(len(s.bytes)))
-	s.hash = append(double(s.hash, 1), h)
+	s.bytes = append(room(s.bytes, len(b)), b...)
+	s.ends = append(room(s.ends, 1), uint32(len(s.bytes)))
+	s.hash = append(room(s.hash, 1), h)
 	s.index[i] = id
 	if len(s.ends)*2 > len(s.index) {
 		s.grow()

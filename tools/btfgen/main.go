@@ -10,7 +10,7 @@ import (
 
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // what lives is small and quickly looked through, and memory limits how many actions run at once
+		debug.SetGCPercent(75) // what lives is small and quickly looked through, and memory limits how many actions run at once
 	}
 	program().Main()
 }
