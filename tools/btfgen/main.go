@@ -1,17 +1,9 @@
 // Btfgen makes BTF from the DWARF of ELF files. Each verb is a file of its own; see btfgen --help.
 package main
 
-import (
-	"os"
-	"runtime/debug"
-
-	"github.com/rules-btf/rules_btf/internal/cli"
-)
+import "github.com/rules-btf/rules_btf/internal/cli"
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(75) // what lives is small and quickly looked through, and memory limits how many actions run at once
-	}
 	program().Main()
 }
 
