@@ -28,12 +28,17 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			break
 		}
 		r.work--
-		if pl.flags&planLead == 0 && p.Merged && pl.flags&planRef != 0 {
+		if pl.flags&planLead == 0 && p.Merged {
 			b := (*near)(buf[off+1:])
+			word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
+				uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask)<<32
+			if pl.flags&planRef == 0 {
+				fp.mix(word)
+				off += 1 + uint32(pl.size)
+				continue
+			}
 			ref := u32(b, pl.refAt)
 			if t := p.types.at(ref); p.types.holds(t, ref) {
-				word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
-					uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask)<<32
 				fp.mix2(t.fp.A^word, t.fp.B^(word<<29|word>>35))
 				off += 1 + uint32(pl.size)
 				continue
