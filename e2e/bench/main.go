@@ -1,20 +1,21 @@
-// Command bench compares btfgen with pahole on one linked kernel and prints a
-// Markdown table.
+// Command bench compares btfgen and btfdedup with pahole, prints Markdown
+// tables and draws them.
 //
-//	bench [--runs N] [--jobs 2,1] [--btfgen PATH] VMLINUX
+//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--plots DIR] [--patience TIME] [--tools DIR] VMLINUX
 //
-// Both programs do the same work: read the DWARF, write the BTF to a file of
-// its own. pahole must be on PATH; ./run starts this program where it is.
+// In each comparison both programs do the same work: read DWARF, write the BTF
+// to a file of its own. pahole must be on PATH; ./run starts this program where
+// it is.
 package main
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -24,129 +25,145 @@ import (
 // paholeFeatures is what Linux 7.2 asks of pahole (scripts/Makefile.btf).
 const paholeFeatures = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
 
+// part is one of the measurements, by the name that --parts takes.
+type part struct {
+	name string
+	run  func(*bench) error
+}
+
+var parts = []part{
+	{"kernel", (*bench).kernel},
+	{"module", (*bench).allModules},
+	{"object", (*bench).anObject},
+	{"link", (*bench).mergeAndLink},
+	{"shards", (*bench).allShards},
+}
+
+// bench is one run of the program.
+type bench struct {
+	out      io.Writer
+	dir      string // for temporary files
+	tools    string // where btfgen and btfdedup are
+	vmlinux  string
+	modules  []string
+	object   string
+	jobs     []int
+	runs     int
+	patience *measure.Patience
+
+	base      string    // the kernel's BTF, once it was needed
+	contests  []contest // all comparisons so far
+	shards    []shard
+	measured  int // runs
+	disturbed int // of them
+}
+
 func main() {
-	runs := pflag.Int("runs", 5, "measured runs of each command")
-	jobs := pflag.IntSlice("jobs", []int{2, 1}, "numbers of threads")
-	btfgen := pflag.String("btfgen", "btfgen", "the btfgen to measure")
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	b := &bench{out: os.Stdout}
+	pflag.IntVar(&b.runs, "runs", 5, "measured runs of each command")
+	pflag.IntSliceVar(&b.jobs, "jobs", []int{2, 1}, "numbers of threads")
+	pflag.StringVar(&b.tools, "tools", ".", "the directory of the btfgen and btfdedup to measure")
+	pflag.StringArrayVar(&b.modules, "module", nil, "a module of the kernel; repeat for more")
+	pflag.StringVar(&b.object, "object", "", "an object file, or a directory with a kernel's; the one with about 200 KB of .debug_info is taken")
+	wanted := pflag.StringSlice("parts", names, "what to measure")
+	plots := pflag.String("plots", "", "a directory for drawings")
+	patience := pflag.Duration("patience", 0, "how long to wait, all in all, to repeat runs that other processes disturbed")
 	pflag.Parse()
-	if pflag.NArg() != 1 || *runs < 1 {
-		fmt.Fprintln(os.Stderr, "usage: bench [--runs N] [--jobs 2,1] [--btfgen PATH] VMLINUX")
+	unknown := slices.ContainsFunc(*wanted, func(s string) bool { return !slices.Contains(names, s) })
+	if pflag.NArg() != 1 || b.runs < 1 || unknown {
+		fmt.Fprintf(os.Stderr, "usage: bench [FLAGS] VMLINUX\n--parts: %s\n%s", strings.Join(names, ","), pflag.CommandLine.FlagUsages())
 		os.Exit(2)
 	}
-	if err := run(os.Stdout, pflag.Arg(0), *btfgen, *jobs, *runs); err != nil {
+	b.vmlinux = pflag.Arg(0)
+	b.patience = &measure.Patience{Left: *patience}
+	if err := b.run(*wanted, *plots); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, vmlinux, btfgen string, jobs []int, runs int) error {
-	dir, err := os.MkdirTemp("", "bench")
-	if err != nil {
+// run measures the wanted parts and reports.
+func (b *bench) run(wanted []string, plots string) error {
+	var err error
+	if b.dir, err = os.MkdirTemp("", "bench"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "out.btf")
-
-	if err := describe(w, vmlinux, btfgen); err != nil {
+	defer os.RemoveAll(b.dir)
+	if err := b.describe(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, "\n| command | wall: median | least | most | user + sys | peak memory | wall, relative |")
-	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|")
-	for _, j := range jobs {
-		n := strconv.Itoa(j)
-		commands := []measure.Command{
-			{Name: "pahole -J -j" + n, Argv: []string{"pahole", "-J", "-j" + n, "--btf_features=" + paholeFeatures,
-				"--lang_exclude=rust", "--btf_encode_detached=" + out, vmlinux}},
-			{Name: "btfgen elf -j" + n, Argv: []string{btfgen, "elf", "-j" + n, "--lang-exclude=rust", "-o", out, vmlinux}},
-		}
-		series, err := measure.Alternate(runs, commands, func() error {
-			if err := os.Remove(out); err != nil && !os.IsNotExist(err) {
-				return err
+	for _, p := range parts {
+		if slices.Contains(wanted, p.name) {
+			if err := p.run(b); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			return nil
-		})
-		if err != nil {
+		}
+	}
+	fmt.Fprintf(b.out, "\n%d runs of each command, in turn, after one that is not counted. Other processes disturbed %d of %d runs.\n",
+		b.runs, b.disturbed, b.measured)
+	if plots != "" {
+		return b.draw(plots)
+	}
+	return nil
+}
+
+// contest is the comparison of pahole's runs with ours on one input.
+type contest struct {
+	name         string
+	pahole, ours measure.Series
+}
+
+// measure runs commands in turn, each runs times. They write to b.output().
+func (b *bench) measure(runs int, commands ...measure.Command) ([]measure.Series, error) {
+	series, err := measure.Alternate(runs, commands, func() error {
+		if err := os.Remove(b.output()); err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		reference, _, _ := series[0].Wall()
-		for _, s := range series {
-			median, least, most := s.Wall()
-			fmt.Fprintf(w, "| %s | %.2f s | %.2f s | %.2f s | %.2f s | %d MB | 1/%.1f |\n", s.Command.Name,
-				median.Seconds(), least.Seconds(), most.Seconds(), s.CPU().Seconds(), s.Peak()>>20,
-				reference.Seconds()/median.Seconds())
-		}
+		return nil
+	}, b.patience)
+	for _, s := range series {
+		b.measured += len(s.Runs)
+		b.disturbed += s.Disturbed()
 	}
-	fmt.Fprintf(w, "\n%d runs of each command, in turn, after one that is not counted.\n", runs)
-	return nil
+	return series, err
 }
 
-// describe names the input, the machine and the versions.
-func describe(w io.Writer, vmlinux, btfgen string) error {
-	info, err := os.Stat(vmlinux)
+// compare measures pahole and one of ours and keeps the result under name.
+func (b *bench) compare(name string, runs int, pahole, ours measure.Command) (contest, error) {
+	series, err := b.measure(runs, pahole, ours)
 	if err != nil {
-		return err
+		return contest{}, err
 	}
-	pahole, err := output("pahole", "--version")
-	if err != nil {
-		return err
-	}
-	ours, err := output(btfgen, "--version")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "- input: %s (%d MB)\n", inputName(vmlinux), info.Size()>>20)
-	fmt.Fprintf(w, "- pahole %s; %s\n", pahole, ours)
-	fmt.Fprintf(w, "- machine: %s\n", machine())
-	return nil
+	c := contest{name, series[0], series[1]}
+	b.contests = append(b.contests, c)
+	return c, nil
 }
 
-// inputName is the kernel's release if the path has it, as in
-// lib/modules/RELEASE/vmlinux, else the path.
-func inputName(path string) string {
-	dir := filepath.Dir(path)
-	if filepath.Base(filepath.Dir(dir)) == "modules" {
-		return filepath.Base(path) + " of " + filepath.Base(dir)
-	}
-	return path
+// output is the file that measured commands write.
+func (b *bench) output() string { return filepath.Join(b.dir, "out") }
+
+func (b *bench) tool(name string) string { return filepath.Join(b.tools, name) }
+
+// prepare runs one of our tools without measuring it.
+func (b *bench) prepare(argv ...string) error {
+	_, err := measure.Once(measure.Command{Argv: argv})
+	return err
 }
 
-func output(argv ...string) (string, error) {
-	b, err := exec.Command(argv[0], argv[1:]...).Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+// rounded is a duration with three digits that matter.
+func rounded(d time.Duration) string {
+	switch {
+	case d >= 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d >= time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	case d >= 100*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	default:
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 	}
-	return strings.TrimSpace(string(b)), nil
-}
-
-// machine names the processor, its cores, the memory and the kernel, as far as
-// /proc tells.
-func machine() string {
-	var parts []string
-	if model := procField("/proc/cpuinfo", "model name"); model != "" {
-		parts = append(parts, model)
-	}
-	if cpus, err := output("nproc"); err == nil {
-		parts = append(parts, cpus+" cores")
-	}
-	if kb, err := strconv.Atoi(strings.TrimSuffix(procField("/proc/meminfo", "MemTotal"), " kB")); err == nil {
-		parts = append(parts, fmt.Sprintf("%.0f GB", float64(kb)/(1<<20)))
-	}
-	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		parts = append(parts, "Linux "+strings.TrimSpace(string(b)))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// procField returns the value of the first "name : value" line of a file.
-func procField(path, name string) string {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == name {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
 }

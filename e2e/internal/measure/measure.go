@@ -23,6 +23,8 @@ type Run struct {
 	Wall time.Duration
 	CPU  time.Duration // user and system, all threads
 	Peak int64         // largest resident set, in bytes
+	// Others is the processor time that everything else on the machine used meanwhile.
+	Others time.Duration
 }
 
 // Series is all runs of one command.
@@ -36,36 +38,37 @@ func Once(c Command) (Run, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	start := time.Now()
+	before, start := busy(), time.Now()
 	err := cmd.Run()
-	wall := time.Since(start)
+	wall, all := time.Since(start), busy()-before
 	if err != nil {
 		return Run{}, fmt.Errorf("%s: %w: %s", strings.Join(c.Argv, " "), err, firstLine(stderr.String()))
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return Run{
-		Wall: wall,
-		CPU:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		Peak: usage.Maxrss * 1024,
-	}, nil
+	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return Run{Wall: wall, CPU: cpu, Peak: usage.Maxrss * 1024, Others: max(0, all-cpu)}, nil
 }
 
 // Alternate runs each command once unmeasured, so that all find their input in
 // the page cache, and then all of them in turn, runs times: what disturbs the
 // machine for a while disturbs all of them. between is called before each run.
-func Alternate(runs int, commands []Command, between func() error) ([]Series, error) {
+// A run that others disturbed is repeated as long as there is patience.
+func Alternate(runs int, commands []Command, between func() error, patience *Patience) ([]Series, error) {
 	series := make([]Series, len(commands))
 	for i, c := range commands {
 		series[i].Command = c
 	}
 	for n := -1; n < runs; n++ {
 		for i := range series {
-			if err := between(); err != nil {
-				return nil, err
-			}
-			r, err := Once(series[i].Command)
-			if err != nil {
-				return nil, err
+			var r Run
+			for repeat := true; repeat; repeat = n >= 0 && r.Disturbed() && patience.again(r) {
+				err := between()
+				if err == nil {
+					r, err = Once(series[i].Command)
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			if n >= 0 {
 				series[i].Runs = append(series[i].Runs, r)
@@ -102,6 +105,27 @@ func (s Series) Peak() int64 {
 		most = max(most, r.Peak)
 	}
 	return most
+}
+
+// Disturbed returns how many runs were disturbed by others.
+func (s Series) Disturbed() int {
+	n := 0
+	for _, r := range s.Runs {
+		if r.Disturbed() {
+			n++
+		}
+	}
+	return n
+}
+
+// Sum is what two commands, of as many runs each, use one after the other: the sums of their times and the larger memory.
+func Sum(name string, a, b Series) Series {
+	s := Series{Command: Command{Name: name}}
+	for i, r := range a.Runs {
+		q := b.Runs[i]
+		s.Runs = append(s.Runs, Run{Wall: r.Wall + q.Wall, CPU: r.CPU + q.CPU, Peak: max(r.Peak, q.Peak), Others: r.Others + q.Others})
+	}
+	return s
 }
 
 // Median returns the median of sorted, not empty values: the mean of the two

@@ -26,7 +26,7 @@ func TestAlternate(t *testing.T) {
 	series, err := Alternate(2, []Command{
 		{"quick", []string{"true"}},
 		{"slow", []string{"sleep", "0.05"}},
-	}, func() error { calls++; return nil })
+	}, func() error { calls++; return nil }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,16 @@ func TestAlternate(t *testing.T) {
 	if series[0].Peak() <= 0 {
 		t.Errorf("peak memory is %d", series[0].Peak())
 	}
-	if _, err := Alternate(1, []Command{{"broken", []string{"false"}}}, func() error { return nil }); err == nil {
+	if _, err := Alternate(1, []Command{{"broken", []string{"false"}}}, func() error { return nil }, nil); err == nil {
 		t.Error("a command that fails was measured")
+	}
+}
+
+func TestSum(t *testing.T) {
+	a := Series{Runs: []Run{{Wall: 1, CPU: 2, Peak: 30}, {Wall: 3, CPU: 3, Peak: 3}}}
+	b := Series{Runs: []Run{{Wall: 10, CPU: 20, Peak: 4}, {Wall: 20, CPU: 10, Peak: 5}}}
+	s := Sum("both", a, b)
+	if s.Runs[0] != (Run{Wall: 11, CPU: 22, Peak: 30}) || s.Runs[1] != (Run{Wall: 23, CPU: 13, Peak: 5}) || len(s.Runs) != 2 {
+		t.Errorf("the sum is %+v", s.Runs)
 	}
 }

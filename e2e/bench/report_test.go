@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/measure"
+)
+
+func series(name string, peak int64, wall ...time.Duration) measure.Series {
+	s := measure.Series{Command: measure.Command{Name: name}}
+	for _, w := range wall {
+		s.Runs = append(s.Runs, measure.Run{Wall: w, CPU: 2 * w, Peak: peak})
+	}
+	return s
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	b := bench{out: &out}
+	b.table("Title", []contest{{"x",
+		series("theirs", 600<<20, 9*time.Second, 12*time.Second, 10*time.Second),
+		series("ours", 150<<20, 1100*time.Millisecond, 900*time.Millisecond, time.Second)}})
+	for _, line := range []string{
+		"### Title\n",
+		"| theirs | 10.0 s | 9.00 s | 12.0 s | 20.0 s | 600 MB | 1 | 1 |\n",
+		"| ours | 1.00 s | 900 ms | 1.10 s | 2.00 s | 150 MB | 1/10.0 | 1/4.0 |\n",
+	} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is missing in:\n%s", line, &out)
+		}
+	}
+}
+
+func TestFraction(t *testing.T) {
+	for v, want := range map[float64]string{7.04: "1/7.0", 1: "1", 0.5: "2.0", 0.8: "1.2"} {
+		if got := fraction(v); got != want {
+			t.Errorf("fraction(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestDrawings looks for the numbers in the drawings, and for the same bytes in a second one.
+func TestDrawings(t *testing.T) {
+	b := bench{
+		contests: []contest{{"vmlinux, -j1", series("theirs", 600<<20, 10*time.Second), series("ours", 150<<20, time.Second)}},
+		shards: []shard{
+			{"1/2", 10, 1e8, series("1/2", 100<<20, 500*time.Millisecond)},
+			{"1/1", 20, 2e8, series("1/1", 150<<20, time.Second)},
+		},
+	}
+	for _, c := range []struct {
+		name string
+		draw func() []byte
+		want []string
+	}{
+		{"comparison", b.comparison, []string{"vmlinux, -j1", "pahole: 10.0 s", "rules_btf: 1.00 s, 1/10.0", "rules_btf: 150 MB, 1/4.0"}},
+		{"linearity", b.linearity, []string{"MB of DWARF", ">200<", "pahole -J -j1", "btfgen object -j1: wall"}},
+	} {
+		svg := c.draw()
+		for _, s := range c.want {
+			if !bytes.Contains(svg, []byte(s)) {
+				t.Errorf("%s doesn't show %q", c.name, s)
+			}
+		}
+		if !bytes.Equal(svg, c.draw()) {
+			t.Errorf("%s is another one the second time", c.name)
+		}
+	}
+}
+
+func TestShortened(t *testing.T) {
+	for path, want := range map[string]string{"/a/b/net/core/dev.o": "net/core/dev.o", "dev.o": "dev.o"} {
+		if got := shortened(path); got != want {
+			t.Errorf("shortened(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

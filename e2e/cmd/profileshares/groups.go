@@ -1,0 +1,128 @@
+package main
+
+import (
+	"path"
+	"strings"
+)
+
+// group is what code is for.
+type group int
+
+const (
+	reading group = iota
+	abbreviations
+	walking
+	fingerprints
+	newTypes
+	functions
+	symbolFacts
+	joining
+	linking
+	collecting
+	others
+)
+
+// groups are the names, in the order of the table.
+var groups = [...]string{
+	reading:       "reading the file",
+	abbreviations: "abbreviation tables",
+	walking:       "walking entries, looking up known types",
+	fingerprints:  "fingerprints of types: what tells a repeated type from a new one",
+	newTypes:      "types that are new: understood, hashed, built",
+	functions:     "functions: prototypes, locations of parameters",
+	symbolFacts:   "facts: symbols, on a thread of their own",
+	joining:       "join of the parts",
+	linking:       "link: conflicts, decisions, order, writing",
+	collecting:    "garbage collection",
+	others:        "the rest: scheduler, runtime",
+}
+
+// frame is a function of a stack.
+type frame struct{ function, file string }
+
+const module = "github.com/rules-btf/rules_btf/internal/"
+
+// inPackage tells whether the function is of one of the module's internal packages.
+func (f frame) inPackage(name string) bool {
+	return strings.HasPrefix(f.function, module+name+".")
+}
+
+// whole are groups that take all that is called from them.
+var whole = []struct {
+	group   group
+	matches func(frame) bool
+}{
+	{collecting, func(f frame) bool {
+		switch f.function {
+		case "runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart", "runtime.gcMarkDone":
+			return true
+		}
+		return false
+	}},
+	{symbolFacts, func(f frame) bool { return f.inPackage("facts") }},
+	{linking, func(f frame) bool { return f.inPackage("link") || f.inPackage("btf") || f.inPackage("verify") }},
+	{joining, func(f frame) bool {
+		return strings.HasPrefix(f.function, module+"object.Join") || strings.HasPrefix(f.function, module+"object.(*Merger)")
+	}},
+	{reading, func(f frame) bool { return f.inPackage("elf") }},
+	{abbreviations, func(f frame) bool {
+		return f.inPackage("dwarf") && path.Base(f.file) == "abbrev.go" && !strings.HasSuffix(f.function, ".lookup")
+	}},
+}
+
+// files are the groups of source files, by which the innermost frame that has one decides.
+var files = map[string]group{
+	"dwarf/fingerprint.go": fingerprints,
+	"dwarf/planprint.go":   fingerprints,
+	"dwarf/printtable.go":  fingerprints,
+
+	"convert/annotations.go": newTypes,
+	"convert/build.go":       newTypes,
+	"convert/describe.go":    newTypes,
+	"convert/enums.go":       newTypes,
+	"convert/members.go":     newTypes,
+	"convert/names.go":       newTypes,
+	"convert/pins.go":        newTypes,
+	"convert/size.go":        newTypes,
+
+	"convert/function.go":      functions,
+	"convert/symbols.go":       functions,
+	"convert/truesignature.go": functions,
+	"dwarf/location.go":        functions,
+	"dwarf/parameters.go":      functions,
+}
+
+// packages are the groups of the other files, by package.
+var packages = []struct {
+	name  string
+	group group
+}{
+	{"types", newTypes},
+	{"params", functions},
+	{"dwarf", walking},
+	{"convert", walking},
+	{"object", joining},
+}
+
+// groupOf decides on a stack, callees first.
+func groupOf(stack []frame) group {
+	for _, w := range whole {
+		for _, f := range stack {
+			if w.matches(f) {
+				return w.group
+			}
+		}
+	}
+	for _, f := range stack {
+		for _, p := range packages {
+			if !f.inPackage(p.name) {
+				continue
+			}
+			if g, ok := files[p.name+"/"+path.Base(f.file)]; ok {
+				return g
+			}
+			return p.group
+		}
+	}
+	return others
+}
