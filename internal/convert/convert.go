@@ -110,6 +110,10 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 					next.Store(int64(len(queue)))
 					return
 				}
+				if c.unreleased += queue[i].Len; c.unreleased >= releaseEvery {
+					c.unreleased = 0
+					d.Release()
+				}
 				if opt.Progress != nil {
 					opt.Progress(i+1, len(queue))
 				}
@@ -216,6 +220,8 @@ type converter struct {
 	seen   []stamp
 	items  []types.ID
 
+	unreleased uint64 // bytes of units read since memory was let go
+
 	// scratch space
 	top, die, child, note dwarf.DIE
 	elems                 []elem
@@ -231,6 +237,9 @@ type stamp struct {
 	serial uint32
 	id     types.ID
 }
+
+// releaseEvery is how many bytes of units a thread reads before memory behind them is let go.
+const releaseEvery = 8 << 20
 
 // bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel by one thread, 1,400 by two.
 const bytesPerNode = 1400

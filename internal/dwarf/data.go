@@ -27,9 +27,21 @@ type Data struct {
 	ranges     []byte       // .debug_ranges
 
 	info  *elf.Section   // the first .debug_info
+	strs  *elf.Section   // .debug_str
 	size  uint64         // of all units
 	spent atomic.Int64   // entries that may have been read, see budget.go
 	sigs  map[uint64]int // type signature → index in Units
+}
+
+// largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one (ld -r).
+const largeStrings = 32 << 20
+
+// Release says that some units have been read. In an unmerged .debug_str each unit has strings of its own, which will
+// hardly be asked for again.
+func (d *Data) Release() {
+	if d.strs != nil && len(d.str) >= largeStrings {
+		d.strs.Release()
+	}
 }
 
 // UnitKind tells units apart (DW_UT_…, 7.5.1).
@@ -95,6 +107,7 @@ func New(f *elf.File) (*Data, error) {
 		}
 		*s.to = data
 	}
+	d.strs = f.Section(".debug_str")
 	d.loclists, d.loc = f.Section(".debug_loclists"), f.Section(".debug_loc")
 	for _, name := range []string{".debug_info", ".debug_types"} { // these also find .zdebug_info, .zdebug_types
 		for _, sec := range f.SectionsNamed(name) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,8 @@ const keepOpenSize = 16 << 20
 
 // mapping is a read-only view of a range of a file.
 type mapping struct {
+	mu     sync.Mutex
+	copies [][]byte // private memory that goes with the mapping
 	data   []byte   // the range
 	pages  []byte   // the mapped pages around it; nil if data is on the heap
 	fd     *os.File // nil for small files
@@ -94,8 +97,33 @@ func (m *mapping) readAt(p []byte, off int64) (int, error) {
 	return m.fd.ReadAt(p, m.offset+off)
 }
 
+// largeCopy is the size from which memory comes from the system and goes back there at once. The garbage collector would
+// keep it for long, and let as much again pile up.
+const largeCopy = 16 << 20
+
+// alloc returns memory that is good until the mapping is closed.
+func (m *mapping) alloc(size int) []byte {
+	if m == nil || size < largeCopy {
+		return make([]byte, size)
+	}
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return make([]byte, size)
+	}
+	m.mu.Lock()
+	m.copies = append(m.copies, b)
+	m.mu.Unlock()
+	return b
+}
+
 func (m *mapping) close() error {
 	var err error
+	for _, b := range m.copies {
+		if uerr := unix.Munmap(b); err == nil {
+			err = uerr
+		}
+	}
+	m.copies = nil
 	if m.pages != nil {
 		err = unix.Munmap(m.pages)
 	}
@@ -106,4 +134,18 @@ func (m *mapping) close() error {
 	}
 	m.pages, m.data, m.fd = nil, nil, nil
 	return err
+}
+
+// release lets go of the mapped pages that lie wholly in a part of the range. What is read of them later comes from the
+// file again.
+func (m *mapping) release(off, size int64) {
+	if m == nil || m.pages == nil {
+		return
+	}
+	page := os.Getpagesize()
+	start := len(m.pages) - len(m.data) + int(off)
+	first, end := (start+page-1)/page*page, (start+int(size))/page*page
+	if first < end {
+		_ = unix.Madvise(m.pages[first:end], unix.MADV_DONTNEED) // it is only advice
+	}
 }

@@ -57,6 +57,14 @@ func (s *Section) Alloc() bool { return s.Flags&stdelf.SHF_ALLOC != 0 }
 // Contains reports whether addr is inside the section's addresses.
 func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.Alloc() }
 
+// Release says that the section will not be read for a while, so that it need not count as the process's memory
+// meanwhile. It is of use for large sections that are read through Data.
+func (s *Section) Release() {
+	if s.Plain() {
+		s.f.m.release(int64(s.Offset), int64(len(s.raw)))
+	}
+}
+
 // ReadAt implements io.ReaderAt over the content that Data returns. For Plain
 // sections of large files it reads with pread, not through the mapping, so
 // that the pages do not count as the process's memory.
@@ -109,7 +117,7 @@ func (s *Section) load() ([]byte, error) {
 			return nil, err
 		}
 	} else {
-		data = make([]byte, len(s.raw))
+		data = s.f.m.alloc(len(s.raw))
 		if err := s.readRaw(data, 0); err != nil {
 			return nil, err
 		}
