@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // Abbreviations of the hand-made units below.
@@ -45,6 +46,51 @@ func chain(start, size, n int, f func(i, off int) string) string {
 		b.WriteString(e)
 	}
 	return b.String()
+}
+
+// TestSiblingsOfOneByte has two units whose function types tell where the next entry is in one byte, as dwz writes it. A
+// fingerprint that took that for a reference would go round in a circle, from the function type to the pointer behind it
+// and back, and be the same for all functions.
+func TestSiblingsOfOneByte(t *testing.T) {
+	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
+		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
+		"\x10\x05\x00\x49\x13\x00\x00" + // 16 parameter (ref4)
+		"\x11\x24\x00\x03\x08\x0b\x0b\x3e\x0b\x00\x00\x00" // 17 base type
+	unit := func(name, size string) string {
+		return unitOf(1, "\x01"+
+			"\x11"+name+"\x00"+size+"\x05"+ // at 13
+			"\x08f\x00"+u32(25)+ // at 18: a typedef of the function type
+			"\x0f\x21"+"\x10"+u32(13)+"\x00"+ // at 25: the function type
+			"\x02"+u32(25)+ // at 33: a pointer to it
+			"\x05t\x00\x04"+u32(33)+"\x00\x00"+ // a struct with the pointer
+			"\x00")
+	}
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64), Sections: []elfwrite.Section{
+		{Name: ".debug_info", Data: []byte(unit("i", "\x04") + unit("l", "\x08"))}, {Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Parse("siblings.o", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := File(f, Options{Features: features.Default(), Jobs: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[types.ID]bool{}
+	merged := object.Join(parts)
+	for _, u := range merged.Units {
+		for _, id := range u.Items {
+			if n := merged.Graph.Node(id); n.IsDefinition() && merged.Graph.Name(n) == "t" {
+				found[id] = true
+			}
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("%d definitions of t, want 2", len(found))
+	}
 }
 
 // TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and tell what is wrong

@@ -290,14 +290,14 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	word, small := a.print, uint(0)
 	for i := range a.ops {
 		o := &a.ops[i]
+		if o.slot == Sibling {
+			continue
+		}
 		var v uint64
 		switch o.load {
 		case load1:
 			v = uint64(b[o.off])
 		case load4:
-			if o.slot == Sibling {
-				continue
-			}
 			if r.little {
 				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
 			} else {
@@ -330,7 +330,6 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 			}
 			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
 			word, small = 0, 0
-		case o.slot == Sibling:
 		default:
 			if err := p.mixValue(fp, e, o.slot, o.class, v, depth); err != nil {
 				return err
