@@ -1,0 +1,217 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/params"
+)
+
+// maxParameters is the number of parameters from which on a function is not judged. No compiler gets there.
+const maxParameters = 1000
+
+// parameters reads e's own formal parameters.
+func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
+	own, err := u.r.Parameters(e)
+	if err != nil {
+		return nil, err
+	}
+	u.c.locations = u.c.locations[:0]
+	list := u.c.params[:0]
+	origins := u.c.origins[:0]
+	refs := u.c.refs[:0]
+	c := &u.c.note
+	for _, k := range own {
+		if k.Abbrev.Tag != std.TagFormalParameter {
+			continue
+		}
+		if err := u.r.Read(k.Off, c); err != nil {
+			return nil, err
+		}
+		p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
+		if p.HasLocation {
+			start := len(u.c.locations)
+			var err error
+			if u.c.locations, err = u.r.Locations(c, dwarf.Location, u.c.locations); err != nil {
+				return nil, err
+			}
+			p.Locations = u.c.locations[start:len(u.c.locations):len(u.c.locations)]
+		}
+		t, err := u.ref(c, dwarf.Type)
+		if err != nil {
+			return nil, err
+		}
+		origin, err := u.ref(c, dwarf.Origin)
+		if err != nil {
+			return nil, err
+		}
+		list, origins, refs = append(list, p), append(origins, origin), append(refs, t)
+	}
+	u.c.params, u.c.origins, u.c.refs = list, origins, refs
+	if len(list) > maxParameters {
+		return nil, nil
+	}
+	return list, u.completeParameters(e, list, origins, refs, f)
+}
+
+// completeParameters adds what only the types and the abstract origin's parameters tell.
+func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, refs []typeRef, f *function) error {
+	index := 0
+	p := f.proto.u
+	if f.proto.off != e.Off || p != u {
+		source, err := p.r.Parameters(&f.protoDIE)
+		if err != nil {
+			return err
+		}
+		for _, k := range source {
+			if k.Abbrev.Tag == std.TagFormalParameter {
+				if err := p.matchOrigin(k, index, list, origins, refs); err != nil {
+					return err
+				}
+				index++
+			}
+		}
+	}
+	for i, t := range refs {
+		if err := t.classify(&list[i]); err != nil {
+			return err
+		}
+		if f.nocall && list[i].Struct && u.c.opt.Features.Has(features.TrueSignature) {
+			list[i].MemberAt = func(offset uint32) bool {
+				at, _, err := t.memberAt(offset)
+				return err == nil && at.u != nil
+			}
+		}
+	}
+	return nil
+}
+
+// matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its type.
+func (u *unit) matchOrigin(k dwarf.Peeked, index int, list []params.Param, origins, refs []typeRef) error {
+	c := &u.c.note
+	for i := range origins {
+		if origins[i].u != u || origins[i].off != k.Off {
+			continue
+		}
+		list[i].OriginIndex = index
+		if refs[i].u != nil {
+			continue
+		}
+		if err := u.r.Read(k.Off, c); err != nil {
+			return err
+		}
+		var err error
+		if refs[i], err = u.ref(c, dwarf.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// classify fills in what the parameter's type tells.
+func (t typeRef) classify(p *params.Param) error {
+	if t.u == nil {
+		return nil
+	}
+	e, err := t.u.r.Peek(t.off)
+	if err != nil {
+		return err
+	}
+	if e.Abbrev != nil && e.Abbrev.Tag == std.TagPointerType {
+		p.Size = uint32(t.u.r.Unit.AddrSize)
+		return nil
+	}
+	size, err := t.size(0)
+	if err != nil {
+		return err
+	}
+	p.Size = uint32(min(size, 1<<32-1))
+	p.Struct, p.PackedStruct, err = t.byValueStruct()
+	return err
+}
+
+// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named
+// one in which a member lies where its alignment forbids.
+func (t typeRef) byValueStruct() (is, packed bool, err error) {
+	var e dwarf.DIE
+	for range maxChain {
+		if t.u == nil {
+			return false, false, nil
+		}
+		if err := t.u.r.Read(t.off, &e); err != nil {
+			return false, false, err
+		}
+		switch e.Tag {
+		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
+			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
+				return false, false, err
+			}
+			continue
+		case std.TagStructType, std.TagClassType:
+			packed, err := t.u.packed(&e)
+			return true, packed && e.Has(dwarf.Name), err
+		}
+		return false, false, nil
+	}
+	return false, false, nil
+}
+
+// packed tells whether a member of the struct lies at an offset that is no multiple of its size's natural alignment.
+func (u *unit) packed(e *dwarf.DIE) (bool, error) {
+	if !e.Children {
+		return false, nil
+	}
+	var c dwarf.DIE
+	for off := e.Next; ; {
+		if err := u.r.Read(off, &c); err != nil {
+			return false, err
+		}
+		if c.Null {
+			return false, nil
+		}
+		if c.Tag == std.TagMember && c.Constant(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
+			t, err := u.ref(&c, dwarf.Type)
+			if err != nil {
+				return false, err
+			}
+			align, err := t.alignment(0)
+			if err != nil {
+				return false, err
+			}
+			if c.Val[dwarf.MemberLocation]%align != 0 {
+				return true, nil
+			}
+		}
+		var err error
+		if off, err = u.r.SkipChildren(&c); err != nil {
+			return false, err
+		}
+	}
+}
+
+// alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
+func (t typeRef) alignment(depth int) (uint64, error) {
+	if t.u == nil || depth > maxChain {
+		return 1, nil
+	}
+	var e dwarf.DIE
+	if err := t.u.r.Read(t.off, &e); err != nil {
+		return 1, err
+	}
+	switch e.Tag {
+	case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
+		n, err := t.size(0)
+		if n == 0 || n&(n-1) != 0 {
+			n = 1
+		}
+		return n, err
+	case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagArrayType:
+		r, err := t.u.ref(&e, dwarf.Type)
+		if err != nil {
+			return 1, err
+		}
+		return r.alignment(depth + 1)
+	}
+	return 1, nil
+}

@@ -1,0 +1,133 @@
+package convert
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// work is the conversion of a file's units, or of a shard of them, by several threads.
+type work struct {
+	d       *dwarf.Data
+	opt     *Options
+	symbols *symbols
+	units   []*dwarf.Unit // those that are converted
+	first   int           // the number of the first, among all
+	others  []*dwarf.Unit // compilation units of other shards
+	single  bool          // the file has one compilation unit
+	next    atomic.Int64  // of units
+	threads []*converter
+	parts   []*object.Object
+}
+
+// failure is the error of one unit. Of several, that of the first unit is told.
+type failure struct {
+	at  int
+	err error
+}
+
+func newWork(d *dwarf.Data, opt *Options) *work {
+	w := &work{d: d, opt: opt, symbols: &symbols{file: d.File}}
+	var all []*dwarf.Unit
+	for i := range d.Units {
+		if d.Units[i].Kind == dwarf.UnitCompile {
+			all = append(all, &d.Units[i])
+		}
+	}
+	w.single = len(all) == 1
+	begin, end := opt.Shard.of(all)
+	w.units, w.first, w.others = all[begin:end], begin, slices.Concat(all[:begin], all[end:])
+	return w
+}
+
+// run converts the units.
+func (w *work) run() error {
+	var wg sync.WaitGroup
+	wg.Go(func() { w.symbols.load() })
+	jobs := max(1, min(w.opt.Jobs, len(w.units)))
+	size := 0
+	for _, h := range w.units {
+		size += int(h.Len)
+	}
+	for range jobs {
+		c := newConverter(w.d, w.opt, w.symbols, size/jobs)
+		c.single = w.single
+		w.threads, w.parts = append(w.threads, c), append(w.parts, c.obj)
+		wg.Go(func() { w.thread(c) })
+	}
+	wg.Wait()
+	first := failure{at: len(w.units)}
+	for _, c := range w.threads {
+		if c.failed.err != nil && c.failed.at < first.at {
+			first = c.failed
+		}
+	}
+	return cmp.Or(w.symbols.err, first.err)
+}
+
+// thread converts units until there are none left, or one has an error.
+func (w *work) thread(c *converter) {
+	for {
+		i := int(w.next.Add(1)) - 1
+		if i >= len(w.units) {
+			return
+		}
+		err := c.convert(w.units[i])
+		if err == nil && w.opt.Each != nil {
+			err = c.each(w.first + i)
+		}
+		if w.opt.SkipUnencodable && isUnencodable(err) {
+			c.skipped = append(c.skipped, failure{i, err})
+			c.others = nil // they may be half read
+			err = nil
+		}
+		if err != nil {
+			c.failed = failure{i, err}
+			w.next.Store(int64(len(w.units)))
+			return
+		}
+		if c.unreleased += w.units[i].Len; c.unreleased >= releaseEvery {
+			c.unreleased = 0
+			w.d.Release()
+		}
+		if w.opt.Progress != nil {
+			w.opt.Progress(i+1, len(w.units))
+		}
+	}
+}
+
+// skipped are the units that were left out, in the order of the file.
+func (w *work) skipped() []failure {
+	var all []failure
+	for _, c := range w.threads {
+		all = append(all, c.skipped...)
+	}
+	slices.SortFunc(all, func(a, b failure) int { return a.at - b.at })
+	return all
+}
+
+// orphans adds a part with what the type units hold that nothing refers to. The first shard has it.
+func (w *work) orphans() error {
+	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 {
+		return nil
+	}
+	others := w.others
+	for _, s := range w.skipped() {
+		others = append(others, w.units[s.at])
+	}
+	part, err := newConverter(w.d, w.opt, w.symbols, 0).convertOrphans(w.threads, others)
+	if err == nil {
+		w.parts = append(w.parts, part)
+	}
+	return err
+}
+
+// foundWhole tells whether the file has a unit that is no partial one, or no units at all.
+func (w *work) foundWhole() bool {
+	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads, func(c *converter) bool { return c.whole }) ||
+		w.threads[0].findsWhole(w.others)
+}
