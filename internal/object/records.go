@@ -125,7 +125,9 @@ func (r *records) decode(id uint32, out *record) (err error) {
 	case btf.KindDeclTag:
 		n.Aux = t.Extra + 1
 	case btf.KindFunc:
-		n.Aux = t.Vlen
+		if n.Aux = t.Vlen; n.Aux > types.LinkageExtern {
+			return typeError(id, t, "linkage %d is not known (0 to 2 are)", n.Aux)
+		}
 	case btf.KindArray:
 		a := l.ArrayOf(t)
 		n.Ref, n.Aux, n.Size = types.ID(a.Elem), a.Index, a.Nelems
