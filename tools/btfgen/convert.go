@@ -49,6 +49,7 @@ func (c conversion) options(env *cli.Env, verb string, args []string) (convert.O
 	if *c.jobs < 0 {
 		return convert.Options{}, cli.Usagef("%s: -j %d: a number of threads is 0 or more", verb, *c.jobs)
 	}
+	relaxHeap(args[0])
 	jobs := *c.jobs
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
