@@ -11,6 +11,7 @@ import (
 type plan struct {
 	print     uint64 // what a fingerprint takes for the tag and for which attributes there are
 	tag       uint16
+	flags     planFlags
 	value     uint32 // a constant that the declaration holds
 	valueMask uint32 // which bits at valueAt are the constant
 	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
@@ -21,7 +22,6 @@ type plan struct {
 	size      uint8    // bytes of the attributes, up to the first block
 	tails     [2]uint8 // bytes behind the first and behind the second block
 	blocks    uint8    // how many blocks and expressions there are
-	flags     planFlags
 }
 
 type planFlags uint16

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -38,18 +39,28 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.met(text)
 }
 
-// EndWrite ends the phase in which the BTF object was made that data is.
-func (r *Run) EndWrite(p *Phase, data []byte) error {
+// WriteObject is the last phase of a verb whose output is the BTF object o.
+func (r *Run) WriteObject(path string, o *object.Object) error {
+	p := r.Phase("write", "")
+	data, err := object.Write(o)
+	if err != nil {
+		return err
+	}
 	p.stop()
 	text := "no types"
 	if r.wanted() {
-		var err error
 		if text, err = r.countTypes(data, nil); err != nil {
 			return err
 		}
 	}
 	p.met(text)
-	return nil
+	if err := r.Finish(len(data)); err != nil {
+		return err
+	}
+	return r.env.WriteOutput(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // EndLink ends the phase of a link on base, which may be nil.

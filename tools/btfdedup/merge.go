@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"runtime"
 	"slices"
 
@@ -47,13 +46,13 @@ made with the same --features.`,
 					return err
 				}
 				defer run.Close()
-				return runMerge(env, run, *out, *bases, args)
+				return runMerge(run, *out, *bases, args)
 			}
 		},
 	}
 }
 
-func runMerge(env *cli.Env, run *report.Run, out string, bases, files []string) error {
+func runMerge(run *report.Run, out string, bases, files []string) error {
 	base, err := btf.ReadBases(bases)
 	if err != nil {
 		return err
@@ -62,21 +61,7 @@ func runMerge(env *cli.Env, run *report.Run, out string, bases, files []string) 
 	if err != nil {
 		return err
 	}
-	phase := run.Phase("write", "")
-	data, err := object.Write(o)
-	if err != nil {
-		return err
-	}
-	if err := run.EndWrite(phase, data); err != nil {
-		return err
-	}
-	if err := run.Finish(len(data)); err != nil {
-		return err
-	}
-	return env.WriteOutput(out, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return run.WriteObject(out, o)
 }
 
 // readAll is the phase of the run in which files are read and merged.

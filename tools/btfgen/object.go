@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -64,33 +63,14 @@ gives.`,
 				if *each != "" {
 					return writeUnits(run, *each, args[0], options)
 				}
-				return writeObject(env, run, *c.output, args[0], options)
+				o, err := convertInput(run, args[0], options)
+				if err != nil {
+					return err
+				}
+				return run.WriteObject(*c.output, o)
 			}
 		},
 	}
-}
-
-// writeObject writes the object of the file or archive at path.
-func writeObject(env *cli.Env, run *report.Run, out, path string, options convert.Options) error {
-	merged, err := convertInput(run, path, options)
-	if err != nil {
-		return err
-	}
-	phase := run.Phase("write", "")
-	data, err := object.Write(merged)
-	if err != nil {
-		return err
-	}
-	if err := run.EndWrite(phase, data); err != nil {
-		return err
-	}
-	if err := run.Finish(len(data)); err != nil {
-		return err
-	}
-	return env.WriteOutput(out, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
 }
 
 // writeUnits writes an object of each unit of the file at path to the directory dir.

@@ -1,0 +1,50 @@
+package elf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A large section that is relocated has memory of its own, and one that isn't is the mapped file; what they hold doesn't
+// change when memory is let go.
+func TestLargeSections(t *testing.T) {
+	dir := t.TempDir()
+	source := `
+	.section .debug_relocated, "", @progbits
+	.zero 17 << 20
+	.quad .debug_plain + 7
+	.section .debug_plain, "", @progbits
+	.fill 20 << 20, 1, 0x5a
+	.byte 0x77
+`
+	if err := os.WriteFile(filepath.Join(dir, "large.s"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, "gcc", "-c", "large.s")
+	f := open(t, filepath.Join(dir, "large.o"))
+	relocated, plain := f.Section(".debug_relocated"), f.Section(".debug_plain")
+	data, err := relocated.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.m.copies) != 1 || len(f.m.copies[0]) != len(data) {
+		t.Errorf("%d large copies, want that of the section alone", len(f.m.copies))
+	}
+	want, err := plain.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := binary.LittleEndian.Uint64(data[17<<20:]); got != plain.Addr+7 {
+			t.Errorf("the relocated word is %#x, want %#x", got, plain.Addr+7)
+		}
+		if n := bytes.Count(want, []byte{0x5a}); n != 20<<20 || want[20<<20] != 0x77 {
+			t.Errorf("the plain section has %d of its bytes", n)
+		}
+		relocated.Release()
+		plain.Release()
+	}
+}
