@@ -9,11 +9,12 @@ type Abbrev struct {
 	Tag      std.Tag
 	Children bool
 	// fixed is the size in bytes of all attributes together, behind the leading inline string if lead is set;
-	// -1 when the entry must be walked form by form.
+	// -1 when there are blocks, or the entry must be walked form by form.
 	fixed      int32
 	lead       bool
+	parts      []part // one if fixed; as many as there are blocks and one more; nil: form by form
 	mask       uint64 // the slots that are present
-	ops        []op   // fixed: only the attributes wanted; else all
+	ops        []op   // fixed: only the attributes wanted; else all, form by form
 	definition bool   // defines a type
 	leaves     bool   // has an attribute that may refer to another unit
 	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
@@ -327,51 +328,33 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
-	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag)}
-	ops := make([]op, 0, len(t.attrs))
-	var off int64
+	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag), parts: splitParts(t.attrs, f)}
 	var l layout
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)
 		size, class := f.fixedForm(spec.form)
-		class = f.classOf(slot, spec.form, class)
 		l.add(slot, spec.form, size, i == 0)
-		o := op{slot: slot, class: class, form: uint16(spec.form), imm: spec.imm}
-		switch {
-		case spec.form == formImplicit:
-			o.load = loadImm
-		case spec.form == formFlagPresent:
-			o.load, o.imm = loadImm, 1
-		case i == 0 && spec.form == formString:
-			a.lead, o.load = true, loadLead
-		case size < 0 || spec.form > 0xffff:
-			a.fixed = -1
-		default:
-			o.load, o.off = fixedLoader(size), uint32(off)
-			off += int64(size)
-		}
 		if slot != slots && class != ClassNone {
 			a.mask |= 1 << slot
 		}
 		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 || spec.form == formIndirect
-		ops = append(ops, o)
 	}
-	if a.fixed < 0 {
-		a.lead = false
-		for i := range ops {
-			ops[i].load = loadWalk
-		}
-		a.ops = ops
-		a.plan = makePlan(a, l)
-		return a
+	a.lead = l.lead
+	if len(a.parts) == 1 {
+		a.fixed, a.ops = a.parts[0].size, a.parts[0].ops
+		a.print = printSchema(a)
+	} else {
+		a.fixed, a.ops = -1, t.walkOps()
 	}
-	a.fixed = int32(off)
-	for _, o := range ops {
-		if o.slot != slots && o.load != loadNone {
-			a.ops = append(a.ops, o)
-		}
-	}
-	a.print = printSchema(a)
 	a.plan = makePlan(a, l)
 	return a
+}
+
+// walkOps are the attributes of an entry that is walked form by form.
+func (t *abbrevTable) walkOps() []op {
+	ops := make([]op, 0, len(t.attrs))
+	for _, spec := range t.attrs {
+		ops = append(ops, op{slot: slotFor(spec.attr), load: loadWalk, form: uint16(spec.form), imm: spec.imm})
+	}
+	return ops
 }

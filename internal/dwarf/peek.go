@@ -15,7 +15,10 @@ type Peeked struct {
 func (e Peeked) Has(s Slot) bool { return e.Abbrev.mask>>s&1 != 0 }
 
 // Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
-func (r *Reader) Const(e Peeked, s Slot) uint64 {
+func (r *Reader) Const(e Peeked, s Slot) uint64 { return r.find(e, s, ClassConst) }
+
+// find returns an attribute of a class; 0 when the entry doesn't have it so.
+func (r *Reader) find(e Peeked, s Slot, want Class) uint64 {
 	if !e.Has(s) {
 		return 0
 	}
@@ -29,7 +32,7 @@ func (r *Reader) Const(e Peeked, s Slot) uint64 {
 		if err != nil {
 			return 0
 		}
-		if o.slot == s && class == ClassConst {
+		if o.slot == s && class == want {
 			return v
 		}
 	}
@@ -69,7 +72,7 @@ func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 		return e, r.Errorf(off, "abbreviation %d is not declared", code)
 	}
 	e.Abbrev = a
-	if a.fixed < 0 {
+	if a.parts == nil {
 		c := cursor{buf: r.buf, pos: pos}
 		for i := range a.ops {
 			if _, _, err := r.load(&c, e, &a.ops[i]); err != nil {
@@ -87,10 +90,15 @@ func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 		pos += n + 1
 	}
 	e.body = uint32(pos)
-	if pos+int(a.fixed) > len(r.buf) {
+	if a.fixed >= 0 {
+		pos += int(a.fixed)
+	} else {
+		pos = r.behindParts(a, pos)
+	}
+	if pos > len(r.buf) {
 		return e, r.Errorf(off, "the entry is cut off")
 	}
-	e.Next = uint32(pos + int(a.fixed))
+	e.Next = uint32(pos)
 	return e, nil
 }
 
@@ -123,52 +131,49 @@ func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
 	return v, class, nil
 }
 
-// Behind returns the offset behind e and its children.
+// Behind returns the offset behind e and its children: by DW_AT_sibling, or by walking over them.
 func (r *Reader) Behind(e Peeked) (uint32, error) {
-	a := e.Abbrev
-	if !a.Children {
+	if !e.Abbrev.Children {
 		return e.Next, nil
 	}
-	if a.plan.sibling != 0 && a.fixed >= 0 {
-		at := e.body + uint32(a.plan.sibling) // it lies in the entry, which has been read
-		if v := r.order.Uint32(r.buf[at:]); v > e.Off && int64(v) <= int64(len(r.buf)) {
-			return v, nil
-		}
-	} else if a.mask>>Sibling&1 != 0 && a.fixed >= 0 {
-		for i := range a.ops {
-			o := &a.ops[i]
-			if o.slot == Sibling && o.class == ClassRef {
-				f := cursor{buf: r.buf, pos: int(e.body + o.off)}
-				if v := f.uint(r.order, int(o.load.size())); v > uint64(e.Off) && v <= uint64(len(r.buf)) {
-					return uint32(v), nil
-				}
-			}
-		}
+	if next := r.sibling(e); next != 0 {
+		return next, nil
 	}
-	off := e.Next
-	for {
-		c, err := r.Peek(off)
+	return r.behindList(e.Next)
+}
+
+// sibling is where DW_AT_sibling leads to; 0 if there is none that leads ahead.
+func (r *Reader) sibling(e Peeked) uint32 {
+	var v uint64
+	if at := e.Abbrev.plan.sibling; at != 0 {
+		v = uint64(r.order.Uint32(r.buf[e.body+uint32(at):])) // it lies in the entry, which has been read
+	} else {
+		v = r.find(e, Sibling, ClassRef)
+	}
+	if v <= uint64(e.Off) || v > uint64(len(r.buf)) {
+		return 0
+	}
+	return uint32(v)
+}
+
+// behindList returns the offset behind the list of siblings that goes on at off.
+func (r *Reader) behindList(off uint32) (uint32, error) {
+	for depth := 1; depth > 0; {
+		e, err := r.Peek(r.skip(off, planSized, 0))
 		if err != nil {
 			return 0, err
 		}
-		if c.Abbrev == nil {
-			return c.Next, nil
-		}
-		if !c.Abbrev.Children {
-			off = c.Next
-			continue
-		}
-		if off, err = r.behindDeep(c); err != nil {
-			return 0, err
+		off = e.Next
+		switch {
+		case e.Abbrev == nil:
+			depth--
+		case e.Abbrev.Children:
+			if next := r.sibling(e); next != 0 {
+				off = next
+			} else {
+				depth++
+			}
 		}
 	}
-}
-
-// behindDeep is Behind without recursion.
-func (r *Reader) behindDeep(e Peeked) (uint32, error) {
-	var d DIE
-	if err := r.Read(e.Off, &d); err != nil {
-		return 0, err
-	}
-	return r.SkipChildren(&d)
+	return off, nil
 }

@@ -1,7 +1,6 @@
 package dwarf
 
 import (
-	"bytes"
 	std "debug/dwarf"
 	"encoding/binary"
 )
@@ -144,57 +143,10 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		return r.Errorf(off, "abbreviation %d is not declared", code)
 	}
 	e.Null, e.Tag, e.Children, e.mask = false, a.Tag, a.Children, a.mask
-	if a.fixed < 0 {
+	if a.parts == nil {
 		return r.walk(a, pos, e)
 	}
-	if a.lead {
-		n := bytes.IndexByte(r.buf[pos:], 0)
-		if n < 0 {
-			return r.Errorf(off, "a string has no end")
-		}
-		if len(a.ops) > 0 && a.ops[0].load == loadLead {
-			e.Val[a.ops[0].slot&31], e.Class[a.ops[0].slot&31] = uint64(pos), ClassInline
-		}
-		pos += n + 1
-	}
-	end := pos + int(a.fixed)
-	if end > len(r.buf) {
-		return r.Errorf(off, "the entry is cut off")
-	}
-	e.Next = uint32(end)
-	b := r.buf[pos:end]
-	for i := range a.ops {
-		o := &a.ops[i]
-		var v uint64
-		switch o.load {
-		case load1:
-			v = uint64(b[o.off])
-		case load2:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint16(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint16(b[o.off:]))
-			}
-		case load4:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
-			}
-		case load8:
-			v = r.order.Uint64(b[o.off:])
-		case load3:
-			c := cursor{buf: b, pos: int(o.off)}
-			v = c.uint(r.order, 3)
-		case loadImm:
-			v = uint64(o.imm)
-		case loadLead:
-			continue
-		}
-		e.Val[o.slot&31] = v
-		e.Class[o.slot&31] = o.class
-	}
-	return nil
+	return r.readParts(a, pos, e)
 }
 
 // walk decodes an entry form by form.
@@ -282,24 +234,5 @@ func (r *Reader) SkipChildren(e *DIE) (uint32, error) {
 	if e.Has(Sibling) && e.Class[Sibling] == ClassRef && e.Val[Sibling] > uint64(e.Off) && e.Val[Sibling] <= uint64(len(r.buf)) {
 		return uint32(e.Val[Sibling]), nil
 	}
-	var child DIE
-	off := e.Next
-	for depth := 1; depth > 0; {
-		if int(off) >= len(r.buf) {
-			return off, nil
-		}
-		if err := r.Read(off, &child); err != nil {
-			return 0, err
-		}
-		off = child.Next
-		switch {
-		case child.Null:
-			depth--
-		case child.Children && child.Has(Sibling) && child.Val[Sibling] > uint64(child.Off) && child.Val[Sibling] <= uint64(len(r.buf)):
-			off = uint32(child.Val[Sibling])
-		case child.Children:
-			depth++
-		}
-	}
-	return off, nil
+	return r.behindList(e.Next)
 }

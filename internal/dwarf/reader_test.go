@@ -88,10 +88,37 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 					t.Errorf("entry at %#x: %v is %s, debug/dwarf reads %s", x.Offset, f.Attr, got, want)
 				}
 			}
+			if !e.Null {
+				compareWays(t, &r, &e)
+			}
 			n++
 		}
 	}
 	return n
+}
+
+// compareWays reads e again in the other ways that there are, where the form of its declaration allows more than one.
+func compareWays(t *testing.T, r *Reader, e *DIE) {
+	k, err := r.Peek(e.Off)
+	if err != nil || k.Next != e.Next {
+		t.Errorf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, k.Next, err, e.Next)
+	}
+	behind, err := r.Behind(k)
+	if skipped, err2 := r.SkipChildren(e); skipped != behind || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: Behind says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped, err2)
+	}
+	if k.Abbrev.fixed >= 0 {
+		return
+	}
+	walked := DIE{Off: e.Off, mask: e.mask}
+	if err := r.walk(k.Abbrev, int(k.Pos), &walked); err != nil || walked.Next != e.Next || walked.mask != e.mask {
+		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
+	}
+	for s := Slot(0); s < slots; s++ {
+		if e.Has(s) && (walked.Val[s] != e.Val[s] || walked.Class[s] != e.Class[s]) {
+			t.Errorf("entry at %#x: slot %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s], e.Class[s], walked.Val[s], walked.Class[s])
+		}
+	}
 }
 
 // value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
