@@ -53,10 +53,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if err != nil || f.name.class == dwarf.ClassNone {
 		return err
 	}
-	renamed := false
+	var symbol mark
 	if flags&types.FuncNoCode == 0 {
 		u.noteOrigin(e, &f)
-		if renamed = u.isRenamed(e, &f); renamed && !f.external {
+		// A symbol of another name at the entry means that none of its own name stands for the function. The kernel puts
+		// prefixes before the names of code that runs before or beside it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
+		if symbol = u.mark(e, &f); symbol.renamed && !f.external {
 			return nil
 		}
 	}
@@ -79,13 +81,13 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		}
 	}
 	u.c.elems = u.c.elems[:base]
-	if renamed {
+	if symbol.renamed {
 		return u.addRenamed(e, proto)
 	}
 	var sig signature
 	if flags&types.FuncNoCode == 0 {
 		var v params.Verdict
-		if flags, v, err = u.judge(e, &f); err != nil {
+		if flags, v, err = u.judge(e, &f, symbol.clone); err != nil {
 			return err
 		}
 		if u.c.opt.Features.Has(features.TrueSignature) {
@@ -101,7 +103,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 			}
 		}
 	}
-	if f.external && flags&types.FuncNoCode == 0 && u.isWeak(e) {
+	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
+		// Another definition of the function goes before this one: in an object file, because the symbol is weak; in a
+		// linked file also if there is no symbol at its entry any more, for then it has lost to another.
 		flags |= types.FuncWeak
 	}
 	str, err := f.namer.intern(f.name)
@@ -135,13 +139,6 @@ func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
 		u.origins = make(map[uint32]bool)
 	}
 	u.origins[f.proto.off] = true
-}
-
-// isRenamed tells whether e's own symbol has another name, so that no symbol of its name stands for it. The kernel
-// puts prefixes before the names of code that runs before or beside it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
-func (u *unit) isRenamed(e *dwarf.DIE, f *function) bool {
-	addr, ok := u.entry(e)
-	return ok && u.c.symbols.isRenamed(addr, f.name.hash)
 }
 
 // addRenamed takes a function under the name of its symbol, which tells whether the unit was linked.
@@ -208,13 +205,12 @@ func (u *unit) resolveFunction(e *dwarf.DIE) (f function, err error) {
 	return f, nil
 }
 
-// judge tells what the locations of e's parameters say against tracing it.
-func (u *unit) judge(e *dwarf.DIE, f *function) (types.FuncFlags, params.Verdict, error) {
+// judge tells what the locations of e's parameters say against tracing it. clone: it is one with a changed interface.
+func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict, error) {
 	list, err := u.parameters(e, f)
 	if err != nil || len(list) == 0 {
 		return 0, params.Verdict{}, err
 	}
-	clone := u.isClone(e, f)
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
 	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
 	v := params.Judge(m, o, list)
@@ -242,15 +238,10 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 	return u.r.FirstAddress(e)
 }
 
-// isClone tells whether the symbol at the function's own entry is a clone with a changed interface.
-func (u *unit) isClone(e *dwarf.DIE, f *function) bool {
-	addr, ok := u.entry(e)
-	return ok && u.c.symbols.isClone(addr, f.name.hash)
-}
-
-// isWeak tells whether another definition of the function goes before this one: in an object file, if its symbol is
-// weak; in a linked file also if there is no symbol at its entry any more, for then it has lost to another.
-func (u *unit) isWeak(e *dwarf.DIE) bool {
-	addr, ok := u.entry(e)
-	return !ok || !u.c.symbols.isStrong(addr)
+// mark is what the symbols at the function's own entry say.
+func (u *unit) mark(e *dwarf.DIE, f *function) mark {
+	if addr, ok := u.entry(e); ok {
+		return u.c.symbols.look(addr, f.name.hash)
+	}
+	return mark{}
 }

@@ -27,6 +27,7 @@ type symbol struct {
 	index  uint32 // in symbols.all
 	next   uint32 // the one before of the same address + 1
 	strong bool
+	clone  bool // its suffix says that the interface has changed: .isra or .constprop
 }
 
 func (s *symbols) load() error {
@@ -60,11 +61,15 @@ func isCode(f *elf.Symbol) bool {
 
 func (s *symbols) add(index uint32) {
 	f := &s.all[index]
-	base, _, _ := strings.Cut(f.Name, ".")
+	base, suffix := f.Name, ""
+	if dot := strings.IndexByte(f.Name, '.'); dot >= 0 {
+		base, suffix = f.Name[:dot], f.Name[dot:]
+	}
+	clone := strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
 	slot := s.slot(f.Value)
 	// One that is external in its unit and local here is a hidden one of a linked file.
 	strong := stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
-	s.list = append(s.list, symbol{f.Value, types.HashString([]byte(base)).A, index, *slot, strong})
+	s.list = append(s.list, symbol{f.Value, types.HashString([]byte(base)).A, index, *slot, strong, clone})
 	*slot = uint32(len(s.list))
 }
 
@@ -78,68 +83,62 @@ func (s *symbols) slot(addr uint64) *uint32 {
 	}
 }
 
-// at calls f for the symbols at addr until it returns true, and tells whether it did.
-func (s *symbols) at(addr uint64, f func(*symbol) bool) bool {
-	for i := *s.slot(addr); i != 0; i = s.list[i-1].next {
-		if f(&s.list[i-1]) {
-			return true
+// mark is what the symbols at a function's entry say of it.
+type mark struct {
+	strong  bool // one is not weak
+	renamed bool // there are some, but none of the function's name
+	clone   bool // one of its name is a clone with a changed interface
+}
+
+// look asks the symbols at addr about the function of that name.
+func (s *symbols) look(addr uint64, name types.Hash) (m mark) {
+	named := false
+	first := *s.slot(addr)
+	for i := first; i != 0; i = s.list[i-1].next {
+		f := &s.list[i-1]
+		m.strong = m.strong || f.strong
+		if f.base == name.A {
+			named = true
+			m.clone = m.clone || f.clone
 		}
 	}
-	return false
+	m.renamed = first != 0 && !named
+	return m
 }
 
-// isStrong tells whether a function starts at addr that is not weak.
-func (s *symbols) isStrong(addr uint64) bool {
-	return s.at(addr, func(f *symbol) bool { return f.strong })
-}
-
-// isRenamed tells whether functions start at addr, but none of that base name.
-func (s *symbols) isRenamed(addr uint64, name types.Hash) bool {
-	found := false
-	return !s.at(addr, func(f *symbol) bool { found = true; return f.base == name.A }) && found
+// at calls f for the names at addr.
+func (s *symbols) at(addr uint64, f func(name string, base uint64)) {
+	for i := *s.slot(addr); i != 0; i = s.list[i-1].next {
+		f(s.all[s.list[i-1].index].Name, s.list[i-1].base)
+	}
 }
 
 // nameAt is the base name of a function that starts at addr, the first one in order; "" if there is none.
 func (s *symbols) nameAt(addr uint64) string {
 	first := ""
-	s.at(addr, func(f *symbol) bool {
-		if name := s.all[f.index].Name; first == "" || name < first {
+	s.at(addr, func(name string, _ uint64) {
+		if first == "" || name < first {
 			first = name
 		}
-		return false
 	})
 	base, _, _ := strings.Cut(first, ".")
 	return base
 }
 
-// isClone tells whether a symbol at addr is a clone of the function base with a changed interface.
-func (s *symbols) isClone(addr uint64, base types.Hash) bool {
-	return s.at(addr, func(f *symbol) bool {
-		if f.base != base.A {
-			return false
-		}
-		name := s.all[f.index].Name
-		dot := strings.IndexByte(name, '.')
-		return dot > 0 && (strings.Contains(name[dot:], ".isra") || strings.Contains(name[dot:], ".constprop"))
-	})
-}
-
 // suffixed returns the name of a symbol at addr that is the function base with a suffix, the first in order; "" if there
 // is none, or if one of just that name is there too. Parts of other functions (.cold, .part) don't count.
 func (s *symbols) suffixed(addr uint64, base types.Hash) string {
-	found := ""
-	plain := s.at(addr, func(f *symbol) bool {
-		name := s.all[f.index].Name
+	found, plain := "", false
+	s.at(addr, func(name string, of uint64) {
 		dot := strings.IndexByte(name, '.')
 		switch {
-		case f.base != base.A:
+		case of != base.A:
 		case dot < 0:
-			return true
+			plain = true
 		case strings.Contains(name[dot:], ".cold"), strings.Contains(name[dot:], ".part"):
 		case found == "" || name < found:
 			found = name
 		}
-		return false
 	})
 	if plain {
 		return ""
