@@ -45,11 +45,11 @@ func compile(t *testing.T, src string) program {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := convert.File(f, convert.Options{Features: features.Default()})
+		o, err := convert.File(f, convert.Options{Features: features.Default()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p[strings.TrimSuffix(name, ".c")], err = object.Merge(parts...); err != nil {
+		if p[strings.TrimSuffix(name, ".c")], err = object.Merge(o); err != nil {
 			t.Fatal(err)
 		}
 		f.Close()

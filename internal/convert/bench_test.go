@@ -26,20 +26,16 @@ func BenchmarkFile(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				parts, err := File(f, Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs})
+				o, err := File(f, Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs})
 				if err != nil {
 					b.Fatal(err)
 				}
-				items, nodes, units := 0, 0, 0
-				for _, p := range parts {
-					nodes += len(p.Graph.Nodes)
-					units += len(p.Units)
-					for _, u := range p.Units {
-						items += len(u.Items)
-					}
+				items := 0
+				for _, u := range o.Units {
+					items += len(u.Items)
 				}
-				b.ReportMetric(float64(nodes), "nodes")
-				b.ReportMetric(float64(units), "units")
+				b.ReportMetric(float64(len(o.Graph.Nodes)), "nodes")
+				b.ReportMetric(float64(len(o.Units)), "units")
 				b.ReportMetric(float64(items), "items")
 				f.Close()
 			}

@@ -4,7 +4,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// build returns the graph's node for the type that t names, adding what is new.
+// build returns the graph's node for the type that t names, adding what is new. The graph is locked.
 func (t typeRef) build(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
@@ -33,11 +33,18 @@ func (t typeRef) build(depth int) (types.ID, error) {
 	}
 	e := &u.memo.entries[i]
 	e.id, e.state = id, entryBuilt
-	u.c.remember(e.fp, id)
 	return id, nil
 }
 
-// buildOf adds the node of a description, and those that it refers to.
+// findOrBuild returns the node of a description, whose hash is h, adding it when it is new. The graph is locked.
+func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) {
+	if id := u.c.g.Find(h); id != 0 {
+		return id, nil
+	}
+	return u.buildOf(d, off, 0)
+}
+
+// buildOf adds the node of a description, and those that it refers to. The graph is locked.
 func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
 	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux}

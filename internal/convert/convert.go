@@ -41,11 +41,11 @@ type Counts struct {
 	Bytes       uint64 // of all of them, uncompressed
 }
 
-// File converts the DWARF of f. Its parts, one a thread, are for object.Merge, in any order.
+// File converts the DWARF of f.
 //
 // A relocatable file without any debugging information is an error where it has code or data that the compiler made;
 // an assembler file or an empty one gives an object without units.
-func File(f *elf.File, opt Options) ([]*object.Object, error) {
+func File(f *elf.File, opt Options) (*object.Object, error) {
 	d, err := dwarf.New(f)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func File(f *elf.File, opt Options) ([]*object.Object, error) {
 			opt.Warn(s.err.Error() + "; the unit is left out")
 		}
 	}
-	return w.parts, nil
+	return w.object(), nil
 }
 
 // add counts the units of d, which the converters have read.
@@ -89,7 +89,7 @@ func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) 
 		}
 	}
 	for _, by := range converters {
-		c.Units += len(by.obj.Units)
+		c.Units += len(by.units)
 		c.Excluded += by.excluded
 		c.Partial += by.partial
 	}

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -10,16 +11,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// converter is one thread's work: a part of the units, in an object of its own.
+// converter is one thread's work.
 type converter struct {
+	*store
 	d       *dwarf.Data
 	opt     *Options
-	obj     *object.Object
-	g       *types.Graph
 	symbols *symbols
+	units   []environment // that were converted
 	names   nameCache
-	roots   byPrint[root]
-	known   byPrint[types.ID] // what references mean
 	main    unit
 
 	others   map[*dwarf.Unit]*unit // units that were referred to
@@ -34,7 +33,6 @@ type converter struct {
 	whole    bool                 // a unit was met that is no partial one
 	excluded int                  // units of excluded languages
 	partial  int                  // partial units of DWARF 4, whose headers don't tell
-	told     int                  // units of obj that opt.Each was called with
 	failed   failure              // what ended the thread
 	skipped  []failure            // units that were left out
 
@@ -45,9 +43,11 @@ type converter struct {
 	pinned   bool
 
 	serial uint32 // of the unit that is read
-	file   types.Str
+	file   string
 	seen   []stamp
 	items  []types.ID
+
+	candidates []candidate // functions to be added
 
 	unreleased uint64 // bytes of units read since memory was let go
 
@@ -61,6 +61,12 @@ type converter struct {
 	lastSection           *elf.Section
 }
 
+// environment is what the compilation unit of a number declares.
+type environment struct {
+	number int
+	object.Unit
+}
+
 // stamp says in which unit a node was last an item; for a stub, in which unit its tag was last defined, and as what.
 type stamp struct {
 	serial uint32
@@ -70,15 +76,8 @@ type stamp struct {
 // releaseEvery is how many bytes of units a thread reads before memory behind them is let go.
 const releaseEvery = 8 << 20
 
-// bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel by one thread, 1,400 by two.
-const bytesPerNode = 1400
-
-// newConverter returns one for about size bytes of units.
-func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, size int) *converter {
-	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
-	obj := object.New(target, opt.Features)
-	obj.Graph = types.NewSized(size / bytesPerNode)
-	c := &converter{d: d, opt: opt, obj: obj, g: obj.Graph, symbols: symbols, names: newNameCache(), roots: newByPrint[root](), known: newByPrint[types.ID]()}
+func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
+	c := &converter{store: s, d: d, opt: opt, symbols: symbols, names: newNameCache()}
 	c.main.c = c
 	return c
 }
@@ -119,12 +118,15 @@ func (c *converter) begin(file string) {
 	clear(c.reached)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
-	c.file = c.g.Strs.Intern([]byte(file))
+	c.file, c.candidates = file, c.candidates[:0]
 }
 
-// end adds the environment to the object.
-func (c *converter) end() {
-	c.obj.Units = append(c.obj.Units, object.Unit{File: c.file, Count: 1, Items: append([]types.ID(nil), c.items...)})
+// end adds the environment, of the unit of that number.
+func (c *converter) end(number int) {
+	c.lock()
+	file := c.g.Strs.Intern([]byte(c.file))
+	c.mu.Unlock()
+	c.units = append(c.units, environment{number, object.Unit{File: file, Count: 1, Items: slices.Clone(c.items)}})
 }
 
 // item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item then tells whether
@@ -152,7 +154,7 @@ func (c *converter) item(id, stub types.ID) (conflict bool) {
 
 func (c *converter) stamp(id types.ID) *stamp {
 	if int(id) >= len(c.seen) {
-		c.seen = append(c.seen, make([]stamp, len(c.g.Nodes)+len(c.g.Nodes)/2-len(c.seen)+1)...)
+		c.seen = append(c.seen, make([]stamp, int(id)+int(id)/2-len(c.seen)+64)...)
 	}
 	return &c.seen[id]
 }

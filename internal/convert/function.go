@@ -74,11 +74,11 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if err != nil {
 		return err
 	}
-	proto := u.c.g.Find(h)
-	if proto == 0 {
-		if proto, err = f.proto.u.buildOf(&d, f.proto.off, 0); err != nil {
-			return err
-		}
+	u.c.lock()
+	proto, err := f.proto.u.findOrBuild(h, &d, f.proto.off)
+	u.c.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	u.c.elems = u.c.elems[:base]
 	if symbol.renamed {
@@ -91,7 +91,10 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 			return err
 		}
 		if u.c.opt.Features.Has(features.TrueSignature) {
-			if sig, err = u.trueSignature(e, &f, &v); err != nil {
+			u.c.lock()
+			sig, err = u.trueSignature(e, &f, &v)
+			u.c.mu.Unlock()
+			if err != nil {
 				return err
 			}
 			flags &^= types.FuncOptimized
@@ -108,26 +111,58 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		// linked file also if there is no symbol at its entry any more, for then it has lost to another.
 		flags |= types.FuncWeak
 	}
-	str, err := f.namer.intern(f.name)
-	if err != nil {
-		return err
-	}
-	if sig.symbol != "" {
-		str = u.c.g.Strs.Intern([]byte(sig.symbol))
-	}
 	linkage := types.LinkageStatic
 	if f.external {
 		linkage = types.LinkageGlobal
 	}
-	id := u.c.g.Add(types.Node{Kind: types.KindFunc, Name: str, Ref: proto, Aux: linkage, Size: uint32(flags)}, nil)
-	u.c.item(id, 0)
-	if f.proto.u.r.Annotated() {
-		if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
+	c := candidate{f.name, f.namer, sig.symbol, types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkage, Size: uint32(flags)}}
+	if !f.proto.u.r.Annotated() {
+		u.c.candidates = append(u.c.candidates, c)
+		return nil
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	id, err := u.c.addCandidate(&c)
+	if err != nil {
+		return err
+	}
+	if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
+		return err
+	}
+	return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id, sig.index)
+}
+
+// candidate is a function that is not in the graph yet.
+type candidate struct {
+	name   name
+	namer  *unit  // in which name is read
+	symbol string // its name, if that isn't empty
+	node   types.Node
+}
+
+// addCandidates adds the unit's functions at once, for each time it takes the lock.
+func (c *converter) addCandidates() error {
+	c.lock()
+	defer c.mu.Unlock()
+	for i := range c.candidates {
+		if _, err := c.addCandidate(&c.candidates[i]); err != nil {
 			return err
 		}
-		return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id, sig.index)
 	}
+	c.candidates = c.candidates[:0]
 	return nil
+}
+
+// addCandidate adds a function to the graph, which is locked, and to the unit's environment.
+func (c *converter) addCandidate(f *candidate) (id types.ID, err error) {
+	if f.symbol != "" {
+		f.node.Name = c.g.Strs.Intern([]byte(f.symbol))
+	} else if f.node.Name, err = f.namer.intern(f.name); err != nil {
+		return 0, err
+	}
+	id = c.g.Add(f.node, nil)
+	c.item(id, 0)
+	return id, nil
 }
 
 // noteOrigin notes that the abstract instance of e has code.
@@ -148,9 +183,8 @@ func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID) error {
 	if name == "" {
 		return nil
 	}
-	u.c.item(u.c.g.Add(types.Node{
-		Kind: types.KindFunc, Name: u.c.g.Strs.Intern([]byte(name)), Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed),
-	}, nil), 0)
+	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed)}
+	u.c.candidates = append(u.c.candidates, candidate{symbol: name, node: node})
 	return nil
 }
 

@@ -60,7 +60,7 @@ func FuzzSections(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		parts, err := File(file, Options{Features: sets[size/2%2], Jobs: 1, SkipUnencodable: true})
+		result, err := File(file, Options{Features: sets[size/2%2], Jobs: 1, SkipUnencodable: true})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 20*time.Second {
@@ -72,7 +72,7 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		merged, err := object.Merge(parts...)
+		merged, err := object.Merge(result)
 		if err != nil {
 			t.Fatal(err)
 		}

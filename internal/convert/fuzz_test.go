@@ -38,7 +38,7 @@ func FuzzConvert(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		parts, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1, SkipUnencodable: len(data)%2 == 0})
+		o, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1, SkipUnencodable: len(data)%2 == 0})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 30*time.Second {
@@ -50,7 +50,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		o, err := object.Merge(parts...)
+		o, err = object.Merge(o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,22 +53,12 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return types.Hash{}, err
 	}
 	e := &u.memo.entries[i]
-	e.hash, e.state, e.fp = h, entryHashed, fp
-	if id := u.c.g.Find(h); id != 0 { // the same type in another spelling
-		e.id, e.state = id, entryBuilt
-		u.c.remember(fp, id)
-	}
+	e.hash, e.state = h, entryHashed
+	u.c.known.put(fp, h)
 	return h, nil
 }
 
-// remember notes what a reference to a type with that fingerprint means.
-func (c *converter) remember(fp dwarf.Fingerprint, id types.ID) {
-	if fp != (dwarf.Fingerprint{}) {
-		c.known.put(fp, id)
-	}
-}
-
-// recall fills in entry i of the memo, which is t's, if another unit held an equal type before. Definitions that are
+// recall fills in entry i of the memo, which is t's, if an equal type was met before. Definitions that are
 // pinned, and annotations, mean what their unit says.
 func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	u := t.u
@@ -78,11 +68,11 @@ func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	if fp, err = u.prints.Type(t.off, 0); err != nil {
 		return fp, false, err
 	}
-	id := u.c.known.get(fp)
-	if id == nil {
+	h := u.c.known.get(fp)
+	if h == nil {
 		return fp, false, nil
 	}
-	u.memo.entries[i] = entry{hash: u.c.g.Node(*id).Hash, id: *id, state: entryBuilt}
+	u.memo.entries[i] = entry{hash: *h, state: entryHashed}
 	return fp, true, nil
 }
 

@@ -75,15 +75,14 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := File(f, Options{Features: features.Default(), Jobs: 1})
+	result, err := File(f, Options{Features: features.Default(), Jobs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[types.ID]bool{}
-	merged := object.Join(parts)
-	for _, u := range merged.Units {
+	for _, u := range result.Units {
 		for _, id := range u.Items {
-			if n := merged.Graph.Node(id); n.IsDefinition() && merged.Graph.Name(n) == "t" {
+			if n := result.Graph.Node(id); n.IsDefinition() && result.Graph.Name(n) == "t" {
 				found[id] = true
 			}
 		}
@@ -147,7 +146,7 @@ func TestHostile(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			parts, err := File(f, Options{Features: features.Default(), Jobs: 1})
+			result, err := File(f, Options{Features: features.Default(), Jobs: 1})
 			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("%d bytes took %v", len(data), took)
 			}
@@ -162,7 +161,7 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				return
 			}
-			merged, err := object.Merge(parts...)
+			merged, err := object.Merge(result)
 			if err != nil {
 				t.Fatal(err)
 			}

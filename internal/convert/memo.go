@@ -1,9 +1,6 @@
 package convert
 
-import (
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
-)
+import "github.com/rules-btf/rules_btf/internal/types"
 
 // memo remembers what is known of the type entries of a unit, by offset. Clearing it costs nothing.
 type memo struct {
@@ -18,7 +15,6 @@ type memoSlot struct {
 
 type entry struct {
 	hash  types.Hash
-	fp    dwarf.Fingerprint // zero: not taken
 	id    types.ID
 	state entryState
 }

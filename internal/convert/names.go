@@ -65,7 +65,7 @@ func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
 	return n, nil
 }
 
-// intern brings n into the graph.
+// intern brings n into the graph, which is locked.
 func (u *unit) intern(n name) (types.Str, error) {
 	if n.class == dwarf.ClassNone {
 		return 0, nil

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/object"
 )
 
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the enumerators alone. They
@@ -33,17 +32,17 @@ func (c *converter) walkOrphans() error {
 
 // convertOrphans converts the orphans of a file with several compilation units, which all have converted. apart are
 // the compilation units that are not among these, or were left out half-way: what they refer to is no orphan either.
-func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (*object.Object, error) {
+func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error {
 	for _, h := range apart {
 		if err := c.meet(h); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	all = append([]*converter{c}, all...)
 	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool {
 		return !slices.ContainsFunc(all, func(c *converter) bool { return c.met[h] })
 	}) {
-		err := c.convert(h)
+		err := c.convert(h, len(c.d.Units))
 		if c.opt.SkipUnencodable && isUnencodable(err) {
 			if c.opt.Warn != nil {
 				c.opt.Warn(err.Error() + "; the type unit is left out")
@@ -51,10 +50,10 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (*obje
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return c.obj, nil
+	return nil
 }
 
 // meet notes the type units that compilation unit h refers to, directly or through others.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/object"
 )
 
 // Shard is one of several parts of a file's compilation units. The objects of all shards together are the object of the
@@ -64,12 +65,10 @@ func (c *converter) findsWhole(units []*dwarf.Unit) bool {
 
 // each calls opt.Each with the unit that was converted, if it was not left out.
 func (c *converter) each(number int) error {
-	n := len(c.obj.Units)
-	if n == c.told {
-		return nil
+	if n := len(c.units); n > 0 && c.units[n-1].number == number {
+		one := *c.obj
+		one.Units = []object.Unit{c.units[n-1].Unit}
+		return c.opt.Each(number, &one)
 	}
-	c.told = n
-	one := *c.obj
-	one.Units = one.Units[n-1 : n : n]
-	return c.opt.Each(number, &one)
+	return nil
 }

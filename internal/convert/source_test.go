@@ -138,11 +138,11 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 		return nil, err
 	}
 	defer f.Close()
-	parts, err := File(f, opt)
+	o, err := File(f, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%v", err)
 	}
-	return object.Merge(parts...)
+	return object.Merge(o)
 }
 
 // linkTo makes the BTF of the linked file out of objects, and checks that it keeps the rules by which a kernel reads its own.

@@ -24,8 +24,8 @@ type unit struct {
 	pins map[uint32]types.Hash
 }
 
-// convert reads unit h into the object.
-func (c *converter) convert(h *dwarf.Unit) error {
+// convert reads unit h, which is counted under number.
+func (c *converter) convert(h *dwarf.Unit, number int) error {
 	u := &c.main
 	if err := u.load(h); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *converter) convert(h *dwarf.Unit) error {
 			return err
 		}
 	}
-	c.end()
+	c.end(number)
 	return nil
 }
 
@@ -82,7 +82,10 @@ func (c *converter) read(file string) error {
 	if err := c.reach(); err != nil {
 		return err
 	}
-	return c.walkOrphans()
+	if err := c.walkOrphans(); err != nil {
+		return err
+	}
+	return c.addCandidates()
 }
 
 func (u *unit) load(h *dwarf.Unit) error {
@@ -260,7 +263,13 @@ func (u *unit) visitNested() error {
 }
 
 func (u *unit) visitTypedef(e *dwarf.DIE) error {
-	id, err := typeRef{u, e.Off}.build(0)
+	t := typeRef{u, e.Off}
+	if _, err := t.hash(0); err != nil {
+		return err
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	id, err := t.build(0)
 	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
 		return err
 	}
@@ -314,11 +323,11 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if err != nil {
 		return err
 	}
-	id := u.c.g.Find(h)
-	if id == 0 {
-		if id, err = u.buildOf(&d, e.Off, 0); err != nil {
-			return err
-		}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	id, err := u.findOrBuild(h, &d, e.Off)
+	if err != nil {
+		return err
 	}
 	u.root = root{id: id}
 	if named {

@@ -69,16 +69,21 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if n.class == dwarf.ClassNone || t.u == nil {
 		return nil
 	}
-	str, err := owner.intern(n)
-	if err != nil {
-		return err
-	}
 	size, err := t.size(0)
 	if err != nil {
 		return err
 	}
 	if size == 0 || size > 1<<32-1 {
 		return nil
+	}
+	if _, err := t.hash(0); err != nil {
+		return err
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	str, err := owner.intern(n)
+	if err != nil {
+		return err
 	}
 	ref, err := t.build(0)
 	if err != nil {

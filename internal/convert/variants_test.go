@@ -8,7 +8,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -53,12 +52,11 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parts, err := File(f, Options{Features: features.Default(), Jobs: 1})
+			o, err := File(f, Options{Features: features.Default(), Jobs: 1})
 			f.Close()
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := object.Join(parts)
 			found := map[types.ID]bool{}
 			for _, u := range o.Units {
 				for _, id := range u.Items {

@@ -21,7 +21,6 @@ type work struct {
 	single  bool          // the file has one compilation unit
 	next    atomic.Int64  // of units
 	threads []*converter
-	parts   []*object.Object
 }
 
 // failure is the error of one unit. Of several, that of the first unit is told.
@@ -53,10 +52,21 @@ func (w *work) run() error {
 	for _, h := range w.units {
 		size += int(h.Len)
 	}
-	for range jobs {
-		c := newConverter(w.d, w.opt, w.symbols, size/jobs)
+	for i := range jobs {
+		var s *store
+		switch {
+		case w.opt.Each != nil: // it reads the graph at any time
+			s = newStore(w.d, w.opt, size/jobs)
+		case i == 0:
+			s = newStore(w.d, w.opt, size)
+		default:
+			s = w.threads[0].store
+		}
+		c := newConverter(w.d, w.opt, w.symbols, s)
 		c.single = w.single
-		w.threads, w.parts = append(w.threads, c), append(w.parts, c.obj)
+		w.threads = append(w.threads, c)
+	}
+	for _, c := range w.threads {
 		wg.Go(func() { w.thread(c) })
 	}
 	wg.Wait()
@@ -76,7 +86,7 @@ func (w *work) thread(c *converter) {
 		if i >= len(w.units) {
 			return
 		}
-		err := c.convert(w.units[i])
+		err := c.convert(w.units[i], w.first+i)
 		if err == nil && w.opt.Each != nil {
 			err = c.each(w.first + i)
 		}
@@ -110,7 +120,7 @@ func (w *work) skipped() []failure {
 	return all
 }
 
-// orphans adds a part with what the type units hold that nothing refers to. The first shard has it.
+// orphans adds what the type units hold that nothing refers to. The first shard has it.
 func (w *work) orphans() error {
 	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 {
 		return nil
@@ -119,11 +129,35 @@ func (w *work) orphans() error {
 	for _, s := range w.skipped() {
 		others = append(others, w.units[s.at])
 	}
-	part, err := newConverter(w.d, w.opt, w.symbols, 0).convertOrphans(w.threads, others)
-	if err == nil {
-		w.parts = append(w.parts, part)
-	}
+	c := newConverter(w.d, w.opt, w.symbols, w.threads[0].store)
+	err := c.convertOrphans(w.threads, others)
+	w.threads = append(w.threads, c)
 	return err
+}
+
+// object is what the threads have made, with the units in the order of the file.
+func (w *work) object() *object.Object {
+	var parts []*object.Object
+	var all []environment
+	for _, c := range w.threads {
+		if w.opt.Each == nil {
+			all = append(all, c.units...)
+			continue
+		}
+		for _, u := range c.units {
+			c.obj.Units = append(c.obj.Units, u.Unit)
+		}
+		parts = append(parts, c.obj)
+	}
+	if w.opt.Each != nil {
+		return object.Join(parts)
+	}
+	slices.SortStableFunc(all, func(a, b environment) int { return a.number - b.number })
+	o := w.threads[0].obj
+	for _, u := range all {
+		o.Units = append(o.Units, u.Unit)
+	}
+	return o
 }
 
 // foundWhole tells whether the file has a unit that is no partial one, or no units at all.

@@ -27,11 +27,11 @@ func BenchmarkFile(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	parts, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: 2})
+	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: 2})
 	if err != nil {
 		b.Fatal(err)
 	}
-	o, err := object.Merge(parts...)
+	o, err = object.Merge(o)
 	if err != nil {
 		b.Fatal(err)
 	}

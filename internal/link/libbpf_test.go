@@ -273,11 +273,11 @@ func TestLibbpfKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded})
+	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := object.Merge(parts...)
+	o, err = object.Merge(o)
 	if err != nil {
 		t.Fatal(err)
 	}

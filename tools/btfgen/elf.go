@@ -126,11 +126,10 @@ func encode(env *cli.Env, run *report.Run, path string, bases []string, options 
 	}
 	phase := run.Phase("convert", "units")
 	options.Progress = phase.Progress
-	parts, known, err := readFile(run, path, base, options)
+	o, known, err := readFile(run, path, base, options)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := object.Join(parts)
 	run.EndConvert(phase, options.Counts, o)
 	if known.KfuncState == facts.KfuncsStripped {
 		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
@@ -148,7 +147,7 @@ func encode(env *cli.Env, run *report.Run, path string, bases []string, options 
 }
 
 // readFile takes from the file at path what the link needs. The file's memory, symbols included, is free afterwards.
-func readFile(run *report.Run, path string, base *btf.Blob, options convert.Options) ([]*object.Object, *facts.Facts, error) {
+func readFile(run *report.Run, path string, base *btf.Blob, options convert.Options) (*object.Object, *facts.Facts, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -158,9 +157,9 @@ func readFile(run *report.Run, path string, base *btf.Blob, options convert.Opti
 	var factsErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base}) })
-	parts, err := convert.File(f, options)
+	o, err := convert.File(f, options)
 	wg.Wait()
-	return parts, known, cmp.Or(err, factsErr)
+	return o, known, cmp.Or(err, factsErr)
 }
 
 // extractFacts is the phase of the run in which the facts are extracted.

@@ -117,12 +117,12 @@ func convertInput(run *report.Run, path string, options convert.Options) (*objec
 		if err != nil {
 			return nil, err
 		}
-		parts, err := convert.File(f, options)
+		o, err := convert.File(f, options)
 		f.Close()
 		if err != nil {
 			return nil, err
 		}
-		if err := m.Add(member.Label, object.Join(parts)); err != nil {
+		if err := m.Add(member.Label, o); err != nil {
 			return nil, err
 		}
 		if len(members) > 1 {

@@ -1,0 +1,43 @@
+package convert
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+)
+
+// TestByPrint fills a table from several threads, each of which puts every value and looks all up meanwhile.
+func TestByPrint(t *testing.T) {
+	const values, threads = 20_000, 4
+	var table byPrint[int]
+	table.init()
+	// Half of them differ in one half of the fingerprint only.
+	print := func(i int) dwarf.Fingerprint { return dwarf.Fingerprint{A: uint64(i/2+1) * 0x9e3779b97f4a7c15, B: uint64(i % 2)} }
+	var wg sync.WaitGroup
+	for thread := range threads {
+		wg.Go(func() {
+			for n := range values {
+				i := (n + thread*values/threads) % values
+				if v := table.get(print(i)); v != nil && *v != i {
+					t.Errorf("value %d is %d", i, *v)
+				}
+				table.put(print(i), i)
+				if v := table.get(print(i)); v == nil || *v != i {
+					t.Errorf("value %d is not there when it has been put", i)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if table.used != values {
+		t.Errorf("%d values are held, want %d", table.used, values)
+	}
+	if table.get(dwarf.Fingerprint{A: values, B: 1}) != nil {
+		t.Error("a value that was never put is there")
+	}
+	table.put(dwarf.Fingerprint{}, 1)
+	if table.get(dwarf.Fingerprint{}) != nil {
+		t.Error("the fingerprint of nothing has a value")
+	}
+}

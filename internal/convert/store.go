@@ -1,0 +1,54 @@
+package convert
+
+import (
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// store is what the threads have understood so far, together. Nearly all that units hold is known from others; that is
+// found by its fingerprint, without a lock. What is new is described and hashed by its thread alone, then added to the
+// graph by one thread at a time. So the numbers of nodes depend on the schedule; their contents don't.
+type store struct {
+	mu    sync.Mutex // for the graph
+	obj   *object.Object
+	g     *types.Graph // of obj
+	roots byPrint[root]
+	known byPrint[types.Hash] // what references mean
+}
+
+// root is a type that was understood once, as the environment of a unit holds it.
+type root struct {
+	id   types.ID // 0: nothing is encoded for it
+	stub types.ID // for the definition of a tag
+}
+
+// bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel.
+const bytesPerNode = 1500
+
+// lockTries is how often a thread tries to lock the graph before it sleeps: for some 50 microseconds.
+const lockTries = 1 << 14
+
+// newStore returns one for about size bytes of units.
+func newStore(d *dwarf.Data, opt *Options, size int) *store {
+	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
+	s := &store{obj: object.New(target, opt.Features)}
+	s.obj.Graph = types.NewSized(size / bytesPerNode)
+	s.g = s.obj.Graph
+	s.roots.init()
+	s.known.init()
+	return s
+}
+
+// lock locks the graph. It is held for some microseconds, and to put a goroutine to sleep and wake it takes many times
+// as long.
+func (s *store) lock() {
+	for range lockTries {
+		if s.mu.TryLock() {
+			return
+		}
+	}
+	s.mu.Lock()
+}
