@@ -1,6 +1,7 @@
 package btf
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -51,10 +52,41 @@ func Parse(data []byte, base *Blob) (*Blob, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b, checkEnd(data, n)
+}
+
+// checkEnd checks that a blob of n bytes fills data.
+func checkEnd(data []byte, n int) error {
 	if n != len(data) {
-		return nil, &FormatError{0, int64(n), fmt.Sprintf("%d bytes follow the last section", len(data)-n)}
+		return &FormatError{0, int64(n), fmt.Sprintf("%d bytes follow the last section", len(data)-n)}
 	}
-	return b, nil
+	return nil
+}
+
+// FunctionNames fills in the names of those ids that are functions (FUNC) in data, which is as for Parse, or in its base.
+// It costs a walk over the records, where Parse makes something of each.
+func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
+	for id := range names {
+		if t, _ := base.ByID(id); t != nil && t.Kind == KindFunc {
+			names[id] = base.TypeName(t)
+		}
+	}
+	p, err := open(data, base)
+	if err != nil {
+		return err
+	}
+	if err := checkEnd(data, p.end); err != nil {
+		return err
+	}
+	id := p.blob.StartID
+	return p.walk(func(kind Kind, _, off int) {
+		if kind == KindFunc {
+			if _, ok := names[id]; ok {
+				names[id] = p.name(p.u32(off))
+			}
+		}
+		id++
+	})
 }
 
 // ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes between them or not.
@@ -78,55 +110,87 @@ func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
 
 // parsePrefix reads the blob at the start of data, and says how long it is.
 func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
-	s := source{data: data}
-	h, end, err := parseHeader(&s)
+	p, err := open(data, base)
 	if err != nil {
 		return nil, 0, err
 	}
+	p.blob.Strings = string(p.strings)
+	if err := p.allocate(); err != nil {
+		return nil, 0, err
+	}
+	p.blob.fill(p.source, p.from)
+	return p.blob, p.end, nil
+}
+
+// opened is a blob of which the header is read.
+type opened struct {
+	source        // ends where the types end
+	blob    *Blob // without types and strings
+	from    int   // where the types begin
+	end     int   // of the blob
+	strings []byte
+}
+
+// open reads the header of the blob at the start of data, and checks the ends of its strings.
+func open(data []byte, base *Blob) (p opened, err error) {
+	p.source = source{data: data}
+	h, end, err := parseHeader(&p.source)
+	if err != nil {
+		return p, err
+	}
 	b := &Blob{Order: binary.LittleEndian, StartID: 1, Base: base, Header: h}
-	if s.swap {
+	if p.swap {
 		b.Order = binary.BigEndian
 	}
 	if base != nil {
 		if base.Order != nil && base.Order != b.Order {
-			return nil, 0, fmt.Errorf("BTF is %v but its base is %v", b.Order, base.Order)
+			return p, fmt.Errorf("BTF is %v but its base is %v", b.Order, base.Order)
 		}
 		if uint64(base.EndStr())+uint64(h.StrLen) > 1<<32-1 {
-			return nil, 0, fmt.Errorf("BTF: the strings of the blob and its bases exceed 4 GiB")
+			return p, fmt.Errorf("BTF: the strings of the blob and its bases exceed 4 GiB")
 		}
 		b.StartID, b.BaseStrLen = base.EndID(), base.EndStr()
 	}
 	str := int(h.HdrLen) + int(h.StrOff)
-	b.Strings = string(data[str : str+int(h.StrLen)])
-	switch n := len(b.Strings); {
+	p.strings = data[str : str+int(h.StrLen)]
+	switch n := len(p.strings); {
 	case n == 0 && base == nil:
-		return nil, 0, &FormatError{0, int64(str), "the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
+		return p, &FormatError{0, int64(str), "the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
 	case n == 0:
-	case b.Strings[n-1] != 0:
-		return nil, 0, &FormatError{0, int64(str + n - 1), "the string section does not end with a NUL byte"}
-	case base == nil && b.Strings[0] != 0:
-		return nil, 0, &FormatError{0, int64(str), "the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
+	case p.strings[n-1] != 0:
+		return p, &FormatError{0, int64(str + n - 1), "the string section does not end with a NUL byte"}
+	case base == nil && p.strings[0] != 0:
+		return p, &FormatError{0, int64(str), "the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
 	}
-	from := int(h.HdrLen) + int(h.TypeOff)
-	s.data = data[:from+int(h.TypeLen)]
-	if err := b.allocate(s, from); err != nil {
-		return nil, 0, err
-	}
-	b.fill(s, from)
-	return b, end, nil
+	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
+	p.data = data[:p.from+int(h.TypeLen)]
+	return p, nil
 }
 
-// allocate walks the type section once, checks that every record and its elements are inside, and makes the arenas.
-func (b *Blob) allocate(s source, off int) error {
-	var types, members, params, enums, secinfos, arrays int
-	for end := len(s.data); off < end; types++ {
+// name is the string at an offset, from the blob or its bases, "" if there is none.
+func (p *opened) name(off uint32) string {
+	if i := int64(off) - int64(p.blob.BaseStrLen); i < 0 {
+		name, _ := p.blob.Base.Name(off)
+		return name
+	} else if i < int64(len(p.strings)) {
+		name, _, _ := bytes.Cut(p.strings[i:], []byte{0})
+		return string(name)
+	}
+	return ""
+}
+
+// walk checks that every record of the types and its elements are inside, and calls f for each, with the number of its
+// elements and where it begins.
+func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
+	id := p.blob.StartID
+	for off, end := p.from, len(p.data); off < end; id++ {
 		fail := func(format string, args ...any) error {
-			return &FormatError{b.StartID + uint32(types), int64(off), fmt.Sprintf(format, args...)}
+			return &FormatError{id, int64(off), fmt.Sprintf(format, args...)}
 		}
 		if end-off < 12 {
 			return fail("%d bytes left in the type section, a type needs 12", end-off)
 		}
-		info := s.u32(off + 4)
+		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
 		if kind == KindVoid || kind >= NumKinds {
 			return fail("kind %d is not known", kind)
@@ -136,6 +200,17 @@ func (b *Blob) allocate(s source, off int) error {
 		if end-off < n {
 			return fail("%v with %d elements needs %d bytes, %d are left in the type section", kind, vlen, n, end-off)
 		}
+		f(kind, vlen, off)
+		off += n
+	}
+	return nil
+}
+
+// allocate makes the arenas for all types.
+func (p *opened) allocate() error {
+	var types, members, params, enums, secinfos, arrays int
+	err := p.walk(func(kind Kind, vlen, _ int) {
+		types++
 		switch kind {
 		case KindStruct, KindUnion:
 			members += vlen
@@ -148,15 +223,15 @@ func (b *Blob) allocate(s source, off int) error {
 		case KindArray:
 			arrays++
 		}
-		off += n
-	}
+	})
+	b := p.blob
 	b.Types = make([]Type, 0, types)
 	b.Members = make([]Member, 0, members)
 	b.Params = make([]Param, 0, params)
 	b.Enums = make([]Enumerator, 0, enums)
 	b.Secinfos = make([]Secinfo, 0, secinfos)
 	b.Arrays = make([]Array, 0, arrays)
-	return nil
+	return err
 }
 
 // fill reads what allocate has checked.

@@ -157,8 +157,12 @@ func TestParseRefuses(t *testing.T) {
 		{"too many members", put(24+4, 4<<24|0xffff), "STRUCT with 65535 elements needs"},
 	} {
 		data := c.edit(append([]byte(nil), good...))
-		if _, err := Parse(data, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, err := Parse(data, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+		if names := FunctionNames(data, nil, map[uint32]string{1: ""}); names == nil || err != nil && names.Error() != err.Error() {
+			t.Errorf("%s: FunctionNames: %v, Parse: %v", c.name, names, err)
 		}
 	}
 }
@@ -336,4 +340,38 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFunctionNames compares with what Parse makes of a blob on a base, for the ids of both and others.
+func TestFunctionNames(t *testing.T) {
+	base := example(binary.LittleEndian)
+	b := NewBuilder(binary.LittleEndian, base, nil)
+	b.Ref(KindFunc, "own_function", 1)
+	b.Ref(KindTypedef, "no_function", 1)
+	b.Ref(KindFunc, "int", 1) // a name of the base
+	data := encoded(t, b.Finish(), EncodeOptions{})
+	blob, err := Parse(data, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, functions := map[uint32]string{}, 0
+	for id := range blob.EndID() + 3 {
+		names[id] = ""
+	}
+	if err := FunctionNames(data, base, names); err != nil {
+		t.Fatal(err)
+	}
+	for id, got := range names {
+		want := ""
+		if typ, _ := blob.ByID(id); typ != nil && typ.Kind == KindFunc {
+			want = blob.TypeName(typ)
+			functions++
+		}
+		if got != want {
+			t.Errorf("[%d]: %q, want %q", id, got, want)
+		}
+	}
+	if functions < 3 {
+		t.Errorf("%d functions; the base is to have one too", functions)
+	}
 }

@@ -57,11 +57,11 @@ func compiled(f *elf.File) (bool, error) {
 	if !content {
 		return false, nil
 	}
-	list, err := f.Symbols()
-	if err != nil || len(list) == 0 {
+	symbols, err := f.Symbols()
+	if err != nil || len(symbols.List) == 0 {
 		return true, err
 	}
-	return slices.ContainsFunc(list, func(s elf.Symbol) bool {
+	return slices.ContainsFunc(symbols.List, func(s elf.Symbol) bool {
 		switch stdelf.SymType(s.Type) {
 		case stdelf.STT_NOTYPE, stdelf.STT_SECTION, stdelf.STT_FILE:
 			return false

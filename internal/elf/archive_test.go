@@ -39,11 +39,7 @@ func defined(t *testing.T, members []Member) []string {
 		if f.Path != m.Label {
 			t.Errorf("path %q, want %q", f.Path, m.Label)
 		}
-		syms, err := f.Symbols()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range syms {
+		for _, s := range symbolsOf(t, f) {
 			if s.Place == InSection && s.Bind == 1 {
 				out = append(out, strings.Clone(s.Name))
 			}

@@ -26,7 +26,8 @@ type File struct {
 	byAddr  []addrRange // allocated sections for SectionAt
 	maxEnd  []uint64    // maxEnd[i] is the largest end in byAddr[:i+1]
 	nameIdx func() map[string][]*Section
-	syms    func() ([]Symbol, error)
+	syms    func() (*Symbols, error)
+	funcs   func() (*Functions, error)
 	relSyms func() (*symbolValues, error)
 }
 
@@ -71,6 +72,7 @@ func Parse(name string, data []byte) (*File, error) {
 	f.indexAddresses()
 	f.nameIdx = sync.OnceValue(f.indexNames)
 	f.syms = sync.OnceValues(f.readSymbols)
+	f.funcs = sync.OnceValues(f.readFunctions)
 	f.relSyms = sync.OnceValues(f.readSymbolValues)
 	return f, nil
 }

@@ -7,7 +7,11 @@ import (
 
 // exercise reads all that a file has.
 func exercise(f *File) {
-	_, _ = f.Symbols()
+	if functions, err := f.Functions(); err == nil {
+		for _, fn := range functions.List {
+			_ = functions.Symbols.Name(&functions.Symbols.List[fn.Symbol])
+		}
+	}
 	for _, s := range f.Sections {
 		data, err := s.Data()
 		if err == nil && s.Plain() && len(data) > 0 {

@@ -86,3 +86,23 @@ func content(t testing.TB, s *Section) []byte {
 	}
 	return data
 }
+
+// namedSymbol is a symbol with its name.
+type namedSymbol struct {
+	Symbol
+	Name string
+}
+
+// symbolsOf reads a file's symbols.
+func symbolsOf(t *testing.T, f *File) []namedSymbol {
+	t.Helper()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []namedSymbol
+	for i := range symbols.List {
+		list = append(list, namedSymbol{symbols.List[i], symbols.Name(&symbols.List[i])})
+	}
+	return list
+}

@@ -49,16 +49,16 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 		return &symbolValues{values: []uint64{0}}, nil
 	}
 	v := &symbolValues{tab: t, values: make([]uint64, t.n)}
+	var s Symbol
 	for i := 1; i < t.n; i++ {
-		r, err := t.at(i)
-		if err != nil {
+		if err := t.at(i, &s); err != nil {
 			return nil, err
 		}
-		switch r.place {
+		switch s.Place {
 		case InSection:
-			v.values[i] = f.Sections[r.section].Addr + r.value
+			v.values[i] = f.Sections[s.Section].Addr + s.Value
 		case Absolute:
-			v.values[i] = r.value
+			v.values[i] = s.Value
 		}
 	}
 	return v, nil

@@ -76,20 +76,12 @@ func TestRelocateLikeLinker(t *testing.T) {
 // checkSymbols compares the addresses of named symbols.
 func checkSymbols(t *testing.T, obj, linked *File) {
 	t.Helper()
-	want := map[string]Symbol{}
-	syms, err := linked.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range syms {
+	want := map[string]namedSymbol{}
+	for _, s := range symbolsOf(t, linked) {
 		want[s.Name] = s
 	}
-	syms, err = obj.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
 	checked := 0
-	for _, s := range syms {
+	for _, s := range symbolsOf(t, obj) {
 		if s.Type != uint8(stdelf.STT_FUNC) && s.Type != uint8(stdelf.STT_OBJECT) || s.Place != InSection || strings.HasPrefix(s.Name, ".L") {
 			continue
 		}

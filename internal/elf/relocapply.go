@@ -68,14 +68,14 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	case calcTLS, calcTLSBias, calcSize:
 		// Symbol 0 has no entry to read; it counts as 0.
 		if sym != 0 {
-			r, err := a.syms.tab.at(int(sym))
-			if err != nil {
+			var s Symbol
+			if err := a.syms.tab.at(int(sym), &s); err != nil {
 				return err
 			}
 			if h.calc == calcSize {
-				v = r.size
-			} else if r.place == InSection {
-				v = r.value
+				v = s.Size
+			} else if s.Place == InSection {
+				v = s.Value
 			}
 		}
 		v += addend

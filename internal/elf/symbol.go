@@ -1,7 +1,12 @@
 package elf
 
 import (
+	"bytes"
 	stdelf "debug/elf"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strings"
 )
 
 // Place says where a symbol is defined.
@@ -15,11 +20,8 @@ const (
 	OtherPlace              // a reserved index of the machine
 )
 
-// Symbol is an entry of the symbol table.
+// Symbol is an entry of the symbol table. There are many, so it has no pointers; Symbols.Name gives its name.
 type Symbol struct {
-	// Name shares the mapped file's memory: it is valid while the File is open
-	// (strings.Clone it to keep it).
-	Name string
 	// Value is the laid-out address for symbols in a section. Elsewhere it is
 	// the file's number. The Thumb bit of arm functions is cleared, and where
 	// ppc64 functions have descriptors (ABI version 1), it is the code's address.
@@ -31,21 +33,78 @@ type Symbol struct {
 	// precedes them; -1 for other symbols and for local ones before any
 	// STT_FILE. An STT_FILE symbol has its own ordinal here.
 	FileIndex int32
-	Type      uint8 // STT_*
-	Bind      uint8 // STB_*
-	Other     uint8 // visibility and machine bits
+	name      uint32 // in the string table
+	Type      uint8  // STT_*
+	Bind      uint8  // STB_*
+	Other     uint8  // visibility and machine bits
 	Place     Place
 }
 
-// Symbols returns the symbol table (SHT_SYMTAB) in file order without its null
-// entry, or nothing if the file is stripped. It is read once; the caller must
-// not modify it.
-func (f *File) Symbols() ([]Symbol, error) { return f.syms() }
+// Symbols is the symbol table (SHT_SYMTAB).
+type Symbols struct {
+	List  []Symbol // in file order without the null entry; empty if the file is stripped
+	names []byte   // the string table, in which every symbol of List has its name
+}
+
+// Name returns a symbol's name. It shares the mapped file's memory: it is valid while the File is open (strings.Clone it
+// to keep it).
+func (t *Symbols) Name(s *Symbol) string {
+	name, _ := stringAt(t.names, s.name)
+	return name
+}
+
+// HasPrefix is strings.HasPrefix of a symbol's name, which need not be measured for that.
+func (t *Symbols) HasPrefix(s *Symbol, prefix string) bool {
+	from := min(int(s.name), len(t.names))
+	return string(t.names[from:min(from+len(prefix), len(t.names))]) == prefix
+}
+
+// Contain tells whether any symbol's name contains part, which must have two bytes at least.
+func (t *Symbols) Contain(part string) bool {
+	if !bytes.Contains(t.names, []byte(part)) { // the usual answer, without a look at each symbol
+		return false
+	}
+	return slices.ContainsFunc(t.List, func(s Symbol) bool { return strings.Contains(t.Name(&s), part) })
+}
+
+// Symbols returns the symbol table. It is read once; the caller must not modify it.
+func (f *File) Symbols() (*Symbols, error) { return f.syms() }
+
+// Sizes of a symbol in the file, by class.
+const symSize32, symSize64 = 16, 24
+
+// words reads numbers of either byte order, faster than through binary.ByteOrder.
+type words struct{ big bool }
+
+func (w words) u16(b []byte) uint16 {
+	v := binary.LittleEndian.Uint16(b)
+	if w.big {
+		v = bits.ReverseBytes16(v)
+	}
+	return v
+}
+
+func (w words) u32(b []byte) uint32 {
+	v := binary.LittleEndian.Uint32(b)
+	if w.big {
+		v = bits.ReverseBytes32(v)
+	}
+	return v
+}
+
+func (w words) u64(b []byte) uint64 {
+	v := binary.LittleEndian.Uint64(b)
+	if w.big {
+		v = bits.ReverseBytes64(v)
+	}
+	return v
+}
 
 // symtab is the raw symbol table and what belongs to it.
 type symtab struct {
 	sec     *Section
 	strs    []byte
+	big     bool // byte order
 	entsize int
 	n       int    // entries, the null entry included
 	shndx   []byte // SHT_SYMTAB_SHNDX entries of 4 bytes, or nil
@@ -61,9 +120,9 @@ func (f *File) symtab() (*symtab, error) {
 		if t != nil {
 			return nil, s.errorf("a second symbol table; ELF allows one")
 		}
-		size := 24
+		size := symSize64
 		if f.AddrSize == 4 {
-			size = 16
+			size = symSize32
 		}
 		if int64(s.Link) >= int64(len(f.Sections)) {
 			return nil, s.errorf("its string table is section %d of %d", s.Link, len(f.Sections))
@@ -71,7 +130,7 @@ func (f *File) symtab() (*symtab, error) {
 		if s.Flags&stdelf.SHF_COMPRESSED != 0 {
 			return nil, s.errorf("compressed symbol tables are not supported")
 		}
-		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, entsize: size, n: len(s.raw) / size}
+		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, big: f.Order == binary.BigEndian, entsize: size, n: len(s.raw) / size}
 		if len(s.raw)%size != 0 {
 			return nil, s.errorf("%d bytes are no multiple of a symbol's %d", len(s.raw), size)
 		}
@@ -90,91 +149,114 @@ func (f *File) symtab() (*symtab, error) {
 	return t, nil
 }
 
-// rawSymbol is a symbol as in the file, but its section resolved.
-type rawSymbol struct {
-	name        uint32
-	info, other uint8
-	place       Place
-	section     int
-	value, size uint64
+// at reads symbol i as it is in the file, but its section resolved. It leaves FileIndex alone.
+func (t *symtab) at(i int, s *Symbol) error {
+	w := words{t.big}
+	var shndx uint16
+	var info uint8
+	if t.entsize == symSize64 {
+		b := (*[symSize64]byte)(t.sec.raw[i*symSize64:])
+		s.name, info, s.Other, shndx = w.u32(b[0:]), b[4], b[5], w.u16(b[6:])
+		s.Value, s.Size = w.u64(b[8:]), w.u64(b[16:])
+	} else {
+		b := (*[symSize32]byte)(t.sec.raw[i*symSize32:])
+		s.name, s.Value, s.Size = w.u32(b[0:]), uint64(w.u32(b[4:])), uint64(w.u32(b[8:]))
+		info, s.Other, shndx = b[12], b[13], w.u16(b[14:])
+	}
+	s.Type, s.Bind = info&15, info>>4
+	s.Section, s.Place = int32(shndx), InSection
+	if shndx == 0 || shndx >= uint16(stdelf.SHN_LORESERVE) || int(shndx) >= len(t.sec.f.Sections) {
+		return t.resolve(i, shndx, s)
+	}
+	return nil
 }
 
-// at reads symbol i.
-func (t *symtab) at(i int) (r rawSymbol, err error) {
-	f := t.sec.f
-	bo := f.Order
-	b := t.sec.raw[i*t.entsize:]
-	var shndx uint16
-	r.name = bo.Uint32(b)
-	if f.AddrSize == 8 {
-		r.info, r.other, shndx = b[4], b[5], bo.Uint16(b[6:])
-		r.value, r.size = bo.Uint64(b[8:]), bo.Uint64(b[16:])
-	} else {
-		r.value, r.size = uint64(bo.Uint32(b[4:])), uint64(bo.Uint32(b[8:]))
-		r.info, r.other, shndx = b[12], b[13], bo.Uint16(b[14:])
-	}
+// resolve sets the place and section of symbol i, whose section index is none of a section, or not plainly so.
+func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	idx := uint32(shndx)
-	r.section = -1
+	s.Section = -1
 	switch {
 	case shndx == xindex:
 		if t.shndx == nil {
-			return r, t.sec.errorf("symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
+			return t.sec.errorf("symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
 		}
-		idx = bo.Uint32(t.shndx[4*i:])
+		idx = words{t.big}.u32(t.shndx[4*i:])
 	case shndx == uint16(stdelf.SHN_ABS):
-		r.place = Absolute
-		return r, nil
+		s.Place = Absolute
+		return nil
 	case shndx == uint16(stdelf.SHN_COMMON):
-		r.place = Common
-		return r, nil
+		s.Place = Common
+		return nil
 	case shndx >= uint16(stdelf.SHN_LORESERVE):
-		r.place = OtherPlace
-		return r, nil
+		s.Place = OtherPlace
+		return nil
 	}
 	if idx == 0 {
-		r.place = Undefined
-		return r, nil
+		s.Place = Undefined
+		return nil
 	}
-	if int64(idx) >= int64(len(f.Sections)) {
-		return r, t.sec.errorf("symbol %d: its section is %d of %d", i, idx, len(f.Sections))
+	if int64(idx) >= int64(len(t.sec.f.Sections)) {
+		return t.sec.errorf("symbol %d: its section is %d of %d", i, idx, len(t.sec.f.Sections))
 	}
-	r.section = int(idx)
-	return r, nil
+	s.Section = int32(idx)
+	return nil
 }
 
-func (f *File) readSymbols() ([]Symbol, error) {
+func (f *File) readSymbols() (*Symbols, error) {
 	t, err := f.symtab()
-	if err != nil || t == nil || t.n <= 1 {
+	if err != nil {
 		return nil, err
 	}
-	syms := make([]Symbol, t.n-1)
+	if t == nil || t.n <= 1 {
+		return &Symbols{}, nil
+	}
+	list := make([]Symbol, t.n-1)
+	addrs := make([]uint64, len(f.Sections)) // what is added to values of their symbols
+	if f.Relocatable() {
+		for i, s := range f.Sections {
+			addrs[i] = s.Addr
+		}
+	}
+	thumb := f.Machine == stdelf.EM_ARM
+	ends := namesEnd(t.strs)
 	fileIndex := int32(-1)
-	for i := range syms {
-		r, err := t.at(i + 1)
-		if err != nil {
+	for i := range list {
+		s := &list[i]
+		if err := t.at(i+1, s); err != nil {
 			return nil, err
 		}
-		name, ok := stringAt(t.strs, r.name)
-		if !ok {
-			return nil, t.sec.errorf("symbol %d: name at offset %d is not a string of the string table (%d bytes)", i+1, r.name, len(t.strs))
+		if !ends || int64(s.name) >= int64(len(t.strs)) {
+			if _, ok := stringAt(t.strs, s.name); !ok {
+				return nil, t.sec.errorf("symbol %d: name at offset %d is not a string of the string table (%d bytes)", i+1, s.name, len(t.strs))
+			}
 		}
-		s := &syms[i]
-		*s = Symbol{Name: name, Value: r.value, Size: r.size, Section: int32(r.section), FileIndex: -1,
-			Type: r.info & 15, Bind: r.info >> 4, Other: r.other, Place: r.place}
-		if f.Relocatable() && r.place == InSection {
-			s.Value += f.Sections[r.section].Addr
-		}
-		if f.Machine == stdelf.EM_ARM && s.Type == uint8(stdelf.STT_FUNC) && r.place == InSection {
-			s.Value &^= 1
+		if s.Place == InSection {
+			s.Value += addrs[s.Section]
+			if thumb && s.Type == uint8(stdelf.STT_FUNC) {
+				s.Value &^= 1
+			}
 		}
 		if s.Type == uint8(stdelf.STT_FILE) {
 			fileIndex++
 		}
-		if s.Bind == uint8(stdelf.STB_LOCAL) && fileIndex >= 0 {
+		s.FileIndex = -1
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			s.FileIndex = fileIndex
 		}
 	}
-	return syms, f.resolveDescriptors(syms)
+	return &Symbols{list, t.strs}, f.resolveDescriptors(list)
+}
+
+// namesEnd tells whether all strings of a table end, the longest after maxName bytes. That saves looking for each end.
+func namesEnd(tab []byte) bool {
+	for len(tab) > 0 {
+		end := bytes.LastIndexByte(tab[:min(maxName, len(tab))], 0)
+		if end < 0 {
+			return false
+		}
+		tab = tab[end+1:]
+	}
+	return true
 }
 
 // resolveDescriptors lets the symbols of ppc64 functions point to their code

@@ -21,13 +21,14 @@ type Options struct {
 	Base *btf.Blob
 }
 
-// Extract reads the facts from a file. The result does not refer to it.
+// Extract reads the facts from a file. The result does not refer to it. The functions are in no order; Write brings them
+// into theirs.
 func Extract(f *elf.File, o Options) (*Facts, error) {
-	symbols, err := f.Symbols()
+	functions, err := f.Functions()
 	if err != nil {
 		return nil, err
 	}
-	e := &extractor{file: f, symbols: symbols, facts: &Facts{
+	e := &extractor{file: f, symbols: functions.Symbols, facts: &Facts{
 		Machine:   f.Machine,
 		AddrSize:  f.AddrSize,
 		BigEndian: f.Order == binary.BigEndian,
@@ -39,8 +40,9 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 	case o.Features.Has(features.Var):
 		e.facts.Variables = VariablesPerCPU
 	}
+	e.classify()
 	e.openGroups()
-	e.collectFunctions()
+	e.collectFunctions(functions)
 	e.collectObjects()
 	e.closeGroups()
 	e.facts.KfuncState = KfuncsOff
@@ -49,16 +51,53 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 			return nil, err
 		}
 	}
-	e.facts.normalize()
+	e.facts.sortFew()
 	return e.facts, nil
 }
 
 // extractor gathers facts from one file's symbols.
 type extractor struct {
 	file    *elf.File
-	symbols []elf.Symbol
+	symbols *elf.Symbols
 	facts   *Facts
 	names   nameStore
+
+	sources []*elf.Symbol // STT_FILE
+	loose   []*elf.Symbol // STT_FUNC, defined but not in a section
+	objects []*elf.Symbol // STT_OBJECT, in wanted sections
+	ids     []*elf.Symbol // in .BTF_ids, of any type
+}
+
+// classify looks at each symbol once.
+func (e *extractor) classify() {
+	const object, id = 1, 2
+	sections := make([]uint8, len(e.file.Sections))
+	for i, s := range e.file.Sections {
+		if e.wanted(s) {
+			sections[i] |= object
+		}
+		if s.Name == idsSection {
+			sections[i] |= id
+		}
+	}
+	for i := range e.symbols.List {
+		s := &e.symbols.List[i]
+		switch {
+		case s.Type == uint8(stdelf.STT_FILE):
+			e.sources = append(e.sources, s)
+		case s.Type == uint8(stdelf.STT_FUNC) && s.Place != elf.Undefined && s.Place != elf.InSection:
+			e.loose = append(e.loose, s)
+		}
+		if s.Place != elf.InSection || sections[s.Section] == 0 {
+			continue
+		}
+		if sections[s.Section]&object != 0 && s.Type == uint8(stdelf.STT_OBJECT) {
+			e.objects = append(e.objects, s)
+		}
+		if sections[s.Section]&id != 0 {
+			e.ids = append(e.ids, s)
+		}
+	}
 }
 
 // nameStore keeps names together, where strings.Clone would allocate each.
@@ -83,10 +122,8 @@ func (e *extractor) openGroups() {
 	if e.facts.HasFiles = e.namesSources(); !e.facts.HasFiles {
 		return
 	}
-	for i := range e.symbols {
-		if s := &e.symbols[i]; s.Type == uint8(stdelf.STT_FILE) {
-			e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(baseOfPath(s.Name))})
-		}
+	for _, s := range e.sources {
+		e.facts.Files = append(e.facts.Files, File{Name: e.names.keep(baseOfPath(e.symbols.Name(s)))})
 	}
 }
 
@@ -97,20 +134,16 @@ func (e *extractor) openGroups() {
 // what was static in one source.
 func (e *extractor) namesSources() bool {
 	named := false
-	for i := range e.symbols {
-		s := &e.symbols[i]
-		switch {
-		case s.Type != uint8(stdelf.STT_FILE):
-			if strings.Contains(s.Name, ".lto_priv.") {
-				return false
-			}
-		case s.Name == "ld-temp.o":
+	for _, s := range e.sources {
+		switch e.symbols.Name(s) {
+		case "ld-temp.o":
 			return false
-		case s.Name != "":
+		case "":
+		default:
 			named = true
 		}
 	}
-	return named
+	return named && !e.symbols.Contain(".lto_priv.")
 }
 
 // group is the index of a local symbol's File. A hidden symbol was global until
@@ -170,7 +203,11 @@ type function struct {
 
 // sortKey packs the first bytes of a name such that numbers compare as names do.
 func sortKey(s string) (key uint64) {
-	for i := range min(8, len(s)) {
+	if len(s) >= 8 {
+		return uint64(s[7]) | uint64(s[6])<<8 | uint64(s[5])<<16 | uint64(s[4])<<24 |
+			uint64(s[3])<<32 | uint64(s[2])<<40 | uint64(s[1])<<48 | uint64(s[0])<<56
+	}
+	for i := range len(s) {
 		key |= uint64(s[i]) << (56 - 8*i)
 	}
 	return key
@@ -188,33 +225,56 @@ func compareFunctions(a, b function) int {
 
 // collectFunctions lists the STT_FUNC symbols and counts the addresses of each
 // base name.
-func (e *extractor) collectFunctions() {
-	prefixes := e.prefixSymbols()
-	functions := 0
-	for i := range e.symbols {
-		if e.symbols[i].Type == uint8(stdelf.STT_FUNC) {
-			functions++
+func (e *extractor) collectFunctions(in *elf.Functions) {
+	all := make([]*elf.Symbol, 0, len(in.List)+len(e.loose))
+	for i := range in.List {
+		all = append(all, &e.symbols.List[in.List[i].Symbol])
+	}
+	all = append(all, e.loose...)
+	sizes := make([]int, len(e.facts.Files))
+	globals := 0
+	for _, s := range all {
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
+			sizes[e.group(s)]++
+		} else {
+			globals++
 		}
 	}
-	all := make([]function, 0, functions)
-	for i := range e.symbols {
-		s := &e.symbols[i]
-		if s.Type != uint8(stdelf.STT_FUNC) || s.Place == elf.Undefined || prefixes != nil && prefixes[i] {
-			continue
+	e.facts.Globals = slices.Grow(e.facts.Globals, globals) // nil if there are none
+	locals := make([]string, len(all)-globals)
+	for i, n := range sizes {
+		if n > 0 {
+			e.facts.Files[i].Funcs, locals = locals[:0:n], locals[n:]
 		}
-		base, ok := BaseName(s.Name)
+	}
+	bases := newRepeats(len(all))
+	for _, s := range all {
+		name := e.symbols.Name(s)
+		base, ok := BaseName(name)
+		bases.add(base)
 		if !ok {
 			continue
 		}
-		all = append(all, function{sortKey(base), base, position{s.Section, s.Value}})
-		name := e.names.keep(s.Name)
+		list := &e.facts.Globals
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
-			file := &e.facts.Files[e.group(s)]
-			file.Funcs = append(file.Funcs, name)
-		} else {
-			e.facts.Globals = append(e.facts.Globals, name)
+			list = &e.facts.Files[e.group(s)].Funcs
+		}
+		*list = append(*list, e.names.keep(name))
+	}
+	var several []function
+	for i, s := range all {
+		if !bases.maybe(i) {
+			continue
+		}
+		if base, ok := BaseName(e.symbols.Name(s)); ok {
+			several = append(several, function{sortKey(base), base, position{s.Section, s.Value}})
 		}
 	}
+	e.countAddresses(several)
+}
+
+// countAddresses fills Repeated. all holds the functions whose base names others have too.
+func (e *extractor) countAddresses(all []function) {
 	slices.SortFunc(all, compareFunctions)
 	for i := 0; i < len(all); {
 		j, addresses := i+1, 1
@@ -240,69 +300,12 @@ func comparePositions(a, b position) int {
 	return 1
 }
 
-// Names of symbols that mark the bytes before a function: call thunk padding
-// (objtool --prefix) and clang's type hash (-fsanitize=kcfi).
-var prefixMarks = []string{"__pfx_", "__cfi_"}
-
-// prefixSymbols finds the STT_FUNC symbols that only mark the bytes before a
-// function: NAME with a mark, ending where the function NAME begins. They are
-// as many as the functions, and no function of any source. It tells for every
-// symbol whether it is one; nil if none is.
-func (e *extractor) prefixSymbols() []bool {
-	type mark struct {
-		name   string // of the function
-		end    position
-		symbol int
-		next   int // the mark that ends at the same address + 1
-	}
-	var marks []mark
-	ends := map[uint64]int{} // by address: the last mark that ends there + 1
-	for i := range e.symbols {
-		s := &e.symbols[i]
-		if s.Type != uint8(stdelf.STT_FUNC) || s.Place != elf.InSection || s.Size == 0 {
-			continue
-		}
-		for _, prefix := range prefixMarks {
-			if name, ok := strings.CutPrefix(s.Name, prefix); ok {
-				end := position{s.Section, s.Value + s.Size}
-				marks = append(marks, mark{name, end, i, ends[end.value]})
-				ends[end.value] = len(marks)
-			}
-		}
-	}
-	if len(marks) == 0 {
-		return nil
-	}
-	found := make([]bool, len(e.symbols))
-	for i := range e.symbols {
-		s := &e.symbols[i]
-		if s.Place != elf.InSection {
-			continue
-		}
-		for at := ends[s.Value]; at != 0; {
-			m := &marks[at-1]
-			if m.end.section == s.Section && m.name == s.Name {
-				found[m.symbol] = true
-			}
-			at = m.next
-		}
-	}
-	return found
-}
-
 // collectObjects lists the STT_OBJECT symbols of the wanted sections.
 func (e *extractor) collectObjects() {
-	if e.facts.Variables == VariablesNone {
-		return
-	}
 	names := map[int32]string{}
-	for i := range e.symbols {
-		s := &e.symbols[i]
-		if s.Type != uint8(stdelf.STT_OBJECT) || s.Place != elf.InSection || s.Name == "" {
-			continue
-		}
+	for _, s := range e.objects {
 		section := e.file.Sections[s.Section]
-		if !e.wanted(section) || s.Value < section.Addr {
+		if e.symbols.Name(s) == "" || s.Value < section.Addr {
 			continue
 		}
 		name, ok := names[s.Section]
@@ -310,7 +313,7 @@ func (e *extractor) collectObjects() {
 			name = e.names.keep(section.Name)
 			names[s.Section] = name
 		}
-		o := Object{Name: e.names.keep(s.Name), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
+		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			o.Local, o.File = true, e.group(s)
 		}
@@ -320,7 +323,7 @@ func (e *extractor) collectObjects() {
 
 // wanted tells whether the variables of a section are.
 func (e *extractor) wanted(s *elf.Section) bool {
-	if !s.Alloc() || s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
+	if e.facts.Variables == VariablesNone || !s.Alloc() || s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
 		return false
 	}
 	return e.facts.Variables == VariablesAll || s.Name == PerCPUSection

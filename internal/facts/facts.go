@@ -20,7 +20,8 @@ import (
 const Format = 1
 
 // Facts are the facts about one linked file: an executable, a shared object,
-// or a kernel module (ET_REL). The slices are sorted as their comments say.
+// or a kernel module (ET_REL). The slices are sorted as their comments say where they come from Parse; Extract leaves the
+// functions, and files of one name, as they come.
 type Facts struct {
 	Machine   elf.Machine
 	AddrSize  int  // bytes of an address: 4 or 8
@@ -160,15 +161,21 @@ func (f *Facts) Functions() map[string]Function {
 	return m
 }
 
-// normalize sorts everything as the types' comments say.
-func (f *Facts) normalize() {
+// sortFew sorts all but the functions, of which there are many: files by name alone.
+func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.Repeated, func(a, b Base) int { return strings.Compare(a.Name, b.Name) })
+	f.sortFiles(func(a, b int) int { return strings.Compare(f.Files[a].Name, f.Files[b].Name) })
+	slices.SortFunc(f.Objects, compareObjects)
+}
+
+// sort sorts everything as the types' comments say.
+func (f *Facts) sort() {
+	f.sortFew()
 	sortNames(f.Globals)
 	for i := range f.Files {
 		slices.Sort(f.Files[i].Funcs)
 	}
-	slices.SortFunc(f.Objects, compareObjects)
 	objects := make([][]Object, len(f.Files))
 	for _, o := range f.Objects {
 		if o.File >= 0 {
@@ -177,13 +184,19 @@ func (f *Facts) normalize() {
 			objects[i] = append(objects[i], o)
 		}
 	}
+	f.sortFiles(func(a, b int) int {
+		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]), slices.CompareFunc(objects[a], objects[b], compareObjects))
+	})
+	slices.SortFunc(f.Objects, compareObjects)
+}
+
+// sortFiles sorts Files, of which compare gets indexes, and keeps Objects with theirs.
+func (f *Facts) sortFiles(compare func(a, b int) int) {
 	order := make([]int, len(f.Files))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]), slices.CompareFunc(objects[a], objects[b], compareObjects))
-	})
+	slices.SortStableFunc(order, compare)
 	var files []File
 	place := make([]int, len(order))
 	for i, old := range order {
@@ -196,7 +209,6 @@ func (f *Facts) normalize() {
 			o.File = place[o.File]
 		}
 	}
-	slices.SortFunc(f.Objects, compareObjects)
 }
 
 // sortNames is slices.Sort for many names, of which it compares the first

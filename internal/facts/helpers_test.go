@@ -94,7 +94,11 @@ func (w workspace) tryExtract(name string, o Options) (*Facts, error) {
 		w.t.Fatal(err)
 	}
 	defer f.Close()
-	return Extract(f, o)
+	result, err := Extract(f, o)
+	if err == nil {
+		result.sort()
+	}
+	return result, err
 }
 
 // text writes facts, and checks that they are read back as the same.

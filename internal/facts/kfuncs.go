@@ -59,16 +59,23 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	if err != nil {
 		return err
 	}
-	flags := map[string]uint32{}
-	var types *btf.Blob
+	names := map[uint32]string{} // by type id: of the entries that symbols don't tell
 	for i := range sets {
-		s := &sets[i]
-		if s.filled && types == nil && !s.uniform() {
-			if types, err = e.ownTypes(base); err != nil {
-				return err
+		if s := &sets[i]; s.filled && !s.uniform() {
+			for _, entry := range s.entries {
+				names[entry.id] = ""
 			}
 		}
-		if err := s.assign(types, flags); err != nil {
+	}
+	if len(names) > 0 {
+		if err := e.nameTypes(names, base); err != nil {
+			return err
+		}
+	}
+	flags := map[string]uint32{}
+	for i := range sets {
+		s := &sets[i]
+		if err := s.assign(names, flags); err != nil {
 			return fmt.Errorf("%s: section %s: kfunc set %q: %w", e.file.Path, idsSection, s.name, err)
 		}
 	}
@@ -82,18 +89,15 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 // names that symbols give their entries.
 func (e *extractor) findSets() ([]idSet, error) {
 	var sets []idSet
-	var funcs []elf.Symbol
-	for _, s := range e.symbols {
-		if s.Place != elf.InSection || e.file.Sections[s.Section].Name != idsSection {
-			continue
-		}
+	var funcs []*elf.Symbol
+	for _, s := range e.ids {
 		switch {
-		case strings.HasPrefix(s.Name, funcPrefix):
+		case e.symbols.HasPrefix(s, funcPrefix):
 			funcs = append(funcs, s)
-		case strings.HasPrefix(s.Name, setPrefix):
-			set, isKfuncs, err := e.readSet(&s)
+		case e.symbols.HasPrefix(s, setPrefix):
+			set, isKfuncs, err := e.readSet(s)
 			if err != nil {
-				return nil, fmt.Errorf("%s: section %s: symbol %q: %w", e.file.Path, idsSection, s.Name, err)
+				return nil, fmt.Errorf("%s: section %s: symbol %q: %w", e.file.Path, idsSection, e.symbols.Name(s), err)
 			}
 			if isKfuncs {
 				sets = append(sets, set)
@@ -103,11 +107,11 @@ func (e *extractor) findSets() ([]idSet, error) {
 	slices.SortFunc(sets, func(a, b idSet) int {
 		return comparePositions(position{a.section, a.start}, position{b.section, b.start})
 	})
-	slices.SortFunc(funcs, func(a, b elf.Symbol) int {
+	slices.SortFunc(funcs, func(a, b *elf.Symbol) int {
 		return comparePositions(position{a.Section, a.Value}, position{b.Section, b.Value})
 	})
 	for _, s := range funcs {
-		name, ok := functionName(s.Name)
+		name, ok := functionName(e.symbols.Name(s))
 		offset := s.Value - e.file.Sections[s.Section].Addr
 		i, found := slices.BinarySearchFunc(sets, position{s.Section, offset}, func(a idSet, b position) int {
 			if a.section == b.section && a.start <= b.value && b.value < a.start+entrySize*uint64(len(a.entries)) {
@@ -120,7 +124,7 @@ func (e *extractor) findSets() ([]idSet, error) {
 		}
 		set := &sets[i]
 		if index := (offset - set.start) / entrySize; (offset-set.start)%entrySize != 0 || index != uint64(len(set.names)) {
-			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path, idsSection, s.Name, len(set.names), set.name)
+			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path, idsSection, e.symbols.Name(s), len(set.names), set.name)
 		}
 		set.names = append(set.names, name)
 	}
@@ -143,7 +147,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 	}
 	data = data[offset : offset+s.Size]
 	word := func(i uint64) uint32 { return e.file.Order.Uint32(data[4*i:]) }
-	set = idSet{name: strings.TrimPrefix(s.Name, setPrefix), section: s.Section, start: offset + entrySize}
+	set = idSet{name: strings.TrimPrefix(e.symbols.Name(s), setPrefix), section: s.Section, start: offset + entrySize}
 	n := s.Size/entrySize - 1
 	if count := word(0); count != 0 {
 		if uint64(count) != n {
@@ -179,9 +183,8 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. types resolves ids and may be nil
-// if the set is uniform or not filled.
-func (s *idSet) assign(types *btf.Blob, flags map[string]uint32) error {
+// assign adds the set's functions to flags. names has those of the ids, if the set is filled and not uniform.
+func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {
 			return fmt.Errorf("%d entries but symbols for %d of them; is the symbol table stripped?", len(s.entries), len(s.names))
@@ -194,7 +197,7 @@ func (s *idSet) assign(types *btf.Blob, flags map[string]uint32) error {
 	left := slices.Clone(s.names) // names that no id has claimed yet
 	var rest []idEntry            // entries whose id tells no name
 	for _, e := range s.entries {
-		name := functionOf(types, e.id)
+		name := names[e.id]
 		if name == "" {
 			rest = append(rest, e)
 			continue
@@ -217,48 +220,42 @@ func (s *idSet) assign(types *btf.Blob, flags map[string]uint32) error {
 	return nil
 }
 
-// functionOf gives the name of the FUNC with an id, or "".
-func functionOf(types *btf.Blob, id uint32) string {
-	t, _ := types.ByID(id)
-	if t == nil || t.Kind != btf.KindFunc {
-		return ""
+// nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on its own .BTF.base, else
+// on base.
+func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
+	if data, err := e.content(".BTF.base"); err != nil { // a distilled base
+		return err
+	} else if data != nil {
+		if base, err = btf.Parse(data, nil); err != nil {
+			return e.badTypes(".BTF.base", nil, err)
+		}
 	}
-	return types.TypeName(t)
+	data, err := e.content(".BTF")
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		return fmt.Errorf("%s: section %s is resolved, but there is no .BTF section that tells whose the ids are; take the facts before resolve_btfids has run, or from a file that has .BTF", e.file.Path, idsSection)
+	}
+	if err := btf.FunctionNames(data, base, names); err != nil {
+		return e.badTypes(".BTF", base, err)
+	}
+	return nil
 }
 
-// ownTypes reads the file's .BTF on its own .BTF.base, else on base.
-func (e *extractor) ownTypes(base *btf.Blob) (*btf.Blob, error) {
-	read := func(name string, base *btf.Blob) (*btf.Blob, error) {
-		s := e.file.Section(name)
-		if s == nil || s.Type == stdelf.SHT_NOBITS {
-			return nil, nil
-		}
+// content returns what is in a section, nil if there is none of that name.
+func (e *extractor) content(section string) ([]byte, error) {
+	if s := e.file.Section(section); s != nil && s.Type != stdelf.SHT_NOBITS {
 		data, err := s.Data()
-		if err != nil {
-			return nil, err
-		}
-		blob, err := btf.Parse(data, base)
-		if err != nil && base == nil {
-			return nil, fmt.Errorf("%s: section %s, needed to tell which kfunc has which flags: %w (a module's .BTF needs its base: --base)", e.file.Path, name, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: section %s: %w", e.file.Path, name, err)
-		}
-		return blob, nil
+		return data, err
 	}
-	own, err := read(".BTF.base", nil) // a distilled base: what .BTF stands on then
-	if err != nil {
-		return nil, err
+	return nil, nil
+}
+
+// badTypes is the error of a section whose BTF can't be read.
+func (e *extractor) badTypes(section string, base *btf.Blob, err error) error {
+	if base == nil {
+		return fmt.Errorf("%s: section %s, needed to tell which kfunc has which flags: %w (a module's .BTF needs its base: --base)", e.file.Path, section, err)
 	}
-	if own != nil {
-		base = own
-	}
-	types, err := read(".BTF", base)
-	if err != nil {
-		return nil, err
-	}
-	if types == nil {
-		return nil, fmt.Errorf("%s: section %s is resolved, but there is no .BTF section that tells whose the ids are; take the facts before resolve_btfids has run, or from a file that has .BTF", e.file.Path, idsSection)
-	}
-	return types, nil
+	return fmt.Errorf("%s: section %s: %w", e.file.Path, section, err)
 }

@@ -22,8 +22,9 @@ const (
 	lineEnd       = "end"
 )
 
-// Write writes the text form.
+// Write sorts the facts and writes their text form.
 func (f *Facts) Write(w io.Writer) error {
+	f.sort()
 	out := lineWriter{w: bufio.NewWriterSize(w, 1<<16)}
 	out.line(lineHeader).number(Format).end()
 	order := "little"

@@ -1,0 +1,30 @@
+package facts
+
+import (
+	"strconv"
+	"testing"
+)
+
+func TestRepeats(t *testing.T) {
+	for _, n := range []int{0, 1, 3, 1000, 20000} {
+		names := newRepeats(2 * n)
+		for i := range n {
+			names.add(strconv.Itoa(i))
+		}
+		for i := 0; i < n; i += 10 {
+			names.add(strconv.Itoa(i))
+		}
+		more := 0
+		for i := range n {
+			switch maybe := names.maybe(i); {
+			case i%10 == 0 && !maybe:
+				t.Fatalf("name %d of %d is there twice", i, n)
+			case i%10 != 0 && maybe:
+				more++
+			}
+		}
+		if more > n/10 {
+			t.Errorf("%d of %d names are taken for repeated ones", more, n)
+		}
+	}
+}
