@@ -53,11 +53,14 @@ type converter struct {
 
 	// scratch space
 	top, die, child, note dwarf.DIE
+	function              function
 	elems                 []elem
 	params                []params.Param
-	origins               []typeRef
-	refs                  []typeRef
-	locations             [][]byte
+	places                []*dwarf.Parameter // of params
+	origins               []typeRef          // of params
+	refs                  []typeRef          // the types of params
+	locations             [][]byte           // of params, in expressions
+	expressions           []byte
 	lastSection           *elf.Section
 }
 

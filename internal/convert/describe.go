@@ -44,21 +44,23 @@ type desc struct {
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
 // ref resolves attribute s of e.
-func (u *unit) ref(e *dwarf.DIE, s dwarf.Slot) (typeRef, error) {
-	if !e.Has(s) {
+func (u *unit) ref(e *dwarf.DIE, s dwarf.Slot) (typeRef, error) { return u.refTo(e.Off, e.Attr(s)) }
+
+// refTo resolves attribute a of the entry at die.
+func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
+	v := a.Val
+	switch a.Class {
+	case dwarf.ClassNone:
 		return typeRef{}, nil
-	}
-	v := e.Val[s]
-	switch e.Class[s] {
 	case dwarf.ClassRef:
 		if v < uint64(u.r.Unit.HeaderLen) || v >= u.r.Unit.Len {
-			return typeRef{}, u.r.Errorf(e.Off, "a reference to %#x leaves the unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference to %#x leaves the unit", v)
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
 		h := u.c.d.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(e.Off, "a reference to %#x meets no unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference to %#x meets no unit", v)
 		}
 		if h == u.r.Unit {
 			return typeRef{u, uint32(v - h.Off)}, nil
@@ -68,14 +70,14 @@ func (u *unit) ref(e *dwarf.DIE, s dwarf.Slot) (typeRef, error) {
 	case dwarf.ClassSig:
 		h := u.c.d.TypeUnit(v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(e.Off, "no type unit with signature %#x in this file", v)
+			return typeRef{}, u.r.Errorf(die, "no type unit with signature %#x in this file", v)
 		}
 		o, err := u.c.foreign(h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	case dwarf.ClassSup:
-		return typeRef{}, u.r.Errorf(e.Off, "a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
+		return typeRef{}, u.r.Errorf(die, "a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
 	}
-	return typeRef{}, u.r.Errorf(e.Off, "a reference in a form that is none")
+	return typeRef{}, u.r.Errorf(die, "a reference in a form that is none")
 }
 
 // describe reads the type entry at off.
@@ -315,27 +317,21 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	start := len(u.c.elems)
-	c := &u.c.child
-	list, err := u.r.Parameters(e)
+	f, err := u.r.Function(e)
 	if err != nil {
 		return d, err
 	}
-	for _, k := range list {
-		if k.Abbrev.Tag == std.TagUnspecifiedParameters {
-			u.c.elems = append(u.c.elems, elem{})
-			continue
+	for i := range f.Parameters {
+		p, to := &f.Parameters[i], elem{}
+		if !p.Varying {
+			if to.name, err = u.nameOf(p.Off, p.Name); err != nil {
+				return d, err
+			}
+			if to.ref, err = u.refTo(p.Off, p.Type); err != nil {
+				return d, err
+			}
 		}
-		if err := u.r.Read(k.Off, c); err != nil {
-			return d, err
-		}
-		p := elem{}
-		if p.name, err = u.name(c, dwarf.Name); err != nil {
-			return d, err
-		}
-		if p.ref, err = u.ref(c, dwarf.Type); err != nil {
-			return d, err
-		}
-		u.c.elems = append(u.c.elems, p)
+		u.c.elems = append(u.c.elems, to)
 	}
 	d.elems = u.c.elems[start:]
 	return d, nil

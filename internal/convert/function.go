@@ -18,16 +18,24 @@ const inlined = 1
 // A function without code may have a symbol all the same: gcc folds identical functions, of which all but one become
 // aliases. Functions declared inline that have no code here are no candidates: a tracer can't attach to them, and their
 // coming and going with the bodies that call them must not show.
-func (u *unit) visitFunction(e *dwarf.DIE) error {
+//
+// It returns what visit does.
+func (u *unit) visitFunction(e *dwarf.DIE) (enter bool, next uint32, err error) {
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
-		return u.addFunction(e, 0)
+		if err := u.addFunction(e, 0); err != nil {
+			return false, 0, err
+		}
+		f, err := u.r.Function(e) // in most cases it has just been read
+		if f.Rest != 0 {
+			return true, f.Rest, err
+		}
+		return false, f.End, err
 	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration):
-		return nil
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
 	}
-	return nil
+	return true, 0, nil
 }
 
 // visitCodeless takes the functions without code that are not the abstract origin of one with code.
@@ -49,21 +57,21 @@ func (u *unit) visitCodeless() error {
 
 // addFunction makes e a candidate.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
-	f, err := u.resolveFunction(e)
-	if err != nil || f.name.class == dwarf.ClassNone {
+	f := &u.c.function
+	if err := u.resolveFunction(e, f); err != nil || f.name.class == dwarf.ClassNone {
 		return err
 	}
 	var symbol mark
 	if flags&types.FuncNoCode == 0 {
-		u.noteOrigin(e, &f)
+		u.noteOrigin(e, f)
 		// A symbol of another name at the entry means that none of its own name stands for the function. The kernel puts
 		// prefixes before the names of code that runs before or beside it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
-		if symbol = u.mark(e, &f); symbol.renamed && !f.external {
+		if symbol = u.mark(e, f); symbol.renamed && !f.external {
 			return nil
 		}
 	}
 	base := len(u.c.elems)
-	d, err := f.proto.u.describeProto(&f.protoDIE)
+	d, err := f.proto.u.describeProto(f.protoDIE)
 	if err != nil {
 		return err
 	}
@@ -87,12 +95,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	var sig signature
 	if flags&types.FuncNoCode == 0 {
 		var v params.Verdict
-		if flags, v, err = u.judge(e, &f, symbol.clone); err != nil {
+		if flags, v, err = u.judge(e, f, symbol.clone); err != nil {
 			return err
 		}
 		if u.c.opt.Features.Has(features.TrueSignature) {
 			u.c.lock()
-			sig, err = u.trueSignature(e, &f, &v)
+			sig, err = u.trueSignature(e, f, &v)
 			u.c.mu.Unlock()
 			if err != nil {
 				return err
@@ -126,10 +134,10 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.proto.u.declTags(&f.protoDIE, id, -1); err != nil {
+	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err
 	}
-	return f.proto.u.elemDeclTags(&f.protoDIE, std.TagFormalParameter, id, sig.index)
+	return f.proto.u.elemDeclTags(f.protoDIE, std.TagFormalParameter, id, sig.index)
 }
 
 // candidate is a function that is not in the graph yet.
@@ -195,57 +203,60 @@ type function struct {
 	external bool
 	nocall   bool
 	proto    typeRef // the entry whose parameters are the source's
-	protoDIE dwarf.DIE
+	protoDIE *dwarf.DIE
 	returns  typeRef // for an entry without a return type of its own
+
+	origin, specification dwarf.DIE // the last ones
 }
 
 // resolveFunction follows abstract origins and specifications. The prototype is that of the abstract origin, which has
 // the parameters as written in the source; of a specification (a declaration) only what the entry itself lacks is taken.
-func (u *unit) resolveFunction(e *dwarf.DIE) (f function, err error) {
+// f is good as long as e is.
+func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
-	cur, at := *e, u
-	f.proto, f.protoDIE = typeRef{u, e.Off}, *e
+	f.name, f.namer, f.external, f.nocall, f.returns = name{}, nil, false, false, typeRef{}
+	f.proto, f.protoDIE = typeRef{u, e.Off}, e
+	at := u
 	for range maxChain {
 		if f.name.class == dwarf.ClassNone {
-			if f.name, err = at.name(&cur, dwarf.Name); err != nil {
-				return f, err
+			if f.name, err = at.name(e, dwarf.Name); err != nil {
+				return err
 			}
 			f.namer = at
 		}
-		f.external = f.external || cur.Flag(dwarf.External)
-		f.nocall = f.nocall || cur.Has(dwarf.CallingConvention) && cur.Val[dwarf.CallingConvention] == nocall
+		f.external = f.external || e.Flag(dwarf.External)
+		f.nocall = f.nocall || e.Has(dwarf.CallingConvention) && e.Val[dwarf.CallingConvention] == nocall
 		if f.returns.u == nil {
-			if f.returns, err = at.ref(&cur, dwarf.Type); err != nil {
-				return f, err
+			if f.returns, err = at.ref(e, dwarf.Type); err != nil {
+				return err
 			}
 		}
-		origin := cur.Has(dwarf.Origin)
-		slot := dwarf.Specification
-		if origin {
-			slot = dwarf.Origin
+		slot, into := dwarf.Specification, &f.specification
+		if e.Has(dwarf.Origin) {
+			slot, into = dwarf.Origin, &f.origin
 		}
-		next, err := at.ref(&cur, slot)
+		next, err := at.ref(e, slot)
 		if err != nil || next.u == nil {
-			return f, err
+			return err
 		}
-		at = next.u
-		if err := at.r.Read(next.off, &cur); err != nil {
-			return f, err
+		at, e = next.u, into
+		if err := at.r.Read(next.off, e); err != nil {
+			return err
 		}
-		if origin {
-			f.proto, f.protoDIE = next, cur
+		if slot == dwarf.Origin {
+			f.proto, f.protoDIE = next, e
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // judge tells what the locations of e's parameters say against tracing it. clone: it is one with a changed interface.
 func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict, error) {
-	list, err := u.parameters(e, f)
+	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
+	list, err := u.parameters(e, f, m)
 	if err != nil || len(list) == 0 {
 		return 0, params.Verdict{}, err
 	}
-	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
 	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
 	v := params.Judge(m, o, list)
 	var flags types.FuncFlags

@@ -17,6 +17,15 @@ type entry struct {
 	hash  types.Hash
 	id    types.ID
 	state entryState
+	value value
+}
+
+// value is what the type of a parameter says of passing it.
+type value struct {
+	known    bool
+	isStruct bool // a struct, seen through typedefs and qualifiers
+	packed   bool // with a name, and a member that lies where its alignment forbids
+	size     uint32
 }
 
 type entryState uint8

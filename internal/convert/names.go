@@ -33,13 +33,16 @@ const nameCacheBits = 15
 func newNameCache() nameCache { return nameCache{make([]nameSlot, 1<<nameCacheBits)} }
 
 // name reads attribute s of e as a name; the empty string is none.
-func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
-	if !e.Has(s) {
+func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) { return u.nameOf(e.Off, e.Attr(s)) }
+
+// nameOf reads attribute a of the entry at die as a name.
+func (u *unit) nameOf(die uint32, a dwarf.Attr) (name, error) {
+	if a.Class == dwarf.ClassNone {
 		return name{}, nil
 	}
-	n := name{val: e.Val[s], class: e.Class[s]}
+	n := name{val: a.Val, class: a.Class}
 	if n.class != dwarf.ClassStrp {
-		b, err := u.r.StringAt(e.Off, n.class, n.val)
+		b, err := u.r.StringAt(die, n.class, n.val)
 		if err != nil || len(b) == 0 {
 			return name{}, err
 		}
@@ -50,7 +53,7 @@ func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) {
 	if slot.off == n.val+1 {
 		n.hash = slot.hash
 	} else {
-		b, err := u.r.StringAt(e.Off, n.class, n.val)
+		b, err := u.r.StringAt(die, n.class, n.val)
 		if err != nil {
 			return name{}, err
 		}

@@ -12,47 +12,56 @@ import (
 const maxParameters = 1000
 
 // parameters reads e's own formal parameters.
-func (u *unit) parameters(e *dwarf.DIE, f *function) ([]params.Param, error) {
-	own, err := u.r.Parameters(e)
+func (u *unit) parameters(e *dwarf.DIE, f *function, m params.Machine) ([]params.Param, error) {
+	own, err := u.r.Function(e)
 	if err != nil {
 		return nil, err
 	}
-	u.c.locations = u.c.locations[:0]
-	list := u.c.params[:0]
-	origins := u.c.origins[:0]
-	refs := u.c.refs[:0]
-	c := &u.c.note
-	for _, k := range own {
-		if k.Abbrev.Tag != std.TagFormalParameter {
+	list, origins, refs := u.c.params[:0], u.c.origins[:0], u.c.refs[:0]
+	places := u.c.places[:0]
+	for i := range own.Parameters {
+		p := &own.Parameters[i]
+		if p.Varying {
 			continue
 		}
-		if err := u.r.Read(k.Off, c); err != nil {
-			return nil, err
-		}
-		p := params.Param{HasLocation: c.Has(dwarf.Location), ConstValue: c.Has(dwarf.ConstValue), OriginIndex: params.NoOrigin}
-		if p.HasLocation {
-			start := len(u.c.locations)
-			var err error
-			if u.c.locations, err = u.r.Locations(c, dwarf.Location, u.c.locations); err != nil {
-				return nil, err
-			}
-			p.Locations = u.c.locations[start:len(u.c.locations):len(u.c.locations)]
-		}
-		t, err := u.ref(c, dwarf.Type)
+		t, err := u.refTo(p.Off, p.Type)
 		if err != nil {
 			return nil, err
 		}
-		origin, err := u.ref(c, dwarf.Origin)
+		origin, err := u.refTo(p.Off, p.Origin)
 		if err != nil {
 			return nil, err
 		}
-		list, origins, refs = append(list, p), append(origins, origin), append(refs, t)
+		list = append(list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone, ConstValue: p.ConstValue, OriginIndex: params.NoOrigin})
+		places, origins, refs = append(places, p), append(origins, origin), append(refs, t)
 	}
-	u.c.params, u.c.origins, u.c.refs = list, origins, refs
+	u.c.params, u.c.places, u.c.origins, u.c.refs = list, places, origins, refs
 	if len(list) > maxParameters {
 		return nil, nil
 	}
-	return list, u.completeParameters(e, list, origins, refs, f)
+	if err := u.completeParameters(e, list, origins, refs, f); err != nil {
+		return nil, err
+	}
+	u.c.locations, u.c.expressions = u.c.locations[:0], u.c.expressions[:0]
+	for i, p := range places {
+		if err := u.locate(p, &list[i], m); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// locate reads the expressions of p's location into to, up to what they tell.
+func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
+	first := len(u.c.locations)
+	err := u.r.Locations(p.Off, p.Location, func(expr []byte) bool {
+		at := len(u.c.expressions)
+		u.c.expressions = append(u.c.expressions, expr...)
+		u.c.locations = append(u.c.locations, u.c.expressions[at:len(u.c.expressions):len(u.c.expressions)])
+		return len(u.c.locations) > first+1 || !m.Settles(expr, to.Size)
+	})
+	to.Locations = u.c.locations[first:len(u.c.locations):len(u.c.locations)]
+	return err
 }
 
 // completeParameters adds what only the types and the abstract origin's parameters tell.
@@ -60,12 +69,12 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 	index := 0
 	p := f.proto.u
 	if f.proto.off != e.Off || p != u {
-		source, err := p.r.Parameters(&f.protoDIE)
+		source, err := p.r.Function(f.protoDIE)
 		if err != nil {
 			return err
 		}
-		for _, k := range source {
-			if k.Abbrev.Tag == std.TagFormalParameter {
+		for i := range source.Parameters {
+			if k := &source.Parameters[i]; !k.Varying {
 				if err := p.matchOrigin(k, index, list, origins, refs); err != nil {
 					return err
 				}
@@ -88,8 +97,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 }
 
 // matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its type.
-func (u *unit) matchOrigin(k dwarf.Peeked, index int, list []params.Param, origins, refs []typeRef) error {
-	c := &u.c.note
+func (u *unit) matchOrigin(k *dwarf.Parameter, index int, list []params.Param, origins, refs []typeRef) error {
 	for i := range origins {
 		if origins[i].u != u || origins[i].off != k.Off {
 			continue
@@ -98,11 +106,8 @@ func (u *unit) matchOrigin(k dwarf.Peeked, index int, list []params.Param, origi
 		if refs[i].u != nil {
 			continue
 		}
-		if err := u.r.Read(k.Off, c); err != nil {
-			return err
-		}
 		var err error
-		if refs[i], err = u.ref(c, dwarf.Type); err != nil {
+		if refs[i], err = u.refTo(k.Off, k.Type); err != nil {
 			return err
 		}
 	}
@@ -114,21 +119,33 @@ func (t typeRef) classify(p *params.Param) error {
 	if t.u == nil {
 		return nil
 	}
+	v := &t.u.memo.entries[t.u.memo.at(t.off)].value
+	if !v.known {
+		read, err := t.value()
+		if err != nil {
+			return err
+		}
+		*v = read
+	}
+	p.Size, p.Struct, p.PackedStruct = v.size, v.isStruct, v.packed
+	return nil
+}
+
+// value reads what the type says of passing it.
+func (t typeRef) value() (value, error) {
 	e, err := t.u.r.Peek(t.off)
 	if err != nil {
-		return err
+		return value{}, err
 	}
 	if e.Abbrev != nil && e.Abbrev.Tag == std.TagPointerType {
-		p.Size = uint32(t.u.r.Unit.AddrSize)
-		return nil
+		return value{known: true, size: uint32(t.u.r.Unit.AddrSize)}, nil
 	}
 	size, err := t.size(0)
 	if err != nil {
-		return err
+		return value{}, err
 	}
-	p.Size = uint32(min(size, 1<<32-1))
-	p.Struct, p.PackedStruct, err = t.byValueStruct()
-	return err
+	is, packed, err := t.byValueStruct()
+	return value{true, is, packed, uint32(min(size, 1<<32-1))}, err
 }
 
 // byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named

@@ -28,7 +28,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	if len(v.Removed) == 0 && len(v.Members) == 0 && !v.Flags.Has(params.Reordered) {
 		return s, nil
 	}
-	source, rest, err := f.proto.u.countParameters(&f.protoDIE)
+	source, rest, err := f.proto.u.countParameters(f.protoDIE)
 	if err != nil {
 		return s, err
 	}
@@ -86,7 +86,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	if rest {
 		elems = append(elems, types.Elem{})
 	}
-	returns, err := f.proto.u.ref(&f.protoDIE, dwarf.Type)
+	returns, err := f.proto.u.ref(f.protoDIE, dwarf.Type)
 	if err != nil {
 		return s, err
 	}
@@ -103,22 +103,15 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 
 // countParameters counts e's formal parameters, and tells whether others may follow.
 func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
-	for off := e.Next; e.Children; {
-		k, err := u.r.Peek(off)
-		if err != nil {
-			return 0, false, err
-		}
-		if k.Abbrev == nil {
-			break
-		}
-		switch k.Abbrev.Tag {
-		case std.TagFormalParameter:
-			n++
-		case std.TagUnspecifiedParameters:
+	f, err := u.r.Function(e)
+	if err != nil {
+		return 0, false, err
+	}
+	for i := range f.Parameters {
+		if f.Parameters[i].Varying {
 			rest = true
-		}
-		if off, err = u.r.Behind(k); err != nil {
-			return 0, false, err
+		} else {
+			n++
 		}
 	}
 	return n, rest, nil

@@ -135,7 +135,7 @@ func (u *unit) walk() error {
 				return err
 			}
 		}
-		if next != 0 {
+		if next != 0 && !enter {
 			off = next
 			continue
 		}
@@ -149,13 +149,13 @@ func (u *unit) walk() error {
 			global++
 		}
 		depth++
-		off = e.Next
+		off = max(e.Next, next)
 	}
 	return u.visitCodeless()
 }
 
-// visit takes what e declares and tells whether its children may declare more, and the offset behind them, if it has
-// come there. global: e is not inside a function.
+// visit takes what e declares and tells whether its children may declare more. If it has passed children, next is the
+// first that may, or what is behind them all. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	switch e.Abbrev.Tag {
@@ -172,7 +172,7 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err 
 		if err := u.r.Read(e.Off, d); err != nil {
 			return false, 0, err
 		}
-		return true, 0, u.visitFunction(d)
+		return u.visitFunction(d)
 	case std.TagVariable:
 		if !global || !e.Has(dwarf.Location) {
 			return false, 0, nil

@@ -103,7 +103,6 @@ func readAll(f *elf.File) {
 
 func readUnit(r *Reader, p *Prints) error {
 	var e DIE
-	var exprs [][]byte
 	for off := r.Unit.HeaderLen; uint64(off) < r.Unit.Len; off = e.Next {
 		if err := r.Read(off, &e); err != nil {
 			return err
@@ -141,7 +140,7 @@ func readUnit(r *Reader, p *Prints) error {
 			case ClassSig:
 				r.D.TypeUnit(e.Val[s])
 			}
-			if exprs, err = r.Locations(&e, s, exprs[:0]); err != nil {
+			if err := r.Locations(off, e.Attr(s), func([]byte) bool { return true }); err != nil {
 				return err
 			}
 		}

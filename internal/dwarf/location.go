@@ -128,33 +128,33 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Locations returns the expressions of a location attribute: the one of an exprloc, or all of a location list in its
-// order.
-func (r *Reader) Locations(e *DIE, s Slot, into [][]byte) ([][]byte, error) {
-	v := e.Val[s]
-	switch e.Class[s] {
+// Locations calls f for the expressions of the location attribute a of the entry at die, until it returns false: the one
+// of an exprloc, or all of a location list in its order. They are good during the call.
+func (r *Reader) Locations(die uint32, a Attr, f func(expr []byte) bool) error {
+	switch a.Class {
 	case ClassBlock:
-		return append(into, r.Block(v)), nil
+		f(r.Block(a.Val))
 	case ClassSec, ClassConst:
 		if r.Unit.Version < 5 {
-			return r.locList(e, v, into)
+			r.locList(a.Val, f)
+			return nil
 		}
-		return r.locLists(e, v, into)
+		return r.locLists(die, a.Val, f)
 	case ClassListx:
 		if r.D.loclists == nil {
-			return into, nil
+			return nil
 		}
 		data, err := r.D.loclists.Data()
 		if err != nil {
-			return into, err
+			return err
 		}
-		off, ok := r.listOffset(data, LoclistsBase, v)
+		off, ok := r.listOffset(data, LoclistsBase, a.Val)
 		if !ok {
-			return into, r.Errorf(e.Off, "location list %d is behind the end of .debug_loclists", v)
+			return r.Errorf(die, "location list %d is behind the end of .debug_loclists", a.Val)
 		}
-		return r.locLists(e, off, into)
+		return r.locLists(die, off, f)
 	}
-	return into, nil
+	return nil
 }
 
 // listWindow is how much of a location section is read at once; larger lists are cut off, which shows only the
@@ -166,7 +166,7 @@ func (r *Reader) window(sec *elf.Section, off uint64) []byte {
 	if sec == nil {
 		return nil
 	}
-	w := &r.list
+	w := &r.locations
 	if w.sec == sec && off >= w.off && off-w.off < uint64(len(w.data)) && uint64(len(w.data))-(off-w.off) >= listWindow {
 		return w.data[off-w.off:]
 	}
@@ -178,33 +178,21 @@ func (r *Reader) window(sec *elf.Section, off uint64) []byte {
 	return w.data
 }
 
-// keep copies an expression out of the window.
-func (r *Reader) keep(expr []byte) []byte {
-	w := &r.list
-	if len(expr) > cap(w.kept)-len(w.kept) {
-		w.kept = make([]byte, 0, max(listWindow, len(expr)))
-	}
-	at := len(w.kept)
-	w.kept = append(w.kept, expr...)
-	return w.kept[at:len(w.kept):len(w.kept)]
-}
-
 type window struct {
 	sec  *elf.Section
 	off  uint64
 	buf  []byte
 	data []byte
-	kept []byte
 }
 
 // locLists reads .debug_loclists (7.29).
-func (r *Reader) locLists(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
+func (r *Reader) locLists(die uint32, off uint64, f func(expr []byte) bool) error {
 	c := cursor{buf: r.window(r.D.loclists, off)}
 	for {
 		kind := c.u8()
 		switch kind {
 		case 0: // DW_LLE_end_of_list
-			return into, nil
+			return nil
 		case 1: // DW_LLE_base_addressx
 			c.uleb()
 			continue
@@ -213,33 +201,30 @@ func (r *Reader) locLists(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
 			c.uleb()
 		case 5: // DW_LLE_default_location
 		case 6: // DW_LLE_base_address
-			c.uint(r.order, int(r.f.addrSize))
+			c.skip(uint64(r.f.addrSize))
 			continue
 		case 7: // DW_LLE_start_end
-			c.uint(r.order, int(r.f.addrSize))
-			c.uint(r.order, int(r.f.addrSize))
+			c.skip(2 * uint64(r.f.addrSize))
 		case 8: // DW_LLE_start_length
-			c.uint(r.order, int(r.f.addrSize))
+			c.skip(uint64(r.f.addrSize))
 			c.uleb()
 		case 9: // DW_LLE_GNU_view_pair
 			c.uleb()
 			c.uleb()
 			continue
 		default:
-			return into, r.Errorf(e.Off, "location list entry of unknown kind %#x", kind)
+			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
 		}
 		n := c.uleb()
 		at := c.pos
-		c.skip(n)
-		if c.bad {
-			return into, nil
+		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+			return nil
 		}
-		into = append(into, r.keep(c.buf[at:at+int(n)]))
 	}
 }
 
 // locList reads .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
+func (r *Reader) locList(off uint64, f func(expr []byte) bool) {
 	c := cursor{buf: r.window(r.D.loc, off)}
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
@@ -249,14 +234,12 @@ func (r *Reader) locList(e *DIE, off uint64, into [][]byte) ([][]byte, error) {
 			continue
 		}
 		if lo == 0 && hi == 0 {
-			return into, nil
+			return
 		}
 		n := c.uint(r.order, 2)
 		at := c.pos
-		c.skip(n)
-		if !c.bad {
-			into = append(into, r.keep(c.buf[at:at+int(n)]))
+		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+			return
 		}
 	}
-	return into, nil
 }

@@ -27,6 +27,20 @@ func (e *DIE) Flag(s Slot) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
 // In DWARF 2 and 3 numbers share forms with offsets of lists.
 func (e *DIE) Constant(s Slot) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
 
+// Attr is the value of an attribute. The zero value stands for one that is absent.
+type Attr struct {
+	Val   uint64
+	Class Class
+}
+
+// Attr returns an attribute.
+func (e *DIE) Attr(s Slot) Attr {
+	if !e.Has(s) {
+		return Attr{}
+	}
+	return Attr{e.Val[s], e.Class[s]}
+}
+
 // Reader decodes the DIEs of one unit at a time. It keeps its memory from unit to unit.
 type Reader struct {
 	D    *Data
@@ -34,26 +48,27 @@ type Reader struct {
 	// Root is the unit's own DIE, after Load.
 	Root DIE
 
-	buf        []byte // the unit, header included
-	own        []byte // the memory behind buf, when it is not the section's own
-	order      binary.ByteOrder
-	little     bool
-	f          format
-	abbrevs    abbrevTable
-	strBase    uint64
-	adrBase    uint64
-	list       window
-	parameters [2]parameterList // of the functions asked for last
-	work       int64            // what may still be read, see spend
-	tables     *Tables
-	scanned    uint64 // bytes of abbreviation tables read so far
+	buf       []byte // the unit, header included
+	own       []byte // the memory behind buf, when it is not the section's own
+	order     binary.ByteOrder
+	little    bool
+	f         format
+	abbrevs   abbrevTable
+	strBase   uint64
+	adrBase   uint64
+	locations window
+	functions [2]Function // asked for last
+	scratch   DIE
+	work      int64 // what may still be read, see spend
+	tables    *Tables
+	scanned   uint64 // bytes of abbreviation tables read so far
 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
 	r.D, r.Unit, r.order = d, u, d.Order
 	r.little = d.Order == binary.ByteOrder(binary.LittleEndian)
-	r.parameters[0].of, r.parameters[1].of = 0, 0
+	r.functions[0].of, r.functions[1].of = 0, 0
 	if u.Len > 1<<32-1 {
 		return d.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
 	}

@@ -5,7 +5,8 @@ type Param struct {
 	// HasLocation tells whether the DIE has DW_AT_location.
 	HasLocation bool
 	// Locations holds the location's expressions: one for an exprloc, all of
-	// a location list in its order (base addresses and views are no entries).
+	// a location list in its order (base addresses and views are no entries),
+	// or the first one if that settles them.
 	Locations [][]byte
 	// ConstValue tells whether the DIE has DW_AT_const_value.
 	ConstValue bool

@@ -230,3 +230,35 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// What Settles says of the first expression holds for whatever follows it.
+func TestSettledLocations(t *testing.T) {
+	exprs := [][]byte{
+		nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10}, {opBreg0 + 5, 0, opStackValue}, {0xff},
+		{opEntryValue, 1, opReg0 + 4, opStackValue}, {opEntryValue, 1, opReg0 + 4}, {opGNUParameterRef, 1, 0, 0, 0},
+		{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}, {opPiece, 8, opReg0 + 1, opPiece, 8}, {opImplicitValue, 1, 7},
+	}
+	settled := 0
+	for _, m := range []Machine{x86, arm, s390, riscv, i386} {
+		for _, size := range []uint32{0, 1, 4, 8, 12, 16, 40} {
+			for _, first := range exprs {
+				if !m.Settles(first, size) {
+					continue
+				}
+				settled++
+				alone := at(size, first)
+				for _, second := range exprs {
+					for _, third := range exprs {
+						all := at(size, first, second, third)
+						if got, want := m.locate(&alone), m.locate(&all); got != want {
+							t.Errorf("%v, %d bytes: %x followed by %x and %x: %+v; alone %+v", m.ID, size, first, second, third, want, got)
+						}
+					}
+				}
+			}
+		}
+	}
+	if settled == 0 {
+		t.Error("no expression settles a location")
+	}
+}
