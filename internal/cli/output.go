@@ -41,7 +41,7 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 		}
 		temps.forget(f.Name())
 	}()
-	w := bufio.NewWriterSize(f, 1<<18)
+	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ type stamp struct {
 const releaseEvery = 8 << 20
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
-	c := &converter{store: s, d: d, opt: opt, symbols: symbols, names: newNameCache()}
+	c := &converter{store: s, d: d, opt: opt, symbols: symbols, names: newNameCache(s.size)}
 	c.main.c = c
 	return c
 }

@@ -54,15 +54,20 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	}
 	e := &u.memo.entries[i]
 	e.hash, e.state = h, entryHashed
-	u.c.known.put(fp, h)
+	if !u.alone() {
+		u.c.known.put(fp, h)
+	}
 	return h, nil
 }
 
-// recall fills in entry i of the memo, which is t's, if an equal type was met before. Definitions that are
-// pinned, and annotations, mean what their unit says.
+// alone tells whether the unit's entries are not to be compared with others': definitions that are pinned, and
+// annotations, mean what their unit says, and if there is only one unit, hardly any are equal.
+func (u *unit) alone() bool { return u.c.pinned || u.c.single || u.r.Annotated() }
+
+// recall fills in entry i of the memo, which is t's, if an equal type was met before.
 func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	u := t.u
-	if u.c.pinned || u.r.Annotated() {
+	if u.alone() {
 		return fp, false, nil
 	}
 	if fp, err = u.prints.Type(t.off, 0); err != nil {

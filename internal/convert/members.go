@@ -28,7 +28,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			if err := u.member(c, d); err != nil {
 				return err
 			}
-		case isTypeTag(c.Tag) && (u.c.pinned || u.r.Annotated()):
+		case isTypeTag(c.Tag) && u.alone():
 			u.prints.Nest(c.Off) // else Prints has done it
 		}
 		if !c.Children {

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"math/bits"
+
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -15,7 +17,8 @@ type name struct {
 // nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small, for a section of
 // unmerged strings (ld -r) may hold a hundred copies of each.
 type nameCache struct {
-	slots []nameSlot
+	slots []nameSlot // a power of two
+	shift uint8      // of the hash
 }
 
 type nameSlot struct {
@@ -25,12 +28,14 @@ type nameSlot struct {
 }
 
 func (c *nameCache) slot(off uint64) *nameSlot {
-	return &c.slots[off*0x9e3779b97f4a7c15>>(64-nameCacheBits)]
+	return &c.slots[off*0x9e3779b97f4a7c15>>c.shift]
 }
 
-const nameCacheBits = 15
-
-func newNameCache() nameCache { return nameCache{make([]nameSlot, 1<<nameCacheBits)} }
+// newNameCache returns one for units of about size bytes in all.
+func newNameCache(size int) nameCache {
+	n := max(8, min(15, bits.Len(uint(size/32))))
+	return nameCache{make([]nameSlot, 1<<n), uint8(64 - n)}
+}
 
 // name reads attribute s of e as a name; the empty string is none.
 func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) { return u.nameOf(e.Off, e.Attr(s)) }

@@ -15,6 +15,7 @@ type store struct {
 	mu    sync.Mutex // for the graph
 	obj   *object.Object
 	g     *types.Graph // of obj
+	size  int          // of the units, in bytes, about
 	roots byPrint[root]
 	known byPrint[types.Hash] // what references mean
 }
@@ -25,8 +26,9 @@ type root struct {
 	stub types.ID // for the definition of a tag
 }
 
-// bytesPerNode is how many bytes of units add a node to the graph, in a large file: 1,600 in a Linux kernel.
-const bytesPerNode = 1500
+// roomFor is how many nodes about size bytes of units have. In a Linux kernel an object file has one in 60 bytes, which
+// others have too; the whole kernel has one in 1,600.
+func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 
 // lockTries is how often a thread tries to lock the graph before it sleeps: for some 50 microseconds.
 const lockTries = 1 << 14
@@ -34,8 +36,8 @@ const lockTries = 1 << 14
 // newStore returns one for about size bytes of units.
 func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
-	s := &store{obj: object.New(target, opt.Features)}
-	s.obj.Graph = types.NewSized(size / bytesPerNode)
+	s := &store{obj: object.New(target, opt.Features), size: size}
+	s.obj.Graph = types.NewSized(roomFor(size))
 	s.g = s.obj.Graph
 	s.roots.init()
 	s.known.init()

@@ -97,7 +97,9 @@ func (u *unit) load(h *dwarf.Unit) error {
 	if u == &u.c.main {
 		u.prints.Merged = !u.c.d.File.Relocatable()
 	}
-	u.prints.Reset(&u.r)
+	if !u.c.single {
+		u.prints.Reset(&u.r)
+	}
 	return nil
 }
 
@@ -203,7 +205,7 @@ func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 		return 0, nil // reached through what holds it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
-	if !plain || u.c.pinned || u.r.Annotated() {
+	if !plain || u.alone() {
 		return 0, u.visitTypeDIE(e.Off)
 	}
 	var fp dwarf.Fingerprint

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
@@ -69,23 +70,46 @@ func (o *Object) normal() (*Object, error) {
 	return &n, nil
 }
 
+// allocate makes the arenas for what l.order holds.
+func (l *layout) allocate(b *btf.Blob) {
+	var members, params, enums uint32
+	for _, id := range l.order {
+		switch n := l.g.Node(id); n.Kind {
+		case types.KindStruct, types.KindUnion:
+			members += n.Count
+		case types.KindFuncProto:
+			params += n.Count
+		case types.KindEnum, types.KindEnum64:
+			enums += n.Count
+		}
+	}
+	b.Types = make([]btf.Type, 0, len(l.order))
+	b.Members, b.Params, b.Enums = make([]btf.Member, 0, members), make([]btf.Param, 0, params), make([]btf.Enumerator, 0, enums)
+}
+
 // blob returns the type records.
 func (l *layout) blob() (*btf.Blob, error) {
 	b := &btf.Blob{StartID: 1}
-	var strs []byte
+	total := 0
+	for _, s := range l.names {
+		total += len(l.g.Strs.Bytes(s)) + 1
+	}
+	var strs strings.Builder
+	strs.Grow(total)
 	offs := make([]uint32, len(l.names))
 	for i, s := range l.names {
 		name := l.g.Strs.Bytes(s)
 		if bytes.IndexByte(name, 0) >= 0 {
 			return nil, fmt.Errorf("name %q holds a NUL byte, which BTF can't", name)
 		}
-		offs[i] = uint32(len(strs))
-		strs = append(append(strs, name...), 0)
+		offs[i] = uint32(strs.Len())
+		strs.Write(name)
+		strs.WriteByte(0)
 	}
-	b.Strings = string(strs)
+	b.Strings = strs.String()
 	name := func(s types.Str) uint32 { return offs[l.rank[s]] }
 
-	b.Types = make([]btf.Type, 0, len(l.order))
+	l.allocate(b)
 	for _, id := range l.order {
 		n := l.g.Node(id)
 		t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), KFlag: n.Flag, Vlen: n.Count}

@@ -112,24 +112,27 @@ func convertInput(run *report.Run, path string, options convert.Options) (*objec
 		phase = run.Phase("convert", "members")
 	}
 	m := object.NewMerger()
+	var o *object.Object
 	for i, member := range members {
 		f, err := member.Open()
 		if err != nil {
 			return nil, err
 		}
-		o, err := convert.File(f, options)
+		o, err = convert.File(f, options)
 		f.Close()
 		if err != nil {
 			return nil, err
 		}
-		if err := m.Add(member.Label, o); err != nil {
-			return nil, err
-		}
 		if len(members) > 1 {
+			if err := m.Add(member.Label, o); err != nil {
+				return nil, err
+			}
 			phase.Progress(i+1, len(members))
 		}
 	}
-	o := m.Object()
+	if len(members) > 1 {
+		o = m.Object()
+	}
 	run.EndConvert(phase, options.Counts, o)
 	return o, nil
 }
