@@ -164,12 +164,6 @@ func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.Fir
 // ArrayOf is the body of an ARRAY of this very blob.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// wireLen is the length of a type record on the wire, in bytes.
-func (t *Type) wireLen() int {
-	l := layout[t.Kind]
-	return 12 + int(l.info) + int(l.elem)*int(t.Vlen)
-}
-
 // TypeOffset is the offset in bytes, from the start of the blob as it was read, of a type of this very blob. It walks
 // the types: for error messages.
 func (b *Blob) TypeOffset(id uint32) int64 {
@@ -178,7 +172,7 @@ func (b *Blob) TypeOffset(id uint32) int64 {
 		if b.StartID+uint32(i) == id {
 			break
 		}
-		off += int64(b.Types[i].wireLen())
+		off += int64(b.Types[i].Kind.RecordLen(b.Types[i].Vlen))
 	}
 	return off
 }

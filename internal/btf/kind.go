@@ -105,6 +105,12 @@ var layout = [NumKinds]struct{ info, elem uint8 }{
 	KindEnum64:    {0, 12},
 }
 
+// RecordLen is the length in bytes of a type record of a known kind on the wire; vlen is Type.Vlen.
+func (k Kind) RecordLen(vlen uint32) uint64 {
+	l := layout[k]
+	return 12 + uint64(l.info) + uint64(l.elem)*uint64(vlen)
+}
+
 // HasSize reports whether Type.SizeOrType is a size in bytes.
 func (k Kind) HasSize() bool {
 	switch k {

@@ -6,8 +6,7 @@ import "github.com/rules-btf/rules_btf/internal/types"
 // definition in the result is that of its shape. The others are coloured by refinement once more, over the result alone,
 // so that the order is a function of the result: linking it again gives the same.
 
-// colourInstances gives the instances in l.puts their place among equals: put.hash. Those of all kept instances go to
-// l.hashes.
+// colourInstances gives the kept instances their place among equals: l.hashes.
 func (l *linker) colourInstances() {
 	n := len(l.inst.list)
 	if n == 0 {
@@ -58,12 +57,6 @@ func (l *linker) colourInstances() {
 		classes = c
 	}
 	l.hashes = now
-	for i := range l.puts {
-		p := &l.puts[i]
-		if k := int(p.final) - len(l.nodes); k >= 0 && k < n {
-			p.hash = now[k]
-		}
-	}
 }
 
 // idHash is the content of a type that a base has.
@@ -133,8 +126,9 @@ func (l *linker) ambiguousLabel(i int32, ambiguous []bool) types.Hash {
 	})
 }
 
-// hashOf returns the content of a kept type for the order.
-func (l *linker) hashOf(f final, made []types.Hash) types.Hash {
+// hashOf returns the content of a kept type for the order. Made types refer to ones that were made before, or to such as
+// are not made: no chain is longer than that of a tag on a function with an arena pointer.
+func (l *linker) hashOf(f final) types.Hash {
 	if id := l.baseID(f); id != 0 {
 		return idHash(id)
 	}
@@ -145,42 +139,11 @@ func (l *linker) hashOf(f final, made []types.Hash) types.Hash {
 		return l.nodes[f].Hash
 	case i < len(l.inst.list):
 		return l.hashes[i]
-	default:
-		return made[i-len(l.inst.list)]
 	}
-}
-
-// colourMade gives the made types in l.puts their place among equals, those that others refer to first.
-func (l *linker) colourMade() {
-	hashes := make([]types.Hash, len(l.made))
-	for round := range 3 {
-		for i := range l.made {
-			m := &l.made[i]
-			if m.round() != round {
-				continue
-			}
-			h := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.hashOf(m.ref, hashes))
-			for _, e := range m.elems {
-				h.Elem(l.g.Strs.Hash(e.name), l.hashOf(e.ref, hashes), e.val)
-			}
-			hashes[i] = h.Sum(m.flag)
-		}
+	m := l.madeAt(f)
+	h := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.hashOf(m.ref))
+	for _, e := range m.elems {
+		h.Elem(l.g.Strs.Hash(e.name), l.hashOf(e.ref), e.val)
 	}
-	start := len(l.nodes) + len(l.inst.list)
-	for i := range l.puts {
-		if k := int(l.puts[i].final) - start; k >= 0 {
-			l.puts[i].hash = hashes[k]
-		}
-	}
-}
-
-// round orders made types: each refers only to those of earlier rounds, and to earlier ones of round 0.
-func (m *made) round() int {
-	switch m.kind {
-	case types.KindFunc, types.KindVar:
-		return 1
-	case types.KindDatasec, types.KindDeclTag:
-		return 2
-	}
-	return 0
+	return h.Sum(m.flag)
 }

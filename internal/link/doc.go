@@ -22,6 +22,7 @@
 //	reach.go      what the encoded things reach
 //	split.go      types that the bases have already
 //	join.go       definitions that a base has up to tags which it only declares
+//	places.go     the types that are written, before they are in order
 //	order.go      the canonical order
 //	emit.go       the blob
 //	trace.go      which unit holds which type of the result

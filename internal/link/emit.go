@@ -1,59 +1,97 @@
 package link
 
 import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// emit writes the types in l.puts.
+// emit writes the types in l.puts. The names that the kernel wants to be identifiers are looked at meanwhile.
 func (l *linker) emit() ([]byte, error) {
-	b := &btf.Blob{Order: l.order, StartID: 1, Base: l.base.blob, Types: make([]btf.Type, 0, len(l.puts))}
+	p := &l.places
+	if len(p.tooLong) > 0 {
+		f := slices.MinFunc(p.tooLong, func(a, b final) int { return cmp.Compare(l.ids[a], l.ids[b]) })
+		n := &l.nodes[l.nodeOf(f)]
+		return nil, btf.VlenError(l.ids[f], l.kindOf(f), l.g.Name(n), n.Count)
+	}
+	b := &btf.Blob{Order: l.order, StartID: 1, Base: l.base.blob}
 	if b.Base != nil {
 		b.StartID, b.BaseStrLen = b.Base.EndID(), b.Base.EndStr()
 	}
-	l.placeStrings(b)
-	l.placeShapes()
-	for i := range l.puts {
-		l.put(b, l.puts[i].final)
+	image, err := btf.NewImage(b, p.types, p.length, l.placeStrings(b), btf.EncodeOptions{Layout: l.layout()})
+	if err != nil {
+		return nil, err
 	}
-	return btf.Encode(b, btf.EncodeOptions{Layout: l.layout()})
+	var odd atomic.Bool // the kernel doesn't take some name
+	strings := (len(l.strs) + chunkStrings - 1) / chunkStrings
+	parallel(l.jobs, strings+len(l.chunks), func(i int) {
+		if i < strings {
+			if !l.copyStrings(b, image.Strings, l.strs[i*chunkStrings:min((i+1)*chunkStrings, len(l.strs))]) {
+				odd.Store(true)
+			}
+			return
+		}
+		i -= strings
+		r := image.Records(l.chunks[i])
+		for _, f := range l.puts[i*chunkTypes : min((i+1)*chunkTypes, len(l.puts))] {
+			l.put(&r, f)
+		}
+	})
+	if l.opt.Facts != nil && odd.Load() {
+		if err := l.checkNames(); err != nil {
+			return nil, err
+		}
+	}
+	return image.Finish(), nil
 }
+
+// chunkStrings is how many strings are copied at a time.
+const chunkStrings = 1 << 14
 
 // layout tells whether the header gets a layout section: only that of base BTF does.
 func (l *linker) layout() bool {
 	return l.opt.Features.Has(features.Layout) && l.base.blob == nil
 }
 
-// placeStrings gives each string its offset: in the bases if they have it, else in b's own strings, which are sorted.
-func (l *linker) placeStrings(b *btf.Blob) {
-	l.offset = make([]uint32, l.g.Strs.Len())
-	found := l.findInBases()
-	size := 1
-	for _, s := range l.strs {
-		size += len(l.g.Strs.Bytes(s)) + 1
-	}
-	own := make([]byte, 0, size)
+// placeStrings gives each string its offset: in the bases if they have it, else in b's own strings, which are sorted. It
+// returns the length of these.
+func (l *linker) placeStrings(b *btf.Blob) int {
+	l.offset = l.findInBases()
+	end := uint64(b.BaseStrLen)
 	if b.Base == nil {
-		own = append(own, 0)
+		end++ // the empty name
 	}
-	for i := 1; i < len(l.strs); i++ {
-		if found != nil && found[i] != 0 {
-			l.offset[l.strs[i]] = found[i]
-			continue
+	for _, s := range l.strs {
+		if l.offset[s] == 0 {
+			l.offset[s] = uint32(end)
+			end += uint64(len(l.g.Strs.Bytes(s))) + 1
 		}
-		l.offset[l.strs[i]] = b.BaseStrLen + uint32(len(own))
-		own = append(append(own, l.g.Strs.Bytes(l.strs[i])...), 0)
 	}
-	b.Strings = string(own)
+	return int(end - uint64(b.BaseStrLen))
 }
 
-// findInBases returns for each string its first offset in the bases, 0 for none; nil without bases.
-func (l *linker) findInBases() []uint32 {
-	if l.base.blob == nil {
-		return nil
+// copyStrings copies those of the strings that are b's own to their place. It tells whether all names are what the kernel
+// takes.
+func (l *linker) copyStrings(b *btf.Blob, own []byte, list []types.Str) bool {
+	ok := true
+	for _, s := range list {
+		name := l.g.Strs.Bytes(s)
+		if at := l.offset[s]; at >= b.BaseStrLen {
+			copy(own[at-b.BaseStrLen:], name)
+		}
+		use := l.places.uses[s]
+		ok = ok && (use&usedAsIdentifier == 0 || types.Identifier(name)) && (use&usedAsSection == 0 || printable(name))
 	}
-	found := make([]uint32, len(l.strs))
+	return ok
+}
+
+// findInBases returns for each string that is needed its first offset in the bases, 0 for none.
+func (l *linker) findInBases() []uint32 {
+	found := make([]uint32, l.g.Strs.Len())
 	var chain []*btf.Blob
 	for b := l.base.blob; b != nil; b = b.Base {
 		chain = append([]*btf.Blob{b}, chain...)
@@ -65,10 +103,8 @@ func (l *linker) findInBases() []uint32 {
 			for end < len(s) && s[end] != 0 {
 				end++
 			}
-			if str, ok := l.g.Strs.Lookup(s[start:end]); ok && str != 0 {
-				if r := l.rank[str]; r != 0 && found[r] == 0 {
-					found[r] = off + uint32(start)
-				}
+			if str, ok := l.g.Strs.Lookup(s[start:end]); ok && str != 0 && l.places.uses[str] != 0 && found[str] == 0 {
+				found[str] = off + uint32(start)
 			}
 			start = end + 1
 		}
@@ -78,33 +114,24 @@ func (l *linker) findInBases() []uint32 {
 
 func (l *linker) name(s types.Str) uint32 { return l.offset[s] }
 
-// placeShapes notes by which id a shape that doesn't vary is referred to.
-func (l *linker) placeShapes() {
-	l.shapeIDs = make([]uint32, len(l.nodes))
-	for id := range l.nodes {
-		if l.role[id] == plain {
-			l.shapeIDs[id] = l.ids[l.typeOf(types.ID(id))]
-		}
-	}
-}
-
 // nextID is next, as an id.
 func (w *walker) nextID(id types.ID) uint32 {
-	if w.l.role[id] == plain {
-		return w.l.shapeIDs[id]
+	if len(w.args) == 0 || w.l.role[id] == plain {
+		return w.l.ids[id]
 	}
 	return w.l.ids[w.next(id)]
 }
 
-// put appends the record of one type.
-func (l *linker) put(b *btf.Blob, f final) {
+// put writes the record of one type.
+func (l *linker) put(r *btf.Records, f final) {
 	if m := l.madeAt(f); m != nil {
-		l.putMade(b, m)
+		l.putMade(r, m)
 		return
 	}
 	n := &l.nodes[l.nodeOf(f)]
 	if n.Kind == types.KindStub {
-		b.Types = append(b.Types, l.forward(n))
+		t := l.forward(n)
+		r.Type(&t)
 		return
 	}
 	w := l.walk(f)
@@ -112,32 +139,34 @@ func (l *linker) put(b *btf.Blob, f final) {
 	elems := l.g.Elems[n.First : n.First+n.Count]
 	ref := w.nextID(n.Ref)
 	switch n.Kind {
-	case types.KindInt:
-		t.Extra = n.Aux
 	case types.KindArray:
-		t.SizeOrType, t.First = 0, uint32(len(b.Arrays))
-		b.Arrays = append(b.Arrays, btf.Array{Elem: ref, Index: w.nextID(types.ID(n.Aux)), Nelems: n.Size})
+		t.SizeOrType = 0
+		r.Type(&t)
+		r.Array(btf.Array{Elem: ref, Index: w.nextID(types.ID(n.Aux)), Nelems: n.Size})
 	case types.KindStruct, types.KindUnion:
-		t.First = uint32(len(b.Members))
+		r.Type(&t)
 		for i := range elems {
 			e := &elems[i]
-			b.Members = append(b.Members, btf.Member{NameOff: l.name(e.Name), Type: w.nextID(e.Ref), Offset: uint32(e.Val)})
+			r.Member(btf.Member{NameOff: l.name(e.Name), Type: w.nextID(e.Ref), Offset: uint32(e.Val)})
 		}
 	case types.KindEnum, types.KindEnum64:
-		t.First = uint32(len(b.Enums))
+		r.Type(&t)
 		for i := range elems {
-			b.Enums = append(b.Enums, btf.Enumerator{NameOff: l.name(elems[i].Name), Value: elems[i].Val})
+			r.Enumerator(t.Kind, btf.Enumerator{NameOff: l.name(elems[i].Name), Value: elems[i].Val})
 		}
 	case types.KindFuncProto:
-		t.SizeOrType, t.First = ref, uint32(len(b.Params))
+		t.SizeOrType = ref
+		r.Type(&t)
 		for i := range elems {
-			b.Params = append(b.Params, btf.Param{NameOff: l.name(elems[i].Name), Type: w.nextID(elems[i].Ref)})
+			r.Param(btf.Param{NameOff: l.name(elems[i].Name), Type: w.nextID(elems[i].Ref)})
 		}
-	case types.KindFloat:
+	case types.KindInt, types.KindFloat:
+		t.Extra = n.Aux
+		r.Type(&t)
 	default:
 		t.SizeOrType = ref
+		r.Type(&t)
 	}
-	b.Types = append(b.Types, t)
 }
 
 // forward is the record of a tag without a definition.
@@ -152,7 +181,7 @@ func (l *linker) forward(n *types.Node) btf.Type {
 	return t
 }
 
-func (l *linker) putMade(b *btf.Blob, m *made) {
+func (l *linker) putMade(r *btf.Records, m *made) {
 	t := btf.Type{Kind: btf.Kind(m.kind), NameOff: l.name(m.name), SizeOrType: l.ids[m.ref], KFlag: m.flag}
 	switch m.kind {
 	case types.KindFunc:
@@ -162,15 +191,16 @@ func (l *linker) putMade(b *btf.Blob, m *made) {
 	case types.KindDeclTag:
 		t.Extra = m.aux - 1
 	case types.KindDatasec:
-		t.SizeOrType, t.Vlen, t.First = m.size, uint32(len(m.elems)), uint32(len(b.Secinfos))
-		for _, e := range m.elems {
-			b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: l.ids[e.ref], Offset: uint32(e.val), Size: uint32(e.val >> 32)})
-		}
+		t.SizeOrType, t.Vlen = m.size, uint32(len(m.elems))
 	case types.KindFuncProto:
-		t.Vlen, t.First = uint32(len(m.elems)), uint32(len(b.Params))
-		for _, e := range m.elems {
-			b.Params = append(b.Params, btf.Param{NameOff: l.name(e.name), Type: l.ids[e.ref]})
+		t.Vlen = uint32(len(m.elems))
+	}
+	r.Type(&t)
+	for _, e := range m.elems {
+		if m.kind == types.KindDatasec {
+			r.Secinfo(btf.Secinfo{Type: l.ids[e.ref], Offset: uint32(e.val), Size: uint32(e.val >> 32)})
+		} else {
+			r.Param(btf.Param{NameOff: l.name(e.name), Type: l.ids[e.ref]})
 		}
 	}
-	b.Types = append(b.Types, t)
 }

@@ -139,7 +139,7 @@ func (l *linker) attachTags() {
 	for id := range l.nodes {
 		n := &l.nodes[id]
 		if n.Kind == types.KindDeclTag && l.weight[id] != 0 && l.role[id] == plain && n.Ref != 0 {
-			add(types.ID(id), l.typeOf(n.Ref))
+			add(types.ID(id), l.types[n.Ref])
 		}
 	}
 	for i := range l.attachments {

@@ -1,13 +1,12 @@
 package link
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -24,7 +23,7 @@ type Options struct {
 	// Bases make the result split BTF: a chain, each parsed on the one before.
 	Bases    []*btf.Blob
 	Features features.Set
-	Jobs     int // how many threads may work; it changes nothing but the time
+	Jobs     int // how many threads may work, 0: one a processor; it changes nothing but the time
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -43,6 +42,7 @@ type Result struct {
 // linker holds the state of one Link. The fields are in the order in which they are filled.
 type linker struct {
 	opt   Options
+	jobs  int
 	order binary.ByteOrder
 	g     *types.Graph
 	nodes []types.Node
@@ -72,6 +72,7 @@ type linker struct {
 	settled   *phase
 	open      func(world int32, s *slot) int32
 	inst      instances
+	types     []final // by shape that doesn't vary: the type that it is
 
 	attachments []attachment
 	made        []made
@@ -83,14 +84,14 @@ type linker struct {
 	encoded      []final           // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
 	skipped      []Skipped
 
-	keep     []bool
-	puts     []put
-	strs     []types.Str
-	rank     []uint32
-	hashes   []types.Hash
-	ids      []uint32
-	offset   []uint32 // by string
-	shapeIDs []uint32 // by node that doesn't vary
+	keep   []bool
+	places places
+	puts   []final  // the types that are written, in order
+	chunks []uint64 // by chunk of these: where it begins in the type section
+	strs   []types.Str
+	hashes []types.Hash
+	ids    []uint32
+	offset []uint32 // by string
 }
 
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain
@@ -114,7 +115,10 @@ func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 			return nil, nil, err
 		}
 	}
-	l := &linker{opt: opt, order: o.Target.Order, g: o.Graph, units: o.Units}
+	l := &linker{opt: opt, jobs: opt.Jobs, order: o.Target.Order, g: o.Graph, units: o.Units}
+	if l.jobs == 0 {
+		l.jobs = runtime.GOMAXPROCS(0)
+	}
 	if l.order == nil {
 		l.order = binary.LittleEndian
 	}
@@ -143,6 +147,7 @@ func (l *linker) link() (*Result, error) {
 	if err := l.instantiate(); err != nil {
 		return nil, err
 	}
+	l.findTypes()
 	l.indexBase()
 	l.step("choose functions and variables")
 	l.encodeFunctions()
@@ -155,7 +160,7 @@ func (l *linker) link() (*Result, error) {
 	l.keepAll()
 	l.arrange()
 	l.step("write types")
-	data, err := l.write()
+	data, err := l.emit()
 	if err != nil {
 		return nil, err
 	}
@@ -166,20 +171,6 @@ func (l *linker) link() (*Result, error) {
 		return strings.Compare(a.Reason, b.Reason)
 	})
 	return &Result{BTF: data, Skipped: slices.Compact(l.skipped), Conflicts: l.conflicts()}, nil
-}
-
-// write checks the types' names, if facts say that they were converted, and writes them meanwhile.
-func (l *linker) write() (data []byte, err error) {
-	var names error
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if l.opt.Facts != nil {
-			names = l.checkNames()
-		}
-	})
-	data, err = l.emit()
-	wg.Wait()
-	return data, cmp.Or(names, err)
 }
 
 func (l *linker) step(name string) {

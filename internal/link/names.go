@@ -9,16 +9,9 @@ import (
 // checkNames refuses types with names that the kernel's verifier doesn't take: those of other languages than C, or of
 // damaged files. It is for what was converted; BTF that is merely merged keeps its names.
 func (l *linker) checkNames() error {
-	valid := make([]bool, l.g.Strs.Len())
-	ok := func(s types.Str) bool {
-		if s == 0 || valid[s] {
-			return true
-		}
-		valid[s] = types.Identifier(l.g.Strs.Bytes(s))
-		return valid[s]
-	}
+	ok := func(s types.Str) bool { return types.Identifier(l.g.Strs.Bytes(s)) }
 	for i := range l.puts {
-		f := l.puts[i].final
+		f := l.puts[i]
 		if m := l.madeAt(f); m != nil {
 			if (m.kind == types.KindFunc || m.kind == types.KindVar) && !ok(m.name) {
 				return l.nameError("function or variable", m.name)

@@ -2,123 +2,136 @@ package link
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// put is a type that is written, with its place in the order: unnamed types first, then by name; then by kind, then by
-// content.
-type put struct {
-	place uint64 // the name's rank << 8 | kind
-	hash  types.Hash
-	final final
-}
+// The final order: unnamed types first, then by name; then by kind, then by content.
 
-// arrange chooses the ids: it fills l.puts and l.ids.
+// arrange chooses the ids: it fills l.puts, l.chunks and l.ids, and l.strs with the strings that are needed, in order.
 func (l *linker) arrange() {
-	first := uint32(1)
+	l.colourInstances()
+	p := &l.places
+	l.findStrings()
+	l.puts = make([]final, 0, p.types)
+	id, offset := uint32(1), uint64(0)
 	if l.base.blob != nil {
-		first = l.base.blob.EndID()
+		id = l.base.blob.EndID()
 	}
-	l.ids = make([]uint32, len(l.keep))
-	l.rankNames()
-	for f := range l.keep {
-		if !l.keep[f] {
-			continue
+	put := func(f final, length uint32) {
+		if len(l.puts)%chunkTypes == 0 {
+			l.chunks = append(l.chunks, offset)
 		}
-		if id := l.baseID(final(f)); id != 0 {
-			l.ids[f] = id
-			continue
-		}
-		p := put{final: final(f)}
-		var name types.Str
-		var kind types.Kind
-		switch i := f - len(l.nodes); {
-		case i < 0:
-			n := &l.nodes[f]
-			name, kind, p.hash = n.Name, n.Kind, n.Hash
-		case i < len(l.inst.list):
-			n := &l.nodes[l.inst.list[i].node]
-			name, kind = n.Name, n.Kind
-		default:
-			m := l.madeAt(p.final)
-			name, kind = m.name, m.kind
-		}
-		if kind == types.KindStub {
-			kind = types.KindFwd
-			if types.Tag(l.nodes[l.nodeOf(p.final)].Aux) == types.TagEnum {
-				kind = types.KindEnum
+		l.puts = append(l.puts, f)
+		l.ids[f] = id
+		id++
+		offset += uint64(length)
+	}
+	for kind := range p.unnamed {
+		list := p.unnamed[kind]
+		for i := range list {
+			if f := list[i].final; int(f) >= len(l.nodes) {
+				list[i].hash = l.hashOf(f)
 			}
 		}
-		p.place = uint64(l.rank[name])<<8 | uint64(kind)
-		l.puts = append(l.puts, p)
+		for _, t := range sortPlaces(list) {
+			put(t.final, t.length)
+		}
 	}
-	l.colourInstances()
-	l.colourMade()
-	l.sortOrder()
-	for i := range l.puts {
-		l.ids[l.puts[i].final] = first + uint32(i)
+	type namesake struct {
+		kind  btf.Kind
+		hash  types.Hash
+		final final
+	}
+	var group []namesake
+	for _, name := range l.strs {
+		f := p.first[name]
+		if f == 0 {
+			continue
+		}
+		if p.list[f].next == 0 {
+			put(f, p.list[f].length)
+			continue
+		}
+		group = group[:0]
+		for ; f != 0; f = p.list[f].next {
+			group = append(group, namesake{l.kindOf(f), l.hashOf(f), f})
+		}
+		slices.SortFunc(group, func(a, b namesake) int {
+			if a.kind != b.kind {
+				return cmp.Compare(a.kind, b.kind)
+			}
+			return a.hash.Cmp(b.hash)
+		})
+		for i := range group {
+			put(group[i].final, p.list[group[i].final].length)
+		}
+	}
+	for i := range l.tags.list { // by which id stubs are referred to
+		if s := l.tags.list[i].stub; s != 0 && l.role[s] == plain {
+			l.ids[s] = l.ids[l.types[s]]
+		}
 	}
 }
 
-// sortOrder sorts l.puts: into buckets of equal names first, which are small but for the unnamed.
-func (l *linker) sortOrder() {
-	at := make([]uint32, len(l.strs)+2)
-	for i := range l.puts {
-		at[l.puts[i].place>>8+2]++
+// chunkTypes is how many types are written at a time.
+const chunkTypes = 1 << 13
+
+func (l *linker) kindOf(f final) btf.Kind {
+	if m := l.madeAt(f); m != nil {
+		return btf.Kind(m.kind)
 	}
-	for i := 2; i < len(at); i++ {
+	return writtenKind(&l.nodes[l.nodeOf(f)])
+}
+
+// findStrings lists the strings that the kept types need, sorted.
+func (l *linker) findStrings() {
+	n := 0
+	for _, u := range l.places.uses[1:] {
+		if u != 0 {
+			n++
+		}
+	}
+	l.strs = make([]types.Str, 0, n)
+	for s, u := range l.places.uses {
+		if u != 0 && s != 0 {
+			l.strs = append(l.strs, types.Str(s))
+		}
+	}
+	sortStrings(&l.g.Strs, l.strs, l.jobs)
+}
+
+// sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each belongs.
+func sortPlaces(list []place) []place {
+	byHash := func(a, b place) int { return a.hash.Cmp(b.hash) }
+	if len(list) < 32 {
+		slices.SortFunc(list, byHash)
+		return list
+	}
+	width := bits.Len(uint(len(list) / 4))
+	at := make([]uint32, 1<<width+1)
+	shift := 64 - width
+	for i := range list {
+		at[list[i].hash.A>>shift+1]++
+	}
+	for i := 1; i < len(at); i++ {
 		at[i] += at[i-1]
 	}
-	sorted := make([]put, len(l.puts))
-	for i := range l.puts {
-		k := l.puts[i].place>>8 + 1
-		sorted[at[k]] = l.puts[i]
-		at[k]++
+	sorted := make([]place, len(list))
+	for i := range list {
+		d := list[i].hash.A >> shift
+		sorted[at[d]] = list[i]
+		at[d]++
 	}
-	for name := range l.strs {
-		if bucket := sorted[at[name]:at[name+1]]; len(bucket) > 1 {
-			slices.SortFunc(bucket, func(a, b put) int {
-				if a.place != b.place {
-					return cmp.Compare(a.place, b.place)
-				}
-				return a.hash.Cmp(b.hash)
-			})
+	start := uint32(0)
+	for _, end := range at[:len(at)-1] {
+		if end-start > 1 {
+			slices.SortFunc(sorted[start:end], byHash)
 		}
+		start = end
 	}
-	l.puts = sorted
-}
-
-// rankNames collects the strings that the kept types need and sorts them: l.strs, and for each string its index there.
-func (l *linker) rankNames() {
-	l.rank = make([]uint32, l.g.Strs.Len())
-	l.strs = append(l.strs[:0], 0)
-	add := func(s types.Str) {
-		if s != 0 && l.rank[s] == 0 {
-			l.rank[s] = 1
-			l.strs = append(l.strs, s)
-		}
-	}
-	for f, keep := range l.keep {
-		if !keep || l.baseID(final(f)) != 0 {
-			continue
-		}
-		if m := l.madeAt(final(f)); m != nil {
-			add(m.name)
-			for _, e := range m.elems {
-				add(e.name)
-			}
-			continue
-		}
-		n := &l.nodes[l.nodeOf(final(f))]
-		add(n.Name)
-		for _, e := range l.g.Elems[n.First : n.First+n.Count] {
-			add(e.Name)
-		}
-	}
-	sortStrings(&l.g.Strs, l.strs[1:])
-	for i, s := range l.strs {
-		l.rank[s] = uint32(i)
-	}
+	return sorted
 }

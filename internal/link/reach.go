@@ -43,14 +43,17 @@ func (l *linker) nodeOf(f final) types.ID {
 	return l.inst.list[int(f)-len(l.nodes)].node
 }
 
-// typeOf returns the type that a shape which doesn't vary is: a stub's definition, if there is one.
-func (l *linker) typeOf(id types.ID) final {
-	if l.nodes[id].Kind == types.KindStub {
-		if d := l.tags.list[l.tags.of[id]].def; d != 0 {
-			return final(d)
+// findTypes notes which type each shape is that doesn't vary: a stub is its tag's definition, if there is one.
+func (l *linker) findTypes() {
+	l.types = make([]final, len(l.nodes))
+	for id := range l.types {
+		l.types[id] = final(id)
+	}
+	for i := range l.tags.list {
+		if t := &l.tags.list[i]; t.stub != 0 && t.def != 0 && l.role[t.stub] == plain {
+			l.types[t.stub] = final(t.def)
 		}
 	}
-	return final(id)
 }
 
 // walker resolves the references of one type in order.
@@ -70,71 +73,103 @@ func (l *linker) walk(f final) walker {
 
 // next resolves the next reference, in the order Ref, index type, elements; void ones may be left out.
 func (w *walker) next(id types.ID) final {
-	if id == 0 {
-		return 0
+	if len(w.args) == 0 || w.l.role[id] == plain {
+		return w.l.types[id]
 	}
-	if w.l.role[id] == plain {
-		return w.l.typeOf(id)
-	}
-	f := final(uint32(len(w.l.nodes)) + w.args[0])
+	f := w.l.instFinal(w.args[0])
 	w.args = w.args[1:]
 	return f
 }
 
 // refTo returns the type that f's Ref is; f is not made.
 func (l *linker) refTo(f final) final {
+	if int(f) < len(l.nodes) {
+		return l.types[l.nodes[f].Ref]
+	}
 	w := l.walk(f)
 	return w.next(l.nodes[l.nodeOf(f)].Ref)
 }
 
-// keepAll marks what the result holds: the roots that units hold, what is made, and what these reach.
+// keepAll finds what the result holds: the roots that units hold, what is made, and what these reach. Each gets its
+// place: see place.
+//
+// A shape that doesn't vary refers to earlier ones, but for the definitions that stubs stand for. So it takes one walk
+// from the last shape to the first, in the order of memory, and a list of those that it met too late.
 func (l *linker) keepAll() {
 	l.keep = make([]bool, len(l.nodes)+len(l.inst.list)+len(l.made))
-	var work []final
+	l.ids = make([]uint32, len(l.keep))
+	l.places = newPlaces(len(l.keep), l.g.Strs.Len())
+	var later []final // instances, and then shapes that the walk has passed
+	at := types.ID(len(l.nodes))
 	add := func(f final) {
 		if f != 0 && !l.keep[f] {
 			l.keep[f] = true
-			work = append(work, f)
+			if int(f) >= int(at) {
+				later = append(later, f)
+			}
+		}
+	}
+	rest := func() {
+		for len(later) > 0 {
+			f := later[len(later)-1]
+			later = later[:len(later)-1]
+			l.keepType(f, add)
 		}
 	}
 	for i := range l.made {
-		m := &l.made[i]
 		l.keep[l.madeFinal(i)] = true
+	}
+	for i := range l.made {
+		m := &l.made[i]
+		l.places.addMade(l.madeFinal(i), m)
 		add(m.ref)
 		for _, e := range m.elems {
 			add(e.ref)
 		}
 	}
-	for id := 1; id < len(l.nodes); id++ {
-		if l.weight[id] != 0 && l.role[id] == plain && matchable(l.nodes[id].Kind) {
-			add(l.typeOf(types.ID(id)))
-		}
-	}
 	for i := range l.inst.list {
 		if t := &l.inst.list[i]; t.root && matchable(l.nodes[t.node].Kind) {
-			add(final(len(l.nodes) + i))
+			add(l.instFinal(uint32(i)))
 		}
 	}
-	for len(work) > 0 {
-		f := work[len(work)-1]
-		work = work[:len(work)-1]
-		if l.madeAt(f) != nil || l.baseID(f) != 0 {
-			continue
+	rest()
+	for at--; at > 0; at-- {
+		if !l.keep[at] {
+			if l.weight[at] == 0 || l.role[at] != plain || !matchable(l.nodes[at].Kind) {
+				continue
+			}
+			if f := l.types[at]; f != final(at) {
+				add(f)
+				continue
+			}
+			l.keep[at] = true
 		}
-		n := &l.nodes[l.nodeOf(f)]
-		if n.Kind == types.KindStub {
-			continue
-		}
-		w := l.walk(f)
-		add(w.next(n.Ref))
-		if n.Kind == types.KindArray {
-			add(w.next(types.ID(n.Aux)))
-		}
-		if n.Kind == types.KindEnum || n.Kind == types.KindEnum64 {
-			continue
-		}
-		for _, e := range l.g.Elems[n.First : n.First+n.Count] {
-			add(w.next(e.Ref))
-		}
+		l.keepType(final(at), add)
+	}
+	rest()
+}
+
+// keepType gives a kept type that isn't made its place, and adds what it refers to.
+func (l *linker) keepType(f final, add func(final)) {
+	if id := l.baseID(f); id != 0 {
+		l.ids[f] = id
+		return
+	}
+	n := &l.nodes[l.nodeOf(f)]
+	elems := l.g.Elems[n.First : n.First+n.Count]
+	l.places.add(f, n, elems)
+	switch n.Kind {
+	case types.KindStub:
+		return
+	case types.KindEnum, types.KindEnum64:
+		elems = nil
+	}
+	w := l.walk(f)
+	add(w.next(n.Ref))
+	if n.Kind == types.KindArray {
+		add(w.next(types.ID(n.Aux)))
+	}
+	for i := range elems {
+		add(w.next(elems[i].Ref))
 	}
 }

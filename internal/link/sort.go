@@ -2,87 +2,156 @@ package link
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// sortStrings sorts strings bytewise, looking at eight bytes at a time.
-func sortStrings(strs *types.Strings, list []types.Str) {
-	keys := make([]stringKey, len(list))
+// sortStrings sorts different strings bytewise, with so many threads.
+func sortStrings(strs *types.Strings, list []types.Str, jobs int) {
+	keys, spare := make([]stringKey, len(list)), make([]stringKey, len(list))
 	for i, s := range list {
-		keys[i].str = s
+		keys[i] = stringKey{wordAt(strs.Bytes(s), 0), s}
 	}
-	sortFrom(strs, keys, 0)
+	parts := []int{0} // where the shares of the threads begin, and the last one ends
+	if len(keys) < 1<<12 {
+		parts = append(parts, len(keys))
+	} else {
+		for _, end := range byTwoBytes(keys, spare) {
+			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/(4*jobs) || int(end) == len(keys) && last < len(keys) {
+				parts = append(parts, int(end))
+			}
+		}
+	}
+	parallel(jobs, len(parts)-1, func(i int) {
+		from, to := parts[i], parts[i+1]
+		sortWords(keys[from:to], spare[from:to])
+		sortBehind(strs, keys[from:to], spare[from:to], 8)
+	})
 	for i := range keys {
 		list[i] = keys[i].str
 	}
 }
 
 type stringKey struct {
-	word uint64 // the eight bytes at the current depth, big-endian
+	word uint64 // eight bytes of the string, big-endian
 	str  types.Str
 }
 
-// sortFrom sorts strings that are equal up to depth.
-func sortFrom(strs *types.Strings, keys []stringKey, depth int) {
-	if len(keys) < 12 {
-		slices.SortFunc(keys, func(a, b stringKey) int {
-			return bytes.Compare(strs.Bytes(a.str)[depth:], strs.Bytes(b.str)[depth:])
-		})
-		return
+// wordAt returns the eight bytes of b from depth on, which may end before.
+func wordAt(b []byte, depth int) uint64 {
+	b = b[min(depth, len(b)):]
+	if len(b) >= 8 {
+		return binary.BigEndian.Uint64(b)
 	}
-	for i := range keys {
-		b := strs.Bytes(keys[i].str)[depth:]
-		if len(b) >= 8 {
-			keys[i].word = binary.BigEndian.Uint64(b)
-			continue
-		}
-		var w [8]byte
-		copy(w[:], b)
-		keys[i].word = binary.BigEndian.Uint64(w[:])
+	w := uint64(0)
+	for i, c := range b {
+		w |= uint64(c) << (56 - 8*i)
 	}
-	if len(keys) >= 1<<13 {
-		radixSort(keys)
-	} else {
-		slices.SortFunc(keys, func(a, b stringKey) int { return cmp.Compare(a.word, b.word) })
-	}
+	return w
+}
+
+// sortBehind sorts strings that are sorted by the eight bytes before depth.
+func sortBehind(strs *types.Strings, keys, spare []stringKey, depth int) {
 	for i := 0; i < len(keys); {
 		j := i + 1
 		for j < len(keys) && keys[j].word == keys[i].word {
 			j++
 		}
-		if j-i > 1 { // equal words that end in a zero byte would be equal strings
-			sortFrom(strs, keys[i:j], depth+8)
+		if j-i > 1 {
+			sortFrom(strs, keys[i:j], spare[i:j], depth)
 		}
 		i = j
 	}
 }
 
-// radixSort sorts by word, 11 bits at a time.
-func radixSort(keys []stringKey) {
-	const bits, mask = 11, 1<<11 - 1
-	from, to := keys, make([]stringKey, len(keys))
-	passes := 0
-	for shift := 0; shift < 64; shift += bits {
-		var at [mask + 2]uint32
-		for i := range from {
-			at[from[i].word>>shift&mask+1]++
+// sortFrom sorts several strings that are equal up to depth.
+func sortFrom(strs *types.Strings, keys, spare []stringKey, depth int) {
+	for {
+		for i := range keys {
+			keys[i].word = wordAt(strs.Bytes(keys[i].str), depth)
 		}
-		for i := 1; i < len(at); i++ {
-			at[i] += at[i-1]
+		sortWords(keys, spare)
+		depth += 8
+		switch first, last := keys[0].word, keys[len(keys)-1].word; {
+		case first != last:
+			sortBehind(strs, keys, spare, depth)
+			return
+		case first == 0: // only strings that hold zero bytes, as no name should, have no more to tell them apart
+			slices.SortFunc(keys, func(a, b stringKey) int { return bytes.Compare(strs.Bytes(a.str), strs.Bytes(b.str)) })
+			return
 		}
-		for i := range from {
-			d := from[i].word >> shift & mask
-			to[at[d]] = from[i]
-			at[d]++
-		}
-		from, to = to, from
-		passes++
 	}
-	if passes%2 == 1 {
-		copy(keys, from)
+}
+
+// byTwoBytes sorts by the first two bytes of the words. It returns where each of the parts ends.
+func byTwoBytes(keys, spare []stringKey) []uint32 {
+	const shift = 48
+	at := make([]uint32, 1<<16)
+	for i := range keys {
+		at[keys[i].word>>shift]++
+	}
+	begins(at)
+	for _, k := range keys {
+		p := &at[k.word>>shift]
+		spare[*p] = k
+		*p++
+	}
+	copy(keys, spare)
+	return at
+}
+
+// begins makes of how many keys there are in each part where it begins.
+func begins(at []uint32) {
+	sum := uint32(0)
+	for i, n := range at {
+		at[i] = sum
+		sum += n
+	}
+}
+
+// sortWords sorts by word: into parts by six bits, from the first one in which not all are equal; then each part.
+func sortWords(keys, spare []stringKey) {
+	if len(keys) <= 24 {
+		for i := 1; i < len(keys); i++ {
+			k, j := keys[i], i
+			for ; j > 0 && keys[j-1].word > k.word; j-- {
+				keys[j] = keys[j-1]
+			}
+			keys[j] = k
+		}
+		return
+	}
+	differ := uint64(0)
+	for i := range keys {
+		differ |= keys[i].word ^ keys[0].word
+	}
+	if differ == 0 {
+		return
+	}
+	shift := max(0, bits.Len64(differ)-6) & 63
+	var at [64]uint32
+	for i := range keys {
+		at[keys[i].word>>shift&63]++
+	}
+	begins(at[:])
+	spare = spare[:len(keys)]
+	for _, k := range keys {
+		p := &at[k.word>>shift&63]
+		spare[*p] = k
+		*p++
+	}
+	copy(keys, spare)
+	if shift == 0 {
+		return
+	}
+	start := uint32(0)
+	for _, end := range at {
+		if end-start > 1 {
+			sortWords(keys[start:end], spare[start:end])
+		}
+		start = end
 	}
 }

@@ -1,0 +1,121 @@
+package btf
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Image is a blob as bytes while it is written. Its sections may be written in any order and by several threads, each
+// its own part.
+type Image struct {
+	Strings []byte // the string section, to be filled
+
+	out       []byte
+	types     []byte
+	bigEndian bool
+}
+
+// NewImage makes room for a blob with so many types, and bytes of types and strings, of which b tells the byte order and
+// where in its chain of bases it stands.
+func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions) (*Image, error) {
+	if end := uint64(b.BaseStrLen) + uint64(strLen); end > MaxNameOff+1 {
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, the format holds %d", end, MaxNameOff+1)
+	}
+	if last := uint64(b.StartID) + uint64(types); last > MaxLastTypeID+1 {
+		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d, the kernel reads up to %d", last-1, MaxLastTypeID)
+	}
+	if typeLen > 1<<31-1 {
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, the format holds %d", typeLen, 1<<31-1)
+	}
+	m := &Image{bigEndian: b.Order == binary.BigEndian}
+	var order binary.ByteOrder = binary.LittleEndian
+	if m.bigEndian {
+		order = binary.BigEndian
+	}
+	hdrLen, layoutLen := HeaderLen, 0
+	if opts.Layout {
+		hdrLen, layoutLen = HeaderLenLayout, 4*NumKinds
+	}
+	typesEnd := hdrLen + int(typeLen)
+	m.out = make([]byte, typesEnd+layoutLen+strLen)
+	m.types, m.Strings = m.out[hdrLen:typesEnd:typesEnd], m.out[typesEnd+layoutLen:]
+	order.PutUint16(m.out, Magic)
+	m.out[2] = Version
+	header := []uint32{uint32(hdrLen), 0, uint32(typeLen), uint32(int(typeLen) + layoutLen), uint32(strLen)}
+	if opts.Layout {
+		header = append(header, uint32(typeLen), uint32(layoutLen))
+		for i, l := range layout {
+			m.out[typesEnd+4*i], m.out[typesEnd+4*i+1] = l.info, l.elem
+		}
+	}
+	for i, v := range header {
+		order.PutUint32(m.out[4+4*i:], v)
+	}
+	return m, nil
+}
+
+// Records returns a writer of type records from an offset in the type section on.
+func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]} }
+
+// Finish returns the blob when all is written. The image must not be used afterwards.
+func (m *Image) Finish() []byte {
+	if m.bigEndian { // the type section is nothing but words
+		for b := m.types; len(b) >= 4; b = b[4:] {
+			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
+		}
+	}
+	return m.out
+}
+
+// Records writes type records one behind the other: for each its Type, then its elements. Its errors are panics: what is
+// written must fit in the section.
+type Records struct {
+	to []byte // what is left of the section; little endian until the image is finished
+}
+
+// Type writes the beginning of a record: all but the elements.
+func (r *Records) Type(t *Type) {
+	info := uint32(t.Kind)<<24 | t.Vlen
+	if t.KFlag {
+		info |= 1 << 31
+	}
+	r.put3(t.NameOff, info, t.SizeOrType)
+	switch t.Kind {
+	case KindInt, KindVar, KindDeclTag:
+		binary.LittleEndian.PutUint32(r.to, t.Extra)
+		r.to = r.to[4:]
+	}
+}
+
+// Array writes what follows the Type of an ARRAY.
+func (r *Records) Array(a Array) { r.put3(a.Elem, a.Index, a.Nelems) }
+
+// Member writes a member of a STRUCT or UNION.
+func (r *Records) Member(m Member) { r.put3(m.NameOff, m.Type, m.Offset) }
+
+// Param writes a parameter of a FUNC_PROTO.
+func (r *Records) Param(p Param) { r.put2(p.NameOff, p.Type) }
+
+// Enumerator writes a value of an ENUM or ENUM64.
+func (r *Records) Enumerator(k Kind, e Enumerator) {
+	if k == KindEnum64 {
+		r.put3(e.NameOff, uint32(e.Value), uint32(e.Value>>32))
+		return
+	}
+	r.put2(e.NameOff, uint32(e.Value))
+}
+
+// Secinfo writes a variable of a DATASEC.
+func (r *Records) Secinfo(s Secinfo) { r.put3(s.Type, s.Offset, s.Size) }
+
+func (r *Records) put2(a, b uint32) {
+	binary.LittleEndian.PutUint64(r.to, uint64(b)<<32|uint64(a))
+	r.to = r.to[8:]
+}
+
+func (r *Records) put3(a, b, c uint32) {
+	p := r.to[:12]
+	binary.LittleEndian.PutUint64(p, uint64(b)<<32|uint64(a))
+	binary.LittleEndian.PutUint32(p[8:], c)
+	r.to = r.to[12:]
+}

@@ -1,0 +1,103 @@
+package link
+
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// places are the types that are written, as long as they have no order, and what is known of their records.
+type places struct {
+	unnamed [btf.NumKinds][]place
+	first   []final // by name: a type, the others follow in list
+	list    []listed
+	uses    []uses // by string
+	types   int
+	length  uint64  // of the records, in bytes
+	tooLong []final // types with more elements than the format holds
+}
+
+// place is an unnamed type.
+type place struct {
+	hash   types.Hash // its content
+	final  final
+	length uint32
+}
+
+// listed is a type in the list of those with its name.
+type listed struct {
+	next   final
+	length uint32 // of the record, in bytes
+}
+
+// uses are what a string is needed for.
+type uses uint8
+
+const (
+	usedAsText       uses = 1 << iota
+	usedAsIdentifier      // the kernel refuses other names here
+	usedAsSection
+)
+
+func newPlaces(finals, strs int) places {
+	return places{first: make([]final, strs), list: make([]listed, finals), uses: make([]uses, strs)}
+}
+
+// add adds a type that is not made.
+func (p *places) add(f final, n *types.Node, elems []types.Elem) {
+	kind, count := writtenKind(n), n.Count
+	use := usedAsText
+	switch kind {
+	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto, btf.KindTypedef, btf.KindFwd:
+		use = usedAsIdentifier
+	}
+	if n.Kind == types.KindStub {
+		count = 0
+	} else {
+		for i := range elems {
+			p.uses[elems[i].Name] |= usedAsIdentifier
+		}
+	}
+	p.put(f, kind, n.Name, use, count, &n.Hash)
+}
+
+// writtenKind is the kind of record that a shape becomes.
+func writtenKind(n *types.Node) btf.Kind {
+	switch {
+	case n.Kind != types.KindStub:
+		return btf.Kind(n.Kind)
+	case types.Tag(n.Aux) == types.TagEnum:
+		return btf.KindEnum
+	}
+	return btf.KindFwd
+}
+
+// addMade adds a made type.
+func (p *places) addMade(f final, m *made) {
+	use := usedAsText
+	switch m.kind {
+	case types.KindFunc, types.KindVar:
+		use = usedAsIdentifier
+	case types.KindDatasec:
+		use = usedAsSection
+	}
+	for i := range m.elems {
+		p.uses[m.elems[i].name] |= usedAsIdentifier
+	}
+	p.put(f, btf.Kind(m.kind), m.name, use, uint32(len(m.elems)), &types.Hash{})
+}
+
+func (p *places) put(f final, kind btf.Kind, name types.Str, use uses, count uint32, hash *types.Hash) {
+	if count > btf.MaxVlen {
+		p.tooLong = append(p.tooLong, f)
+	}
+	length := kind.RecordLen(count)
+	p.types++
+	p.length += length
+	p.uses[name] |= use
+	if name == 0 {
+		p.unnamed[kind] = append(p.unnamed[kind], place{*hash, f, uint32(length)})
+		return
+	}
+	p.list[f] = listed{p.first[name], uint32(length)}
+	p.first[name] = f
+}
