@@ -20,22 +20,42 @@ const inlined = 1
 // coming and going with the bodies that call them must not show.
 //
 // It returns what visit does.
-func (u *unit) visitFunction(e *dwarf.DIE) (enter bool, next uint32, err error) {
+func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error) {
+	if k.Has(dwarf.Declaration) {
+		return false, 0, nil
+	}
+	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) && u.r.Const(k, dwarf.Inline) > inlined {
+		return u.visitBody(u.r.Body(k))
+	}
+	e := &u.c.top
+	if err := u.r.Read(k.Off, e); err != nil {
+		return false, 0, err
+	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
 		if err := u.addFunction(e, 0); err != nil {
 			return false, 0, err
 		}
-		f, err := u.r.Function(e) // in most cases it has just been read
-		if f.Rest != 0 {
-			return true, f.Rest, err
-		}
-		return false, f.End, err
+		return u.visitBody(u.r.Function(e)) // in most cases it has just been read
 	case e.Has(dwarf.Origin) || e.Flag(dwarf.Declaration):
 	case !e.Has(dwarf.Inline) || e.Val[dwarf.Inline] <= inlined || e.Flag(dwarf.External):
 		u.codeless = append(u.codeless, e.Off)
 	}
-	return true, 0, nil
+	return u.visitBody(u.r.Body(k))
+}
+
+// visitBody takes what is declared in a function, and returns what visit does.
+func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32, _ error) {
+	if err != nil {
+		return false, 0, err
+	}
+	if f.Nested {
+		return true, 0, nil
+	}
+	for _, off := range f.Types {
+		u.prints.Nest(off)
+	}
+	return false, f.End, nil
 }
 
 // visitCodeless takes the functions without code that are not the abstract origin of one with code.

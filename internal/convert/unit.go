@@ -137,7 +137,7 @@ func (u *unit) walk() error {
 				return err
 			}
 		}
-		if next != 0 && !enter {
+		if next != 0 {
 			off = next
 			continue
 		}
@@ -151,13 +151,13 @@ func (u *unit) walk() error {
 			global++
 		}
 		depth++
-		off = max(e.Next, next)
+		off = e.Next
 	}
 	return u.visitCodeless()
 }
 
-// visit takes what e declares and tells whether its children may declare more. If it has passed children, next is the
-// first that may, or what is behind them all. global: e is not inside a function.
+// visit takes what e declares and tells whether its children may declare more, and the offset behind them, if it has
+// come there. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	switch e.Abbrev.Tag {
@@ -165,16 +165,7 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err 
 		next, err := u.visitType(e)
 		return false, next, err
 	case std.TagSubprogram:
-		if e.Has(dwarf.Declaration) {
-			return false, 0, nil
-		}
-		if !e.Has(dwarf.LowPC) && !e.Has(dwarf.Ranges) && !e.Has(dwarf.External) && u.r.Const(e, dwarf.Inline) > inlined {
-			return true, 0, nil
-		}
-		if err := u.r.Read(e.Off, d); err != nil {
-			return false, 0, err
-		}
-		return u.visitFunction(d)
+		return u.visitFunction(e)
 	case std.TagVariable:
 		if !global || !e.Has(dwarf.Location) {
 			return false, 0, nil

@@ -36,6 +36,7 @@ const (
 	planTag                           // planNamed, with its name in the plan
 	planChild                         // has children
 	planParam                         // a parameter of a function, or the end of a varying list of them
+	planBlock                         // a lexical block with children; its size is in the plan
 	planNothing                       // declares nothing that is encoded, nor does what it holds
 	planLocal                         // planNothing inside functions
 )
@@ -70,6 +71,9 @@ func makePlan(a *Abbrev, l layout) plan {
 	}
 	if a.Tag == std.TagFormalParameter || a.Tag == std.TagUnspecifiedParameters {
 		p.flags |= planParam
+	}
+	if a.Tag == std.TagLexDwarfBlock && a.Children && l.blocks == 0 && !l.lead {
+		p.flags |= planBlock
 	}
 	if l.sibling > 0 && l.sibling < planSize {
 		p.sibling = uint8(l.sibling)

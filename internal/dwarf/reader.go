@@ -58,6 +58,8 @@ type Reader struct {
 	adrBase   uint64
 	locations window
 	functions [2]Function // asked for last
+	latest    uint8       // the later one of them
+	body      Function
 	scratch   DIE
 	work      int64 // what may still be read, see spend
 	tables    *Tables

@@ -1,0 +1,151 @@
+package dwarf
+
+import std "debug/dwarf"
+
+// Parameter is what the entry of a formal parameter says as far as its function goes.
+type Parameter struct {
+	Off        uint32
+	Varying    bool // no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
+	ConstValue bool
+	Name       Attr
+	Type       Attr
+	Origin     Attr
+	Location   Attr
+}
+
+// Function is what the children of a function or function type are, read in one pass.
+type Function struct {
+	Parameters []Parameter
+	Types      []uint32 // the entries in its blocks that may define types
+	Nested     bool     // it holds functions, imports or the like
+	End        uint32   // the offset behind the children
+
+	of uint32 // the function's entry; 0: none
+}
+
+// Function reads the children of the function or function type e. Those of the last two are remembered, for they are
+// asked for again; a result is good until two others have been asked for.
+func (r *Reader) Function(e *DIE) (*Function, error) {
+	for range r.functions {
+		if f := &r.functions[r.latest]; f.of == e.Off {
+			return f, nil
+		}
+		r.latest ^= 1
+	}
+	r.latest ^= 1
+	f := &r.functions[r.latest]
+	f.clear(e.Next)
+	if e.Children {
+		if err := r.children(f, planParam); err != nil {
+			return nil, err
+		}
+	}
+	f.of = e.Off
+	return f, nil
+}
+
+// Body is Function but for the parameters, and nothing is remembered. It is good until the next call.
+func (r *Reader) Body(e Peeked) (*Function, error) {
+	f := &r.body
+	f.clear(e.Next)
+	if e.Abbrev.Children {
+		return f, r.children(f, 0)
+	}
+	return f, nil
+}
+
+// clear makes f a function without children, whose attributes end at end.
+func (f *Function) clear(end uint32) {
+	f.Parameters, f.Types, f.Nested, f.End, f.of = f.Parameters[:0], f.Types[:0], false, end, 0
+}
+
+// children takes the list of children that begins at f.End, and those of blocks in it. wanted is planParam or 0.
+func (r *Reader) children(f *Function, wanted planFlags) (err error) {
+	off, depth, stop := f.End, 1, wanted
+	for depth > 0 {
+		off = r.skip(off, planNothing|planLocal, stop)
+		p := r.planAt(off, stop|planBlock)
+		switch {
+		case p == nil:
+			var deeper int
+			if off, deeper, err = r.child(f, off, stop != 0); err != nil {
+				return err
+			}
+			depth += deeper
+		case p.flags&stop != 0:
+			if off, err = r.parameter(f, off); err != nil {
+				return err
+			}
+			continue
+		case p.flags&planBlock != 0:
+			off += 1 + uint32(p.size)
+			depth++
+		default:
+			off++ // the end of a list
+			depth--
+		}
+		stop = 0 // what lies in a block is none of the function's parameters
+		if depth == 1 {
+			stop = wanted
+		}
+	}
+	f.End = off
+	return nil
+}
+
+// planAt returns the plan of the entry at off if it has one of the flags or ends a list; else nil.
+func (r *Reader) planAt(off uint32, flags planFlags) *plan {
+	if int(off)+1+planReach > len(r.buf) || r.buf[off] >= plannedCodes || len(r.abbrevs.plans) < plannedCodes {
+		return nil
+	}
+	p := &r.abbrevs.plans[r.buf[off]]
+	if p.flags&flags == 0 && r.buf[off] != 0 {
+		return nil
+	}
+	r.work--
+	return p
+}
+
+// child takes any child of a function or of a block in it. It returns where the next one is, and how much deeper that
+// is nested.
+func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int, err error) {
+	e, err := r.Peek(off)
+	if err != nil {
+		return 0, 0, err
+	}
+	if e.Abbrev == nil {
+		return e.Next, -1, nil
+	}
+	switch e.Abbrev.Tag {
+	case std.TagLexDwarfBlock:
+		if e.Abbrev.Children {
+			return e.Next, 1, nil
+		}
+	case std.TagFormalParameter, std.TagUnspecifiedParameters:
+		if parameters {
+			next, err = r.parameter(f, off)
+			return next, 0, err
+		}
+	case std.TagSubprogram, std.TagNamespace, std.TagModule, std.TagImportedUnit:
+		f.Nested = true
+	default:
+		if e.Abbrev.definition {
+			f.Types = append(f.Types, off)
+		}
+	}
+	next, err = r.Behind(e)
+	return next, 0, err
+}
+
+// parameter adds the parameter at off, and returns the offset behind it.
+func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
+	e := &r.scratch
+	if err := r.Read(off, e); err != nil {
+		return 0, err
+	}
+	f.Parameters = append(f.Parameters, Parameter{
+		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
+		Name: e.Attr(Name), Type: e.Attr(Type), Origin: e.Attr(Origin), Location: e.Attr(Location),
+	})
+	return r.SkipChildren(e)
+}
