@@ -37,8 +37,13 @@ type Data struct {
 const largeStrings = 32 << 20
 
 // Release says that some units have been read. In an unmerged .debug_str each unit has strings of its own, which will
-// hardly be asked for again.
+// hardly be asked for again; location lists are each asked for once.
 func (d *Data) Release() {
+	for _, sec := range []*elf.Section{d.loclists, d.loc} {
+		if sec != nil {
+			sec.Release()
+		}
+	}
 	if d.strs != nil && len(d.str) >= largeStrings {
 		d.strs.Release()
 	}

@@ -1,11 +1,5 @@
 package dwarf
 
-import (
-	"math"
-
-	"github.com/rules-btf/rules_btf/internal/elf"
-)
-
 // FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or DW_OP_addrx, and perhaps an
 // offset by DW_OP_plus_uconst.
 func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
@@ -128,66 +122,51 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
+// maxList is how many bytes of a location list are read. Larger ones are cut off, which hides only the expressions at
+// their end.
+const maxList = 16 << 10
+
 // Locations calls f for the expressions of the location attribute a of the entry at die, until it returns false: the one
-// of an exprloc, or all of a location list in its order. They are good during the call.
+// of an exprloc, or all of a location list in its order.
 func (r *Reader) Locations(die uint32, a Attr, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:
 		f(r.Block(a.Val))
-	case ClassSec, ClassConst:
-		if r.Unit.Version < 5 {
-			r.locList(a.Val, f)
-			return nil
-		}
-		return r.locLists(die, a.Val, f)
-	case ClassListx:
-		if r.D.loclists == nil {
-			return nil
-		}
-		data, err := r.D.loclists.Data()
-		if err != nil {
-			return err
-		}
-		off, ok := r.listOffset(data, LoclistsBase, a.Val)
-		if !ok {
-			return r.Errorf(die, "location list %d is behind the end of .debug_loclists", a.Val)
-		}
-		return r.locLists(die, off, f)
+		return nil
+	case ClassSec, ClassConst, ClassListx:
+	default:
+		return nil
 	}
-	return nil
-}
-
-// listWindow is how much of a location section is read at once; larger lists are cut off, which shows only the
-// expressions at their end.
-const listWindow = 4096
-
-// window reads a part of a section that is too large to be kept resident.
-func (r *Reader) window(sec *elf.Section, off uint64) []byte {
+	sec := r.D.loclists
+	if r.Unit.Version < 5 {
+		sec = r.D.loc
+	}
 	if sec == nil {
 		return nil
 	}
-	w := &r.locations
-	if w.sec == sec && off >= w.off && off-w.off < uint64(len(w.data)) && uint64(len(w.data))-(off-w.off) >= listWindow {
-		return w.data[off-w.off:]
+	data, err := sec.Data()
+	if err != nil {
+		return err
 	}
-	if w.buf == nil {
-		w.buf = make([]byte, 16*listWindow)
+	off := a.Val
+	if a.Class == ClassListx {
+		var ok bool
+		if off, ok = r.listOffset(data, LoclistsBase, a.Val); !ok {
+			return r.Errorf(die, "location list %d is behind the end of .debug_loclists", a.Val)
+		}
 	}
-	n, _ := sec.ReadAt(w.buf, int64(min(off, math.MaxInt64)))
-	w.sec, w.off, w.data = sec, off, w.buf[:n]
-	return w.data
+	off = min(off, uint64(len(data)))
+	list := data[off:min(off+maxList, uint64(len(data)))]
+	if r.Unit.Version < 5 {
+		r.locList(list, f)
+		return nil
+	}
+	return r.locLists(die, list, f)
 }
 
-type window struct {
-	sec  *elf.Section
-	off  uint64
-	buf  []byte
-	data []byte
-}
-
-// locLists reads .debug_loclists (7.29).
-func (r *Reader) locLists(die uint32, off uint64, f func(expr []byte) bool) error {
-	c := cursor{buf: r.window(r.D.loclists, off)}
+// locLists reads a list in .debug_loclists (7.29).
+func (r *Reader) locLists(die uint32, list []byte, f func(expr []byte) bool) error {
+	c := cursor{buf: list}
 	for {
 		kind := c.u8()
 		switch kind {
@@ -223,9 +202,9 @@ func (r *Reader) locLists(die uint32, off uint64, f func(expr []byte) bool) erro
 	}
 }
 
-// locList reads .debug_loc (version 4, 2.6.2).
-func (r *Reader) locList(off uint64, f func(expr []byte) bool) {
-	c := cursor{buf: r.window(r.D.loc, off)}
+// locList reads a list in .debug_loc (version 4, 2.6.2).
+func (r *Reader) locList(list []byte, f func(expr []byte) bool) {
+	c := cursor{buf: list}
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	for !c.bad {

@@ -56,7 +56,6 @@ type Reader struct {
 	abbrevs   abbrevTable
 	strBase   uint64
 	adrBase   uint64
-	locations window
 	functions [2]Function // asked for last
 	latest    uint8       // the later one of them
 	body      Function
