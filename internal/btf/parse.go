@@ -122,6 +122,28 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	return p.blob, p.end, nil
 }
 
+// ParseTypes reads the types of a blob without base that fills data into b, whose memory is used again. Strings is empty:
+// the strings, checked as Parse does, are returned as the part of data where they are.
+func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
+	p, err := open(data, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEnd(data, p.end); err != nil {
+		return nil, err
+	}
+	old := *b
+	*b = *p.blob
+	b.Types, b.Members, b.Params = old.Types, old.Members, old.Params
+	b.Enums, b.Secinfos, b.Arrays = old.Enums, old.Secinfos, old.Arrays
+	p.blob = b
+	if err := p.allocate(); err != nil {
+		return nil, err
+	}
+	b.fill(p.source, p.from)
+	return p.strings, nil
+}
+
 // opened is a blob of which the header is read.
 type opened struct {
 	source        // ends where the types end
@@ -225,13 +247,21 @@ func (p *opened) allocate() error {
 		}
 	})
 	b := p.blob
-	b.Types = make([]Type, 0, types)
-	b.Members = make([]Member, 0, members)
-	b.Params = make([]Param, 0, params)
-	b.Enums = make([]Enumerator, 0, enums)
-	b.Secinfos = make([]Secinfo, 0, secinfos)
-	b.Arrays = make([]Array, 0, arrays)
+	b.Types = emptied(b.Types, types)
+	b.Members = emptied(b.Members, members)
+	b.Params = emptied(b.Params, params)
+	b.Enums = emptied(b.Enums, enums)
+	b.Secinfos = emptied(b.Secinfos, secinfos)
+	b.Arrays = emptied(b.Arrays, arrays)
 	return err
+}
+
+// emptied returns s without elements, but with room for n.
+func emptied[T any](s []T, n int) []T {
+	if n > cap(s) {
+		return make([]T, 0, n)
+	}
+	return s[:0]
 }
 
 // fill reads what allocate has checked.

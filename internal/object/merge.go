@@ -24,12 +24,29 @@ func Merge(objs ...*Object) (*Object, error) {
 
 // Merger is Merge one object at a time, so that each can be forgotten when it has been added.
 type Merger struct {
-	g                        *types.Graph
-	set                      *unitSet
+	agreement
+	g   *types.Graph
+	set *unitSet
+}
+
+// agreement is what the objects that are merged have to agree in.
+type agreement struct {
 	target                   Target
 	feats                    features.Set
 	linked                   features.Set // of objects that have linked units only
 	targetOf, rawOf, featsOf string       // names of the objects that settled these; empty while none did
+}
+
+// claims are what an object says of itself.
+type claims struct {
+	target     Target
+	features   features.Set
+	empty      bool // it has no units
+	candidates bool // it has a unit that was made with the features
+}
+
+func (o *Object) claims() claims {
+	return claims{o.Target, o.Features, len(o.Units) == 0, o.hasCandidates()}
 }
 
 // NewMerger returns a Merger that holds nothing yet.
@@ -46,9 +63,14 @@ func (m *Merger) Add(name string, o *Object) error {
 
 // Place is Add, and returns for each unit of o the index of the union's unit that it went into.
 func (m *Merger) Place(name string, o *Object) ([]int, error) {
-	if err := m.agree(name, o); err != nil {
+	if err := m.agree(name, o.claims()); err != nil {
 		return nil, err
 	}
+	return m.place(name, o)
+}
+
+// place is Place without a look at what o claims.
+func (m *Merger) place(name string, o *Object) ([]int, error) {
 	var ids []types.ID // nil: those of o
 	if len(m.g.Nodes) == 1 && len(m.set.units) == 0 {
 		m.g = o.Graph.Clone()
@@ -82,9 +104,9 @@ func (m *Merger) Object() *Object {
 	return &Object{Target: m.target, Features: feats, Graph: m.g, Units: m.set.units}
 }
 
-// agree checks o's target and features against what was merged before, and joins them.
-func (m *Merger) agree(name string, o *Object) error {
-	t := o.Target
+// agree checks an object's target and features against what was merged before, and joins them.
+func (m *agreement) agree(name string, o claims) error {
+	t := o.target
 	if t.Order == nil {
 		t.Order = binary.LittleEndian
 	}
@@ -106,15 +128,15 @@ func (m *Merger) agree(name string, o *Object) error {
 	case m.target != t:
 		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v", m.targetOf, m.target, name, t)
 	}
-	if !o.hasCandidates() {
+	if !o.candidates {
 		m.linked |= o.linkedFeatures()
 		return nil
 	}
 	if m.featsOf == "" {
-		m.feats, m.featsOf = o.Features, name
-	} else if m.feats != o.Features {
+		m.feats, m.featsOf = o.features, name
+	} else if m.feats != o.features {
 		return fmt.Errorf("cannot merge objects made with different features: %s with %v, %s with %v; build both with the same --features",
-			m.featsOf, m.feats, name, o.Features)
+			m.featsOf, m.feats, name, o.features)
 	}
 	return nil
 }
@@ -137,9 +159,9 @@ func (o *Object) hasCandidates() bool {
 }
 
 // linkedFeatures are the features that mean something where there are linked units only.
-func (o *Object) linkedFeatures() features.Set {
-	if len(o.Units) == 0 {
+func (o claims) linkedFeatures() features.Set {
+	if o.empty {
 		return 0
 	}
-	return o.Features & features.Of(features.Layout)
+	return o.features & features.Of(features.Layout)
 }

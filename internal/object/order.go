@@ -84,22 +84,25 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 		c, _ := r.at(child)
 		kind = c.Kind
 	}
-	fits := true
-	switch t.Kind {
-	case btf.KindFunc:
-		fits = kind == btf.KindFuncProto
-	case btf.KindDatasec:
-		fits = kind == btf.KindVar || kind == btf.KindFunc // compilers list extern functions, such as kfuncs
-	case btf.KindDeclTag:
-		fits = kind != btf.KindDatasec && kind != btf.KindDeclTag && kind != btf.KindVoid
-	default:
-		switch kind {
-		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			fits = false
-		}
-	}
-	if !fits {
+	if !fits(t.Kind, kind) {
 		return typeError(id, t, "refers to [%d], a %v, which it must not", child, kind)
 	}
 	return nil
+}
+
+// fits tells whether a type of kind from may refer to one of kind to, or to void.
+func fits(from, to btf.Kind) bool {
+	switch from {
+	case btf.KindFunc:
+		return to == btf.KindFuncProto
+	case btf.KindDatasec:
+		return to == btf.KindVar || to == btf.KindFunc // compilers list extern functions, such as kfuncs
+	case btf.KindDeclTag:
+		return to != btf.KindDatasec && to != btf.KindDeclTag && to != btf.KindVoid
+	}
+	switch to {
+	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		return false
+	}
+	return true
 }

@@ -58,7 +58,7 @@ func (o *Object) normal() (*Object, error) {
 		n.Target.Order = binary.LittleEndian
 	}
 	if !o.hasCandidates() {
-		n.Features = o.linkedFeatures()
+		n.Features = o.claims().linkedFeatures()
 	}
 	set := newUnitSet(o.Graph)
 	for _, u := range o.Units {

@@ -67,17 +67,10 @@ func runMerge(run *report.Run, out string, bases, files []string) error {
 // readAll is the phase of the run in which files are read and merged.
 func readAll(run *report.Run, files []string, base *btf.Blob) (*object.Object, error) {
 	phase := run.Phase("read", "files")
-	m := object.NewMerger()
-	done := 0
-	err := readObjects(files, base, func(path string, o *object.Object) error {
-		done++
-		phase.Progress(done, len(files))
-		return m.Add(path, o)
-	})
+	o, err := object.MergeFiles(files, base, runtime.GOMAXPROCS(0), phase.Progress)
 	if err != nil {
 		return nil, err
 	}
-	o := m.Object()
 	run.EndRead(phase, len(files), o)
 	return o, nil
 }
