@@ -13,7 +13,9 @@ func TestByPrint(t *testing.T) {
 	var table byPrint[int]
 	table.init()
 	// Half of them differ in one half of the fingerprint only.
-	print := func(i int) dwarf.Fingerprint { return dwarf.Fingerprint{A: uint64(i/2+1) * 0x9e3779b97f4a7c15, B: uint64(i % 2)} }
+	print := func(i int) dwarf.Fingerprint {
+		return dwarf.Fingerprint{A: uint64(i/2+1) * 0x9e3779b97f4a7c15, B: uint64(i % 2)}
+	}
 	var wg sync.WaitGroup
 	for thread := range threads {
 		wg.Go(func() {

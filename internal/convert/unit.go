@@ -115,6 +115,15 @@ func (u *unit) walk() error {
 	}
 	for depth, global := 1, 1; depth > 0; {
 		off = u.r.SkipIdle(off, depth != global)
+		if end, err := u.visitRoot(off); err != nil {
+			return err
+		} else if end != 0 {
+			off = end
+			if err := u.visitNested(); err != nil {
+				return err
+			}
+			continue
+		}
 		e, err := u.r.Peek(off)
 		if err != nil {
 			return err
@@ -132,10 +141,8 @@ func (u *unit) walk() error {
 		if err != nil {
 			return err
 		}
-		for len(u.prints.Nested) > 0 {
-			if err := u.visitNested(); err != nil {
-				return err
-			}
+		if err := u.visitNested(); err != nil {
+			return err
 		}
 		if next != 0 {
 			off = next
@@ -185,9 +192,38 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err 
 	return false, 0, nil
 }
 
-// visitType takes a type that may be a root. One that is known by its fingerprint need not be understood again.
-//
-// It returns the offset behind the entry's children, if it has come there.
+// visitRoot takes the type at off, if it follows the plan of one that is a root, and returns the offset behind it.
+func (u *unit) visitRoot(off uint32) (end uint32, err error) {
+	if u.c.pinned || u.r.Annotated() {
+		return 0, nil
+	}
+	fp, end, err := u.prints.Root(off)
+	if err != nil || end == 0 {
+		return 0, err
+	}
+	return end, u.know(off, fp)
+}
+
+// know takes the type at off. One that is known by its fingerprint need not be understood again.
+func (u *unit) know(off uint32, fp dwarf.Fingerprint) error {
+	if r := u.c.roots.get(fp); r != nil {
+		if r.stub != 0 {
+			u.c.defs = append(u.c.defs, typeRef{u, off})
+		}
+		u.c.take(*r)
+		return nil
+	}
+	u.root = root{}
+	if err := u.visitTypeDIE(off); err != nil {
+		return err
+	}
+	if u.root.id != 0 {
+		u.c.roots.put(fp, u.root)
+	}
+	return nil
+}
+
+// visitType takes a type that may be a root. It returns the offset behind the entry's children, if it has come there.
 func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
 		return 0, nil
@@ -208,22 +244,7 @@ func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r := u.c.roots.get(fp)
-	if r == nil {
-		u.root = root{}
-		if err := u.visitTypeDIE(e.Off); err != nil {
-			return 0, err
-		}
-		if u.root.id != 0 {
-			u.c.roots.put(fp, u.root)
-		}
-		return end, nil
-	}
-	if r.stub != 0 {
-		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
-	}
-	u.c.take(*r)
-	return end, nil
+	return end, u.know(e.Off, fp)
 }
 
 // take adds a root to the environment.
@@ -244,15 +265,20 @@ func (u *unit) visitTypeDIE(off uint32) error {
 	return u.visitTagged(e)
 }
 
+// visitNested takes the types that are defined inside those that were visited.
 func (u *unit) visitNested() error {
-	last := len(u.prints.Nested) - 1
-	e, err := u.r.Peek(u.prints.Nested[last])
-	u.prints.Nested = u.prints.Nested[:last]
-	if err != nil {
-		return err
+	for len(u.prints.Nested) > 0 {
+		last := len(u.prints.Nested) - 1
+		e, err := u.r.Peek(u.prints.Nested[last])
+		if err != nil {
+			return err
+		}
+		u.prints.Nested = u.prints.Nested[:last]
+		if _, err = u.visitType(e); err != nil {
+			return err
+		}
 	}
-	_, err = u.visitType(e)
-	return err
+	return nil
 }
 
 func (u *unit) visitTypedef(e *dwarf.DIE) error {

@@ -169,7 +169,7 @@ type abbrevTable struct {
 	f      format
 	valid  bool
 	dense  []*Abbrev // by code
-	plans  []plan    // by code, below plannedCodes
+	plans  *plans
 	sparse map[uint64]*Abbrev
 	size   uint64 // bytes of .debug_abbrev
 	notes  bool   // annotations are declared
@@ -213,9 +213,9 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	t.valid, t.f = false, f
 	t.dense, t.sparse, t.notes, t.leaves = t.dense[:0], nil, false, false
 	if t.plans == nil {
-		t.plans = make([]plan, plannedCodes)
+		t.plans = new(plans)
 	}
-	clear(t.plans)
+	clear(t.plans[:])
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
 	}

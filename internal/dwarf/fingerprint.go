@@ -46,18 +46,15 @@ const (
 
 var busy = Fingerprint{1, 1}
 
-func (f *Fingerprint) mix(v uint64) {
-	hi, lo := bits.Mul64(f.A^v, printMulA)
-	f.A = hi ^ lo
-	hi, lo = bits.Mul64(f.B^v, printMulB)
-	f.B = hi ^ lo ^ v
-}
+func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
-func (f *Fingerprint) mix2(a, b uint64) {
-	hi, lo := bits.Mul64(f.A^a, printMulA)
-	f.A = hi ^ lo
-	hi, lo = bits.Mul64(f.B^b, printMulB)
-	f.B = hi ^ lo ^ b
+func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
+
+// with returns f with a and b mixed in. Where f is a variable of the innermost loop it stays in registers so.
+func (f Fingerprint) with(a, b uint64) Fingerprint {
+	ahi, alo := bits.Mul64(f.A^a, printMulA)
+	bhi, blo := bits.Mul64(f.B^b, printMulB)
+	return Fingerprint{ahi ^ alo, bhi ^ blo ^ b}
 }
 
 // Share lets p, of another unit of the same file, use the memory that q has for strings.
@@ -109,21 +106,11 @@ func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, e
 	if depth > maxPrintDepth {
 		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
 	}
-	if r.little && int(off)+1+planReach <= len(r.buf) && r.buf[off] < plannedCodes {
-		pl := &r.abbrevs.plans[r.buf[off]]
-		if pl.flags&planTag != 0 && p.Merged {
-			r.work--
-			fp = tagPrint(std.Tag(pl.tag))
-			fp.mix(uint64(binary.LittleEndian.Uint32(r.buf[off+1+uint32(pl.nameAt):])))
-			p.types.put(s, off, fp)
-			return fp, nil
-		}
-		if pl.flags&(planUsual|planNamed) == planUsual {
-			r.work--
-			fp, err = p.newUsual(s, pl, off, depth)
-			if err != nil || fp != busy {
-				return fp, err
-			}
+	if b, pl := r.at(off); b != nil && (pl.flags&(planUsual|planNamed) == planUsual || pl.flags&planTag != 0 && p.Merged) {
+		r.work--
+		fp, ok, err := p.newUsual(s, pl, b, off, depth)
+		if err != nil || ok {
+			return fp, err
 		}
 	}
 	p.types.set(off, busy)
@@ -183,8 +170,8 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
 	}
 	fp = Fingerprint{printSeedA, printSeedB}
-	if p.plain(e) {
-		if fp, end, err = p.usual(fp, &e.Abbrev.plan, e.Pos, depth); err != nil || end != 0 && !e.Abbrev.Children {
+	if b := p.plain(e); b != nil {
+		if fp, end, err = p.usual(fp, &e.Abbrev.plan, b, e.Pos-1, depth); err != nil || end != 0 && !e.Abbrev.Children {
 			return fp, end, err
 		}
 	}
@@ -196,9 +183,12 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 	return p.children(fp, e.Next, depth)
 }
 
-// plain tells whether the entry can be read by its plan.
-func (p *Prints) plain(e Peeked) bool {
-	return e.Abbrev.plan.flags&planUsual != 0 && p.r.little && int(e.Pos)+planReach <= len(p.r.buf)
+// plain returns the entry from the last byte of its code on, if it can be read by its plan; else nil.
+func (p *Prints) plain(e Peeked) *near {
+	if e.Abbrev.plan.flags&planUsual == 0 || !p.r.little || int(e.Pos)-1+planReach > len(p.r.buf) {
+		return nil
+	}
+	return (*near)(p.r.buf[e.Pos-1:])
 }
 
 // children mixes the list of entries that begins at off into fp, and tells the offset behind it.
@@ -281,8 +271,8 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
-	if p.plain(e) {
-		if sum, next, err := p.usual(*fp, &a.plan, e.Pos, depth); err != nil || next != 0 {
+	if near := p.plain(e); near != nil {
+		if sum, next, err := p.usual(*fp, &a.plan, near, e.Pos-1, depth); err != nil || next != 0 {
 			*fp = sum
 			return err
 		}

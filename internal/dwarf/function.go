@@ -78,7 +78,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			}
 			continue
 		case p.flags&planBlock != 0:
-			off += 1 + uint32(p.size)
+			off += uint32(p.size)
 			depth++
 		default:
 			off++ // the end of a list
@@ -95,11 +95,8 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 
 // planAt returns the plan of the entry at off if it has one of the flags or ends a list; else nil.
 func (r *Reader) planAt(off uint32, flags planFlags) *plan {
-	if int(off)+1+planReach > len(r.buf) || r.buf[off] >= plannedCodes || len(r.abbrevs.plans) < plannedCodes {
-		return nil
-	}
-	p := &r.abbrevs.plans[r.buf[off]]
-	if p.flags&flags == 0 && r.buf[off] != 0 {
+	b, p := r.at(off)
+	if b == nil || p.flags&flags == 0 && b[0] != 0 {
 		return nil
 	}
 	r.work--

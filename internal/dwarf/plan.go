@@ -15,11 +15,11 @@ type plan struct {
 	value     uint32 // a constant that the declaration holds
 	valueMask uint32 // which bits at valueAt are the constant
 	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
-	nameAt    uint8  // distances behind the code, or behind the leading string
+	nameAt    uint8  // distances from the code's last byte, or from the end of the leading string
 	valueAt   uint8
 	refAt     uint8    // of a reference within the unit
-	sibling   uint8    // of DW_AT_sibling; 0 where there is none, for it is never first
-	size      uint8    // bytes of the attributes, up to the first block
+	sibling   uint8    // of DW_AT_sibling; 0 where there is none
+	size      uint8    // distance of what follows the attributes, or of the first block
 	tails     [2]uint8 // bytes behind the first and behind the second block
 	blocks    uint8    // how many blocks and expressions there are
 }
@@ -30,11 +30,14 @@ const (
 	planSized   planFlags = 1 << iota // its size is in the plan
 	planUsual                         // all wanted attributes are in the plan, which has no blocks
 	planLeaf                          // planUsual, without children, and no type definition
+	planLink                          // planUsual, without children, with a reference and without a leading string
+	planMember                        // planLeaf and planLink
 	planLead                          // an inline string stands first
 	planRef                           // refAt is valid
 	planNamed                         // a struct, union or enum with a name, which references count as that
 	planTag                           // planNamed, with its name in the plan
 	planChild                         // has children
+	planType                          // a definition of a tag, an enum or a typedef, which may be a root
 	planParam                         // a parameter of a function, or the end of a varying list of them
 	planBlock                         // a lexical block with children; its size is in the plan
 	planNothing                       // declares nothing that is encoded, nor does what it holds
@@ -43,9 +46,27 @@ const (
 
 const (
 	plannedCodes = 128
-	planReach    = 68 // how far behind its code a planned entry may be read
-	planSize     = 40 // of the attributes of a planned entry, at most; a leading string of 8 bytes and wide reads are added
+	planReach    = 68 // how far a planned entry may be read, from its code on
+	planSize     = 40 // of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide reads are added
 )
+
+// plans are those of a unit, by code.
+type plans = [plannedCodes]plan
+
+// near are the bytes of an entry from the last byte of its code on.
+type near = [planReach]byte
+
+// at returns the entry at off and its plan, nil if it has none.
+func (r *Reader) at(off uint32) (*near, *plan) {
+	if r.plans == nil || int(off) > len(r.buf) {
+		return nil, nil
+	}
+	rest := r.buf[off:]
+	if len(rest) < planReach || rest[0] >= plannedCodes {
+		return nil, nil
+	}
+	return (*near)(rest), &r.plans[rest[0]]
+}
 
 // makePlan plans a declaration. Where it has no plan, flags is 0.
 func makePlan(a *Abbrev, l layout) plan {
@@ -58,7 +79,7 @@ func makePlan(a *Abbrev, l layout) plan {
 			return plan{}
 		}
 		if i == 0 {
-			p.size = uint8(n)
+			p.size = uint8(1 + n)
 		} else {
 			p.tails[i-1] = uint8(n)
 		}
@@ -75,9 +96,7 @@ func makePlan(a *Abbrev, l layout) plan {
 	if a.Tag == std.TagLexDwarfBlock && a.Children && l.blocks == 0 && !l.lead {
 		p.flags |= planBlock
 	}
-	if l.sibling > 0 && l.sibling < planSize {
-		p.sibling = uint8(l.sibling)
-	}
+	p.sibling = uint8(l.sibling)
 	if l.blocks == 0 {
 		p.read(a)
 	}
@@ -89,7 +108,7 @@ type layout struct {
 	lead    bool   // an inline string stands first
 	sizes   [3]int // bytes of the attributes behind it up to the first block, between that and the second, and behind that
 	blocks  int    // -1: the sizes of other attributes vary
-	sibling int    // distance of DW_AT_sibling in the first part; 0: none of 4 bytes is there
+	sibling int    // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
 }
 
 // add adds an attribute; size is -1 where it varies.
@@ -106,7 +125,7 @@ func (l *layout) add(slot Slot, form uint64, size int, first bool) {
 		l.blocks = -1
 	default:
 		if slot == Sibling && form == formRef4 && l.blocks == 0 {
-			l.sibling = l.sizes[0]
+			l.sibling = 1 + l.sizes[0]
 		}
 		l.sizes[l.blocks] += size
 	}
@@ -126,9 +145,9 @@ func (p *plan) read(a *Abbrev) {
 		case o.slot == Sibling:
 		case o.slot == Name && o.load == loadLead:
 		case o.slot == Name && o.class == ClassStrp && o.load == load4:
-			p.nameAt, p.nameMask = uint8(o.off), 1<<32-1
+			p.nameAt, p.nameMask = uint8(1+o.off), 1<<32-1
 		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
-			p.refAt = uint8(o.off)
+			p.refAt = uint8(1 + o.off)
 			p.flags |= planRef
 		case o.class == ClassConst && o.load == loadImm && constants == 1 && uint64(o.imm) < 1<<32:
 			p.value = uint32(o.imm) // the same as if it lay in the entry
@@ -145,6 +164,15 @@ func (p *plan) read(a *Abbrev) {
 		p.flags |= planUsual
 		if !a.Children && !a.definition {
 			p.flags |= planLeaf
+		}
+		if !a.Children && !a.lead && p.flags&planRef != 0 {
+			p.flags |= planLink
+			if !a.definition {
+				p.flags |= planMember
+			}
+		}
+		if isRoot(a) {
+			p.flags |= planType
 		}
 	}
 	if a.named() {
@@ -167,9 +195,9 @@ func (p *plan) mix(v uint64) {
 func (p *plan) addValue(o *op) bool {
 	size := uint8(bits.Len32(p.valueMask) / 8)
 	if size == 0 {
-		p.valueAt = uint8(o.off)
+		p.valueAt = uint8(1 + o.off)
 	}
-	if p.valueAt+size != uint8(o.off) || size+o.load.size() > 4 {
+	if p.valueAt+size != uint8(1+o.off) || size+o.load.size() > 4 {
 		return false
 	}
 	if size > 0 { // where one ends and the other begins counts
@@ -177,6 +205,14 @@ func (p *plan) addValue(o *op) bool {
 	}
 	p.valueMask = uint32(1<<(8*uint(size+o.load.size())) - 1)
 	return true
+}
+
+// isRoot tells whether entries of the declaration are definitions of tags, enums or typedefs in a single entry.
+func isRoot(a *Abbrev) bool {
+	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
+		return false
+	}
+	return a.mask>>Name&1 != 0 || a.Tag == std.TagEnumerationType
 }
 
 // idle tells whether entries of the declaration, with what they hold, declare nothing that is encoded: planNothing, or
@@ -222,42 +258,31 @@ func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 // skip moves over entries whose plans have one of the flags over, and none of the flags stop, and over what they hold.
 // It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
-	buf, plans := r.buf, r.abbrevs.plans
-	if !r.little || len(plans) < plannedCodes {
-		return off
-	}
-	plans = plans[:plannedCodes]
 	read := int64(0)
-	for int(off)+1+planReach <= len(buf) {
-		code := buf[off]
-		if code >= plannedCodes {
-			break
-		}
-		p := &plans[code]
-		if p.flags&over == 0 || p.flags&stop != 0 {
+	for {
+		b, p := r.at(off)
+		if b == nil || p.flags&over == 0 || p.flags&stop != 0 {
 			break
 		}
 		read++
-		at := off + 1
+		lead := uint32(0)
 		if p.flags&planLead != 0 {
-			_, n := inline8(binary.LittleEndian.Uint64(buf[at:]))
-			if n == 0 {
+			if _, lead = inline8(b); lead == 0 {
 				break
 			}
-			at += n
 		}
 		if p.flags&planChild != 0 {
 			if p.sibling == 0 {
 				break
 			}
-			next := u32((*near)(buf[off+1:]), uint8(at-off-1)+p.sibling)
-			if next <= off || int(next) > len(buf) {
+			next := u32(b, uint8(lead)+p.sibling)
+			if next <= off || int(next) > len(r.buf) {
 				break
 			}
 			off = next
 			continue
 		}
-		at += uint32(p.size)
+		at := off + lead + uint32(p.size)
 		if p.blocks != 0 {
 			if at = r.overBlocks(p, at); at == 0 {
 				break
@@ -283,18 +308,20 @@ func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 	return off
 }
 
-// near is what follows an entry's code.
-type near = [planReach]byte
-
 // u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler needs no checks.
 func u32(b *near, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
-// inline8 splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the end; 0: it is
+// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the end; 0: it is longer.
+func inline8(b *near) (s uint64, n uint32) {
+	return short(binary.LittleEndian.Uint64(b[1:9]))
+}
+
+// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the end; 0: it is
 // longer.
-func inline8(w uint64) (s uint64, n uint32) {
+func short(w uint64) (s uint64, n uint32) {
 	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
 	if zero == 0 {
 		return 0, 0

@@ -1,6 +1,10 @@
 package dwarf
 
-import "encoding/binary"
+import (
+	std "debug/dwarf"
+	"encoding/binary"
+	"math/bits"
+)
 
 // leaves mixes the entries from off on into fp, as long as they are of the usual kind: without children and with
 // attributes at fixed places, as nearly all members, parameters and enumerators are. It returns where it stopped, and
@@ -9,42 +13,43 @@ import "encoding/binary"
 // This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is left to usual.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32, end bool, err error) {
 	r := p.r
-	buf, plans := r.buf, r.abbrevs.plans
-	if !r.little || len(plans) < plannedCodes {
+	if r.plans == nil {
 		return fp, off, false, nil
 	}
-	plans = plans[:plannedCodes]
-	for int(off)+1+planReach <= len(buf) {
-		code := buf[off]
-		if code >= plannedCodes {
+	start, buf, plans := off, r.buf, r.plans
+	member := planMember
+	if !p.Merged {
+		member = 0
+	}
+	for int(off) <= len(buf) {
+		rest := buf[off:]
+		if len(rest) < planReach || rest[0] >= plannedCodes {
 			break
 		}
-		pl := &plans[code]
-		if pl.flags&planLeaf == 0 {
-			if code == 0 {
-				fp.mix(printSeedB)
-				return fp, off + 1, true, nil
-			}
-			break
-		}
-		r.work--
-		if pl.flags&planLead == 0 && p.Merged {
-			b := (*near)(buf[off+1:])
-			word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
-				uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask)<<32
-			if pl.flags&planRef == 0 {
-				fp.mix(word)
-				off += 1 + uint32(pl.size)
-				continue
-			}
+		b, pl := (*near)(rest), &plans[rest[0]]
+		if pl.flags&member != 0 { // link, spelled out
 			ref := u32(b, pl.refAt)
-			if t := p.types.at(ref); p.types.holds(t, ref) {
-				fp.mix2(t.fp.A^word, t.fp.B^(word<<29|word>>35))
-				off += 1 + uint32(pl.size)
-				continue
+			t := p.types.at(ref)
+			to := t.fp
+			if !p.types.holds(t, ref) {
+				if to, err = p.meet(t, off, ref, depth); err != nil {
+					return fp, off, false, err
+				}
 			}
+			word := pl.print ^ pl.name(b) ^ pl.constant(b)
+			fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
+			off += uint32(pl.size)
+			continue
 		}
-		sum, next, err := p.usual(fp, pl, off+1, depth)
+		if pl.flags&planLeaf == 0 {
+			if rest[0] == 0 {
+				fp = fp.with(printSeedB, printSeedB)
+				end = true
+				off++
+			}
+			break
+		}
+		sum, next, err := p.usual(fp, pl, b, off, depth)
 		if err != nil {
 			return fp, off, false, err
 		}
@@ -53,18 +58,48 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		}
 		fp, off = sum, next
 	}
-	return fp, off, false, nil
+	r.work -= int64(off-start) / 4 // entries of a few bytes
+	return fp, off, end, nil
 }
 
-// usual mixes the attributes of an entry that follows its plan; they begin at off, and the buffer goes on for planReach.
-// It returns the offset behind them, 0 if the entry isn't usual after all.
-func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerprint, uint32, error) {
-	die := off - 1
-	b := (*near)(p.r.buf[off:])
-	at := uint8(0) // behind the leading string
+// link mixes the attributes of an entry with a reference, without a leading string.
+func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) (Fingerprint, error) {
+	ref := u32(b, pl.refAt)
+	t := p.types.at(ref)
+	to := t.fp
+	if !p.types.holds(t, ref) {
+		var err error
+		if to, err = p.meet(t, off, ref, depth); err != nil {
+			return fp, err
+		}
+	}
+	word := pl.print ^ pl.name(b) ^ pl.constant(b)
+	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), nil
+}
+
+// name is the offset of the name of an entry without a leading string; 0: it has none.
+func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.nameMask) }
+
+// constant is what the constants of an entry without a leading string say, above bit 32.
+func (pl *plan) constant(b *near) uint64 {
+	return uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask) << 32
+}
+
+// meet is newType for a reference in the entry at die, on the level depth of nesting.
+func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
+	if int(ref) >= len(p.r.buf) {
+		return Fingerprint{}, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
+	}
+	return p.newType(s, ref, depth+1)
+}
+
+// usual mixes the attributes of the entry at die, which b begins with and which follows its plan. It returns the offset
+// behind them, 0 if the entry isn't usual after all.
+func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint, uint32, error) {
+	lead := uint8(0) // the size of the leading string
 	word := pl.print ^ uint64(pl.value)<<32
 	if pl.flags&planLead != 0 {
-		s, n := inline8(binary.LittleEndian.Uint64(b[:]))
+		s, n := inline8(b)
 		if n == 0 {
 			return fp, 0, nil
 		}
@@ -73,10 +108,9 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 		} else {
 			fp.mix2(s, 0)
 		}
-		at = uint8(n)
-		off += n
+		lead = uint8(n)
 	}
-	name := uint64(u32(b, at+pl.nameAt) & pl.nameMask)
+	name := uint64(u32(b, lead+pl.nameAt) & pl.nameMask)
 	if p.Merged {
 		word ^= name
 	} else if pl.nameMask != 0 {
@@ -86,56 +120,82 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, off uint32, depth int) (Fingerp
 		}
 		fp.mix2(n.A, n.B)
 	}
-	word ^= uint64(u32(b, at+pl.valueAt)&pl.valueMask) << 32
-	off += uint32(pl.size)
+	word ^= uint64(u32(b, lead+pl.valueAt)&pl.valueMask) << 32
+	next := die + uint32(lead) + uint32(pl.size)
 	if pl.flags&planRef == 0 {
 		fp.mix(word)
-		return fp, off, nil
+		return fp, next, nil
 	}
-	ref := u32(b, at+pl.refAt)
-	if uint64(ref) >= uint64(len(p.r.buf)) {
-		return fp, 0, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
-	}
+	ref := u32(b, lead+pl.refAt)
 	t := p.types.at(ref)
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.newType(t, ref, depth+1); err != nil {
+		if to, err = p.meet(t, die, ref, depth); err != nil {
 			return fp, 0, err
 		}
 	}
-	fp.mix2(to.A^word, to.B^(word<<29|word>>35))
-	return fp, off, nil
+	fp.mix2(to.A^word, to.B^(bits.RotateLeft64(word, 29)))
+	return fp, next, nil
 }
 
-// newUsual is newType for an entry that follows its plan. It returns busy if the entry isn't usual after all.
-func (p *Prints) newUsual(s *printSlot, pl *plan, off uint32, depth int) (Fingerprint, error) {
+// newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual after all.
+func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint, ok bool, err error) {
+	if pl.flags&planTag != 0 && p.Merged {
+		fp = tagPrint(std.Tag(pl.tag))
+		fp.mix(uint64(u32(b, pl.nameAt)))
+		p.types.put(s, off, fp)
+		return fp, true, nil
+	}
 	size := len(p.types.slots)
-	marked := pl.flags&(planRef|planChild) != 0
-	if marked {
-		p.types.put(s, off, busy)
-	}
-	fp, next, err := p.usual(Fingerprint{printSeedA, printSeedB}, pl, off+1, depth)
-	if err != nil {
-		return fp, err
-	}
-	if next == 0 {
-		return busy, nil
-	}
-	if pl.flags&planChild != 0 {
-		if fp, _, err = p.children(fp, next, depth); err != nil {
-			return fp, err
+	p.types.put(s, off, busy)
+	fp = Fingerprint{printSeedA, printSeedB}
+	if pl.flags&planLink != 0 && p.Merged {
+		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
+			return fp, false, err
+		}
+	} else {
+		next := uint32(0)
+		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil || next == 0 {
+			return fp, false, err
+		}
+		if pl.flags&planChild != 0 {
+			if fp, _, err = p.children(fp, next, depth); err != nil {
+				return fp, false, err
+			}
 		}
 	}
-	switch {
-	case !marked:
-		p.types.put(s, off, fp)
-	case len(p.types.slots) == size:
+	if len(p.types.slots) == size {
 		s.fp = fp
-	default: // the table has grown, so that s is none of its slots
+	} else { // the table has grown, so that s is none of its slots
 		p.types.set(off, fp)
 	}
-	return fp, nil
+	return fp, true, nil
+}
+
+// Root returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the offset behind it, if it
+// follows its plan; else end is 0.
+func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
+	b, pl := p.r.at(off)
+	if b == nil || pl.flags&planType == 0 {
+		return fp, 0, nil
+	}
+	if std.Tag(pl.tag) == std.TagTypedef {
+		lead := uint32(0)
+		if pl.flags&planLead != 0 {
+			if _, lead = inline8(b); lead == 0 {
+				return fp, 0, nil
+			}
+		}
+		fp, err = p.Type(off, 0)
+		return fp, off + lead + uint32(pl.size), err
+	}
+	p.r.work--
+	fp, end, err = p.usual(Fingerprint{printSeedA, printSeedB}, pl, b, off, 0)
+	if err == nil && end != 0 && pl.flags&planChild != 0 {
+		fp, end, err = p.children(fp, end, 0)
+	}
+	return fp, end, err
 }
 
 // strp is the fingerprint of a string in .debug_str, by content.
@@ -154,7 +214,7 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 // inline is the fingerprint of an inline string: of up to 7 bytes, the bytes themselves.
 func (p *Prints) inline(die uint32, v uint64) (Fingerprint, error) {
 	if b := p.r.buf[v:]; len(b) >= 8 {
-		if s, n := inline8(binary.LittleEndian.Uint64(b)); n != 0 {
+		if s, n := short(binary.LittleEndian.Uint64(b)); n != 0 {
 			return Fingerprint{A: s}, nil
 		}
 	}

@@ -23,7 +23,10 @@ func (t *printTable) reset() {
 	}
 }
 
-// at returns the slot where off is, or belongs. Entries that are near each other have slots that are.
+// printShift makes one slot of a few bytes: entries that are near each other have slots that are.
+const printShift = 3
+
+// at returns the slot where off is, or belongs.
 func (t *printTable) at(off uint32) *printSlot {
 	mask := uint32(len(t.slots) - 1)
 	for i := off >> 3 & mask; ; i = (i + 1) & mask {

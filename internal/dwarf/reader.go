@@ -54,6 +54,7 @@ type Reader struct {
 	little    bool
 	f         format
 	abbrevs   abbrevTable
+	plans     *plans // of abbrevs; nil where they are of no use
 	strBase   uint64
 	adrBase   uint64
 	functions [2]Function // asked for last
@@ -94,6 +95,10 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	}
 	if err := r.loadAbbrevs(); err != nil {
 		return err
+	}
+	r.plans = nil
+	if r.little {
+		r.plans = r.abbrevs.plans
 	}
 	if err := r.Read(u.HeaderLen, &r.Root); err != nil {
 		return err
