@@ -194,7 +194,7 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err 
 
 // visitRoot takes the type at off, if it follows the plan of one that is a root, and returns the offset behind it.
 func (u *unit) visitRoot(off uint32) (end uint32, err error) {
-	if u.c.pinned || u.r.Annotated() {
+	if u.alone() {
 		return 0, nil
 	}
 	fp, end, err := u.prints.Root(off)
