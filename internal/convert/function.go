@@ -78,7 +78,7 @@ func (u *unit) visitCodeless() error {
 // addFunction makes e a candidate.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	f := &u.c.function
-	if err := u.resolveFunction(e, f); err != nil || f.name.class == dwarf.ClassNone {
+	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
 		return err
 	}
 	var symbol mark
@@ -110,7 +110,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	u.c.elems = u.c.elems[:base]
 	if symbol.renamed {
-		return u.addRenamed(e, proto)
+		u.addRenamed(e, proto, h)
+		return nil
 	}
 	var sig signature
 	if flags&types.FuncNoCode == 0 {
@@ -130,7 +131,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 				flags &^= types.FuncReordered
 			}
 			if sig.proto != 0 {
-				proto = sig.proto
+				proto, h = sig.proto, sig.hash
 			}
 		}
 	}
@@ -143,17 +144,18 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if f.external {
 		linkage = types.LinkageGlobal
 	}
-	c := candidate{f.name, f.namer, sig.symbol, types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkage, Size: uint32(flags)}}
+	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkage, Size: uint32(flags)}
+	c := newCandidate(f.name, node, h)
+	if sig.symbol != "" {
+		c = newCandidate([]byte(sig.symbol), node, h)
+	}
 	if !f.proto.u.r.Annotated() {
 		u.c.candidates = append(u.c.candidates, c)
 		return nil
 	}
 	u.c.lock()
 	defer u.c.mu.Unlock()
-	id, err := u.c.addCandidate(&c)
-	if err != nil {
-		return err
-	}
+	id := u.c.addCandidate(&c)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err
 	}
@@ -162,35 +164,35 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 
 // candidate is a function that is not in the graph yet.
 type candidate struct {
-	name   name
-	namer  *unit  // in which name is read
-	symbol string // its name, if that isn't empty
-	node   types.Node
+	name []byte
+	hash types.Hash // of name
+	node types.Node // but for the name
+}
+
+// newCandidate returns a candidate with that name, whose prototype's hash is proto. node has the rest.
+func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
+	hash := types.HashString(name)
+	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
+	node.Hash = h.Sum(false)
+	return candidate{name, hash, node}
 }
 
 // addCandidates adds the unit's functions at once, for each time it takes the lock.
-func (c *converter) addCandidates() error {
+func (c *converter) addCandidates() {
 	c.lock()
 	defer c.mu.Unlock()
 	for i := range c.candidates {
-		if _, err := c.addCandidate(&c.candidates[i]); err != nil {
-			return err
-		}
+		c.addCandidate(&c.candidates[i])
 	}
 	c.candidates = c.candidates[:0]
-	return nil
 }
 
 // addCandidate adds a function to the graph, which is locked, and to the unit's environment.
-func (c *converter) addCandidate(f *candidate) (id types.ID, err error) {
-	if f.symbol != "" {
-		f.node.Name = c.g.Strs.Intern([]byte(f.symbol))
-	} else if f.node.Name, err = f.namer.intern(f.name); err != nil {
-		return 0, err
-	}
-	id = c.g.Add(f.node, nil)
+func (c *converter) addCandidate(f *candidate) types.ID {
+	f.node.Name = c.g.Strs.InternHashed(f.name, f.hash)
+	id := c.g.AddHashed(f.node, nil)
 	c.item(id, 0)
-	return id, nil
+	return id
 }
 
 // noteOrigin notes that the abstract instance of e has code.
@@ -204,22 +206,19 @@ func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
 	u.origins[f.proto.off] = true
 }
 
-// addRenamed takes a function under the name of its symbol, which tells whether the unit was linked.
-func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID) error {
+// addRenamed takes a function under the name of its symbol, which tells whether the unit was linked. h is the hash of
+// its prototype.
+func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
-	name := u.c.symbols.nameAt(addr)
-	if name == "" {
-		return nil
+	if name := u.c.symbols.nameAt(addr); name != "" {
+		node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed)}
+		u.c.candidates = append(u.c.candidates, newCandidate([]byte(name), node, h))
 	}
-	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed)}
-	u.c.candidates = append(u.c.candidates, candidate{symbol: name, node: node})
-	return nil
 }
 
 // function is what a subprogram entry and those that it refers to say together.
 type function struct {
-	name     name
-	namer    *unit // the unit that name is read in
+	name     []byte // empty: none
 	external bool
 	nocall   bool
 	proto    typeRef // the entry whose parameters are the source's
@@ -234,15 +233,14 @@ type function struct {
 // f is good as long as e is.
 func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
-	f.name, f.namer, f.external, f.nocall, f.returns = name{}, nil, false, false, typeRef{}
+	f.name, f.external, f.nocall, f.returns = nil, false, false, typeRef{}
 	f.proto, f.protoDIE = typeRef{u, e.Off}, e
 	at := u
 	for range maxChain {
-		if f.name.class == dwarf.ClassNone {
-			if f.name, err = at.name(e, dwarf.Name); err != nil {
+		if len(f.name) == 0 {
+			if f.name, err = at.r.String(e, dwarf.Name); err != nil {
 				return err
 			}
-			f.namer = at
 		}
 		f.external = f.external || e.Flag(dwarf.External)
 		f.nocall = f.nocall || e.Has(dwarf.CallingConvention) && e.Val[dwarf.CallingConvention] == nocall
@@ -306,7 +304,7 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 // mark is what the symbols at the function's own entry say.
 func (u *unit) mark(e *dwarf.DIE, f *function) mark {
 	if addr, ok := u.entry(e); ok {
-		return u.c.symbols.look(addr, f.name.hash)
+		return u.c.symbols.look(addr, f.name)
 	}
 	return mark{}
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // symbols are the file's function symbols by address. They are read while the first units are.
@@ -43,12 +42,12 @@ type mark struct {
 
 // look asks the symbols at addr about the function of that name. One that is external in its unit and local here is a
 // hidden one of a linked file.
-func (s *symbols) look(addr uint64, name types.Hash) (m mark) {
+func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named := false, false
 	for f := range s.at(addr) {
 		some = true
 		m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
-		if base, suffix := s.split(f); types.HashString([]byte(base)) == name {
+		if base, suffix := s.split(f); base == string(name) {
 			named = true
 			m.clone = m.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
 		}
@@ -80,12 +79,12 @@ func (s *symbols) nameAt(addr uint64) string {
 
 // suffixed returns the name of a symbol at addr that is the function base with a suffix, the first in order; "" if there
 // is none, or if one of just that name is there too. Parts of other functions (.cold, .part) don't count.
-func (s *symbols) suffixed(addr uint64, base types.Hash) string {
+func (s *symbols) suffixed(addr uint64, base []byte) string {
 	found := ""
 	for f := range s.at(addr) {
 		name, suffix := s.split(f)
 		switch {
-		case types.HashString([]byte(name)) != base:
+		case name != string(base):
 		case suffix == "":
 			return ""
 		case strings.Contains(suffix, ".cold"), strings.Contains(suffix, ".part"):

@@ -85,7 +85,8 @@ func (c *converter) read(file string) error {
 	if err := c.walkOrphans(); err != nil {
 		return err
 	}
-	return c.addCandidates()
+	c.addCandidates()
+	return nil
 }
 
 func (u *unit) load(h *dwarf.Unit) error {
