@@ -40,6 +40,8 @@ type shape struct {
 	id    types.ID   // in the graph; 0: not looked up yet
 	depth uint16     // how deep its shape nests; 0: not known yet
 	busy  bool
+	kind  btf.Kind
+	tag   types.Tag // that it declares or defines; 0: none
 }
 
 // absorb adds the object at path to the graph and the units, and returns what it says of itself. ok is false if it is
@@ -156,6 +158,13 @@ func (a *absorber) intern(off uint32) types.Str {
 func (a *absorber) hashShapes() bool {
 	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
 	for i := range a.blob.Types {
+		t, s := &a.blob.Types[i], &a.shapes[i+1]
+		s.kind, s.tag = t.Kind, declared(t)
+		if s.tag == 0 && t.NameOff != 0 {
+			s.tag = types.TagOf(types.Kind(t.Kind))
+		}
+	}
+	for i := range a.blob.Types {
 		id := uint32(i + 1)
 		if a.shapes[id].depth == 0 && !a.hash(id, 0) {
 			return false
@@ -212,21 +221,18 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		return t.NameOff != 0
 	}
 	s.busy = true
-	deepest := uint16(0)
-	ref := func(child uint32) (h types.Hash) {
-		if !ok || child == 0 {
-			ok = ok && fits(t.Kind, btf.KindVoid)
-			return h
-		}
-		if int64(child) > int64(len(a.blob.Types)) || !fits(t.Kind, a.blob.Types[child-1].Kind) {
+	deepest, fit := uint16(0), fitting(t.Kind)
+	ref := func(child uint32) types.Hash {
+		if uint64(child) >= uint64(len(a.shapes)) {
 			ok = false
-			return h
+			return types.Hash{}
 		}
-		if tag := a.crosses(t, child); tag != 0 {
-			return a.stub(child, tag)
+		c := &a.shapes[child] // of void: nothing
+		ok = ok && fit.has(c.kind)
+		if c.tag != 0 && a.crosses(t, child) {
+			return a.stub(child)
 		}
-		c := &a.shapes[child]
-		if c.depth == 0 && !a.hash(child, depth+1) {
+		if c.depth == 0 && child != 0 && (!ok || !a.hash(child, depth+1)) {
 			ok = false
 		}
 		deepest = max(deepest, c.depth)
@@ -298,24 +304,17 @@ func (a *absorber) head(id uint32) (size, aux, ref uint32) {
 	return size, aux, ref
 }
 
-// crosses returns the tag by whose stub t refers to child, 0 if it refers to the type itself.
-func (a *absorber) crosses(t *btf.Type, child uint32) types.Tag {
-	c := &a.blob.Types[child-1]
-	if tag := declared(c); tag != 0 {
-		return tag
-	}
-	if c.NameOff == 0 || t.Kind == btf.KindDeclTag {
-		return 0
-	}
-	return types.TagOf(types.Kind(c.Kind))
+// crosses tells whether t refers to child, which declares or defines a tag, by the tag's stub.
+func (a *absorber) crosses(t *btf.Type, child uint32) bool {
+	return t.Kind != btf.KindDeclTag || declared(&a.blob.Types[child-1]) != 0
 }
 
 // stub returns the hash of the stub for child.
-func (a *absorber) stub(child uint32, tag types.Tag) types.Hash {
+func (a *absorber) stub(child uint32) types.Hash {
 	s := &a.shapes[child]
 	if s.stub == (types.Hash{}) {
 		name, _ := a.name(a.blob.Types[child-1].NameOff) // checked with the type
-		s.stub = types.HashStub(tag, name)
+		s.stub = types.HashStub(s.tag, name)
 	}
 	return s.stub
 }
@@ -342,7 +341,7 @@ func (a *absorber) add(id uint32) types.ID {
 		if child == 0 {
 			return 0
 		}
-		if tag := a.crosses(t, child); tag != 0 {
+		if tag := a.shapes[child].tag; tag != 0 && a.crosses(t, child) {
 			return a.g.Stub(tag, a.intern(a.blob.Types[child-1].NameOff))
 		}
 		return a.node(child)

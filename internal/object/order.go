@@ -84,25 +84,26 @@ func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
 		c, _ := r.at(child)
 		kind = c.Kind
 	}
-	if !fits(t.Kind, kind) {
+	if !fitting(t.Kind).has(kind) {
 		return typeError(id, t, "refers to [%d], a %v, which it must not", child, kind)
 	}
 	return nil
 }
 
-// fits tells whether a type of kind from may refer to one of kind to, or to void.
-func fits(from, to btf.Kind) bool {
+// kindSet is a set of kinds, a bit each.
+type kindSet uint32
+
+func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
+
+// fitting returns the kinds that a type of kind from may refer to, void among them.
+func fitting(from btf.Kind) kindSet {
 	switch from {
 	case btf.KindFunc:
-		return to == btf.KindFuncProto
+		return 1 << btf.KindFuncProto
 	case btf.KindDatasec:
-		return to == btf.KindVar || to == btf.KindFunc // compilers list extern functions, such as kfuncs
+		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions, such as kfuncs
 	case btf.KindDeclTag:
-		return to != btf.KindDatasec && to != btf.KindDeclTag && to != btf.KindVoid
+		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
 	}
-	switch to {
-	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-		return false
-	}
-	return true
+	return ^kindSet(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag)
 }

@@ -51,9 +51,13 @@ func HashString(s []byte) Hash {
 		b = fold(b^w, mulB)
 		s = s[8:]
 	}
+	// The rest as a little-endian number, from parts that may overlap.
 	var w uint64
-	for i, c := range s {
-		w |= uint64(c) << (8 * uint(i))
+	switch n := len(s); {
+	case n >= 4:
+		w = uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
+	case n > 0:
+		w = uint64(s[0]) | uint64(s[n/2])<<(8*uint(n/2)) | uint64(s[n-1])<<(8*uint(n-1))
 	}
 	return Hash{fold(a^w, mulA), fold(b^w, mulB)}
 }
