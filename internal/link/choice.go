@@ -71,7 +71,7 @@ func (l *linker) count(p *phase) *choices {
 	n := l.assignVotes()
 	c := &choices{own: make([]ballot, n), base: make([]ballot, n)}
 	weight := make([]uint64, len(p.nodes))
-	v := l.newView()
+	v := l.view()
 	for w := range l.worlds {
 		world := &l.worlds[w]
 		l.enterPhase(v, p, int32(w))
@@ -232,7 +232,7 @@ func (l *linker) defaultIn(p *phase, t int32) int32 {
 // the default world if some world has it, else the smallest by content, bases last.
 func (l *linker) holders(first, second *phase) map[types.Hash]int32 {
 	bind := map[types.Hash]int32{}
-	v := l.newView()
+	v := l.view()
 	at := int32(-1)
 	for i := range second.nodes {
 		n := &second.nodes[i]

@@ -40,7 +40,7 @@ type openTag struct {
 // newCompany looks at the worlds of a phase.
 func (l *linker) newCompany(p *phase) *company {
 	c := &company{l: l, p: p, worlds: map[int32]*member{}, having: map[types.ID][]int32{}, reaches: map[int32][]bool{}, answers: map[openTag]types.Hash{}}
-	v := l.newView()
+	v := l.view()
 	for w := range l.worlds {
 		if l.worlds[w].kind.fromBase() {
 			continue

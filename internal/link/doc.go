@@ -7,6 +7,7 @@
 // The steps, one file each:
 //
 //	listed.go     facts that go with the features
+//	survey.go     what one walk over the shapes tells
 //	select.go     units that the linker did not take are dropped
 //	tags.go       which tags have several definitions, and which shapes can therefore mean several types
 //	program.go    those shapes, compiled: how the type of each follows from the types of the tags in it

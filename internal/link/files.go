@@ -39,8 +39,7 @@ func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 			continue
 		}
 		common, missing, holds := 0, 0, false
-		for _, id := range l.candidates[u] {
-			n := &l.nodes[id]
+		for n := range l.candidates(u) {
 			switch {
 			case n.Aux != types.LinkageStatic:
 			case locals[n.Name]:
@@ -60,7 +59,7 @@ func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 	}
 	held := map[final]uint64{}
 	for _, u := range units {
-		for _, id := range l.candidates[u] {
+		for _, id := range l.units[u].Items {
 			if n := &l.nodes[id]; n.Kind == types.KindVar && n.Name == name {
 				held[l.typeIn(u, id)] += uint64(l.units[u].Count)
 			}
@@ -81,7 +80,7 @@ func (l *linker) typeIn(u int, id types.ID) final {
 	if l.role[id] == plain {
 		return final(id)
 	}
-	v := l.newView()
+	v := l.view()
 	l.enterPhase(v, l.settled, l.worldOf[u])
 	return l.instFinal(l.instanceIn(v, id))
 }

@@ -24,32 +24,35 @@ const (
 type holder struct {
 	final  final
 	weight uint64 // how many units hold it as a candidate
+	ref    final  // its type
+	size   uint32 // of a function: its flags
 	linked bool   // a linked unit holds it as a result
 	next   int32  // the next one of this name + 1
 }
 
-// holders collects the functions or variables that selected units hold, as lists by name.
-func (l *linker) holdersOf(kind types.Kind) (list []holder, byName []int32) {
+// holdersOf collects the functions or variables that selected units hold, as lists by name.
+func (l *linker) holdersOf(kind types.Kind, candidates []candidate) (list []holder, byName []int32) {
 	byName = make([]int32, l.g.Strs.Len())
-	add := func(f final, weight, linked uint64) {
-		name := l.nodes[l.nodeOf(f)].Name
-		list = append(list, holder{f, weight, linked != 0, byName[name]})
+	list = make([]holder, 0, len(candidates))
+	add := func(h holder, name types.Str) {
+		h.next = byName[name]
+		list = append(list, h)
 		byName[name] = int32(len(list))
 	}
-	for id := range l.nodes {
-		if l.nodes[id].Kind != kind || l.weight[id] == 0 || l.role[id] != plain {
+	for i := range candidates {
+		c := &candidates[i]
+		weight := l.weight[c.node]
+		if weight == 0 || l.role[c.node] != plain {
 			continue
 		}
-		var linked uint64
-		if l.linkedWeight != nil {
-			linked = l.linkedWeight[id]
-		}
-		add(final(id), l.weight[id], linked)
+		linked := l.linkedWeight != nil && l.linkedWeight[c.node] != 0
+		add(holder{final: final(c.node), weight: weight, ref: l.types[c.ref], size: c.size, linked: linked}, c.name)
 	}
 	for i := range l.inst.list {
 		t := &l.inst.list[i]
-		if t.weight != 0 && l.nodes[t.node].Kind == kind {
-			add(final(len(l.nodes)+i), t.weight, t.linked)
+		if n := &l.nodes[t.node]; t.weight != 0 && n.Kind == kind {
+			f := l.instFinal(uint32(i))
+			add(holder{final: f, weight: t.weight, ref: l.refTo(f), size: n.Size, linked: t.linked != 0}, n.Name)
 		}
 	}
 	return list, byName
@@ -57,7 +60,7 @@ func (l *linker) holdersOf(kind types.Kind) (list []holder, byName []int32) {
 
 // encodeFunctions makes the FUNCs.
 func (l *linker) encodeFunctions() {
-	list, byName := l.holdersOf(types.KindFunc)
+	list, byName := l.holdersOf(types.KindFunc, l.seen.functions)
 	l.funcs = make([]final, l.g.Strs.Len())
 	l.encoded = make([]final, len(l.nodes)+len(l.inst.list))
 	l.made = make([]made, 0, len(list))
@@ -68,8 +71,8 @@ func (l *linker) encodeFunctions() {
 	for name, head := range byName {
 		group = group[:0]
 		for ; head != 0; head = list[head-1].next {
-			if h := list[head-1]; l.flags(h)&types.FuncRenamed == 0 {
-				group = append(group, h)
+			if h := &list[head-1]; h.flags()&types.FuncRenamed == 0 {
+				group = append(group, *h)
 			}
 		}
 		if len(group) != 0 {
@@ -86,7 +89,7 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 		for _, h := range group {
 			if h.linked {
 				n := &l.nodes[l.nodeOf(h.final)]
-				l.encoded[h.final] = l.make(made{kind: types.KindFunc, name: name, aux: n.Aux, ref: l.refTo(h.final)}) + 1
+				l.encoded[h.final] = l.make(made{kind: types.KindFunc, name: name, aux: n.Aux, ref: h.ref}) + 1
 			} else {
 				rest = append(rest, h)
 			}
@@ -113,7 +116,7 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 	f := l.make(made{kind: types.KindFunc, name: name, aux: types.LinkageStatic, ref: proto})
 	l.funcs[name] = f + 1
 	for _, h := range group {
-		if l.refTo(h.final) == proto {
+		if h.ref == proto {
 			l.encoded[h.final] = f + 1
 		}
 	}
@@ -171,24 +174,30 @@ func (l *linker) owners(group []holder) []holder {
 
 // without drops the candidates that have the flag, unless all have it.
 func (l *linker) without(flag types.FuncFlags, group []holder) []holder {
-	kept := make([]holder, 0, len(group))
-	for _, h := range group {
-		if l.flags(h)&flag == 0 {
-			kept = append(kept, h)
+	with := 0
+	for i := range group {
+		if group[i].flags()&flag != 0 {
+			with++
 		}
 	}
-	if len(kept) == 0 {
+	if with == 0 || with == len(group) {
 		return group
+	}
+	kept := make([]holder, 0, len(group)-with)
+	for i := range group {
+		if group[i].flags()&flag == 0 {
+			kept = append(kept, group[i])
+		}
 	}
 	return kept
 }
 
-// flags are those of a candidate; a result of an earlier link has none.
-func (l *linker) flags(h holder) types.FuncFlags {
+// flags are those of a function; a result of an earlier link has none.
+func (h *holder) flags() types.FuncFlags {
 	if h.linked {
 		return 0
 	}
-	return types.FuncFlags(l.nodes[l.nodeOf(h.final)].Size)
+	return types.FuncFlags(h.size)
 }
 
 // against returns why a function can't be encoded, "" if it can. One candidate with code whose parameters are out of
@@ -196,12 +205,13 @@ func (l *linker) flags(h holder) types.FuncFlags {
 // such. The prototypes of all candidates of the name are compared.
 func (l *linker) against(own, group []holder) string {
 	var any types.FuncFlags
-	for _, h := range l.without(types.FuncNoCode, group) {
-		any |= l.flags(h)
+	coded := l.without(types.FuncNoCode, group)
+	for i := range coded {
+		any |= coded[i].flags()
 	}
 	all := ^types.FuncFlags(0)
-	for _, h := range own {
-		all &= l.flags(h)
+	for i := range own {
+		all &= own[i].flags()
 	}
 	switch {
 	case all&types.FuncOptimized != 0:
@@ -234,16 +244,16 @@ func (l *linker) consistent(group []holder) bool {
 
 // prototype returns the prototype that most units have, ties by content.
 func (l *linker) prototype(group []holder) final {
-	best := l.refTo(group[0].final)
-	if len(group) == 1 {
+	best := group[0].ref
+	if !slices.ContainsFunc(group, func(h holder) bool { return h.ref != best }) {
 		return best
 	}
 	weights := map[final]uint64{}
-	for _, h := range group {
-		weights[l.refTo(h.final)] += h.weight
+	for i := range group {
+		weights[group[i].ref] += group[i].weight
 	}
-	for _, h := range group[1:] {
-		p := l.refTo(h.final)
+	for i := range group {
+		p := group[i].ref
 		if weights[p] > weights[best] || weights[p] == weights[best] && l.content(p).Less(l.content(best)) {
 			best = p
 		}

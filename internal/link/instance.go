@@ -62,7 +62,7 @@ func (l *linker) instantiate() error {
 			l.inst.list[k].root = true
 		}
 	}
-	v := l.newView()
+	v := l.view()
 	for w := range l.worlds {
 		l.enterPhase(v, p, int32(w))
 		for _, u := range l.worlds[w].units {

@@ -136,10 +136,9 @@ func (l *linker) attachTags() {
 			seen[made3{m.name, m.ref, m.aux, m.flag}] = true
 		}
 	}
-	for id := range l.nodes {
-		n := &l.nodes[id]
-		if n.Kind == types.KindDeclTag && l.weight[id] != 0 && l.role[id] == plain && n.Ref != 0 {
-			add(types.ID(id), l.types[n.Ref])
+	for _, id := range l.seen.declTags {
+		if n := &l.nodes[id]; l.weight[id] != 0 && l.role[id] == plain && n.Ref != 0 {
+			add(id, l.types[n.Ref])
 		}
 	}
 	for i := range l.attachments {

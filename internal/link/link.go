@@ -51,15 +51,15 @@ type linker struct {
 
 	isBase []bool // by unit: it is a base, which split BTF brought along; nil for none
 
+	seen         survey
 	weight       []uint64 // by node: how many selected units hold it
 	linkedWeight []uint64 // by node: how many of these were linked before; nil for none
-	candidates   [][]types.ID
 	selected     []bool
 	symbols      symbolIndex
 
 	tags      tagTable
-	pins      bool // some stub is pinned
 	role      []role
+	anchors   []types.ID // in order
 	norm      []types.Hash
 	progs     programs
 	evalBuf   []types.Hash
@@ -69,6 +69,7 @@ type linker struct {
 	worldOf   []int32      // by unit; -1 if nothing in it varies
 	defaults  []types.ID
 	slotUsers adjacency
+	onlyView  *view
 	settled   *phase
 	open      func(world int32, s *slot) int32
 	inst      instances
@@ -132,16 +133,17 @@ func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 func (l *linker) link() (*Result, error) {
 	l.nodes = l.g.Nodes
 	l.step("select units")
-	l.countHolders()
+	first := []func(){l.survey, l.indexSymbols, l.countHolders}
+	parallel(l.jobs, len(first), func(i int) { first[i]() })
 	l.selectUnits()
 	if len(l.units) > 0 && !slices.Contains(l.selected, true) {
 		return nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its symbols tell; "+
 			"the facts are of another file, or its symbol table is stripped or damaged", len(l.units))
 	}
 	l.step("resolve conflicts")
-	l.findTags()
+	l.findConflicts()
 	l.findRoles()
-	if slices.ContainsFunc(l.role, func(r role) bool { return r != plain }) {
+	if l.conflicts() > 0 {
 		l.findWorlds()
 	}
 	if err := l.instantiate(); err != nil {

@@ -35,8 +35,8 @@ type oddNode struct {
 // Tags that only a base defines have none here.
 func (l *linker) findDefaults() {
 	l.defaults = make([]types.ID, len(l.tags.list))
-	for id := range l.nodes {
-		if l.role[id] != anchor || l.weight[id] == 0 {
+	for _, id := range l.anchors {
+		if l.weight[id] == 0 {
 			continue
 		}
 		t := l.tags.of[id]
@@ -45,7 +45,7 @@ func (l *linker) findDefaults() {
 		}
 		d := l.defaults[t]
 		if d == 0 || l.weight[id] > l.weight[d] || l.weight[id] == l.weight[d] && l.nodes[id].Hash.Less(l.nodes[d].Hash) {
-			l.defaults[t] = types.ID(id)
+			l.defaults[t] = id
 		}
 	}
 }
@@ -55,18 +55,17 @@ func (l *linker) findDefaults() {
 // doesn't mean the default, or leads to an odd anchor of its world.
 func (l *linker) newPhase(other func(world int32, s *slot) bool) *phase {
 	p := &phase{byAnch: make([]int32, len(l.nodes)), odd: make([][]oddNode, len(l.worlds))}
-	for id := range l.nodes {
+	for id := range p.byAnch {
 		p.byAnch[id] = -1
-		if l.role[id] != anchor {
+	}
+	for _, id := range l.anchors {
+		if t := l.tags.of[id]; t >= 0 && l.defaults[t] != id {
 			continue
 		}
-		if t := l.tags.of[id]; t >= 0 && l.defaults[t] != types.ID(id) {
-			continue
-		}
-		p.byAnch[id] = p.add(l, types.ID(id), -1)
+		p.byAnch[id] = p.add(l, id, -1)
 	}
 	p.real = make([]bool, len(p.nodes))
-	v := l.newView()
+	v := l.view()
 	var work []types.ID
 	for w := range l.worlds {
 		world := &l.worlds[w]
@@ -133,7 +132,7 @@ func (p *phase) add(l *linker, id types.ID, world int32) int32 {
 // connect fills the targets of all nodes. open says what an open slot means (a node, or ^ its tag), inDefault what a
 // tag is in the default world.
 func (l *linker) connect(p *phase, open func(world int32, s *slot) int32, inDefault func(tag int32) int32) {
-	v := l.newView()
+	v := l.view()
 	at := int32(-1)
 	for i := range p.nodes {
 		n := &p.nodes[i]
@@ -175,7 +174,7 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(world int32, s *s
 			return to
 		}
 	}
-	kind := l.worlds[v.world-1].kind
+	kind := l.worlds[v.world].kind
 	if d := l.base.single; (kind == copyWorld || kind == splitWorld) && d[s.tag] != 0 {
 		to, _ := l.elsewhere(p, d[s.tag])
 		return to
@@ -183,7 +182,7 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(world int32, s *s
 	if kind.fromBase() {
 		return ^s.tag // a base's forward declarations stay what they are
 	}
-	return open(v.world-1, s)
+	return open(v.world, s)
 }
 
 // elsewhere returns the node of a definition that a unit pins but doesn't hold, as split BTF does with its base's: that of
@@ -240,15 +239,12 @@ func (l *linker) findSlotUsers() {
 	n := uint32(len(l.nodes))
 	a.first = make([]uint32, len(l.nodes)+len(l.tags.list)+2)
 	each := func(f func(key uint32, user types.ID)) {
-		for id := range l.nodes {
-			if l.role[id] != anchor {
-				continue
-			}
-			for _, s := range l.progs.slotsOf(l.program(types.ID(id))) {
+		for _, id := range l.anchors {
+			for _, s := range l.progs.slotsOf(l.program(id)) {
 				if s.tag < 0 {
-					f(uint32(s.node), types.ID(id))
+					f(uint32(s.node), id)
 				} else {
-					f(n+uint32(s.tag), types.ID(id))
+					f(n+uint32(s.tag), id)
 				}
 			}
 		}

@@ -172,7 +172,7 @@ func (l *linker) eval(prog int32, slots []types.Hash) []types.Hash {
 
 // unpinned returns the content hash of a shape with every pinned stub read as an unpinned one.
 func (l *linker) unpinned(id types.ID) types.Hash {
-	if !l.pins || l.role[id] == plain {
+	if len(l.tags.pinned) == 0 || l.role[id] == plain {
 		return l.nodes[id].Hash
 	}
 	if l.norm == nil {

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -8,26 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// countHolders counts for every node the units that hold it, and finds each unit's candidates.
+// countHolders counts for every node the units that hold it.
 func (l *linker) countHolders() {
-	candidate := make([]bool, len(l.nodes))
-	for id := range l.nodes {
-		k := l.nodes[id].Kind
-		candidate[id] = k == types.KindFunc || k == types.KindVar
-	}
 	l.weight = make([]uint64, len(l.nodes))
-	l.candidates = make([][]types.ID, len(l.units))
 	l.selected = make([]bool, len(l.units))
-	var arena []types.ID
 	for u := range l.units {
 		unit := &l.units[u]
 		count := uint64(unit.Count)
-		start := len(arena)
 		for _, id := range unit.Items {
 			l.weight[id] += count
-			if candidate[id] {
-				arena = append(arena, id)
-			}
 		}
 		if unit.Linked {
 			if l.linkedWeight == nil {
@@ -37,8 +27,18 @@ func (l *linker) countHolders() {
 				l.linkedWeight[id] += count
 			}
 		}
-		l.candidates[u] = arena[start:len(arena):len(arena)]
 		l.selected[u] = true
+	}
+}
+
+// candidates are the functions and variables of a unit, the last ones first: units have them behind their types.
+func (l *linker) candidates(u int) iter.Seq[*types.Node] {
+	return func(yield func(*types.Node) bool) {
+		for _, id := range slices.Backward(l.units[u].Items) {
+			if k := l.seen.kinds[id]; (k == types.KindFunc || k == types.KindVar) && !yield(&l.nodes[id]) {
+				return
+			}
+		}
 	}
 }
 
@@ -58,6 +58,9 @@ type symbolIndex struct{ bits []uint8 }
 
 func (l *linker) indexSymbols() {
 	f := l.opt.Facts
+	if f == nil {
+		return
+	}
 	x := &l.symbols
 	x.bits = make([]uint8, l.g.Strs.Len())
 	var buf []byte
@@ -113,11 +116,7 @@ func (l *linker) indexSymbols() {
 // dropped if it defines global variables or global functions that have code, and neither the linked file's global
 // symbols nor the local ones of files of the unit's name have any of its functions and variables.
 func (l *linker) selectUnits() {
-	if l.opt.Facts == nil {
-		return
-	}
-	l.indexSymbols()
-	if !l.opt.Facts.HasFiles {
+	if l.opt.Facts == nil || !l.opt.Facts.HasFiles {
 		return
 	}
 	var undecided []int // none of their global names is there
@@ -128,8 +127,7 @@ func (l *linker) selectUnits() {
 			continue
 		}
 		globals, found := false, false
-		for _, id := range l.candidates[u] {
-			n := &l.nodes[id]
+		for n := range l.candidates(u) {
 			if n.Aux != types.LinkageGlobal {
 				continue
 			}
@@ -148,9 +146,12 @@ func (l *linker) selectUnits() {
 	}
 	locals := l.localNames(files)
 	for _, u := range undecided {
-		found := slices.ContainsFunc(l.candidates[u], func(id types.ID) bool {
-			return locals[fileName{l.units[u].File, l.nodes[id].Name}]
-		})
+		found := false
+		for n := range l.candidates(u) {
+			if found = locals[fileName{l.units[u].File, n.Name}]; found {
+				break
+			}
+		}
 		if !found {
 			l.drop(u)
 		}

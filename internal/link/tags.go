@@ -11,55 +11,61 @@ type tag struct {
 	stub       types.ID // the unpinned stub, 0 if nothing refers to the tag by it
 	def        types.ID // a definition that some unit holds; the only one unless the tag is conflicted
 	hash       types.Hash
-	conflicted bool // several definitions, or one of several is pinned
-	varies     bool // the tag can mean several types: it is conflicted, or reaches a conflicted tag
+	pinned     int32     // the last of its pinned stubs in tagTable.pinned, + 1
+	next       int32     // the next tag of this name + 1
+	space      types.Tag // its namespace
+	conflicted bool      // several definitions, or one of several is pinned
+	varies     bool      // the tag can mean several types: it is conflicted, or reaches a conflicted tag
 }
 
 // tagTable finds the tags of a graph.
 type tagTable struct {
-	index [3][]int32 // by namespace and name: the tag's index + 1
-	of    []int32    // by node: the tag of a stub or of a definition, else -1
-	list  []tag
+	byName []int32 // a tag's index + 1
+	of     []int32 // by node: the tag of a stub or of a definition, else -1
+	list   []tag
+	pinned []pinnedStub
 }
 
-func (l *linker) findTags() {
-	t := &l.tags
-	for i := range t.index {
-		t.index[i] = make([]int32, l.g.Strs.Len())
+// pinnedStub is in the list of those of its tag.
+type pinnedStub struct {
+	node types.ID
+	next int32 // as tag.pinned
+}
+
+// add notes the tag of a stub or definition.
+func (t *tagTable) add(g *types.Graph, id types.ID, space types.Tag) {
+	n := &g.Nodes[id]
+	i := t.byName[n.Name] - 1
+	for i >= 0 && t.list[i].space != space {
+		i = t.list[i].next - 1
 	}
-	t.of = make([]int32, len(l.nodes))
-	for id := range l.nodes {
-		n := &l.nodes[id]
-		space := types.TagOf(n.Kind)
-		if n.Kind == types.KindStub {
-			space = types.Tag(n.Aux)
-		}
-		if space == 0 || n.Name == 0 {
-			t.of[id] = -1
+	if i < 0 {
+		i = int32(len(t.list))
+		t.list = append(t.list, tag{hash: types.HashStub(space, g.Strs.Hash(n.Name)), space: space, next: t.byName[n.Name]})
+		t.byName[n.Name] = i + 1
+	}
+	t.of[id] = i
+	switch {
+	case n.Kind != types.KindStub:
+	case n.Size != 0:
+		t.list[i].conflicted = true
+		t.pinned = append(t.pinned, pinnedStub{id, t.list[i].pinned})
+		t.list[i].pinned = int32(len(t.pinned))
+	default:
+		t.list[i].stub = id
+	}
+}
+
+// findConflicts looks at which definitions of the tags are held.
+func (l *linker) findConflicts() {
+	t := &l.tags
+	for _, id := range l.seen.tagged {
+		if l.seen.kinds[id] == types.KindStub || l.weight[id] == 0 && !l.inBase(id) {
 			continue
 		}
-		at := &t.index[space-1][n.Name]
-		if *at == 0 {
-			t.list = append(t.list, tag{hash: types.HashStub(space, l.g.Strs.Hash(n.Name))})
-			*at = int32(len(t.list))
-		}
-		i := *at - 1
-		t.of[id] = i
-		switch {
-		case n.Kind != types.KindStub:
-			if l.weight[id] == 0 && !l.inBase(types.ID(id)) {
-				continue
-			}
-			if t.list[i].def != 0 {
-				t.list[i].conflicted = true
-			}
-			t.list[i].def = types.ID(id)
-		case n.Size != 0:
-			t.list[i].conflicted = true
-			l.pins = true
-		default:
-			t.list[i].stub = types.ID(id)
-		}
+		tag := &t.list[t.of[id]]
+		tag.conflicted = tag.conflicted || tag.def != 0
+		tag.def = id
 	}
 	for _, id := range l.base.declared {
 		if t := &t.list[t.of[id]]; t.def != 0 {
@@ -117,21 +123,31 @@ const (
 // programs stay small whatever the input.
 const bigInner = 256
 
-// findRoles finds the shapes that reach a conflicted tag, backwards from these tags.
+// findRoles finds the shapes that reach a conflicted tag, backwards from these tags, and lists the anchors in order.
 func (l *linker) findRoles() {
 	l.role = make([]role, len(l.nodes))
-	conflicts := slices.ContainsFunc(l.tags.list, func(t tag) bool { return t.conflicted })
-	if !conflicts {
+	if l.conflicts() == 0 {
 		return
 	}
-	first, users := l.users()
-	stubs, stubFirst := l.stubsOfTags()
-	var work []types.ID
-	vary := func(t int32) {
-		l.tags.list[t].varies = true
-		for _, s := range stubs[stubFirst[t]:stubFirst[t+1]] {
-			l.role[s] = stub
-			work = append(work, s)
+	var work, varying []types.ID // the latter without stubs
+	become := func(id types.ID, r role) {
+		if l.role[id] == plain {
+			l.role[id] = r
+			varying = append(varying, id)
+		}
+	}
+	vary := func(i int32) {
+		t := &l.tags.list[i]
+		t.varies = true
+		first := len(work)
+		if t.stub != 0 {
+			work = append(work, t.stub)
+		}
+		for p := t.pinned; p != 0; p = l.tags.pinned[p-1].next {
+			work = append(work, l.tags.pinned[p-1].node)
+		}
+		for _, id := range work[first:] {
+			l.role[id] = stub
 		}
 	}
 	for i := range l.tags.list {
@@ -139,97 +155,79 @@ func (l *linker) findRoles() {
 			vary(int32(i))
 		}
 	}
+	users := &l.seen.users
 	for len(work) > 0 {
 		id := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, u := range users[first[id]:first[id+1]] {
+		for at := users.first[id]; at != 0; at = users.list[at-1].next {
+			u := users.list[at-1].node
 			if l.role[u] != plain {
 				continue
 			}
-			n := &l.nodes[u]
-			l.role[u] = inner
-			work = append(work, u)
-			if n.Kind == types.KindTypedef || n.IsDefinition() {
-				l.role[u] = anchor
+			r := inner
+			if n := &l.nodes[u]; n.Kind == types.KindTypedef || n.IsDefinition() {
+				r = anchor
 			}
+			become(u, r)
+			work = append(work, u)
 			if t := l.tags.of[u]; t >= 0 && !l.tags.list[t].varies && (l.weight[u] != 0 || l.inBase(u)) {
 				vary(t)
 			}
 		}
 	}
-	// Definitions of conflicted tags that themselves reach none are anchors too: stubs lead to them.
-	var big []uint16
+	for _, id := range l.seen.tagged { // definitions that themselves reach no conflicted tag: stubs lead to them
+		if l.tags.list[l.tags.of[id]].varies {
+			become(id, anchor)
+		}
+	}
+	for _, list := range [][]candidate{l.seen.functions, l.seen.variables} {
+		for i := range list {
+			if l.role[list[i].ref] != plain {
+				become(list[i].node, inner)
+			}
+		}
+	}
+	for _, id := range l.seen.sections {
+		for _, e := range l.g.ElemsOf(&l.nodes[id]) {
+			if l.role[e.Ref] != plain {
+				become(id, inner)
+			}
+		}
+	}
+	for _, id := range l.seen.declTags {
+		if l.role[l.nodes[id].Ref] != plain {
+			become(id, inner)
+		}
+	}
+	slices.Sort(varying) // children come first in the graph
+	l.findBig(varying)
+	for _, id := range varying {
+		if l.role[id] == anchor {
+			l.anchors = append(l.anchors, id)
+		}
+	}
+}
+
+// findBig makes anchors of big inner shapes. The varying shapes are given children first.
+func (l *linker) findBig(varying []types.ID) {
+	sizes := make([]uint16, len(l.nodes))
 	var refs []types.ID
-	for id := range l.nodes {
-		if t := l.tags.of[id]; t >= 0 && l.role[id] == plain && l.tags.list[t].varies {
-			l.role[id] = anchor
-		}
-		if n := &l.nodes[id]; n.Kind == types.KindDeclTag && l.role[n.Ref] != plain {
-			l.role[id] = inner
-		}
+	for _, id := range varying {
 		if l.role[id] != inner {
 			continue
 		}
-		if big == nil {
-			big = make([]uint16, len(l.nodes))
-		}
 		size := 1
-		refs = l.refs(types.ID(id), refs[:0])
+		refs = l.refs(id, refs[:0])
 		for _, r := range refs {
 			if l.role[r] == inner {
-				size += int(big[r])
+				size += int(sizes[r])
 			}
 			if size > bigInner {
 				break
 			}
 		}
-		if big[id] = uint16(min(size, bigInner)); size >= bigInner {
+		if sizes[id] = uint16(min(size, bigInner)); size >= bigInner {
 			l.role[id] = anchor
 		}
 	}
-}
-
-// users returns for every node the nodes that refer to it: those of id are list[first[id]:first[id+1]].
-func (l *linker) users() (first []uint32, list []types.ID) {
-	first = make([]uint32, len(l.nodes)+2)
-	var refs []types.ID
-	for id := range l.nodes {
-		refs = l.refs(types.ID(id), refs[:0])
-		for _, r := range refs {
-			first[r+2]++
-		}
-	}
-	for i := 2; i < len(first); i++ {
-		first[i] += first[i-1]
-	}
-	list = make([]types.ID, first[len(first)-1])
-	for id := range l.nodes {
-		refs = l.refs(types.ID(id), refs[:0])
-		for _, r := range refs {
-			list[first[r+1]] = types.ID(id)
-			first[r+1]++
-		}
-	}
-	return first[:len(l.nodes)+1], list
-}
-
-// stubsOfTags lists the stubs of each tag, the pinned ones too.
-func (l *linker) stubsOfTags() (list []types.ID, first []uint32) {
-	first = make([]uint32, len(l.tags.list)+2)
-	for id := range l.nodes {
-		if l.nodes[id].Kind == types.KindStub && l.tags.of[id] >= 0 {
-			first[l.tags.of[id]+2]++
-		}
-	}
-	for i := 2; i < len(first); i++ {
-		first[i] += first[i-1]
-	}
-	list = make([]types.ID, first[len(first)-1])
-	for id := range l.nodes {
-		if t := l.tags.of[id]; l.nodes[id].Kind == types.KindStub && t >= 0 {
-			list[first[t+1]] = types.ID(id)
-			first[t+1]++
-		}
-	}
-	return list, first[:len(l.tags.list)+1]
 }

@@ -30,7 +30,7 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 	found := map[uint32][]int{}
 	var v *view
 	if len(l.worlds) > 0 {
-		v = l.newView()
+		v = l.view()
 	}
 	for u := range l.units {
 		if !l.selected[u] {

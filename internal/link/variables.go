@@ -38,7 +38,7 @@ func (l *linker) encodeVariables() error {
 	if !all && !l.opt.Features.Has(features.Var) {
 		return nil
 	}
-	list, byName := l.holdersOf(types.KindVar)
+	list, byName := l.holdersOf(types.KindVar, l.seen.variables)
 	vars := map[final]final{}
 	objects := l.opt.Facts.Objects
 	l.localObjects = map[string]uint64{}
@@ -223,7 +223,7 @@ func (l *linker) commonest(group []holder) final {
 
 // keepVariables keeps the VARs and DATASECs of linked units.
 func (l *linker) keepVariables() {
-	list, _ := l.holdersOf(types.KindVar)
+	list, _ := l.holdersOf(types.KindVar, l.seen.variables)
 	for _, h := range list {
 		if h.linked {
 			n := &l.nodes[l.nodeOf(h.final)]
@@ -233,13 +233,13 @@ func (l *linker) keepVariables() {
 	if l.linkedWeight == nil {
 		return
 	}
-	for id := range l.nodes {
-		if l.nodes[id].Kind == types.KindDatasec && l.linkedWeight[id] != 0 && l.role[id] == plain {
+	for _, id := range l.seen.sections {
+		if l.linkedWeight[id] != 0 && l.role[id] == plain {
 			var vars []final
 			for _, e := range l.g.ElemsOf(&l.nodes[id]) {
 				vars = append(vars, final(e.Ref))
 			}
-			l.keepSection(types.ID(id), vars)
+			l.keepSection(id, vars)
 		}
 	}
 	seen := map[types.Hash]bool{}

@@ -27,6 +27,25 @@ const (
 // fromBase tells whether the types of a world are a base's.
 func (k worldKind) fromBase() bool { return k >= baseWorld }
 
+// findVarying lists the varying shapes that each unit holds, in the units' order. Most units hold none.
+func (l *linker) findVarying() [][]types.ID {
+	varying := make([][]types.ID, len(l.units))
+	const part = 1 << 7
+	parallel(l.jobs, (len(l.units)+part-1)/part, func(i int) {
+		for u := i * part; u < min((i+1)*part, len(l.units)); u++ {
+			if !l.selected[u] {
+				continue
+			}
+			for _, id := range l.units[u].Items {
+				if l.role[id] != plain {
+					varying[u] = append(varying[u], id)
+				}
+			}
+		}
+	})
+	return varying
+}
+
 // findWorlds groups the selected units by the varying definitions and typedefs that they hold.
 func (l *linker) findWorlds() {
 	bySig := map[types.Hash]int32{}
@@ -38,9 +57,9 @@ func (l *linker) findWorlds() {
 	var refs []types.ID
 	l.attached = make([][]types.ID, len(l.units))
 	var leafArena, attachedArena []types.ID
-	for u := range l.units {
+	for u, varying := range l.findVarying() {
 		l.worldOf[u] = -1
-		if !l.selected[u] {
+		if len(varying) == 0 {
 			continue
 		}
 		anchors = anchors[:0]
@@ -65,7 +84,7 @@ func (l *linker) findWorlds() {
 			}
 		}
 		if l.units[u].Linked {
-			for _, id := range l.units[u].Items {
+			for _, id := range varying {
 				if l.role[id] == inner || l.role[id] == anchor {
 					for _, r := range l.refs(id, refs[:0]) {
 						child[r] = int32(u) + 1
@@ -73,7 +92,7 @@ func (l *linker) findWorlds() {
 				}
 			}
 		}
-		for _, id := range l.units[u].Items {
+		for _, id := range varying {
 			switch l.role[id] {
 			case anchor:
 				add(id)
@@ -123,51 +142,57 @@ func (l *linker) findWorlds() {
 // view is one world laid open: what each tag and anchor is in it. Entering another world costs what that one holds.
 type view struct {
 	world   int32
-	tagSeen []int32 // by tag: world + 1
+	round   int32   // how many worlds have been entered
+	tagSeen []int32 // by tag: the round
 	def     []types.ID
-	seen    []int32 // by node: world + 1
+	seen    []int32 // by node: the round
 	node    []int32 // by node: the node of the graph of types that an odd anchor has, -1 for others
 }
 
 const several = ^types.ID(0)
 
-func (l *linker) newView() *view {
-	return &view{
-		tagSeen: make([]int32, len(l.tags.list)),
-		def:     make([]types.ID, len(l.tags.list)),
-		seen:    make([]int32, len(l.nodes)),
-		node:    make([]int32, len(l.nodes)),
+// view returns the linker's only view, in which no world is laid open yet.
+func (l *linker) view() *view {
+	if l.onlyView == nil {
+		l.onlyView = &view{
+			tagSeen: make([]int32, len(l.tags.list)),
+			def:     make([]types.ID, len(l.tags.list)),
+			seen:    make([]int32, len(l.nodes)),
+			node:    make([]int32, len(l.nodes)),
+		}
 	}
+	return l.onlyView
 }
 
 // enter lays open world w.
 func (l *linker) enter(v *view, w int32) {
-	v.world = w + 1
+	v.world = w
+	v.round++
 	for _, id := range l.worlds[w].anchors {
-		v.seen[id] = w + 1
+		v.seen[id] = v.round
 		v.node[id] = -1
 		if t := l.tags.of[id]; t >= 0 {
-			if v.tagSeen[t] == w+1 {
+			if v.tagSeen[t] == v.round {
 				v.def[t] = several
 				continue
 			}
-			v.tagSeen[t] = w + 1
+			v.tagSeen[t] = v.round
 			v.def[t] = id
 		}
 	}
 	if l.worlds[w].kind == baseWorld {
 		for _, t := range l.base.apart {
-			v.tagSeen[t], v.def[t] = w+1, several
+			v.tagSeen[t], v.def[t] = v.round, several
 		}
 	}
 }
 
 // holds tells whether the world has the anchor.
-func (v *view) holds(id types.ID) bool { return v.seen[id] == v.world }
+func (v *view) holds(id types.ID) bool { return v.seen[id] == v.round }
 
 // single returns the world's definition of a tag, 0 when there is none or several.
 func (v *view) single(t int32) types.ID {
-	if v.tagSeen[t] != v.world || v.def[t] == several {
+	if v.tagSeen[t] != v.round || v.def[t] == several {
 		return 0
 	}
 	return v.def[t]
