@@ -101,7 +101,7 @@ func (l *linker) findStrings() {
 			l.strs = append(l.strs, types.Str(s))
 		}
 	}
-	sortStrings(&l.g.Strs, l.strs, l.jobs)
+	l.g.Strs.Sort(l.strs, func(parts int, do func(int)) { parallel(l.jobs, parts, do) })
 }
 
 // sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each belongs.

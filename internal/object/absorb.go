@@ -28,8 +28,9 @@ type absorber struct {
 	text    []byte       // the strings
 	ordinal []uint32     // by offset in text: which string begins there, from 1; 0: none, or the empty one
 	names   []types.Hash // by ordinal
+	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
-	sizes   map[uint32]uint32
+	sizes   []uint32     // by type id: of FUNCs and VARs
 	elems   []types.Elem
 }
 
@@ -133,6 +134,7 @@ func (a *absorber) hashNames() bool {
 		a.names = append(a.names, types.HashString(a.text[at:at+n]))
 		at += n + 1
 	}
+	a.strs = resized(a.strs, len(a.names))
 	return true
 }
 
@@ -150,8 +152,12 @@ func (a *absorber) intern(off uint32) types.Str {
 	if off == 0 {
 		return 0
 	}
-	n := bytes.IndexByte(a.text[off:], 0)
-	return a.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
+	str := &a.strs[a.ordinal[off]]
+	if *str == 0 {
+		n := bytes.IndexByte(a.text[off:], 0)
+		*str = a.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
+	}
+	return *str
 }
 
 // hashShapes hashes all types, and checks that they are in canonical order.

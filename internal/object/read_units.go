@@ -20,7 +20,7 @@ type unitsSection struct {
 	features features.Set
 	pins     []pin
 	refs     map[slotOf]uint32 // pinned references: index in pins
-	sizes    map[uint32]uint32 // Node.Size of FUNCs and VARs, by type id
+	sizes    []uint32          // Node.Size of FUNCs and VARs, by type id
 	groups   [][]uint32
 	units    []unitRecord
 }
@@ -48,7 +48,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	} else if v := d.uint(); v != unitsVersion {
 		d.fail("written by another version of btfgen (format %d, this is %d): rebuild", v, unitsVersion)
 	}
-	s := &unitsSection{refs: map[slotOf]uint32{}, sizes: map[uint32]uint32{}}
+	s := &unitsSection{refs: map[slotOf]uint32{}, sizes: make([]uint32, blob.EndID())}
 	names := d.bytes(d.count(1, "bytes"))
 	if set, err := features.Parse(string(names)); d.err == nil && err != nil {
 		d.fail("%v", err)

@@ -1,9 +1,7 @@
 package object
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -60,7 +58,7 @@ func newLayout(o *Object) (*layout, error) {
 	}
 
 	l.sortNames(mark)
-	defs := map[tagName]bool{}
+	defined := make([]bool, tagSlots*len(l.names))
 	for id := range l.g.Nodes {
 		n := &l.g.Nodes[id]
 		if mark[id] == 0 || !n.IsDefinition() {
@@ -69,7 +67,7 @@ func newLayout(o *Object) (*layout, error) {
 		if n.Count == 0 && types.TagOf(n.Kind) == types.TagEnum {
 			return nil, fmt.Errorf("enum %s has no enumerators: BTF can't tell its definition from a declaration", l.g.Name(n))
 		}
-		defs[tagName{types.TagOf(n.Kind), n.Name}] = true
+		defined[l.tagSlot(types.TagOf(n.Kind), n.Name)] = true
 	}
 	for id := range l.g.Nodes {
 		n := &l.g.Nodes[id]
@@ -81,7 +79,7 @@ func newLayout(o *Object) (*layout, error) {
 			if own && n.Size == 1 {
 				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or a declaration belongs", l.g.Name(n))
 			}
-			if n.Size == 1 || !own && defs[tagName{types.Tag(n.Aux), n.Name}] {
+			if n.Size == 1 || !own && defined[l.tagSlot(types.Tag(n.Aux), n.Name)] {
 				continue
 			}
 		}
@@ -112,68 +110,67 @@ func (l *layout) sortNames(mark []uint8) {
 			add(e.Name)
 		}
 	}
-	sortStrings(&l.g.Strs, l.names[1:])
+	l.g.Strs.Sort(l.names[1:], nil)
 	for i, s := range l.names {
 		l.rank[s] = uint32(i)
 	}
 }
 
-// sortStrings sorts by content.
-func sortStrings(strs *types.Strings, list []types.Str) {
-	type key struct {
-		prefix uint64
-		s      types.Str
-	}
-	keys := make([]key, len(list))
-	for i, s := range list {
-		var p [8]byte
-		copy(p[:], strs.Bytes(s))
-		keys[i] = key{binary.BigEndian.Uint64(p[:]), s}
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		if a.prefix != b.prefix {
-			return cmp.Compare(a.prefix, b.prefix)
-		}
-		return bytes.Compare(strs.Bytes(a.s), strs.Bytes(b.s))
-	})
-	for i, k := range keys {
-		list[i] = k.s
-	}
-}
-
-// sort puts order into the order of types.Graph.Compare.
+// sort puts order into the order of types.Graph.Compare: by name in one pass, for ranks are small numbers, then those of
+// one name by kind and content.
 func (l *layout) sort() {
+	at := make([]uint32, len(l.names)+1) // where the nodes of each name begin
+	for _, id := range l.order {
+		at[l.rank[l.g.Node(id).Name]+1]++
+	}
+	for i := 1; i < len(at); i++ {
+		at[i] += at[i-1]
+	}
 	type key struct {
-		name uint64 // rank of the name, and kind
 		hash types.Hash
 		id   types.ID
+		kind types.Kind
 	}
 	keys := make([]key, len(l.order))
-	for i, id := range l.order {
+	for _, id := range l.order {
 		n := l.g.Node(id)
-		keys[i] = key{uint64(l.rank[n.Name])<<8 | uint64(n.Kind), n.Hash, id}
+		p := &at[l.rank[n.Name]]
+		keys[*p] = key{n.Hash, id, n.Kind}
+		*p++
 	}
-	slices.SortFunc(keys, func(a, b key) int {
-		if a.name != b.name {
-			return cmp.Compare(a.name, b.name)
+	start := uint32(0)
+	for _, end := range at[:len(l.names)] {
+		if end-start > 1 {
+			slices.SortFunc(keys[start:end], func(a, b key) int {
+				if a.kind != b.kind {
+					return cmp.Compare(a.kind, b.kind)
+				}
+				return a.hash.Cmp(b.hash)
+			})
 		}
-		return a.hash.Cmp(b.hash)
-	})
+		start = end
+	}
 	for i, k := range keys {
 		l.order[i] = k.id
 	}
 }
 
+// tagSlot is a number below tagSlots*len(l.names) for each tag of a marked node.
+func (l *layout) tagSlot(tag types.Tag, name types.Str) int {
+	return int(l.rank[name])*tagSlots + int(tag)
+}
+
+const tagSlots = int(types.TagEnum) + 1
+
 // resolve fills in id and record.
 func (l *layout) resolve(mark []uint8) {
-	defs := map[tagName]uint32{}
+	defs := make([]uint32, tagSlots*len(l.names))
 	for i, id := range l.order {
 		n := l.g.Node(id)
 		l.record[id] = uint32(i + 1)
 		if n.IsDefinition() {
-			k := tagName{types.TagOf(n.Kind), n.Name}
-			if defs[k] == 0 {
-				defs[k] = uint32(i + 1)
+			if def := &defs[l.tagSlot(types.TagOf(n.Kind), n.Name)]; *def == 0 {
+				*def = uint32(i + 1)
 			}
 		}
 	}
@@ -186,7 +183,7 @@ func (l *layout) resolve(mark []uint8) {
 		case n.Size == 1:
 			l.id[id] = l.record[n.Ref]
 		default:
-			if l.id[id] = defs[tagName{types.Tag(n.Aux), n.Name}]; l.id[id] == 0 {
+			if l.id[id] = defs[l.tagSlot(types.Tag(n.Aux), n.Name)]; l.id[id] == 0 {
 				l.id[id] = l.record[id]
 			}
 		}

@@ -1,4 +1,4 @@
-package link
+package types
 
 import (
 	"bytes"
@@ -6,18 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 func TestStringsAreSortedBytewise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, 100, 1 << 14} {
-		g := types.New()
-		var list []types.Str
+	for _, n := range []int{0, 1, 2, 100, 1 << 14, 1 << 15} {
+		g := New()
+		var list []Str
 		add := func(b []byte) {
 			if before := g.Strs.Len(); len(b) > 0 && int(g.Strs.Intern(b)) == before {
-				list = append(list, types.Str(before))
+				list = append(list, Str(before))
 			}
 		}
 		families := []string{"", "x", "print_fmt_", strings.Repeat("long_", 30), "\xff\xfe", "8bytes__"}
@@ -30,12 +28,17 @@ func TestStringsAreSortedBytewise(t *testing.T) {
 			add(b[:len(b)/2])
 		}
 		want := slices.Clone(list)
-		slices.SortFunc(want, func(a, b types.Str) int { return bytes.Compare(g.Strs.Bytes(a), g.Strs.Bytes(b)) })
-		for jobs := 1; jobs <= 3; jobs++ {
+		slices.SortFunc(want, func(a, b Str) int { return bytes.Compare(g.Strs.Bytes(a), g.Strs.Bytes(b)) })
+		inReverse := func(parts int, do func(int)) {
+			for i := range parts {
+				do(parts - 1 - i)
+			}
+		}
+		for name, parallel := range map[string]func(int, func(int)){"alone": nil, "in parts": inReverse} {
 			got := slices.Clone(list)
-			sortStrings(&g.Strs, got, jobs)
+			g.Strs.Sort(got, parallel)
 			if !slices.Equal(got, want) {
-				t.Errorf("%d strings with %d threads are not sorted", len(list), jobs)
+				t.Errorf("%d strings are not sorted %s", len(list), name)
 			}
 		}
 	}

@@ -1,35 +1,35 @@
-package link
+package types
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
-
-	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// sortStrings sorts different strings bytewise, with so many threads.
-func sortStrings(strs *types.Strings, list []types.Str, jobs int) {
+// Sort sorts different strings bytewise. parallel calls do for each part from 0 on, on several threads; nil: there is one.
+func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) {
 	keys, spare := make([]stringKey, len(list)), make([]stringKey, len(list))
-	for i, s := range list {
-		keys[i] = stringKey{wordAt(strs.Bytes(s), 0), s}
+	for i, id := range list {
+		keys[i] = stringKey{wordAt(s.Bytes(id), 0), id}
 	}
-	parts := []int{0} // where the shares of the threads begin, and the last one ends
-	if len(keys) < 1<<12 {
-		parts = append(parts, len(keys))
+	if parallel == nil || len(keys) < 1<<14 {
+		sortWords(keys, spare)
+		sortBehind(s, keys, spare, 8)
 	} else {
+		const shares = 16
+		parts := []int{0} // where they begin, and the last one ends
 		for _, end := range byTwoBytes(keys, spare) {
-			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/(4*jobs) || int(end) == len(keys) && last < len(keys) {
+			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/shares || int(end) == len(keys) && last < len(keys) {
 				parts = append(parts, int(end))
 			}
 		}
+		parallel(len(parts)-1, func(i int) {
+			from, to := parts[i], parts[i+1]
+			sortWords(keys[from:to], spare[from:to])
+			sortBehind(s, keys[from:to], spare[from:to], 8)
+		})
 	}
-	parallel(jobs, len(parts)-1, func(i int) {
-		from, to := parts[i], parts[i+1]
-		sortWords(keys[from:to], spare[from:to])
-		sortBehind(strs, keys[from:to], spare[from:to], 8)
-	})
 	for i := range keys {
 		list[i] = keys[i].str
 	}
@@ -37,7 +37,7 @@ func sortStrings(strs *types.Strings, list []types.Str, jobs int) {
 
 type stringKey struct {
 	word uint64 // eight bytes of the string, big-endian
-	str  types.Str
+	str  Str
 }
 
 // wordAt returns the eight bytes of b from depth on, which may end before.
@@ -54,7 +54,7 @@ func wordAt(b []byte, depth int) uint64 {
 }
 
 // sortBehind sorts strings that are sorted by the eight bytes before depth.
-func sortBehind(strs *types.Strings, keys, spare []stringKey, depth int) {
+func sortBehind(strs *Strings, keys, spare []stringKey, depth int) {
 	for i := 0; i < len(keys); {
 		j := i + 1
 		for j < len(keys) && keys[j].word == keys[i].word {
@@ -68,7 +68,7 @@ func sortBehind(strs *types.Strings, keys, spare []stringKey, depth int) {
 }
 
 // sortFrom sorts several strings that are equal up to depth.
-func sortFrom(strs *types.Strings, keys, spare []stringKey, depth int) {
+func sortFrom(strs *Strings, keys, spare []stringKey, depth int) {
 	for {
 		for i := range keys {
 			keys[i].word = wordAt(strs.Bytes(keys[i].str), depth)
