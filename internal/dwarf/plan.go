@@ -258,31 +258,34 @@ func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 // skip moves over entries whose plans have one of the flags over, and none of the flags stop, and over what they hold.
 // It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
+	buf, plans := r.buf, r.plans
 	read := int64(0)
-	for {
-		b, p := r.at(off)
-		if b == nil || p.flags&over == 0 || p.flags&stop != 0 {
+	for plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes { // as in r.at, but faster
+		p := &plans[buf[off]]
+		if p.flags&over == 0 || p.flags&stop != 0 {
 			break
 		}
 		read++
-		lead := uint32(0)
+		at := off
 		if p.flags&planLead != 0 {
-			if _, lead = inline8(b); lead == 0 {
+			_, lead := inline8((*near)(buf[off:]))
+			if lead == 0 {
 				break
 			}
+			at += lead
 		}
 		if p.flags&planChild != 0 {
 			if p.sibling == 0 {
 				break
 			}
-			next := u32(b, uint8(lead)+p.sibling)
-			if next <= off || int(next) > len(r.buf) {
+			next := binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
+			if next <= off || int(next) > len(buf) {
 				break
 			}
 			off = next
 			continue
 		}
-		at := off + lead + uint32(p.size)
+		at += uint32(p.size)
 		if p.blocks != 0 {
 			if at = r.overBlocks(p, at); at == 0 {
 				break
