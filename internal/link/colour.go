@@ -142,7 +142,7 @@ func (l *linker) hashOf(f final) types.Hash {
 	}
 	m := l.madeAt(f)
 	h := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.hashOf(m.ref))
-	for _, e := range m.elems {
+	for _, e := range l.elemsOf(m) {
 		h.Elem(l.g.Strs.Hash(e.name), l.hashOf(e.ref), e.val)
 	}
 	return h.Sum(m.flag)

@@ -183,6 +183,7 @@ func (l *linker) forward(n *types.Node) btf.Type {
 
 func (l *linker) putMade(r *btf.Records, m *made) {
 	t := btf.Type{Kind: btf.Kind(m.kind), NameOff: l.name(m.name), SizeOrType: l.ids[m.ref], KFlag: m.flag}
+	elems := l.elemsOf(m)
 	switch m.kind {
 	case types.KindFunc:
 		t.Vlen = m.aux
@@ -191,12 +192,12 @@ func (l *linker) putMade(r *btf.Records, m *made) {
 	case types.KindDeclTag:
 		t.Extra = m.aux - 1
 	case types.KindDatasec:
-		t.SizeOrType, t.Vlen = m.size, uint32(len(m.elems))
+		t.SizeOrType, t.Vlen = m.size, uint32(len(elems))
 	case types.KindFuncProto:
-		t.Vlen = uint32(len(m.elems))
+		t.Vlen = uint32(len(elems))
 	}
 	r.Type(&t)
-	for _, e := range m.elems {
+	for _, e := range elems {
 		if m.kind == types.KindDatasec {
 			r.Secinfo(btf.Secinfo{Type: l.ids[e.ref], Offset: uint32(e.val), Size: uint32(e.val >> 32)})
 		} else {

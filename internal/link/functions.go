@@ -23,57 +23,65 @@ const (
 // holder is a function or variable as some units have it.
 type holder struct {
 	final  final
-	weight uint64 // how many units hold it as a candidate
 	ref    final  // its type
+	weight uint64 // how many units hold it as a candidate
 	size   uint32 // of a function: its flags
 	linked bool   // a linked unit holds it as a result
-	next   int32  // the next one of this name + 1
 }
 
-// holdersOf collects the functions or variables that selected units hold, as lists by name.
-func (l *linker) holdersOf(kind types.Kind, candidates []candidate) (list []holder, byName []int32) {
-	byName = make([]int32, l.g.Strs.Len())
-	list = make([]holder, 0, len(candidates))
-	add := func(h holder, name types.Str) {
-		h.next = byName[name]
-		list = append(list, h)
-		byName[name] = int32(len(list))
+// holdersNamed collects the functions or variables of a name that selected units hold. The result is good until the next call.
+func (l *linker) holdersNamed(kind types.Kind, name types.Str) []holder {
+	group := l.group[:0]
+	c := &l.seen.functions
+	if kind == types.KindVar {
+		c = &l.seen.variables
 	}
-	for i := range candidates {
-		c := &candidates[i]
-		weight := l.weight[c.node]
-		if weight == 0 || l.role[c.node] != plain {
-			continue
-		}
-		linked := l.linkedWeight != nil && l.linkedWeight[c.node] != 0
-		add(holder{final: final(c.node), weight: weight, ref: l.types[c.ref], size: c.size, linked: linked}, c.name)
+	if int(name) >= len(c.byName) {
+		return nil
 	}
-	for i := range l.inst.list {
-		t := &l.inst.list[i]
-		if n := &l.nodes[t.node]; t.weight != 0 && n.Kind == kind {
-			f := l.instFinal(uint32(i))
-			add(holder{final: f, weight: t.weight, ref: l.refTo(f), size: n.Size, linked: t.linked != 0}, n.Name)
+	varies := false
+	for at := c.byName[name]; at != 0; {
+		c := &c.list[at-1]
+		at = c.next
+		switch weight := l.weight[c.node]; {
+		case l.role[c.node] != plain:
+			varies = true
+		case weight != 0:
+			linked := l.linkedWeight != nil && l.linkedWeight[c.node] != 0
+			group = append(group, holder{final(c.node), l.types[c.ref], weight, c.size, linked})
 		}
 	}
-	return list, byName
+	if varies {
+		for _, i := range l.inst.held[name] {
+			t := &l.inst.list[i]
+			if n := &l.nodes[t.node]; n.Kind == kind {
+				f := l.instFinal(i)
+				group = append(group, holder{f, l.refTo(f), t.weight, n.Size, t.linked != 0})
+			}
+		}
+	}
+	l.group = group
+	return group
 }
 
 // encodeFunctions makes the FUNCs.
 func (l *linker) encodeFunctions() {
-	list, byName := l.holdersOf(types.KindFunc, l.seen.functions)
-	l.funcs = make([]final, l.g.Strs.Len())
-	l.encoded = make([]final, len(l.nodes)+len(l.inst.list))
-	l.made = make([]made, 0, len(list))
-	if l.opt.Facts != nil && l.opt.Features.Has(features.TrueSignature) {
-		l.findOwned(byName)
+	l.made = make([]made, 0, len(l.seen.functions.list)+len(l.inst.list))
+	l.kfuncs = map[types.Str]final{}
+	if len(l.seen.declTags)+len(l.seen.sections) > 0 || l.opt.Facts == nil {
+		l.encoded = make([]final, len(l.nodes)+len(l.inst.list))
 	}
-	var group []holder
-	for name, head := range byName {
-		group = group[:0]
-		for ; head != 0; head = list[head-1].next {
-			if h := &list[head-1]; h.flags()&types.FuncRenamed == 0 {
-				group = append(group, *h)
-			}
+	renamed := func(h holder) bool { return h.flags()&types.FuncRenamed != 0 }
+	if l.opt.Facts != nil && l.opt.Features.Has(features.TrueSignature) {
+		l.findOwned()
+	}
+	for name, any := range l.seen.functions.byName {
+		if any == 0 {
+			continue
+		}
+		group := l.holdersNamed(types.KindFunc, types.Str(name))
+		if slices.ContainsFunc(group, renamed) {
+			group = slices.DeleteFunc(group, renamed)
 		}
 		if len(group) != 0 {
 			l.encodeFunction(types.Str(name), group)
@@ -89,7 +97,7 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 		for _, h := range group {
 			if h.linked {
 				n := &l.nodes[l.nodeOf(h.final)]
-				l.encoded[h.final] = l.make(made{kind: types.KindFunc, name: name, aux: n.Aux, ref: h.ref}) + 1
+				l.encodedAs(h.final, l.make(made{kind: types.KindFunc, name: name, aux: n.Aux, ref: h.ref}))
 			} else {
 				rest = append(rest, h)
 			}
@@ -114,11 +122,20 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 	}
 	proto := l.prototype(own)
 	f := l.make(made{kind: types.KindFunc, name: name, aux: types.LinkageStatic, ref: proto})
-	l.funcs[name] = f + 1
-	for _, h := range group {
-		if h.ref == proto {
-			l.encoded[h.final] = f + 1
+	if l.opt.Facts != nil && l.symbols.bits[name]&symKfunc != 0 {
+		l.kfuncs[name] = f
+	}
+	for i := range group {
+		if group[i].ref == proto {
+			l.encodedAs(group[i].final, f)
 		}
+	}
+}
+
+// encodedAs notes which made type is encoded for a FUNC or VAR, for what else refers to that.
+func (l *linker) encodedAs(f, made final) {
+	if l.encoded != nil {
+		l.encoded[f] = made + 1
 	}
 }
 
@@ -151,9 +168,9 @@ func (l *linker) severalAddresses(name types.Str) bool {
 }
 
 // findOwned notes which functions have clones that are encoded under their own names.
-func (l *linker) findOwned(byName []int32) {
-	for name, head := range byName {
-		if head == 0 || l.symbols.bits[name]&symExact == 0 {
+func (l *linker) findOwned() {
+	for name := range l.seen.functions.byName {
+		if len(l.holdersNamed(types.KindFunc, types.Str(name))) == 0 || l.symbols.bits[name]&symExact == 0 {
 			continue
 		}
 		b := l.g.Strs.Bytes(types.Str(name))
@@ -174,6 +191,9 @@ func (l *linker) owners(group []holder) []holder {
 
 // without drops the candidates that have the flag, unless all have it.
 func (l *linker) without(flag types.FuncFlags, group []holder) []holder {
+	if len(group) == 1 {
+		return group // as nearly always
+	}
 	with := 0
 	for i := range group {
 		if group[i].flags()&flag != 0 {
@@ -233,9 +253,10 @@ func (l *linker) consistent(group []holder) bool {
 	if len(group) == 1 {
 		return true
 	}
-	first := l.looseHash(l.nodes[l.nodeOf(group[0].final)].Ref)
-	for _, h := range group[1:] {
-		if l.looseHash(l.nodes[l.nodeOf(h.final)].Ref) != first {
+	shape := func(h *holder) types.ID { return l.nodes[l.nodeOf(h.final)].Ref }
+	first := shape(&group[0])
+	for i := range group {
+		if r := shape(&group[i]); r != first && l.looseHash(r) != l.looseHash(first) {
 			return false
 		}
 	}

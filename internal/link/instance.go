@@ -27,6 +27,7 @@ type instances struct {
 	list  []instance
 	args  []uint32
 	index map[types.Hash]uint32
+	held  map[types.Str][]uint32 // by name: the functions and variables that units hold
 }
 
 func (t *instances) find(colour types.Hash) uint32 {
@@ -77,8 +78,14 @@ func (l *linker) instantiate() error {
 			l.baseInstances(v)
 		}
 	}
+	l.inst.held = map[types.Str][]uint32{}
 	for i := range l.inst.list {
-		if t := &l.inst.list[i]; t.node == 0 {
+		t := &l.inst.list[i]
+		if t.weight != 0 {
+			name := l.nodes[t.node].Name
+			l.inst.held[name] = append(l.inst.held[name], uint32(i))
+		}
+		if t.node == 0 {
 			if t.node = l.declared(t.colour); t.node == 0 {
 				return errors.New("link: a type leads to one that no unit holds; this is a bug")
 			}

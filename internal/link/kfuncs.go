@@ -23,10 +23,13 @@ func (l *linker) tagKfuncs() {
 	for i := range f.Kfuncs {
 		k := &f.Kfuncs[i]
 		s, ok := l.g.Strs.Lookup([]byte(k.Name))
-		if !ok || int(s) >= len(l.funcs) || l.funcs[s] == 0 {
+		if !ok {
 			continue
 		}
-		fn := l.funcs[s] - 1
+		fn, ok := l.kfuncs[s]
+		if !ok {
+			continue
+		}
 		if l.opt.Features.Has(features.DeclTag) {
 			l.declTag("bpf_kfunc", fn)
 			if k.Flags&kfFastcall != 0 {
@@ -49,18 +52,19 @@ func (l *linker) arenaPrototype(proto final, flags uint32) final {
 	n := &l.nodes[l.nodeOf(proto)]
 	w := l.walk(proto)
 	m := made{kind: types.KindFuncProto, ref: w.next(n.Ref)}
+	var elems []madeElem
 	for _, e := range l.g.ElemsOf(n) {
-		m.elems = append(m.elems, madeElem{e.Name, w.next(e.Ref), e.Val})
+		elems = append(elems, madeElem{e.Name, w.next(e.Ref), e.Val})
 	}
 	if flags&kfArenaRet != 0 {
 		m.ref = l.arenaPointer(m.ref)
 	}
 	for i, bit := range []uint32{kfArenaArg1, kfArenaArg2} {
-		if flags&bit != 0 && i < len(m.elems) {
-			m.elems[i].ref = l.arenaPointer(m.elems[i].ref)
+		if flags&bit != 0 && i < len(elems) {
+			elems[i].ref = l.arenaPointer(elems[i].ref)
 		}
 	}
-	return l.makeOnce(m)
+	return l.makeOnce(m, elems...)
 }
 
 // arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T; what is no pointer stays as it is.
@@ -73,9 +77,9 @@ func (l *linker) arenaPointer(f final) final {
 }
 
 // makeOnce adds a made type unless there is an equal one, made or in the graph.
-func (l *linker) makeOnce(m made) final {
+func (l *linker) makeOnce(m made, elems ...madeElem) final {
 	n := types.Start(m.kind, m.size, m.aux, l.g.Strs.Hash(m.name), l.keyOf(m.ref))
-	for _, e := range m.elems {
+	for _, e := range elems {
 		n.Elem(l.g.Strs.Hash(e.name), l.keyOf(e.ref), e.val)
 	}
 	key := n.Sum(m.flag)
@@ -84,7 +88,7 @@ func (l *linker) makeOnce(m made) final {
 	}
 	f := final(l.g.Find(key))
 	if f == 0 || int(f) >= len(l.nodes) || l.role[f] != plain {
-		f = l.make(m)
+		f = l.make(m, elems...)
 	}
 	if l.arena == nil {
 		l.arena = map[types.Hash]final{}

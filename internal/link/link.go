@@ -77,12 +77,14 @@ type linker struct {
 
 	attachments []attachment
 	made        []made
+	madeElems   [][]madeElem
 	arena       map[types.Hash]final // types made for arena pointers, by content
-	funcs       []final              // by name: the encoded function + 1
-	loose       []types.Hash
+	kfuncs      map[types.Str]final  // by name: the encoded function
+	group       []holder
+	loose       map[types.ID]types.Hash
 
 	localObjects map[string]uint64 // by name: how many local objects the facts have
-	encoded      []final           // by type that a unit holds: the FUNC or VAR that is encoded for it + 1
+	encoded      []final           // by type that a unit holds: the FUNC or VAR that is encoded for it + 1; nil if nobody asks
 	skipped      []Skipped
 
 	keep   []bool

@@ -11,7 +11,7 @@ import (
 // element; prototypes are their types, parameter names don't count.
 func (l *linker) looseHash(id types.ID) types.Hash {
 	if l.loose == nil {
-		l.loose = make([]types.Hash, len(l.nodes))
+		l.loose = map[types.ID]types.Hash{}
 	}
 	if id == 0 || l.loose[id] != (types.Hash{}) {
 		return l.loose[id]

@@ -15,7 +15,13 @@ import (
 func (l *linker) arrange() {
 	l.colourInstances()
 	p := &l.places
-	l.findStrings()
+	parallel(l.jobs, 1+len(p.unnamed), func(i int) {
+		if i == 0 {
+			l.findStrings()
+			return
+		}
+		l.sortUnnamed(&p.unnamed[i-1])
+	})
 	l.puts = make([]final, 0, p.types)
 	id, offset := uint32(1), uint64(0)
 	if l.base.blob != nil {
@@ -31,13 +37,7 @@ func (l *linker) arrange() {
 		offset += uint64(length)
 	}
 	for kind := range p.unnamed {
-		list := p.unnamed[kind]
-		for i := range list {
-			if f := list[i].final; int(f) >= len(l.nodes) {
-				list[i].hash = l.hashOf(f)
-			}
-		}
-		for _, t := range sortPlaces(list) {
+		for _, t := range p.unnamed[kind] {
 			put(t.final, t.length)
 		}
 	}
@@ -102,6 +102,16 @@ func (l *linker) findStrings() {
 		}
 	}
 	l.g.Strs.Sort(l.strs, func(parts int, do func(int)) { parallel(l.jobs, parts, do) })
+}
+
+// sortUnnamed sorts unnamed types of a kind.
+func (l *linker) sortUnnamed(list *[]place) {
+	for i := range *list {
+		if t := &(*list)[i]; int(t.final) >= len(l.nodes) {
+			t.hash = l.hashOf(t.final)
+		}
+	}
+	*list = sortPlaces(*list)
 }
 
 // sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each belongs.

@@ -38,8 +38,13 @@ const (
 	usedAsSection
 )
 
-func newPlaces(finals, strs int) places {
-	return places{first: make([]final, strs), list: make([]listed, finals), uses: make([]uses, strs)}
+// newPlaces makes room for types of so many finals, strings, and unnamed types by kind.
+func newPlaces(finals, strs int, unnamed *[btf.NumKinds]int) places {
+	p := places{first: make([]final, strs), list: make([]listed, finals), uses: make([]uses, strs)}
+	for kind, n := range unnamed {
+		p.unnamed[kind] = make([]place, 0, n)
+	}
+	return p
 }
 
 // add adds a type that is not made.
@@ -72,7 +77,7 @@ func writtenKind(n *types.Node) btf.Kind {
 }
 
 // addMade adds a made type.
-func (p *places) addMade(f final, m *made) {
+func (p *places) addMade(f final, m *made, elems []madeElem) {
 	use := usedAsText
 	switch m.kind {
 	case types.KindFunc, types.KindVar:
@@ -80,10 +85,10 @@ func (p *places) addMade(f final, m *made) {
 	case types.KindDatasec:
 		use = usedAsSection
 	}
-	for i := range m.elems {
-		p.uses[m.elems[i].name] |= usedAsIdentifier
+	for i := range elems {
+		p.uses[elems[i].name] |= usedAsIdentifier
 	}
-	p.put(f, btf.Kind(m.kind), m.name, use, uint32(len(m.elems)), &types.Hash{})
+	p.put(f, btf.Kind(m.kind), m.name, use, uint32(len(elems)), &types.Hash{})
 }
 
 func (p *places) put(f final, kind btf.Kind, name types.Str, use uses, count uint32, hash *types.Hash) {

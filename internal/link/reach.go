@@ -10,7 +10,7 @@ type made struct {
 	size  uint32
 	aux   uint32 // as in types.Node
 	ref   final
-	elems []madeElem
+	elems uint32 // if it has some: their index in linker.madeElems + 1
 }
 
 type madeElem struct {
@@ -20,7 +20,11 @@ type madeElem struct {
 }
 
 // make adds a made type.
-func (l *linker) make(m made) final {
+func (l *linker) make(m made, elems ...madeElem) final {
+	if len(elems) > 0 {
+		l.madeElems = append(l.madeElems, elems)
+		m.elems = uint32(len(l.madeElems))
+	}
 	l.made = append(l.made, m)
 	return l.madeFinal(len(l.made) - 1)
 }
@@ -33,6 +37,14 @@ func (l *linker) madeAt(f final) *made {
 		return &l.made[i]
 	}
 	return nil
+}
+
+// elemsOf returns the elements of a made type.
+func (l *linker) elemsOf(m *made) []madeElem {
+	if m.elems == 0 {
+		return nil
+	}
+	return l.madeElems[m.elems-1]
 }
 
 // nodeOf returns the shape of a type that is not made.
@@ -98,7 +110,7 @@ func (l *linker) refTo(f final) final {
 func (l *linker) keepAll() {
 	l.keep = make([]bool, len(l.nodes)+len(l.inst.list)+len(l.made))
 	l.ids = make([]uint32, len(l.keep))
-	l.places = newPlaces(len(l.keep), l.g.Strs.Len())
+	l.places = newPlaces(len(l.keep), l.g.Strs.Len(), &l.seen.unnamed)
 	var later []final // instances, and then shapes that the walk has passed
 	at := types.ID(len(l.nodes))
 	add := func(f final) {
@@ -121,9 +133,10 @@ func (l *linker) keepAll() {
 	}
 	for i := range l.made {
 		m := &l.made[i]
-		l.places.addMade(l.madeFinal(i), m)
+		elems := l.elemsOf(m)
+		l.places.addMade(l.madeFinal(i), m, elems)
 		add(m.ref)
-		for _, e := range m.elems {
+		for _, e := range elems {
 			add(e.ref)
 		}
 	}

@@ -50,6 +50,7 @@ const (
 	symGlobal                // a function or variable has a global symbol of this name
 	symHidden                // one of no source file has it: a global one that the linker made local
 	symTwice                 // several function symbols have just this name
+	symKfunc                 // it is a kfunc
 	symOwned                 // symbols of this name with a suffix have candidates of their own (true_signature)
 )
 
@@ -101,6 +102,9 @@ func (l *linker) indexSymbols() {
 	}
 	for i := range f.Repeated {
 		set(f.Repeated[i].Name, symAmbiguous)
+	}
+	for i := range f.Kfuncs {
+		set(f.Kfuncs[i].Name, symKfunc)
 	}
 	for i := range f.Objects {
 		switch o := &f.Objects[i]; {

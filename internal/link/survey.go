@@ -1,24 +1,38 @@
 package link
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
 
 // survey is what one walk over the shapes tells, whatever the units hold of them.
 type survey struct {
-	kinds     []types.Kind // by node: the nodes themselves are too big to stay in a cache
-	tagged    []types.ID   // stubs and definitions
-	functions []candidate
-	variables []candidate
+	kinds     []types.Kind      // by node: the nodes themselves are too big to stay in a cache
+	tagged    []types.ID        // stubs and definitions
+	unnamed   [btf.NumKinds]int // by kind: how many have no name
+	functions candidates
+	variables candidates
 	sections  []types.ID
 	declTags  []types.ID
 	users     userLists
 }
 
-// candidate is a FUNC or VAR.
+// candidates are the FUNCs or VARs, as lists by name.
+type candidates struct {
+	list   []candidate
+	byName []uint32 // the index of the last one of this name in list + 1
+}
+
 type candidate struct {
 	node types.ID
-	name types.Str
 	ref  types.ID
 	size uint32 // of a FUNC: its flags
+	next uint32 // as byName
+}
+
+func (c *candidates) add(id types.ID, n *types.Node) {
+	c.list = append(c.list, candidate{id, n.Ref, n.Size, c.byName[n.Name]})
+	c.byName[n.Name] = uint32(len(c.list))
 }
 
 // userLists are the types that refer to each shape from which a stub can be reached: only these can vary. What is no type
@@ -38,7 +52,7 @@ func (l *linker) survey() {
 	s.kinds = make([]types.Kind, len(l.nodes))
 	s.users.first = make([]uint32, len(l.nodes))
 	s.users.list = make([]user, 0, len(l.nodes)/2+len(l.g.Elems))
-	s.functions = make([]candidate, 0, len(l.nodes)/2)
+	s.functions = candidates{make([]candidate, 0, len(l.nodes)/2), make([]uint32, l.g.Strs.Len())}
 	t := &l.tags
 	t.byName = make([]int32, l.g.Strs.Len())
 	t.of = make([]int32, len(l.nodes))
@@ -52,13 +66,19 @@ func (l *linker) survey() {
 	for i := range l.nodes {
 		id, n := types.ID(i), &l.nodes[i]
 		s.kinds[id], t.of[id] = n.Kind, -1
+		if n.Name == 0 {
+			s.unnamed[n.Kind%btf.NumKinds]++
+		}
 		elems := l.g.Elems[n.First : n.First+n.Count]
 		switch n.Kind {
 		case types.KindFunc:
-			s.functions = append(s.functions, candidate{id, n.Name, n.Ref, n.Size})
+			s.functions.add(id, n)
 			continue
 		case types.KindVar:
-			s.variables = append(s.variables, candidate{id, n.Name, n.Ref, n.Size})
+			if s.variables.byName == nil {
+				s.variables.byName = make([]uint32, l.g.Strs.Len())
+			}
+			s.variables.add(id, n)
 			continue
 		case types.KindDatasec:
 			s.sections = append(s.sections, id)

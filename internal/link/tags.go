@@ -180,7 +180,7 @@ func (l *linker) findRoles() {
 			become(id, anchor)
 		}
 	}
-	for _, list := range [][]candidate{l.seen.functions, l.seen.variables} {
+	for _, list := range [][]candidate{l.seen.functions.list, l.seen.variables.list} {
 		for i := range list {
 			if l.role[list[i].ref] != plain {
 				become(list[i].node, inner)

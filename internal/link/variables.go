@@ -38,7 +38,6 @@ func (l *linker) encodeVariables() error {
 	if !all && !l.opt.Features.Has(features.Var) {
 		return nil
 	}
-	list, byName := l.holdersOf(types.KindVar, l.seen.variables)
 	vars := map[final]final{}
 	objects := l.opt.Facts.Objects
 	l.localObjects = map[string]uint64{}
@@ -53,7 +52,7 @@ func (l *linker) encodeVariables() error {
 			j++
 		}
 		if all || objects[i].Section == facts.PerCPUSection {
-			if err := l.encodeSection(objects[i:j], list, byName, vars); err != nil {
+			if err := l.encodeSection(objects[i:j], vars); err != nil {
 				return err
 			}
 		}
@@ -63,21 +62,19 @@ func (l *linker) encodeVariables() error {
 }
 
 // encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their VARs.
-func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []int32, vars map[final]final) error {
+func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) error {
 	section := made{kind: types.KindDatasec, name: l.g.Strs.Intern([]byte(objects[0].Section))}
+	var elems []madeElem
 	end := uint64(0)
-	var group []holder
 	for i := range objects {
 		o := &objects[i]
-		if o.Size == 0 || dropped(o.Name) || len(section.elems) > 0 && o.Offset < end {
+		if o.Size == 0 || dropped(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
 		valid := types.Identifier([]byte(o.Name))
-		group = group[:0]
-		if s, ok := l.g.Strs.Lookup([]byte(l.sourceName(o.Name))); ok && int(s) < len(byName) {
-			for h := byName[s]; h != 0; h = list[h-1].next {
-				group = append(group, list[h-1])
-			}
+		var group []holder
+		if s, ok := l.g.Strs.Lookup([]byte(l.sourceName(o.Name))); ok {
+			group = l.holdersNamed(types.KindVar, s)
 		}
 		v := l.variable(o, group)
 		switch {
@@ -106,17 +103,17 @@ func (l *linker) encodeSection(objects []facts.Object, list []holder, byName []i
 			m = l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: l.refTo(v)})
 			vars[v] = m
 		}
-		l.encoded[v] = m + 1
-		section.elems = append(section.elems, madeElem{0, m, o.Offset | size<<32})
+		l.encodedAs(v, m)
+		elems = append(elems, madeElem{0, m, o.Offset | size<<32})
 	}
-	if len(section.elems) == 0 {
+	if len(elems) == 0 {
 		return nil
 	}
-	if len(section.elems) > btf.MaxVlen {
-		return tooManyVariables(objects[0].Section, len(section.elems))
+	if len(elems) > btf.MaxVlen {
+		return tooManyVariables(objects[0].Section, len(elems))
 	}
 	section.size = uint32(end)
-	l.make(section)
+	l.make(section, elems...)
 	return nil
 }
 
@@ -206,7 +203,7 @@ func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
 func (l *linker) commonest(group []holder) final {
 	var best holder
 	for _, h := range group {
-		if l.refTo(h.final) == 0 {
+		if h.ref == 0 {
 			continue // void
 		}
 		sized, bestSized := l.nodes[l.nodeOf(h.final)].Size != 0, best.final != 0 && l.nodes[l.nodeOf(best.final)].Size != 0
@@ -223,11 +220,15 @@ func (l *linker) commonest(group []holder) final {
 
 // keepVariables keeps the VARs and DATASECs of linked units.
 func (l *linker) keepVariables() {
-	list, _ := l.holdersOf(types.KindVar, l.seen.variables)
-	for _, h := range list {
-		if h.linked {
-			n := &l.nodes[l.nodeOf(h.final)]
-			l.encoded[h.final] = l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: l.refTo(h.final)}) + 1
+	for name, any := range l.seen.variables.byName {
+		if any == 0 {
+			continue
+		}
+		for _, h := range l.holdersNamed(types.KindVar, types.Str(name)) {
+			if h.linked {
+				n := &l.nodes[l.nodeOf(h.final)]
+				l.encodedAs(h.final, l.make(made{kind: types.KindVar, name: n.Name, aux: n.Aux, ref: h.ref}))
+			}
 		}
 	}
 	if l.linkedWeight == nil {
@@ -270,18 +271,19 @@ func (l *linker) keepVariables() {
 func (l *linker) keepSection(id types.ID, vars []final) {
 	n := &l.nodes[id]
 	m := made{kind: types.KindDatasec, name: n.Name, size: n.Size}
+	var elems []madeElem
 	for i, e := range l.g.ElemsOf(n) {
 		if v := l.encoded[vars[i]]; v != 0 {
-			m.elems = append(m.elems, madeElem{0, v - 1, e.Val})
+			elems = append(elems, madeElem{0, v - 1, e.Val})
 		}
 	}
-	l.make(m)
+	l.make(m, elems...)
 }
 
 func (l *linker) checkSections() error {
 	for i := range l.made {
-		if m := &l.made[i]; m.kind == types.KindDatasec && len(m.elems) > btf.MaxVlen {
-			return tooManyVariables(l.g.Strs.String(m.name), len(m.elems))
+		if m := &l.made[i]; m.kind == types.KindDatasec && len(l.elemsOf(m)) > btf.MaxVlen {
+			return tooManyVariables(l.g.Strs.String(m.name), len(l.elemsOf(m)))
 		}
 	}
 	return nil
