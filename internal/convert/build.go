@@ -25,7 +25,7 @@ func (t typeRef) build(depth int) (types.ID, error) {
 		if err != nil {
 			return 0, err
 		}
-		id, err = u.buildOf(&d, t.off, depth)
+		id, err = u.buildOf(h, &d, t.off, depth)
 		u.c.elems = u.c.elems[:base]
 		if err != nil {
 			return 0, err
@@ -41,13 +41,13 @@ func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) 
 	if id := u.c.g.Find(h); id != 0 {
 		return id, nil
 	}
-	return u.buildOf(d, off, 0)
+	return u.buildOf(h, d, off, 0)
 }
 
-// buildOf adds the node of a description, and those that it refers to. The graph is locked.
-func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
+// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph is locked.
+func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
-	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux}
+	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux, Hash: h}
 	var err error
 	if d.name.class == classFakeInt {
 		n.Name = g.Strs.Intern(fakeInt)
@@ -81,7 +81,8 @@ func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
 		ref = g.Add(types.Node{Kind: types.KindTypeTag, Name: value, Ref: ref}, nil)
 	}
 	n.Ref = ref
-	elems := make([]types.Elem, len(d.elems))
+	base := len(u.c.built)
+	defer func() { u.c.built = u.c.built[:base] }()
 	for i := range d.elems {
 		e := &d.elems[i]
 		r, err := e.ref.build(depth + 1)
@@ -92,14 +93,15 @@ func (u *unit) buildOf(d *desc, off uint32, depth int) (types.ID, error) {
 		if err != nil {
 			return 0, err
 		}
-		elems[i] = types.Elem{Name: s, Ref: r, Val: e.val}
+		u.c.built = append(u.c.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}
+	elems := u.c.built[base:]
 	if n.IsDefinition() || n.Kind == types.KindTypedef {
 		if err := u.checkNames(off, &n, elems); err != nil {
 			return 0, err
 		}
 	}
-	return g.Add(n, elems), nil
+	return g.AddHashed(n, elems), nil
 }
 
 // checkNames refuses a type with a name that the kernel doesn't take, as other languages than C have them.

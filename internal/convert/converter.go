@@ -55,6 +55,7 @@ type converter struct {
 	top, die, child, note dwarf.DIE
 	function              function
 	elems                 []elem
+	built                 []types.Elem // the elements of nodes that are being built
 	params                []params.Param
 	places                []*dwarf.Parameter // of params
 	origins               []typeRef          // of params

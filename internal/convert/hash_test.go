@@ -1,0 +1,38 @@
+package convert
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Every node's hash, which was computed from its description, is the one of its content in the graph.
+func TestHashesAreOfContent(t *testing.T) {
+	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := 0
+	for _, path := range paths {
+		for _, list := range []string{"default", "default,true_signature,global_var"} {
+			o, err := tryConvert(path, Options{Features: parseFeatures(t, list)})
+			if err != nil {
+				continue // meant to fail
+			}
+			for id := 1; id < len(o.Graph.Nodes); id++ {
+				n := *o.Graph.Node(types.ID(id))
+				if n.Kind == types.KindStub {
+					continue
+				}
+				nodes++
+				if got := o.Graph.Add(n, o.Graph.ElemsOf(&n)); got != types.ID(id) {
+					t.Errorf("%s: %v %q has hash %x, its content %x", path, n.Kind, o.Graph.Name(&n), n.Hash, o.Graph.Node(got).Hash)
+				}
+			}
+		}
+	}
+	if nodes < 500 {
+		t.Errorf("%d nodes are too few to mean much", nodes)
+	}
+}
