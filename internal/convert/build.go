@@ -36,10 +36,41 @@ func (t typeRef) build(depth int) (types.ID, error) {
 	return id, nil
 }
 
-// findOrBuild returns the node of a description, whose hash is h, adding it when it is new. The graph is locked.
+// add describes t, whose entry in the memo is i, and adds its node. It returns the hash.
+func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
+	u := t.u
+	u.memo.entries[i].state = entryBusy
+	base := len(u.c.elems)
+	d, err := u.describe(t.off)
+	if err != nil {
+		return types.Hash{}, err
+	}
+	id, err := u.buildOf(&d, t.off, depth)
+	u.c.elems = u.c.elems[:base]
+	if err != nil {
+		return types.Hash{}, err
+	}
+	h := u.c.g.Node(id).Hash // none for void
+	e := &u.memo.entries[i]
+	e.hash, e.id, e.state = h, id, entryBuilt
+	return h, nil
+}
+
+// find returns the hash of a description, unless it is to be added without looking whether it is known.
+func (u *unit) find(d *desc, off uint32) (types.Hash, error) {
+	if u.c.direct() {
+		return types.Hash{}, nil
+	}
+	return u.hashOf(d, off, 0)
+}
+
+// findOrBuild returns the node of a description, of which find has returned h, adding it when it is new. The graph is
+// locked.
 func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) {
-	if id := u.c.g.Find(h); id != 0 {
-		return id, nil
+	if !u.c.direct() {
+		if id := u.c.g.Find(h); id != 0 {
+			return id, nil
+		}
 	}
 	return u.buildOf(h, d, off, 0)
 }

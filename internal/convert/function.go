@@ -98,12 +98,13 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
-	h, err := f.proto.u.hashOf(&d, f.proto.off, 0)
+	h, err := f.proto.u.find(&d, f.proto.off)
 	if err != nil {
 		return err
 	}
 	u.c.lock()
 	proto, err := f.proto.u.findOrBuild(h, &d, f.proto.off)
+	h = u.c.g.Node(proto).Hash
 	u.c.mu.Unlock()
 	if err != nil {
 		return err

@@ -34,6 +34,9 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if depth > maxDepth {
 		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)
 	}
+	if u.c.direct() {
+		return t.add(i, depth)
+	}
 	fp, hit, err := t.recall(i)
 	if err != nil {
 		return types.Hash{}, err
@@ -59,6 +62,10 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	}
 	return h, nil
 }
+
+// direct tells whether types are added without looking first whether an equal one is known: there is one unit, so there is
+// one thread, and hardly any type is known. The lock is for others.
+func (c *converter) direct() bool { return c.single && !c.pinned }
 
 // alone tells whether the unit's entries are not to be compared with others': definitions that are pinned, and
 // annotations, mean what their unit says, and if there is only one unit, hardly any are equal.

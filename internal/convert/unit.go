@@ -339,7 +339,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
 		return nil
 	}
-	h, err := u.hashOf(&d, e.Off, 0)
+	h, err := u.find(&d, e.Off)
 	if err != nil {
 		return err
 	}
