@@ -45,7 +45,7 @@ func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	id, err := u.buildOf(&d, t.off, depth)
+	id, err := u.buildOf(types.Hash{}, &d, t.off, depth)
 	u.c.elems = u.c.elems[:base]
 	if err != nil {
 		return types.Hash{}, err
@@ -75,7 +75,8 @@ func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) 
 	return u.buildOf(h, d, off, 0)
 }
 
-// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph is locked.
+// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph is locked. If types are
+// added directly, h says nothing.
 func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
 	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux, Hash: h}
@@ -131,6 +132,9 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 		if err := u.checkNames(off, &n, elems); err != nil {
 			return 0, err
 		}
+	}
+	if u.c.direct() {
+		return g.Add(n, elems), nil
 	}
 	return g.AddHashed(n, elems), nil
 }
