@@ -24,7 +24,7 @@ func (t *printTable) reset() {
 }
 
 // printShift makes one slot of a few bytes: entries that are near each other have slots that are.
-const printShift = 3
+const printShift = 4
 
 // at returns the slot where off is, or belongs.
 func (t *printTable) at(off uint32) *printSlot {
