@@ -25,8 +25,9 @@ func typesSource() string {
 	return s.String()
 }
 
-// What a type's fingerprint is doesn't depend on which types were asked for before.
-func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
+// compileTypes is the DWARF of typesSource in an object file.
+func compileTypes(t *testing.T) *Data {
+	t.Helper()
 	dir := t.TempDir()
 	source, object := filepath.Join(dir, "t.c"), filepath.Join(dir, "t.o")
 	if err := os.WriteFile(source, []byte(typesSource()), 0o666); err != nil {
@@ -39,11 +40,17 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	d, err := New(f)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d
+}
+
+// What a type's fingerprint is doesn't depend on which types were asked for before.
+func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
+	d := compileTypes(t)
 	var r Reader
 	if err := r.Load(d, &d.Units[0]); err != nil {
 		t.Fatal(err)
@@ -89,6 +96,52 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 		}
 		if len(seen) < 1000 {
 			t.Errorf("%d different fingerprints of %d types", len(seen), len(offs))
+		}
+	}
+}
+
+// A root that is read by its plan has the fingerprint and the end that reading its entry gives.
+func TestRootsByTheirPlans(t *testing.T) {
+	d := compileTypes(t)
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, merged := range []bool{false, true} {
+		p := Prints{Merged: merged}
+		p.Reset(&r)
+		roots := 0
+		for off := r.Root.Next; int(off) < len(r.buf); {
+			e, err := r.Peek(off)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Abbrev == nil {
+				break
+			}
+			got, end, err := p.Root(off)
+			if err != nil {
+				t.Fatal(err)
+			}
+			behind, err := r.Behind(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end != 0 {
+				roots++
+				want, _, err := p.Entry(e, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != want || end != behind {
+					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry (merged strings: %v)",
+						e.Abbrev.Tag, off, got, end, want, behind, merged)
+				}
+			}
+			off = behind
+		}
+		if roots < 600 {
+			t.Errorf("%d roots were read by their plans, want those of 300 structs and their typedefs", roots)
 		}
 	}
 }
