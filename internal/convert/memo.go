@@ -37,9 +37,14 @@ const (
 	entryBuilt
 )
 
-func (m *memo) reset() {
+// reset forgets all, for a unit of size bytes.
+func (m *memo) reset(size uint64) {
 	if m.slots == nil {
-		m.slots = make([]memoSlot, 1<<6)
+		n := 1 << 6
+		for uint64(n) < size/32 {
+			n *= 2
+		}
+		m.slots, m.entries = make([]memoSlot, n), make([]entry, 0, n/2)
 	}
 	m.entries = m.entries[:0]
 	m.gen++

@@ -58,10 +58,10 @@ func (c *converter) unpin() {
 // forgetPins drops the pins of all units, and the types that are known by them.
 func (c *converter) forgetPins() {
 	c.main.pins = nil
-	c.main.memo.reset()
+	c.main.memo.reset(0)
 	for _, o := range c.others {
 		o.pins = nil
-		o.memo.reset()
+		o.memo.reset(0)
 	}
 }
 

@@ -90,7 +90,7 @@ func (c *converter) read(file string) error {
 }
 
 func (u *unit) load(h *dwarf.Unit) error {
-	u.memo.reset()
+	u.memo.reset(h.Len)
 	u.pins = nil
 	if err := u.r.Load(u.c.d, h); err != nil {
 		return err

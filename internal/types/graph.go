@@ -28,7 +28,7 @@ func NewSized(nodes int) *Graph {
 	for size < 2*nodes {
 		size *= 2
 	}
-	g := &Graph{Nodes: make([]Node, 1, nodes+1), index: make([]slot, size)}
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes), index: make([]slot, size)}
 	g.Strs.init(nodes)
 	return g
 }

@@ -15,6 +15,7 @@ type Strings struct {
 
 // init makes room for some strings.
 func (s *Strings) init(n int) {
+	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
 	s.hash = append(make([]Hash, 0, n+1), Hash{})
 	size := 1 << 10
