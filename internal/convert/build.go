@@ -9,13 +9,16 @@ func (t typeRef) build(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
 	}
+	u := t.u
+	i := u.memo.at(t.off)
+	if u.memo.entries[i].state == entryBuilt {
+		return u.memo.entries[i].id, nil
+	}
 	h, err := t.hash(depth)
 	if err != nil {
 		return 0, err
 	}
-	u := t.u
-	i := u.memo.at(t.off)
-	if u.memo.entries[i].state == entryBuilt {
+	if u.memo.entries[i].state == entryBuilt { // so hash has added it
 		return u.memo.entries[i].id, nil
 	}
 	id := u.c.g.Find(h)

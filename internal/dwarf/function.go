@@ -62,27 +62,34 @@ func (f *Function) clear(end uint32) {
 // children takes the list of children that begins at f.End, and those of blocks in it. wanted is planParam or 0.
 func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
+	buf, plans := r.buf, r.plans
 	for depth > 0 {
 		off = r.skip(off, planNothing|planLocal, stop)
-		p := r.planAt(off, stop|planBlock)
+		end, flags, size := false, planFlags(0), uint32(0)
+		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes { // as in r.at, but faster
+			p := &plans[buf[off]]
+			end, flags, size = buf[off] == 0, p.flags, uint32(p.size)
+		}
 		switch {
-		case p == nil:
+		case flags&stop != 0:
+			if off, err = r.parameter(f, off); err != nil {
+				return err
+			}
+			continue
+		case flags&planBlock != 0:
+			r.work--
+			off += size
+			depth++
+		case end:
+			r.work--
+			off++
+			depth--
+		default:
 			var deeper int
 			if off, deeper, err = r.child(f, off, stop != 0); err != nil {
 				return err
 			}
 			depth += deeper
-		case p.flags&stop != 0:
-			if off, err = r.parameter(f, off); err != nil {
-				return err
-			}
-			continue
-		case p.flags&planBlock != 0:
-			off += uint32(p.size)
-			depth++
-		default:
-			off++ // the end of a list
-			depth--
 		}
 		stop = 0 // what lies in a block is none of the function's parameters
 		if depth == 1 {
@@ -91,16 +98,6 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	}
 	f.End = off
 	return nil
-}
-
-// planAt returns the plan of the entry at off if it has one of the flags or ends a list; else nil.
-func (r *Reader) planAt(off uint32, flags planFlags) *plan {
-	b, p := r.at(off)
-	if b == nil || p.flags&flags == 0 && b[0] != 0 {
-		return nil
-	}
-	r.work--
-	return p
 }
 
 // child takes any child of a function or of a block in it. It returns where the next one is, and how much deeper that

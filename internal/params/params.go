@@ -55,7 +55,7 @@ func (f Flags) Has(g Flags) bool { return f&g == g }
 type Verdict struct {
 	Flags Flags
 	// Removed lists the parameters that a true signature leaves out, by index,
-	// ascending. Only meaningful with the feature true_signature.
+	// ascending; none without the feature true_signature.
 	Removed []int
 	// Members lists the structs that clang replaced by one of their members.
 	Members []Member
@@ -109,7 +109,9 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 	if m.uncertain(ps) {
 		v.Flags |= UncertainLocation
 	}
-	v.Removed = m.removed(o, v.Flags, ps, states)
+	if o.TrueSignature {
+		v.Removed = m.removed(o, v.Flags, ps, states)
+	}
 	return v
 }
 
