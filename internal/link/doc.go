@@ -8,6 +8,7 @@
 //
 //	listed.go     facts that go with the features
 //	survey.go     what one walk over the shapes tells
+//	symbols.go    what the symbols of the linked file say of names
 //	select.go     units that the linker did not take are dropped
 //	tags.go       which tags have several definitions, and which shapes can therefore mean several types
 //	program.go    those shapes, compiled: how the type of each follows from the types of the tags in it

@@ -36,10 +36,7 @@ func (l *linker) emit() ([]byte, error) {
 			return
 		}
 		i -= strings
-		r := image.Records(l.chunks[i])
-		for _, f := range l.puts[i*chunkTypes : min((i+1)*chunkTypes, len(l.puts))] {
-			l.put(&r, f)
-		}
+		l.putAll(image.Records(l.chunks[i]), l.puts[i*chunkTypes:min((i+1)*chunkTypes, len(l.puts))])
 	})
 	if l.opt.Facts != nil && odd.Load() {
 		if err := l.checkNames(); err != nil {
@@ -122,13 +119,30 @@ func (w *walker) nextID(id types.ID) uint32 {
 	return w.l.ids[w.next(id)]
 }
 
-// put writes the record of one type.
-func (l *linker) put(r *btf.Records, f final) {
-	if m := l.madeAt(f); m != nil {
-		l.putMade(r, m)
-		return
+// putAll writes the records of some types.
+func (l *linker) putAll(r btf.Records, list []final) {
+	var shapes [64]types.Node
+	for len(list) > 0 {
+		some := list[:min(len(shapes), len(list))]
+		list = list[len(some):]
+		// The shapes lie anywhere. Copied together, no load waits for another one's.
+		for i, f := range some {
+			if l.madeAt(f) == nil {
+				shapes[i] = l.nodes[l.nodeOf(f)]
+			}
+		}
+		for i, f := range some {
+			if m := l.madeAt(f); m != nil {
+				l.putMade(&r, m)
+			} else {
+				l.put(&r, f, &shapes[i])
+			}
+		}
 	}
-	n := &l.nodes[l.nodeOf(f)]
+}
+
+// put writes the record of one type of shape n.
+func (l *linker) put(r *btf.Records, f final, n *types.Node) {
 	if n.Kind == types.KindStub {
 		t := l.forward(n)
 		r.Type(&t)

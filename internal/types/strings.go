@@ -91,6 +91,22 @@ func (s *Strings) Lookup(b []byte) (Str, bool) {
 	return 0, false
 }
 
+// LookupAll appends the Str of each string that has one of the hashes to found, 0 for those that are not there. It is
+// much faster than looking them up one by one: no load from memory waits for another string's.
+func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
+	mask := uint64(len(s.index) - 1)
+	for _, h := range hashes {
+		found = append(found, Str(s.index[h.A&mask]))
+	}
+	of := found[len(found)-len(hashes):]
+	for i, h := range hashes {
+		for at := h.A & mask; of[i] != 0 && s.hash[of[i]] != h; of[i] = Str(s.index[at]) {
+			at = (at + 1) & mask
+		}
+	}
+	return found
+}
+
 func (s *Strings) grow() {
 	index := make([]uint32, 2*len(s.index))
 	mask := uint64(len(index) - 1)
