@@ -17,6 +17,7 @@ type Function struct {
 type Functions struct {
 	Symbols *Symbols
 	List    []Function // by address, then in order of the symbol table
+	Table   []uint32   // their symbols in order of the symbol table, which is that of the names too
 
 	// The functions at distances from base whose upper bits, those from shift on, are i begin at List[first[i]].
 	base  uint64
@@ -65,18 +66,34 @@ func newFunctions(symbols *Symbols) *Functions {
 			n++
 		}
 	}
-	list := make([]Function, 0, n)
+	t := &Functions{Symbols: symbols, Table: make([]uint32, 0, n)}
+	marks := make([]uint32, 0, n)
 	for i := range symbols.List {
-		if s := &symbols.List[i]; s.isFunction() {
-			list = append(list, Function{s.Value, uint32(i)})
+		if s := &symbols.List[i]; !s.isFunction() {
+			continue
+		} else if symbols.isMark(s) {
+			marks = append(marks, uint32(i))
+		} else {
+			t.Table = append(t.Table, uint32(i))
 		}
 	}
-	t := &Functions{Symbols: symbols, List: sortByAddress(list)}
-	t.index()
-	if t.dropMarks() {
-		t.index()
+	t.sort()
+	if others := t.unmatched(marks); len(others) > 0 {
+		t.Table = append(t.Table, others...)
+		slices.Sort(t.Table)
+		t.sort()
 	}
 	return t
+}
+
+// sort makes List of Table.
+func (t *Functions) sort() {
+	list := make([]Function, len(t.Table))
+	for i, symbol := range t.Table {
+		list[i] = Function{t.Symbols.List[symbol].Value, symbol}
+	}
+	t.List = sortByAddress(list)
+	t.index()
 }
 
 func (s *Symbol) isFunction() bool { return s.Type == uint8(stdelf.STT_FUNC) && s.Place == InSection }
@@ -135,56 +152,50 @@ var marks = []string{"__pfx_", "__cfi_"}
 
 const markLen = 6 // of each mark
 
-// dropMarks drops the functions that only mark the bytes before one: NAME with a mark, ending where NAME begins. They
-// are as many as the functions, and no function of any source. t.List is sorted and indexed; it tells whether any was.
-func (t *Functions) dropMarks() bool {
-	drop := make([]bool, len(t.List))
-	odd := map[uint64][]int{} // by where they end: marks without a function there; a label may have the name
-	for i, f := range t.List {
-		s := &t.Symbols.List[f.Symbol]
-		if !t.isMarked(s) {
-			continue
-		}
-		// It is the next one, as a rule.
-		end := s.Value + s.Size
-		if i+1 < len(t.List) && t.List[i+1].Addr == end && t.marks(s, &t.Symbols.List[t.List[i+1].Symbol]) {
-			drop[i] = true
-			continue
-		}
-		if drop[i] = slices.ContainsFunc(t.At(end), func(g Function) bool { return t.marks(s, &t.Symbols.List[g.Symbol]) }); !drop[i] {
-			odd[end] = append(odd[end], i)
+// isMark tells whether a symbol's name begins with a mark.
+func (t *Symbols) isMark(s *Symbol) bool {
+	return s.Size != 0 && slices.ContainsFunc(marks, func(mark string) bool { return t.HasPrefix(s, mark) })
+}
+
+// unmatched returns those of the symbols list, whose names begin with a mark, that are functions all the same. The others
+// only mark the bytes before one: NAME with a mark, ending where NAME begins. They are as many as the functions, and no
+// function of any source.
+func (t *Functions) unmatched(list []uint32) []uint32 {
+	symbols := t.Symbols.List
+	var left []uint32
+	for _, i := range list {
+		s := &symbols[i]
+		if !slices.ContainsFunc(t.At(s.Value+s.Size), func(f Function) bool { return t.Symbols.marks(s, &symbols[f.Symbol]) }) {
+			left = append(left, i)
 		}
 	}
-	if len(odd) > 0 {
-		for i := range t.Symbols.List {
-			if s := &t.Symbols.List[i]; s.Place == InSection && !s.isFunction() {
-				for _, j := range odd[s.Value] {
-					drop[j] = drop[j] || t.marks(&t.Symbols.List[t.List[j].Symbol], s)
+	if len(left) == 0 {
+		return nil
+	}
+	// A label may have the name, or another mark.
+	ends := map[uint64][]uint32{}
+	for _, i := range left {
+		end := symbols[i].Value + symbols[i].Size
+		ends[end] = append(ends[end], i)
+	}
+	matched := map[uint32]bool{}
+	for i := range symbols {
+		if s := &symbols[i]; s.Place == InSection {
+			for _, j := range ends[s.Value] {
+				if t.Symbols.marks(&symbols[j], s) {
+					matched[j] = true
 				}
 			}
 		}
 	}
-	kept := t.List[:0]
-	for i, f := range t.List {
-		if !drop[i] {
-			kept = append(kept, f)
-		}
-	}
-	dropped := len(kept) < len(t.List)
-	t.List = kept
-	return dropped
+	return slices.DeleteFunc(left, func(i uint32) bool { return matched[i] })
 }
 
-// isMarked tells whether a symbol's name begins with a mark.
-func (t *Functions) isMarked(s *Symbol) bool {
-	return s.Size != 0 && slices.ContainsFunc(marks, func(mark string) bool { return t.Symbols.HasPrefix(s, mark) })
-}
-
-// marks tells whether s, whose name begins with a mark, marks the function f at its end.
-func (t *Functions) marks(s, f *Symbol) bool {
+// marks tells whether s, whose name begins with a mark, marks f at its end.
+func (t *Symbols) marks(s, f *Symbol) bool {
 	if s.Section != f.Section {
 		return false
 	}
 	// Linkers let a name share the end of a longer one.
-	return f.name == s.name+markLen || t.Symbols.Name(s)[markLen:] == t.Symbols.Name(f)
+	return f.name == s.name+markLen || t.Name(s)[markLen:] == t.Name(f)
 }

@@ -226,9 +226,9 @@ func compareFunctions(a, b function) int {
 // collectFunctions lists the STT_FUNC symbols and counts the addresses of each
 // base name.
 func (e *extractor) collectFunctions(in *elf.Functions) {
-	all := make([]*elf.Symbol, 0, len(in.List)+len(e.loose))
-	for i := range in.List {
-		all = append(all, &e.symbols.List[in.List[i].Symbol])
+	all := make([]*elf.Symbol, 0, len(in.Table)+len(e.loose))
+	for _, i := range in.Table {
+		all = append(all, &e.symbols.List[i])
 	}
 	all = append(all, e.loose...)
 	sizes := make([]int, len(e.facts.Files))
