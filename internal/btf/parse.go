@@ -43,6 +43,15 @@ func (s source) u32(off int) uint32 {
 	return v
 }
 
+// words reads three words at once.
+func (s source) words(b *[12]byte) (x, y, z uint32) {
+	x, y, z = binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+	if s.swap {
+		return bits.ReverseBytes32(x), bits.ReverseBytes32(y), bits.ReverseBytes32(z)
+	}
+	return x, y, z
+}
+
 // Parse reads one blob that fills data, against base (nil for a base). Headers of 24 bytes, of 32 bytes (with or
 // without a layout section), and longer ones whose further bytes are 0 are read, in both byte orders.
 // The blob does not refer to data afterwards.
@@ -267,10 +276,10 @@ func emptied[T any](s []T, n int) []T {
 // fill reads what allocate has checked.
 func (b *Blob) fill(s source, off int) {
 	for off < len(s.data) {
-		info := s.u32(off + 4)
+		name, info, size := s.words((*[12]byte)(s.data[off:]))
 		t := Type{
-			NameOff:    s.u32(off),
-			SizeOrType: s.u32(off + 8),
+			NameOff:    name,
+			SizeOrType: size,
 			Vlen:       info & MaxVlenWide,
 			Kind:       Kind(info >> 24 & 0x7f),
 			KFlag:      info>>31 != 0,
@@ -286,14 +295,19 @@ func (b *Blob) fill(s source, off int) {
 			off += 12
 		case KindStruct, KindUnion:
 			t.First = uint32(len(b.Members))
-			for range t.Vlen {
-				b.Members = append(b.Members, Member{s.u32(off), s.u32(off + 4), s.u32(off + 8)})
+			b.Members = b.Members[:t.First+t.Vlen]
+			members := b.MembersOf(&t)
+			for i := range members {
+				name, typ, offset := s.words((*[12]byte)(s.data[off:]))
+				members[i] = Member{name, typ, offset}
 				off += 12
 			}
 		case KindFuncProto:
 			t.First = uint32(len(b.Params))
-			for range t.Vlen {
-				b.Params = append(b.Params, Param{s.u32(off), s.u32(off + 4)})
+			b.Params = b.Params[:t.First+t.Vlen]
+			params := b.ParamsOf(&t)
+			for i := range params {
+				params[i] = Param{s.u32(off), s.u32(off + 4)}
 				off += 8
 			}
 		case KindEnum:
