@@ -132,20 +132,44 @@ func (t typeRef) classify(p *params.Param) error {
 }
 
 // value reads what the type says of passing it.
-func (t typeRef) value() (value, error) {
-	e, err := t.u.r.Peek(t.off)
-	if err != nil {
-		return value{}, err
+func (t typeRef) value() (v value, err error) {
+	v.known = true
+	e := &t.u.c.note
+	if err := t.u.r.Read(t.off, e); err != nil {
+		return v, err
 	}
-	if e.Abbrev != nil && e.Abbrev.Tag == std.TagPointerType {
-		return value{known: true, size: uint32(t.u.r.Unit.AddrSize)}, nil
+	if e.Tag == std.TagPointerType {
+		v.size = uint32(t.u.r.Unit.AddrSize)
+		return v, nil
+	}
+	for range maxChain {
+		switch e.Tag {
+		case std.TagBaseType, std.TagEnumerationType:
+			if e.Constant(dwarf.ByteSize) { // as most are
+				v.size = uint32(min(e.Val[dwarf.ByteSize], 1<<32-1))
+				return v, nil
+			}
+		case std.TagTypedef, std.TagConstType, std.TagVolatileType:
+			if e.Has(dwarf.ByteSize) || e.Has(dwarf.Signature) {
+				break
+			}
+			if t, err = t.u.ref(e, dwarf.Type); err != nil || t.u == nil {
+				return v, err
+			}
+			if err := t.u.r.Read(t.off, e); err != nil {
+				return v, err
+			}
+			continue
+		}
+		break
 	}
 	size, err := t.size(0)
 	if err != nil {
-		return value{}, err
+		return v, err
 	}
-	is, packed, err := t.byValueStruct()
-	return value{true, is, packed, uint32(min(size, 1<<32-1))}, err
+	v.size = uint32(min(size, 1<<32-1))
+	v.isStruct, v.packed, err = t.byValueStruct()
+	return v, err
 }
 
 // byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named

@@ -65,10 +65,10 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	buf, plans := r.buf, r.plans
 	for depth > 0 {
 		off = r.skip(off, planNothing|planLocal, stop)
-		end, flags, size := false, planFlags(0), uint32(0)
+		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
 		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes { // as in r.at, but faster
 			p := &plans[buf[off]]
-			end, flags, size = buf[off] == 0, p.flags, uint32(p.size)
+			end, flags, size, blocks = buf[off] == 0, p.flags, uint32(p.size), p.blocks
 		}
 		switch {
 		case flags&stop != 0:
@@ -84,6 +84,11 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			r.work--
 			off++
 			depth--
+		case flags&(planNothing|planChild|planLead) == planNothing|planChild && blocks == 0: // it has no sibling
+			if off, err = r.behindList(off + size); err != nil {
+				return err
+			}
+			continue
 		default:
 			var deeper int
 			if off, deeper, err = r.child(f, off, stop != 0); err != nil {
