@@ -26,6 +26,7 @@
 //	join.go       definitions that a base has up to tags which it only declares
 //	places.go     the types that are written, before they are in order
 //	order.go      the canonical order
+//	strings.go    the names, sorted
 //	emit.go       the blob
 //	trace.go      which unit holds which type of the result
 package link

@@ -18,11 +18,7 @@ func (l *linker) emit() ([]byte, error) {
 		n := &l.nodes[l.nodeOf(f)]
 		return nil, btf.VlenError(l.ids[f], l.kindOf(f), l.g.Name(n), n.Count)
 	}
-	b := &btf.Blob{Order: l.order, StartID: 1, Base: l.base.blob}
-	if b.Base != nil {
-		b.StartID, b.BaseStrLen = b.Base.EndID(), b.Base.EndStr()
-	}
-	image, err := btf.NewImage(b, p.types, p.length, l.placeStrings(b), btf.EncodeOptions{Layout: l.layout()})
+	image, err := btf.NewImage(l.blob, p.types, p.length, l.stringsLen, btf.EncodeOptions{Layout: l.layout()})
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +26,7 @@ func (l *linker) emit() ([]byte, error) {
 	strings := (len(l.strs) + chunkStrings - 1) / chunkStrings
 	parallel(l.jobs, strings+len(l.chunks), func(i int) {
 		if i < strings {
-			if !l.copyStrings(b, image.Strings, l.strs[i*chunkStrings:min((i+1)*chunkStrings, len(l.strs))]) {
+			if !l.copyStrings(image.Strings, l.strs[i*chunkStrings:min((i+1)*chunkStrings, len(l.strs))]) {
 				odd.Store(true)
 			}
 			return
@@ -52,61 +48,6 @@ const chunkStrings = 1 << 14
 // layout tells whether the header gets a layout section: only that of base BTF does.
 func (l *linker) layout() bool {
 	return l.opt.Features.Has(features.Layout) && l.base.blob == nil
-}
-
-// placeStrings gives each string its offset: in the bases if they have it, else in b's own strings, which are sorted. It
-// returns the length of these.
-func (l *linker) placeStrings(b *btf.Blob) int {
-	l.offset = l.findInBases()
-	end := uint64(b.BaseStrLen)
-	if b.Base == nil {
-		end++ // the empty name
-	}
-	for _, s := range l.strs {
-		if l.offset[s] == 0 {
-			l.offset[s] = uint32(end)
-			end += uint64(len(l.g.Strs.Bytes(s))) + 1
-		}
-	}
-	return int(end - uint64(b.BaseStrLen))
-}
-
-// copyStrings copies those of the strings that are b's own to their place. It tells whether all names are what the kernel
-// takes.
-func (l *linker) copyStrings(b *btf.Blob, own []byte, list []types.Str) bool {
-	ok := true
-	for _, s := range list {
-		name := l.g.Strs.Bytes(s)
-		if at := l.offset[s]; at >= b.BaseStrLen {
-			copy(own[at-b.BaseStrLen:], name)
-		}
-		use := l.places.uses[s]
-		ok = ok && (use&usedAsIdentifier == 0 || types.Identifier(name)) && (use&usedAsSection == 0 || printable(name))
-	}
-	return ok
-}
-
-// findInBases returns for each string that is needed its first offset in the bases, 0 for none.
-func (l *linker) findInBases() []uint32 {
-	found := make([]uint32, l.g.Strs.Len())
-	var chain []*btf.Blob
-	for b := l.base.blob; b != nil; b = b.Base {
-		chain = append([]*btf.Blob{b}, chain...)
-	}
-	for _, b := range chain {
-		s, off := []byte(b.Strings), b.BaseStrLen
-		for start := 0; start < len(s); {
-			end := start
-			for end < len(s) && s[end] != 0 {
-				end++
-			}
-			if str, ok := l.g.Strs.Lookup(s[start:end]); ok && str != 0 && l.places.uses[str] != 0 && found[str] == 0 {
-				found[str] = off + uint32(start)
-			}
-			start = end + 1
-		}
-	}
-	return found
 }
 
 func (l *linker) name(s types.Str) uint32 { return l.offset[s] }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -95,6 +96,11 @@ type linker struct {
 	hashes []types.Hash
 	ids    []uint32
 	offset []uint32 // by string
+
+	sorting    sync.WaitGroup
+	early      []types.Str // strings that were sorted while the types were chosen
+	blob       *btf.Blob   // the result's place in the chain of bases
+	stringsLen int         // of the result's own strings
 }
 
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain
@@ -142,6 +148,8 @@ func (l *linker) link() (*Result, error) {
 		return nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its symbols tell; "+
 			"the facts are of another file, or its symbol table is stripped or damaged", len(l.units))
 	}
+	l.sortEarly()
+	defer l.sorting.Wait()
 	l.step("resolve conflicts")
 	l.findConflicts()
 	l.findRoles()

@@ -11,22 +11,31 @@ import (
 
 // The final order: unnamed types first, then by name; then by kind, then by content.
 
-// arrange chooses the ids: it fills l.puts, l.chunks and l.ids, and l.strs with the strings that are needed, in order.
+// arrange chooses the ids and the strings' offsets: it fills l.puts, l.chunks and l.ids, and l.strs with the strings that
+// are needed, in order, and l.offset.
 func (l *linker) arrange() {
+	l.blob = &btf.Blob{Order: l.order, StartID: 1, Base: l.base.blob}
+	if b := l.base.blob; b != nil {
+		l.blob.StartID, l.blob.BaseStrLen = b.EndID(), b.EndStr()
+	}
 	l.colourInstances()
-	p := &l.places
-	parallel(l.jobs, 1+len(p.unnamed), func(i int) {
+	unnamed := &l.places.unnamed
+	parallel(l.jobs, 1+len(unnamed), func(i int) {
 		if i == 0 {
 			l.findStrings()
 			return
 		}
-		l.sortUnnamed(&p.unnamed[i-1])
+		l.sortUnnamed(&unnamed[i-1])
 	})
+	last := []func(){l.chooseIDs, l.placeStrings}
+	parallel(l.jobs, len(last), func(i int) { last[i]() })
+}
+
+// chooseIDs puts the types in order.
+func (l *linker) chooseIDs() {
+	p := &l.places
 	l.puts = make([]final, 0, p.types)
-	id, offset := uint32(1), uint64(0)
-	if l.base.blob != nil {
-		id = l.base.blob.EndID()
-	}
+	id, offset := l.blob.StartID, uint64(0)
 	put := func(f final, length uint32) {
 		if len(l.puts)%chunkTypes == 0 {
 			l.chunks = append(l.chunks, offset)
@@ -85,23 +94,6 @@ func (l *linker) kindOf(f final) btf.Kind {
 		return btf.Kind(m.kind)
 	}
 	return writtenKind(&l.nodes[l.nodeOf(f)])
-}
-
-// findStrings lists the strings that the kept types need, sorted.
-func (l *linker) findStrings() {
-	n := 0
-	for _, u := range l.places.uses[1:] {
-		if u != 0 {
-			n++
-		}
-	}
-	l.strs = make([]types.Str, 0, n)
-	for s, u := range l.places.uses {
-		if u != 0 && s != 0 {
-			l.strs = append(l.strs, types.Str(s))
-		}
-	}
-	l.g.Strs.Sort(l.strs, func(parts int, do func(int)) { parallel(l.jobs, parts, do) })
 }
 
 // sortUnnamed sorts unnamed types of a kind.
