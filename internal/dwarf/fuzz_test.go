@@ -121,6 +121,13 @@ func readUnit(r *Reader, p *Prints) error {
 		if skipped, err := r.SkipChildren(&e); err != nil || skipped != behind {
 			return err
 		}
+		f, err := r.Function(&e)
+		if err != nil {
+			return err
+		}
+		if body, err := r.Body(peeked); err != nil || body.End != f.End {
+			return err
+		}
 		if _, err := p.Type(off, 0); err != nil {
 			return err
 		}
