@@ -9,13 +9,12 @@ import (
 // plan is what the fast paths need to know of an abbreviation declaration, in half a cache line. Plans are kept for codes
 // of one byte, which compilers give to what is frequent.
 type plan struct {
-	print     uint64 // what a fingerprint takes for the tag and for which attributes there are
+	print     uint64 // what a fingerprint takes for the tag, for which attributes there are, and for a constant that the declaration holds
+	valueMask uint64 // in the upper half: which bits at valueAt are the constant
+	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
 	tag       uint16
 	flags     planFlags
-	value     uint32 // a constant that the declaration holds
-	valueMask uint32 // which bits at valueAt are the constant
-	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
-	nameAt    uint8  // distances from the code's last byte, or from the end of the leading string
+	nameAt    uint8 // distances from the code's last byte, or from the end of the leading string
 	valueAt   uint8
 	refAt     uint8    // of a reference within the unit
 	sibling   uint8    // of DW_AT_sibling; 0 where there is none
@@ -31,7 +30,7 @@ const (
 	planUsual                         // all wanted attributes are in the plan, which has no blocks
 	planLeaf                          // planUsual, without children, and no type definition
 	planLink                          // planUsual, without children, with a reference and without a leading string
-	planMember                        // planLeaf and planLink
+	planMember                        // planLeaf and planLink, with the name, if any, in front and the constant behind the reference
 	planLead                          // an inline string stands first
 	planRef                           // refAt is valid
 	planNamed                         // a struct, union or enum with a name, which references count as that
@@ -46,7 +45,7 @@ const (
 
 const (
 	plannedCodes = 128
-	planReach    = 68 // how far a planned entry may be read, from its code on
+	planReach    = 72 // how far a planned entry may be read, from its code on
 	planSize     = 40 // of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide reads are added
 )
 
@@ -150,7 +149,7 @@ func (p *plan) read(a *Abbrev) {
 			p.refAt = uint8(1 + o.off)
 			p.flags |= planRef
 		case o.class == ClassConst && o.load == loadImm && constants == 1 && uint64(o.imm) < 1<<32:
-			p.value = uint32(o.imm) // the same as if it lay in the entry
+			p.print ^= uint64(o.imm) << 32 // the same as if it lay in the entry
 		case o.class == ClassConst && o.load == loadImm:
 			p.mix(uint64(o.imm))
 			p.mix(uint64(o.slot))
@@ -167,7 +166,7 @@ func (p *plan) read(a *Abbrev) {
 		}
 		if !a.Children && !a.lead && p.flags&planRef != 0 {
 			p.flags |= planLink
-			if !a.definition {
+			if !a.definition && (p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
 				p.flags |= planMember
 			}
 		}
@@ -193,7 +192,7 @@ func (p *plan) mix(v uint64) {
 // addValue plans a constant that lies in the entry. There is room for one of 4 bytes, or for neighbours that are no
 // larger together.
 func (p *plan) addValue(o *op) bool {
-	size := uint8(bits.Len32(p.valueMask) / 8)
+	size := uint8(bits.Len32(uint32(p.valueMask>>32)) / 8)
 	if size == 0 {
 		p.valueAt = uint8(1 + o.off)
 	}
@@ -203,7 +202,7 @@ func (p *plan) addValue(o *op) bool {
 	if size > 0 { // where one ends and the other begins counts
 		p.mix(uint64(size))
 	}
-	p.valueMask = uint32(1<<(8*uint(size+o.load.size())) - 1)
+	p.valueMask = (1<<(8*uint(size+o.load.size())) - 1) << 32
 	return true
 }
 
@@ -315,6 +314,12 @@ func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 func u32(b *near, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
+}
+
+// u64 is u32 for 8 bytes.
+func u64(b *near, at uint8) uint64 {
+	i := int(at & 63)
+	return binary.LittleEndian.Uint64(b[i : i+8])
 }
 
 // inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the end; 0: it is longer.

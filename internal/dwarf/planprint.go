@@ -28,7 +28,8 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		}
 		b, pl := (*near)(rest), &plans[rest[0]]
 		if pl.flags&member != 0 { // link, spelled out
-			ref := u32(b, pl.refAt)
+			w := u64(b, pl.refAt)
+			ref := uint32(w)
 			t := p.types.at(ref)
 			to := t.fp
 			if !p.types.holds(t, ref) {
@@ -36,7 +37,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 					return fp, off, false, err
 				}
 			}
-			word := pl.print ^ pl.name(b) ^ pl.constant(b)
+			word := pl.print ^ uint64(binary.LittleEndian.Uint32(b[1:5])&pl.nameMask) ^ w&pl.valueMask
 			fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
 			off += uint32(pl.size)
 			continue
@@ -81,9 +82,7 @@ func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) 
 func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.nameMask) }
 
 // constant is what the constants of an entry without a leading string say, above bit 32.
-func (pl *plan) constant(b *near) uint64 {
-	return uint64(pl.value^u32(b, pl.valueAt)&pl.valueMask) << 32
-}
+func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
 
 // meet is newType for a reference in the entry at die, on the level depth of nesting.
 func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
@@ -97,7 +96,7 @@ func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, er
 // behind them, 0 if the entry isn't usual after all.
 func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint, uint32, error) {
 	lead := uint8(0) // the size of the leading string
-	word := pl.print ^ uint64(pl.value)<<32
+	word := pl.print
 	if pl.flags&planLead != 0 {
 		s, n := inline8(b)
 		if n == 0 {
@@ -120,7 +119,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 		}
 		fp.mix2(n.A, n.B)
 	}
-	word ^= uint64(u32(b, lead+pl.valueAt)&pl.valueMask) << 32
+	word ^= uint64(u32(b, lead+pl.valueAt)) << 32 & pl.valueMask
 	next := die + uint32(lead) + uint32(pl.size)
 	if pl.flags&planRef == 0 {
 		fp.mix(word)

@@ -23,13 +23,13 @@ func (t *printTable) reset() {
 	}
 }
 
-// printShift makes one slot of a few bytes: entries that are near each other have slots that are.
-const printShift = 4
+// printShift makes one slot of so few bytes that nearly every type has its own, near those of its neighbours.
+const printShift = 2
 
 // at returns the slot where off is, or belongs.
 func (t *printTable) at(off uint32) *printSlot {
 	mask := uint32(len(t.slots) - 1)
-	for i := off >> 3 & mask; ; i = (i + 1) & mask {
+	for i := off >> printShift & mask; ; i = (i + 1) & mask {
 		if s := &t.slots[i]; s.key == t.gen|uint64(off) || s.key < t.gen {
 			return s
 		}
