@@ -109,12 +109,13 @@ func (l *linker) refTo(f final) final {
 // from the last shape to the first, in the order of memory, and a list of those that it met too late.
 func (l *linker) keepAll() {
 	l.keep = make([]bool, len(l.nodes)+len(l.inst.list)+len(l.made))
+	l.keep[0] = true // void takes no place
 	l.ids = make([]uint32, len(l.keep))
 	l.places = newPlaces(len(l.keep), l.g.Strs.Len(), &l.seen.unnamed)
 	var later []final // instances, and then shapes that the walk has passed
 	at := types.ID(len(l.nodes))
 	add := func(f final) {
-		if f != 0 && !l.keep[f] {
+		if !l.keep[f] {
 			l.keep[f] = true
 			if int(f) >= int(at) {
 				later = append(later, f)
@@ -183,6 +184,8 @@ func (l *linker) keepType(f final, add func(final)) {
 		add(w.next(types.ID(n.Aux)))
 	}
 	for i := range elems {
-		add(w.next(elems[i].Ref))
+		if r := w.next(elems[i].Ref); !l.keep[r] {
+			add(r)
+		}
 	}
 }
