@@ -3,8 +3,10 @@ package elf
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -46,5 +48,83 @@ func TestLargeSections(t *testing.T) {
 		}
 		relocated.Release()
 		plain.Release()
+	}
+}
+
+// A large section that several threads read and relocate holds what it holds when one does: also where the relocations
+// are not in order, or one of them is no address, or is wrong.
+func TestLoadInParts(t *testing.T) {
+	const words = 3 * minPart
+	tests := []struct {
+		name, from, to string
+		swap           bool // the first relocation and the last
+		parts          bool
+		err            string
+	}{
+		{name: "addresses", parts: true},
+		{name: "not in order", swap: true},
+		{name: "twice", from: ".quad f + 5\n", to: ".reloc 8 * 6, R_X86_64_32, f + 9\n.quad f + 5\n", parts: true},
+		{name: "relative", from: ".quad f + 5\n", to: ".quad f + 5 - .\n"},
+		{name: "out of range", from: ".quad f + 5\n", to: ".long f - 1000000000\n.long 1\n", err: "does not fit 32 bits"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var s strings.Builder
+			s.WriteString(".text\n.globl f\nf: nop\n.section .debug_x, \"\", @progbits\n")
+			for i := range words {
+				line := fmt.Sprintf(".quad f + %d\n", i)
+				if line == tt.from {
+					line = tt.to
+				}
+				s.WriteString(line)
+			}
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "x.s"), []byte(s.String()), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run(t, dir, "gcc", "-c", "x.s")
+			object := filepath.Join(dir, "x.o")
+			if tt.swap {
+				swapRelocations(t, object, ".rela.debug_x")
+			}
+			one, several := open(t, object), open(t, object)
+			several.Threads = 3
+			want, wantErr := one.Section(".debug_x").Data()
+			got, err := several.Section(".debug_x").Data()
+			if tt.err != "" {
+				if err == nil || wantErr == nil || err.Error() != wantErr.Error() || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v on several threads, %v on one, want %q", err, wantErr, tt.err)
+				}
+				return
+			}
+			if err != nil || wantErr != nil {
+				t.Fatal(err, wantErr)
+			}
+			if !bytes.Equal(got, want) {
+				t.Error("several threads make other bytes than one")
+			}
+			if parts := several.Section(".debug_x").loadInParts() != nil; parts != tt.parts {
+				t.Errorf("loaded in parts: %v, want %v", parts, tt.parts)
+			}
+		})
+	}
+}
+
+// swapRelocations swaps the first and the last entry of a relocation section.
+func swapRelocations(t *testing.T, path, section string) {
+	t.Helper()
+	at := open(t, path).Section(section)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := data[at.Offset : at.Offset+rela64Size]
+	last := data[at.Offset+at.Size-rela64Size : at.Offset+at.Size]
+	var keep [rela64Size]byte
+	copy(keep[:], first)
+	copy(first, last)
+	copy(last, keep[:])
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

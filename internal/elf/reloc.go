@@ -66,31 +66,12 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 
 // relocate applies relocation section r to data, the content of s.
 func (s *Section) relocate(data []byte, r *Section) error {
-	f := s.f
-	ops := relocOps[f.Machine]
-	switch {
-	case r.Type == shtCREL:
-		return r.errorf("compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
-	case ops == nil:
-		return r.errorf("relocations of machine %s are not supported; pass the linked file", f.Machine)
-	case r.compressed():
-		return r.errorf("compressed relocations are not supported")
-	}
-	syms, err := f.relSyms()
+	a, err := s.applier(r)
 	if err != nil {
 		return err
 	}
-	if syms.tab != nil && int(r.Link) != syms.tab.sec.Index {
-		return r.errorf("its symbol table is section %d, which is not the file's symbol table (section %d)", r.Link, syms.tab.sec.Index)
-	}
-	a := &applier{s: s, r: r, data: data, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
-	size := 2 * f.AddrSize
-	if a.rela {
-		size = 3 * f.AddrSize
-	}
-	if len(r.raw)%size != 0 {
-		return r.errorf("%d bytes are no multiple of a relocation's %d", len(r.raw), size)
-	}
+	a.data = data
+	f, size := s.f, a.size()
 	err = r.eachChunk(size, func(rel []byte) error {
 		switch {
 		case f.AddrSize == 4:
@@ -106,6 +87,40 @@ func (s *Section) relocate(data []byte, r *Section) error {
 		return err
 	}
 	return a.finish()
+}
+
+// applier prepares to apply relocation section r to s.
+func (s *Section) applier(r *Section) (*applier, error) {
+	f := s.f
+	ops := relocOps[f.Machine]
+	switch {
+	case r.Type == shtCREL:
+		return nil, r.errorf("compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
+	case ops == nil:
+		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file", f.Machine)
+	case r.compressed():
+		return nil, r.errorf("compressed relocations are not supported")
+	}
+	syms, err := f.relSyms()
+	if err != nil {
+		return nil, err
+	}
+	if syms.tab != nil && int(r.Link) != syms.tab.sec.Index {
+		return nil, r.errorf("its symbol table is section %d, which is not the file's symbol table (section %d)", r.Link, syms.tab.sec.Index)
+	}
+	a := &applier{s: s, r: r, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
+	if len(r.raw)%a.size() != 0 {
+		return nil, r.errorf("%d bytes are no multiple of a relocation's %d", len(r.raw), a.size())
+	}
+	return a, nil
+}
+
+// size is that of a relocation in bytes.
+func (a *applier) size() int {
+	if a.rela {
+		return 3 * a.s.f.AddrSize
+	}
+	return 2 * a.s.f.AddrSize
 }
 
 // chunkEntries is how many entries eachChunk reads at once.
@@ -131,35 +146,53 @@ func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 	return nil
 }
 
+// rela64Size is the size of a RELA relocation of 64-bit machines in bytes.
+const rela64Size = 24
+
 // runRela64LE is the fast path: RELA of 64-bit little-endian machines.
 func (a *applier) runRela64LE(rel []byte) error {
 	le := binary.LittleEndian
-	data, ops, values := a.data, a.ops, a.syms.values
-	for len(rel) >= 24 {
-		off, info, addend := le.Uint64(rel), le.Uint64(rel[8:]), le.Uint64(rel[16:])
-		rel = rel[24:]
-		sym, typ := uint32(info>>32), uint32(info)
-		if uint64(sym) < uint64(len(values)) && uint64(typ) < uint64(len(ops)) && off < uint64(len(data)) {
-			v := values[sym] + addend
-			field := data[off:]
-			switch ops[typ] {
-			case opAbs64:
-				if len(field) >= 8 {
-					le.PutUint64(field, v)
-					continue
-				}
-			case opAbs32U, opAbs32:
-				if len(field) >= 4 && v>>32 == 0 {
-					le.PutUint32(field, uint32(v))
-					continue
-				}
-			}
+	for {
+		if rel = rel[a.addresses(rel, 0):]; len(rel) < rela64Size {
+			return nil
 		}
-		if err := a.apply(off, typ, sym, addend); err != nil {
+		info := le.Uint64(rel[8:])
+		if err := a.apply(le.Uint64(rel), uint32(info), uint32(info>>32), le.Uint64(rel[16:])); err != nil {
 			return err
 		}
+		rel = rel[rela64Size:]
 	}
-	return nil
+}
+
+// addresses applies relocations, as long as they are plain addresses in a.data, which begins at offset from of the
+// section. It returns the size of those that it has applied.
+func (a *applier) addresses(rel []byte, from uint64) int {
+	le := binary.LittleEndian
+	data, ops, values := a.data, a.ops, a.syms.values
+	size := len(rel)
+	for ; len(rel) >= rela64Size; rel = rel[rela64Size:] {
+		off, info, addend := le.Uint64(rel)-from, le.Uint64(rel[8:]), le.Uint64(rel[16:])
+		sym, typ := uint32(info>>32), uint32(info)
+		if uint64(sym) >= uint64(len(values)) || uint64(typ) >= uint64(len(ops)) || off >= uint64(len(data)) {
+			break
+		}
+		v := values[sym] + addend
+		field := data[off:]
+		switch ops[typ] {
+		case opAbs64:
+			if len(field) >= 8 {
+				le.PutUint64(field, v)
+				continue
+			}
+		case opAbs32U, opAbs32:
+			if len(field) >= 4 && v>>32 == 0 {
+				le.PutUint32(field, uint32(v))
+				continue
+			}
+		}
+		break
+	}
+	return size - len(rel)
 }
 
 // run64 handles REL and big-endian RELA of 64-bit machines.

@@ -110,6 +110,9 @@ func (s *Section) readRaw(p []byte, off int64) error {
 
 // load makes the private copy of a section that is not Plain.
 func (s *Section) load() ([]byte, error) {
+	if data := s.loadInParts(); data != nil {
+		return data, nil
+	}
 	data := s.raw
 	if s.compressed() {
 		var err error

@@ -153,6 +153,7 @@ func readFile(run *report.Run, path string, base *btf.Blob, options convert.Opti
 		return nil, nil, err
 	}
 	defer f.Close()
+	f.Threads = options.Jobs
 	var known *facts.Facts
 	var factsErr error
 	var wg sync.WaitGroup

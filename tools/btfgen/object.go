@@ -118,6 +118,7 @@ func convertInput(run *report.Run, path string, options convert.Options) (*objec
 		if err != nil {
 			return nil, err
 		}
+		f.Threads = options.Jobs
 		o, err = convert.File(f, options)
 		f.Close()
 		if err != nil {
