@@ -40,7 +40,7 @@ const (
 	printMulA  = 0xa0761d6478bd642f
 	printMulB  = 0xe7037ed1a0b428db
 
-	nameBits      = 14
+	nameBits      = 12
 	maxPrintDepth = 500
 )
 
@@ -394,16 +394,34 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 	return nil
 }
 
+// printBytes is the fingerprint of a string or block.
 func printBytes(s []byte) Fingerprint {
-	fp := Fingerprint{printSeedA ^ uint64(len(s)), printSeedB}
+	fp := Fingerprint{printSeedA, printSeedB}
 	for len(s) >= 8 {
-		fp.mix(binary.LittleEndian.Uint64(s))
+		v := binary.LittleEndian.Uint64(s)
+		fp = fp.with(v, v)
 		s = s[8:]
 	}
-	var w uint64
+	v := uint64(len(s)) << 56
 	for i, c := range s {
-		w |= uint64(c) << (8 * uint(i))
+		v |= uint64(c) << (8 * uint(i))
 	}
-	fp.mix(w)
-	return fp
+	return fp.with(v, v)
+}
+
+// maxPrintString is how many bytes printString looks at.
+const maxPrintString = 256
+
+// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is not found at once.
+func printString(b []byte) (fp Fingerprint, ok bool) {
+	fp = Fingerprint{printSeedA, printSeedB}
+	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		if s, n := short(w); n != 0 {
+			v := s | uint64(n-1)<<56
+			return fp.with(v, v), true
+		}
+		fp = fp.with(w, w)
+	}
+	return fp, false
 }

@@ -200,14 +200,20 @@ func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
 // strp is the fingerprint of a string in .debug_str, by content.
 func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	n := &p.names[v*printSeedA>>(64-nameBits)]
-	if n.off != v+1 {
+	if n.off == v+1 {
+		return n.fp, nil
+	}
+	str := p.r.D.str
+	fp, ok := printString(str[min(v, uint64(len(str))):])
+	if !ok { // it ends the section, is long, or wrong
 		s, err := p.r.StringAt(die, ClassStrp, v)
 		if err != nil {
-			return Fingerprint{}, err
+			return fp, err
 		}
-		*n = nameSlot{v + 1, printBytes(s)}
+		fp = printBytes(s)
 	}
-	return n.fp, nil
+	*n = nameSlot{v + 1, fp}
+	return fp, nil
 }
 
 // inline is the fingerprint of an inline string: of up to 7 bytes, the bytes themselves.

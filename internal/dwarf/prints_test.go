@@ -145,3 +145,35 @@ func TestRootsByTheirPlans(t *testing.T) {
 		}
 	}
 }
+
+// A string has the fingerprint of its bytes, whatever follows it, and no other string or block has it.
+func TestPrintString(t *testing.T) {
+	seen := map[Fingerprint]string{}
+	for n := range 40 {
+		for _, c := range []byte{'a', 0x80, 0xff} {
+			s := strings.Repeat(string([]byte{c}), n)
+			want := printBytes([]byte(s))
+			for _, rest := range []string{"", "a", "\x00", strings.Repeat("b", 20), strings.Repeat("\x00", 20)} {
+				got, ok := printString([]byte(s + "\x00" + rest))
+				if ok && got != want {
+					t.Errorf("%q before %q has the fingerprint %x, its bytes %x", s, rest, got, want)
+				}
+				if !ok && len(rest) >= 8 {
+					t.Errorf("the end of %q is not found before %q", s, rest)
+				}
+			}
+			if other, ok := seen[want]; ok && other != s {
+				t.Errorf("%q and %q have one fingerprint", s, other)
+			}
+			seen[want] = s
+		}
+	}
+	for _, block := range []string{"a\x00", "a\x00\x00", "\x00", "\x00\x00", strings.Repeat("\x00", 8), strings.Repeat("\x00", 9)} {
+		if other, ok := seen[printBytes([]byte(block))]; ok {
+			t.Errorf("%q and %q have one fingerprint", block, other)
+		}
+	}
+	if _, ok := printString([]byte(strings.Repeat("a", 1000))); ok {
+		t.Error("a string without an end has a fingerprint")
+	}
+}
