@@ -16,7 +16,6 @@ const (
 	newTypes
 	functions
 	symbolFacts
-	joining
 	linking
 	collecting
 	others
@@ -31,7 +30,6 @@ var groups = [...]string{
 	newTypes:      "types that are new: understood, hashed, built",
 	functions:     "functions: prototypes, locations of parameters",
 	symbolFacts:   "facts: symbols, on a thread of their own",
-	joining:       "join of the parts",
 	linking:       "link: conflicts, decisions, order, writing",
 	collecting:    "garbage collection",
 	others:        "the rest: scheduler, runtime",
@@ -61,9 +59,6 @@ var whole = []struct {
 	}},
 	{symbolFacts, func(f frame) bool { return f.inPackage("facts") }},
 	{linking, func(f frame) bool { return f.inPackage("link") || f.inPackage("btf") || f.inPackage("verify") }},
-	{joining, func(f frame) bool {
-		return strings.HasPrefix(f.function, module+"object.Join") || strings.HasPrefix(f.function, module+"object.(*Merger)")
-	}},
 	{reading, func(f frame) bool { return f.inPackage("elf") }},
 	{abbreviations, func(f frame) bool {
 		return f.inPackage("dwarf") && path.Base(f.file) == "abbrev.go" && !strings.HasSuffix(f.function, ".lookup")
@@ -86,10 +81,12 @@ var files = map[string]group{
 	"convert/size.go":        newTypes,
 
 	"convert/function.go":      functions,
+	"convert/parameters.go":    functions,
 	"convert/symbols.go":       functions,
 	"convert/truesignature.go": functions,
+	"dwarf/function.go":        functions,
 	"dwarf/location.go":        functions,
-	"dwarf/parameters.go":      functions,
+	"dwarf/parts.go":           functions,
 }
 
 // packages are the groups of the other files, by package.
@@ -101,7 +98,6 @@ var packages = []struct {
 	{"params", functions},
 	{"dwarf", walking},
 	{"convert", walking},
-	{"object", joining},
 }
 
 // groupOf decides on a stack, callees first.
