@@ -138,11 +138,8 @@ func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (li
 	return list
 }
 
-// Uncertain tells whether a function with such parameters may take a packed
-// struct from the stack. Only the number of parameters and PackedStruct count,
-// so it serves for DIEs without code too.
-func Uncertain(m Machine, ps []Param) bool { return m.uncertain(ps) }
-
+// uncertain tells whether a function with such parameters may take a packed
+// struct from the stack. Only the number of parameters and PackedStruct count.
 func (m Machine) uncertain(ps []Param) bool {
 	for i := m.registerCount(); i < len(ps); i++ {
 		if ps[i].PackedStruct {
