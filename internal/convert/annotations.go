@@ -76,8 +76,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
 	return u.annotations(e, typeTagName)
 }
 
-// declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what they belong to, index the member or parameter, -1
-// for the whole.
+// declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what they belong to, index
+// the member or parameter, -1 for the whole.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.opt.Features.Has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil

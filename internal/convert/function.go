@@ -178,7 +178,7 @@ func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	return candidate{name, hash, node}
 }
 
-// addCandidates adds the unit's functions at once, for each time it takes the lock.
+// addCandidates adds the unit's functions, all under one lock.
 func (c *converter) addCandidates() {
 	c.lock()
 	defer c.mu.Unlock()

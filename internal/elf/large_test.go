@@ -57,12 +57,13 @@ func TestLoadInParts(t *testing.T) {
 	const words = 3 * minPart
 	tests := []struct {
 		name, from, to string
-		swap           bool // the first relocation and the last
+		swap           [2]int // relocations, by index
 		parts          bool
 		err            string
 	}{
 		{name: "addresses", parts: true},
-		{name: "not in order", swap: true},
+		{name: "not in order", swap: [2]int{0, words - 1}},
+		{name: "parts not in order", swap: [2]int{words / 3, words / 3 * 2}},
 		{name: "twice", from: ".quad f + 5\n", to: ".reloc 8 * 6, R_X86_64_32, f + 9\n.quad f + 5\n", parts: true},
 		{name: "relative", from: ".quad f + 5\n", to: ".quad f + 5 - .\n"},
 		{name: "out of range", from: ".quad f + 5\n", to: ".long f - 1000000000\n.long 1\n", err: "does not fit 32 bits"},
@@ -84,8 +85,8 @@ func TestLoadInParts(t *testing.T) {
 			}
 			run(t, dir, "gcc", "-c", "x.s")
 			object := filepath.Join(dir, "x.o")
-			if tt.swap {
-				swapRelocations(t, object, ".rela.debug_x")
+			if tt.swap != [2]int{} {
+				swapRelocations(t, object, ".rela.debug_x", tt.swap)
 			}
 			one, several := open(t, object), open(t, object)
 			several.Threads = 3
@@ -110,20 +111,20 @@ func TestLoadInParts(t *testing.T) {
 	}
 }
 
-// swapRelocations swaps the first and the last entry of a relocation section.
-func swapRelocations(t *testing.T, path, section string) {
+// swapRelocations swaps two entries of a relocation section, given by their index.
+func swapRelocations(t *testing.T, path, section string, swap [2]int) {
 	t.Helper()
 	at := open(t, path).Section(section)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := data[at.Offset : at.Offset+rela64Size]
-	last := data[at.Offset+at.Size-rela64Size : at.Offset+at.Size]
+	entries := data[at.Offset : at.Offset+at.Size]
+	a, b := entries[swap[0]*rela64Size:][:rela64Size], entries[swap[1]*rela64Size:][:rela64Size]
 	var keep [rela64Size]byte
-	copy(keep[:], first)
-	copy(first, last)
-	copy(last, keep[:])
+	copy(keep[:], a)
+	copy(a, b)
+	copy(b, keep[:])
 	if err := os.WriteFile(path, data, 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,58 @@
+package convert
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// The units of an object are in the order of the file, whichever thread converted which, and when.
+func TestUnitsInTheOrderOfTheFile(t *testing.T) {
+	const path = "testdata/objects/lto-linked-gcc.elf"
+	files := func(convert func(*work)) (list []string) {
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		d, err := dwarf.New(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWork(d, &Options{Features: features.Default()})
+		convert(w)
+		o := w.object()
+		for _, u := range o.Units {
+			list = append(list, fileOf(o, u))
+		}
+		return list
+	}
+	want := files(func(w *work) {
+		if err := w.run(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(want) < 2 || slices.Equal(want, slices.Repeat(want[:1], len(want))) {
+		t.Fatalf("%s has the units %q, too few to be in an order", path, want)
+	}
+	got := files(func(w *work) {
+		s := newStore(w.d, w.opt, 0)
+		for range 2 {
+			w.threads = append(w.threads, newConverter(w.d, w.opt, w.symbols, s))
+		}
+		for i := len(w.units) - 1; i >= 0; i-- {
+			if err := w.threads[i%2].convert(w.units[i], i); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("units %q, want %q", got, want)
+	}
+}
+
+func fileOf(o *object.Object, u object.Unit) string { return o.Graph.Strs.String(u.File) }
