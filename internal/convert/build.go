@@ -102,9 +102,9 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 	if d.kind == types.KindArray {
 		index := intNode
 		index.Name = g.Strs.Intern(intName)
-		aux := uint32(g.Add(index, nil))
+		indexed := []types.Elem{{Ref: g.Add(index, nil)}}
 		for i := len(d.dims) - 1; i >= 0; i-- {
-			ref = g.Add(types.Node{Kind: types.KindArray, Size: d.dims[i], Ref: ref, Aux: aux}, nil)
+			ref = g.Add(types.Node{Kind: types.KindArray, Size: d.dims[i], Ref: ref}, indexed)
 		}
 		return ref, nil
 	}

@@ -95,9 +95,9 @@ func (l *linker) put(r *btf.Records, f final, n *types.Node) {
 	ref := w.nextID(n.Ref)
 	switch n.Kind {
 	case types.KindArray:
-		t.SizeOrType = 0
+		t.SizeOrType, t.Vlen = 0, 0
 		r.Type(&t)
-		r.Array(btf.Array{Elem: ref, Index: w.nextID(types.ID(n.Aux)), Nelems: n.Size})
+		r.Array(btf.Array{Elem: ref, Index: w.nextID(elems[0].Ref), Nelems: n.Size})
 	case types.KindStruct, types.KindUnion:
 		r.Type(&t)
 		for i := range elems {

@@ -115,7 +115,7 @@ type attachment struct {
 
 func (l *linker) attachedInstance(v *view, id types.ID) {
 	a := attachment{node: id}
-	for _, r := range l.refs(id, nil) {
+	for _, r := range l.g.Refs(id, nil) {
 		if l.role[r] != plain {
 			a.refs = append(a.refs, l.instanceIn(v, r))
 		}

@@ -222,7 +222,7 @@ func (l *linker) eachSlot(x, y int32, f func(j, k int) bool) bool {
 	for len(work) > 0 {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		a, b = l.refs(at[0], a[:0]), l.refs(at[1], b[:0])
+		a, b = l.g.Refs(at[0], a[:0]), l.g.Refs(at[1], b[:0])
 		if len(a) != len(b) {
 			return false
 		}

@@ -358,9 +358,6 @@ func define(o *object.Object) {
 				continue
 			}
 			work = append(work, n.Ref)
-			if n.Kind == types.KindArray {
-				work = append(work, types.ID(n.Aux))
-			}
 			for _, e := range g.ElemsOf(n) {
 				work = append(work, e.Ref)
 			}

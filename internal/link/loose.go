@@ -45,7 +45,7 @@ func (l *linker) looseRefs(id types.ID, buf []types.ID) []types.ID {
 			buf = append(buf, n.Ref)
 		}
 	case types.KindFuncProto:
-		return l.refs(id, buf)
+		return l.g.Refs(id, buf)
 	}
 	return buf
 }

@@ -65,7 +65,7 @@ func (l *linker) compile(root types.ID) {
 	p.stamp[root] = stamp
 	var refs []types.ID
 	for i := 0; i < len(inside); i++ {
-		refs = l.refs(inside[i], refs[:0])
+		refs = l.g.Refs(inside[i], refs[:0])
 		for _, r := range refs {
 			if l.role[r] == plain || p.stamp[r] == stamp {
 				continue
@@ -90,7 +90,7 @@ func (l *linker) compile(root types.ID) {
 	}
 	for _, id := range inside {
 		o := operation{node: id, label: l.label(id), arg: uint32(len(p.args))}
-		refs = l.refs(id, refs[:0])
+		refs = l.g.Refs(id, refs[:0])
 		for _, r := range refs {
 			if l.role[r] != plain {
 				p.args = append(p.args, p.local[r])
@@ -117,26 +117,12 @@ func (l *linker) label(id types.ID) types.Hash {
 // shapeHash hashes a node's content with what of returns for the nodes that it refers to.
 func (l *linker) shapeHash(id types.ID, of func(types.ID) types.Hash) types.Hash {
 	n := &l.nodes[id]
-	var ref types.Hash
-	aux := n.Aux
-	if n.Ref != 0 {
-		ref = of(n.Ref)
-	}
-	if n.Kind == types.KindArray {
-		aux = 0
-	}
-	h := types.Start(n.Kind, n.Size, aux, l.g.Strs.Hash(n.Name), ref)
-	if n.Kind == types.KindArray {
-		h.Elem(types.Hash{}, of(types.ID(n.Aux)), 0)
-	}
-	for _, e := range l.g.ElemsOf(n) {
-		var r types.Hash
-		if e.Ref != 0 {
-			r = of(e.Ref)
+	return l.g.HashWith(n, l.g.ElemsOf(n), func(r types.ID) types.Hash {
+		if r == 0 {
+			return types.Hash{}
 		}
-		h.Elem(l.g.Strs.Hash(e.Name), r, e.Val)
-	}
-	return h.Sum(n.Flag)
+		return of(r)
+	})
 }
 
 // slotsOf returns the slots of a program.

@@ -70,7 +70,7 @@ func (p *randomProgram) ref(depth int) types.ID {
 	case 0:
 		return g.Add(types.Node{Kind: types.KindConst, Ref: p.ref(depth - 1)}, nil)
 	case 1:
-		return g.Add(types.Node{Kind: types.KindArray, Size: 2, Ref: p.ref(depth - 1), Aux: uint32(p.others[0])}, nil)
+		return g.Add(types.Node{Kind: types.KindArray, Size: 2, Ref: p.ref(depth - 1)}, []types.Elem{{Ref: p.others[0]}})
 	case 2:
 		return g.Add(types.Node{Kind: types.KindFuncProto, Ref: p.ref(depth - 1)},
 			[]types.Elem{{Name: p.str("a"), Ref: p.ref(depth - 1)}, {Name: p.str("b"), Ref: p.ref(0)}})
@@ -210,9 +210,6 @@ func reorder(r *rand.Rand, o *object.Object) *object.Object {
 		}
 		pinned := n.Ref
 		n.Name = g.Strs.Intern(o.Graph.Strs.Bytes(n.Name))
-		if n.Kind == types.KindArray {
-			n.Aux = uint32(add(types.ID(n.Aux)))
-		}
 		if n.Kind == types.KindStub {
 			n.Ref = 0
 		} else {

@@ -180,9 +180,6 @@ func (l *linker) keepType(f final, add func(final)) {
 	}
 	w := l.walk(f)
 	add(w.next(n.Ref))
-	if n.Kind == types.KindArray {
-		add(w.next(types.ID(n.Aux)))
-	}
 	for i := range elems {
 		if r := w.next(elems[i].Ref); !l.keep[r] {
 			add(r)

@@ -95,11 +95,6 @@ func (l *linker) survey() {
 			continue
 		case types.KindStruct, types.KindUnion:
 			tag(id, n, types.TagOf(n.Kind))
-		case types.KindArray:
-			if r := types.ID(n.Aux); leads[r] {
-				leads[id] = true
-				s.users.add(r, id)
-			}
 		}
 		if leads[n.Ref] {
 			leads[id] = true

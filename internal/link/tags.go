@@ -85,30 +85,6 @@ func (l *linker) conflicts() int {
 	return n
 }
 
-// refs appends the nodes that id refers to: its Ref, an array's index type, its elements; void is left out. What a stub
-// stands for is no reference.
-func (l *linker) refs(id types.ID, buf []types.ID) []types.ID {
-	n := &l.nodes[id]
-	if n.Kind == types.KindStub {
-		return buf
-	}
-	if n.Ref != 0 {
-		buf = append(buf, n.Ref)
-	}
-	if n.Kind == types.KindArray && n.Aux != 0 {
-		buf = append(buf, types.ID(n.Aux))
-	}
-	if n.Kind == types.KindEnum || n.Kind == types.KindEnum64 {
-		return buf
-	}
-	for _, e := range l.g.Elems[n.First : n.First+n.Count] {
-		if e.Ref != 0 {
-			buf = append(buf, e.Ref)
-		}
-	}
-	return buf
-}
-
 // role says how a shape takes part when types are told apart.
 type role uint8
 
@@ -217,7 +193,7 @@ func (l *linker) findBig(varying []types.ID) {
 			continue
 		}
 		size := 1
-		refs = l.refs(id, refs[:0])
+		refs = l.g.Refs(id, refs[:0])
 		for _, r := range refs {
 			if l.role[r] == inner {
 				size += int(sizes[r])

@@ -17,7 +17,7 @@ func TestVariables(t *testing.T) {
 	b.unit("core.c", 1)
 	i := b.hold(b.int("int"))
 	arr := func(n uint32) types.ID {
-		return b.add(types.Node{Kind: types.KindArray, Size: n, Ref: i, Aux: uint32(i)})
+		return b.add(types.Node{Kind: types.KindArray, Size: n, Ref: i}, types.Elem{Ref: i})
 	}
 	b.variable("same", 0, 4, i) // two statics of one name and size, in files of one name
 	b.fn("of_first", 0, 0, b.proto(0))

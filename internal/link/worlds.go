@@ -96,7 +96,7 @@ func (l *linker) findWorlds() {
 		if l.units[u].Linked {
 			for _, id := range varying {
 				if l.role[id] == inner || l.role[id] == anchor {
-					for _, r := range l.refs(id, refs[:0]) {
+					for _, r := range l.g.Refs(id, refs[:0]) {
 						child[r] = int32(u) + 1
 					}
 				}

@@ -285,7 +285,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	return ok && deepest < maxDepth
 }
 
-// head returns the fields of type id's node that elements have no part in. An array's aux is of the element's side.
+// head returns the fields of type id's node that elements have no part in.
 func (a *absorber) head(id uint32) (size, aux, ref uint32) {
 	t := &a.blob.Types[id-1]
 	switch {
@@ -363,7 +363,7 @@ func (a *absorber) add(id uint32) types.ID {
 	}
 	switch t.Kind {
 	case btf.KindArray:
-		n.Aux = uint32(ref(a.blob.ArrayOf(t).Index))
+		elem(0, a.blob.ArrayOf(t).Index, 0)
 	case btf.KindStruct, btf.KindUnion:
 		for _, m := range a.blob.MembersOf(t) {
 			elem(m.NameOff, m.Type, uint64(m.Offset))

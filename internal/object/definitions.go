@@ -184,14 +184,7 @@ func (d *definitions) hash(id uint32, rec *record) (types.Hash, error) {
 		}
 		return stub
 	}
-	aux := rec.Aux
-	if rec.Kind == types.KindArray {
-		aux = 0
-	}
-	h := types.Start(rec.Kind, rec.Size, aux, d.g.Strs.Hash(rec.Name), ref(rec.Ref))
-	if rec.Kind == types.KindArray {
-		h.Elem(types.Hash{}, ref(types.ID(rec.Aux)), 0)
-	}
+	h := types.Start(rec.Kind, rec.Size, rec.Aux, d.g.Strs.Hash(rec.Name), ref(rec.Ref))
 	for i := range rec.elems {
 		e := &rec.elems[i]
 		h.Elem(d.g.Strs.Hash(e.Name), ref(e.Ref), e.Val)

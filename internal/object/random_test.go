@@ -78,7 +78,7 @@ func (g *generator) node() {
 		kinds := []types.Kind{types.KindPtr, types.KindConst, types.KindVolatile, types.KindRestrict}
 		use(gr.Add(types.Node{Kind: kinds[g.IntN(4)], Ref: g.ref()}, nil))
 	case 2:
-		use(gr.Add(types.Node{Kind: types.KindArray, Ref: g.ref(), Size: g.Uint32N(9), Aux: uint32(g.ref())}, nil))
+		use(gr.Add(types.Node{Kind: types.KindArray, Ref: g.ref(), Size: g.Uint32N(9)}, []types.Elem{{Ref: g.ref()}}))
 	case 3, 4, 5:
 		kind := []types.Kind{types.KindStruct, types.KindUnion}[g.IntN(2)]
 		n := types.Node{Kind: kind, Size: 8 * g.Uint32N(3), Flag: g.IntN(2) == 0}
@@ -187,11 +187,7 @@ func describe(g *types.Graph, id types.ID, path []types.ID) string {
 		return s
 	}
 	s := fmt.Sprintf("(%d %q %d %v ", n.Kind, g.Name(n), n.Size, n.Flag)
-	if n.Kind == types.KindArray {
-		s += describe(g, types.ID(n.Aux), path)
-	} else {
-		s += fmt.Sprint(n.Aux)
-	}
+	s += fmt.Sprint(n.Aux)
 	s += " " + describe(g, n.Ref, path)
 	for _, e := range g.ElemsOf(n) {
 		s += fmt.Sprintf(", %s %d %s", g.Strs.String(e.Name), e.Val, describe(g, e.Ref, path))

@@ -93,7 +93,7 @@ func (r *records) named(t *btf.Type) bool {
 	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
 }
 
-// record is one type in the terms of package types, but that Ref, Elems' Ref and an array's Aux are BTF ids.
+// record is one type in the terms of package types, but that Ref and Elems' Ref are BTF ids.
 type record struct {
 	types.Node
 	elems []types.Elem // reused by the next decode
@@ -130,7 +130,8 @@ func (r *records) decode(id uint32, out *record) (err error) {
 		}
 	case btf.KindArray:
 		a := l.ArrayOf(t)
-		n.Ref, n.Aux, n.Size = types.ID(a.Elem), a.Index, a.Nelems
+		n.Ref, n.Size = types.ID(a.Elem), a.Nelems
+		elem(0, a.Index, 0)
 	case btf.KindStruct, btf.KindUnion:
 		for _, m := range l.MembersOf(t) {
 			elem(m.NameOff, m.Type, uint64(m.Offset))

@@ -59,9 +59,6 @@ func rebuilt(o *Object, seed uint64) *Object {
 			n.Graph.Node(c).Ref = def
 			return c
 		}
-		if x.Kind == types.KindArray {
-			x.Aux = uint32(copyNode(types.ID(x.Aux)))
-		}
 		x.Ref = copyNode(x.Ref)
 		var elems []types.Elem
 		for _, e := range o.Graph.ElemsOf(o.Graph.Node(id)) {

@@ -46,10 +46,7 @@ func newLayout(o *Object) (*layout, error) {
 		n := l.g.Node(stack[len(stack)-1])
 		stack = stack[:len(stack)-1]
 		visit(n.Ref)
-		switch n.Kind {
-		case types.KindArray:
-			visit(types.ID(n.Aux))
-		case types.KindDeclTag:
+		if n.Kind == types.KindDeclTag {
 			mark[n.Ref] |= tagged
 		}
 		for _, e := range l.g.ElemsOf(n) {

@@ -26,9 +26,8 @@ type pinnedStub struct {
 
 // Slots of a type that may refer to a tag.
 const (
-	slotRef   = 0 // Ref
-	slotIndex = 1 // an array's index type
-	slotElem  = 1 // slotElem+i is element i
+	slotRef  = 0 // Ref
+	slotElem = 1 // slotElem+i is element i
 )
 
 // shape adds all records, given in an order in which children come first.
@@ -52,9 +51,6 @@ func (s *shaper) shape(order []uint32) error {
 			return err
 		}
 		rec.Ref = s.ref(id, slotRef, rec.Ref)
-		if rec.Kind == types.KindArray {
-			rec.Aux = uint32(s.ref(id, slotIndex, types.ID(rec.Aux)))
-		}
 		for i := range rec.elems {
 			e := &rec.elems[i]
 			e.Ref = s.ref(id, slotElem+i, e.Ref)

@@ -127,8 +127,8 @@ func (l *layout) blob() (*btf.Blob, error) {
 		case types.KindFunc:
 			t.Vlen = n.Aux
 		case types.KindArray:
-			t.First = uint32(len(b.Arrays))
-			b.Arrays = append(b.Arrays, btf.Array{Elem: l.id[n.Ref], Index: l.id[n.Aux], Nelems: n.Size})
+			t.First, t.Vlen = uint32(len(b.Arrays)), 0
+			b.Arrays = append(b.Arrays, btf.Array{Elem: l.id[n.Ref], Index: l.id[elems[0].Ref], Nelems: n.Size})
 		case types.KindStruct, types.KindUnion:
 			t.First = uint32(len(b.Members))
 			for _, e := range elems {

@@ -50,9 +50,6 @@ func (l *layout) appendPins(b []byte) []byte {
 			continue
 		}
 		see(slotRef, n.Ref)
-		if n.Kind == types.KindArray {
-			see(slotIndex, types.ID(n.Aux))
-		}
 		for i, e := range l.g.ElemsOf(n) {
 			see(slotElem+uint32(i), e.Ref)
 		}

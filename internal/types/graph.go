@@ -106,23 +106,39 @@ func (g *Graph) grow() {
 }
 
 func (g *Graph) hash(n *Node, elems []Elem) Hash {
-	aux := n.Aux
-	if n.Kind == KindArray {
-		aux = 0
-	}
-	var ref Hash
-	if n.Kind != KindStub {
-		ref = g.Nodes[n.Ref].Hash
-	}
-	h := Start(n.Kind, n.Size, aux, g.Strs.Hash(n.Name), ref)
-	if n.Kind == KindArray {
-		h.Elem(Hash{}, g.Nodes[n.Aux].Hash, 0)
-	}
+	return g.HashWith(n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
+}
+
+// HashWith returns the content hash of a shape in which each reference counts as what of says. It is not for stubs: see
+// HashStub.
+func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
+	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
 	for i := range elems {
 		e := &elems[i]
-		h.Elem(g.Strs.Hash(e.Name), g.Nodes[e.Ref].Hash, e.Val)
+		h.Elem(g.Strs.Hash(e.Name), of(e.Ref), e.Val)
 	}
 	return h.Sum(n.Flag)
+}
+
+// Refs appends the nodes that id refers to, in order: Ref, then the elements'. Void is left out. A stub refers to nothing:
+// what it stands for is the link's decision.
+func (g *Graph) Refs(id ID, buf []ID) []ID {
+	n := &g.Nodes[id]
+	if n.Kind == KindStub {
+		return buf
+	}
+	if n.Ref != 0 {
+		buf = append(buf, n.Ref)
+	}
+	if n.Kind == KindEnum || n.Kind == KindEnum64 {
+		return buf
+	}
+	for _, e := range g.Elems[n.First : n.First+n.Count] {
+		if e.Ref != 0 {
+			buf = append(buf, e.Ref)
+		}
+	}
+	return buf
 }
 
 // Stub returns the stub that any definition or declaration of the tag is referred to by.
@@ -168,9 +184,6 @@ func (g *Graph) Import(o *Graph) []ID {
 			elems = append(elems, Elem{strs[e.Name], ids[e.Ref], e.Val})
 		}
 		n.Name = strs[n.Name]
-		if n.Kind == KindArray {
-			n.Aux = uint32(ids[n.Aux])
-		}
 		if n.Kind != KindStub {
 			n.Ref = ids[n.Ref]
 		} else if n.Ref != 0 {

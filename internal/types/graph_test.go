@@ -16,7 +16,7 @@ func list(g *Graph) ID {
 	name := func(s string) Str { return g.Strs.Intern([]byte(s)) }
 	i := g.Add(Node{Kind: KindInt, Name: name("int"), Size: 4, Aux: 1<<24 | 32}, nil)
 	next := g.Add(Node{Kind: KindPtr, Ref: g.Stub(TagStruct, name("list"))}, nil)
-	data := g.Add(Node{Kind: KindArray, Ref: i, Aux: uint32(i), Size: 4}, nil)
+	data := g.Add(Node{Kind: KindArray, Ref: i, Size: 4}, []Elem{{Ref: i}})
 	return g.Add(Node{Kind: KindStruct, Name: name("list"), Size: 24}, []Elem{{name("next"), next, 0}, {name("data"), data, 64}})
 }
 
@@ -70,8 +70,8 @@ func TestDifferentContentIsDifferentNodes(t *testing.T) {
 		{"int *", Node{Kind: KindPtr, Ref: i}, nil},
 		{"const int", Node{Kind: KindConst, Ref: i}, nil},
 		{"void *", Node{Kind: KindPtr}, nil},
-		{"int[2]", Node{Kind: KindArray, Ref: i, Aux: uint32(i), Size: 2}, nil},
-		{"int[2] indexed by unsigned", Node{Kind: KindArray, Ref: i, Aux: uint32(u), Size: 2}, nil},
+		{"int[2]", Node{Kind: KindArray, Ref: i, Size: 2}, []Elem{{Ref: i}}},
+		{"int[2] indexed by unsigned", Node{Kind: KindArray, Ref: i, Size: 2}, []Elem{{Ref: u}}},
 		{"int f(int)", Node{Kind: KindFuncProto, Ref: i}, []Elem{{0, i, 0}}},
 		{"int f(int a)", Node{Kind: KindFuncProto, Ref: i}, []Elem{{name("a"), i, 0}}},
 		{"int f(...)", Node{Kind: KindFuncProto, Ref: i}, []Elem{{0, 0, 0}}},

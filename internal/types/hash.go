@@ -69,8 +69,7 @@ type Hasher struct {
 }
 
 // Start begins the hash of a shape of the given kind. size and aux are those of Node; name and ref are the hashes of
-// its name and of the type that it refers to (the zero Hash for none or void). An array gives its index type's hash to
-// Elem.
+// its name and of the type that it refers to (the zero Hash for none or void).
 func Start(kind Kind, size, aux uint32, name, ref Hash) Hasher {
 	w := uint64(size)<<32 | uint64(aux)
 	a := fold(uint64(kind)^seedA, mulB) ^ w

@@ -60,7 +60,7 @@ func TagOf(k Kind) Tag {
 //	PTR, CONST …                         type
 //	TYPEDEF         name                 type
 //	TYPE_TAG        value                type                                (Flag: kind_flag)
-//	ARRAY                  count         element      index type (an ID)
+//	ARRAY                  count         element                             one: the index type
 //	STRUCT, UNION   tag    bytes                                             members
 //	ENUM, ENUM64    tag    bytes                                             enumerators (Flag: signed)
 //	FUNC_PROTO                           return type                         parameters
