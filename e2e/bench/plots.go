@@ -42,7 +42,8 @@ func (b *bench) comparison() []byte {
 	return chart.SVG(wall, memory)
 }
 
-// linearity draws time and memory over the size of the DWARF, with pahole's on the whole kernel if it was measured on one thread.
+// linearity draws time and memory over the size of the DWARF, with pahole's on the whole kernel if
+// it was measured on one thread.
 func (b *bench) linearity() []byte {
 	const x = "MB of DWARF"
 	last := b.shards[len(b.shards)-1]

@@ -84,8 +84,8 @@ func TestDistilledBase(t *testing.T) {
 	compareWithLibbpf(t, base, split, ourBase, ourSplit)
 }
 
-// Where the kernel has two types of one name and size, libbpf's base can't be found again; ours leaves it to the module to
-// say what it means.
+// Where the kernel has two types of one name and size, libbpf's base can't be found again; ours
+// leaves it to the module to say what it means.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
 	harness.WriteFile(t, other, "struct twin { float f; }; float second(struct twin *t) { return t->f; }\n")
@@ -132,7 +132,8 @@ func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)
 
-	// On the full base again, the types that were taken along are the base's: linked, the BTF is what it was.
+	// On the full base again, the types that were taken along are the base's: linked, the BTF is
+	// what it was.
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)

@@ -17,7 +17,8 @@ int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
 double half(double d) { return d / 2; }
 `
 
-// The layout section comes with base BTF alone, changes nothing else, and stays when BTF is linked again.
+// The layout section comes with base BTF alone, changes nothing else, and stays when BTF is linked
+// again.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
 	plain, with, again, object := beside(elf, "plain.btf"), beside(elf, "layout.btf"), beside(elf, "again.btf"), beside(elf, "x.btfo")

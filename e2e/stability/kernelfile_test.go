@@ -51,8 +51,8 @@ func TestEditOfKernelFile(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c by the command that Kbuild used, and with flags that change
-// how the DWARF is written, not what it says.
+// TestSpellingsOfKernelFile compiles block/blk-mq-sysfs.c by the command that Kbuild used, and with
+// flags that change how the DWARF is written, not what it says.
 func TestSpellingsOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -78,7 +78,8 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	})
 }
 
-// kernelObject is the BTF object of a source that is compiled in place of the kernel's object, with more flags.
+// kernelObject is the BTF object of a source that is compiled in place of the kernel's object, with
+// more flags.
 func kernelObject(t *testing.T, kernel, object, source string, flags ...string) []byte {
 	t.Helper()
 	dir := t.TempDir()

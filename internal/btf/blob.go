@@ -1,11 +1,12 @@
 // Package btf is the BTF wire format: one blob to and from flat records, nothing resolved.
 //
-// A Blob is a slice of fixed-size Type records; what follows a record on the wire (members, parameters, enumerators …)
-// lies in one arena a sort, at Type.First. Nothing holds a pointer, so a kernel's 150,000 types cost a handful of
-// allocations. Type ids and string offsets are the wire's own: a split blob's ids begin where its base's end.
+// A Blob is a slice of fixed-size Type records; what follows a record on the wire (members,
+// parameters, enumerators …) lies in one arena a sort, at Type.First. Nothing holds a pointer, so a
+// kernel's 150,000 types cost a handful of allocations. Type ids and string offsets are the wire's
+// own: a split blob's ids begin where its base's end.
 //
-// The format is that of include/uapi/linux/btf.h in Linux 7.2. Parse checks what is needed to walk the bytes; the
-// rules about meaning are those of package verify.
+// The format is that of include/uapi/linux/btf.h in Linux 7.2. Parse checks what is needed to walk
+// the bytes; the rules about meaning are those of package verify.
 package btf
 
 import (
@@ -46,7 +47,8 @@ type Param struct {
 	Type    uint32
 }
 
-// Enumerator is one value of an ENUM (Value is the 32 bits on the wire, sign-extended if the type has KFlag) or an ENUM64.
+// Enumerator is one value of an ENUM (Value is the 32 bits on the wire, sign-extended if the type
+// has KFlag) or an ENUM64.
 type Enumerator struct {
 	Value   uint64
 	NameOff uint32
@@ -66,8 +68,8 @@ type Array struct {
 	Nelems uint32
 }
 
-// Blob is one BTF blob. The types of the blob itself have the ids StartID, StartID+1 …; smaller ids and string offsets
-// under BaseStrLen belong to Base.
+// Blob is one BTF blob. The types of the blob itself have the ids StartID, StartID+1 …; smaller ids
+// and string offsets under BaseStrLen belong to Base.
 type Blob struct {
 	Order binary.ByteOrder // LittleEndian or BigEndian; nil means little endian
 
@@ -78,7 +80,8 @@ type Blob struct {
 	Secinfos []Secinfo    // arena of DATASEC
 	Arrays   []Array      // arena of ARRAY, one each
 
-	// Strings is the blob's own string section, names ended by NUL. That of a base begins with an empty name.
+	// Strings is the blob's own string section, names ended by NUL. That of a base begins with an
+	// empty name.
 	Strings string
 
 	Base       *Blob  // nil for a base
@@ -102,8 +105,8 @@ func (b *Blob) EndID() uint32 { return b.StartID + uint32(len(b.Types)) }
 // EndStr is one more than the last string offset.
 func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
 
-// ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It returns nil, nil for
-// id 0 (void) and for ids that do not exist; tell the two apart by the id.
+// ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It
+// returns nil, nil for id 0 (void) and for ids that do not exist; tell the two apart by the id.
 func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	for ; b != nil; b = b.Base {
 		if id < b.StartID {
@@ -140,7 +143,8 @@ func (b *Blob) Name(off uint32) (string, error) {
 	return "", fmt.Errorf("string offset %d is not below %d, the end of the strings", off, b.EndStr())
 }
 
-// TypeName is the name of a type of this blob or its bases, "" if it has none or if its offset is bad.
+// TypeName is the name of a type of this blob or its bases, "" if it has none or if its offset is
+// bad.
 func (b *Blob) TypeName(t *Type) string {
 	if t == nil || t.NameOff == 0 {
 		return ""
@@ -164,8 +168,8 @@ func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.Fir
 // ArrayOf is the body of an ARRAY of this very blob.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
 
-// TypeOffset is the offset in bytes, from the start of the blob as it was read, of a type of this very blob. It walks
-// the types: for error messages.
+// TypeOffset is the offset in bytes, from the start of the blob as it was read, of a type of this
+// very blob. It walks the types: for error messages.
 func (b *Blob) TypeOffset(id uint32) int64 {
 	off := int64(b.Header.HdrLen) + int64(b.Header.TypeOff)
 	for i := range b.Types {

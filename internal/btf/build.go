@@ -2,15 +2,16 @@ package btf
 
 import "encoding/binary"
 
-// Builder makes a blob type by type. Ids are given in the order of the calls; a type may refer to an id that does not
-// exist yet (NextID says what the next one will be). Limits are checked by Encode.
+// Builder makes a blob type by type. Ids are given in the order of the calls; a type may refer to
+// an id that does not exist yet (NextID says what the next one will be). Limits are checked by
+// Encode.
 type Builder struct {
 	Blob *Blob
 	strs *StringTable
 }
 
-// NewBuilder starts an empty blob on base (nil for a base). strs is the table of names; nil makes a new one, in which
-// names that the base has get the base's offsets.
+// NewBuilder starts an empty blob on base (nil for a base). strs is the table of names; nil makes a
+// new one, in which names that the base has get the base's offsets.
 func NewBuilder(order binary.ByteOrder, base *Blob, strs *StringTable) *Builder {
 	if strs == nil {
 		strs = NewStringTable(base)
@@ -69,7 +70,8 @@ func (b *Builder) Array(elem, index, nelems uint32) uint32 {
 	return b.Add(Type{Kind: KindArray, First: first})
 }
 
-// Composite adds a STRUCT or UNION of size bytes. With kflag the members' offsets carry bitfield sizes.
+// Composite adds a STRUCT or UNION of size bytes. With kflag the members' offsets carry bitfield
+// sizes.
 func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool, members ...Member) uint32 {
 	first := uint32(len(b.Blob.Members))
 	b.Blob.Members = append(b.Blob.Members, members...)
@@ -112,7 +114,8 @@ func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
 	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first, Vlen: uint32(len(vars))})
 }
 
-// DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for the type itself).
+// DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for
+// the type itself).
 func (b *Builder) DeclTag(name string, target, component uint32) uint32 {
 	return b.Add(Type{Kind: KindDeclTag, NameOff: b.Name(name), SizeOrType: target, Extra: component})
 }

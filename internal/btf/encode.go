@@ -4,13 +4,14 @@ import "fmt"
 
 // EncodeOptions chooses among the forms of the format.
 type EncodeOptions struct {
-	// Layout adds the layout section (Linux 7.1 and later read it): a header of 32 bytes, and one entry a known kind.
-	// Without it the header has the 24 bytes that everything reads.
+	// Layout adds the layout section (Linux 7.1 and later read it): a header of 32 bytes, and one
+	// entry a known kind. Without it the header has the 24 bytes that everything reads.
 	Layout bool
 }
 
-// Encode writes a blob in the form that every kernel reads: 16 bits of element count, 5 bits of kind. Elements are taken
-// from the arenas by First and Vlen, so several types may share some. Errors name the type that breaks a limit.
+// Encode writes a blob in the form that every kernel reads: 16 bits of element count, 5 bits of
+// kind. Elements are taken from the arenas by First and Vlen, so several types may share some.
+// Errors name the type that breaks a limit.
 func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
 	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 || n > 0 && b.Strings[n-1] != 0 {
 		return nil, fmt.Errorf("cannot write BTF: the string section must end with a NUL byte")

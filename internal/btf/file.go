@@ -10,9 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file whose objects carried
-// BTF holds one blob an object, concatenated. If base is nil and the ELF file brings its own base in .BTF.base, the
-// blob stands on that. Errors begin with the path. Of a large ELF file only the sections needed are read.
+// ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
+// whose objects carried BTF holds one blob an object, concatenated. If base is nil and the ELF file
+// brings its own base in .BTF.base, the blob stands on that. Errors begin with the path. Of a large
+// ELF file only the sections needed are read.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	isELF, err := hasELFMagic(path)
 	if err != nil {
@@ -41,7 +42,8 @@ func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// hasELFMagic looks at the first bytes of a regular file. Others, such as pipes, cannot be looked at twice.
+// hasELFMagic looks at the first bytes of a regular file. Others, such as pipes, cannot be looked
+// at twice.
 func hasELFMagic(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -104,8 +106,8 @@ func parseSome(data []byte, base *Blob) ([]*Blob, error) {
 	return ParseAll(data, base)
 }
 
-// sectionBytes is a section's content, uncompressed but not relocated: relocations of .BTF (in BPF objects) are for a
-// loader that knows where variables are. It is nil if there is no such section.
+// sectionBytes is a section's content, uncompressed but not relocated: relocations of .BTF (in BPF
+// objects) are for a loader that knows where variables are. It is nil if there is no such section.
 func sectionBytes(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {
@@ -133,7 +135,8 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 	return blobs[0], nil
 }
 
-// ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil for no paths.
+// ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil
+// for no paths.
 func ReadBases(paths []string) (*Blob, error) {
 	var base *Blob
 	for _, p := range paths {

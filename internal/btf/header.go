@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// parseHeader reads the header at the start of s.data, sets the byte order, and returns where the blob ends.
-// As the kernel does (btf_parse_hdr, btf_check_sec_info), it wants the sections to follow the header without gaps or
-// overlaps, in any order, and unknown header fields to be 0.
+// parseHeader reads the header at the start of s.data, sets the byte order, and returns where the
+// blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it wants the sections to
+// follow the header without gaps or overlaps, in any order, and unknown header fields to be 0.
 func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
 		return Header{}, 0, &FormatError{0, int64(off), fmt.Sprintf(format, args...)}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Image is a blob as bytes while it is written. Its sections may be written in any order and by several threads, each
-// its own part.
+// Image is a blob as bytes while it is written. Its sections may be written in any order and by
+// several threads, each its own part.
 type Image struct {
 	Strings []byte // the string section, to be filled
 
@@ -15,8 +15,8 @@ type Image struct {
 	bigEndian bool
 }
 
-// NewImage makes room for a blob with so many types, and bytes of types and strings, of which b tells the byte order and
-// where in its chain of bases it stands.
+// NewImage makes room for a blob with so many types, and bytes of types and strings, of which b
+// tells the byte order and where in its chain of bases it stands.
 func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions) (*Image, error) {
 	if end := uint64(b.BaseStrLen) + uint64(strLen); end > MaxNameOff+1 {
 		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, the format holds %d", end, MaxNameOff+1)
@@ -67,8 +67,8 @@ func (m *Image) Finish() []byte {
 	return m.out
 }
 
-// Records writes type records one behind the other: for each its Type, then its elements. Its errors are panics: what is
-// written must fit in the section.
+// Records writes type records one behind the other: for each its Type, then its elements. Its
+// errors are panics: what is written must fit in the section.
 type Records struct {
 	to []byte // what is left of the section; little endian until the image is finished
 }

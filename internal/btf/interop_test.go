@@ -151,8 +151,8 @@ func gccObject(t *testing.T, dir, name, source string) string {
 	return obj
 }
 
-// TestLinkedObjects reads the concatenated blobs that a linker makes; the first source's odd string length leaves the
-// second blob unaligned.
+// TestLinkedObjects reads the concatenated blobs that a linker makes; the first source's odd string
+// length leaves the second blob unaligned.
 func TestLinkedObjects(t *testing.T) {
 	dir := t.TempDir()
 	a := gccObject(t, dir, "a", "struct first { int x; } f;\n")

@@ -42,21 +42,26 @@ const (
 	// Version is the only version of the format.
 	Version = 1
 
-	// HeaderLen is the header up to Linux 7.0, HeaderLenLayout the one that also says where the layout section is.
+	// HeaderLen is the header up to Linux 7.0, HeaderLenLayout the one that also says where the
+	// layout section is.
 	HeaderLen       = 24
 	HeaderLenLayout = 32
 
-	// MaxVlen is the largest element count that every kernel reads (16 bits; 24 bits since Linux 7.2).
+	// MaxVlen is the largest element count that every kernel reads (16 bits; 24 bits since Linux
+	// 7.2).
 	MaxVlen = 0xffff
 	// MaxVlenWide is the largest element count since Linux 7.2.
 	MaxVlenWide = 0xffffff
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
-	// MaxLastTypeID is the largest id of a type that the kernel loads: its table of BTF_MAX_TYPE entries counts void.
+	// MaxLastTypeID is the largest id of a type that the kernel loads: its table of BTF_MAX_TYPE
+	// entries counts void.
 	MaxLastTypeID = MaxTypeID - 1
-	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases together fit in 16 MiB.
+	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases
+	// together fit in 16 MiB.
 	MaxNameOff = 0xffffff
-	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN since Linux 6.1; 128 before).
+	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN since
+	// Linux 6.1; 128 before).
 	MaxNameLen = 512
 )
 
@@ -74,7 +79,8 @@ const (
 	LinkageExtern = 2
 )
 
-// DeclTagWhole is the component index of a DECL_TAG on the whole type rather than on a member or a parameter.
+// DeclTagWhole is the component index of a DECL_TAG on the whole type rather than on a member or a
+// parameter.
 const DeclTagWhole = ^uint32(0)
 
 var kindNames = [NumKinds]string{
@@ -90,8 +96,8 @@ func (k Kind) String() string {
 	return "KIND " + strconv.Itoa(int(k))
 }
 
-// layout is the size of what follows a type's first 12 bytes: info once, elem for each of Vlen elements.
-// It is the content of the layout section too.
+// layout is the size of what follows a type's first 12 bytes: info once, elem for each of Vlen
+// elements. It is the content of the layout section too.
 var layout = [NumKinds]struct{ info, elem uint8 }{
 	KindInt:       {4, 0},
 	KindArray:     {12, 0},
@@ -129,8 +135,8 @@ func (k Kind) HasType() bool {
 	return false
 }
 
-// IsModifier reports whether the kind stands for the type it refers to, with something added that changes no size:
-// TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
+// IsModifier reports whether the kind stands for the type it refers to, with something added that
+// changes no size: TYPEDEF, VOLATILE, CONST, RESTRICT and TYPE_TAG.
 func (k Kind) IsModifier() bool {
 	switch k {
 	case KindTypedef, KindVolatile, KindConst, KindRestrict, KindTypeTag:

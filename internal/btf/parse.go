@@ -52,10 +52,10 @@ func (s source) words(b *[12]byte) (x, y, z uint32) {
 	return x, y, z
 }
 
-// Parse reads one blob that fills data, against base (nil for a base). Headers of 24 bytes, of 32 bytes (with or
-// without a layout section), and longer ones whose further bytes are 0 are read, in both byte orders.
-// The blob does not refer to data afterwards.
-// Errors are of type *FormatError, or speak of the base.
+// Parse reads one blob that fills data, against base (nil for a base). Headers of 24 bytes, of 32
+// bytes (with or without a layout section), and longer ones whose further bytes are 0 are read, in
+// both byte orders. The blob does not refer to data afterwards. Errors are of type *FormatError, or
+// speak of the base.
 func Parse(data []byte, base *Blob) (*Blob, error) {
 	b, n, err := parsePrefix(data, base)
 	if err != nil {
@@ -72,8 +72,8 @@ func checkEnd(data []byte, n int) error {
 	return nil
 }
 
-// FunctionNames fills in the names of those ids that are functions (FUNC) in data, which is as for Parse, or in its base.
-// It costs a walk over the records, where Parse makes something of each.
+// FunctionNames fills in the names of those ids that are functions (FUNC) in data, which is as for
+// Parse, or in its base. It costs a walk over the records, where Parse makes something of each.
 func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 	for id := range names {
 		if t, _ := base.ByID(id); t != nil && t.Kind == KindFunc {
@@ -98,8 +98,8 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 	})
 }
 
-// ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes between them or not.
-// Each stands on base alone. Empty data is no blob.
+// ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes
+// between them or not. Each stands on base alone. Empty data is no blob.
 func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
 	var all []*Blob
 	for off := 0; off < len(data); {
@@ -131,8 +131,9 @@ func parsePrefix(data []byte, base *Blob) (*Blob, int, error) {
 	return p.blob, p.end, nil
 }
 
-// ParseTypes reads the types of a blob without base that fills data into b, whose memory is used again. Strings is empty:
-// the strings, checked as Parse does, are returned as the part of data where they are.
+// ParseTypes reads the types of a blob without base that fills data into b, whose memory is used
+// again. Strings is empty: the strings, checked as Parse does, are returned as the part of data
+// where they are.
 func (b *Blob) ParseTypes(data []byte) (strings []byte, err error) {
 	p, err := open(data, nil)
 	if err != nil {
@@ -210,8 +211,8 @@ func (p *opened) name(off uint32) string {
 	return ""
 }
 
-// walk checks that every record of the types and its elements are inside, and calls f for each, with the number of its
-// elements and where it begins.
+// walk checks that every record of the types and its elements are inside, and calls f for each,
+// with the number of its elements and where it begins.
 func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 	id := p.blob.StartID
 	for off, end := p.from, len(p.data); off < end; id++ {

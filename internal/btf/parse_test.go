@@ -86,7 +86,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLayoutSection checks the section against struct btf_layout and the kinds' element sizes of Linux 7.2.
+// TestLayoutSection checks the section against struct btf_layout and the kinds' element sizes of
+// Linux 7.2.
 func TestLayoutSection(t *testing.T) {
 	data := encoded(t, example(binary.LittleEndian), EncodeOptions{Layout: true})
 	b, err := Parse(data, nil)
@@ -109,7 +110,8 @@ func TestLayoutSection(t *testing.T) {
 	}
 }
 
-// TestLayoutOfLibbpf writes the bytes that libbpf 1.8 writes for one INT (btf__new_empty_opts with add_layout).
+// TestLayoutOfLibbpf writes the bytes that libbpf 1.8 writes for one INT (btf__new_empty_opts with
+// add_layout).
 func TestLayoutOfLibbpf(t *testing.T) {
 	want, err := hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" + "1000000050000000" +
 		"01000000000000010400000020000001" +
@@ -342,7 +344,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFunctionNames compares with what Parse makes of a blob on a base, for the ids of both and others.
+// TestFunctionNames compares with what Parse makes of a blob on a base, for the ids of both and
+// others.
 func TestFunctionNames(t *testing.T) {
 	base := example(binary.LittleEndian)
 	b := NewBuilder(binary.LittleEndian, base, nil)

@@ -2,8 +2,9 @@ package btf
 
 import "strings"
 
-// StringTable gives names their string offsets: each name once, in the order of first use. The empty name is offset 0.
-// No name lies inside another: some readers refuse offsets that are not the start of a string.
+// StringTable gives names their string offsets: each name once, in the order of first use. The
+// empty name is offset 0. No name lies inside another: some readers refuse offsets that are not the
+// start of a string.
 type StringTable struct {
 	start   uint32 // offset of own's first byte
 	own     []byte
@@ -12,7 +13,8 @@ type StringTable struct {
 	chain   *Blob
 }
 
-// NewStringTable makes a table for a blob on base (nil for a base); names that the base has are found there.
+// NewStringTable makes a table for a blob on base (nil for a base); names that the base has are
+// found there.
 func NewStringTable(base *Blob) *StringTable {
 	t := &StringTable{offsets: map[string]uint32{"": 0}, chain: base}
 	if base == nil {
@@ -23,7 +25,8 @@ func NewStringTable(base *Blob) *StringTable {
 	return t
 }
 
-// Add returns the offset of s. What follows a NUL byte in s is cut off, as no BTF string can hold it.
+// Add returns the offset of s. What follows a NUL byte in s is cut off, as no BTF string can hold
+// it.
 func (t *StringTable) Add(s string) uint32 {
 	if off, ok := t.offsets[s]; ok {
 		return off
@@ -47,7 +50,8 @@ func (t *StringTable) Add(s string) uint32 {
 // String is the string section.
 func (t *StringTable) String() string { return string(t.own) }
 
-// indexStrings maps every string of a blob and its bases to its first offset, the deepest base first.
+// indexStrings maps every string of a blob and its bases to its first offset, the deepest base
+// first.
 func indexStrings(b *Blob) map[string]uint32 {
 	var chain []*Blob
 	for ; b != nil; b = b.Base {

@@ -24,8 +24,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the kernel refuses the BTF: %v\n%s", e.Errno, e.Log)
 }
 
-// Load loads a blob of the machine's byte order, and unloads it at once. logSize is the room for the kernel's log in
-// bytes; 0 for none. The error is nil, a *RefusedError, or wraps ErrUnavailable.
+// Load loads a blob of the machine's byte order, and unloads it at once. logSize is the room for
+// the kernel's log in bytes; 0 for none. The error is nil, a *RefusedError, or wraps
+// ErrUnavailable.
 func Load(data []byte, logSize int) error {
 	if len(data) == 0 {
 		return &RefusedError{Errno: unix.EINVAL}

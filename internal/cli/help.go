@@ -79,7 +79,8 @@ func didYouMean(typed string, names []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// distance is the number of bytes to insert, remove or replace to make b of a. Long words count as far.
+// distance is the number of bytes to insert, remove or replace to make b of a. Long words count as
+// far.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 1 << 20

@@ -16,9 +16,9 @@ import (
 	"syscall"
 )
 
-// WriteFile writes a file whole or not at all: write fills a temporary file in the same directory, which then takes
-// path's place. Its mode is 0644 less the umask. On failure nothing new is left, and what was at path is still there.
-// A device or pipe at path is written directly.
+// WriteFile writes a file whole or not at all: write fills a temporary file in the same directory,
+// which then takes path's place. Its mode is 0644 less the umask. On failure nothing new is left,
+// and what was at path is still there. A device or pipe at path is written directly.
 func WriteFile(path string, write func(w io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {
@@ -58,7 +58,8 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	return nil
 }
 
-// WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write fails.
+// WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write
+// fails.
 func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 	if path != "-" {
 		return WriteFile(path, write)
@@ -71,8 +72,8 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 	return err
 }
 
-// WriteDir makes a directory of files whole or not at all: write fills a temporary directory next to path, which then
-// takes path's place. At path there may be an empty directory, nothing else.
+// WriteDir makes a directory of files whole or not at all: write fills a temporary directory next
+// to path, which then takes path's place. At path there may be an empty directory, nothing else.
 func WriteDir(path string, write func(dir string) error) error {
 	if err := checkDir(path); err != nil {
 		return err
@@ -154,8 +155,9 @@ func createTemp(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// makeTemp calls create with a name next to path until that is a new one, and notes it for removal on a signal. The name
-// is random so that two writers of one output do not meet; it never reaches an output byte.
+// makeTemp calls create with a name next to path until that is a new one, and notes it for removal
+// on a signal. The name is random so that two writers of one output do not meet; it never reaches
+// an output byte.
 func makeTemp(path string, create func(name string) error) (string, error) {
 	dir, name := filepath.Split(path)
 	if len(name) > 200 {
@@ -200,11 +202,12 @@ func (t *tempSet) forget(name string) {
 
 var atSignal atomic.Pointer[func()]
 
-// AtSignal makes an interrupt call f, which must not wait for anything, before the process ends. It takes the place of
-// what the last call named.
+// AtSignal makes an interrupt call f, which must not wait for anything, before the process ends. It
+// takes the place of what the last call named.
 func AtSignal(f func()) { atSignal.Store(&f) }
 
-// removeTempsOnSignal makes an interrupt remove the temporary files and directories before the process ends as it would have.
+// removeTempsOnSignal makes an interrupt remove the temporary files and directories before the
+// process ends as it would have.
 func removeTempsOnSignal() {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

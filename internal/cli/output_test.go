@@ -137,7 +137,8 @@ func TestCheckOutput(t *testing.T) {
 	}
 }
 
-// TestSignalRemovesTemporaries interrupts a process in the middle of writing a file, or a directory of files.
+// TestSignalRemovesTemporaries interrupts a process in the middle of writing a file, or a directory
+// of files.
 func TestSignalRemovesTemporaries(t *testing.T) {
 	switch out := os.Getenv("CLI_TEST_OUTPUT"); filepath.Base(out) {
 	case "file":

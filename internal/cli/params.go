@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ExpandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel writes them with
-// set_param_file_format("multiline"): no quoting, no comments. A line that itself begins with @ is refused; a path
-// that does is written ./@path.
+// ExpandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel
+// writes them with set_param_file_format("multiline"): no quoting, no comments. A line that itself
+// begins with @ is refused; a path that does is written ./@path.
 func ExpandParamFiles(args []string) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for _, a := range args {

@@ -1,7 +1,8 @@
-// Package cli is the command plumbing: verbs with flags, @paramfile arguments, --help and --version, exit codes and
-// atomic output files.
+// Package cli is the command plumbing: verbs with flags, @paramfile arguments, --help and
+// --version, exit codes and atomic output files.
 //
-// Exit codes: 0 for success, 1 for bad input or an answer of "no" (a difference, a violation), 2 for wrong usage.
+// Exit codes: 0 for success, 1 for bad input or an answer of "no" (a difference, a violation), 2
+// for wrong usage.
 package cli
 
 import (
@@ -72,7 +73,8 @@ func (e *UsageError) Error() string { return e.Msg }
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
-// ErrNo ends a verb with exit code 1 and nothing more on Stderr: the verb has printed its answer, and the answer is no.
+// ErrNo ends a verb with exit code 1 and nothing more on Stderr: the verb has printed its answer,
+// and the answer is no.
 var ErrNo = errors.New("no")
 
 // Main runs the program on the process's arguments and exits.
@@ -81,8 +83,8 @@ func (p *Program) Main() {
 	os.Exit(p.Run(os.Args[1:]))
 }
 
-// Run runs the program and returns the exit code. Panics of the calling goroutine become an error line: the last
-// guard, not a way to report errors.
+// Run runs the program and returns the exit code. Panics of the calling goroutine become an error
+// line: the last guard, not a way to report errors.
 func (p *Program) Run(args []string) (code int) {
 	env := &Env{Program: p.Name, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
 	if env.Stdin == nil {

@@ -47,9 +47,9 @@ type Base struct {
 	Blob *btf.Blob
 }
 
-// Find returns the names with several definitions among the inputs and the bases; those of which a base alone has
-// several are left out. The order in which the inputs were added makes no difference. The Inputs must not be used
-// afterwards.
+// Find returns the names with several definitions among the inputs and the bases; those of which a
+// base alone has several are left out. The order in which the inputs were added makes no
+// difference. The Inputs must not be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -95,7 +95,8 @@ type finder struct {
 	names map[Name][]uint32
 }
 
-// severalNames returns the ids of the names that have several definitions, not all of them in a base.
+// severalNames returns the ids of the names that have several definitions, not all of them in a
+// base.
 func severalNames(b *btf.Blob) (map[Name][]uint32, map[uint32]bool) {
 	names := map[Name][]uint32{}
 	for id := uint32(1); id < b.EndID(); id++ {
@@ -118,8 +119,8 @@ func severalNames(b *btf.Blob) (map[Name][]uint32, map[uint32]bool) {
 	return names, several
 }
 
-// word is how the kind of a definition is called, "" for what is none. An enum is called so whatever its width, as the
-// link takes both for one tag.
+// word is how the kind of a definition is called, "" for what is none. An enum is called so
+// whatever its width, as the link takes both for one tag.
 func word(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:

@@ -57,7 +57,8 @@ func compile(t *testing.T, src string) program {
 	return p
 }
 
-// find runs Find over the objects of a program in the given order. "a+b" is one input, the union of a and b.
+// find runs Find over the objects of a program in the given order. "a+b" is one input, the union of
+// a and b.
 func (p program) find(t *testing.T, bases []Base, order ...string) *Report {
 	t.Helper()
 	in := NewInputs()
@@ -281,7 +282,8 @@ struct s { int j; };
 int c(struct s *p) { return p->j; }
 `
 
-// TestMerged looks for conflicts in what was merged before: the units are the same, but not the files.
+// TestMerged looks for conflicts in what was merged before: the units are the same, but not the
+// files.
 func TestMerged(t *testing.T) {
 	p := compile(t, threeUnits)
 	for _, c := range []struct{ inputs, holders string }{
@@ -316,7 +318,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestBase compares units with a base: what differs from it is a conflict, and what it has twice itself is none.
+// TestBase compares units with a base: what differs from it is a conflict, and what it has twice
+// itself is none.
 func TestBase(t *testing.T) {
 	p := compile(t, `
 // a.c

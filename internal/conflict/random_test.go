@@ -18,8 +18,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// randomBlob makes BTF of few names, which lead to each other, mostly in the same way, and are defined several times or
-// only declared.
+// randomBlob makes BTF of few names, which lead to each other, mostly in the same way, and are
+// defined several times or only declared.
 func randomBlob(r *rand.Rand) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	const tags = 5
@@ -86,8 +86,8 @@ func counts(t *testing.T, data []byte) map[Name]int {
 	return n
 }
 
-// spelled is a type with other named types by their names: definitions of one name that differ by themselves are
-// spelled differently.
+// spelled is a type with other named types by their names: definitions of one name that differ by
+// themselves are spelled differently.
 func spelled(b *btf.Blob, id uint32, top bool) string {
 	if id == 0 {
 		return "void"

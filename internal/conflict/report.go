@@ -1,7 +1,7 @@
 package conflict
 
-// Schema is the version of the report's JSON form, which docs/conflicts.md describes. It is raised when a field changes
-// its meaning or goes; new fields don't raise it.
+// Schema is the version of the report's JSON form, which docs/conflicts.md describes. It is raised
+// when a field changes its meaning or goes; new fields don't raise it.
 const Schema = 1
 
 // Report is what Find makes.
@@ -9,7 +9,8 @@ type Report struct {
 	Schema int `json:"schema"`
 	Files  int `json:"files"` // how many inputs
 	Units  int `json:"units"` // how many compilation units they hold; one for BTF that was linked before
-	// Conflicts are by name, then kind: first those of their own right, then those that differ because of others.
+	// Conflicts are by name, then kind: first those of their own right, then those that differ
+	// because of others.
 	Conflicts []Conflict `json:"conflicts"`
 }
 
@@ -29,7 +30,8 @@ func (n Name) String() string {
 // Conflict is a name with several definitions.
 type Conflict struct {
 	Name
-	// Because names the conflicts by which the definitions differ; it is empty if some differ by themselves.
+	// Because names the conflicts by which the definitions differ; it is empty if some differ by
+	// themselves.
 	Because     []Name       `json:"because"`
 	Definitions []Definition `json:"definitions"` // a base's first, then by units, most first
 }

@@ -59,7 +59,8 @@ func (r *Report) summary(own, others int) string {
 	return s
 }
 
-// holders tells who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and 9 more files".
+// holders tells who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and 9
+// more files".
 func (d *Definition) holders(all bool) string {
 	var files []string
 	for _, h := range d.Files {

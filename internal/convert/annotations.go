@@ -8,16 +8,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// The two spellings of btf_type_tag and btf_decl_tag: clang writes DW_TAG_LLVM_annotation children, gcc 16 a chain of
-// DW_AT_GNU_annotation references to DW_TAG_GNU_annotation entries. Both give the kind of tag as DW_AT_name and its
-// text as DW_AT_const_value.
+// The two spellings of btf_type_tag and btf_decl_tag: clang writes DW_TAG_LLVM_annotation children,
+// gcc 16 a chain of DW_AT_GNU_annotation references to DW_TAG_GNU_annotation entries. Both give the
+// kind of tag as DW_AT_name and its text as DW_AT_const_value.
 const (
 	declTagName = "btf_decl_tag"
 	typeTagName = "btf_type_tag"
 )
 
-// annotations returns the texts of e's annotations of the given kind. clang's order is the reverse of the order in
-// which BTF chains type tags behind a pointer, gcc's is the same.
+// annotations returns the texts of e's annotations of the given kind. clang's order is the reverse
+// of the order in which BTF chains type tags behind a pointer, gcc's is the same.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 	var list []name
 	c := &u.c.note
@@ -76,8 +76,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
 	return u.annotations(e, typeTagName)
 }
 
-// declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what they belong to, index
-// the member or parameter, -1 for the whole.
+// declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what
+// they belong to, index the member or parameter, -1 for the whole.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.opt.Features.Has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
@@ -96,8 +96,8 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	return nil
 }
 
-// elemDeclTags adds the DECL_TAGs of e's members or parameters. places, if there are any, say which one of the target each
-// is, -1 for none.
+// elemDeclTags adds the DECL_TAGs of e's members or parameters. places, if there are any, say which
+// one of the target each is, -1 for none.
 func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places []int) error {
 	if !e.Children || !u.c.opt.Features.Has(features.DeclTag) {
 		return nil

@@ -4,7 +4,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// build returns the graph's node for the type that t names, adding what is new. The graph is locked.
+// build returns the graph's node for the type that t names, adding what is new. The graph is
+// locked.
 func (t typeRef) build(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
@@ -59,7 +60,8 @@ func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// find returns the hash of a description, unless it is to be added without looking whether it is known.
+// find returns the hash of a description, unless it is to be added without looking whether it is
+// known.
 func (u *unit) find(d *desc, off uint32) (types.Hash, error) {
 	if u.c.direct() {
 		return types.Hash{}, nil
@@ -67,8 +69,8 @@ func (u *unit) find(d *desc, off uint32) (types.Hash, error) {
 	return u.hashOf(d, off, 0)
 }
 
-// findOrBuild returns the node of a description, of which find has returned h, adding it when it is new. The graph is
-// locked.
+// findOrBuild returns the node of a description, of which find has returned h, adding it when it is
+// new. The graph is locked.
 func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) {
 	if !u.c.direct() {
 		if id := u.c.g.Find(h); id != 0 {
@@ -78,8 +80,8 @@ func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) 
 	return u.buildOf(h, d, off, 0)
 }
 
-// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph is locked. If types are
-// added directly, h says nothing.
+// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph
+// is locked. If types are added directly, h says nothing.
 func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
 	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux, Hash: h}
@@ -142,7 +144,8 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 	return g.AddHashed(n, elems), nil
 }
 
-// checkNames refuses a type with a name that the kernel doesn't take, as other languages than C have them.
+// checkNames refuses a type with a name that the kernel doesn't take, as other languages than C
+// have them.
 func (u *unit) checkNames(off uint32, n *types.Node, elems []types.Elem) error {
 	strs := &u.c.g.Strs
 	if s := strs.Bytes(n.Name); !types.Identifier(s) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// byPrint remembers values by the fingerprints of entries, for all threads. Looking one up takes no lock; one that
-// another thread has just put may be missed, and is then put again.
+// byPrint remembers values by the fingerprints of entries, for all threads. Looking one up takes no
+// lock; one that another thread has just put may be missed, and is then put again.
 type byPrint[T any] struct {
 	mu    sync.Mutex // for put
 	used  int

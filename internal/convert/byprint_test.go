@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// TestByPrint fills a table from several threads, each of which puts every value and looks all up meanwhile.
+// TestByPrint fills a table from several threads, each of which puts every value and looks all up
+// meanwhile.
 func TestByPrint(t *testing.T) {
 	const values, threads = 20_000, 4
 	var table byPrint[int]

@@ -14,18 +14,21 @@ type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
 	Jobs        int             // threads; the result doesn't depend on it
-	// Progress, when set, is called now and then with the number of units done and of all. It must be safe to call
-	// from several threads.
+	// Progress, when set, is called now and then with the number of units done and of all. It must
+	// be safe to call from several threads.
 	Progress func(done, all int)
-	// SkipUnencodable leaves out units with something that BTF has no word for. Without it that is an error.
+	// SkipUnencodable leaves out units with something that BTF has no word for. Without it that is
+	// an error.
 	SkipUnencodable bool
-	// Warn, when set, is called with a line for each unit that is left out for that reason, in the order of the file,
-	// before File returns.
+	// Warn, when set, is called with a line for each unit that is left out for that reason, in the
+	// order of the file, before File returns.
 	Warn func(line string)
-	// Shard is the part of the units to convert. Of a shard without units File gives an object without units.
+	// Shard is the part of the units to convert. Of a shard without units File gives an object
+	// without units.
 	Shard Shard
-	// Each, when set, is called with an object of each unit, and the unit's number among the compilation units of the
-	// file, from 0. It is called from several threads, in any order, and must not keep the object, which shares memory with others.
+	// Each, when set, is called with an object of each unit, and the unit's number among the
+	// compilation units of the file, from 0. It is called from several threads, in any order, and
+	// must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
@@ -43,8 +46,8 @@ type Counts struct {
 
 // File converts the DWARF of f.
 //
-// A relocatable file without any debugging information is an error where it has code or data that the compiler made;
-// an assembler file or an empty one gives an object without units.
+// A relocatable file without any debugging information is an error where it has code or data that
+// the compiler made; an assembler file or an empty one gives an object without units.
 func File(f *elf.File, opt Options) (*object.Object, error) {
 	d, err := dwarf.New(f)
 	if err != nil {

@@ -36,8 +36,8 @@ type converter struct {
 	failed   failure              // what ended the thread
 	skipped  []failure            // units that were left out
 
-	// defs are the entries of tagged definitions, and conflict tells that two of them define one tag differently. Then
-	// the unit is read again, pinned.
+	// defs are the entries of tagged definitions, and conflict tells that two of them define one
+	// tag differently. Then the unit is read again, pinned.
 	defs     []typeRef
 	conflict bool
 	pinned   bool
@@ -71,7 +71,8 @@ type environment struct {
 	object.Unit
 }
 
-// stamp says in which unit a node was last an item; for a stub, in which unit its tag was last defined, and as what.
+// stamp says in which unit a node was last an item; for a stub, in which unit its tag was last
+// defined, and as what.
 type stamp struct {
 	serial uint32
 	id     types.ID
@@ -133,8 +134,8 @@ func (c *converter) end(number int) {
 	c.units = append(c.units, environment{number, object.Unit{File: file, Count: 1, Items: slices.Clone(c.items)}})
 }
 
-// item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item then tells whether
-// the unit has defined it otherwise before.
+// item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item
+// then tells whether the unit has defined it otherwise before.
 func (c *converter) item(id, stub types.ID) (conflict bool) {
 	if stub != 0 {
 		s := c.stamp(stub)

@@ -23,9 +23,9 @@ type elem struct {
 
 // desc describes a type entry in the terms of types.Node, its references still being entries.
 //
-// A description with alias set has no node of its own: the entry means what ref means. dims, for an array, are the
-// element counts of its dimensions, outermost first. tags, for a pointer, are the type tags between it and its pointee,
-// in the order in which they follow the pointer.
+// A description with alias set has no node of its own: the entry means what ref means. dims, for an
+// array, are the element counts of its dimensions, outermost first. tags, for a pointer, are the
+// type tags between it and its pointee, in the order in which they follow the pointer.
 type desc struct {
 	kind  types.Kind
 	flag  bool
@@ -89,7 +89,8 @@ func (u *unit) describe(off uint32) (desc, error) {
 	return u.describeDIE(e)
 }
 
-// describeDIE describes e. It may use the converter's scratch entries, but not u.c.die, so e may be that.
+// describeDIE describes e. It may use the converter's scratch entries, but not u.c.die, so e may be
+// that.
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
 		return d, u.r.Errorf(e.Off, "a type reference meets no entry")
@@ -241,8 +242,8 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	return d.extend()
 }
 
-// extend gives a struct whose size is computed the least size that holds the members that lie at known places: the
-// kernel refuses members beyond the end (btf_struct_check_meta).
+// extend gives a struct whose size is computed the least size that holds the members that lie at
+// known places: the kernel refuses members beyond the end (btf_struct_check_meta).
 func (d *desc) extend() error {
 	for i := range d.elems {
 		m := &d.elems[i]
@@ -294,8 +295,8 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	return d, nil
 }
 
-// arrayCount is the number of elements of one dimension; 0 for flexible and variable-length arrays, and for counts that
-// don't fit BTF's 32 bits.
+// arrayCount is the number of elements of one dimension; 0 for flexible and variable-length arrays,
+// and for counts that don't fit BTF's 32 bits.
 func arrayCount(c *dwarf.DIE) uint32 {
 	var n uint64
 	switch {

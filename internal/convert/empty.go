@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// checkEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one without code and
-// data, such as what modpost makes of a kernel module.
+// checkEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one
+// without code and data, such as what modpost makes of a kernel module.
 func checkEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
@@ -37,9 +37,9 @@ func checkEmpty(f *elf.File) error {
 	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
 }
 
-// compiled tells whether f has code or data that a compiler made: compilers leave their name in .comment, assemblers
-// don't, and give symbols a type, which assembly within C need not have. clang writes no DWARF for a file that has
-// nothing else, such as a kernel's .vmlinux.export.c.
+// compiled tells whether f has code or data that a compiler made: compilers leave their name in
+// .comment, assemblers don't, and give symbols a type, which assembly within C need not have. clang
+// writes no DWARF for a file that has nothing else, such as a kernel's .vmlinux.export.c.
 func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {
 		return false, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without the feature enum64, which is
-// for kernels that know neither that kind nor signed enums, it is an ENUM of its size with the lower halves of the values.
+// enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without
+// the feature enum64, which is for kernels that know neither that kind nor signed enums, it is an
+// ENUM of its size with the lower halves of the values.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// build runs commands of the shell in a new directory that holds a few sources, and returns the path of out there.
+// build runs commands of the shell in a new directory that holds a few sources, and returns the
+// path of out there.
 func build(t *testing.T, script, out string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +33,8 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
-// TestWithoutDWARF has files without DWARF: those that need none give an empty object, the others an error that names
-// the cause and the flag.
+// TestWithoutDWARF has files without DWARF: those that need none give an empty object, the others
+// an error that names the cause and the flag.
 func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info); compile with -g"},
@@ -86,7 +87,8 @@ func TestFatLTO(t *testing.T) {
 	}
 }
 
-// TestUnencodable has a C++ object with references: an error that names the entry, or left out by either of two flags.
+// TestUnencodable has a C++ object with references: an error that names the entry, or left out by
+// either of two flags.
 func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
@@ -112,8 +114,9 @@ func TestUnencodable(t *testing.T) {
 	}
 }
 
-// TestRust has a unit with type names that no kernel takes: an error that names the unit and the language, or left out
-// by either flag. One whose names C could have is encoded as pahole does, its members in the order of their places.
+// TestRust has a unit with type names that no kernel takes: an error that names the unit and the
+// language, or left out by either flag. One whose names C could have is encoded as pahole does, its
+// members in the order of their places.
 func TestRust(t *testing.T) {
 	const path = "testdata/objects/rust.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
@@ -138,7 +141,8 @@ func TestRust(t *testing.T) {
 	(&source{features: "default"}).compareWithPahole(t, linked, twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
 }
 
-// TestSupplementaryFiles has what dwz -m makes of two files: the files and the one that holds what they share.
+// TestSupplementaryFiles has what dwz -m makes of two files: the files and the one that holds what
+// they share.
 func TestSupplementaryFiles(t *testing.T) {
 	for name, want := range map[string]string{
 		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), which is not read; run dwz without -m",
@@ -153,8 +157,8 @@ func TestSupplementaryFiles(t *testing.T) {
 	}
 }
 
-// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is what it is alone,
-// whatever comes first and however many threads there are.
+// TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is
+// what it is alone, whatever comes first and however many threads there are.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s &r, only_bad *o) { return r.other + o->x; }"
 	write := "echo '" + bad + "' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; "

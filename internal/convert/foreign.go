@@ -6,10 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// A unit may be spread over others: dwz moves what units share into partial units, which they import; compilers put
-// types into type units (-fdebug-types-section), which they name by signature; link-time optimization lets a unit
-// refer to entries of another. What is reached in these ways belongs to the unit's environment as if it stood in the
-// unit itself.
+// A unit may be spread over others: dwz moves what units share into partial units, which they
+// import; compilers put types into type units (-fdebug-types-section), which they name by
+// signature; link-time optimization lets a unit refer to entries of another. What is reached in
+// these ways belongs to the unit's environment as if it stood in the unit itself.
 
 // visitImport takes a DW_TAG_imported_unit.
 func (u *unit) visitImport(e *dwarf.DIE) error {
@@ -38,8 +38,8 @@ func (c *converter) walkImports() error {
 	return nil
 }
 
-// reach takes the tags and typedefs that are defined in other units and reached from this one: by a chain of references that ends
-// there, through pointers and the members of definitions too.
+// reach takes the tags and typedefs that are defined in other units and reached from this one: by a
+// chain of references that ends there, through pointers and the members of definitions too.
 func (c *converter) reach() error {
 	if !c.main.r.Leaves() {
 		return nil
@@ -78,8 +78,9 @@ func (c *converter) reach() error {
 	return nil
 }
 
-// leaving collects the references of the entry at off and of all below it: to other units, or to any entry. Those of
-// inlined calls don't count, for a function's body doesn't change what its unit declares.
+// leaving collects the references of the entry at off and of all below it: to other units, or to
+// any entry. Those of inlined calls don't count, for a function's body doesn't change what its unit
+// declares.
 func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	e := &u.c.top
 	for depth := 0; ; {

@@ -12,12 +12,13 @@ import (
 // inlined is DW_INL_inlined: by the compiler's choice, not declared inline.
 const inlined = 1
 
-// visitFunction takes a function. An entry with code of its own and a pair of abstract origin and out-of-line instance
-// read the same.
+// visitFunction takes a function. An entry with code of its own and a pair of abstract origin and
+// out-of-line instance read the same.
 //
-// A function without code may have a symbol all the same: gcc folds identical functions, of which all but one become
-// aliases. Functions declared inline that have no code here are no candidates: a tracer can't attach to them, and their
-// coming and going with the bodies that call them must not show.
+// A function without code may have a symbol all the same: gcc folds identical functions, of which
+// all but one become aliases. Functions declared inline that have no code here are no candidates: a
+// tracer can't attach to them, and their coming and going with the bodies that call them must not
+// show.
 //
 // It returns what visit does.
 func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error) {
@@ -84,8 +85,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	var symbol mark
 	if flags&types.FuncNoCode == 0 {
 		u.noteOrigin(e, f)
-		// A symbol of another name at the entry means that none of its own name stands for the function. The kernel puts
-		// prefixes before the names of code that runs before or beside it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
+		// A symbol of another name at the entry means that none of its own name stands for the
+		// function. The kernel puts prefixes before the names of code that runs before or beside
+		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
 		if symbol = u.mark(e, f); symbol.renamed && !f.external {
 			return nil
 		}
@@ -137,8 +139,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
-		// Another definition of the function goes before this one: in an object file, because the symbol is weak; in a
-		// linked file also if there is no symbol at its entry any more, for then it has lost to another.
+		// Another definition of the function goes before this one: in an object file, because the
+		// symbol is weak; in a linked file also if there is no symbol at its entry any more, for
+		// then it has lost to another.
 		flags |= types.FuncWeak
 	}
 	linkage := types.LinkageStatic
@@ -170,7 +173,8 @@ type candidate struct {
 	node types.Node // but for the name
 }
 
-// newCandidate returns a candidate with that name, whose prototype's hash is proto. node has the rest.
+// newCandidate returns a candidate with that name, whose prototype's hash is proto. node has the
+// rest.
 func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 	hash := types.HashString(name)
 	h := types.Start(node.Kind, node.Size, node.Aux, hash, proto)
@@ -207,8 +211,8 @@ func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
 	u.origins[f.proto.off] = true
 }
 
-// addRenamed takes a function under the name of its symbol, which tells whether the unit was linked. h is the hash of
-// its prototype.
+// addRenamed takes a function under the name of its symbol, which tells whether the unit was
+// linked. h is the hash of its prototype.
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
 	if name := u.c.symbols.nameAt(addr); name != "" {
@@ -229,9 +233,9 @@ type function struct {
 	origin, specification dwarf.DIE // the last ones
 }
 
-// resolveFunction follows abstract origins and specifications. The prototype is that of the abstract origin, which has
-// the parameters as written in the source; of a specification (a declaration) only what the entry itself lacks is taken.
-// f is good as long as e is.
+// resolveFunction follows abstract origins and specifications. The prototype is that of the
+// abstract origin, which has the parameters as written in the source; of a specification (a
+// declaration) only what the entry itself lacks is taken. f is good as long as e is.
 func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
 	f.name, f.external, f.nocall, f.returns = nil, false, false, typeRef{}
@@ -269,7 +273,8 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge tells what the locations of e's parameters say against tracing it. clone: it is one with a changed interface.
+// judge tells what the locations of e's parameters say against tracing it. clone: it is one with a
+// changed interface.
 func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict, error) {
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
 	list, err := u.parameters(e, f, m)

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// FuzzConvert converts any bytes. It must end with an object that can be written and read, or with an error; within
-// bounds of time and memory that follow from the size of the input.
+// FuzzConvert converts any bytes. It must end with an object that can be written and read, or with
+// an error; within bounds of time and memory that follow from the size of the input.
 func FuzzConvert(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.o")
 	if err != nil || len(paths) == 0 {

@@ -8,7 +8,8 @@ import (
 // maxDepth bounds the nesting of types; the deepest of a Linux kernel is below 40.
 const maxDepth = 1000
 
-// intHash and intNode are the index type of every array: C's int, as the reference encoder writes it.
+// intHash and intNode are the index type of every array: C's int, as the reference encoder writes
+// it.
 var (
 	intName = []byte("int")
 	intNode = types.Node{Kind: types.KindInt, Size: 4, Aux: 1<<24 | 32}
@@ -18,7 +19,8 @@ var (
 	}()
 )
 
-// hash returns the content hash of the type that t names, as the graph computes it: of the stub, for a tag.
+// hash returns the content hash of the type that t names, as the graph computes it: of the stub,
+// for a tag.
 func (t typeRef) hash(depth int) (types.Hash, error) {
 	if t.u == nil {
 		return types.Hash{}, nil
@@ -63,12 +65,13 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// direct tells whether types are added without looking first whether an equal one is known: there is one unit, so there is
-// one thread, and hardly any type is known. The lock is for others.
+// direct tells whether types are added without looking first whether an equal one is known: there
+// is one unit, so there is one thread, and hardly any type is known. The lock is for others.
 func (c *converter) direct() bool { return c.single && !c.pinned }
 
-// alone tells whether the unit's entries are not to be compared with others': definitions that are pinned, and
-// annotations, mean what their unit says, and if there is only one unit, hardly any are equal.
+// alone tells whether the unit's entries are not to be compared with others': definitions that are
+// pinned, and annotations, mean what their unit says, and if there is only one unit, hardly any are
+// equal.
 func (u *unit) alone() bool { return u.c.pinned || u.c.single || u.r.Annotated() }
 
 // recall fills in entry i of the memo, which is t's, if an equal type was met before.

@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Every node's hash, which was computed from its description, is the one of its content in the graph.
+// Every node's hash, which was computed from its description, is the one of its content in the
+// graph.
 func TestHashesAreOfContent(t *testing.T) {
 	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
 	if err != nil {

@@ -49,9 +49,9 @@ func chain(start, size, n int, f func(i, off int) string) string {
 	return b.String()
 }
 
-// TestSiblingsOfOneByte has two units whose function types tell where the next entry is in one byte, as dwz writes it. A
-// fingerprint that took that for a reference would go round in a circle, from the function type to the pointer behind it
-// and back, and be the same for all functions.
+// TestSiblingsOfOneByte has two units whose function types tell where the next entry is in one
+// byte, as dwz writes it. A fingerprint that took that for a reference would go round in a circle,
+// from the function type to the pointer behind it and back, and be the same for all functions.
 func TestSiblingsOfOneByte(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
@@ -93,8 +93,9 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	}
 }
 
-// TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and tell what is wrong
-// where something is. Each file is converted as it is, and with another unit behind: then entries have fingerprints.
+// TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and
+// tell what is wrong where something is. Each file is converted as it is, and with another unit
+// behind: then entries have fingerprints.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name, info, abbrev string

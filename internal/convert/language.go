@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// languages are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since), as pahole's
-// --lang_exclude spells them.
+// languages are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since),
+// as pahole's --lang_exclude spells them.
 var languages = map[string][]uint64{
 	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31, 0x8001}, "bliss": {0x25}, "c": {0x02}, "c++": {0x04},
 	"c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a}, "c++20": {0x2b}, "c89": {0x01},
@@ -51,7 +51,8 @@ func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
 
-// languageName is the name of the language in which a unit is written, empty if that is C or unknown.
+// languageName is the name of the language in which a unit is written, empty if that is C or
+// unknown.
 func languageName(root *dwarf.DIE) string {
 	for name, codes := range languages {
 		if !root.Has(dwarf.Language) || !slices.Contains(codes, root.Val[dwarf.Language]) {

@@ -10,8 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// members fills d with the members of e, in the order of the source; where the compiler has put them in another order,
-// as rustc does, in the order of their places, for the kernel wants that (btf_struct_check_meta).
+// members fills d with the members of e, in the order of the source; where the compiler has put
+// them in another order, as rustc does, in the order of their places, for the kernel wants that
+// (btf_struct_check_meta).
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	place := func(m *elem) uint64 { return m.val & (1<<32 - 1) }
@@ -113,8 +114,8 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	return nil
 }
 
-// oldBitOffset is the distance of a bitfield from its storage unit in the form of DWARF 2 and 3, where DW_AT_bit_offset
-// counts from the most significant bit (version 3, 5.6.6).
+// oldBitOffset is the distance of a bitfield from its storage unit in the form of DWARF 2 and 3,
+// where DW_AT_bit_offset counts from the most significant bit (version 3, 5.6.6).
 func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
 	from := c.Val[dwarf.BitOffset]
 	if u.c.d.Order == binary.ByteOrder(binary.BigEndian) {
@@ -137,8 +138,8 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 	return storage*8 - from - bits, nil
 }
 
-// memberLocation is the member's place in bytes: a number, or one of the location expressions that compilers write for
-// it, DW_OP_plus_uconst or a constant. Others depend on the object.
+// memberLocation is the member's place in bytes: a number, or one of the location expressions that
+// compilers write for it, DW_OP_plus_uconst or a constant. Others depend on the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
 	const opPlusUconst, opConstu = 0x23, 0x10
 	if c.Class[dwarf.MemberLocation] != dwarf.ClassBlock {

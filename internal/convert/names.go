@@ -14,8 +14,8 @@ type name struct {
 	hash  types.Hash
 }
 
-// nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small, for a section of
-// unmerged strings (ld -r) may hold a hundred copies of each.
+// nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small,
+// for a section of unmerged strings (ld -r) may hold a hundred copies of each.
 type nameCache struct {
 	slots []nameSlot // a power of two
 	shift uint8      // of the hash

@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// clang marks a function whose parameters it changed, and may replace a struct by one of its members.
+// clang marks a function whose parameters it changed, and may replace a struct by one of its
+// members.
 func TestTrueSignaturesOfClang(t *testing.T) {
 	const obj, want, list = "testdata/objects/changed-clang.o", "testdata/objects/changed-clang.txt", "default,true_signature"
 	linked := filepath.Join(t.TempDir(), "linked")
@@ -38,9 +39,9 @@ func compareWithFile(t *testing.T, path string, r *link.Result) {
 	}
 }
 
-// TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are made) and compares the
-// BTF with the text files there. Machines of one address size give the same types; bit-fields too, for BTF counts bits
-// from where memory begins.
+// TestObjects converts the checked-in files of testdata/objects (its Makefile says how they are
+// made) and compares the BTF with the text files there. Machines of one address size give the same
+// types; bit-fields too, for BTF counts bits from where memory begins.
 func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
 		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o machine-loongarch64.o machine-mips64.o " +

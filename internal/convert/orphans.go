@@ -6,9 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// gcc writes type units that nothing refers to, such as those of enums of which a unit uses the enumerators alone. They
-// are orphans. Where a file has one compilation unit, they belong to it. Elsewhere they are units of their own, for
-// nothing tells whose they are: of equal type units the linker keeps one.
+// gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
+// enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
+// Elsewhere they are units of their own, for nothing tells whose they are: of equal type units the
+// linker keeps one.
 
 // walkOrphans takes what the orphans of the one compilation unit declare.
 func (c *converter) walkOrphans() error {
@@ -30,8 +31,9 @@ func (c *converter) walkOrphans() error {
 	return nil
 }
 
-// convertOrphans converts the orphans of a file with several compilation units, which all have converted. apart are
-// the compilation units that are not among these, or were left out half-way: what they refer to is no orphan either.
+// convertOrphans converts the orphans of a file with several compilation units, which all have
+// converted. apart are the compilation units that are not among these, or were left out half-way:
+// what they refer to is no orphan either.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error {
 	for _, h := range apart {
 		if err := c.meet(h); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/params"
 )
 
-// maxParameters is the number of parameters from which on a function is not judged. No compiler gets there.
+// maxParameters is the number of parameters from which on a function is not judged. No compiler
+// gets there.
 const maxParameters = 1000
 
 // parameters reads e's own formal parameters.
@@ -96,7 +97,8 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 	return nil
 }
 
-// matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its type.
+// matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its
+// type.
 func (u *unit) matchOrigin(k *dwarf.Parameter, index int, list []params.Param, origins, refs []typeRef) error {
 	for i := range origins {
 		if origins[i].u != u || origins[i].off != k.Off {
@@ -172,8 +174,8 @@ func (t typeRef) value() (v value, err error) {
 	return v, err
 }
 
-// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and whether that is a named
-// one in which a member lies where its alignment forbids.
+// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and
+// whether that is a named one in which a member lies where its alignment forbids.
 func (t typeRef) byValueStruct() (is, packed bool, err error) {
 	var e dwarf.DIE
 	for range maxChain {
@@ -198,7 +200,8 @@ func (t typeRef) byValueStruct() (is, packed bool, err error) {
 	return false, false, nil
 }
 
-// packed tells whether a member of the struct lies at an offset that is no multiple of its size's natural alignment.
+// packed tells whether a member of the struct lies at an offset that is no multiple of its size's
+// natural alignment.
 func (u *unit) packed(e *dwarf.DIE) (bool, error) {
 	if !e.Children {
 		return false, nil

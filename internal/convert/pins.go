@@ -5,10 +5,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// pinDefinitions is for a unit that defines a tag in several ways. It colours every definition of the unit by its
-// content, in which a reference to a definition of such a tag counts as that definition's colour of the round before,
-// until no round tells more definitions apart. The colours of the definitions of tags that have several are the pins:
-// they depend on content alone, not on the order of the entries.
+// pinDefinitions is for a unit that defines a tag in several ways. It colours every definition of
+// the unit by its content, in which a reference to a definition of such a tag counts as that
+// definition's colour of the round before, until no round tells more definitions apart. The colours
+// of the definitions of tags that have several are the pins: they depend on content alone, not on
+// the order of the entries.
 func (c *converter) pinDefinitions() error {
 	c.pinned = true
 	type tag struct {

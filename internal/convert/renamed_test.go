@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels do with what runs
-// before or beside them. The functions there are not those of their names in the rest of the kernel; their types count
-// all the same.
+// TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels
+// do with what runs before or beside them. The functions there are not those of their names in the
+// rest of the kernel; their types count all the same.
 func TestRenamedSymbols(t *testing.T) {
 	const early = `
 		struct early { int e; };

@@ -13,8 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r, and the linked file
-// must all give the same BTF.
+// TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r,
+// and the linked file must all give the same BTF.
 func TestSeveralObjects(t *testing.T) {
 	const shared = "struct shared { struct shared *next; enum { ON, OFF } state; }; typedef struct shared *ptr;\n"
 	for _, tt := range []struct {

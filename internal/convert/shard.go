@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// Shard is one of several parts of a file's compilation units. The objects of all shards together are the object of the
-// file. The zero value is the whole file.
+// Shard is one of several parts of a file's compilation units. The objects of all shards together
+// are the object of the file. The zero value is the whole file.
 type Shard struct {
 	Index int // from 1
 	Count int // of all shards; there may be more of them than units
@@ -30,8 +30,8 @@ func ParseShard(s string) (Shard, error) {
 	return Shard{int(i), int(n)}, nil
 }
 
-// of returns which units are the shard's: those from first on, before end. Shards are contiguous and similarly large: a
-// unit is in the shard in which its middle byte lies.
+// of returns which units are the shard's: those from first on, before end. Shards are contiguous
+// and similarly large: a unit is in the shard in which its middle byte lies.
 func (s Shard) of(units []*dwarf.Unit) (first, end int) {
 	if s.Count == 0 {
 		return 0, len(units)

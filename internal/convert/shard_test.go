@@ -60,8 +60,8 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	return m.Object()
 }
 
-// TestParts converts linked files shard by shard, and unit by unit. Together the parts must give what the file as a
-// whole gives, to the byte, before the link and after.
+// TestParts converts linked files shard by shard, and unit by unit. Together the parts must give
+// what the file as a whole gives, to the byte, before the link and after.
 func TestParts(t *testing.T) {
 	files := map[string]string{"sources": linkedSources(t)}
 	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf", "rust.o"} {
@@ -144,8 +144,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestShardsCover looks at the sizes of shards: contiguous, nothing twice, nothing left out, and none larger than its
-// share and a unit.
+// TestShardsCover looks at the sizes of shards: contiguous, nothing twice, nothing left out, and
+// none larger than its share and a unit.
 func TestShardsCover(t *testing.T) {
 	sizes := map[string][]uint64{
 		"none":   nil,
@@ -202,7 +202,8 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// TestShardOfSupplement is of files that have nothing but partial units, which no shard makes an input.
+// TestShardOfSupplement is of files that have nothing but partial units, which no shard makes an
+// input.
 func TestShardOfSupplement(t *testing.T) {
 	for _, name := range []string{"dwz-m-4.sup", "dwz-m-5.sup"} {
 		f, err := elf.Open(filepath.Join("testdata/objects", name))

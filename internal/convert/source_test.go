@@ -145,7 +145,8 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 	return object.Merge(o)
 }
 
-// linkTo makes the BTF of the linked file out of objects, and checks that it keeps the rules by which a kernel reads its own.
+// linkTo makes the BTF of the linked file out of objects, and checks that it keeps the rules by
+// which a kernel reads its own.
 func linkTo(t testing.TB, linked string, set features.Set, objs ...*object.Object) *link.Result {
 	t.Helper()
 	f, err := elf.Open(linked)
@@ -181,8 +182,8 @@ func linkFile(t testing.TB, linked, list string) *link.Result {
 	return linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 2}))
 }
 
-// twoRoads converts the objects, and the file that is linked of them, and links each with the facts of that file. Both
-// must give the same bytes.
+// twoRoads converts the objects, and the file that is linked of them, and links each with the facts
+// of that file. Both must give the same bytes.
 func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Result {
 	t.Helper()
 	set := parseFeatures(t, list)
@@ -298,7 +299,8 @@ var variants = []struct {
 	{"macros", []string{"-g3"}},
 }
 
-// TestTypeUnits compiles each file with and without type units, those included that nothing refers to.
+// TestTypeUnits compiles each file with and without type units, those included that nothing refers
+// to.
 func TestTypeUnits(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
@@ -319,7 +321,8 @@ func TestTypeUnits(t *testing.T) {
 	}
 }
 
-// TestSources compiles each file of testdata in all ways and compares the BTF with what the file says.
+// TestSources compiles each file of testdata in all ways and compares the BTF with what the file
+// says.
 func TestSources(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(s.path), ".c"), func(t *testing.T) {
@@ -343,7 +346,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// compareWithPahole lets pahole encode the linked file. What it has more is what nothing encoded refers to.
+// compareWithPahole lets pahole encode the linked file. What it has more is what nothing encoded
+// refers to.
 func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Result) {
 	if s.pahole != "" {
 		t.Skip("pahole differs: " + s.pahole)

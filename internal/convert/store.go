@@ -8,9 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// store is what the threads have understood so far, together. Nearly all that units hold is known from others; that is
-// found by its fingerprint, without a lock. What is new is described and hashed by its thread alone, then added to the
-// graph by one thread at a time. So the numbers of nodes depend on the schedule; their contents don't.
+// store is what the threads have understood so far, together. Nearly all that units hold is known
+// from others; that is found by its fingerprint, without a lock. What is new is described and
+// hashed by its thread alone, then added to the graph by one thread at a time. So the numbers of
+// nodes depend on the schedule; their contents don't.
 type store struct {
 	mu    sync.Mutex // for the graph
 	obj   *object.Object
@@ -26,11 +27,12 @@ type root struct {
 	stub types.ID // for the definition of a tag
 }
 
-// roomFor is how many nodes about size bytes of units have. In a Linux kernel an object file has one in 60 bytes, which
-// others have too; the whole kernel has one in 1,600.
+// roomFor is how many nodes about size bytes of units have. In a Linux kernel an object file has
+// one in 60 bytes, which others have too; the whole kernel has one in 1,600.
 func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 
-// lockTries is how often a thread tries to lock the graph before it sleeps: for some 50 microseconds.
+// lockTries is how often a thread tries to lock the graph before it sleeps: for some 50
+// microseconds.
 const lockTries = 1 << 14
 
 // newStore returns one for about size bytes of units.
@@ -44,8 +46,8 @@ func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	return s
 }
 
-// lock locks the graph. It is held for some microseconds, and to put a goroutine to sleep and wake it takes many times
-// as long.
+// lock locks the graph. It is held for some microseconds, and to put a goroutine to sleep and wake
+// it takes many times as long.
 func (s *store) lock() {
 	for range lockTries {
 		if s.mu.TryLock() {

@@ -40,8 +40,8 @@ type mark struct {
 	clone   bool // one of its name is a clone with a changed interface
 }
 
-// look asks the symbols at addr about the function of that name. One that is external in its unit and local here is a
-// hidden one of a linked file.
+// look asks the symbols at addr about the function of that name. One that is external in its unit
+// and local here is a hidden one of a linked file.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named := false, false
 	for f := range s.at(addr) {
@@ -65,7 +65,8 @@ func (s *symbols) split(f *elf.Symbol) (base, suffix string) {
 	return name, ""
 }
 
-// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is none.
+// nameAt is the base name of a function that starts at addr, the first one in order; "" if there is
+// none.
 func (s *symbols) nameAt(addr uint64) string {
 	first := ""
 	for f := range s.at(addr) {
@@ -77,8 +78,9 @@ func (s *symbols) nameAt(addr uint64) string {
 	return base
 }
 
-// suffixed returns the name of a symbol at addr that is the function base with a suffix, the first in order; "" if there
-// is none, or if one of just that name is there too. Parts of other functions (.cold, .part) don't count.
+// suffixed returns the name of a symbol at addr that is the function base with a suffix, the first
+// in order; "" if there is none, or if one of just that name is there too. Parts of other functions
+// (.cold, .part) don't count.
 func (s *symbols) suffixed(addr uint64, base []byte) string {
 	found := ""
 	for f := range s.at(addr) {

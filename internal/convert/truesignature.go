@@ -8,13 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// signature is a function as its code has it, with the feature true_signature: the compiler may have removed parameters,
-// or have replaced a struct by one of its members.
+// signature is a function as its code has it, with the feature true_signature: the compiler may
+// have removed parameters, or have replaced a struct by one of its members.
 type signature struct {
 	symbol string     // the name, if it has a suffix (foo.isra.0); empty if it is the source's
 	proto  types.ID   // 0: the source's
 	hash   types.Hash // of proto
-	// index says for each parameter of the source which one it is now, -1 for none; nil: they are the same.
+	// index says for each parameter of the source which one it is now, -1 for none; nil: they are
+	// the same.
 	index []int
 }
 
@@ -119,8 +120,8 @@ func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	return n, rest, nil
 }
 
-// named is the name and the type of a parameter, or of the one field of a struct that is left of it. Names are read in
-// their unit.
+// named is the name and the type of a parameter, or of the one field of a struct that is left of
+// it. Names are read in their unit.
 type named struct {
 	name    name
 	namer   *unit
@@ -129,7 +130,8 @@ type named struct {
 	ref     typeRef
 }
 
-// parameter reads the name and the type of formal parameter c, from its abstract origin if it has none of its own.
+// parameter reads the name and the type of formal parameter c, from its abstract origin if it has
+// none of its own.
 func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
 	cur, at := *c, u
 	for range maxChain {
@@ -188,8 +190,8 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 	return types.Elem{Name: str, Ref: ref}, err
 }
 
-// memberAt finds the named member of a struct, seen through typedefs and qualifiers, that begins at a byte offset. The
-// unit of the returned type is nil if there is none.
+// memberAt finds the named member of a struct, seen through typedefs and qualifiers, that begins at
+// a byte offset. The unit of the returned type is nil if there is none.
 func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	var e, c dwarf.DIE
 	for range maxChain {
@@ -218,7 +220,8 @@ func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	return typeRef{}, c, nil
 }
 
-// findMember reads the first member of struct e at a byte offset into c, if that has a name and a type.
+// findMember reads the first member of struct e at a byte offset into c, if that has a name and a
+// type.
 func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, error) {
 	for off := e.Next; e.Children; {
 		if err := u.r.Read(off, c); err != nil || c.Null {

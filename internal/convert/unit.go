@@ -19,8 +19,8 @@ type unit struct {
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	// pins are, for the definitions of tags that the converted unit defines in several ways, what tells each from the
-	// others.
+	// pins are, for the definitions of tags that the converted unit defines in several ways, what
+	// tells each from the others.
 	pins map[uint32]types.Hash
 }
 
@@ -69,8 +69,8 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	return nil
 }
 
-// read makes the environment of the unit that is loaded: of what it declares itself, what it imports, and what it
-// refers to in other units.
+// read makes the environment of the unit that is loaded: of what it declares itself, what it
+// imports, and what it refers to in other units.
 func (c *converter) read(file string) error {
 	c.begin(file)
 	if err := c.main.walk(); err != nil {
@@ -104,8 +104,8 @@ func (u *unit) load(h *dwarf.Unit) error {
 	return nil
 }
 
-// walk visits the entries in which types, functions and variables are declared: the unit's own children, and those of
-// namespaces, functions and lexical blocks.
+// walk visits the entries in which types, functions and variables are declared: the unit's own
+// children, and those of namespaces, functions and lexical blocks.
 func (u *unit) walk() error {
 	u.codeless = u.codeless[:0]
 	u.prints.ResetNested()
@@ -164,8 +164,8 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit takes what e declares and tells whether its children may declare more, and the offset behind them, if it has
-// come there. global: e is not inside a function.
+// visit takes what e declares and tells whether its children may declare more, and the offset
+// behind them, if it has come there. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	switch e.Abbrev.Tag {
@@ -193,7 +193,8 @@ func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err 
 	return false, 0, nil
 }
 
-// visitRoot takes the type at off, if it follows the plan of one that is a root, and returns the offset behind it.
+// visitRoot takes the type at off, if it follows the plan of one that is a root, and returns the
+// offset behind it.
 func (u *unit) visitRoot(off uint32) (end uint32, err error) {
 	if u.alone() {
 		return 0, nil
@@ -224,7 +225,8 @@ func (u *unit) know(off uint32, fp dwarf.Fingerprint) error {
 	return nil
 }
 
-// visitType takes a type that may be a root. It returns the offset behind the entry's children, if it has come there.
+// visitType takes a type that may be a root. It returns the offset behind the entry's children, if
+// it has come there.
 func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
 		return 0, nil
@@ -301,8 +303,8 @@ func (u *unit) visitTypedef(e *dwarf.DIE) error {
 	return u.declTags(e, id, -1)
 }
 
-// visitTagged takes a struct, union or enum. Unnamed ones are reached through what holds them, except enums, whose
-// enumerators are names of their own.
+// visitTagged takes a struct, union or enum. Unnamed ones are reached through what holds them,
+// except enums, whose enumerators are names of their own.
 func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
 		t, err := u.ref(e, dwarf.Signature)

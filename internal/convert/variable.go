@@ -8,13 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// percpuSection is the output section of per-CPU variables; in object files the names of its input sections start so
-// (.data..percpu..shared_aligned …).
+// percpuSection is the output section of per-CPU variables; in object files the names of its input
+// sections start so (.data..percpu..shared_aligned …).
 const percpuSection = ".data..percpu"
 
-// visitVariable takes a variable that has a fixed address in a section whose variables are encoded. Name and type come
-// from the declaration that the entry completes, unless it has a type of its own (extern T x[]; T x[5];), or after
-// link-time optimization from the entry of the unit that defined it.
+// visitVariable takes a variable that has a fixed address in a section whose variables are encoded.
+// Name and type come from the declaration that the entry completes, unless it has a type of its own
+// (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
+// it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) || e.Class[dwarf.Location] != dwarf.ClassBlock {
 		return nil
@@ -103,7 +104,8 @@ func (c *converter) encodes(addr uint64) bool {
 	s := c.lastSection
 	if s == nil || !s.Contains(addr) {
 		if s = c.d.File.SectionAt(addr); s == nil {
-			// No section of an object file is at 0. The linker has yet to place this one (-fcommon).
+			// No section of an object file is at 0. The linker has yet to place this one
+			// (-fcommon).
 			return addr == 0 && c.d.File.Relocatable() && f.Has(features.GlobalVar)
 		}
 		c.lastSection = s

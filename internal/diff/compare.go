@@ -1,8 +1,9 @@
 // Package diff compares the content of two BTFs, whatever their ids and order.
 //
-// The types of both sides make one graph; its coarsest bisimulation says which types have equal content, exactly and
-// with cycles. Definitions that share a kind and a name are compared as sets. A type that differs only because a type
-// that it refers to differs is counted, not listed, unless asked for.
+// The types of both sides make one graph; its coarsest bisimulation says which types have equal
+// content, exactly and with cycles. Definitions that share a kind and a name are compared as sets.
+// A type that differs only because a type that it refers to differs is counted, not listed, unless
+// asked for.
 package diff
 
 import (
@@ -14,17 +15,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Side is one side of a comparison: a blob, with its bases behind it. Several blobs, as a linker concatenates them, are
-// one side too.
+// Side is one side of a comparison: a blob, with its bases behind it. Several blobs, as a linker
+// concatenates them, are one side too.
 type Side []*btf.Blob
 
 // Options chooses what is compared and listed.
 type Options struct {
-	// Kinds keeps the named kinds; nil means all. Pointers, arrays and the like are compared where named types and
-	// unreferenced structs, unions and enums use them; asked for here, they are compared by themselves.
+	// Kinds keeps the named kinds; nil means all. Pointers, arrays and the like are compared where
+	// named types and unreferenced structs, unions and enums use them; asked for here, they are
+	// compared by themselves.
 	Kinds []btf.Kind
-	// OwnOnly compares the blobs' own types alone. Otherwise a type that is new on one side and in a base of the
-	// other is no difference.
+	// OwnOnly compares the blobs' own types alone. Otherwise a type that is new on one side and in
+	// a base of the other is no difference.
 	OwnOnly bool
 	// Indirect also lists types that differ only through types that are listed.
 	Indirect bool
@@ -270,8 +272,8 @@ func (s classSet) has(class uint32) bool {
 	return s.set[class] || s.set == nil && slices.Contains(s.list, class)
 }
 
-// explainGroup pairs what only one side has and says how the pairs differ. Indirect differences are counted, and listed
-// if asked for.
+// explainGroup pairs what only one side has and says how the pairs differ. Indirect differences are
+// counted, and listed if asked for.
 func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
 	a, b := g.alone[0], g.alone[1]
 	if len(a)+len(b) == 0 {
@@ -316,7 +318,8 @@ func (c *comparison) otherDefinitions(g *group, side int) string {
 	return ""
 }
 
-// pair finds partners among definitions of one name: first those with the most in common. none stands for no partner.
+// pair finds partners among definitions of one name: first those with the most in common. none
+// stands for no partner.
 func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	var pairs [][2]uint32
 	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
@@ -361,7 +364,8 @@ func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	return pairs
 }
 
-// pairByText pairs definitions whose records read the same, so that only types that they refer to differ.
+// pairByText pairs definitions whose records read the same, so that only types that they refer to
+// differ.
 func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
 	text := func(n uint32) string {
 		var t strings.Builder

@@ -80,7 +80,8 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestOneChange changes one thing in the middle of everything. It alone is listed, and what refers to it is counted.
+// TestOneChange changes one thing in the middle of everything. It alone is listed, and what refers
+// to it is counted.
 func TestOneChange(t *testing.T) {
 	b := kernel(t)
 	changed := shuffled(b, rand.New(rand.NewPCG(2, 2)), 0)
@@ -125,8 +126,8 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 	return b.Finish()
 }
 
-// TestClassesAgainstPairs compares the refinement with a direct computation: all pairs count as equal until something
-// tells them apart.
+// TestClassesAgainstPairs compares the refinement with a direct computation: all pairs count as
+// equal until something tells them apart.
 func TestClassesAgainstPairs(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	equal, unequal := 0, 0
@@ -177,7 +178,8 @@ func TestClassesAgainstPairs(t *testing.T) {
 	}
 }
 
-// TestLongChain has a worst case for careless refinement: pointers in a row, told apart only from the end.
+// TestLongChain has a worst case for careless refinement: pointers in a row, told apart only from
+// the end.
 func TestLongChain(t *testing.T) {
 	build := func(n int, end uint32) *btf.Blob {
 		b := btf.NewBuilder(nil, nil, nil)

@@ -21,8 +21,8 @@ type explainer struct {
 	budget int // pairs left to look at
 }
 
-// explain says where two types of one kind and name differ. A difference of their own comes before one in a forward
-// declaration, and that before one in types that they refer to.
+// explain says where two types of one kind and name differ. A difference of their own comes before
+// one in a forward declaration, and that before one in types that they refer to.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, 10000}
 	return x.types(a, b)
@@ -51,8 +51,9 @@ func better(e, than explanation) bool {
 	return rank(e) > rank(than)
 }
 
-// inside compares the own content of two nodes of one kind, and what they refer to. types are the types at the place
-// where, of which a and b are a part. ok is false if the walk found nothing that it had not seen.
+// inside compares the own content of two nodes of one kind, and what they refer to. types are the
+// types at the place where, of which a and b are a part. ok is false if the walk found nothing that
+// it had not seen.
 func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false
@@ -121,8 +122,8 @@ func unnamed(k btf.Kind) bool {
 	return false
 }
 
-// reference compares two references of different content. types are the types at the place where. open says to look
-// inside types of one kind even if they can be told by their spelling.
+// reference compares two references of different content. types are the types at the place where.
+// open says to look inside types of one kind even if they can be told by their spelling.
 func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open bool) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
@@ -168,8 +169,8 @@ func (x *explainer) sameName(a, b uint32) bool {
 	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && k != btf.KindTypeTag
 }
 
-// otherDefinition says that a named type has several definitions, the same on both sides: then a difference in what is
-// referred to is in the reference.
+// otherDefinition says that a named type has several definitions, the same on both sides: then a
+// difference in what is referred to is in the reference.
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 && len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2

@@ -13,7 +13,8 @@ const (
 	firstNode   = 2
 )
 
-// graph is the types of both sides together, as nodes. Equal names have equal numbers on both sides.
+// graph is the types of both sides together, as nodes. Equal names have equal numbers on both
+// sides.
 type graph struct {
 	nodes   []node
 	first   []uint32 // children of node n are kids[first[n]:first[n+1]]
@@ -108,8 +109,8 @@ func (w *wiring) ref(id uint32) uint32 {
 	return missingNode
 }
 
-// name is the number of a string offset's string. Offsets that are out of range have the name that the offset's
-// error says, so that they equal nothing else by accident.
+// name is the number of a string offset's string. Offsets that are out of range have the name that
+// the offset's error says, so that they equal nothing else by accident.
 func (w *wiring) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
@@ -192,8 +193,8 @@ func (w *wiring) node(n uint32) {
 	w.label = append(w.label, l)
 }
 
-// children are the nodes that a node refers to, in the order of the record: for a FUNC_PROTO the return type first,
-// for an ARRAY the element type, then the index type.
+// children are the nodes that a node refers to, in the order of the record: for a FUNC_PROTO the
+// return type first, for an ARRAY the element type, then the index type.
 func (g *graph) children(n uint32) []uint32 { return g.kids[g.first[n]:g.first[n+1]] }
 
 func (g *graph) kind(n uint32) btf.Kind {

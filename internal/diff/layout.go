@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// sameMembers tells whether two nodes are structs or unions with members of the same names, so that only offsets, sizes
-// and types differ.
+// sameMembers tells whether two nodes are structs or unions with members of the same names, so that
+// only offsets, sizes and types differ.
 func (x *explainer) sameMembers(a, b uint32) bool {
 	if !x.kind(a).IsComposite() || x.kind(a) != x.kind(b) {
 		return false
@@ -16,7 +16,8 @@ func (x *explainer) sameMembers(a, b uint32) bool {
 	return slices.Equal(memberNames(p, p.MembersOf(x.nodes[a].typ)), memberNames(q, q.MembersOf(x.nodes[b].typ)))
 }
 
-// layoutDifference explains offsets and sizes that differ by the types of members. ok is false if these don't explain it.
+// layoutDifference explains offsets and sizes that differ by the types of members. ok is false if
+// these don't explain it.
 func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32) (explanation, bool) {
 	e, ok := x.references(a, b, where, types)
 	if !ok {

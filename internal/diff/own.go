@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// ownDifference says how two nodes of one kind and name differ in their own records, references apart: where ("member
-// x", or "" for the type itself) and what.
+// ownDifference says how two nodes of one kind and name differ in their own records, references
+// apart: where ("member x", or "" for the type itself) and what.
 func (x *explainer) ownDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
@@ -84,8 +84,8 @@ func unequal[T comparable](what string, a, b T) string {
 	return fmt.Sprintf("%s %v vs %v", what, a, b)
 }
 
-// firstExtra is the first name of one list that the other lacks. The lists may be long; names are counted, as
-// anonymous members and macros repeat.
+// firstExtra is the first name of one list that the other lacks. The lists may be long; names are
+// counted, as anonymous members and macros repeat.
 func firstExtra(a, b []string) (string, bool) {
 	count := make(map[string]int, len(b))
 	for _, s := range b {

@@ -29,20 +29,22 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 type Pair struct {
 	Where string // such as "member bar.baz"; "" for the type itself
 	What  string // such as "bit offset 64 vs 32"; "" if they are equal
-	// Through is set if the two differ only because types that they refer to do: the ids of two of these, of one name,
-	// that differ by themselves.
+	// Through is set if the two differ only because types that they refer to do: the ids of two of
+	// these, of one name, that differ by themselves.
 	Through *[2]uint32
 }
 
-// maxPairs bounds how many pairs of types are looked at to find what two types differ through, and allPairs how many
-// for all explanations together. It takes hostile input to get there; then a difference is told in fewer words.
+// maxPairs bounds how many pairs of types are looked at to find what two types differ through, and
+// allPairs how many for all explanations together. It takes hostile input to get there; then a
+// difference is told in fewer words.
 const (
 	maxPairs = 10000
 	allPairs = 1 << 24
 )
 
-// Explain compares the types with the ids a and b, which are to be called as in names. Of several differences it tells
-// the first one of their own, in the order of the record; else the nearest one in what they refer to.
+// Explain compares the types with the ids a and b, which are to be called as in names. Of several
+// differences it tells the first one of their own, in the order of the record; else the nearest one
+// in what they refer to.
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	start := [2]uint32{d.node(a), d.node(b)}
 	if d.c.class[start[0]] == d.c.class[start[1]] {
@@ -88,8 +90,8 @@ func (d *Definitions) id(n uint32) uint32 {
 	return b.StartID + n - d.at[b]
 }
 
-// differingChildren appends the pairs of named types, equal in name but not in content, that two types lead to in the
-// same way, through types without a name.
+// differingChildren appends the pairs of named types, equal in name but not in content, that two
+// types lead to in the same way, through types without a name.
 func (c *comparison) differingChildren(p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32) [][2]uint32 {
 	ka, kb := c.children(p[0]), c.children(p[1])
 	for i := range min(len(ka), len(kb)) {

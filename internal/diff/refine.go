@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// classes numbers the nodes, from 0 up to the count, so that two have one number exactly if they have equal content: equal labels, and children
-// of equal content, cycles included (the coarsest bisimulation).
+// classes numbers the nodes, from 0 up to the count, so that two have one number exactly if they
+// have equal content: equal labels, and children of equal content, cycles included (the coarsest
+// bisimulation).
 //
-// It begins with the labels and splits classes until no class holds nodes whose children are in different ones. After
-// a split the largest part keeps its number, so that only nodes that refer to the smaller parts have to be looked at
-// again: O(edges × log nodes). Hashes only sort; equality is compared.
+// It begins with the labels and splits classes until no class holds nodes whose children are in
+// different ones. After a split the largest part keeps its number, so that only nodes that refer to
+// the smaller parts have to be looked at again: O(edges × log nodes). Hashes only sort; equality is
+// compared.
 func (g *graph) classes() (class []uint32, count int) {
 	r := newRefiner(g)
 	for len(r.dirty) > 0 {
@@ -126,7 +128,8 @@ func (r *refiner) round() {
 		}
 		return cmp.Compare(a.node, b.node)
 	})
-	// Groups are found by the classes as they were when the round began; only then do numbers change.
+	// Groups are found by the classes as they were when the round began; only then do numbers
+	// change.
 	var groups [][]entry
 	for rest := r.entries; len(rest) > 0; {
 		n := 1
@@ -154,8 +157,8 @@ func (r *refiner) round() {
 	}
 }
 
-// split appends the groups of one class's dirty nodes that leave the class: all but the largest, where the nodes that
-// are not dirty are a group too.
+// split appends the groups of one class's dirty nodes that leave the class: all but the largest,
+// where the nodes that are not dirty are a group too.
 func (r *refiner) split(out [][]entry, run []entry) [][]entry {
 	base := len(out)
 	for i := 0; i < len(run); {

@@ -32,9 +32,10 @@ func chain(b *btf.Blob) (list []*btf.Blob) {
 	return list
 }
 
-// alone tells whether the kernel would find type id of the old base, and nothing else, by what the distilled base says of
-// it. It looks for types of the same name as btf_relocate_map_distilled_base does, in Linux 7.2: sizes have to agree
-// except for forward declarations, and for structs and unions whose name is that of one only.
+// alone tells whether the kernel would find type id of the old base, and nothing else, by what the
+// distilled base says of it. It looks for types of the same name as btf_relocate_map_distilled_base
+// does, in Linux 7.2: sizes have to agree except for forward declarations, and for structs and
+// unions whose name is that of one only.
 func (d *distiller) alone(id uint32, t *btf.Type) bool {
 	list := d.index()[d.src.TypeName(t)]
 	composites := 0

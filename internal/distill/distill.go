@@ -1,20 +1,23 @@
 // Package distill makes split BTF that finds its base again in a kernel whose types have other ids.
 //
-// The BTF of a module names the kernel's types by id, so it fits one build of the kernel only. The distilled base is a
-// small BTF of its own that stands for the kernel's: it has of each type that the module refers to what tells it from
-// others, a name and a size. When a module is loaded that brings its base along (the section .BTF.base), the kernel
-// finds each of these among its own types, and puts the ids in (btf_relocate in tools/lib/bpf/btf_relocate.c, which the
-// kernel compiles too).
+// The BTF of a module names the kernel's types by id, so it fits one build of the kernel only. The
+// distilled base is a small BTF of its own that stands for the kernel's: it has of each type that
+// the module refers to what tells it from others, a name and a size. When a module is loaded that
+// brings its base along (the section .BTF.base), the kernel finds each of these among its own
+// types, and puts the ids in (btf_relocate in tools/lib/bpf/btf_relocate.c, which the kernel
+// compiles too).
 //
-// What is in the base and what is in the module's own BTF is as with libbpf 1.8's btf__distill_base:
+// What is in the base and what is in the module's own BTF is as with libbpf 1.8's
+// btf__distill_base:
 //
 //	in the base         INT, FLOAT, FWD; named structs and unions with their size, but without members; named enums of
 //	                    either width as ENUM with their size, but without values
 //	in the module's     all else that it refers to: pointers, arrays, typedefs, prototypes, unnamed structs and enums …
 //
-// In two things it goes further. A type of the base that could not be found again, for another type of the base looks
-// the same by name and size, is written in full into the module's BTF; libbpf writes a base that the kernel then
-// refuses. And a base that nothing refers to gets an INT, for the kernel refuses BTF without types.
+// In two things it goes further. A type of the base that could not be found again, for another type
+// of the base looks the same by name and size, is written in full into the module's BTF; libbpf
+// writes a base that the kernel then refuses. And a base that nothing refers to gets an INT, for
+// the kernel refuses BTF without types.
 package distill
 
 import (
@@ -23,8 +26,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Encode distills the base of the split BTF in data, which stands on base. The results are raw BTF: the distilled base,
-// and split BTF on that. Both are in canonical order.
+// Encode distills the base of the split BTF in data, which stands on base. The results are raw BTF:
+// the distilled base, and split BTF on that. Both are in canonical order.
 func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	b, err := btf.Parse(data, base)
 	if err != nil {
@@ -78,8 +81,8 @@ type distiller struct {
 	ids   []uint32 // by old id: the new one
 }
 
-// findNeeded finds the types of the old base that src reaches, and where they go. What a type in the base refers to is
-// not needed.
+// findNeeded finds the types of the old base that src reaches, and where they go. What a type in
+// the base refers to is not needed.
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
@@ -149,7 +152,8 @@ func (d *distiller) makeBase() (*btf.Blob, error) {
 	return w.Finish(), nil
 }
 
-// anyInt is an INT of the old base that can be found again, if there is one: "int", or else the first one.
+// anyInt is an INT of the old base that can be found again, if there is one: "int", or else the
+// first one.
 func (d *distiller) anyInt() []uint32 {
 	var list []uint32
 	for id := uint32(1); id < d.start; id++ {

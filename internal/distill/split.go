@@ -9,13 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// makeSplit makes the BTF that stands on the distilled base: src's own types and what goes there of the old base's.
+// makeSplit makes the BTF that stands on the distilled base: src's own types and what goes there of
+// the old base's.
 func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
 	list := d.placed(inSplit)
 	for id := d.start; id < d.src.EndID(); id++ {
 		list = append(list, id)
 	}
-	// The canonical order of equal names follows from content, which is known when the types are there.
+	// The canonical order of equal names follows from content, which is known when the types are
+	// there.
 	split := d.write(base, list)
 	hashes, err := contents(base, split)
 	if err != nil {

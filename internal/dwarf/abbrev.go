@@ -8,8 +8,8 @@ import (
 type Abbrev struct {
 	Tag      std.Tag
 	Children bool
-	// fixed is the size in bytes of all attributes together, behind the leading inline string if lead is set;
-	// -1 when there are blocks, or the entry must be walked form by form.
+	// fixed is the size in bytes of all attributes together, behind the leading inline string if
+	// lead is set; -1 when there are blocks, or the entry must be walked form by form.
 	fixed      int32
 	lead       bool
 	parts      []part // one if fixed; as many as there are blocks and one more; nil: form by form
@@ -118,8 +118,8 @@ func (f format) fixedForm(form uint64) (int, Class) {
 	return -1, variableClass(form)
 }
 
-// classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists had the forms of
-// numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
+// classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
+// had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
 func (f format) classOf(slot Slot, form uint64, class Class) Class {
 	if f.version < 4 && slot == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec
@@ -175,7 +175,8 @@ type abbrevTable struct {
 	notes  bool   // annotations are declared
 	leaves bool   // entries may refer to other units
 
-	// compiled are declarations that were met before, by their bytes behind the code. Most units declare the same.
+	// compiled are declarations that were met before, by their bytes behind the code. Most units
+	// declare the same.
 	compiled map[string]*Abbrev
 	spelling []byte
 	attrs    []attrSpec
@@ -187,9 +188,11 @@ type attrSpec struct {
 }
 
 const (
-	// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on without gaps.
+	// maxDenseCode bounds the codes that are indexed directly; compilers number them from 1 on
+	// without gaps.
 	maxDenseCode = 1 << 16
-	// maxCompiled and maxCompiledSize bound the number and the bytes of the declarations that are remembered.
+	// maxCompiled and maxCompiledSize bound the number and the bytes of the declarations that are
+	// remembered.
 	maxCompiled     = 1 << 13
 	maxCompiledSize = 1 << 8
 )
@@ -294,8 +297,9 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in it that are not
-// wanted: lines and columns above all. It returns the offset behind the declaration; 0 if it is cut off.
+// spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in
+// it that are not wanted: lines and columns above all. It returns the offset behind the
+// declaration; 0 if it is cut off.
 func (t *abbrevTable) spell(b []byte, pos int) int {
 	c := cursor{buf: b, pos: pos}
 	c.uleb()

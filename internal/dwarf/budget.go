@@ -1,8 +1,9 @@
 package dwarf
 
-// Entries and tables may be referred to from any number of places, so a damaged or hostile file of modest size can ask
-// for any amount of work: lists of children that overlap, abbreviation tables that begin inside others. What a compiler
-// writes is read a few times over. These are the bounds between the two.
+// Entries and tables may be referred to from any number of places, so a damaged or hostile file of
+// modest size can ask for any amount of work: lists of children that overlap, abbreviation tables
+// that begin inside others. What a compiler writes is read a few times over. These are the bounds
+// between the two.
 const (
 	workPerByte = 64      // entries read for each byte of .debug_info
 	workFloor   = 1 << 22 // entries read of the smallest file
@@ -19,7 +20,8 @@ func (r *Reader) spend(off uint32) error {
 	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no compiler writes; the file is damaged")
 }
 
-// Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is for one goroutine.
+// Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is
+// for one goroutine.
 type Tables struct{ byUnit map[tableKey]*abbrevTable }
 
 type tableKey struct {

@@ -33,11 +33,12 @@ type Data struct {
 	sigs  map[uint64]int // type signature → index in Units
 }
 
-// largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one (ld -r).
+// largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one
+// (ld -r).
 const largeStrings = 32 << 20
 
-// Release says that some units have been read. In an unmerged .debug_str each unit has strings of its own, which will
-// hardly be asked for again; location lists are each asked for once.
+// Release says that some units have been read. In an unmerged .debug_str each unit has strings of
+// its own, which will hardly be asked for again; location lists are each asked for once.
 func (d *Data) Release() {
 	for _, sec := range []*elf.Section{d.loclists, d.loc} {
 		if sec != nil {
@@ -220,8 +221,9 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	return u, nil
 }
 
-// UnitAt returns the unit of .debug_info that holds section offset off, nil when there is none. sec is the section that
-// names the offset: another .debug_info (a section group's) is meant where it says so itself.
+// UnitAt returns the unit of .debug_info that holds section offset off, nil when there is none. sec
+// is the section that names the offset: another .debug_info (a section group's) is meant where it
+// says so itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(sec.Name, "debug_types") {
 		sec = d.info
@@ -255,7 +257,8 @@ func (d *Data) TypeUnit(sig uint64) *Unit {
 	return nil
 }
 
-// TypeUnits returns the type units for which want is true, one of each signature, in the order of the file.
+// TypeUnits returns the type units for which want is true, one of each signature, in the order of
+// the file.
 func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
 	var list []*Unit
 	for i := range d.Units {

@@ -6,20 +6,22 @@ import (
 	"math/bits"
 )
 
-// Fingerprint identifies what an entry and its children say, as far as the wanted attributes go: entries with equal
-// fingerprints mean the same, in whatever units of the file they stand. The reverse does not hold; a fingerprint takes
-// strings of merged sections by their offset, and attributes as they are spelled. It costs a fraction of understanding
-// the entry, and most types of a kernel are repeats.
+// Fingerprint identifies what an entry and its children say, as far as the wanted attributes go:
+// entries with equal fingerprints mean the same, in whatever units of the file they stand. The
+// reverse does not hold; a fingerprint takes strings of merged sections by their offset, and
+// attributes as they are spelled. It costs a fraction of understanding the entry, and most types of
+// a kernel are repeats.
 //
-// A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as its kind and name
-// alone, which also ends all cycles that C can make. References that leave the unit count as their target's place.
+// A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as
+// its kind and name alone, which also ends all cycles that C can make. References that leave the
+// unit count as their target's place.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
 type Prints struct {
 	r *Reader
-	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is wrong, equal types
-	// get several fingerprints, and nothing worse.
+	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is
+	// wrong, equal types get several fingerprints, and nothing worse.
 	Merged bool
 	// Nested collects the offsets of type definitions met inside others, each once a unit.
 	Nested []uint32
@@ -50,7 +52,8 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns f with a and b mixed in. Where f is a variable of the innermost loop it stays in registers so.
+// with returns f with a and b mixed in. Where f is a variable of the innermost loop it stays in
+// registers so.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
@@ -163,8 +166,8 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 	return fp, nil
 }
 
-// Entry returns the fingerprint of the entry itself with its children, even where a reference to it would count as a
-// tag, and the offset behind them.
+// Entry returns the fingerprint of the entry itself with its children, even where a reference to it
+// would count as a tag, and the offset behind them.
 func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
 	if e.Abbrev == nil {
 		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
@@ -183,7 +186,8 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 	return p.children(fp, e.Next, depth)
 }
 
-// plain returns the entry from the last byte of its code on, if it can be read by its plan; else nil.
+// plain returns the entry from the last byte of its code on, if it can be read by its plan; else
+// nil.
 func (p *Prints) plain(e Peeked) *near {
 	if e.Abbrev.plan.flags&planUsual == 0 || !p.r.little || int(e.Pos)-1+planReach > len(p.r.buf) {
 		return nil
@@ -222,7 +226,8 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 	}
 }
 
-// grandchildren takes the children of a child, such as annotations of a member, and returns the offset behind them.
+// grandchildren takes the children of a child, such as annotations of a member, and returns the
+// offset behind them.
 func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, error) {
 	if depth > maxPrintDepth {
 		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
@@ -266,8 +271,8 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 	return p.fixed(fp, e, depth)
 }
 
-// fixed mixes the attributes of an entry that has them at fixed places. Small values are gathered and go in together:
-// with the next reference, or when there are two.
+// fixed mixes the attributes of an entry that has them at fixed places. Small values are gathered
+// and go in together: with the next reference, or when there are two.
 func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
 	b := r.buf[e.body:e.Next]
@@ -412,7 +417,8 @@ func printBytes(s []byte) Fingerprint {
 // maxPrintString is how many bytes printString looks at.
 const maxPrintString = 256
 
-// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is not found at once.
+// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is
+// not found at once.
 func printString(b []byte) (fp Fingerprint, ok bool) {
 	fp = Fingerprint{printSeedA, printSeedB}
 	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {

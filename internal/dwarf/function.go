@@ -23,8 +23,8 @@ type Function struct {
 	of uint32 // the function's entry; 0: none
 }
 
-// Function reads the children of the function or function type e. Those of the last two are remembered, for they are
-// asked for again; a result is good until two others have been asked for.
+// Function reads the children of the function or function type e. Those of the last two are
+// remembered, for they are asked for again; a result is good until two others have been asked for.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {
@@ -44,7 +44,8 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	return f, nil
 }
 
-// Body is Function but for the parameters, and nothing is remembered. It is good until the next call.
+// Body is Function but for the parameters, and nothing is remembered. It is good until the next
+// call.
 func (r *Reader) Body(e Peeked) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
@@ -59,7 +60,8 @@ func (f *Function) clear(end uint32) {
 	f.Parameters, f.Types, f.Nested, f.End, f.of = f.Parameters[:0], f.Types[:0], false, end, 0
 }
 
-// children takes the list of children that begins at f.End, and those of blocks in it. wanted is planParam or 0.
+// children takes the list of children that begins at f.End, and those of blocks in it. wanted is
+// planParam or 0.
 func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	buf, plans := r.buf, r.plans
@@ -105,8 +107,8 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	return nil
 }
 
-// child takes any child of a function or of a block in it. It returns where the next one is, and how much deeper that
-// is nested.
+// child takes any child of a function or of a block in it. It returns where the next one is, and
+// how much deeper that is nested.
 func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int, err error) {
 	e, err := r.Peek(off)
 	if err != nil {

@@ -36,7 +36,8 @@ int outer(int a) {
 }
 `
 
-// TestFunctionsChildren compares the lists of the children of functions and function types with a walk entry by entry.
+// TestFunctionsChildren compares the lists of the children of functions and function types with a
+// walk entry by entry.
 func TestFunctionsChildren(t *testing.T) {
 	paths, err := filepath.Glob("../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {

@@ -32,8 +32,8 @@ func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte)
 	return f
 }
 
-// FuzzUnit reads all entries of all units in every way that the package offers. It must end without a panic, within
-// bounds of time and memory that follow from the size of the input.
+// FuzzUnit reads all entries of all units in every way that the package offers. It must end without
+// a panic, within bounds of time and memory that follow from the size of the input.
 func FuzzUnit(f *testing.F) {
 	paths, err := filepath.Glob("../convert/testdata/objects/*.o")
 	if err != nil {

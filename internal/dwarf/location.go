@@ -1,7 +1,7 @@
 package dwarf
 
-// FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or DW_OP_addrx, and perhaps an
-// offset by DW_OP_plus_uconst.
+// FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or
+// DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
 func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
 	const opAddr, opPlusUconst, opAddrx, opGNUAddrIndex = 0x03, 0x23, 0xa1, 0xfb
 	c := cursor{buf: expr}
@@ -24,8 +24,9 @@ func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
 	return addr, ok && !c.bad && c.pos == len(expr)
 }
 
-// FirstAddress is the lowest address of e's code: DW_AT_entry_pc, DW_AT_low_pc, or the start of the first range. A
-// function that the compiler split into a hot and a cold part has only ranges, of which the hot one comes first.
+// FirstAddress is the lowest address of e's code: DW_AT_entry_pc, DW_AT_low_pc, or the start of the
+// first range. A function that the compiler split into a hot and a cold part has only ranges, of
+// which the hot one comes first.
 func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	if a, ok := r.Address(e, LowPC); ok {
 		return a, true
@@ -122,12 +123,12 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 	return 0, false
 }
 
-// maxList is how many bytes of a location list are read. Larger ones are cut off, which hides only the expressions at
-// their end.
+// maxList is how many bytes of a location list are read. Larger ones are cut off, which hides only
+// the expressions at their end.
 const maxList = 16 << 10
 
-// Locations calls f for the expressions of the location attribute a of the entry at die, until it returns false: the one
-// of an exprloc, or all of a location list in its order.
+// Locations calls f for the expressions of the location attribute a of the entry at die, until it
+// returns false: the one of an exprloc, or all of a location list in its order.
 func (r *Reader) Locations(die uint32, a Attr, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:

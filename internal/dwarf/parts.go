@@ -5,7 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// part is a run of attributes of fixed sizes, and the block behind it, if it is not an entry's last part.
+// part is a run of attributes of fixed sizes, and the block behind it, if it is not an entry's last
+// part.
 type part struct {
 	size  int32 // of the attributes, in bytes
 	ops   []op  // those wanted; distances are from the start of the part
@@ -15,8 +16,9 @@ type part struct {
 // maxPart bounds the size of a part.
 const maxPart = 1 << 16
 
-// splitParts splits the attributes of a declaration with blocks, such as the frame base of a function or the place of a
-// parameter, into parts. It returns nil if the sizes of other attributes vary too, but for a leading string.
+// splitParts splits the attributes of a declaration with blocks, such as the frame base of a
+// function or the place of a parameter, into parts. It returns nil if the sizes of other attributes
+// vary too, but for a leading string.
 func splitParts(attrs []attrSpec, f format) []part {
 	parts := []part{{block: slots}}
 	for i, spec := range attrs {
@@ -86,7 +88,8 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 	return nil
 }
 
-// behindParts moves over the parts that begin at pos. The result is behind the buffer's end if they are cut off.
+// behindParts moves over the parts that begin at pos. The result is behind the buffer's end if they
+// are cut off.
 func (r *Reader) behindParts(a *Abbrev, pos int) int {
 	last := len(a.parts) - 1
 	for i := range last {

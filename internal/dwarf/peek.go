@@ -102,7 +102,8 @@ func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	return e, nil
 }
 
-// load reads one attribute of an entry that is walked form by form, or of a fixed one, whose ops need no order.
+// load reads one attribute of an entry that is walked form by form, or of a fixed one, whose ops
+// need no order.
 func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
 	if e.Abbrev.fixed >= 0 {
 		switch o.load {

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// plan is what the fast paths need to know of an abbreviation declaration, in half a cache line. Plans are kept for codes
-// of one byte, which compilers give to what is frequent.
+// plan is what the fast paths need to know of an abbreviation declaration, in half a cache line.
+// Plans are kept for codes of one byte, which compilers give to what is frequent.
 type plan struct {
 	print     uint64 // what a fingerprint takes for the tag, for which attributes there are, and for a constant that the declaration holds
 	valueMask uint64 // in the upper half: which bits at valueAt are the constant
@@ -189,8 +189,8 @@ func (p *plan) mix(v uint64) {
 	p.print = fp.A
 }
 
-// addValue plans a constant that lies in the entry. There is room for one of 4 bytes, or for neighbours that are no
-// larger together.
+// addValue plans a constant that lies in the entry. There is room for one of 4 bytes, or for
+// neighbours that are no larger together.
 func (p *plan) addValue(o *op) bool {
 	size := uint8(bits.Len32(uint32(p.valueMask>>32)) / 8)
 	if size == 0 {
@@ -206,7 +206,8 @@ func (p *plan) addValue(o *op) bool {
 	return true
 }
 
-// isRoot tells whether entries of the declaration are definitions of tags, enums or typedefs in a single entry.
+// isRoot tells whether entries of the declaration are definitions of tags, enums or typedefs in a
+// single entry.
 func isRoot(a *Abbrev) bool {
 	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
 		return false
@@ -214,8 +215,9 @@ func isRoot(a *Abbrev) bool {
 	return a.mask>>Name&1 != 0 || a.Tag == std.TagEnumerationType
 }
 
-// idle tells whether entries of the declaration, with what they hold, declare nothing that is encoded: planNothing, or
-// planLocal if that is so inside functions. It is what a walk over the unit need not look at.
+// idle tells whether entries of the declaration, with what they hold, declare nothing that is
+// encoded: planNothing, or planLocal if that is so inside functions. It is what a walk over the
+// unit need not look at.
 func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {
@@ -244,9 +246,9 @@ func idle(a *Abbrev) planFlags {
 	return 0
 }
 
-// SkipIdle moves from the entry at off over its following siblings that declare nothing that is encoded, and over what
-// they hold. It stops at the first that may, at the end of the list, or where it can't tell. local: the entries are in
-// a function, where variables are not encoded.
+// SkipIdle moves from the entry at off over its following siblings that declare nothing that is
+// encoded, and over what they hold. It stops at the first that may, at the end of the list, or
+// where it can't tell. local: the entries are in a function, where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 	if local {
 		return r.skip(off, planNothing|planLocal, 0)
@@ -254,8 +256,8 @@ func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 	return r.skip(off, planNothing, 0)
 }
 
-// skip moves over entries whose plans have one of the flags over, and none of the flags stop, and over what they hold.
-// It stops where it can't tell.
+// skip moves over entries whose plans have one of the flags over, and none of the flags stop, and
+// over what they hold. It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 	buf, plans := r.buf, r.plans
 	read := int64(0)
@@ -296,7 +298,8 @@ func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 	return off
 }
 
-// overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where that is not simple.
+// overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where
+// that is not simple.
 func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.blocks&3] {
 		if int(off) >= len(r.buf) || r.buf[off] >= 0x80 {
@@ -310,7 +313,8 @@ func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 	return off
 }
 
-// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler needs no checks.
+// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler
+// needs no checks.
 func u32(b *near, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
@@ -322,13 +326,14 @@ func u64(b *near, at uint8) uint64 {
 	return binary.LittleEndian.Uint64(b[i : i+8])
 }
 
-// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the end; 0: it is longer.
+// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the
+// end; 0: it is longer.
 func inline8(b *near) (s uint64, n uint32) {
 	return short(binary.LittleEndian.Uint64(b[1:9]))
 }
 
-// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the end; 0: it is
-// longer.
+// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the
+// end; 0: it is longer.
 func short(w uint64) (s uint64, n uint32) {
 	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
 	if zero == 0 {

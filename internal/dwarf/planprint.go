@@ -6,11 +6,12 @@ import (
 	"math/bits"
 )
 
-// leaves mixes the entries from off on into fp, as long as they are of the usual kind: without children and with
-// attributes at fixed places, as nearly all members, parameters and enumerators are. It returns where it stopped, and
-// whether that is behind the end of the list.
+// leaves mixes the entries from off on into fp, as long as they are of the usual kind: without
+// children and with attributes at fixed places, as nearly all members, parameters and enumerators
+// are. It returns where it stopped, and whether that is behind the end of the list.
 //
-// This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is left to usual.
+// This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is
+// left to usual.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32, end bool, err error) {
 	r := p.r
 	if r.plans == nil {
@@ -92,8 +93,8 @@ func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, er
 	return p.newType(s, ref, depth+1)
 }
 
-// usual mixes the attributes of the entry at die, which b begins with and which follows its plan. It returns the offset
-// behind them, 0 if the entry isn't usual after all.
+// usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
+// It returns the offset behind them, 0 if the entry isn't usual after all.
 func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint, uint32, error) {
 	lead := uint8(0) // the size of the leading string
 	word := pl.print
@@ -138,7 +139,8 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	return fp, next, nil
 }
 
-// newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual after all.
+// newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual
+// after all.
 func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint, ok bool, err error) {
 	if pl.flags&planTag != 0 && p.Merged {
 		fp = tagPrint(std.Tag(pl.tag))
@@ -172,8 +174,8 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 	return fp, true, nil
 }
 
-// Root returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the offset behind it, if it
-// follows its plan; else end is 0.
+// Root returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the
+// offset behind it, if it follows its plan; else end is 0.
 func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
 	b, pl := p.r.at(off)
 	if b == nil || pl.flags&planType == 0 {

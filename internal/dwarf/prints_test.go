@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// types is a C source in which types refer to others in many ways: more of them than a table of fingerprints has room
-// for at first.
+// types is a C source in which types refer to others in many ways: more of them than a table of
+// fingerprints has room for at first.
 func typesSource() string {
 	var s strings.Builder
 	s.WriteString("typedef unsigned int u32;\nenum colour { red, green = 1 << 20, blue = -1 };\n")
@@ -146,7 +146,8 @@ func TestRootsByTheirPlans(t *testing.T) {
 	}
 }
 
-// A string has the fingerprint of its bytes, whatever follows it, and no other string or block has it.
+// A string has the fingerprint of its bytes, whatever follows it, and no other string or block has
+// it.
 func TestPrintString(t *testing.T) {
 	seen := map[Fingerprint]string{}
 	for n := range 40 {

@@ -23,7 +23,8 @@ func (t *printTable) reset() {
 	}
 }
 
-// printShift makes one slot of so few bytes that nearly every type has its own, near those of its neighbours.
+// printShift makes one slot of so few bytes that nearly every type has its own, near those of its
+// neighbours.
 const printShift = 2
 
 // at returns the slot where off is, or belongs.

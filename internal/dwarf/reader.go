@@ -23,8 +23,8 @@ func (e *DIE) Has(s Slot) bool { return e.mask>>s&1 != 0 }
 // Flag tells whether the attribute is present and not zero.
 func (e *DIE) Flag(s Slot) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
 
-// Constant tells whether the attribute is present and a number; sizes and bounds may also be expressions or references.
-// In DWARF 2 and 3 numbers share forms with offsets of lists.
+// Constant tells whether the attribute is present and a number; sizes and bounds may also be
+// expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
 func (e *DIE) Constant(s Slot) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
 
 // Attr is the value of an attribute. The zero value stands for one that is absent.
@@ -110,7 +110,8 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 // Annotated tells whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
 func (r *Reader) Annotated() bool { return r.abbrevs.notes }
 
-// bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count (7.26, 7.27).
+// bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count
+// (7.26, 7.27).
 func (r *Reader) bases() (str, addr uint64) {
 	if r.Unit.Version >= 5 {
 		str, addr = 8, 8

@@ -20,7 +20,8 @@ var compared = map[std.Attr]Slot{
 	std.AttrProducer: Producer, std.AttrInline: Inline,
 }
 
-// TestReaderAgreesWithStandardLibrary reads every entry of the test objects with this package and with debug/dwarf.
+// TestReaderAgreesWithStandardLibrary reads every entry of the test objects with this package and
+// with debug/dwarf.
 func TestReaderAgreesWithStandardLibrary(t *testing.T) {
 	paths, err := filepath.Glob("../convert/testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
@@ -97,7 +98,8 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 	return n
 }
 
-// compareWays reads e again in the other ways that there are, where the form of its declaration allows more than one.
+// compareWays reads e again in the other ways that there are, where the form of its declaration
+// allows more than one.
 func compareWays(t *testing.T, r *Reader, e *DIE) {
 	k, err := r.Peek(e.Off)
 	if err != nil || k.Next != e.Next {

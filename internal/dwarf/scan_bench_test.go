@@ -11,8 +11,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: opening it, loading each unit with its
-// abbreviations, and nothing but the length of each entry. No reader that looks at all entries is faster.
+// BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: opening it, loading
+// each unit with its abbreviations, and nothing but the length of each entry. No reader that looks
+// at all entries is faster.
 func BenchmarkScan(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")
 	if path == "" {

@@ -2,10 +2,12 @@ package dwarf
 
 import "bytes"
 
-// maxString is the length of a string, in bytes, from which on it is none. The longest mangled names are far below.
+// maxString is the length of a string, in bytes, from which on it is none. The longest mangled
+// names are far below.
 const maxString = 1 << 16
 
-// String returns the bytes of a string attribute, without the NUL. They stay valid until the next Load.
+// String returns the bytes of a string attribute, without the NUL. They stay valid until the next
+// Load.
 func (r *Reader) String(e *DIE, s Slot) ([]byte, error) {
 	if !e.Has(s) {
 		return nil, nil

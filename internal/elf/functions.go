@@ -13,13 +13,15 @@ type Function struct {
 	Symbol uint32 // its index in Symbols.List
 }
 
-// Functions are the function symbols (STT_FUNC) in sections. Those that only mark the bytes before a function are none.
+// Functions are the function symbols (STT_FUNC) in sections. Those that only mark the bytes before
+// a function are none.
 type Functions struct {
 	Symbols *Symbols
 	List    []Function // by address, then in order of the symbol table
 	Table   []uint32   // their symbols in order of the symbol table, which is that of the names too
 
-	// The functions at distances from base whose upper bits, those from shift on, are i begin at List[first[i]].
+	// The functions at distances from base whose upper bits, those from shift on, are i begin at
+	// List[first[i]].
 	base  uint64
 	shift uint
 	first []uint32
@@ -115,7 +117,8 @@ func (t *Functions) index() {
 	t.first = append(t.first, uint32(len(t.List)))
 }
 
-// sortByAddress sorts stably, some bits of the address at a time, and may use list's memory for the result.
+// sortByAddress sorts stably, some bits of the address at a time, and may use list's memory for the
+// result.
 func sortByAddress(list []Function) []Function {
 	if len(list) < 1<<10 {
 		slices.SortStableFunc(list, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -146,8 +149,8 @@ func sortByAddress(list []Function) []Function {
 	return list
 }
 
-// marks are what names of symbols begin with that mark the bytes before a function: call thunk padding (objtool
-// --prefix) and clang's type hash (-fsanitize=kcfi).
+// marks are what names of symbols begin with that mark the bytes before a function: call thunk
+// padding (objtool --prefix) and clang's type hash (-fsanitize=kcfi).
 var marks = []string{"__pfx_", "__cfi_"}
 
 const markLen = 6 // of each mark
@@ -157,9 +160,9 @@ func (t *Symbols) isMark(s *Symbol) bool {
 	return s.Size != 0 && slices.ContainsFunc(marks, func(mark string) bool { return t.HasPrefix(s, mark) })
 }
 
-// unmatched returns those of the symbols list, whose names begin with a mark, that are functions all the same. The others
-// only mark the bytes before one: NAME with a mark, ending where NAME begins. They are as many as the functions, and no
-// function of any source.
+// unmatched returns those of the symbols list, whose names begin with a mark, that are functions
+// all the same. The others only mark the bytes before one: NAME with a mark, ending where NAME
+// begins. They are as many as the functions, and no function of any source.
 func (t *Functions) unmatched(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32

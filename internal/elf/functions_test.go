@@ -57,7 +57,8 @@ func TestFunctionMarks(t *testing.T) {
 	}
 }
 
-// TestFunctionsAt compares with a search among all, for addresses that are spread evenly or not, few or many.
+// TestFunctionsAt compares with a search among all, for addresses that are spread evenly or not,
+// few or many.
 func TestFunctionsAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	spread := map[string]func() uint64{

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A large section that is relocated has memory of its own, and one that isn't is the mapped file; what they hold doesn't
-// change when memory is let go.
+// A large section that is relocated has memory of its own, and one that isn't is the mapped file;
+// what they hold doesn't change when memory is let go.
 func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()
 	source := `
@@ -51,8 +51,8 @@ func TestLargeSections(t *testing.T) {
 	}
 }
 
-// A large section that several threads read and relocate holds what it holds when one does: also where the relocations
-// are not in order, or one of them is no address, or is wrong.
+// A large section that several threads read and relocate holds what it holds when one does: also
+// where the relocations are not in order, or one of them is no address, or is wrong.
 func TestLoadInParts(t *testing.T) {
 	const words = 3 * minPart
 	tests := []struct {

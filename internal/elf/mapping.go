@@ -97,8 +97,8 @@ func (m *mapping) readAt(p []byte, off int64) (int, error) {
 	return m.fd.ReadAt(p, m.offset+off)
 }
 
-// largeCopy is the size from which memory comes from the system and goes back there at once. The garbage collector would
-// keep it for long, and let as much again pile up.
+// largeCopy is the size from which memory comes from the system and goes back there at once. The
+// garbage collector would keep it for long, and let as much again pile up.
 const largeCopy = 16 << 20
 
 // alloc returns memory that is good until the mapping is closed.
@@ -136,8 +136,8 @@ func (m *mapping) close() error {
 	return err
 }
 
-// release lets go of the mapped pages that lie wholly in a part of the range. What is read of them later comes from the
-// file again.
+// release lets go of the mapped pages that lie wholly in a part of the range. What is read of them
+// later comes from the file again.
 func (m *mapping) release(off, size int64) {
 	if m == nil || m.pages == nil {
 		return

@@ -164,8 +164,8 @@ func (a *applier) runRela64LE(rel []byte) error {
 	}
 }
 
-// addresses applies relocations, as long as they are plain addresses in a.data, which begins at offset from of the
-// section. It returns the size of those that it has applied.
+// addresses applies relocations, as long as they are plain addresses in a.data, which begins at
+// offset from of the section. It returns the size of those that it has applied.
 func (a *applier) addresses(rel []byte, from uint64) int {
 	le := binary.LittleEndian
 	data, ops, values := a.data, a.ops, a.syms.values

@@ -10,14 +10,16 @@ import (
 // minPart is how many relocations are worth a thread.
 const minPart = 1 << 18
 
-// part is a run of a section's bytes and of the relocations, by index, that change them and nothing else.
+// part is a run of a section's bytes and of the relocations, by index, that change them and nothing
+// else.
 type part struct {
 	lo, hi      uint64
 	first, last int
 }
 
-// loadInParts makes the private copy of a large section, each part of it by a thread. It returns nil where that can't be
-// done: if the relocations are not in the order of what they change, or others than addresses, or wrong.
+// loadInParts makes the private copy of a large section, each part of it by a thread. It returns
+// nil where that can't be done: if the relocations are not in the order of what they change, or
+// others than addresses, or wrong.
 func (s *Section) loadInParts() []byte {
 	if len(s.relocs) != 1 || s.compressed() {
 		return nil
@@ -77,7 +79,8 @@ func (s *Section) parts(r *Section) []part {
 	return parts
 }
 
-// part applies the relocations of p to a.data, the bytes of p. It tells whether all are addresses that lie there.
+// part applies the relocations of p to a.data, the bytes of p. It tells whether all are addresses
+// that lie there.
 func (a *applier) part(p part) bool {
 	buf := make([]byte, min(p.last-p.first, chunkEntries)*rela64Size)
 	for at := p.first; at < p.last; at += len(buf) / rela64Size {

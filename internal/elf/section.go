@@ -57,8 +57,8 @@ func (s *Section) Alloc() bool { return s.Flags&stdelf.SHF_ALLOC != 0 }
 // Contains reports whether addr is inside the section's addresses.
 func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.Alloc() }
 
-// Release says that the section will not be read for a while, so that it need not count as the process's memory
-// meanwhile. It is of use for large sections that are read through Data.
+// Release says that the section will not be read for a while, so that it need not count as the
+// process's memory meanwhile. It is of use for large sections that are read through Data.
 func (s *Section) Release() {
 	if s.Plain() {
 		s.f.m.release(int64(s.Offset), int64(len(s.raw)))

@@ -20,7 +20,8 @@ const (
 	OtherPlace              // a reserved index of the machine
 )
 
-// Symbol is an entry of the symbol table. There are many, so it has no pointers; Symbols.Name gives its name.
+// Symbol is an entry of the symbol table. There are many, so it has no pointers; Symbols.Name gives
+// its name.
 type Symbol struct {
 	// Value is the laid-out address for symbols in a section. Elsewhere it is
 	// the file's number. The Thumb bit of arm functions is cleared, and where
@@ -46,8 +47,8 @@ type Symbols struct {
 	names []byte   // the string table, in which every symbol of List has its name
 }
 
-// Name returns a symbol's name. It shares the mapped file's memory: it is valid while the File is open (strings.Clone it
-// to keep it).
+// Name returns a symbol's name. It shares the mapped file's memory: it is valid while the File is
+// open (strings.Clone it to keep it).
 func (t *Symbols) Name(s *Symbol) string {
 	name, _ := stringAt(t.names, s.name)
 	return name
@@ -171,7 +172,8 @@ func (t *symtab) at(i int, s *Symbol) error {
 	return nil
 }
 
-// resolve sets the place and section of symbol i, whose section index is none of a section, or not plainly so.
+// resolve sets the place and section of symbol i, whose section index is none of a section, or not
+// plainly so.
 func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	idx := uint32(shndx)
 	s.Section = -1
@@ -247,7 +249,8 @@ func (f *File) readSymbols() (*Symbols, error) {
 	return &Symbols{list, t.strs}, f.resolveDescriptors(list)
 }
 
-// namesEnd tells whether all strings of a table end, the longest after maxName bytes. That saves looking for each end.
+// namesEnd tells whether all strings of a table end, the longest after maxName bytes. That saves
+// looking for each end.
 func namesEnd(tab []byte) bool {
 	for len(tab) > 0 {
 		end := bytes.LastIndexByte(tab[:min(maxName, len(tab))], 0)

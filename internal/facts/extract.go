@@ -21,8 +21,8 @@ type Options struct {
 	Base *btf.Blob
 }
 
-// Extract reads the facts from a file. The result does not refer to it. The functions are in no order; Write brings them
-// into theirs.
+// Extract reads the facts from a file. The result does not refer to it. The functions are in no
+// order; Write brings them into theirs.
 func Extract(f *elf.File, o Options) (*Facts, error) {
 	functions, err := f.Functions()
 	if err != nil {

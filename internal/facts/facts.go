@@ -19,9 +19,9 @@ import (
 // Format is the version of the text form that Write writes and Parse reads.
 const Format = 1
 
-// Facts are the facts about one linked file: an executable, a shared object,
-// or a kernel module (ET_REL). The slices are sorted as their comments say where they come from Parse; Extract leaves the
-// functions, and files of one name, as they come.
+// Facts are the facts about one linked file: an executable, a shared object, or a kernel module
+// (ET_REL). The slices are sorted as their comments say where they come from Parse; Extract leaves
+// the functions, and files of one name, as they come.
 type Facts struct {
 	Machine   elf.Machine
 	AddrSize  int  // bytes of an address: 4 or 8

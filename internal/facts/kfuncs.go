@@ -25,9 +25,9 @@ const (
 	maxIDsBytes = 1 << 26
 )
 
-// kfuncFlags are the flags that show in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and KF_ARENA_ARG2 (include/linux/
-// btf.h). The others are for the kernel alone; leaving them out keeps the facts still when they change, and makes most
-// sets uniform.
+// kfuncFlags are the flags that show in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and
+// KF_ARENA_ARG2 (include/linux/ btf.h). The others are for the kernel alone; leaving them out keeps
+// the facts still when they change, and makes most sets uniform.
 const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
 
 // idSet is one set8 of kfuncs.
@@ -183,7 +183,8 @@ func (s *idSet) uniform() bool {
 	return len(s.names) == len(s.entries)
 }
 
-// assign adds the set's functions to flags. names has those of the ids, if the set is filled and not uniform.
+// assign adds the set's functions to flags. names has those of the ids, if the set is filled and
+// not uniform.
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {
@@ -220,8 +221,8 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	return nil
 }
 
-// nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on its own .BTF.base, else
-// on base.
+// nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on
+// its own .BTF.base, else on base.
 func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 	if data, err := e.content(".BTF.base"); err != nil { // a distilled base
 		return err

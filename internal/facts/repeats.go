@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// repeats finds the names among many that occur several times, and a few others. So what is to be done with those need
-// not be done with all.
+// repeats finds the names among many that occur several times, and a few others. So what is to be
+// done with those need not be done with all.
 type repeats struct {
 	seed        maphash.Seed
 	hashes      []uint32 // of the names added

@@ -11,8 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// BenchmarkFile links the units of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF. The time is that
-// of the link alone.
+// BenchmarkFile links the units of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with
+// DWARF. The time is that of the link alone.
 func BenchmarkFile(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")
 	if path == "" {

@@ -25,8 +25,8 @@ func (b *ballot) vote(colour types.Hash) {
 
 func (b *ballot) agreed() bool { return b.cast && !b.split }
 
-// choices settles what a tag means in units that only declare it, where company doesn't. The rule for a tag in a root (the
-// innermost named shape around it):
+// choices settles what a tag means in units that only declare it, where company doesn't. The rule
+// for a tag in a root (the innermost named shape around it):
 //
 //  1. what all units mean that hold the same root and define the tag;
 //  2. else the definition that most units hold, ties by content;
@@ -111,7 +111,8 @@ func (l *linker) count(p *phase) *choices {
 	return c
 }
 
-// heaviest returns for every tag the definition that most units hold, among those of the base or of the units.
+// heaviest returns for every tag the definition that most units hold, among those of the base or of
+// the units.
 func (l *linker) heaviest(p *phase, weight []uint64, base bool) []types.Hash {
 	type candidate struct {
 		tag    int32
@@ -161,9 +162,9 @@ func (l *linker) meaning(c *choices, s *slot) types.Hash {
 	return l.tags.list[s.tag].hash
 }
 
-// settle tells the types apart: first as if every open slot meant the default definition, then with open slots bound to
-// what they mean by the choices, always to a type that some unit really holds. It returns the phase and what an open
-// slot means in it.
+// settle tells the types apart: first as if every open slot meant the default definition, then with
+// open slots bound to what they mean by the choices, always to a type that some unit really holds.
+// It returns the phase and what an open slot means in it.
 func (l *linker) settle() (*phase, func(world int32, s *slot) int32) {
 	l.findDefaults()
 	l.findSlotUsers()
@@ -209,7 +210,8 @@ func (l *linker) settle() (*phase, func(world int32, s *slot) int32) {
 	return second, open
 }
 
-// defaultIn returns the node that a tag is in the default world: of its default definition, else of the base's.
+// defaultIn returns the node that a tag is in the default world: of its default definition, else of
+// the base's.
 func (l *linker) defaultIn(p *phase, t int32) int32 {
 	if d := l.defaults[t]; d != 0 {
 		return p.byAnch[d]
@@ -228,8 +230,9 @@ func (l *linker) defaultIn(p *phase, t int32) int32 {
 	return best
 }
 
-// holders finds for every class of definitions of the first phase the node of the second that stands for it: that of
-// the default world if some world has it, else the smallest by content, bases last.
+// holders finds for every class of definitions of the first phase the node of the second that
+// stands for it: that of the default world if some world has it, else the smallest by content,
+// bases last.
 func (l *linker) holders(first, second *phase) map[types.Hash]int32 {
 	bind := map[types.Hash]int32{}
 	v := l.view()

@@ -2,9 +2,10 @@ package link
 
 import "github.com/rules-btf/rules_btf/internal/types"
 
-// The order of types of equal name and kind is by content. The content of a type that leads to a tag with one
-// definition in the result is that of its shape. The others are coloured by refinement once more, over the result alone,
-// so that the order is a function of the result: linking it again gives the same.
+// The order of types of equal name and kind is by content. The content of a type that leads to a
+// tag with one definition in the result is that of its shape. The others are coloured by refinement
+// once more, over the result alone, so that the order is a function of the result: linking it again
+// gives the same.
 
 // colourInstances gives the kept instances their place among equals: l.hashes.
 func (l *linker) colourInstances() {
@@ -65,7 +66,8 @@ func idHash(id uint32) types.Hash {
 	return h.Sum(true)
 }
 
-// ambiguous finds the kept instances that lead to a tag with several definitions in the result, or to a type of a base.
+// ambiguous finds the kept instances that lead to a tag with several definitions in the result, or
+// to a type of a base.
 func (l *linker) ambiguous() []bool {
 	kept := make([]uint8, len(l.tags.list))
 	out := make([]bool, len(l.inst.list))
@@ -126,8 +128,9 @@ func (l *linker) ambiguousLabel(i int32, ambiguous []bool) types.Hash {
 	})
 }
 
-// hashOf returns the content of a kept type for the order. Made types refer to ones that were made before, or to such as
-// are not made: no chain is longer than that of a tag on a function with an arena pointer.
+// hashOf returns the content of a kept type for the order. Made types refer to ones that were made
+// before, or to such as are not made: no chain is longer than that of a tag on a function with an
+// arena pointer.
 func (l *linker) hashOf(f final) types.Hash {
 	if id := l.baseID(f); id != 0 {
 		return idHash(id)

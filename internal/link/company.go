@@ -6,12 +6,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// company is who else has a world's uncommon definitions. It says what a tag of one shape means in a world that only
-// declares it, when the type varies because it leads to conflicted tags: what it is in those worlds that hold it and mean
-// the same as this one by the conflicted tags that it leads to. So a unit with the less common definition of a tag gets
-// the types of the units that have that definition too, and not a mixture of both.
+// company is who else has a world's uncommon definitions. It says what a tag of one shape means in
+// a world that only declares it, when the type varies because it leads to conflicted tags: what it
+// is in those worlds that hold it and mean the same as this one by the conflicted tags that it
+// leads to. So a unit with the less common definition of a tag gets the types of the units that
+// have that definition too, and not a mixture of both.
 //
-// Only worlds with a definition that isn't its tag's default need this: for the others, the choices say what is common.
+// Only worlds with a definition that isn't its tag's default need this: for the others, the choices
+// say what is common.
 type company struct {
 	l       *linker
 	p       *phase
@@ -21,9 +23,9 @@ type company struct {
 	answers map[openTag]types.Hash
 }
 
-// bigCompany bounds the work of all answers: worlds with uncommon definitions, squared, by their conflicted tags, by the
-// tags that may be asked for. Beyond it there is no company, and the choices decide alone. A module of 985 units with 89
-// conflicted tags needs a hundredth.
+// bigCompany bounds the work of all answers: worlds with uncommon definitions, squared, by their
+// conflicted tags, by the tags that may be asked for. Beyond it there is no company, and the
+// choices decide alone. A module of 985 units with 89 conflicted tags needs a hundredth.
 const bigCompany = 1 << 31
 
 // member is a world with uncommon definitions.
@@ -134,7 +136,8 @@ func (c *company) ask(m *member, tag int32) types.Hash {
 	return best
 }
 
-// agree tells whether two worlds have no different definitions of a conflicted tag that tag leads to.
+// agree tells whether two worlds have no different definitions of a conflicted tag that tag leads
+// to.
 func (c *company) agree(a, b *member, tag int32) bool {
 	for t, id := range a.single {
 		if other, ok := b.single[t]; ok && other != id && c.leads(tag, t) {

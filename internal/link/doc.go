@@ -1,8 +1,8 @@
 // Package link makes the final BTF of a set of units: it decides what no unit can decide alone.
 //
-// The result is a pure function of the multiset of units, the facts of the linked ELF and the bases. Nothing here
-// depends on the order of units, of their items or of the graph's nodes: every choice is by weight (how many units say
-// so), and ties are broken by content.
+// The result is a pure function of the multiset of units, the facts of the linked ELF and the
+// bases. Nothing here depends on the order of units, of their items or of the graph's nodes: every
+// choice is by weight (how many units say so), and ties are broken by content.
 //
 // The steps, one file each:
 //

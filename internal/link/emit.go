@@ -10,7 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// emit writes the types in l.puts. The names that the kernel wants to be identifiers are looked at meanwhile.
+// emit writes the types in l.puts. The names that the kernel wants to be identifiers are looked at
+// meanwhile.
 func (l *linker) emit() ([]byte, error) {
 	p := &l.places
 	if len(p.tooLong) > 0 {

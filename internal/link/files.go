@@ -5,9 +5,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// inFileOf returns those of several candidates for a local variable that units of its source file hold. The facts know
-// files by their base name only, so among units of that name those win whose static functions and variables have most
-// in common with the file's, and of these the ones that lack fewest there.
+// inFileOf returns those of several candidates for a local variable that units of its source file
+// hold. The facts know files by their base name only, so among units of that name those win whose
+// static functions and variables have most in common with the file's, and of these the ones that
+// lack fewest there.
 func (l *linker) inFileOf(o *facts.Object, group []holder) []holder {
 	f := &l.opt.Facts.Files[o.File]
 	file, ok := l.g.Strs.Lookup([]byte(f.Name))

@@ -77,8 +77,8 @@ func sketch(b *builder, text string) {
 	}
 }
 
-// users lists what of a result refers to s and r, as "user s1 r?": the definitions by their members, "?" for a
-// declaration. What a base has is in parentheses.
+// users lists what of a result refers to s and r, as "user s1 r?": the definitions by their
+// members, "?" for a declaration. What a base has is in parentheses.
 func users(b *btf.Blob) []string {
 	var out []string
 	var meaning func(id uint32) string
@@ -197,8 +197,8 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestRandomForwards holds random units against the rule, applied the naive way. Tags have definitions that lead to no
-// others, so that what a unit means by a tag is one of these.
+// TestRandomForwards holds random units against the rule, applied the naive way. Tags have
+// definitions that lead to no others, so that what a unit means by a tag is one of these.
 func TestRandomForwards(t *testing.T) {
 	var agreed, most int
 	for seed := range int64(600) {
@@ -242,7 +242,8 @@ func TestRandomForwards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// meaning says what a tag is in a unit, where a type called root refers to it; several if there is a tie.
+		// meaning says what a tag is in a unit, where a type called root refers to it; several if
+		// there is a tie.
 		meaning := func(u map[string]bool, root, tag string) []string {
 			own := func(u map[string]bool) string {
 				for _, d := range words[:5] {

@@ -29,7 +29,8 @@ type holder struct {
 	linked bool   // a linked unit holds it as a result
 }
 
-// holdersNamed collects the functions or variables of a name that selected units hold. The result is good until the next call.
+// holdersNamed collects the functions or variables of a name that selected units hold. The result
+// is good until the next call.
 func (l *linker) holdersNamed(kind types.Kind, name types.Str) []holder {
 	group := l.group[:0]
 	c := &l.seen.functions
@@ -139,7 +140,8 @@ func (l *linker) encodedAs(f, made final) {
 	}
 }
 
-// linked tells whether the linked file has the function, under this name or as a clone that has no candidate of its own.
+// linked tells whether the linked file has the function, under this name or as a clone that has no
+// candidate of its own.
 func (l *linker) linked(name types.Str) bool {
 	switch bits := l.symbols.bits[name]; {
 	case bits&symExact != 0:
@@ -150,8 +152,8 @@ func (l *linker) linked(name types.Str) bool {
 	return false
 }
 
-// severalAddresses tells whether the function has several addresses. Clones count as the function that they are of, unless they
-// are encoded under their own names.
+// severalAddresses tells whether the function has several addresses. Clones count as the function
+// that they are of, unless they are encoded under their own names.
 func (l *linker) severalAddresses(name types.Str) bool {
 	bits := l.symbols.bits[name]
 	if !l.opt.Features.Has(features.TrueSignature) || bits&symExact == 0 {
@@ -182,9 +184,9 @@ func (l *linker) findOwned() {
 	}
 }
 
-// owners returns the candidates whose the symbol is: those with code, if any have some (the others are copies that were
-// inlined away; where all are without code, the symbol is an alias of an identical function), and of these the strong
-// ones, if any are.
+// owners returns the candidates whose the symbol is: those with code, if any have some (the others
+// are copies that were inlined away; where all are without code, the symbol is an alias of an
+// identical function), and of these the strong ones, if any are.
 func (l *linker) owners(group []holder) []holder {
 	return l.without(types.FuncWeak, l.without(types.FuncNoCode, group))
 }
@@ -220,9 +222,10 @@ func (h *holder) flags() types.FuncFlags {
 	return types.FuncFlags(h.size)
 }
 
-// against returns why a function can't be encoded, "" if it can. One candidate with code whose parameters are out of
-// place is enough, such as a part that was split off; but a clone that lost parameters matters only if all owners are
-// such. The prototypes of all candidates of the name are compared.
+// against returns why a function can't be encoded, "" if it can. One candidate with code whose
+// parameters are out of place is enough, such as a part that was split off; but a clone that lost
+// parameters matters only if all owners are such. The prototypes of all candidates of the name are
+// compared.
 func (l *linker) against(own, group []holder) string {
 	var any types.FuncFlags
 	coded := l.without(types.FuncNoCode, group)
@@ -248,7 +251,8 @@ func (l *linker) against(own, group []holder) string {
 	return ""
 }
 
-// consistent tells whether the prototypes of all candidates are the same but for what looseHash overlooks.
+// consistent tells whether the prototypes of all candidates are the same but for what looseHash
+// overlooks.
 func (l *linker) consistent(group []holder) bool {
 	if len(group) == 1 {
 		return true

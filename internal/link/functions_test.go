@@ -80,7 +80,8 @@ func (b *builder) variable(name string, linkage, size uint32, typ types.ID) type
 	return b.hold(b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: size, Ref: typ, Aux: linkage}))
 }
 
-// link links and lists the result, one line a named type: kind, name, and what it refers to, spelled out.
+// link links and lists the result, one line a named type: kind, name, and what it refers to,
+// spelled out.
 func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) {
 	t.Helper()
 	res, err := Link([]*object.Object{b.o}, opt)

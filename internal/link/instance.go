@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// final names a type of the result, in three ranges: a shape of the graph (the type of a shape that doesn't vary),
-// then instances, then made types.
+// final names a type of the result, in three ranges: a shape of the graph (the type of a shape that
+// doesn't vary), then instances, then made types.
 type final uint32
 
 // instance is a varying shape with what its varying children are.
@@ -107,7 +107,8 @@ func (l *linker) leafInstance(v *view, id types.ID, unit *object.Unit) {
 	}
 }
 
-// attachment is a varying declaration tag or section of a unit, with what its varying references are there, in order.
+// attachment is a varying declaration tag or section of a unit, with what its varying references
+// are there, in order.
 type attachment struct {
 	node types.ID
 	refs []uint32
@@ -148,8 +149,9 @@ func (l *linker) instanceIn(v *view, id types.ID) uint32 {
 	return l.materialize(prog, slots, types.Hash{})
 }
 
-// materialize makes the instances of a program's shapes and returns that of the root. root is the root's colour if it is
-// an anchor, by which others refer to it; it is of an earlier round of refinement than what the slots would give.
+// materialize makes the instances of a program's shapes and returns that of the root. root is the
+// root's colour if it is an anchor, by which others refer to it; it is of an earlier round of
+// refinement than what the slots would give.
 func (l *linker) materialize(prog int32, slots []types.Hash, root types.Hash) uint32 {
 	t := &l.inst
 	ops := l.progs.opsOf(prog)

@@ -4,25 +4,28 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// A base that only declares a tag which the module defines (FWD T here, struct T there) has other types than the module
-// wherever T is in reach: taken strictly, struct device would be the module's own because of one pointer somewhere below
-// it. Readers such as libbpf take a forward declaration for its definition when they compare structs of a base and a
-// module, and so does the link. A definition is the base's if it has the shape of one there and each tag and typedef in
-// it matches what it is there:
+// A base that only declares a tag which the module defines (FWD T here, struct T there) has other
+// types than the module wherever T is in reach: taken strictly, struct device would be the module's
+// own because of one pointer somewhere below it. Readers such as libbpf take a forward declaration
+// for its definition when they compare structs of a base and a module, and so does the link. A
+// definition is the base's if it has the shape of one there and each tag and typedef in it matches
+// what it is there:
 //
 //   - a tag that the base only declares at that place matches whatever the module means by it;
 //   - anything else matches what has the same shape and whose tags and typedefs match in turn.
 //
-// That is the greatest such relation: types that lead to each other match together. Only definitions are joined by it. A
-// pointer, a prototype or a typedef is the base's if it means exactly the same, so the module's own types lead to the
-// module's T. The relation is transitive, so that a type that has been left apart stays apart when the result is linked
-// again.
+// That is the greatest such relation: types that lead to each other match together. Only
+// definitions are joined by it. A pointer, a prototype or a typedef is the base's if it means
+// exactly the same, so the module's own types lead to the module's T. The relation is transitive,
+// so that a type that has been left apart stays apart when the result is linked again.
 
-// bigGroup bounds how many pairs of types of one shape are compared; types of shapes with more are the base's only if
-// they mean exactly the same. It takes hostile input to get there: as a rule a shape means one or two types.
+// bigGroup bounds how many pairs of types of one shape are compared; types of shapes with more are
+// the base's only if they mean exactly the same. It takes hostile input to get there: as a rule a
+// shape means one or two types.
 const bigGroup = 1 << 12
 
-// match is a pair of classes of types: one of any world and one of the base, whose shapes are equal but for pins.
+// match is a pair of classes of types: one of any world and one of the base, whose shapes are equal
+// but for pins.
 type match struct {
 	of, base int32
 	failed   bool
@@ -41,8 +44,8 @@ type matcher struct {
 	index  map[[2]int32]int32
 }
 
-// joinBase makes the definitions that match one of the base's the base's: what led to them leads there. It fills
-// p.joined and refines the phase again if there are any.
+// joinBase makes the definitions that match one of the base's the base's: what led to them leads
+// there. It fills p.joined and refines the phase again if there are any.
 func (l *linker) joinBase(p *phase) {
 	if l.base.blob == nil || len(l.base.declared) == 0 {
 		return
@@ -172,8 +175,9 @@ func (m *matcher) compare() {
 	}
 }
 
-// choose returns for each class the base's node that it is to be, -1 for none and for what is the base's as it stands.
-// Of several it is the one that declares the least, then that with the smallest id.
+// choose returns for each class the base's node that it is to be, -1 for none and for what is the
+// base's as it stands. Of several it is the one that declares the least, then that with the
+// smallest id.
 func (m *matcher) choose() []int32 {
 	to, forwards := make([]int32, len(m.rep)), make([]int, len(m.rep))
 	for c := range to {
@@ -192,8 +196,9 @@ func (m *matcher) choose() []int32 {
 	return to
 }
 
-// eachSlot calls f with the slots of two programs that stand at the same place, as indexes, until it returns false. It
-// tells whether all did. The programs are of shapes that are equal but for pins.
+// eachSlot calls f with the slots of two programs that stand at the same place, as indexes, until
+// it returns false. It tells whether all did. The programs are of shapes that are equal but for
+// pins.
 func (l *linker) eachSlot(x, y int32, f func(j, k int) bool) bool {
 	xs, ys := l.progs.slotsOf(x), l.progs.slotsOf(y)
 	if x == y {

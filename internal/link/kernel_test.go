@@ -11,7 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
-// kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything the format has.
+// kernelBTF is the running kernel's BTF, made by pahole: an independent sample of everything the
+// format has.
 func kernelBTF(t testing.TB) *btf.Blob {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)

@@ -13,8 +13,8 @@ const (
 	kfArenaArg2 = 1 << 15
 )
 
-// tagKfuncs makes the DECL_TAGs of encoded kfuncs, and with the feature attributes the type tags of those that return
-// or take arena pointers.
+// tagKfuncs makes the DECL_TAGs of encoded kfuncs, and with the feature attributes the type tags of
+// those that return or take arena pointers.
 func (l *linker) tagKfuncs() {
 	f := l.opt.Facts
 	if f == nil || !l.opt.Features.Has(features.DeclTagKfuncs) {
@@ -47,7 +47,8 @@ func (l *linker) declTag(value string, target final) {
 	l.make(made{kind: types.KindDeclTag, name: l.g.Strs.Intern([]byte(value)), ref: target})
 }
 
-// arenaPrototype returns a prototype in which the pointers that flags name point into the arena's address space.
+// arenaPrototype returns a prototype in which the pointers that flags name point into the arena's
+// address space.
 func (l *linker) arenaPrototype(proto final, flags uint32) final {
 	n := &l.nodes[l.nodeOf(proto)]
 	w := l.walk(proto)
@@ -67,7 +68,8 @@ func (l *linker) arenaPrototype(proto final, flags uint32) final {
 	return l.makeOnce(m, elems...)
 }
 
-// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T; what is no pointer stays as it is.
+// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T; what is no pointer stays
+// as it is.
 func (l *linker) arenaPointer(f final) final {
 	if f == 0 || l.nodes[l.nodeOf(f)].Kind != types.KindPtr {
 		return f

@@ -78,10 +78,11 @@ func tagNamed(b *btf.Blob, id uint32) string {
 	return ""
 }
 
-// openTags finds the tags that one input only declares, and that have several definitions. What these mean in that input is
-// a matter of choice. libbpf takes a forward declaration for equal to any definition, one after the other: which types it
-// takes for the same there depends on the order of the inputs, and it may join types that differ. So tags that lead to
-// open ones may have several definitions by libbpf alone; they are open too.
+// openTags finds the tags that one input only declares, and that have several definitions. What
+// these mean in that input is a matter of choice. libbpf takes a forward declaration for equal to
+// any definition, one after the other: which types it takes for the same there depends on the order
+// of the inputs, and it may join types that differ. So tags that lead to open ones may have several
+// definitions by libbpf alone; they are open too.
 func openTags(inputs []*btf.Blob, ours, theirs *btf.Blob) map[string]bool {
 	declared := map[string]bool{}
 	for _, b := range inputs {
@@ -140,8 +141,9 @@ func leads(b *btf.Blob, tags map[string]bool) []bool {
 	return found
 }
 
-// againstLibbpf holds the link of blobs against libbpf's: but for types that lead to open tags, both have the same, and the
-// link has each of them once. It returns how many of all types of the link were compared.
+// againstLibbpf holds the link of blobs against libbpf's: but for types that lead to open tags,
+// both have the same, and the link has each of them once. It returns how many of all types of the
+// link were compared.
 func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) (compared, all int) {
 	t.Helper()
 	var inputs []*btf.Blob

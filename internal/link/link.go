@@ -18,8 +18,8 @@ import (
 
 // Options are what besides the units decides the result.
 type Options struct {
-	// Facts are those of the linked file. Without them every function candidate counts as linked under its own name,
-	// and no variables are encoded but those of linked BTF.
+	// Facts are those of the linked file. Without them every function candidate counts as linked
+	// under its own name, and no variables are encoded but those of linked BTF.
 	Facts *facts.Facts
 	// Bases make the result split BTF: a chain, each parsed on the one before.
 	Bases    []*btf.Blob
@@ -103,8 +103,8 @@ type linker struct {
 	stringsLen int         // of the result's own strings
 }
 
-// Link makes the final BTF of the objects' units. The objects stay as they are, except that their graphs may gain
-// shapes.
+// Link makes the final BTF of the objects' units. The objects stay as they are, except that their
+// graphs may gain shapes.
 func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	_, res, err := run(inputs, opt)
 	return res, err

@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/features"
 )
 
-// checkFacts refuses facts that don't list what the features need: it would be missing without a word.
+// checkFacts refuses facts that don't list what the features need: it would be missing without a
+// word.
 func checkFacts(f *facts.Facts, set features.Set) error {
 	if f == nil {
 		return nil

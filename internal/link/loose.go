@@ -6,9 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// looseHash returns a hash that is equal for types that the consistency of prototypes doesn't tell apart: const counts
-// nowhere; tags, typedefs and enums are their kind and name; base types are name, size and encoding; arrays are count and
-// element; prototypes are their types, parameter names don't count.
+// looseHash returns a hash that is equal for types that the consistency of prototypes doesn't tell
+// apart: const counts nowhere; tags, typedefs and enums are their kind and name; base types are
+// name, size and encoding; arrays are count and element; prototypes are their types, parameter
+// names don't count.
 func (l *linker) looseHash(id types.ID) types.Hash {
 	if l.loose == nil {
 		l.loose = map[types.ID]types.Hash{}

@@ -6,8 +6,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// checkNames refuses types with names that the kernel's verifier doesn't take: those of other languages than C, or of
-// damaged files. It is for what was converted; BTF that is merely merged keeps its names.
+// checkNames refuses types with names that the kernel's verifier doesn't take: those of other
+// languages than C, or of damaged files. It is for what was converted; BTF that is merely merged
+// keeps its names.
 func (l *linker) checkNames() error {
 	ok := func(s types.Str) bool { return types.Identifier(l.g.Strs.Bytes(s)) }
 	for i := range l.puts {

@@ -11,8 +11,8 @@ import (
 
 // The final order: unnamed types first, then by name; then by kind, then by content.
 
-// arrange chooses the ids and the strings' offsets: it fills l.puts, l.chunks and l.ids, and l.strs with the strings that
-// are needed, in order, and l.offset.
+// arrange chooses the ids and the strings' offsets: it fills l.puts, l.chunks and l.ids, and l.strs
+// with the strings that are needed, in order, and l.offset.
 func (l *linker) arrange() {
 	l.blob = &btf.Blob{Order: l.order, StartID: 1, Base: l.base.blob}
 	if b := l.base.blob; b != nil {
@@ -106,7 +106,8 @@ func (l *linker) sortUnnamed(list *[]place) {
 	*list = sortPlaces(*list)
 }
 
-// sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each belongs.
+// sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each
+// belongs.
 func sortPlaces(list []place) []place {
 	byHash := func(a, b place) int { return a.hash.Cmp(b.hash) }
 	if len(list) < 32 {

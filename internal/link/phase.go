@@ -4,8 +4,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// A phase is a graph of types: for the default world, in which every tag is its commonest definition, one node an
-// anchor; for every other world a node for each anchor that differs there (is odd).
+// A phase is a graph of types: for the default world, in which every tag is its commonest
+// definition, one node an anchor; for every other world a node for each anchor that differs there
+// (is odd).
 type phase struct {
 	nodes   []typeNode
 	targets []int32            // a node, or ^ a tag that is nothing but declared
@@ -31,8 +32,8 @@ type oddNode struct {
 	node   int32
 }
 
-// findDefaults chooses the default definition of every varying tag: the one that most units hold, ties by content.
-// Tags that only a base defines have none here.
+// findDefaults chooses the default definition of every varying tag: the one that most units hold,
+// ties by content. Tags that only a base defines have none here.
 func (l *linker) findDefaults() {
 	l.defaults = make([]types.ID, len(l.tags.list))
 	for _, id := range l.anchors {
@@ -50,9 +51,10 @@ func (l *linker) findDefaults() {
 	}
 }
 
-// newPhase makes the nodes: those of the default world, and of every world those of its odd anchors. An anchor is odd
-// when it is a definition that is not the default, has pinned stubs, has an open slot for which other says that it
-// doesn't mean the default, or leads to an odd anchor of its world.
+// newPhase makes the nodes: those of the default world, and of every world those of its odd
+// anchors. An anchor is odd when it is a definition that is not the default, has pinned stubs, has
+// an open slot for which other says that it doesn't mean the default, or leads to an odd anchor of
+// its world.
 func (l *linker) newPhase(other func(world int32, s *slot) bool) *phase {
 	p := &phase{byAnch: make([]int32, len(l.nodes)), odd: make([][]oddNode, len(l.worlds))}
 	for id := range p.byAnch {
@@ -129,8 +131,8 @@ func (p *phase) add(l *linker, id types.ID, world int32) int32 {
 	return int32(len(p.nodes) - 1)
 }
 
-// connect fills the targets of all nodes. open says what an open slot means (a node, or ^ its tag), inDefault what a
-// tag is in the default world.
+// connect fills the targets of all nodes. open says what an open slot means (a node, or ^ its tag),
+// inDefault what a tag is in the default world.
 func (l *linker) connect(p *phase, open func(world int32, s *slot) int32, inDefault func(tag int32) int32) {
 	v := l.view()
 	at := int32(-1)
@@ -185,9 +187,10 @@ func (l *linker) resolve(v *view, p *phase, s *slot, open func(world int32, s *s
 	return open(v.world, s)
 }
 
-// elsewhere returns the node of a definition that a unit pins but doesn't hold, as split BTF does with its base's: that of
-// the base if it has it, else that of a world that holds it, chosen by content. In split BTF its base's definitions may
-// have pins that they don't have in the base alone; then the base's definition that is equal but for pins is meant.
+// elsewhere returns the node of a definition that a unit pins but doesn't hold, as split BTF does
+// with its base's: that of the base if it has it, else that of a world that holds it, chosen by
+// content. In split BTF its base's definitions may have pins that they don't have in the base
+// alone; then the base's definition that is equal but for pins is meant.
 func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
 	if p.byDef == nil {
 		p.byDef, p.byShape = map[types.ID]int32{}, map[types.Hash]int32{}
@@ -232,8 +235,8 @@ type adjacency struct {
 
 func (a *adjacency) of(key uint32) []types.ID { return a.list[a.first[key]:a.first[key+1]] }
 
-// findSlotUsers lists, for every anchor (key: its node) and every tag (key: the number of nodes + its index), the
-// anchors whose programs have a slot for it.
+// findSlotUsers lists, for every anchor (key: its node) and every tag (key: the number of nodes +
+// its index), the anchors whose programs have a slot for it.
 func (l *linker) findSlotUsers() {
 	a := &l.slotUsers
 	n := uint32(len(l.nodes))

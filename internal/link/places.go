@@ -5,7 +5,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// places are the types that are written, as long as they have no order, and what is known of their records.
+// places are the types that are written, as long as they have no order, and what is known of their
+// records.
 type places struct {
 	unnamed [btf.NumKinds][]place
 	first   []final // by name: a type, the others follow in list

@@ -6,9 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// A program says how the type that a varying shape is follows from the types of the tags and typedefs in it. Its
-// operations are the shape itself and the anonymous shapes inside, children first; its slots are the stubs and anchors
-// where it ends. Evaluating it for the colours (content hashes) of the slots gives the colour of each.
+// A program says how the type that a varying shape is follows from the types of the tags and
+// typedefs in it. Its operations are the shape itself and the anonymous shapes inside, children
+// first; its slots are the stubs and anchors where it ends. Evaluating it for the colours (content
+// hashes) of the slots gives the colour of each.
 type program struct {
 	op, ops     uint32 // the operations, in programs.ops
 	slot, slots uint32 // the slots, in programs.slots
@@ -137,8 +138,8 @@ func (p *programs) opsOf(prog int32) []operation {
 	return p.ops[q.op : q.op+q.ops]
 }
 
-// eval returns the colours of the program's operations for those of its slots, the shape itself last. The result is
-// good until the next call.
+// eval returns the colours of the program's operations for those of its slots, the shape itself
+// last. The result is good until the next call.
 func (l *linker) eval(prog int32, slots []types.Hash) []types.Hash {
 	out := l.evalBuf[:0]
 	for _, o := range l.progs.opsOf(prog) {

@@ -9,8 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// A randomProgram is a pool of shapes and units over it that disagree a lot: few tags with several definitions each,
-// which refer to each other directly, through typedefs and through unnamed shapes.
+// A randomProgram is a pool of shapes and units over it that disagree a lot: few tags with several
+// definitions each, which refer to each other directly, through typedefs and through unnamed
+// shapes.
 type randomProgram struct {
 	r        *rand.Rand
 	o        *object.Object
@@ -102,7 +103,8 @@ func (p *randomProgram) function() types.ID {
 	return g.Add(types.Node{Kind: types.KindFunc, Name: p.str(fmt.Sprintf("f%d", p.r.Intn(2*len(p.tags)))), Ref: proto, Aux: 1}, nil)
 }
 
-// unit adds a unit that defines some tags and holds typedefs and functions, with every typedef that these use.
+// unit adds a unit that defines some tags and holds typedefs and functions, with every typedef that
+// these use.
 func (p *randomProgram) unit() {
 	g := p.o.Graph
 	held := map[types.ID]bool{}
@@ -152,8 +154,8 @@ func (p *randomProgram) unit() {
 	p.o.Units = append(p.o.Units, object.Unit{Count: uint32(1 + p.r.Intn(3)), Items: items})
 }
 
-// scatter spreads the units of o over several objects in random order, with some counts split, and merges these along a
-// random tree.
+// scatter spreads the units of o over several objects in random order, with some counts split, and
+// merges these along a random tree.
 func scatter(r *rand.Rand, o *object.Object) ([]*object.Object, error) {
 	var parts []*object.Object
 	var units []object.Unit

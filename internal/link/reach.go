@@ -2,7 +2,8 @@ package link
 
 import "github.com/rules-btf/rules_btf/internal/types"
 
-// made is a type that the link makes or changes: functions, variables and their sections, declaration tags.
+// made is a type that the link makes or changes: functions, variables and their sections,
+// declaration tags.
 type made struct {
 	kind  types.Kind
 	flag  bool
@@ -55,7 +56,8 @@ func (l *linker) nodeOf(f final) types.ID {
 	return l.inst.list[int(f)-len(l.nodes)].node
 }
 
-// findTypes notes which type each shape is that doesn't vary: a stub is its tag's definition, if there is one.
+// findTypes notes which type each shape is that doesn't vary: a stub is its tag's definition, if
+// there is one.
 func (l *linker) findTypes() {
 	l.types = make([]final, len(l.nodes))
 	for id := range l.types {
@@ -83,7 +85,8 @@ func (l *linker) walk(f final) walker {
 	return w
 }
 
-// next resolves the next reference, in the order Ref, index type, elements; void ones may be left out.
+// next resolves the next reference, in the order Ref, index type, elements; void ones may be left
+// out.
 func (w *walker) next(id types.ID) final {
 	if len(w.args) == 0 || w.l.role[id] == plain {
 		return w.l.types[id]
@@ -102,11 +105,12 @@ func (l *linker) refTo(f final) final {
 	return w.next(l.nodes[l.nodeOf(f)].Ref)
 }
 
-// keepAll finds what the result holds: the roots that units hold, what is made, and what these reach. Each gets its
-// place: see place.
+// keepAll finds what the result holds: the roots that units hold, what is made, and what these
+// reach. Each gets its place: see place.
 //
-// A shape that doesn't vary refers to earlier ones, but for the definitions that stubs stand for. So it takes one walk
-// from the last shape to the first, in the order of memory, and a list of those that it met too late.
+// A shape that doesn't vary refers to earlier ones, but for the definitions that stubs stand for.
+// So it takes one walk from the last shape to the first, in the order of memory, and a list of
+// those that it met too late.
 func (l *linker) keepAll() {
 	l.keep = make([]bool, len(l.nodes)+len(l.inst.list)+len(l.made))
 	l.keep[0] = true // void takes no place

@@ -90,8 +90,8 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// FuzzLink links BTF of any content with itself and on itself: it must not fail in other ways than with an error, and
-// linking again must not change the result.
+// FuzzLink links BTF of any content with itself and on itself: it must not fail in other ways than
+// with an error, and linking again must not change the result.
 func FuzzLink(f *testing.F) {
 	for seed := range int64(20) {
 		r := rand.New(rand.NewSource(seed))

@@ -2,9 +2,10 @@ package link
 
 import "github.com/rules-btf/rules_btf/internal/types"
 
-// refine colours the nodes of a phase by the coarsest bisimulation: two nodes have the same colour exactly if their
-// shapes and the types that they lead to are the same, however deep one looks. A colour is a hash of content: the shape
-// of the node, then round by round of what lies one step further, until a round tells no more nodes apart.
+// refine colours the nodes of a phase by the coarsest bisimulation: two nodes have the same colour
+// exactly if their shapes and the types that they lead to are the same, however deep one looks. A
+// colour is a hash of content: the shape of the node, then round by round of what lies one step
+// further, until a round tells no more nodes apart.
 func (l *linker) refine(p *phase) {
 	old := make([]types.Hash, len(p.nodes))
 	for i := range p.nodes {

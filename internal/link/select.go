@@ -31,7 +31,8 @@ func (l *linker) countHolders() {
 	}
 }
 
-// candidates are the functions and variables of a unit, the last ones first: units have them behind their types.
+// candidates are the functions and variables of a unit, the last ones first: units have them behind
+// their types.
 func (l *linker) candidates(u int) iter.Seq[*types.Node] {
 	return func(yield func(*types.Node) bool) {
 		for _, id := range slices.Backward(l.units[u].Items) {
@@ -42,9 +43,10 @@ func (l *linker) candidates(u int) iter.Seq[*types.Node] {
 	}
 }
 
-// selectUnits drops the units that the linker did not take: members of an archive that nothing needed. A unit is
-// dropped if it defines global variables or global functions that have code, and neither the linked file's global
-// symbols nor the local ones of files of the unit's name have any of its functions and variables.
+// selectUnits drops the units that the linker did not take: members of an archive that nothing
+// needed. A unit is dropped if it defines global variables or global functions that have code, and
+// neither the linked file's global symbols nor the local ones of files of the unit's name have any
+// of its functions and variables.
 func (l *linker) selectUnits() {
 	if l.opt.Facts == nil || !l.opt.Facts.HasFiles {
 		return
@@ -98,7 +100,8 @@ func (l *linker) drop(u int) {
 // fileName is a local function or variable of a source file.
 type fileName struct{ file, name types.Str }
 
-// localNames are the names of the local functions and variables of source files, joined over equal file names.
+// localNames are the names of the local functions and variables of source files, joined over equal
+// file names.
 func (l *linker) localNames(wanted map[types.Str]bool) map[fileName]bool {
 	f := l.opt.Facts
 	set := map[fileName]bool{}

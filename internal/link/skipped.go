@@ -8,7 +8,8 @@ import (
 // Variable tells whether a variable is meant rather than a function.
 func (s Skipped) Variable() bool { return s.Reason == reasonNoVariable || s.Reason == reasonName }
 
-// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab, the reason.
+// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
+// the reason.
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {

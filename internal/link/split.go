@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// baseTypes are the types that a chain of bases has: they take part when types are told apart, and a type that is among
-// them is referred to by its id there and not written again.
+// baseTypes are the types that a chain of bases has: they take part when types are told apart, and
+// a type that is among them is referred to by its id there and not written again.
 type baseTypes struct {
 	blob     *btf.Blob  // the last of the chain, nil without bases
 	ids      []types.ID // the node of each BTF id
@@ -58,8 +58,9 @@ func (l *linker) addBases(t object.Target, bases []*btf.Blob) error {
 	return nil
 }
 
-// dropBases empties the linked units that are bases: split BTF as an input brings them along. There a base's stubs
-// may be pinned that are not in the base alone, so they are compared without regard to pins.
+// dropBases empties the linked units that are bases: split BTF as an input brings them along. There
+// a base's stubs may be pinned that are not in the base alone, so they are compared without regard
+// to pins.
 func (l *linker) dropBases(bases []object.Unit) {
 	if !slices.ContainsFunc(l.units, func(u object.Unit) bool { return u.Linked }) {
 		return
@@ -101,8 +102,8 @@ func (l *linker) dropBases(bases []object.Unit) {
 
 func (l *linker) inBase(id types.ID) bool { return l.base.in != nil && l.base.in[id] }
 
-// matchable tells whether a type of a split BTF can be one of the base's: functions, variables and their sections never
-// are, and declaration tags are looked at on their own.
+// matchable tells whether a type of a split BTF can be one of the base's: functions, variables and
+// their sections never are, and declaration tags are looked at on their own.
 func matchable(k types.Kind) bool {
 	switch k {
 	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
@@ -111,7 +112,8 @@ func matchable(k types.Kind) bool {
 	return true
 }
 
-// addBaseWorlds makes the bases one world of their own, and another one of each base that an input brought along.
+// addBaseWorlds makes the bases one world of their own, and another one of each base that an input
+// brought along.
 func (l *linker) addBaseWorlds(stamp []int32) {
 	if l.base.blob == nil {
 		return

@@ -34,7 +34,8 @@ func isDeclaration(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || t.Kind == btf.KindEnum && t.Vlen == 0
 }
 
-// likeBase pairs the types of b with the base's that they are equal to up to what the base only declares, the naive way.
+// likeBase pairs the types of b with the base's that they are equal to up to what the base only
+// declares, the naive way.
 func likeBase(b *btf.Blob) map[[2]uint32]bool {
 	like := map[[2]uint32]bool{}
 	for x := range b.EndID() {
@@ -102,7 +103,8 @@ func undefine(r *rand.Rand, o *object.Object) {
 	}
 }
 
-// TestRandomSplit links units on a base that other units made, which may only declare what these define.
+// TestRandomSplit links units on a base that other units made, which may only declare what these
+// define.
 func TestRandomSplit(t *testing.T) {
 	runs := 800
 	if testing.Short() {
@@ -154,8 +156,8 @@ func TestRandomSplit(t *testing.T) {
 	}
 }
 
-// TestRandomSplits links several split BTFs on one base with each other and with units. What they refer to in the base
-// stays what it is, though others define the same tags.
+// TestRandomSplits links several split BTFs on one base with each other and with units. What they
+// refer to in the base stays what it is, though others define the same tags.
 func TestRandomSplits(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
@@ -215,8 +217,9 @@ func TestRandomSplits(t *testing.T) {
 	}
 }
 
-// likeLast tells whether a blob has the types of its base over again, but for which definitions they lead to. Read with
-// its bases it is taken for one of them. It takes a module that holds just what another one does.
+// likeLast tells whether a blob has the types of its base over again, but for which definitions
+// they lead to. Read with its bases it is taken for one of them. It takes a module that holds just
+// what another one does.
 func likeLast(b *btf.Blob) bool {
 	if b.Base == nil || len(b.Types) != len(b.Base.Types) {
 		return false
@@ -231,7 +234,8 @@ func likeLast(b *btf.Blob) bool {
 	return true
 }
 
-// TestRandomChain links units on a chain of bases, of which a higher one may define what a lower one only declares.
+// TestRandomChain links units on a chain of bases, of which a higher one may define what a lower
+// one only declares.
 func TestRandomChain(t *testing.T) {
 	runs := 600
 	if testing.Short() {

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// sortEarly begins to sort the strings that there are, on a thread that has nothing else to do until the types are
-// ordered. Nearly all will be needed.
+// sortEarly begins to sort the strings that there are, on a thread that has nothing else to do
+// until the types are ordered. Nearly all will be needed.
 func (l *linker) sortEarly() {
 	if l.jobs == 1 {
 		return
@@ -68,8 +68,8 @@ func (l *linker) findStrings() {
 	take(len(early))
 }
 
-// placeStrings gives each string its offset: in the bases if they have it, else among the blob's own strings, which are
-// sorted.
+// placeStrings gives each string its offset: in the bases if they have it, else among the blob's
+// own strings, which are sorted.
 func (l *linker) placeStrings() {
 	l.offset = l.findInBases()
 	b := l.blob
@@ -86,8 +86,8 @@ func (l *linker) placeStrings() {
 	l.stringsLen = int(end - uint64(b.BaseStrLen))
 }
 
-// copyStrings copies those of the strings that are the blob's own to their place. It tells whether all names are what the kernel
-// takes.
+// copyStrings copies those of the strings that are the blob's own to their place. It tells whether
+// all names are what the kernel takes.
 func (l *linker) copyStrings(own []byte, list []types.Str) bool {
 	ok := true
 	for _, s := range list {

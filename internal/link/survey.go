@@ -35,8 +35,8 @@ func (c *candidates) add(id types.ID, n *types.Node) {
 	c.byName[n.Name] = uint32(len(c.list))
 }
 
-// userLists are the types that refer to each shape from which a stub can be reached: only these can vary. What is no type
-// (functions, variables, sections, declaration tags) isn't listed.
+// userLists are the types that refer to each shape from which a stub can be reached: only these can
+// vary. What is no type (functions, variables, sections, declaration tags) isn't listed.
 type userLists struct {
 	first []uint32 // by node: the index of its last user in list + 1
 	list  []user

@@ -95,11 +95,12 @@ const (
 	stub               // of a tag that varies
 )
 
-// bigInner is the number of varying shapes in an anonymous shape from which on it is an anchor of its own, so that
-// programs stay small whatever the input.
+// bigInner is the number of varying shapes in an anonymous shape from which on it is an anchor of
+// its own, so that programs stay small whatever the input.
 const bigInner = 256
 
-// findRoles finds the shapes that reach a conflicted tag, backwards from these tags, and lists the anchors in order.
+// findRoles finds the shapes that reach a conflicted tag, backwards from these tags, and lists the
+// anchors in order.
 func (l *linker) findRoles() {
 	l.role = make([]role, len(l.nodes))
 	if l.conflicts() == 0 {

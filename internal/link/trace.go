@@ -22,9 +22,10 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	return &Traced{res, l}, nil
 }
 
-// Holders returns the units that hold a type of the result by its name, as ascending indexes in the object's Units,
-// for each BTF id that want is true for. Types that are held so are base types, typedefs and definitions of tags;
-// a unit that only declares a tag doesn't hold it. Ids are of the result or its bases.
+// Holders returns the units that hold a type of the result by its name, as ascending indexes in the
+// object's Units, for each BTF id that want is true for. Types that are held so are base types,
+// typedefs and definitions of tags; a unit that only declares a tag doesn't hold it. Ids are of the
+// result or its bases.
 func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 	l := t.l
 	found := map[uint32][]int{}
@@ -57,7 +58,8 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 	return found
 }
 
-// IsBase tells whether the unit with an index in the object's Units is one of the bases: split BTF brings them along.
+// IsBase tells whether the unit with an index in the object's Units is one of the bases: split BTF
+// brings them along.
 func (t *Traced) IsBase(u int) bool { return t.l.isBase != nil && t.l.isBase[u] }
 
 // named tells whether units hold a shape by its name.

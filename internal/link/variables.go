@@ -18,7 +18,8 @@ const (
 	reasonName       = "name is no identifier"
 )
 
-// droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops them.
+// droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops
+// them.
 var droppedPrefixes = []string{
 	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_",
 }
@@ -61,7 +62,8 @@ func (l *linker) encodeVariables() error {
 	return nil
 }
 
-// encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their VARs.
+// encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their
+// VARs.
 func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) error {
 	section := made{kind: types.KindDatasec, name: l.g.Strs.Intern([]byte(objects[0].Section))}
 	var elems []madeElem
@@ -121,11 +123,13 @@ func tooManyVariables(section string, n int) error {
 	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var", section, n, btf.MaxVlen)
 }
 
-// renamed are what link-time optimization puts between a static variable's name and a number: clang's ThinLTO, and gcc.
+// renamed are what link-time optimization puts between a static variable's name and a number:
+// clang's ThinLTO, and gcc.
 var renamed = []string{".llvm.", ".lto_priv."}
 
-// sourceName is the name that a variable's symbol has in the source. Where link-time optimization has put all sources
-// together, LLVM tells static variables of one name apart by a number alone. Elsewhere that is a variable of a function.
+// sourceName is the name that a variable's symbol has in the source. Where link-time optimization
+// has put all sources together, LLVM tells static variables of one name apart by a number alone.
+// Elsewhere that is a variable of a function.
 func (l *linker) sourceName(symbol string) string {
 	for _, s := range renamed {
 		if i := strings.Index(symbol, s); i > 0 {
@@ -140,9 +144,10 @@ func (l *linker) sourceName(symbol string) string {
 
 // variable returns the type of the candidate that an object is, 0 if there is none.
 //
-// The candidate is of the object's size. If none is, it is a smaller one: the object has the elements of a flexible
-// array member too, or a sanitizer's red zone behind it. A local symbol is a static variable. If there is none, it is a
-// global variable that has no global symbol: linkers make hidden ones local.
+// The candidate is of the object's size. If none is, it is a smaller one: the object has the
+// elements of a flexible array member too, or a sanitizer's red zone behind it. A local symbol is a
+// static variable. If there is none, it is a global variable that has no global symbol: linkers
+// make hidden ones local.
 func (l *linker) variable(o *facts.Object, group []holder) final {
 	static := o.Local || l.sourceName(o.Name) != o.Name
 	of := func(linkage uint32, fits func(size uint64) bool) []holder {
@@ -175,9 +180,9 @@ func (l *linker) variable(o *facts.Object, group []holder) final {
 	}
 }
 
-// ofFile narrows several candidates for a local object down to those of the file that defines it, if it can. Where there
-// are more objects of the name than units that hold a candidate, some are an assembler's, and those of other files are
-// no candidates.
+// ofFile narrows several candidates for a local object down to those of the file that defines it,
+// if it can. Where there are more objects of the name than units that hold a candidate, some are an
+// assembler's, and those of other files are no candidates.
 func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
 	if !o.Local || len(group) == 0 {
 		return group
@@ -199,7 +204,8 @@ func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
 	return group
 }
 
-// commonest returns the candidate of known size that most units hold, ties by content; 0 if there is none.
+// commonest returns the candidate of known size that most units hold, ties by content; 0 if there
+// is none.
 func (l *linker) commonest(group []holder) final {
 	var best holder
 	for _, h := range group {

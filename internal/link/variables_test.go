@@ -198,7 +198,8 @@ func TestVariablesOfAssemblers(t *testing.T) {
 	wantSkipped(t, res, "saved\tno variable of file scope in the debug information\n")
 }
 
-// TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another one.
+// TestVariablesOfLikeFiles: of two files of one name, one has all statics of the other and another
+// one.
 func TestVariablesOfLikeFiles(t *testing.T) {
 	for _, volatile := range []bool{false, true} { // the type in the file that has more
 		b := newBuilder()

@@ -4,8 +4,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// A world is what units with the same varying definitions and typedefs share: in all of them the same shape is the
-// same type. A kernel's thousands of units make few worlds that differ from the commonest.
+// A world is what units with the same varying definitions and typedefs share: in all of them the
+// same shape is the same type. A kernel's thousands of units make few worlds that differ from the
+// commonest.
 type world struct {
 	anchors []types.ID
 	units   []int32 // indexes in linker.units
@@ -14,7 +15,8 @@ type world struct {
 	kind    worldKind
 }
 
-// worldKind says where a world's units are from. Worlds are preferred in this order where several have a type.
+// worldKind says where a world's units are from. Worlds are preferred in this order where several
+// have a type.
 type worldKind uint8
 
 const (
@@ -27,7 +29,8 @@ const (
 // fromBase tells whether the types of a world are a base's.
 func (k worldKind) fromBase() bool { return k >= baseWorld }
 
-// findVarying lists the varying shapes that each unit holds, in the units' order. Most units hold none.
+// findVarying lists the varying shapes that each unit holds, in the units' order. Most units hold
+// none.
 func (l *linker) findVarying() [][]types.ID {
 	varying := make([][]types.ID, len(l.units))
 	role := l.role
@@ -149,7 +152,8 @@ func (l *linker) findWorlds() {
 	l.addBaseWorlds(stamp)
 }
 
-// view is one world laid open: what each tag and anchor is in it. Entering another world costs what that one holds.
+// view is one world laid open: what each tag and anchor is in it. Entering another world costs what
+// that one holds.
 type view struct {
 	world   int32
 	round   int32   // how many worlds have been entered

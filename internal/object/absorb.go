@@ -12,12 +12,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// absorber reads BTF objects straight into one graph. More than 99% of what a file holds is in the graph already: its
-// shapes are hashed where they lie, and only what is new is made into nodes.
+// absorber reads BTF objects straight into one graph. More than 99% of what a file holds is in the
+// graph already: its shapes are hashed where they lie, and only what is new is made into nodes.
 //
-// It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned stubs, is left to
-// ReadFile, which tells what is wrong. Of what ReadFile checks, nothing is left out: all references, kinds and depths,
-// and that each type is there once, which follows from the canonical order.
+// It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned
+// stubs, is left to ReadFile, which tells what is wrong. Of what ReadFile checks, nothing is left
+// out: all references, kinds and depths, and that each type is there once, which follows from the
+// canonical order.
 type absorber struct {
 	g   *types.Graph
 	set *unitSet
@@ -45,8 +46,8 @@ type shape struct {
 	tag   types.Tag // that it declares or defines; 0: none
 }
 
-// absorb adds the object at path to the graph and the units, and returns what it says of itself. ok is false if it is
-// none that it knows; then nothing was added.
+// absorb adds the object at path to the graph and the units, and returns what it says of itself. ok
+// is false if it is none that it knows; then nothing was added.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil
@@ -182,7 +183,8 @@ func (a *absorber) hashShapes() bool {
 	return true
 }
 
-// inOrder tells whether type id stands behind the one before it in the order of types.Graph.Compare.
+// inOrder tells whether type id stands behind the one before it in the order of
+// types.Graph.Compare.
 func (a *absorber) inOrder(id uint32) bool {
 	x, y := &a.blob.Types[id-2], &a.blob.Types[id-1]
 	if p, q := a.ordinal[x.NameOff], a.ordinal[y.NameOff]; p != q {

@@ -15,8 +15,8 @@ func newAbsorber() (*absorber, *Merger) {
 	return &absorber{g: m.g, set: m.set}, m
 }
 
-// TestAbsorb absorbs many objects with one absorber, all but those with pinned stubs, and compares with Merge of what Read
-// reads.
+// TestAbsorb absorbs many objects with one absorber, all but those with pinned stubs, and compares
+// with Merge of what Read reads.
 func TestAbsorb(t *testing.T) {
 	taken := 0
 	for first := range uint64(20) {

@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// FromBTF returns an object with the units of blobs that do not depend on each other, such as the concatenated ones of
-// one .BTF section: one linked unit each. A split blob brings its bases along as units of their own.
-// t.Order is taken from the blobs, and t.AddrSize too if it is 0.
+// FromBTF returns an object with the units of blobs that do not depend on each other, such as the
+// concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
+// as units of their own. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
@@ -47,13 +47,14 @@ func Chain(b *btf.Blob) []*btf.Blob {
 	return chain
 }
 
-// AddBTF adds one linked unit for each blob of a chain (see Chain), in this order, at the end of o.Units; it does not
-// look for equal ones. The result has the node of each BTF id of the chain: for a definition of a tag the definition,
-// for a FWD or an enum without enumerators the stub. Different ids may have the same node: the input holds a type twice,
-// or tells apart what only differs in declaring and defining a tag.
+// AddBTF adds one linked unit for each blob of a chain (see Chain), in this order, at the end of
+// o.Units; it does not look for equal ones. The result has the node of each BTF id of the chain:
+// for a definition of a tag the definition, for a FWD or an enum without enumerators the stub.
+// Different ids may have the same node: the input holds a type twice, or tells apart what only
+// differs in declaring and defining a tag.
 //
-// Where the chain holds several different definitions of one tag, or defines it in one blob and declares it in another, the
-// stubs that refer to definitions are pinned.
+// Where the chain holds several different definitions of one tag, or defines it in one blob and
+// declares it in another, the stubs that refer to definitions are pinned.
 func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	r, err := newRecords(o.Graph, chain)
 	if err != nil {
@@ -89,8 +90,8 @@ func byteOrder(b *btf.Blob) binary.ByteOrder {
 	return b.Order
 }
 
-// addrSize guesses the bytes of an address from the size of long, as libbpf does (determine_ptr_size): 8 if there is
-// no long.
+// addrSize guesses the bytes of an address from the size of long, as libbpf does
+// (determine_ptr_size): 8 if there is no long.
 func addrSize(b *btf.Blob) int {
 	for _, b := range Chain(b) {
 		for i := range b.Types {

@@ -62,8 +62,8 @@ func kindNames(o *Object) []string {
 	return list
 }
 
-// two returns a blob with two definitions of struct s, each reached by a pointer and a typedef of its own. swap makes
-// the ids the other way around; the second definition is longer by a bytes.
+// two returns a blob with two definitions of struct s, each reached by a pointer and a typedef of
+// its own. swap makes the ids the other way around; the second definition is longer by a bytes.
 func two(swap bool, a uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)
@@ -126,8 +126,8 @@ func TestEqualDefinitionsAreOne(t *testing.T) {
 	}
 }
 
-// ring returns a blob of n definitions of struct s, each with a pointer to the next, the last one to the first. Only
-// where special says so, a definition has another size.
+// ring returns a blob of n definitions of struct s, each with a pointer to the next, the last one
+// to the first. Only where special says so, a definition has another size.
 func ring(n int, special ...int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	for i := range n {

@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// refineBudget bounds the work of refine, in references looked at. A kernel whose BTF holds a thousand types several
-// times needs about a million.
+// refineBudget bounds the work of refine, in references looked at. A kernel whose BTF holds a
+// thousand types several times needs about a million.
 const refineBudget = 1 << 27
 
 // definitions tells the definitions of tags apart that one BTF holds several of.
@@ -22,10 +22,11 @@ type definitions struct {
 	in     []bool                // by id: in reach
 }
 
-// pins returns, for each definition of a tag of which there are several different ones, or which another blob of the chain
-// only declares, the hash that tells it from the others. Definitions of equal content get the same hash: colours are refined from the content with stubs, by replacing
-// each reference to such a definition with the colour of the last round, until no further round tells more of them
-// apart. The result is the coarsest partition, whatever the ids are.
+// pins returns, for each definition of a tag of which there are several different ones, or which
+// another blob of the chain only declares, the hash that tells it from the others. Definitions of
+// equal content get the same hash: colours are refined from the content with stubs, by replacing
+// each reference to such a definition with the colour of the last round, until no further round
+// tells more of them apart. The result is the coarsest partition, whatever the ids are.
 func (r *records) pins(order []uint32) (map[uint32]types.Hash, error) {
 	d := &definitions{records: r, order: order}
 	if err := d.find(); err != nil || len(d.multi) == 0 {
@@ -52,7 +53,8 @@ func (r *records) tagOf(id uint32) (k tagName, err error) {
 	return k, err
 }
 
-// find collects the definitions of tags that have more than one, and of those that other blobs of the chain declare.
+// find collects the definitions of tags that have more than one, and of those that other blobs of
+// the chain declare.
 func (d *definitions) find() error {
 	if err := d.findApart(); err != nil {
 		return err
@@ -80,8 +82,9 @@ func (d *definitions) find() error {
 	return nil
 }
 
-// findApart finds the tags that are declared in another blob of the chain than one that defines them. There a type that
-// leads to the declaration is another one than a type that leads to the definition; within one blob they are the same.
+// findApart finds the tags that are declared in another blob of the chain than one that defines
+// them. There a type that leads to the declaration is another one than a type that leads to the
+// definition; within one blob they are the same.
 func (d *definitions) findApart() error {
 	if len(d.layers) < 2 {
 		return nil
@@ -227,9 +230,9 @@ func (d *definitions) refine() error {
 	}
 }
 
-// final returns the pins. A colour describes a definition down to as many references as there were rounds; joined with
-// the colours of all definitions in this and in one more round, which spell out how they refer to each other, it
-// describes the definition completely.
+// final returns the pins. A colour describes a definition down to as many references as there were
+// rounds; joined with the colours of all definitions in this and in one more round, which spell out
+// how they refer to each other, it describes the definition completely.
 func (d *definitions) final() (map[uint32]types.Hash, error) {
 	before := make(map[uint32]types.Hash, len(d.multi))
 	colours := map[tagName]map[types.Hash]bool{}

@@ -208,7 +208,8 @@ func TestEqualUnitsAreCounted(t *testing.T) {
 	}
 }
 
-// TestOtherReaders has the .BTF section read by the rules of the kernel and by an independent reader.
+// TestOtherReaders has the .BTF section read by the rules of the kernel and by an independent
+// reader.
 func TestOtherReaders(t *testing.T) {
 	inputs := map[string]*Object{"several definitions": fromBTF(t, two(false, 8), ring(6, 0))}
 	if _, err := os.Stat(vmlinuxBTF); err == nil {

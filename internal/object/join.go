@@ -1,7 +1,8 @@
 package object
 
-// Join is the union of parts that were made together, of one file by one converter, such as its threads' shares. The
-// parts are used up: the result takes over their memory. Units of equal content stay apart, which means the same.
+// Join is the union of parts that were made together, of one file by one converter, such as its
+// threads' shares. The parts are used up: the result takes over their memory. Units of equal
+// content stay apart, which means the same.
 func Join(parts []*Object) *Object {
 	o := parts[0]
 	for _, p := range parts[1:] {

@@ -8,10 +8,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Merge is the union of objects: of their shapes, and of their units with counts added. It leaves the objects as they
-// are, but the union may share lists of items with them. Objects of different targets, or whose units were made with
-// different features, are an error that names the two by their position. Raw BTF (Target.Machine 0) goes with every target of its byte order, and linked units with all
-// features.
+// Merge is the union of objects: of their shapes, and of their units with counts added. It leaves
+// the objects as they are, but the union may share lists of items with them. Objects of different
+// targets, or whose units were made with different features, are an error that names the two by
+// their position. Raw BTF (Target.Machine 0) goes with every target of its byte order, and linked
+// units with all features.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {

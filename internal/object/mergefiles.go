@@ -7,8 +7,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// MergeFiles reads files, as ReadFile does, and merges them, as Merge does, with so many threads. Of several errors, that
-// of the first file is returned. progress is called, from any thread, with the numbers of files done and of all.
+// MergeFiles reads files, as ReadFile does, and merges them, as Merge does, with so many threads.
+// Of several errors, that of the first file is returned. progress is called, from any thread, with
+// the numbers of files done and of all.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object, error) {
 	read := make([]fileRead, len(files))
 	mergers := make([]*Merger, max(1, min(jobs, len(files))))

@@ -1,9 +1,9 @@
-// Package object is the value that flows between the nodes of the graph: the shapes that some translation units hold,
-// and for each unit (its environment) which of them.
+// Package object is the value that flows between the nodes of the graph: the shapes that some
+// translation units hold, and for each unit (its environment) which of them.
 //
-// Merging is union: of shapes, and of units with their counts. It is associative and commutative, and loses nothing
-// that the link needs. What a set of units means as a whole (which definition of a tag wins, which functions are
-// encoded) is decided at link time alone.
+// Merging is union: of shapes, and of units with their counts. It is associative and commutative,
+// and loses nothing that the link needs. What a set of units means as a whole (which definition of
+// a tag wins, which functions are encoded) is decided at link time alone.
 package object
 
 import (
@@ -29,24 +29,25 @@ func (t Target) String() string {
 
 // Unit is the environment of one translation unit.
 type Unit struct {
-	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is not known.
+	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is
+	// not known.
 	File types.Str
-	// Linked marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and DATASECs are
-	// results, not candidates.
+	// Linked marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and
+	// DATASECs are results, not candidates.
 	Linked bool
 	// Count is how many units have exactly this content.
 	Count uint32
-	// Items are the roots that the unit holds, each once, in any order: the tags that it defines, its typedefs and base
-	// types, FUNC and VAR candidates, declaration tags. A linked unit lists every type; for a forward declaration, which
-	// is no node of its own, the stub.
+	// Items are the roots that the unit holds, each once, in any order: the tags that it defines,
+	// its typedefs and base types, FUNC and VAR candidates, declaration tags. A linked unit lists
+	// every type; for a forward declaration, which is no node of its own, the stub.
 	Items []types.ID
 }
 
 // Object is a set of units over one graph of shapes.
 type Object struct {
 	Target Target
-	// Features are those that the units were made with. If all units are linked ones, only Layout means something: their
-	// BTF had that section.
+	// Features are those that the units were made with. If all units are linked ones, only Layout
+	// means something: their BTF had that section.
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit

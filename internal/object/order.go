@@ -4,12 +4,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// maxDepth bounds how deep types may nest between two tags (pointers to typedefs of arrays …). The kernel resolves
-// down to 32; the bound keeps hostile BTF from exhausting a stack.
+// maxDepth bounds how deep types may nest between two tags (pointers to typedefs of arrays …). The
+// kernel resolves down to 32; the bound keeps hostile BTF from exhausting a stack.
 const maxDepth = 1000
 
-// childrenFirst returns the ids in an order in which each type comes after those that its shape contains. It checks
-// all references: that they exist, that their kinds fit, and that no cycle goes without a tag.
+// childrenFirst returns the ids in an order in which each type comes after those that its shape
+// contains. It checks all references: that they exist, that their kinds fit, and that no cycle goes
+// without a tag.
 func (r *records) childrenFirst() ([]uint32, error) {
 	const open, done = 1, 2
 	state := make([]uint8, r.end)
@@ -69,7 +70,8 @@ func (r *records) childrenFirst() ([]uint32, error) {
 	return order, nil
 }
 
-// crosses tells whether a reference from one type to another is a stub. A declaration tag means one definition.
+// crosses tells whether a reference from one type to another is a stub. A declaration tag means one
+// definition.
 func (r *records) crosses(from, to *btf.Type) bool {
 	return r.tagged(to) && (from.Kind != btf.KindDeclTag || r.declared(to) != 0)
 }

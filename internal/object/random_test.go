@@ -13,7 +13,8 @@ import (
 
 var amd64 = Target{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
 
-// generator makes random objects of few names, so that tags get several definitions and units much in common.
+// generator makes random objects of few names, so that tags get several definitions and units much
+// in common.
 type generator struct {
 	*rand.Rand
 	o     *Object

@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// records is the type records of a base blob and the split blobs on it, in one space of ids, with names interned.
+// records is the type records of a base blob and the split blobs on it, in one space of ids, with
+// names interned.
 type records struct {
 	g      *types.Graph
 	layers []layer
@@ -21,7 +22,8 @@ type layer struct {
 	names []types.Str // by offset in Strings: the name there, 0 if not looked up yet
 }
 
-// newRecords returns the records of a chain: chain[0] is a base, each other stands on the one before it.
+// newRecords returns the records of a chain: chain[0] is a base, each other stands on the one
+// before it.
 func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	r := &records{g: g, end: 1}
 	var below *btf.Blob
@@ -157,7 +159,8 @@ func (r *records) decode(id uint32, out *record) (err error) {
 	return err
 }
 
-// refs calls f with each type that t refers to, void included. An array's index type comes after its element type.
+// refs calls f with each type that t refers to, void included. An array's index type comes after
+// its element type.
 func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	switch t.Kind {
 	case btf.KindArray:
@@ -184,8 +187,8 @@ func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	}
 }
 
-// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without enumerators. It is
-// 0 for all others.
+// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without
+// enumerators. It is 0 for all others.
 func (r *records) declared(t *btf.Type) types.Tag {
 	switch {
 	case t.Kind == btf.KindFwd && t.KFlag:

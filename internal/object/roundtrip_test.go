@@ -30,7 +30,8 @@ func TestReadIsTheInverseOfWrite(t *testing.T) {
 	}
 }
 
-// rebuilt is o with its graph built in another order, with nodes that nothing refers to, and units and items shuffled.
+// rebuilt is o with its graph built in another order, with nodes that nothing refers to, and units
+// and items shuffled.
 func rebuilt(o *Object, seed uint64) *Object {
 	r := rand.New(rand.NewPCG(seed, 2))
 	n := New(o.Target, o.Features)

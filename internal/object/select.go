@@ -18,11 +18,11 @@ type layout struct {
 	rank   []uint32 // by string: its index in names
 }
 
-// newLayout chooses the nodes that are reachable from the units' items and puts them in canonical order: unnamed ones
-// first, then by name, kind and content.
+// newLayout chooses the nodes that are reachable from the units' items and puts them in canonical
+// order: unnamed ones first, then by name, kind and content.
 //
-// A plain stub refers to a definition of its tag: the first in this order. It has a record, a declaration, only if there
-// is none, if it is an item, or if a declaration tag is on it.
+// A plain stub refers to a definition of its tag: the first in this order. It has a record, a
+// declaration, only if there is none, if it is an item, or if a declaration tag is on it.
 func newLayout(o *Object) (*layout, error) {
 	l := &layout{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)), record: make([]uint32, len(o.Graph.Nodes))}
 	const reached, item, tagged = 1, 2, 4
@@ -87,7 +87,8 @@ func newLayout(o *Object) (*layout, error) {
 	return l, nil
 }
 
-// sortNames collects the names of marked nodes and their elements, in bytewise order after the empty one.
+// sortNames collects the names of marked nodes and their elements, in bytewise order after the
+// empty one.
 func (l *layout) sortNames(mark []uint8) {
 	l.rank = make([]uint32, l.g.Strs.Len())
 	l.names = []types.Str{0}
@@ -113,8 +114,8 @@ func (l *layout) sortNames(mark []uint8) {
 	}
 }
 
-// sort puts order into the order of types.Graph.Compare: by name in one pass, for ranks are small numbers, then those of
-// one name by kind and content.
+// sort puts order into the order of types.Graph.Compare: by name in one pass, for ranks are small
+// numbers, then those of one name by kind and content.
 func (l *layout) sort() {
 	at := make([]uint32, len(l.names)+1) // where the nodes of each name begin
 	for _, id := range l.order {

@@ -12,7 +12,8 @@ type shaper struct {
 	ids []types.ID // by BTF id: the node; the stub for a declaration
 	// pin returns the hash of the definition target if slot of type id means it exactly.
 	pin func(id uint32, slot int, target uint32) (types.Hash, bool)
-	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be nil.
+	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be
+	// nil.
 	amend func(id uint32, n *types.Node)
 
 	pinned []pinnedStub

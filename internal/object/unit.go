@@ -7,7 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// unitHash identifies the content of u but for its count: file name, kind and set of items, in any order.
+// unitHash identifies the content of u but for its count: file name, kind and set of items, in any
+// order.
 func unitHash(g *types.Graph, u *Unit) types.Hash {
 	var sum types.Hash
 	for _, id := range u.Items {
@@ -32,11 +33,12 @@ func newUnitSet(g *types.Graph) *unitSet {
 	return &unitSet{g: g, index: map[types.Hash]int{}}
 }
 
-// add adds u, whose items are of the set's graph, or its count to the unit of the same content, and returns where that
-// unit is. The set keeps u.Items.
+// add adds u, whose items are of the set's graph, or its count to the unit of the same content, and
+// returns where that unit is. The set keeps u.Items.
 func (s *unitSet) add(u Unit) (int, error) {
 	h := unitHash(s.g, &u)
-	// Different content with one hash takes the next free hash: as good as any, since it is only a key.
+	// Different content with one hash takes the next free hash: as good as any, since it is only a
+	// key.
 	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
 		if s.same(&s.units[i], &u) {
 			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {

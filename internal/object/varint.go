@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// appendList appends an ascending list of numbers: its length, then the differences from one number to the next; the
-// first counts from least-1, so no difference is 0.
+// appendList appends an ascending list of numbers: its length, then the differences from one number
+// to the next; the first counts from least-1, so no difference is 0.
 func appendList(b []byte, list []uint32, least uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := uint64(least)
@@ -83,7 +83,8 @@ func (d *decoder) bytes(n int) []byte {
 	return d.data[d.off-n : d.off]
 }
 
-// ascending reads the next number of a list whose numbers are least … limit-1: it is over last, if that isn't least-1.
+// ascending reads the next number of a list whose numbers are least … limit-1: it is over last, if
+// that isn't least-1.
 type ascending struct{ next, limit uint64 }
 
 func (a *ascending) read(d *decoder, what string) uint32 {

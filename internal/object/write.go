@@ -17,8 +17,9 @@ const (
 	SectionUnits = ".BTF.units"
 )
 
-// Write returns the .btfo file of an object: what is reachable from the units' items, in canonical order. Objects of
-// equal meaning give equal bytes, however they were built. See docs/btfo.md for the format.
+// Write returns the .btfo file of an object: what is reachable from the units' items, in canonical
+// order. Objects of equal meaning give equal bytes, however they were built. See docs/btfo.md for
+// the format.
 //
 // Limits of BTF (names, numbers of types and of members) are errors that name the type.
 func Write(o *Object) ([]byte, error) {

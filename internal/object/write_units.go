@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// The start of a .BTF.units section: magic and version. The version changes with every change of the section's format
-// and of what types mean in .BTF.
+// The start of a .BTF.units section: magic and version. The version changes with every change of
+// the section's format and of what types mean in .BTF.
 const (
 	unitsMagic   = "btfu"
 	unitsVersion = 1
@@ -32,7 +32,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendPins appends the pins, then the references that are pinned: type, slot and index of the pin.
+// appendPins appends the pins, then the references that are pinned: type, slot and index of the
+// pin.
 func (l *layout) appendPins(b []byte) []byte {
 	type ref struct {
 		id, slot uint32
@@ -54,7 +55,8 @@ func (l *layout) appendPins(b []byte) []byte {
 			see(slotElem+uint32(i), e.Ref)
 		}
 	}
-	// A pin is the definition and the stub's hash. One definition may have several, made by different rules.
+	// A pin is the definition and the stub's hash. One definition may have several, made by
+	// different rules.
 	var pins []types.ID
 	index := map[types.ID]uint64{}
 	for _, r := range refs {
@@ -87,7 +89,8 @@ func (l *layout) appendPins(b []byte) []byte {
 	return b
 }
 
-// appendSizes appends Node.Size of the functions or variables where it isn't 0: BTF has no place for it.
+// appendSizes appends Node.Size of the functions or variables where it isn't 0: BTF has no place
+// for it.
 func (l *layout) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
 	var list []byte
@@ -103,9 +106,9 @@ func (l *layout) appendSizes(b []byte, kind types.Kind) []byte {
 	return append(binary.AppendUvarint(b, uint64(count)), list...)
 }
 
-// appendUnits appends the groups (lists of types that are items of the same units, each type in at most one), then the
-// units, ordered by content, as lists of groups. Types come into view of a unit by headers, a group at a time, so this
-// is several times shorter than lists of types.
+// appendUnits appends the groups (lists of types that are items of the same units, each type in at
+// most one), then the units, ordered by content, as lists of groups. Types come into view of a unit
+// by headers, a group at a time, so this is several times shorter than lists of types.
 func (l *layout) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
 	for i := range order {
@@ -165,7 +168,8 @@ func linkedBit(u *Unit) uint64 {
 	return 0
 }
 
-// group returns the groups, those in most units first, then by their first type; and by type id, its group.
+// group returns the groups, those in most units first, then by their first type; and by type id,
+// its group.
 func (l *layout) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
 	type member struct {
 		units uint64

@@ -100,8 +100,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 			v.Members = append(v.Members, Member{i, s.member})
 		}
 	}
-	// A struct by value may lie anywhere. But in a clone with another order of parameters its members may have come in its
-	// place, and then the other parameters have moved.
+	// A struct by value may lie anywhere. But in a clone with another order of parameters its
+	// members may have come in its place, and then the other parameters have moved.
 	moved := o.TrueSignature && o.Clone && v.Flags.Has(Reordered)
 	if unexpected && (!hasStruct || moved) {
 		v.Flags |= UnexpectedRegister

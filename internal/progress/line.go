@@ -1,7 +1,8 @@
-// Package progress shows on a terminal how far long work is: one line, redrawn in place and erased at the end.
+// Package progress shows on a terminal how far long work is: one line, redrawn in place and erased
+// at the end.
 //
-// Work that is done within a second shows nothing. Nor does any work whose standard error is no terminal, or one that
-// can't erase a line (TERM=dumb, or no TERM at all).
+// Work that is done within a second shows nothing. Nor does any work whose standard error is no
+// terminal, or one that can't erase a line (TERM=dumb, or no TERM at all).
 package progress
 
 import (
@@ -22,8 +23,8 @@ const (
 	clearRest = "\x1b[K" // EL of ECMA-48: erase to the end of the line
 )
 
-// Line is a progress line. What else is to appear on the terminal must be written through it. Its methods may be called
-// from several threads. A nil Line does nothing.
+// Line is a progress line. What else is to appear on the terminal must be written through it. Its
+// methods may be called from several threads. A nil Line does nothing.
 type Line struct {
 	terminal *os.File
 	text     func() string
@@ -35,8 +36,9 @@ type Line struct {
 	abandoned bool
 }
 
-// Start returns a line on w if that is a terminal, else nil. text gives what the line says, in ASCII; it is called from
-// a thread of its own, and an empty text shows no line. Close ends the line.
+// Start returns a line on w if that is a terminal, else nil. text gives what the line says, in
+// ASCII; it is called from a thread of its own, and an empty text shows no line. Close ends the
+// line.
 func Start(w io.Writer, text func() string) *Line {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -65,8 +67,8 @@ func (l *Line) run() {
 	}
 }
 
-// draw writes the line over the last one, in one piece so that a terminal doesn't flicker. It leaves the last column
-// free: a character there makes some terminals go to the next line.
+// draw writes the line over the last one, in one piece so that a terminal doesn't flicker. It
+// leaves the last column free: a character there makes some terminals go to the next line.
 func (l *Line) draw() {
 	width, _, err := term.GetSize(int(l.terminal.Fd()))
 	if err != nil || width == 0 {
@@ -111,8 +113,8 @@ func (l *Line) Close() {
 	l.erase()
 }
 
-// Abandon erases the line when the process is about to end by a signal. It doesn't wait for a drawing that the terminal
-// holds up.
+// Abandon erases the line when the process is about to end by a signal. It doesn't wait for a
+// drawing that the terminal holds up.
 func (l *Line) Abandon() {
 	if l == nil || !l.mu.TryLock() {
 		return

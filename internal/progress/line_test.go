@@ -78,7 +78,8 @@ func TestNarrowTerminal(t *testing.T) {
 	}
 }
 
-// TestInterrupted is of a terminal that doesn't tell its width, and a line that a signal cuts short.
+// TestInterrupted is of a terminal that doesn't tell its width, and a line that a signal cuts
+// short.
 func TestInterrupted(t *testing.T) {
 	s := screen.New(t, 0)
 	l := Start(s.TTY, func() string { return strings.Repeat("x", 200) })

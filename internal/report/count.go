@@ -122,7 +122,8 @@ func (r *Run) countShapes(o *object.Object) string {
 	return plural(c.Distinct, "shape") + ", " + plural(int(c.Repeats), "repeat")
 }
 
-// countTypes notes which types data has: raw BTF, or an ELF file with a section .BTF. It returns that in words.
+// countTypes notes which types data has: raw BTF, or an ELF file with a section .BTF. It returns
+// that in words.
 func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 	blobs, err := btf.ReadBytes(data, base)
 	if err != nil {

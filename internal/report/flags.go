@@ -1,5 +1,6 @@
-// Package report is what a run of a command tells of itself: a progress line on a terminal, a line a phase with
-// --verbose, nothing but errors with --quiet, and statistics as JSON with --stats (docs/stats.md).
+// Package report is what a run of a command tells of itself: a progress line on a terminal, a line
+// a phase with --verbose, nothing but errors with --quiet, and statistics as JSON with --stats
+// (docs/stats.md).
 //
 // Nothing of it reaches the command's output.
 package report
@@ -37,7 +38,8 @@ type Job struct {
 	Outputs []string // likewise
 }
 
-// check refuses flags that contradict each other, and statistics in a file that is an input or another output.
+// check refuses flags that contradict each other, and statistics in a file that is an input or
+// another output.
 func (f *Flags) check(job *Job) error {
 	if f.quiet && f.verbose {
 		return cli.Usagef("%s: --quiet and --verbose contradict each other", job.Verb)

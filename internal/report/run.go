@@ -30,8 +30,8 @@ type Run struct {
 	open []*Phase
 }
 
-// Start begins a run. The caller must Close it. Until then what is written to env.Stderr gets along with the progress
-// line.
+// Start begins a run. The caller must Close it. Until then what is written to env.Stderr gets along
+// with the progress line.
 func (f *Flags) Start(env *cli.Env, job Job) (*Run, error) {
 	if err := f.check(&job); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func (r *Run) Close() {
 	r.env.Stderr = r.stderr
 }
 
-// Finish writes the statistics, if they are wanted. The verb calls it when all is done but for writing its output, of
-// size bytes: so an output is the last file to appear.
+// Finish writes the statistics, if they are wanted. The verb calls it when all is done but for
+// writing its output, of size bytes: so an output is the last file to appear.
 func (r *Run) Finish(size int) error {
 	if !r.wanted() {
 		return nil
@@ -98,7 +98,8 @@ func (r *Run) tell(format string, args ...any) {
 	}
 }
 
-// progress is the text of the progress line: of the open phases the last one that counts, else the last one.
+// progress is the text of the progress line: of the open phases the last one that counts, else the
+// last one.
 func (r *Run) progress() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,11 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Schema is the version of the statistics' form. It changes when a field goes away or means something else; fields may
-// be added without.
+// Schema is the version of the statistics' form. It changes when a field goes away or means
+// something else; fields may be added without.
 const Schema = 1
 
-// Stats are the statistics of a run, as docs/stats.md describes them. What doesn't apply to the verb is nil.
+// Stats are the statistics of a run, as docs/stats.md describes them. What doesn't apply to the
+// verb is nil.
 type Stats struct {
 	Schema  int    `json:"schema"`
 	Tool    string `json:"tool"`

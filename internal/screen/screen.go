@@ -84,8 +84,9 @@ func (s *Screen) End() []string {
 	return lines
 }
 
-// Lines are what the terminal shows when text is written to it. It obeys carriage return, newline and "erase to the end
-// of the line"; other control characters, and text in the last column, are errors.
+// Lines are what the terminal shows when text is written to it. It obeys carriage return, newline
+// and "erase to the end of the line"; other control characters, and text in the last column, are
+// errors.
 func (s *Screen) Lines(text string) []string {
 	s.t.Helper()
 	lines, at := []string{""}, 0

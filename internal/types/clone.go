@@ -2,8 +2,8 @@ package types
 
 import "slices"
 
-// Clone returns a copy in which every node and string has the same ID. It costs a copy of memory, where Import looks
-// every node up.
+// Clone returns a copy in which every node and string has the same ID. It costs a copy of memory,
+// where Import looks every node up.
 func (g *Graph) Clone() *Graph {
 	return &Graph{
 		Nodes: slices.Clone(g.Nodes),

@@ -54,8 +54,8 @@ func (g *Graph) Find(h Hash) ID {
 	return 0
 }
 
-// Add returns the node with n's content and these elements, adding it when it is new. n.Hash, n.First and n.Count are
-// filled in here. Every ID in n and elems must be of this graph.
+// Add returns the node with n's content and these elements, adding it when it is new. n.Hash,
+// n.First and n.Count are filled in here. Every ID in n and elems must be of this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
 	n.Hash = g.hash(&n, elems)
 	return g.AddHashed(n, elems)
@@ -82,8 +82,8 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	return id
 }
 
-// room makes room for n more elements. Where append would add a quarter, it adds half of what is there, for large slices
-// would be copied many times else.
+// room makes room for n more elements. Where append would add a quarter, it adds half of what is
+// there, for large slices would be copied many times else.
 func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {
 		return s
@@ -109,8 +109,8 @@ func (g *Graph) hash(n *Node, elems []Elem) Hash {
 	return g.HashWith(n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 }
 
-// HashWith returns the content hash of a shape in which each reference counts as what of says. It is not for stubs: see
-// HashStub.
+// HashWith returns the content hash of a shape in which each reference counts as what of says. It
+// is not for stubs: see HashStub.
 func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
 	for i := range elems {
@@ -120,8 +120,8 @@ func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	return h.Sum(n.Flag)
 }
 
-// Refs appends the nodes that id refers to, in order: Ref, then the elements'. Void is left out. A stub refers to nothing:
-// what it stands for is the link's decision.
+// Refs appends the nodes that id refers to, in order: Ref, then the elements'. Void is left out. A
+// stub refers to nothing: what it stands for is the link's decision.
 func (g *Graph) Refs(id ID, buf []ID) []ID {
 	n := &g.Nodes[id]
 	if n.Kind == KindStub {
@@ -146,9 +146,9 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag), Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
 }
 
-// PinnedStub returns the stub that means one certain definition of the tag: the one that pin, a hash of that
-// definition's content, tells from the others of its unit. The caller sets the node's Ref to the definition when it has
-// been added.
+// PinnedStub returns the stub that means one certain definition of the tag: the one that pin, a
+// hash of that definition's content, tells from the others of its unit. The caller sets the node's
+// Ref to the definition when it has been added.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 	h := HashPinnedStub(tag, g.Strs.Hash(name), pin)
 	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}

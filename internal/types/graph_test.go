@@ -29,8 +29,8 @@ func TestEqualContentIsOneNode(t *testing.T) {
 	}
 }
 
-// The hash is part of canonical order, so it must never change by accident. If it changes on purpose, so do the bytes
-// of all outputs.
+// The hash is part of canonical order, so it must never change by accident. If it changes on
+// purpose, so do the bytes of all outputs.
 func TestHashIsTheSameEverywhere(t *testing.T) {
 	g := New()
 	got := g.Node(list(g)).Hash

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// Hash identifies content: two lanes of 64 bits that never see each other. It depends on content alone, so it is the
-// same in every process and on every machine, and serves for equality as well as for canonical order.
+// Hash identifies content: two lanes of 64 bits that never see each other. It depends on content
+// alone, so it is the same in every process and on every machine, and serves for equality as well
+// as for canonical order.
 type Hash struct{ A, B uint64 }
 
 // Less orders hashes; the order is arbitrary but the same everywhere.
@@ -62,14 +63,15 @@ func HashString(s []byte) Hash {
 	return Hash{fold(a^w, mulA), fold(b^w, mulB)}
 }
 
-// Hasher accumulates the hash of one shape: Start, then one Elem for each member, parameter or enumerator, then Sum.
+// Hasher accumulates the hash of one shape: Start, then one Elem for each member, parameter or
+// enumerator, then Sum.
 type Hasher struct {
 	a, b uint64
 	n    uint64
 }
 
-// Start begins the hash of a shape of the given kind. size and aux are those of Node; name and ref are the hashes of
-// its name and of the type that it refers to (the zero Hash for none or void).
+// Start begins the hash of a shape of the given kind. size and aux are those of Node; name and ref
+// are the hashes of its name and of the type that it refers to (the zero Hash for none or void).
 func Start(kind Kind, size, aux uint32, name, ref Hash) Hasher {
 	w := uint64(size)<<32 | uint64(aux)
 	a := fold(uint64(kind)^seedA, mulB) ^ w

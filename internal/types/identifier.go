@@ -14,7 +14,8 @@ var inIdentifier = func() (in [256]uint8) {
 	return in
 }()
 
-// Identifier tells whether the kernel takes s as a name (btf_name_valid_identifier; C identifiers, and dots inside).
+// Identifier tells whether the kernel takes s as a name (btf_name_valid_identifier; C identifiers,
+// and dots inside).
 func Identifier(s []byte) bool {
 	if len(s) > MaxName || len(s) > 0 && '0' <= s[0] && s[0] <= '9' {
 		return false

@@ -3,7 +3,8 @@ package types
 // ID names a node of a Graph. 0 is void.
 type ID uint32
 
-// Kind is the kind of a node. Up to KindEnum64 the numbers are those of the BTF format (include/uapi/linux/btf.h).
+// Kind is the kind of a node. Up to KindEnum64 the numbers are those of the BTF format
+// (include/uapi/linux/btf.h).
 type Kind uint8
 
 const (
@@ -30,7 +31,8 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is the namespace of a tag. C has one namespace for all three; BTF forward declarations tell struct from union.
+// Tag is the namespace of a tag. C has one namespace for all three; BTF forward declarations tell
+// struct from union.
 type Tag uint8
 
 const (
@@ -70,7 +72,8 @@ func TagOf(k Kind) Tag {
 //	DECL_TAG        value                target       component index + 1    (Flag: kind_flag)
 //	stub            tag    1 if pinned   pinned def.  Tag                    the pin's lanes, if pinned
 //
-// Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without name and type.
+// Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without
+// name and type.
 type Node struct {
 	Hash  Hash
 	Name  Str
@@ -83,16 +86,18 @@ type Node struct {
 	Flag  bool // aggregates: bitfields are present; enums: signed; tags: kind_flag
 }
 
-// Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte where Node.Flag is set),
-// an enumerator (Val: the value; for ENUM its 32 bits, zero-extended whatever its sign), a parameter (Val 0), or a variable in a DATASEC (Val: offset, and size
-// in the upper 32 bits; both in bytes).
+// Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte
+// where Node.Flag is set), an enumerator (Val: the value; for ENUM its 32 bits, zero-extended
+// whatever its sign), a parameter (Val 0), or a variable in a DATASEC (Val: offset, and size in the
+// upper 32 bits; both in bytes).
 type Elem struct {
 	Name Str
 	Ref  ID
 	Val  uint64
 }
 
-// FuncFlags are what a function candidate's own instance says about encoding it; Node.Size of a FUNC.
+// FuncFlags are what a function candidate's own instance says about encoding it; Node.Size of a
+// FUNC.
 type FuncFlags uint32
 
 const (

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Sort sorts different strings bytewise. parallel calls do for each part from 0 on, on several threads; nil: there is one.
+// Sort sorts different strings bytewise. parallel calls do for each part from 0 on, on several
+// threads; nil: there is one.
 func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) {
 	keys, spare := make([]stringKey, len(list)), make([]stringKey, len(list))
 	for i, id := range list {
@@ -112,7 +113,8 @@ func begins(at []uint32) {
 	}
 }
 
-// sortWords sorts by word: into parts by six bits, from the first one in which not all are equal; then each part.
+// sortWords sorts by word: into parts by six bits, from the first one in which not all are equal;
+// then each part.
 func sortWords(keys, spare []stringKey) {
 	if len(keys) <= 24 {
 		for i := 1; i < len(keys); i++ {

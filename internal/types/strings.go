@@ -91,8 +91,9 @@ func (s *Strings) Lookup(b []byte) (Str, bool) {
 	return 0, false
 }
 
-// LookupAll appends the Str of each string that has one of the hashes to found, 0 for those that are not there. It is
-// much faster than looking them up one by one: no load from memory waits for another string's.
+// LookupAll appends the Str of each string that has one of the hashes to found, 0 for those that
+// are not there. It is much faster than looking them up one by one: no load from memory waits for
+// another string's.
 func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	mask := uint64(len(s.index) - 1)
 	for _, h := range hashes {

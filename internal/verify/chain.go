@@ -5,9 +5,9 @@ import "github.com/rules-btf/rules_btf/internal/btf"
 // maxChain is the longest chain of modifiers that Linux 7.2 follows.
 const maxChain = 32
 
-// chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length. A modifier that
-// was found good, and any type before it, ends the chain. Kernels before 7.2 (btf_check_type_tags) also want the tags
-// of a chain before its other modifiers.
+// chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length.
+// A modifier that was found good, and any type before it, ends the chain. Kernels before 7.2
+// (btf_check_type_tags) also want the tags of a chain before its other modifiers.
 func (c *checker) chains() {
 	good := c.b.StartID - 1
 	for i := range c.b.Types {

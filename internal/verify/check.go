@@ -1,8 +1,9 @@
 // Package verify is the kernel verifier's rules over a BTF blob and its bases.
 //
-// The rules are those of kernel/bpf/btf.c in Linux 7.2: the form of every record, as btf_check_meta wants it, then the
-// references between types, as the resolve phase of BPF_BTF_LOAD wants them. Unlike the kernel, Check goes on after
-// the first violation: a type with one is not used to judge the types that refer to it.
+// The rules are those of kernel/bpf/btf.c in Linux 7.2: the form of every record, as btf_check_meta
+// wants it, then the references between types, as the resolve phase of BPF_BTF_LOAD wants them.
+// Unlike the kernel, Check goes on after the first violation: a type with one is not used to judge
+// the types that refer to it.
 package verify
 
 import (
@@ -17,12 +18,13 @@ type Scope uint8
 const (
 	// Boot rules hold wherever the kernel reads BTF: its own at boot, a module's, and BPF_BTF_LOAD.
 	Boot Scope = iota
-	// Load rules hold for BPF_BTF_LOAD, which resolves all references; the kernel trusts its own BTF in these.
+	// Load rules hold for BPF_BTF_LOAD, which resolves all references; the kernel trusts its own
+	// BTF in these.
 	Load
 	// Reader rules are those of other readers or of older kernels, named in the violation.
 	Reader
-	// Order is the rule that types are sorted by name, anonymous ones first, which Linux 7.0 and later rely on in
-	// the BTF of the kernel and its modules.
+	// Order is the rule that types are sorted by name, anonymous ones first, which Linux 7.0 and
+	// later rely on in the BTF of the kernel and its modules.
 	Order
 )
 
@@ -36,7 +38,8 @@ type Violation struct {
 	Scope  Scope
 }
 
-// String is the violation as one line: "[12] STRUCT foo: member-bounds: member bar ends at byte 24, the size is 16".
+// String is the violation as one line: "[12] STRUCT foo: member-bounds: member bar ends at byte 24,
+// the size is 16".
 func (v Violation) String() string {
 	if v.TypeID == 0 {
 		return fmt.Sprintf("%s: %s", v.Rule, v.Detail)
@@ -48,7 +51,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, printable(name), v.Rule, v.Detail)
 }
 
-// MaxViolations is how many violations Check returns at most; then one more says that there are others.
+// MaxViolations is how many violations Check returns at most; then one more says that there are
+// others.
 const MaxViolations = 10000
 
 // Options chooses what Check looks at. The zero value is the rules of all scopes but Order.
@@ -61,8 +65,9 @@ type Options struct {
 	PointerSize uint32
 }
 
-// Check returns the violations of b's own types, in the order of their ids (form before references). Types of b's
-// bases are taken as they are. Checks are bounded by the size of the blob.
+// Check returns the violations of b's own types, in the order of their ids (form before
+// references). Types of b's bases are taken as they are. Checks are bounded by the size of the
+// blob.
 func Check(b *btf.Blob, opts Options) []Violation {
 	c := &checker{b: b, opts: opts, bad: make([]bool, len(b.Types))}
 	c.blobRules()
@@ -131,7 +136,8 @@ func (c *checker) blobRules() {
 	}
 }
 
-// sorted is what was found in order of type ids; form stands before references as it was found first.
+// sorted is what was found in order of type ids; form stands before references as it was found
+// first.
 func (c *checker) sorted() []Violation {
 	sortByID(c.found)
 	if c.more > 0 {

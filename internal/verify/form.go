@@ -105,8 +105,8 @@ func (c *checker) noKFlag(i uint32) {
 	}
 }
 
-// idForm checks that an id can be written, and is not void where void is no type. Whether the type exists is checked
-// with the references.
+// idForm checks that an id can be written, and is not void where void is no type. Whether the type
+// exists is checked with the references.
 func (c *checker) idForm(i, id uint32, what string, void bool) {
 	switch {
 	case id > btf.MaxTypeID:

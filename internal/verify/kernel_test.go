@@ -106,7 +106,8 @@ func judge(data []byte) string {
 	return found[0].String()
 }
 
-// askKernel is the kernel's verdict: "" or the end of its log. It skips the test where the kernel cannot be asked.
+// askKernel is the kernel's verdict: "" or the end of its log. It skips the test where the kernel
+// cannot be asked.
 func askKernel(t testing.TB, data []byte, logSize int) string {
 	err := btfload.Load(data, logSize)
 	var refused *btfload.RefusedError
@@ -131,7 +132,8 @@ func stricter(why string) bool {
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why, "loop: it contains itself through")
 }
 
-// agree fails the test if Check and the kernel differ on a blob, and returns whether they refuse it.
+// agree fails the test if Check and the kernel differ on a blob, and returns whether they refuse
+// it.
 func agree(t *testing.T, data []byte, what string) bool {
 	t.Helper()
 	ours := judge(data)
@@ -156,7 +158,8 @@ func TestRunningKernelsOwnBTF(t *testing.T) {
 	}
 }
 
-// TestEveryWordMutated changes every word of a blob in many ways and wants Check and the kernel to agree each time.
+// TestEveryWordMutated changes every word of a blob in many ways and wants Check and the kernel to
+// agree each time.
 func TestEveryWordMutated(t *testing.T) {
 	data := sample(t)
 	if agree(t, data, "sample") {

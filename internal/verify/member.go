@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// member judges one member of a struct or union against its type's size: kernel/bpf/btf.c, the check_member and
-// check_kflag_member functions. It returns the broken rule and why, or "".
+// member judges one member of a struct or union against its type's size: kernel/bpf/btf.c, the
+// check_member and check_kflag_member functions. It returns the broken rule and why, or "".
 func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
 	at, size, ok := r.sized(m.Type)
 	if !ok {
@@ -36,8 +36,8 @@ func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
 	return "", ""
 }
 
-// intMember judges a member of INT type, a bitfield or not. Before kind flags, the INT itself carried a bitfield's
-// width and offset.
+// intMember judges a member of INT type, a bitfield or not. Before kind flags, the INT itself
+// carried a bitfield's width and offset.
 func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	intOff, intBits := t.Extra>>16&0xff, t.Extra&0xff
 	bits := uint64(off)
@@ -69,8 +69,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	return "", ""
 }
 
-// enumBits judges a member of ENUM or ENUM64 type in a struct with bitfields. The kernel takes 32 bits for one that is
-// no bitfield, whatever the enum's size.
+// enumBits judges a member of ENUM or ENUM64 type in a struct with bitfields. The kernel takes 32
+// bits for one that is no bitfield, whatever the enum's size.
 func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
 	switch {
 	case width == 0 && off%8 != 0:

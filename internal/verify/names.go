@@ -30,7 +30,8 @@ func letter(c byte) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// identifier says whether a name is a valid identifier: letters, digits, _ and . with no digit first.
+// identifier says whether a name is a valid identifier: letters, digits, _ and . with no digit
+// first.
 func identifier(s string) bool {
 	if s == "" || len(s) > btf.MaxNameLen || digit(s[0]) {
 		return false
@@ -56,8 +57,8 @@ func sectionName(s string) bool {
 	return true
 }
 
-// name reads a string offset of an own type; what says whose it is ("name", "name of member 3"). ok is false if it is
-// out of range, which is reported.
+// name reads a string offset of an own type; what says whose it is ("name", "name of member 3"). ok
+// is false if it is out of range, which is reported.
 func (c *checker) name(scope Scope, i, off uint32, what func() string) (s string, ok bool) {
 	s, err := c.b.Name(off)
 	if err != nil || off > btf.MaxNameOff {

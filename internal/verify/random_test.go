@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
-// randomBlob is n types that refer to each other at random: loops, deep chains and wrong kinds included. Kinds that
-// are only referred to are rare, so that chains get long.
+// randomBlob is n types that refer to each other at random: loops, deep chains and wrong kinds
+// included. Kinds that are only referred to are rare, so that chains get long.
 func randomBlob(t testing.TB, rnd *rand.Rand, n uint32) []byte {
 	b := btf.NewBuilder(native, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 0)
@@ -83,7 +83,8 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// TestDepth wants the same limits as the kernel's on chains of all lengths around them, in both directions of ids.
+// TestDepth wants the same limits as the kernel's on chains of all lengths around them, in both
+// directions of ids.
 func TestDepth(t *testing.T) {
 	add := map[string]func(b *btf.Builder, to uint32){
 		"ptr":     func(b *btf.Builder, to uint32) { b.Ref(btf.KindPtr, "", to) },

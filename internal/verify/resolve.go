@@ -2,8 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
-// maxDepth is how many types the kernel's resolver stacks up (MAX_RESOLVE_DEPTH). Whether a chain is too deep depends
-// on the order of ids: types are resolved in that order, and a resolved type ends the descent.
+// maxDepth is how many types the kernel's resolver stacks up (MAX_RESOLVE_DEPTH). Whether a chain
+// is too deep depends on the order of ids: types are resolved in that order, and a resolved type
+// ends the descent.
 const maxDepth = 32
 
 // state is how far the resolution of an own type has come.
@@ -16,8 +17,8 @@ const (
 	broken // has a violation, or needs a type that has one: no longer judged
 )
 
-// mode is what ends a descent. A pointer's chain goes on through pointers and modifiers, to find pointers that lead to
-// themselves; a struct's or array's through what it contains by value.
+// mode is what ends a descent. A pointer's chain goes on through pointers and modifiers, to find
+// pointers that lead to themselves; a struct's or array's through what it contains by value.
 type mode uint8
 
 const (
@@ -113,7 +114,8 @@ func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
 	return t.Kind, true
 }
 
-// stateOf is the state of any id: void and the types of bases are resolved, types that do not exist are broken.
+// stateOf is the state of any id: void and the types of bases are resolved, types that do not exist
+// are broken.
 func (r *resolver) stateOf(id uint32) state {
 	switch {
 	case id < r.b.StartID:
@@ -183,7 +185,8 @@ func (r *resolver) endsHere(k btf.Kind) bool {
 	return !needsResolve(k)
 }
 
-// need makes sure that an existing type is resolved as far as the mode wants: done if it is, otherwise it is pushed.
+// need makes sure that an existing type is resolved as far as the mode wants: done if it is,
+// otherwise it is pushed.
 func (r *resolver) need(from, id uint32) step {
 	k, _ := r.kind(id)
 	switch s := r.stateOf(id); {
@@ -273,7 +276,8 @@ func (r *resolver) skipped(id uint32) uint32 {
 	return id
 }
 
-// sized is the type that gives id its size, modifiers skipped, and the size in bytes; ok is false if it has none.
+// sized is the type that gives id its size, modifiers skipped, and the size in bytes; ok is false
+// if it has none.
 func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	if k, _ := r.kind(id); k.IsModifier() {
 		id = r.skipped(id)
@@ -293,8 +297,8 @@ func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 	return 0, 0, false
 }
 
-// arraySize is the size of an array in bytes, even if it is not resolved yet (the kernel then takes 0); 0 if the size
-// cannot be known.
+// arraySize is the size of an array in bytes, even if it is not resolved yet (the kernel then takes
+// 0); 0 if the size cannot be known.
 func (r *resolver) arraySize(id uint32) uint32 {
 	n := uint64(1)
 	for range maxDepth {
@@ -365,7 +369,8 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 	return failed
 }
 
-// regularInt says whether an INT is as wide as a C integer type: 1, 2, 4, 8 or 16 bytes of bits at offset 0.
+// regularInt says whether an INT is as wide as a C integer type: 1, 2, 4, 8 or 16 bytes of bits at
+// offset 0.
 func regularInt(t *btf.Type) bool {
 	switch t.Extra & 0xff {
 	case 8, 16, 32, 64, 128:

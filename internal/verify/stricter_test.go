@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// TestStricterThanTheKernel has what Check refuses on purpose although kernels let it pass, because with other type ids
-// the same types are refused.
+// TestStricterThanTheKernel has what Check refuses on purpose although kernels let it pass, because
+// with other type ids the same types are refused.
 func TestStricterThanTheKernel(t *testing.T) {
 	for _, c := range []struct {
 		name  string

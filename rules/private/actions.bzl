@@ -11,7 +11,8 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 LINK_EXEC_GROUP = "btf_link"
 LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
-# How many threads the tools get where there is work for several. Part of the command line, so the same everywhere.
+# How many threads the tools get where there is work for several. Part of the command line, so the
+# same everywhere.
 _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}

@@ -47,7 +47,8 @@ def _own_objects(target, rule_files):
     """The ELF files that the target itself brings to a link, as opposed to its dependencies."""
     own = {}
     if CcInfo in target:
-        # The linker inputs of a target include its dependencies'; only the label says which are its own.
+        # The linker inputs of a target include its dependencies'; only the label says which are its
+        # own.
         for linker_input in target[CcInfo].linking_context.linker_inputs.to_list():
             if linker_input.owner == target.label:
                 for library in linker_input.libraries:

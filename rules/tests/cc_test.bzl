@@ -16,7 +16,8 @@ def _diamond_impl(ctx):
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     objects = info.objects.to_list()
 
-    # Four targets have objects, reached by many paths; the precompiled one counts, and each appears in one kind of code only.
+    # Four targets have objects, reached by many paths; the precompiled one counts, and each appears
+    # in one kind of code only.
     asserts.equals(
         env,
         ["bottom", "bottom2", "left", "main", "precompiled", "right"],

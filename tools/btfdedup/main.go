@@ -1,4 +1,5 @@
-// Btfdedup merges, links, checks and compares BTF. Each verb is a file of its own; see btfdedup --help.
+// Btfdedup merges, links, checks and compares BTF. Each verb is a file of its own; see btfdedup
+// --help.
 package main
 
 import "github.com/rules-btf/rules_btf/internal/cli"

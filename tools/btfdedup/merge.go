@@ -75,7 +75,8 @@ func readAll(run *report.Run, files []string, base *btf.Blob) (*object.Object, e
 	return o, nil
 }
 
-// readObjects reads files, several at a time, and calls use with each in order. It holds a few of them at once.
+// readObjects reads files, several at a time, and calls use with each in order. It holds a few of
+// them at once.
 func readObjects(files []string, base *btf.Blob, use func(path string, o *object.Object) error) error {
 	type result struct {
 		o   *object.Object

@@ -106,8 +106,9 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 	}
 }
 
-// checkDistilled checks that the feature distilled_base and the output for it come together. Without bases the feature
-// says nothing, for a kernel and its modules may be built with the same features.
+// checkDistilled checks that the feature distilled_base and the output for it come together.
+// Without bases the feature says nothing, for a kernel and its modules may be built with the same
+// features.
 func checkDistilled(set features.Set, bases []string, out string) error {
 	switch {
 	case out != "" && len(bases) == 0:
@@ -118,7 +119,8 @@ func checkDistilled(set features.Set, bases []string, out string) error {
 	return nil
 }
 
-// encode makes the BTF of the file at path. It returns the last of the bases too, nil if there are none.
+// encode makes the BTF of the file at path. It returns the last of the bases too, nil if there are
+// none.
 func encode(env *cli.Env, run *report.Run, path string, bases []string, options convert.Options) (*link.Result, *btf.Blob, error) {
 	base, err := btf.ReadBases(bases)
 	if err != nil {
@@ -146,7 +148,8 @@ func encode(env *cli.Env, run *report.Run, path string, bases []string, options 
 	return result, base, run.EndLink(phase, result, base)
 }
 
-// readFile takes from the file at path what the link needs. The file's memory, symbols included, is free afterwards.
+// readFile takes from the file at path what the link needs. The file's memory, symbols included, is
+// free afterwards.
 func readFile(run *report.Run, path string, base *btf.Blob, options convert.Options) (*object.Object, *facts.Facts, error) {
 	f, err := elf.Open(path)
 	if err != nil {

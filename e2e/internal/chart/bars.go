@@ -1,6 +1,7 @@
 package chart
 
-// Bars are groups of bars. The longest of a group is as long as that of any other: what can be compared are the shares in a group.
+// Bars are groups of bars. The longest of a group is as long as that of any other: what can be
+// compared are the shares in a group.
 type Bars struct {
 	Title  string
 	Groups []Group

@@ -1,5 +1,6 @@
-// Package chart draws a few kinds of panels, side by side, as SVG: bars of shares, and curves over an axis from 0. The same
-// numbers give the same bytes. Its few lines stand for a plotting library, which would bring a dozen modules and fonts.
+// Package chart draws a few kinds of panels, side by side, as SVG: bars of shares, and curves over
+// an axis from 0. The same numbers give the same bytes. Its few lines stand for a plotting library,
+// which would bring a dozen modules and fonts.
 package chart
 
 import (
@@ -68,7 +69,8 @@ const (
 	title = ` font-weight="bold" font-size="14"`
 )
 
-// step is the distance of an axis' ticks, 1, 2 or 5 times a power of ten, so that there are four to ten of them up to most.
+// step is the distance of an axis' ticks, 1, 2 or 5 times a power of ten, so that there are four to
+// ten of them up to most.
 func step(most float64) float64 {
 	if !(most > 0) || math.IsInf(most, 0) {
 		return 1

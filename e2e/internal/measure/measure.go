@@ -118,7 +118,8 @@ func (s Series) Disturbed() int {
 	return n
 }
 
-// Sum is what two commands, of as many runs each, use one after the other: the sums of their times and the larger memory.
+// Sum is what two commands, of as many runs each, use one after the other: the sums of their times
+// and the larger memory.
 func Sum(name string, a, b Series) Series {
 	s := Series{Command: Command{Name: name}}
 	for i, r := range a.Runs {

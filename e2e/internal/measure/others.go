@@ -10,8 +10,8 @@ import (
 // tick is what /proc/stat counts in: USER_HZ is 100 on all machines that Linux runs on.
 const tick = 10 * time.Millisecond
 
-// busy returns the processor time that all processes have used since the machine was started, with the time that
-// its hypervisor gave to others. Where there is no /proc/stat it is 0.
+// busy returns the processor time that all processes have used since the machine was started, with
+// the time that its hypervisor gave to others. Where there is no /proc/stat it is 0.
 func busy() time.Duration {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -20,8 +20,8 @@ func busy() time.Duration {
 	return parseBusy(string(b))
 }
 
-// parseBusy reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal, and guests, which user
-// and nice have in them (proc_stat(5)).
+// parseBusy reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq,
+// steal, and guests, which user and nice have in them (proc_stat(5)).
 func parseBusy(stat string) time.Duration {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)
@@ -39,10 +39,12 @@ func parseBusy(stat string) time.Duration {
 	return sum
 }
 
-// Disturbed tells whether others used more than a tenth of a processor during the run. Two ticks more are what the clock can't tell.
+// Disturbed tells whether others used more than a tenth of a processor during the run. Two ticks
+// more are what the clock can't tell.
 func (r Run) Disturbed() bool { return r.Others > r.Wall/10+2*tick }
 
-// Patience is the time that a comparison may spend on waiting for others to leave the machine alone. Nil is none.
+// Patience is the time that a comparison may spend on waiting for others to leave the machine
+// alone. Nil is none.
 type Patience struct{ Left time.Duration }
 
 // pause is how long to wait before a disturbed run is repeated.

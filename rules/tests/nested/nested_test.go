@@ -1,6 +1,8 @@
-// Package nested tests the rules by building with them: a copy of examples/hello, edited, in a Bazel of its own.
+// Package nested tests the rules by building with them: a copy of examples/hello, edited, in a
+// Bazel of its own.
 //
-// It takes minutes when Bazel has to build the tools first, so it runs only when asked: RULES_BTF_NESTED=1 go test ./rules/tests/nested
+// It takes minutes when Bazel has to build the tools first, so it runs only when asked:
+// RULES_BTF_NESTED=1 go test ./rules/tests/nested
 package nested
 
 import (
@@ -87,7 +89,8 @@ func (w *workspace) bazel(command string, args ...string) (string, error) {
 	return string(output), err
 }
 
-// built builds targets and returns the actions that ran, as "mnemonic output", sorted; those found in the local action cache aren't in it.
+// built builds targets and returns the actions that ran, as "mnemonic output", sorted; those found
+// in the local action cache aren't in it.
 func (w *workspace) built(targets ...string) []string {
 	w.t.Helper()
 	log := filepath.Join(w.t.TempDir(), "log.json")
@@ -144,7 +147,8 @@ func TestEdits(t *testing.T) {
 	w.expect("a type of one module", "BtfFacts raid_btf.facts", "BtfGen raid.pic.o.btfo", "BtfLink raid_btf.btf")
 }
 
-// TestEachObjectOnce checks that a diamond of libraries converts each object once, and that all our actions take part in path mapping.
+// TestEachObjectOnce checks that a diamond of libraries converts each object once, and that all our
+// actions take part in path mapping.
 func TestEachObjectOnce(t *testing.T) {
 	w := newWorkspace(t)
 	for _, mode := range []string{"fastbuild", "opt"} {

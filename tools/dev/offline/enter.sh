@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Runs a command in the offline root, which sees the machine's own directories (workspace, home, temporary files, caches) at their
-# own paths, so that what it writes opens outside, bazel-bin/… included.
+# Runs a command in the offline root, which sees the machine's own directories (workspace, home,
+# temporary files, caches) at their own paths, so that what it writes opens outside, bazel-bin/…
+# included.
 #
 # usage: enter.sh ROOT BAZELRC COMMAND [ARG]…     (BAZELRC becomes Bazel's system-wide rc file)
 #
-# pivot_root and not chroot: a chroot refuses user namespaces, and then Bazel's linux-sandbox and bubblewrap don't work.
+# pivot_root and not chroot: a chroot refuses user namespaces, and then Bazel's linux-sandbox and
+# bubblewrap don't work.
 set -euo pipefail
 
 root=$1 bazelrc=$2

@@ -3,8 +3,9 @@
 #
 # usage: root.sh DEST        (as root; DEST must not exist; takes a few minutes and about 3 GB)
 #
-# The mirror and the keys that are trusted come from this machine's own apt configuration. Every signature is checked;
-# only the age of the archive's Release file is not, so that a frozen mirror serves too.
+# The mirror and the keys that are trusted come from this machine's own apt configuration. Every
+# signature is checked; only the age of the archive's Release file is not, so that a frozen mirror
+# serves too.
 set -euo pipefail
 
 suite=forky
@@ -19,7 +20,8 @@ fi
 step() { echo "bazelw: $*" >&3; echo "== $*"; }
 { : >&3; } 2>/dev/null || exec 3>&2
 
-# machine_mirror prints the URI of the Debian archive that this machine's apt uses, then the file of apt's sources that names it.
+# machine_mirror prints the URI of the Debian archive that this machine's apt uses, then the file of
+# apt's sources that names it.
 machine_mirror() {
   local codename
   codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
@@ -92,8 +94,8 @@ mapfile -t packages < <(sed -E 's/#.*//; /^[[:space:]]*$/d' "$here/packages.txt"
 in_root apt-get "${proxy_options[@]}" install -y --no-install-recommends "${packages[@]}"
 in_root apt-get clean
 
-# Bazel looks for zstd's JNI library beside its server and the package doesn't put it there; the compact execution log
-# and cache compression need it.
+# Bazel looks for zstd's JNI library beside its server and the package doesn't put it there; the
+# compact execution log and cache compression need it.
 jni=$(cd "$dest" && find usr/lib -name 'libzstd-jni.so.*' | sort | tail -n 1)
 ln -sf "/$jni" "$dest/usr/share/bazel/libzstd-jni.so"
 

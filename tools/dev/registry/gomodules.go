@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// A goModule is a Bazel module that is also published as a Go module, which is where it is taken from.
+// A goModule is a Bazel module that is also published as a Go module, which is where it is taken
+// from.
 type goModule struct {
 	name       string
 	importPath string
@@ -37,7 +38,8 @@ func (m goModule) copyTo(dir, version string) error {
 	return m.adapt(dir)
 }
 
-// copyTree copies from's files to the new directory to: writable, and scripts executable, which zip files of Go modules don't keep.
+// copyTree copies from's files to the new directory to: writable, and scripts executable, which zip
+// files of Go modules don't keep.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -63,8 +65,9 @@ func copyTree(from, to string) error {
 	})
 }
 
-// useHostSDK makes every Go SDK that a module asks rules_go to download be the machine's own. A flag could choose the machine's
-// SDK only in a workspace that declares one itself, and users' workspaces, which examples/ and e2e/ stand for, don't.
+// useHostSDK makes every Go SDK that a module asks rules_go to download be the machine's own. A
+// flag could choose the machine's SDK only in a workspace that declares one itself, and users'
+// workspaces, which examples/ and e2e/ stand for, don't.
 func useHostSDK(dir string) error {
 	path := filepath.Join(dir, "go/private/extensions.bzl")
 	data, err := os.ReadFile(path)
@@ -82,7 +85,8 @@ def _download_sdk_from_network(*, get_sdks_by_version, name, goos, goarch, downl
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// vendor fills in the vendor directory, which gazelle's repository rules build their tools from and which zip files of Go modules leave out.
+// vendor fills in the vendor directory, which gazelle's repository rules build their tools from and
+// which zip files of Go modules leave out.
 func vendor(dir string) error {
 	cmd := exec.Command("go", "mod", "vendor", "-e")
 	cmd.Dir = dir

@@ -1,14 +1,16 @@
-// Command registry writes a Bazel registry of local files, so that this repository's workspaces build where the central
-// registry doesn't answer.
+// Command registry writes a Bazel registry of local files, so that this repository's workspaces
+// build where the central registry doesn't answer.
 //
 //	registry --root ROOT --repo REPO --out DIR
 //
-// ROOT is a Debian root with the package bazel-bootstrap, which brings most modules that Bazel itself needs; REPO is this
-// repository; DIR, which must not exist, gets the registry (modules/NAME/VERSION/…) and the sources of the modules that Debian doesn't
-// package: rules_go and gazelle, taken from the Go module cache, and stubs of modules that are named and never built.
+// ROOT is a Debian root with the package bazel-bootstrap, which brings most modules that Bazel
+// itself needs; REPO is this repository; DIR, which must not exist, gets the registry
+// (modules/NAME/VERSION/…) and the sources of the modules that Debian doesn't package: rules_go and
+// gazelle, taken from the Go module cache, and stubs of modules that are named and never built.
 //
-// A module is served under every version that some MODULE.bazel here asks for. That is right for a closed world only:
-// what the versions say is then a wish, and the one source that is present has to do.
+// A module is served under every version that some MODULE.bazel here asks for. That is right for a
+// closed world only: what the versions say is then a wish, and the one source that is present has
+// to do.
 package main
 
 import (

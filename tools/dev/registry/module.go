@@ -10,7 +10,8 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// A module is what the registry serves under one name: a parsed MODULE.bazel and the directory where its sources are.
+// A module is what the registry serves under one name: a parsed MODULE.bazel and the directory
+// where its sources are.
 type module struct {
 	name  string
 	file  *build.File
@@ -63,7 +64,8 @@ func dependencies(file *build.File, dev bool) []dependency {
 	return deps
 }
 
-// requestedVersions says, sorted, which versions of each module are asked for: by roots, and by modules among themselves.
+// requestedVersions says, sorted, which versions of each module are asked for: by roots, and by
+// modules among themselves.
 func requestedVersions(roots []*build.File, modules []*module) map[string][]string {
 	seen := map[dependency]bool{}
 	for _, file := range roots {

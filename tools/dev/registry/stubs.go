@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// stubs are modules that the graph of modules names and that no target here builds, with the files that get loaded.
+// stubs are modules that the graph of modules names and that no target here builds, with the files
+// that get loaded.
 var stubs = map[string]map[string]string{
 	"apple_support": {},
 	"protobuf":      {},

@@ -1,8 +1,10 @@
-// Command rulesdoc writes the reference of the rules in Markdown, from what Bazel itself extracts of them.
+// Command rulesdoc writes the reference of the rules in Markdown, from what Bazel itself extracts
+// of them.
 //
 //	rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md
 //
-// The extract is what Bazel's rule starlark_doc_extract makes of rules/defs.bzl. Its text comes after INTRO.md's.
+// The extract is what Bazel's rule starlark_doc_extract makes of rules/defs.bzl. Its text comes
+// after INTRO.md's.
 package main
 
 import (
