@@ -64,7 +64,8 @@ func TestDamaged(t *testing.T) {
 					r, err := harness.Command{Argv: []string{btfdedup, "verify", out}}.Run()
 					// Where the damage hides all units, a blob without types is the answer.
 					if err != nil || r.Exit != 0 && !strings.Contains(r.Stdout+r.Stderr, "no-types") {
-						t.Errorf("%s: %s: accepted, and wrote BTF that isn't valid: %v %s%s", what, v.name, err, r.Stdout, r.Stderr)
+						t.Errorf("%s: %s: accepted, and wrote BTF that isn't valid: %v %s%s", what, v.name, err,
+							r.Stdout, r.Stderr)
 					}
 				}
 			}

@@ -26,7 +26,8 @@ func TestWrongKind(t *testing.T) {
 	}
 	object := compile(t, "sample.o", "-c", "-g")
 	btf := filepath.Join(dir, "good.btf")
-	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-o", btf, compile(t, "linked", "-g", "-static", "-nostdlib", "-Wl,-e,main"))
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-o", btf,
+		compile(t, "linked", "-g", "-static", "-nostdlib", "-Wl,-e,main"))
 
 	btfo := filepath.Join(dir, "good.btfo")
 	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "object", "-o", btfo, object)
@@ -37,13 +38,19 @@ func TestWrongKind(t *testing.T) {
 		words []string
 		verbs []verb
 	}{
-		{"missing", filepath.Join(dir, "missing.o"), []string{"no such file"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
+		{"missing", filepath.Join(dir, "missing.o"), []string{"no such file"},
+			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"a directory", folder, []string{"directory"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
-		{"empty", file("empty.o", ""), []string{"empty", "not an ELF", "no ELF", "too short", "truncated", "not BTF", "cut"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
-		{"text", file("text.o", strings.Repeat("this is text\n", 100)), []string{"not an ELF", "ELF", "magic", "not BTF"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
+		{"empty", file("empty.o", ""), []string{"empty", "not an ELF", "no ELF", "too short", "truncated",
+			"not BTF", "cut"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
+		{"text", file("text.o", strings.Repeat("this is text\n", 100)),
+			[]string{"not an ELF", "ELF", "magic", "not BTF"}, append(elfVerbs(t),
+				btfVerbs(t, btf, btfo)...)},
 		{"no DWARF", compile(t, "nodwarf.o", "-c", "-g0"), []string{"-g", "DWARF"}, elfVerbs(t)[:1]},
-		{"no DWARF, linked", compile(t, "nodwarf", "-g0", "-static", "-nostdlib", "-Wl,-e,main"), []string{"-g", "DWARF"}, elfVerbs(t)[2:]},
-		{"split DWARF", compile(t, "split.o", "-c", "-g", "-gsplit-dwarf"), []string{"split"}, elfVerbs(t)[:1]},
+		{"no DWARF, linked", compile(t, "nodwarf", "-g0", "-static", "-nostdlib", "-Wl,-e,main"),
+			[]string{"-g", "DWARF"}, elfVerbs(t)[2:]},
+		{"split DWARF", compile(t, "split.o", "-c", "-g", "-gsplit-dwarf"), []string{"split"},
+			elfVerbs(t)[:1]},
 		{"an object as BTF", object, []string{".BTF", "BTF"}, btfVerbs(t, btf, btfo)},
 	} {
 		wrong(t, c.name, c.in, c.words, c.verbs)
@@ -52,7 +59,8 @@ func TestWrongKind(t *testing.T) {
 	t.Run("lto", func(t *testing.T) {
 		slim := filepath.Join(dir, "slim.o")
 		source := file("lto.c", sample)
-		if r, err := (harness.Command{Argv: []string{"gcc", "-c", "-g", "-flto", "-fno-fat-lto-objects", "-o", slim, source}}).Run(); err != nil || r.Exit != 0 {
+		if r, err := (harness.Command{Argv: []string{"gcc", "-c", "-g", "-flto", "-fno-fat-lto-objects",
+			"-o", slim, source}}).Run(); err != nil || r.Exit != 0 {
 			t.Skip("SKIPPED: gcc has no -flto here")
 		}
 		wrong(t, "gcc -flto", slim, []string{"LTO", "lto"}, elfVerbs(t)[:1])
@@ -69,7 +77,8 @@ func wrong(t *testing.T, name, in string, words []string, verbs []verb) {
 	t.Helper()
 	for _, v := range verbs {
 		line := check(t, v, name, in)
-		fmt.Printf("| %s | %s | %s |\n", name, v.name, head(strings.ReplaceAll(line, filepath.Dir(in)+"/", "")))
+		fmt.Printf("| %s | %s | %s |\n", name, v.name,
+			head(strings.ReplaceAll(line, filepath.Dir(in)+"/", "")))
 		if line == "" {
 			t.Errorf("%s: %s accepted it", name, v.name)
 			continue
@@ -93,7 +102,8 @@ func TestUsage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Exit == 0 || strings.TrimSpace(r.Stderr) == "" || strings.Contains(r.Stderr, "goroutine ") {
-				t.Errorf("%s %q: exit %d, stderr %q; want a failure and a word about it", tool, args, r.Exit, r.Stderr)
+				t.Errorf("%s %q: exit %d, stderr %q; want a failure and a word about it", tool, args, r.Exit,
+					r.Stderr)
 			}
 		}
 	}

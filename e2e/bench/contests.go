@@ -18,7 +18,8 @@ const typicalObject = 200 << 10
 func (b *bench) kernel() error {
 	var rows []contest
 	for _, j := range b.jobs {
-		c, err := b.compare(fmt.Sprintf("vmlinux, -j%d", j), b.runs, b.pahole(j, b.vmlinux), b.btfgen(j, b.vmlinux))
+		c, err := b.compare(fmt.Sprintf("vmlinux, -j%d", j), b.runs, b.pahole(j, b.vmlinux),
+			b.btfgen(j, b.vmlinux))
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,8 @@ func (b *bench) anObject() error {
 	if err != nil {
 		return err
 	}
-	ours := measure.Command{Name: "btfgen object", Argv: []string{b.tool("btfgen"), "object", "-j1", "-q", "-o", b.output(), path}}
+	ours := measure.Command{Name: "btfgen object",
+		Argv: []string{b.tool("btfgen"), "object", "-j1", "-q", "-o", b.output(), path}}
 	theirs := b.pahole(1, path)
 	theirs.Name = "pahole -J"
 	// Such runs are short, so that many of them cost nothing.
@@ -74,7 +76,8 @@ func (b *bench) anObject() error {
 // pahole is the command that writes the BTF of the file that args end in.
 func (b *bench) pahole(jobs int, args ...string) measure.Command {
 	j := "-j" + strconv.Itoa(jobs)
-	argv := []string{"pahole", "-J", j, "--btf_features=" + paholeFeatures, "--lang_exclude=rust", "--btf_encode_detached=" + b.output()}
+	argv := []string{"pahole", "-J", j, "--btf_features=" + paholeFeatures, "--lang_exclude=rust",
+		"--btf_encode_detached=" + b.output()}
 	return measure.Command{Name: "pahole -J " + j, Argv: append(argv, args...)}
 }
 

@@ -14,8 +14,10 @@ import (
 // pahole has no such step; half of its time for everything is what ours is held against.
 func (b *bench) mergeAndLink() error {
 	const j = 2
-	units, factsFile, all := filepath.Join(b.dir, "units"), filepath.Join(b.dir, "facts"), filepath.Join(b.dir, "all.btfo")
-	if err := b.prepare(b.tool("btfgen"), "object", "--lang-exclude=rust", "-q", "--each-unit="+units, b.vmlinux); err != nil {
+	units, factsFile, all := filepath.Join(b.dir, "units"), filepath.Join(b.dir,
+		"facts"), filepath.Join(b.dir, "all.btfo")
+	if err := b.prepare(b.tool("btfgen"), "object", "--lang-exclude=rust", "-q", "--each-unit="+units,
+		b.vmlinux); err != nil {
 		return err
 	}
 	if err := b.prepare(b.tool("btfgen"), "facts", "-q", "-o", factsFile, b.vmlinux); err != nil {
@@ -30,8 +32,10 @@ func (b *bench) mergeAndLink() error {
 		return err
 	}
 	series, err := b.measure(b.runs, b.pahole(j, b.vmlinux),
-		measure.Command{Name: "btfdedup merge", Argv: []string{b.tool("btfdedup"), "merge", "-q", "-o", b.output(), "@" + list}},
-		measure.Command{Name: "btfdedup link", Argv: []string{b.tool("btfdedup"), "link", fmt.Sprintf("-j%d", j), "-q", "--facts=" + factsFile, "-o", b.output(), all}})
+		measure.Command{Name: "btfdedup merge", Argv: []string{b.tool("btfdedup"), "merge", "-q", "-o",
+			b.output(), "@" + list}},
+		measure.Command{Name: "btfdedup link", Argv: []string{b.tool("btfdedup"), "link",
+			fmt.Sprintf("-j%d", j), "-q", "--facts=" + factsFile, "-o", b.output(), all}})
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,8 @@ func (b *bench) mergeAndLink() error {
 	}
 	whole, _, _ := series[0].Wall()
 	ours, _, _ := both.Wall()
-	fmt.Fprintf(b.out, "\nMerge and link take %.0f%% of half of pahole's time.\n", 100*ours.Seconds()/(whole.Seconds()/2))
+	fmt.Fprintf(b.out, "\nMerge and link take %.0f%% of half of pahole's time.\n",
+		100*ours.Seconds()/(whole.Seconds()/2))
 	return nil
 }
 

@@ -67,7 +67,8 @@ func machine() string {
 	if cpus, err := output("nproc"); err == nil {
 		parts = append(parts, cpus+" cores")
 	}
-	if kb, err := strconv.Atoi(strings.TrimSuffix(procField("/proc/meminfo", "MemTotal"), " kB")); err == nil {
+	if kb, err := strconv.Atoi(strings.TrimSuffix(procField("/proc/meminfo", "MemTotal"),
+		" kB")); err == nil {
 		parts = append(parts, fmt.Sprintf("%.0f GB", float64(kb)/(1<<20)))
 	}
 	if b, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

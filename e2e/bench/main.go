@@ -68,14 +68,17 @@ func main() {
 	pflag.IntSliceVar(&b.jobs, "jobs", []int{2, 1}, "numbers of threads")
 	pflag.StringVar(&b.tools, "tools", ".", "the directory of the btfgen and btfdedup to measure")
 	pflag.StringArrayVar(&b.modules, "module", nil, "a module of the kernel; repeat for more")
-	pflag.StringVar(&b.object, "object", "", "an object file, or a directory with a kernel's; the one with about 200 KB of .debug_info is taken")
+	pflag.StringVar(&b.object, "object", "",
+		"an object file, or a directory with a kernel's; the one with about 200 KB of .debug_info is taken")
 	wanted := pflag.StringSlice("parts", names, "what to measure")
 	plots := pflag.String("plots", "", "a directory for drawings")
-	patience := pflag.Duration("patience", 0, "how long to wait, all in all, to repeat runs that other processes disturbed")
+	patience := pflag.Duration("patience", 0,
+		"how long to wait, all in all, to repeat runs that other processes disturbed")
 	pflag.Parse()
 	unknown := slices.ContainsFunc(*wanted, func(s string) bool { return !slices.Contains(names, s) })
 	if pflag.NArg() != 1 || b.runs < 1 || unknown {
-		fmt.Fprintf(os.Stderr, "usage: bench [FLAGS] VMLINUX\n--parts: %s\n%s", strings.Join(names, ","), pflag.CommandLine.FlagUsages())
+		fmt.Fprintf(os.Stderr, "usage: bench [FLAGS] VMLINUX\n--parts: %s\n%s", strings.Join(names, ","),
+			pflag.CommandLine.FlagUsages())
 		os.Exit(2)
 	}
 	b.vmlinux = pflag.Arg(0)

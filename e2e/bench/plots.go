@@ -32,11 +32,13 @@ func (b *bench) comparison() []byte {
 		ours, _, _ := c.ours.Wall()
 		wall.Groups = append(wall.Groups, chart.Group{Name: c.name, Bars: []chart.Bar{
 			{Label: "pahole: " + rounded(theirs), Value: theirs.Seconds()},
-			{Label: fmt.Sprintf("rules_btf: %s, %s", rounded(ours), timeRatio(c.pahole, c.ours)), Value: ours.Seconds()},
+			{Label: fmt.Sprintf("rules_btf: %s, %s", rounded(ours), timeRatio(c.pahole, c.ours)),
+				Value: ours.Seconds()},
 		}})
 		memory.Groups = append(memory.Groups, chart.Group{Name: c.name, Bars: []chart.Bar{
 			{Label: fmt.Sprintf("pahole: %d MB", c.pahole.Peak()>>20), Value: float64(c.pahole.Peak())},
-			{Label: fmt.Sprintf("rules_btf: %d MB, %s", c.ours.Peak()>>20, memoryRatio(c.pahole, c.ours)), Value: float64(c.ours.Peak())},
+			{Label: fmt.Sprintf("rules_btf: %d MB, %s", c.ours.Peak()>>20, memoryRatio(c.pahole, c.ours)),
+				Value: float64(c.ours.Peak())},
 		}})
 	}
 	return chart.SVG(wall, memory)
@@ -61,8 +63,10 @@ func (b *bench) linearity() []byte {
 		if c.name == "vmlinux, -j1" {
 			median, _, _ := c.pahole.Wall()
 			const name = "pahole -J -j1"
-			beside.Curves = append(beside.Curves, chart.Curve{Name: name, Points: []chart.Point{{X: whole, Y: median.Seconds()}}})
-			room.Curves = append(room.Curves, chart.Curve{Name: name, Points: []chart.Point{{X: whole, Y: float64(c.pahole.Peak() >> 20)}}})
+			beside.Curves = append(beside.Curves, chart.Curve{Name: name,
+				Points: []chart.Point{{X: whole, Y: median.Seconds()}}})
+			room.Curves = append(room.Curves, chart.Curve{Name: name,
+				Points: []chart.Point{{X: whole, Y: float64(c.pahole.Peak() >> 20)}}})
 		}
 	}
 	alone := chart.Curves{Title: "Time, one thread", X: x, Y: "seconds", Curves: []chart.Curve{

@@ -45,7 +45,8 @@ func TestFraction(t *testing.T) {
 // TestDrawings looks for the numbers in the drawings, and for the same bytes in a second one.
 func TestDrawings(t *testing.T) {
 	b := bench{
-		contests: []contest{{"vmlinux, -j1", series("theirs", 600<<20, 10*time.Second), series("ours", 150<<20, time.Second)}},
+		contests: []contest{{"vmlinux, -j1", series("theirs", 600<<20, 10*time.Second),
+			series("ours", 150<<20, time.Second)}},
 		shards: []shard{
 			{"1/2", 10, 1e8, series("1/2", 100<<20, 500*time.Millisecond)},
 			{"1/1", 20, 2e8, series("1/1", 150<<20, time.Second)},
@@ -56,8 +57,10 @@ func TestDrawings(t *testing.T) {
 		draw func() []byte
 		want []string
 	}{
-		{"comparison", b.comparison, []string{"vmlinux, -j1", "pahole: 10.0 s", "rules_btf: 1.00 s, 1/10.0", "rules_btf: 150 MB, 1/4.0"}},
-		{"linearity", b.linearity, []string{"MB of DWARF", ">200<", "pahole -J -j1", "btfgen object -j1: wall"}},
+		{"comparison", b.comparison, []string{"vmlinux, -j1", "pahole: 10.0 s",
+			"rules_btf: 1.00 s, 1/10.0", "rules_btf: 150 MB, 1/4.0"}},
+		{"linearity", b.linearity, []string{"MB of DWARF", ">200<", "pahole -J -j1",
+			"btfgen object -j1: wall"}},
 	} {
 		svg := c.draw()
 		for _, s := range c.want {
@@ -72,7 +75,8 @@ func TestDrawings(t *testing.T) {
 }
 
 func TestShortened(t *testing.T) {
-	for path, want := range map[string]string{"/a/b/net/core/dev.o": "net/core/dev.o", "dev.o": "dev.o"} {
+	for path, want := range map[string]string{"/a/b/net/core/dev.o": "net/core/dev.o",
+		"dev.o": "dev.o"} {
 		if got := shortened(path); got != want {
 			t.Errorf("shortened(%q) = %q, want %q", path, got, want)
 		}

@@ -23,7 +23,8 @@ func (b *bench) allShards() error {
 	var commands []measure.Command
 	for _, n := range []int{8, 4, 2, 1} {
 		name := fmt.Sprintf("1/%d", n)
-		commands = append(commands, measure.Command{Name: name, Argv: []string{b.tool("btfgen"), "object", "-j1", "--lang-exclude=rust", "-q",
+		commands = append(commands, measure.Command{Name: name, Argv: []string{b.tool("btfgen"), "object",
+			"-j1", "--lang-exclude=rust", "-q",
 			"--shard=" + name, "-o", b.output(), b.vmlinux}})
 	}
 	for i, c := range commands {
@@ -32,7 +33,8 @@ func (b *bench) allShards() error {
 			return err
 		}
 		// Shards are parts of similar size.
-		b.shards = append(b.shards, shard{name: c.Name, units: units, bytes: float64(bytes) / float64(int(8)>>i)})
+		b.shards = append(b.shards, shard{name: c.Name, units: units,
+			bytes: float64(bytes) / float64(int(8)>>i)})
 	}
 	series, err := b.measure(b.runs, commands...)
 	if err != nil {
@@ -45,7 +47,8 @@ func (b *bench) allShards() error {
 		s := &b.shards[i]
 		s.Series = series[i]
 		median, least, most := s.Wall()
-		fmt.Fprintf(b.out, "| %s | %d | %.0f MB | %s | %s | %s | %s | %.2f s | %d MB |\n", s.name, s.units, s.bytes/1e6,
+		fmt.Fprintf(b.out, "| %s | %d | %.0f MB | %s | %s | %s | %s | %.2f s | %d MB |\n", s.name,
+			s.units, s.bytes/1e6,
 			rounded(median), rounded(least), rounded(most), rounded(s.CPU()), median.Seconds()/(s.bytes/1e8), s.Peak()>>20)
 	}
 	return nil

@@ -28,7 +28,8 @@ func tableHead(w io.Writer) {
 // tableRow prints a series, relative to another.
 func tableRow(w io.Writer, reference, s measure.Series) {
 	median, least, most := s.Wall()
-	fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d MB | %s | %s |\n", s.Command.Name, rounded(median), rounded(least), rounded(most),
+	fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d MB | %s | %s |\n", s.Command.Name, rounded(median),
+		rounded(least), rounded(most),
 		rounded(s.CPU()), s.Peak()>>20, timeRatio(reference, s), memoryRatio(reference, s))
 }
 

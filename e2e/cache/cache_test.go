@@ -25,7 +25,8 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 	// Each edit is built with nothing but the disk cache, so that what comes
 	// from there is in the log as well.
 	t.Run("a function's body", func(t *testing.T) {
-		w.edit(t, "lib/string.c", "u64 length = 0;", "u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
+		w.edit(t, "lib/string.c", "u64 length = 0;",
+			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
 		again := ran(t, "after a body edit", w.build())
 		want(t, again, "CppCompile", 1)
 		atLeast(t, again, "BtfGen", 1)
@@ -115,7 +116,8 @@ func (w *workspace) build() []execlog.Spawn {
 	harness.MustRun(w.t, w.dir, append(w.bazel, "clean")...)
 	w.builds++
 	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
-	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache, "--execution_log_compact_file="+log)
+	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache,
+		"--execution_log_compact_file="+log)
 	harness.MustRun(w.t, w.dir, append(argv, targets...)...)
 	f, err := os.Open(log)
 	if err != nil {

@@ -61,12 +61,15 @@ func TestDistilledBase(t *testing.T) {
 	tool(t, "btfgen", "elf", "--base", base, "-o", split, module)
 
 	ourBase, ourSplit := beside(kernel, "our.base.btf"), beside(kernel, "our.split.btf")
-	object, linkBase, linkSplit := beside(kernel, "m.btfo"), beside(kernel, "link.base.btf"), beside(kernel, "link.split.btf")
-	tool(t, "btfgen", "elf", "--features=default,distilled_base", "--base", base, "--distilled-base", ourBase, "-o", ourSplit, module)
+	object, linkBase, linkSplit := beside(kernel, "m.btfo"), beside(kernel,
+		"link.base.btf"), beside(kernel, "link.split.btf")
+	tool(t, "btfgen", "elf", "--features=default,distilled_base", "--base", base, "--distilled-base",
+		ourBase, "-o", ourSplit, module)
 	tool(t, "btfgen", "object", "--features=default,distilled_base", "-o", object, module)
 	facts := beside(kernel, "m.facts")
 	tool(t, "btfgen", "facts", "-o", facts, module)
-	tool(t, "btfdedup", "link", "--facts", facts, "--base", base, "--distilled-base", linkBase, "-o", linkSplit, object)
+	tool(t, "btfdedup", "link", "--facts", facts, "--base", base, "--distilled-base", linkBase, "-o",
+		linkSplit, object)
 	same(t, ourBase, linkBase)
 	same(t, ourSplit, linkSplit)
 	tool(t, "btfdedup", "link", "--base", base, "--distilled-base", linkBase, "-o", linkSplit, split)
@@ -76,7 +79,8 @@ func TestDistilledBase(t *testing.T) {
 	same(t, ourSplit, linkSplit)
 	tool(t, "btfdedup", "verify", "--sorted", ourBase)
 	tool(t, "btfdedup", "verify", "--sorted", "--base", ourBase, ourSplit)
-	if r, err := (harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "link", "--base", base, "-o", linkSplit, object}}).Run(); err != nil || r.Exit != 2 ||
+	if r, err := (harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "link", "--base", base,
+		"-o", linkSplit, object}}).Run(); err != nil || r.Exit != 2 ||
 		!strings.Contains(r.Stderr, "--distilled-base") {
 		t.Errorf("without the output for it: %+v, %v", r, err)
 	}
@@ -88,19 +92,23 @@ func TestDistilledBase(t *testing.T) {
 // leaves it to the module to say what it means.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
-	harness.WriteFile(t, other, "struct twin { float f; }; float second(struct twin *t) { return t->f; }\n")
+	harness.WriteFile(t, other,
+		"struct twin { float f; }; float second(struct twin *t) { return t->f; }\n")
 	const source = "struct twin { int i; }; int first(struct twin *t) { return t->i; }\n"
 	kernel := program(t, source, other)
 	module := program(t, source+"struct holder { struct twin *twin; }; int third(struct holder *h) { return h->twin->i; }\n")
-	base, split, ourBase, ourSplit := beside(kernel, "base"), beside(kernel, "split"), beside(kernel, "our.base"), beside(kernel, "our.split")
+	base, split, ourBase, ourSplit := beside(kernel, "base"), beside(kernel, "split"), beside(kernel,
+		"our.base"), beside(kernel, "our.split")
 	tool(t, "btfgen", "elf", "-o", base, kernel)
 	tool(t, "btfgen", "elf", "--base", base, "-o", split, module)
 	tool(t, "btfgen", "elf", "--base", base, "--distilled-base", ourBase, "-o", ourSplit, module)
 
 	oracle := libbpf(t)
-	theirBase, theirSplit, back, again := beside(kernel, "their.base"), beside(kernel, "their.split"), beside(kernel, "back"), beside(kernel, "again")
+	theirBase, theirSplit, back, again := beside(kernel, "their.base"), beside(kernel,
+		"their.split"), beside(kernel, "back"), beside(kernel, "again")
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
-	if r, err := (harness.Command{Argv: []string{oracle, "-r", theirBase, theirSplit, base, back}}).Run(); err != nil || r.Exit == 0 {
+	if r, err := (harness.Command{Argv: []string{oracle, "-r", theirBase, theirSplit, base,
+		back}}).Run(); err != nil || r.Exit == 0 {
 		t.Errorf("libbpf finds its base again, so ours may be as simple: %+v, %v", r, err)
 	}
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
@@ -115,7 +123,8 @@ func TestDistilledBaseOfModule(t *testing.T) {
 		t.Skip("SKIPPED: set VMLINUX_BTF to a kernel's raw BTF and MODULE to the BTF object of a module of it")
 	}
 	dir := t.TempDir()
-	split, ourBase, ourSplit := filepath.Join(dir, "split.btf"), filepath.Join(dir, "our.base.btf"), filepath.Join(dir, "our.split.btf")
+	split, ourBase, ourSplit := filepath.Join(dir, "split.btf"), filepath.Join(dir,
+		"our.base.btf"), filepath.Join(dir, "our.split.btf")
 	tool(t, "btfdedup", "link", "--base", kernel, "-o", split, module)
 	tool(t, "btfdedup", "link", "--base", kernel, "--distilled-base", ourBase, "-o", ourSplit, module)
 	tool(t, "btfdedup", "verify", "--sorted", ourBase)
@@ -127,7 +136,8 @@ func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	t.Helper()
 	oracle := libbpf(t)
 	dir := t.TempDir()
-	theirBase, theirSplit, back, again := filepath.Join(dir, "base"), filepath.Join(dir, "split"), filepath.Join(dir, "back"), filepath.Join(dir, "again")
+	theirBase, theirSplit, back, again := filepath.Join(dir, "base"), filepath.Join(dir,
+		"split"), filepath.Join(dir, "back"), filepath.Join(dir, "again")
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)

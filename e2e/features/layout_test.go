@@ -21,18 +21,21 @@ double half(double d) { return d / 2; }
 // again.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
-	plain, with, again, object := beside(elf, "plain.btf"), beside(elf, "layout.btf"), beside(elf, "again.btf"), beside(elf, "x.btfo")
+	plain, with, again, object := beside(elf, "plain.btf"), beside(elf, "layout.btf"), beside(elf,
+		"again.btf"), beside(elf, "x.btfo")
 	tool(t, "btfgen", "elf", "-o", plain, elf)
 	tool(t, "btfgen", "elf", "--features=default,layout", "-o", with, elf)
 
 	b := harness.ReadFile(t, with)
 	u32 := binary.LittleEndian.Uint32
 	typeLen, strOff, strLen, layoutOff, layoutLen := u32(b[12:]), u32(b[16:]), u32(b[20:]), u32(b[24:]), u32(b[28:])
-	if u32(b[4:]) != 32 || layoutOff != typeLen || layoutLen != 20*4 || strOff != typeLen+layoutLen || 32+strOff+strLen != uint32(len(b)) {
+	if u32(b[4:]) != 32 || layoutOff != typeLen || layoutLen != 20*4 || strOff != typeLen+layoutLen ||
+		32+strOff+strLen != uint32(len(b)) {
 		t.Fatalf("header % x of %d bytes", b[:32], len(b))
 	}
 	p := harness.ReadFile(t, plain)
-	if u32(p[4:]) != 24 || !bytes.Equal(p[24:24+typeLen], b[32:32+typeLen]) || !bytes.Equal(p[24+typeLen:], b[32+strOff:]) {
+	if u32(p[4:]) != 24 || !bytes.Equal(p[24:24+typeLen], b[32:32+typeLen]) ||
+		!bytes.Equal(p[24+typeLen:], b[32+strOff:]) {
 		t.Error("types or strings are others without the layout")
 	}
 
@@ -51,7 +54,10 @@ func TestLayout(t *testing.T) {
 		t.Errorf("cilium/ebpf: %v", err)
 	}
 	if harness.Has("bpftool") {
-		dump := func(path string) string { return harness.MustRun(t, "", "bpftool", "btf", "dump", "file", path) }
+		dump := func(path string) string {
+			return harness.MustRun(t, "", "bpftool", "btf", "dump", "file",
+				path)
+		}
 		if dump(plain) != dump(with) {
 			t.Error("bpftool reads something else")
 		}

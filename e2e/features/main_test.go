@@ -16,7 +16,8 @@ func program(t *testing.T, source string, flags ...string) string {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
 	harness.WriteFile(t, filepath.Join(dir, "program.c"), source)
-	argv := append([]string{"gcc", "-g", "-O1", "-w", "-nostdlib", "-static", "-Wl,-e,0", "-o", "program", "program.c"}, flags...)
+	argv := append([]string{"gcc", "-g", "-O1", "-w", "-nostdlib", "-static", "-Wl,-e,0", "-o",
+		"program", "program.c"}, flags...)
 	harness.MustRun(t, dir, argv...)
 	return filepath.Join(dir, "program")
 }

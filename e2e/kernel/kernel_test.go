@@ -34,7 +34,8 @@ func convert(t *testing.T, file string, bases []string, options ...string) (orac
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
 	ours := oracle.Blob{Path: out + ".btf", Bases: bases}
 	skipped := out + ".skipped"
-	argv := []string{harness.Tool(t, "btfgen"), "elf", "--lang-exclude=rust", "-o", ours.Path, "--skipped", skipped}
+	argv := []string{harness.Tool(t, "btfgen"), "elf", "--lang-exclude=rust", "-o", ours.Path,
+		"--skipped", skipped}
 	verify := []string{harness.Tool(t, "btfdedup"), "verify", ours.Path}
 	for _, b := range bases {
 		argv = append(argv, "--base="+b)
@@ -94,7 +95,8 @@ func modules(t *testing.T) []string {
 	for _, place := range strings.Fields(os.Getenv("MODULES")) {
 		before := len(found)
 		err := filepath.WalkDir(place, func(path string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && (path == place || strings.HasSuffix(path, ".ko") || strings.HasSuffix(path, ".ko.debug")) {
+			if err == nil && d.Type().IsRegular() && (path == place || strings.HasSuffix(path, ".ko") ||
+				strings.HasSuffix(path, ".ko.debug")) {
 				found = append(found, path)
 			}
 			return err
@@ -116,13 +118,15 @@ func TestParts(t *testing.T) {
 	whole, _ := convert(t, vmlinux, nil)
 	dir := t.TempDir()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
-	facts, units, linked := filepath.Join(dir, "facts"), filepath.Join(dir, "units"), filepath.Join(dir, "linked.btf")
+	facts, units, linked := filepath.Join(dir, "facts"), filepath.Join(dir,
+		"units"), filepath.Join(dir, "linked.btf")
 	harness.MustRun(t, "", btfgen, "facts", "-o", facts, vmlinux)
 
 	var shards []string
 	for _, shard := range []string{"3/4", "1/4", "4/4", "2/4"} {
 		shards = append(shards, filepath.Join(dir, shard[:1]+".btfo"))
-		harness.MustRun(t, "", btfgen, "object", "--lang-exclude=rust", "--shard="+shard, "-o", shards[len(shards)-1], vmlinux)
+		harness.MustRun(t, "", btfgen, "object", "--lang-exclude=rust", "--shard="+shard, "-o",
+			shards[len(shards)-1], vmlinux)
 	}
 	harness.MustRun(t, "", btfgen, "object", "--lang-exclude=rust", "--each-unit="+units, vmlinux)
 	each, err := filepath.Glob(filepath.Join(units, "*.btfo"))
@@ -130,7 +134,8 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, inputs := range map[string][]string{"4 shards": shards, "the units": each} {
-		harness.MustRun(t, "", btfdedup, "link", "-o", linked, "--facts", facts, harness.ParamFile(t, inputs))
+		harness.MustRun(t, "", btfdedup, "link", "-o", linked, "--facts", facts,
+			harness.ParamFile(t, inputs))
 		if !bytes.Equal(harness.ReadFile(t, linked), harness.ReadFile(t, whole.Path)) {
 			t.Errorf("%s (%d objects) linked are not the kernel's BTF", what, len(inputs))
 		}

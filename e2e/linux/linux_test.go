@@ -100,9 +100,11 @@ func TestTwoRoads(t *testing.T) {
 	elf := func(t *testing.T, in, want string, options ...string) {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "elf.btf")
-		harness.MustRun(t, "", append([]string{harness.Tool(t, "btfgen"), "elf", "-o", out, in}, options...)...)
+		harness.MustRun(t, "", append([]string{harness.Tool(t, "btfgen"), "elf", "-o", out, in},
+			options...)...)
 		if !bytes.Equal(harness.ReadFile(t, out), harness.ReadFile(t, want)) {
-			r, err := harness.Command{Argv: append([]string{harness.Tool(t, "btfdedup"), "diff"}, append(diffBases(options), out, want)...)}.Run()
+			r, err := harness.Command{Argv: append([]string{harness.Tool(t, "btfdedup"), "diff"},
+				append(diffBases(options), out, want)...)}.Run()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +135,10 @@ func head(s string) string {
 func TestPahole(t *testing.T) {
 	vmlinux, btf := graph(t)
 	reference := oracle.Pahole(t, vmlinux)
-	t.Run("vmlinux", func(t *testing.T) { oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag), reference) })
+	t.Run("vmlinux", func(t *testing.T) {
+		oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag),
+			reference)
+	})
 	for _, m := range modules(t) {
 		t.Run(m.name, func(t *testing.T) {
 			oracle.SameTypes(t, m.ko, m.btf, m.skipped, oracle.Pahole(t, m.ko, reference.Path))

@@ -72,9 +72,12 @@ var edits = []struct {
 	{"new locals", true, replace("walk.c", "int sum = 0;",
 		"int sum = 0; volatile char debug[37] = {1}; void ***triple = data; const u64 *q = data; sum += debug[3] + (triple == data) + (q == 0);")},
 	{"a new call", true, replace("walk.c", "return sum;", `return sum + report("sum", sum);`)},
-	{"a longer body", true, replace("walk.c", "registered++;", "for (int i = 0; i < 10; i++) { registered += i; if (registered > 100) registered = report(\"many\", registered); }")},
+	{"a longer body", true,
+		replace("walk.c", "registered++;",
+			"for (int i = 0; i < 10; i++) { registered += i; if (registered > 100) registered = report(\"many\", registered); }")},
 	{"another string", true, replace("walk.c", `"forget"`, `"forget all about it"`)},
-	{"includes swapped", true, replace("walk.c", "#include \"types.h\"\n#include \"list.h\"", "#include \"list.h\"\n#include \"types.h\"")},
+	{"includes swapped", true, replace("walk.c", "#include \"types.h\"\n#include \"list.h\"",
+		"#include \"list.h\"\n#include \"types.h\"")},
 	{"functions swapped", true, func(f map[string]string) {
 		const mark = "int forget(void)"
 		text := f["walk.c"]
@@ -86,16 +89,21 @@ var edits = []struct {
 		f["types.h"] = strings.Replace(f["types.h"], def, "#include \"pair.h\"\n", 1)
 		f["pair.h"] = def
 	}},
-	{"an unused prototype", true, replace("walk.c", "extern int report", "extern u64 unused(struct list *);\nextern int report")},
+	{"an unused prototype", true, replace("walk.c", "extern int report",
+		"extern u64 unused(struct list *);\nextern int report")},
 
 	// Controls: what changes a type has to change the object.
 	{"control: a member added", false, replace("types.h", "u64 second;", "u64 second; u32 third;")},
 	{"control: a member renamed", false, replace("types.h", "u64 second;", "u64 other;")},
 	{"control: an enumerator's value", false, replace("types.h", "GREEN = 5", "GREEN = 6")},
 	{"control: a bit-field's width", false, replace("walk.c", "color : 3", "color : 4")},
-	{"control: a parameter renamed", false, replace("walk.c", "int walk(struct list *list, visit_fn fn, void *data)\n{", "int walk(struct list *list, visit_fn fn, void *context)\n{ void *data = context;")},
-	{"control: a function added", false, replace("walk.c", "int forget(void)", "int remember(u32 n) { return report(\"remember\", n); }\nint forget(void)")},
-	{"control: a parameter's type", false, replace("list.h", "struct node *n, void *data", "struct node *n, const void *data")},
+	{"control: a parameter renamed", false,
+		replace("walk.c", "int walk(struct list *list, visit_fn fn, void *data)\n{",
+			"int walk(struct list *list, visit_fn fn, void *context)\n{ void *data = context;")},
+	{"control: a function added", false, replace("walk.c", "int forget(void)",
+		"int remember(u32 n) { return report(\"remember\", n); }\nint forget(void)")},
+	{"control: a parameter's type", false, replace("list.h", "struct node *n, void *data",
+		"struct node *n, const void *data")},
 }
 
 func replace(file, old, new string) func(map[string]string) {

@@ -40,8 +40,11 @@ func TestEditOfKernelFile(t *testing.T) {
 		{"a comment in a body", true, strings.Replace(source, function, function+"\t/* here */\n", 1)},
 		{"new locals and a call", true, strings.Replace(source, function, function+
 			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1)},
-		{"control: a struct at file scope", false, source + "\nstruct added_by_test { int a; } added_by_test;\n"},
-		{"control: a function", false, source + "\nint added_by_test(struct " + strings.TrimPrefix(member, "struct ") + " *list);\nint added_by_test(" + member + " *list) { return list != 0; }\n"},
+		{"control: a struct at file scope", false,
+			source + "\nstruct added_by_test { int a; } added_by_test;\n"},
+		{"control: a function", false, source + "\nint added_by_test(struct " +
+			strings.TrimPrefix(member, "struct ") + " *list);\nint added_by_test(" + member +
+			" *list) { return list != 0; }\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			if same := bytes.Equal(before, compile(t, e.text)); same != e.same {
@@ -58,7 +61,8 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	harness.KernelCompiler(t, kernel)
 	compile := func(t *testing.T, flags string) []byte {
 		t.Helper()
-		return kernelObject(t, kernel, "block/blk-mq-sysfs.o", filepath.Join(kernel, "block/blk-mq-sysfs.c"), flags)
+		return kernelObject(t, kernel, "block/blk-mq-sysfs.o",
+			filepath.Join(kernel, "block/blk-mq-sysfs.c"), flags)
 	}
 	plain := compile(t, "")
 	for _, flags := range []string{

@@ -69,7 +69,8 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	link := func(t *testing.T, c harness.Command, jobs int, in []string) []byte {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "out.btf")
-		c.Argv = []string{btfdedup, "link", "-j", strconv.Itoa(jobs), "--facts", facts, "-o", out, harness.ParamFile(t, in)}
+		c.Argv = []string{btfdedup, "link", "-j", strconv.Itoa(jobs), "--facts", facts, "-o", out,
+			harness.ParamFile(t, in)}
 		c.Must(t)
 		return harness.ReadFile(t, out)
 	}
@@ -125,9 +126,11 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		for _, i := range random.Perm(len(objects))[:min(25, len(objects))] {
 			copied := filepath.Join(elsewhere, "renamed.o")
 			harness.WriteFile(t, copied, string(harness.ReadFile(t, filepath.Join(dir, objects[i]))))
-			harness.Command{Argv: []string{btfgen, "object", "-j8", "-o", "out.btfo", "renamed.o"}, Dir: elsewhere,
+			harness.Command{Argv: []string{btfgen, "object", "-j8", "-o", "out.btfo", "renamed.o"},
+				Dir: elsewhere,
 				Env: []string{"TZ=Asia/Tokyo", "GOMAXPROCS=3", "TMPDIR=" + elsewhere}}.Must(t)
-			if !bytes.Equal(harness.ReadFile(t, filepath.Join(elsewhere, "out.btfo")), harness.ReadFile(t, units[i])) {
+			if !bytes.Equal(harness.ReadFile(t, filepath.Join(elsewhere, "out.btfo")),
+				harness.ReadFile(t, units[i])) {
 				t.Errorf("%s: other bytes when it lies in another directory", objects[i])
 			}
 		}
@@ -166,7 +169,8 @@ func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) 
 		go func() {
 			defer group.Done()
 			for i := range next {
-				r, err := harness.Command{Argv: []string{btfgen, "object", "-j1", "-o", units[i], objects[i]}, Dir: dir}.Run()
+				r, err := harness.Command{Argv: []string{btfgen, "object", "-j1", "-o", units[i], objects[i]},
+					Dir: dir}.Run()
 				if err == nil && r.Exit != 0 {
 					err = fmt.Errorf("exit %d: %s", r.Exit, r.Stderr)
 				}

@@ -20,10 +20,13 @@ type Type struct {
 	NameOff    uint32 // string offset of the name, 0 if anonymous
 	SizeOrType uint32 // size in bytes (Kind.HasSize) or a type id (Kind.HasType); otherwise 0
 	Vlen       uint32 // number of elements in the kind's arena; for FUNC the linkage
-	Extra      uint32 // INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index
-	First      uint32 // index of the first element in the kind's arena
-	Kind       Kind
-	KFlag      bool // STRUCT, UNION: member offsets carry bitfield sizes; FWD: a union; ENUM, ENUM64: signed; tags: an attribute
+	// INT: encoding<<24 | bit offset<<16 | bits; VAR: linkage; DECL_TAG: component index
+	Extra uint32
+	First uint32 // index of the first element in the kind's arena
+	Kind  Kind
+	// STRUCT, UNION: member offsets carry bitfield sizes; FWD: a union; ENUM, ENUM64: signed; tags:
+	// an attribute
+	KFlag bool
 }
 
 // Member is one member of a STRUCT or UNION.

@@ -50,7 +50,8 @@ func (b *Builder) Int(name string, size, encoding, bits uint32) uint32 {
 	if bits == 0 {
 		bits = size * 8
 	}
-	return b.Add(Type{Kind: KindInt, NameOff: b.Name(name), SizeOrType: size, Extra: encoding<<24 | bits})
+	return b.Add(Type{Kind: KindInt, NameOff: b.Name(name), SizeOrType: size,
+		Extra: encoding<<24 | bits})
 }
 
 // Float adds a FLOAT of size bytes.
@@ -72,17 +73,21 @@ func (b *Builder) Array(elem, index, nelems uint32) uint32 {
 
 // Composite adds a STRUCT or UNION of size bytes. With kflag the members' offsets carry bitfield
 // sizes.
-func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool, members ...Member) uint32 {
+func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool,
+	members ...Member) uint32 {
 	first := uint32(len(b.Blob.Members))
 	b.Blob.Members = append(b.Blob.Members, members...)
-	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag, First: first, Vlen: uint32(len(members))})
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag, First: first,
+		Vlen: uint32(len(members))})
 }
 
 // Enum adds an ENUM or ENUM64 of size bytes.
-func (b *Builder) Enum(kind Kind, name string, size uint32, signed bool, values ...Enumerator) uint32 {
+func (b *Builder) Enum(kind Kind, name string, size uint32, signed bool,
+	values ...Enumerator) uint32 {
 	first := uint32(len(b.Blob.Enums))
 	b.Blob.Enums = append(b.Blob.Enums, values...)
-	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed, First: first, Vlen: uint32(len(values))})
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed, First: first,
+		Vlen: uint32(len(values))})
 }
 
 // Fwd adds a FWD of a struct or a union.
@@ -111,7 +116,8 @@ func (b *Builder) Var(name string, typ, linkage uint32) uint32 {
 func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
 	first := uint32(len(b.Blob.Secinfos))
 	b.Blob.Secinfos = append(b.Blob.Secinfos, vars...)
-	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first, Vlen: uint32(len(vars))})
+	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first,
+		Vlen: uint32(len(vars))})
 }
 
 // DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for

@@ -13,7 +13,8 @@ type EncodeOptions struct {
 // kind. Elements are taken from the arenas by First and Vlen, so several types may share some.
 // Errors name the type that breaks a limit.
 func Encode(b *Blob, opts EncodeOptions) ([]byte, error) {
-	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 || n > 0 && b.Strings[n-1] != 0 {
+	if n := len(b.Strings); n == 0 && b.Base == nil && b.BaseStrLen == 0 ||
+		n > 0 && b.Strings[n-1] != 0 {
 		return nil, fmt.Errorf("cannot write BTF: the string section must end with a NUL byte")
 	}
 	typeLen, err := b.typeLen()
@@ -38,7 +39,8 @@ func (b *Blob) typeLen() (uint64, error) {
 	for i := range b.Types {
 		t := &b.Types[i]
 		if t.Kind == KindVoid || t.Kind >= NumKinds {
-			return 0, fmt.Errorf("cannot write BTF type [%d]: kind %d is not known", b.StartID+uint32(i), t.Kind)
+			return 0, fmt.Errorf("cannot write BTF type [%d]: kind %d is not known", b.StartID+uint32(i),
+				t.Kind)
 		}
 		if t.Vlen > MaxVlen {
 			return 0, VlenError(b.StartID+uint32(i), t.Kind, b.TypeName(t), t.Vlen)
@@ -50,7 +52,8 @@ func (b *Blob) typeLen() (uint64, error) {
 
 // VlenError tells that a type has more elements than the format holds.
 func VlenError(id uint32, kind Kind, name string, vlen uint32) error {
-	return fmt.Errorf("cannot write BTF type [%d] %v %s: %d elements, the format holds %d", id, kind, name, vlen, MaxVlen)
+	return fmt.Errorf("cannot write BTF type [%d] %v %s: %d elements, the format holds %d", id, kind,
+		name, vlen, MaxVlen)
 }
 
 func (r *Records) record(b *Blob, t *Type) {

@@ -53,7 +53,8 @@ func parseHeader(s *source) (Header, int, error) {
 	secs := []section{{"type", h.TypeOff, h.TypeLen}, {"string", h.StrOff, h.StrLen}}
 	if h.LayoutLen != 0 {
 		if h.LayoutOff%4 != 0 || h.LayoutLen%4 != 0 {
-			return fail(24, "layout section (offset %d, length %d) is not made of 4-byte entries", h.LayoutOff, h.LayoutLen)
+			return fail(24, "layout section (offset %d, length %d) is not made of 4-byte entries",
+				h.LayoutOff, h.LayoutLen)
 		}
 		secs = append(secs, section{"layout", h.LayoutOff, h.LayoutLen})
 	}
@@ -68,7 +69,8 @@ func parseHeader(s *source) (Header, int, error) {
 		case uint64(x.off) < at:
 			return fail(8, "the %s section overlaps the section before it", x.name)
 		case uint64(x.len) > room-at:
-			return fail(8, "the %s section (offset %d, length %d) ends after the data's %d bytes", x.name, x.off, x.len, room)
+			return fail(8, "the %s section (offset %d, length %d) ends after the data's %d bytes", x.name,
+				x.off, x.len, room)
 		}
 		at += uint64(x.len)
 	}

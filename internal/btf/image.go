@@ -19,13 +19,15 @@ type Image struct {
 // tells the byte order and where in its chain of bases it stands.
 func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions) (*Image, error) {
 	if end := uint64(b.BaseStrLen) + uint64(strLen); end > MaxNameOff+1 {
-		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, the format holds %d", end, MaxNameOff+1)
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of strings, the format holds %d", end,
+			MaxNameOff+1)
 	}
 	if last := uint64(b.StartID) + uint64(types); last > MaxLastTypeID+1 {
 		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d, the kernel reads up to %d", last-1, MaxLastTypeID)
 	}
 	if typeLen > 1<<31-1 {
-		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, the format holds %d", typeLen, 1<<31-1)
+		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, the format holds %d", typeLen,
+			1<<31-1)
 	}
 	m := &Image{bigEndian: b.Order == binary.BigEndian}
 	var order binary.ByteOrder = binary.LittleEndian
@@ -41,7 +43,8 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 	m.types, m.Strings = m.out[hdrLen:typesEnd:typesEnd], m.out[typesEnd+layoutLen:]
 	order.PutUint16(m.out, Magic)
 	m.out[2] = Version
-	header := []uint32{uint32(hdrLen), 0, uint32(typeLen), uint32(int(typeLen) + layoutLen), uint32(strLen)}
+	header := []uint32{uint32(hdrLen), 0, uint32(typeLen), uint32(int(typeLen) + layoutLen),
+		uint32(strLen)}
 	if opts.Layout {
 		header = append(header, uint32(typeLen), uint32(layoutLen))
 		for i, l := range layout {

@@ -26,7 +26,8 @@ func TestCiliumReadsWhatWeWrite(t *testing.T) {
 			t.Errorf("%v: enum64 read as %+v, %v", order, e, err)
 		}
 		var s *cilium.Struct
-		if err := spec.TypeByName("s", &s); err != nil || s.Members[0].BitfieldSize != 3 || s.Members[1].Offset != 32 {
+		if err := spec.TypeByName("s", &s); err != nil || s.Members[0].BitfieldSize != 3 ||
+			s.Members[1].Offset != 32 {
 			t.Errorf("%v: struct read as %+v, %v", order, s, err)
 		}
 	}
@@ -55,7 +56,8 @@ func compareWithCilium(t *testing.T, b *Blob, spec *cilium.Spec) {
 		if err != nil {
 			t.Fatal(id, err)
 		}
-		if c.TypeName() != b.TypeName(x) && x.Kind != KindDeclTag && x.Kind != KindTypeTag { // there the name is the value
+		// there the name is the value
+		if c.TypeName() != b.TypeName(x) && x.Kind != KindDeclTag && x.Kind != KindTypeTag {
 			t.Fatalf("[%d] %v: name %q, cilium/ebpf reads %q", id, x.Kind, b.TypeName(x), c.TypeName())
 		}
 		switch c := c.(type) {
@@ -92,17 +94,20 @@ func compareWithCilium(t *testing.T, b *Blob, spec *cilium.Spec) {
 	}
 }
 
-func checkMembers(t *testing.T, b *Blob, x *Type, spec *cilium.Spec, size uint32, want []cilium.Member) {
+func checkMembers(t *testing.T, b *Blob, x *Type, spec *cilium.Spec, size uint32,
+	want []cilium.Member) {
 	t.Helper()
 	ms := b.MembersOf(x)
 	if x.SizeOrType != size || len(ms) != len(want) {
-		t.Fatalf("%s: size %d and %d members, cilium/ebpf reads %d and %d", b.TypeName(x), x.SizeOrType, len(ms), size, len(want))
+		t.Fatalf("%s: size %d and %d members, cilium/ebpf reads %d and %d", b.TypeName(x), x.SizeOrType,
+			len(ms), size, len(want))
 	}
 	for j, m := range ms {
 		name, _ := b.Name(m.NameOff)
 		off, bits := m.Bits(x.KFlag)
 		id, err := spec.TypeID(want[j].Type)
-		if err != nil || name != want[j].Name || off != uint32(want[j].Offset) || bits != uint32(want[j].BitfieldSize) || m.Type != uint32(id) {
+		if err != nil || name != want[j].Name || off != uint32(want[j].Offset) ||
+			bits != uint32(want[j].BitfieldSize) || m.Type != uint32(id) {
 			t.Fatalf("%s.%s: %+v, cilium/ebpf reads %+v (%v)", b.TypeName(x), name, m, want[j], err)
 		}
 	}
@@ -111,7 +116,8 @@ func checkMembers(t *testing.T, b *Blob, x *Type, spec *cilium.Spec, size uint32
 // TestCiliumBuilder reads what cilium/ebpf writes.
 func TestCiliumBuilder(t *testing.T) {
 	i := &cilium.Int{Name: "int", Size: 4, Encoding: cilium.Signed}
-	s := &cilium.Struct{Name: "s", Size: 12, Members: []cilium.Member{{Name: "a", Type: i}, {Name: "v", Type: &cilium.Array{Index: i, Type: i, Nelems: 2}, Offset: 32}}}
+	s := &cilium.Struct{Name: "s", Size: 12, Members: []cilium.Member{{Name: "a", Type: i},
+		{Name: "v", Type: &cilium.Array{Index: i, Type: i, Nelems: 2}, Offset: 32}}}
 	cb, err := cilium.NewBuilder([]cilium.Type{s, &cilium.Pointer{Target: s}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -173,17 +179,21 @@ func TestLinkedObjects(t *testing.T) {
 			t.Errorf("blob %d has no struct %s", i, name)
 		}
 	}
-	if _, err := ReadOne(linked, nil); err == nil || !strings.Contains(err.Error(), "holds 2 BTF blobs") {
+	if _, err := ReadOne(linked, nil); err == nil ||
+		!strings.Contains(err.Error(), "holds 2 BTF blobs") {
 		t.Error("ReadOne of two blobs:", err)
 	}
-	if _, err := ReadFile(filepath.Join(dir, "a.c"), nil); err == nil || !strings.Contains(err.Error(), "a.c: BTF at offset 0x0: no BTF magic") {
+	if _, err := ReadFile(filepath.Join(dir, "a.c"), nil); err == nil ||
+		!strings.Contains(err.Error(), "a.c: BTF at offset 0x0: no BTF magic") {
 		t.Error("a C source:", err)
 	}
 	plain := filepath.Join(dir, "plain.o")
-	if out, err := exec.Command("gcc", "-g0", "-c", filepath.Join(dir, "a.c"), "-o", plain).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-g0", "-c", filepath.Join(dir, "a.c"), "-o",
+		plain).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}
-	if _, err := ReadFile(plain, nil); err == nil || !strings.Contains(err.Error(), "no .BTF section") {
+	if _, err := ReadFile(plain, nil); err == nil ||
+		!strings.Contains(err.Error(), "no .BTF section") {
 		t.Error("an object without BTF:", err)
 	}
 }
@@ -215,8 +225,10 @@ func TestBpftoolReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command(tool, "btf", "dump", "file", filepath.Join(dir, "split.btf"), "-B", filepath.Join(dir, "base.btf")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "STRUCT 'split' size=4 vlen=1") || !strings.Contains(string(out), "'a' type_id=1") {
+	out, err := exec.Command(tool, "btf", "dump", "file", filepath.Join(dir, "split.btf"), "-B",
+		filepath.Join(dir, "base.btf")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "STRUCT 'split' size=4 vlen=1") ||
+		!strings.Contains(string(out), "'a' type_id=1") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

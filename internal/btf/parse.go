@@ -187,12 +187,14 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	p.strings = data[str : str+int(h.StrLen)]
 	switch n := len(p.strings); {
 	case n == 0 && base == nil:
-		return p, &FormatError{0, int64(str), "the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
+		return p, &FormatError{0, int64(str),
+			"the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
 	case n == 0:
 	case p.strings[n-1] != 0:
 		return p, &FormatError{0, int64(str + n - 1), "the string section does not end with a NUL byte"}
 	case base == nil && p.strings[0] != 0:
-		return p, &FormatError{0, int64(str), "the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
+		return p, &FormatError{0, int64(str),
+			"the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
 	p.data = data[:p.from+int(h.TypeLen)]
@@ -230,7 +232,8 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
 		if end-off < n {
-			return fail("%v with %d elements needs %d bytes, %d are left in the type section", kind, vlen, n, end-off)
+			return fail("%v with %d elements needs %d bytes, %d are left in the type section", kind, vlen, n,
+				end-off)
 		}
 		f(kind, vlen, off)
 		off += n
@@ -324,7 +327,8 @@ func (b *Blob) fill(s source, off int) {
 		case KindEnum64:
 			t.First = uint32(len(b.Enums))
 			for range t.Vlen {
-				b.Enums = append(b.Enums, Enumerator{uint64(s.u32(off+4)) | uint64(s.u32(off+8))<<32, s.u32(off)})
+				b.Enums = append(b.Enums, Enumerator{uint64(s.u32(off+4)) | uint64(s.u32(off+8))<<32,
+					s.u32(off)})
 				off += 12
 			}
 		case KindDatasec:

@@ -30,7 +30,8 @@ func example(order binary.ByteOrder) *Blob {
 	b.Array(i, i, 3)
 	s := b.Composite(KindStruct, "s", 8, true, Member{n("a"), i, 3 << 24}, Member{n("b"), i, 32})
 	b.Composite(KindUnion, "u", 8, false, Member{n("p"), p, 0})
-	b.Enum(KindEnum, "e", 4, true, Enumerator{NameOff: n("MINUS"), Value: ^uint64(0)}, Enumerator{NameOff: n("ONE"), Value: 1})
+	b.Enum(KindEnum, "e", 4, true, Enumerator{NameOff: n("MINUS"), Value: ^uint64(0)},
+		Enumerator{NameOff: n("ONE"), Value: 1})
 	b.Fwd("f", true)
 	b.Ref(KindTypedef, "t", s)
 	b.Ref(KindVolatile, "", i)
@@ -100,7 +101,8 @@ func TestLayoutSection(t *testing.T) {
 	}
 	got := data[h.HdrLen+h.LayoutOff:][:h.LayoutLen]
 	want := map[Kind][2]byte{
-		KindInt: {4, 0}, KindArray: {12, 0}, KindStruct: {0, 12}, KindUnion: {0, 12}, KindEnum: {0, 8}, KindFuncProto: {0, 8},
+		KindInt: {4, 0}, KindArray: {12, 0}, KindStruct: {0, 12}, KindUnion: {0, 12}, KindEnum: {0,
+			8}, KindFuncProto: {0, 8},
 		KindVar: {4, 0}, KindDatasec: {0, 12}, KindDeclTag: {4, 0}, KindEnum64: {0, 12},
 	}
 	for k := KindVoid; k < NumKinds; k++ {
@@ -113,10 +115,13 @@ func TestLayoutSection(t *testing.T) {
 // TestLayoutOfLibbpf writes the bytes that libbpf 1.8 writes for one INT (btf__new_empty_opts with
 // add_layout).
 func TestLayoutOfLibbpf(t *testing.T) {
-	want, err := hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" + "1000000050000000" +
+	want, err := hex.DecodeString("9feb010020000000" + "0000000010000000" + "6000000005000000" +
+		"1000000050000000" +
 		"01000000000000010400000020000001" +
-		"00000000" + "04000000" + "00000000" + "0c000000" + "000c0000" + "000c0000" + "00080000" + "00000000" + "00000000" + "00000000" +
-		"00000000" + "00000000" + "00000000" + "00080000" + "04000000" + "000c0000" + "00000000" + "04000000" + "00000000" + "000c0000" +
+		"00000000" + "04000000" + "00000000" + "0c000000" + "000c0000" + "000c0000" + "00080000" +
+		"00000000" + "00000000" + "00000000" +
+		"00000000" + "00000000" + "00000000" + "00080000" + "04000000" + "000c0000" + "00000000" +
+		"04000000" + "00000000" + "000c0000" +
 		"00696e7400")
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +157,10 @@ func TestParseRefuses(t *testing.T) {
 		{"strings too long", put(20, 1<<30), "ends after the data"},
 		{"trailing bytes", func(d []byte) []byte { return append(d, 0) }, "follow the last section"},
 		{"truncated", func(d []byte) []byte { return d[:len(d)-1] }, "ends after the data"},
-		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d }, "does not end with a NUL"},
-		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d }, "looks like split BTF"},
+		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d },
+			"does not end with a NUL"},
+		{"no empty string", func(d []byte) []byte { d[24+typeLen] = 'x'; return d },
+			"looks like split BTF"},
 		{"kind 0", put(24+4, 0), "BTF type [1] at offset 0x18: kind 0 is not known"},
 		{"kind 20", put(24+4, 20<<24), "kind 20 is not known"},
 		{"too many members", put(24+4, 4<<24|0xffff), "STRUCT with 65535 elements needs"},
@@ -163,7 +170,8 @@ func TestParseRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
-		if names := FunctionNames(data, nil, map[uint32]string{1: ""}); names == nil || err != nil && names.Error() != err.Error() {
+		if names := FunctionNames(data, nil, map[uint32]string{1: ""}); names == nil ||
+			err != nil && names.Error() != err.Error() {
 			t.Errorf("%s: FunctionNames: %v, Parse: %v", c.name, names, err)
 		}
 	}
@@ -199,7 +207,8 @@ func TestParseAll(t *testing.T) {
 			t.Errorf("padding %d: %d blobs, want 3 equal ones", pad, len(got))
 		}
 	}
-	if _, err := ParseAll(append(append([]byte(nil), one...), "junk of some length"...), nil); err == nil || !strings.Contains(err.Error(), "no BTF magic") {
+	if _, err := ParseAll(append(append([]byte(nil), one...), "junk of some length"...),
+		nil); err == nil || !strings.Contains(err.Error(), "no BTF magic") {
 		t.Errorf("junk after a blob: error %v", err)
 	}
 }

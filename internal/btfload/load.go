@@ -41,7 +41,8 @@ func Load(data []byte, logSize int) error {
 		log = make([]byte, logSize)
 		attr.logBuf, attr.logSize, attr.logLevel = addr(log), uint32(logSize), 1
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_BTF_LOAD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	fd, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_BTF_LOAD, uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr))
 	runtime.KeepAlive(data)
 	runtime.KeepAlive(log)
 	switch errno {

@@ -12,7 +12,8 @@ import (
 // help prints the program's help text.
 func (p *Program) help(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s VERB [flags] [arguments]\n  %s VERB --help\n\nVerbs:\n", p.Summary, p.Name, p.Name)
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s VERB [flags] [arguments]\n  %s VERB --help\n\nVerbs:\n",
+		p.Summary, p.Name, p.Name)
 	width := 0
 	for _, v := range p.Verbs {
 		width = max(width, len(v.Name))
@@ -45,7 +46,8 @@ func (p *Program) firstExamples() []string {
 // verbHelp prints a verb's help text.
 func (p *Program) verbHelp(w io.Writer, v *Verb, fs *pflag.FlagSet) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s: %s\n\nUsage:\n  %s %s [flags] %s\n", p.Name, v.Name, v.Summary, p.Name, v.Name, v.Args)
+	fmt.Fprintf(&b, "%s %s: %s\n\nUsage:\n  %s %s [flags] %s\n", p.Name, v.Name, v.Summary, p.Name,
+		v.Name, v.Args)
 	if v.Long != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(v.Long))
 	}

@@ -86,11 +86,14 @@ func TestWriteFile(t *testing.T) {
 
 func TestWriteFileRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteFile(dir, write("x", nil)); err == nil || !strings.Contains(err.Error(), "is a directory") {
+	if err := WriteFile(dir, write("x", nil)); err == nil ||
+		!strings.Contains(err.Error(), "is a directory") {
 		t.Error("a directory:", err)
 	}
 	missing := filepath.Join(dir, "no", "out")
-	if err := WriteFile(missing, write("x", nil)); err == nil || !strings.Contains(err.Error(), missing+": no such file or directory") || strings.Contains(err.Error(), ".tmp") {
+	if err := WriteFile(missing, write("x", nil)); err == nil ||
+		!strings.Contains(err.Error(), missing+": no such file or directory") ||
+		strings.Contains(err.Error(), ".tmp") {
 		t.Error("a missing directory:", err)
 	}
 	onlyFiles(t, dir)
@@ -112,7 +115,8 @@ func TestWriteFileToDevice(t *testing.T) {
 func TestWriteOutput(t *testing.T) {
 	var stdout bytes.Buffer
 	env := &Env{Stdout: &stdout}
-	if err := env.WriteOutput("-", write("half", errors.New("broken"))); err == nil || stdout.Len() > 0 {
+	if err := env.WriteOutput("-", write("half", errors.New("broken"))); err == nil ||
+		stdout.Len() > 0 {
 		t.Errorf("a failure left %q on stdout, %v", stdout.String(), err)
 	}
 	if err := env.WriteOutput("-", write("whole", nil)); err != nil || stdout.String() != "whole" {
@@ -130,7 +134,8 @@ func TestCheckOutput(t *testing.T) {
 	if err := os.Symlink(in, link); err != nil {
 		t.Fatal(err)
 	}
-	for out, ok := range map[string]bool{in: false, link: false, dir + "/./in": false, "": false, filepath.Join(dir, "new"): true, "-": true, "/dev/null": true} {
+	for out, ok := range map[string]bool{in: false, link: false, dir + "/./in": false, "": false,
+		filepath.Join(dir, "new"): true, "-": true, "/dev/null": true} {
 		if err := CheckOutput(out, "/dev/null", in); (err == nil) != ok {
 			t.Errorf("output %q: %v", out, err)
 		}
@@ -199,7 +204,10 @@ func TestSignalRemovesTemporaries(t *testing.T) {
 func TestWriteDir(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
-	fill := func(temp string) error { return os.WriteFile(filepath.Join(temp, "file"), []byte("text"), 0o644) }
+	fill := func(temp string) error {
+		return os.WriteFile(filepath.Join(temp, "file"), []byte("text"),
+			0o644)
+	}
 	for _, path := range []string{p("new"), p("slash") + "/", p("empty")} {
 		if path == p("empty") {
 			if err := os.Mkdir(path, 0o755); err != nil {

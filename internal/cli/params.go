@@ -34,7 +34,8 @@ func ExpandParamFiles(args []string) ([]string, error) {
 				return nil, Usagef("%s:%d: a parameter file cannot name another (%s); write ./@… for a path that begins with @", path, i+1, line)
 			}
 			if strings.IndexByte(line, 0) >= 0 {
-				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text, one argument a line", path, i+1)
+				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text, one argument a line", path,
+					i+1)
 			}
 			out = append(out, line)
 		}

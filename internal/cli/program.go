@@ -98,7 +98,8 @@ func (p *Program) Run(args []string) (code int) {
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(env.Stderr, "%s: internal error: %s (at %s); please report it with the command line and its input\n",
+			fmt.Fprintf(env.Stderr,
+				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
 				p.Name, oneLine(fmt.Sprint(r)), panicPlace(debug.Stack()))
 			code = 1
 		}
@@ -124,7 +125,8 @@ func (p *Program) dispatch(env *Env, args []string) error {
 		return err
 	}
 	if len(args) == 0 {
-		return Usagef("a verb is missing; there are %s (see %s --help)", strings.Join(p.verbNames(), ", "), p.Name)
+		return Usagef("a verb is missing; there are %s (see %s --help)",
+			strings.Join(p.verbNames(), ", "), p.Name)
 	}
 	switch args[0] {
 	case "--help", "-h":
@@ -144,7 +146,8 @@ func (p *Program) dispatch(env *Env, args []string) error {
 		if strings.HasPrefix(args[0], "-") {
 			what = "flag before the verb"
 		}
-		return Usagef("unknown %s %q%s (see %s --help)", what, args[0], didYouMean(args[0], p.verbNames()), p.Name)
+		return Usagef("unknown %s %q%s (see %s --help)", what, args[0],
+			didYouMean(args[0], p.verbNames()), p.Name)
 	}
 	return p.runVerb(env, &p.Verbs[i], args[1:])
 }

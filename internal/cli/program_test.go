@@ -61,17 +61,22 @@ func TestRun(t *testing.T) {
 		{args: "--version", stdout: "greeter " + Version},
 		{args: "hello --help", stdout: "--loud"},
 		{args: "hello -h", stdout: "greeter hello [flags] NAME..."},
-		{args: "helo", code: 2, stderr: `unknown verb "helo"; did you mean hello?`, noStdout: true, oneStderr: true},
+		{args: "helo", code: 2, stderr: `unknown verb "helo"; did you mean hello?`, noStdout: true,
+			oneStderr: true},
 		{args: "xyzzy", code: 2, stderr: `unknown verb "xyzzy" (see greeter --help)`, oneStderr: true},
 		{args: "--loud", code: 2, stderr: "unknown flag before the verb", oneStderr: true},
-		{args: "hello --laud", code: 2, stderr: "unknown flag: --laud; did you mean --loud?", noStdout: true, oneStderr: true},
+		{args: "hello --laud", code: 2, stderr: "unknown flag: --laud; did you mean --loud?",
+			noStdout: true, oneStderr: true},
 		{args: "hello", code: 2, stderr: "greeter: hello: nobody to greet\n", oneStderr: true},
 		{args: "hello nobody", code: 1, noStdout: true},
-		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost \n", noStdout: true, oneStderr: true},
-		{args: "hello bomb", code: 1, stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},
+		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost \n", noStdout: true,
+			oneStderr: true},
+		{args: "hello bomb", code: 1,
+			stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},
 		{args: "hello you --loud", stdout: `true ["you"]`, stderr: "greeter: warning: greeted; 1\n"},
 		{args: "hello @" + params + " d", stdout: `true ["a b" "" "'c'" "d"]`},
-		{args: "hello @/nonexistent", code: 1, stderr: "greeter: parameter file: open /nonexistent: no such file", oneStderr: true},
+		{args: "hello @/nonexistent", code: 1,
+			stderr: "greeter: parameter file: open /nonexistent: no such file", oneStderr: true},
 	} {
 		var stdout, stderr bytes.Buffer
 		var args []string
@@ -79,9 +84,11 @@ func TestRun(t *testing.T) {
 			args = strings.Split(c.args, " ")
 		}
 		code := greeter(&stdout, &stderr).Run(args)
-		if code != c.code || !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) ||
+		if code != c.code || !strings.Contains(stdout.String(), c.stdout) ||
+			!strings.Contains(stderr.String(), c.stderr) ||
 			c.noStdout && stdout.Len() > 0 || c.oneStderr && strings.Count(stderr.String(), "\n") != 1 {
-			t.Errorf("greeter %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout.String(), stderr.String())
+			t.Errorf("greeter %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code,
+				stdout.String(), stderr.String())
 		}
 	}
 }
@@ -146,7 +153,8 @@ func FuzzExpandParamFiles(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n := bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) + 1; len(data) > 0 && len(args) != n {
+		if n := bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) + 1; len(data) > 0 &&
+			len(args) != n {
 			t.Errorf("%d arguments of %d lines", len(args), n)
 		}
 	})

@@ -292,7 +292,8 @@ func TestMerged(t *testing.T) {
 		{"c+b+a", "A in 2 units: c+b+a (b.c, c.c)\n  B in 1 unit: c+b+a (a.c)\n"},
 		{"a a a b c", "A in 3 units: a (a.c)\n  B in 2 units: b (b.c), c (c.c)\n"},
 	} {
-		if got := text(t, p.find(t, nil, strings.Fields(c.inputs)...), false); !strings.Contains(got, c.holders) {
+		if got := text(t, p.find(t, nil, strings.Fields(c.inputs)...), false); !strings.Contains(got,
+			c.holders) {
 			t.Errorf("%s\n%s", c.inputs, got)
 		}
 	}
@@ -363,7 +364,8 @@ int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p-
 		t.Fatal(err)
 	}
 	got := text(t, p.find(t, []Base{{"k.btf", b}}, "m"), false)
-	if w := strings.ReplaceAll(want, " (m.c)", ""); !strings.HasPrefix(got, w[:strings.Index(w, "1 conflict")]) {
+	if w := strings.ReplaceAll(want, " (m.c)", ""); !strings.HasPrefix(got,
+		w[:strings.Index(w, "1 conflict")]) {
 		t.Errorf("%s\nwant\n%s", got, w)
 	}
 }
@@ -397,7 +399,8 @@ int c(struct user *p) { return p->s->i; }
 	if got := strings.ReplaceAll(string(got), " ", "_"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, _ := json.Marshal(p.find(t, nil, "a")); string(got) != `{"schema":1,"files":1,"units":1,"conflicts":[]}` {
+	if got, _ := json.Marshal(p.find(t, nil,
+		"a")); string(got) != `{"schema":1,"files":1,"units":1,"conflicts":[]}` {
 		t.Errorf("%s", got)
 	}
 }

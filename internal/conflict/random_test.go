@@ -43,7 +43,8 @@ func randomBlob(r *rand.Rand) *btf.Blob {
 				b.Ref(btf.KindTypedef, name, next)
 				continue
 			}
-			b.Composite(btf.KindStruct, name, 16, false, btf.Member{NameOff: b.Name("m"), Type: next}, btf.Member{NameOff: b.Name("n"), Type: number, Offset: 64})
+			b.Composite(btf.KindStruct, name, 16, false, btf.Member{NameOff: b.Name("m"), Type: next},
+				btf.Member{NameOff: b.Name("n"), Type: number, Offset: 64})
 		}
 	}
 	return b.Finish()
@@ -161,11 +162,13 @@ func TestRandom(t *testing.T) {
 			conflicts++
 			indirect += min(len(c.Because), 1)
 			if isOwn := len(c.Because) == 0; isOwn != (len(spell[c.Name]) > 1) {
-				t.Errorf("seed %d: %v because of %v, but it is spelled %v", seed, c.Name, c.Because, slices.Collect(maps.Keys(spell[c.Name])))
+				t.Errorf("seed %d: %v because of %v, but it is spelled %v", seed, c.Name, c.Because,
+					slices.Collect(maps.Keys(spell[c.Name])))
 			}
 			for _, why := range c.Because {
 				if len(spell[why]) < 2 {
-					t.Errorf("seed %d: %v because of %v, whose definitions don't differ by themselves", seed, c.Name, why)
+					t.Errorf("seed %d: %v because of %v, whose definitions don't differ by themselves", seed,
+						c.Name, why)
 				}
 			}
 			checkHolders(t, c, own)

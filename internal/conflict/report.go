@@ -8,7 +8,8 @@ const Schema = 1
 type Report struct {
 	Schema int `json:"schema"`
 	Files  int `json:"files"` // how many inputs
-	Units  int `json:"units"` // how many compilation units they hold; one for BTF that was linked before
+	// how many compilation units they hold; one for BTF that was linked before
+	Units int `json:"units"`
 	// Conflicts are by name, then kind: first those of their own right, then those that differ
 	// because of others.
 	Conflicts []Conflict `json:"conflicts"`
@@ -48,10 +49,11 @@ type Definition struct {
 
 // Holder is an input that holds a definition.
 type Holder struct {
-	Path    string   `json:"path"`
-	Base    bool     `json:"base"`    // it was given as a base
-	Units   int      `json:"units"`   // how many units in it hold the definition; 0 for a base
-	Sources []string `json:"sources"` // base names of the units' source files, as far as they are known
+	Path  string `json:"path"`
+	Base  bool   `json:"base"`  // it was given as a base
+	Units int    `json:"units"` // how many units in it hold the definition; 0 for a base
+	// base names of the units' source files, as far as they are known
+	Sources []string `json:"sources"`
 }
 
 // Difference is the first difference of two definitions.

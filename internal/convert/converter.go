@@ -131,7 +131,8 @@ func (c *converter) end(number int) {
 	c.lock()
 	file := c.g.Strs.Intern([]byte(c.file))
 	c.mu.Unlock()
-	c.units = append(c.units, environment{number, object.Unit{File: file, Count: 1, Items: slices.Clone(c.items)}})
+	c.units = append(c.units, environment{number, object.Unit{File: file, Count: 1,
+		Items: slices.Clone(c.items)}})
 }
 
 // item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item

@@ -75,7 +75,8 @@ func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
 		o, err := u.c.foreign(h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	case dwarf.ClassSup:
-		return typeRef{}, u.r.Errorf(die, "a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
+		return typeRef{}, u.r.Errorf(die,
+			"a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
 	}
 	return typeRef{}, u.r.Errorf(die, "a reference in a form that is none")
 }
@@ -162,7 +163,8 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		enc = e.Val[dwarf.Encoding]
 	}
 	if enc == ateFloat || enc == ateComplexFloat || enc == ateImaginary {
-		valid := size == 2 || size == 4 || size == 8 || size == 12 || size == 16 || (enc == ateComplexFloat && size == 32)
+		valid := size == 2 || size == 4 || size == 8 || size == 12 || size == 16 ||
+			(enc == ateComplexFloat && size == 32)
 		if valid && u.c.opt.Features.Has(features.Float) {
 			d.kind, d.size = types.KindFloat, uint32(size)
 			if size == 32 { // FLOAT ends at 16 bytes: a pair of long doubles
@@ -187,7 +189,8 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 
 // fakeInt describes an integer that INT can't express.
 func (u *unit) fakeInt(encoding uint32) desc {
-	return desc{kind: types.KindInt, size: 4, aux: encoding<<24 | 32, name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
+	return desc{kind: types.KindInt, size: 4, aux: encoding<<24 | 32,
+		name: name{hash: types.HashString(fakeInt), class: classFakeInt}}
 }
 
 // classFakeInt marks the one name that comes from no section.

@@ -18,7 +18,8 @@ func TestDescriptors(t *testing.T) {
 	if got := dump(t, r.BTF, false); !slices.Equal(got, want) {
 		t.Errorf("BTF is (-want +got)\n%s", diff(got, want))
 	}
-	if got, want := skippedLines(r), []string{"cloned: optimized parameters"}; !slices.Equal(got, want) {
+	if got, want := skippedLines(r), []string{"cloned: optimized parameters"}; !slices.Equal(got,
+		want) {
 		t.Errorf("skipped %q, want %q", got, want)
 	}
 }

@@ -138,7 +138,8 @@ func (d *dumper) body(typ btf.Type) string {
 		if typ.Signed {
 			sign = " signed"
 		}
-		fmt.Fprintf(&s, "enum %s{ %s } %d%s", spaced(typ.Name), strings.Join(values, ", "), typ.Size, sign)
+		fmt.Fprintf(&s, "enum %s{ %s } %d%s", spaced(typ.Name), strings.Join(values, ", "), typ.Size,
+			sign)
 	}
 	return s.String()
 }

@@ -39,7 +39,8 @@ func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info); compile with -g"},
 		{"data without -g", "gcc -c d.c -o o", "no DWARF (.debug_info); compile with -g"},
-		{"stripped", "gcc -g -c x.c -o o && strip --strip-debug o", "no DWARF (.debug_info); compile with -g and don't strip"},
+		{"stripped", "gcc -g -c x.c -o o && strip --strip-debug o",
+			"no DWARF (.debug_info); compile with -g and don't strip"},
 		{"linked without -g", "gcc -nostdlib -static -Wl,-e,f x.c -o o", "no DWARF (.debug_info)"},
 		{"assembler", "gcc -c x.S -o o", ""},
 		{"assembler with -g", "gcc -g -c x.S -o o", ""},
@@ -48,13 +49,18 @@ func TestWithoutDWARF(t *testing.T) {
 		{"modpost's without -g", "gcc -c m.c -o o", ""},
 		{"ld -r of nothing", "touch e.ld && gcc -c e.c && ld -r e.o -o o", ""},
 		{"an empty archive's link", ": > n.S && gcc -c n.S && ld -r n.o -o o", ""},
-		{"slim LTO", "gcc -g -O1 -flto -fno-fat-lto-objects -c x.c -o o", "an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto"},
-		{"slim LTO without -g", "gcc -O1 -flto -fno-fat-lto-objects -c x.c -o o", "an LTO object (gcc bitcode)"},
-		{"split DWARF 5", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o", "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf"},
+		{"slim LTO", "gcc -g -O1 -flto -fno-fat-lto-objects -c x.c -o o",
+			"an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto"},
+		{"slim LTO without -g", "gcc -O1 -flto -fno-fat-lto-objects -c x.c -o o",
+			"an LTO object (gcc bitcode)"},
+		{"split DWARF 5", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o",
+			"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf"},
 		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o", "compile without -gsplit-dwarf"},
-		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o", "this is a .dwo file; compile without -gsplit-dwarf"},
+		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o",
+			"this is a .dwo file; compile without -gsplit-dwarf"},
 		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy --strip-debug o.o o", "no DWARF"},
-		{"with a link to what was split off", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug --add-gnu-debuglink=o.debug o.o o",
+		{"with a link to what was split off",
+			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug --add-gnu-debuglink=o.debug o.o o",
 			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); convert that file`},
 		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
@@ -94,7 +100,8 @@ func TestUnencodable(t *testing.T) {
 	opt := Options{Features: features.Default(), Jobs: 1}
 	_, err := tryConvert(path, opt)
 	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF (--lang-exclude=c++14 or --skip-unencodable leaves such units out)"
-	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") || !strings.Contains(err.Error(), want) {
+	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	var warned []string
@@ -122,7 +129,8 @@ func TestRust(t *testing.T) {
 	opt := Options{Features: features.Default(), Jobs: 1}
 	_, err := tryConvert(path, opt)
 	const want = `: a type named "Option<u32>" can't be expressed in BTF (--lang-exclude=rust or --skip-unencodable leaves such units out)`
-	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") || !strings.Contains(err.Error(), ": unit rust.rs/") || !strings.Contains(err.Error(), want) {
+	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") ||
+		!strings.Contains(err.Error(), ": unit rust.rs/") || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
 	opt.SkipUnencodable = true
@@ -138,7 +146,8 @@ func TestRust(t *testing.T) {
 	}
 	linked := filepath.Join(t.TempDir(), "linked")
 	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
-	(&source{features: "default"}).compareWithPahole(t, linked, twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
+	(&source{features: "default"}).compareWithPahole(t, linked,
+		twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
 }
 
 // TestSupplementaryFiles has what dwz -m makes of two files: the files and the one that holds what
@@ -151,7 +160,8 @@ func TestSupplementaryFiles(t *testing.T) {
 		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
 	} {
 		path := filepath.Join("testdata/objects", name)
-		if _, err := tryConvert(path, Options{Features: features.Default(), Jobs: 1}); err == nil || !strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
+		if _, err := tryConvert(path, Options{Features: features.Default(), Jobs: 1}); err == nil ||
+			!strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
@@ -184,16 +194,19 @@ func TestSkippedUnitLeavesNoTrace(t *testing.T) {
 // TestLanguages excludes units by their language.
 func TestLanguages(t *testing.T) {
 	path := build(t, "gcc -g -c x.c; gcc -g -c x.S -o a.o; ld -r x.o a.o -o o", "o")
-	for list, want := range map[string]int{"": 2, "c11": 1, "asm": 1, "c11,asm": 0, "C11 , ASM": 0, "c++,rust": 2} {
+	for list, want := range map[string]int{"": 2, "c11": 1, "asm": 1, "c11,asm": 0, "C11 , ASM": 0,
+		"c++,rust": 2} {
 		codes, err := ParseLanguages(list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := convertFile(t, path, Options{Features: features.Default(), LangExclude: codes, Jobs: 1}); units(o) != want {
+		if o := convertFile(t, path, Options{Features: features.Default(), LangExclude: codes,
+			Jobs: 1}); units(o) != want {
 			t.Errorf("%q: %d units, want %d", list, units(o), want)
 		}
 	}
-	if _, err := ParseLanguages("c,rsut"); err == nil || !strings.Contains(err.Error(), `unknown language "rsut"; known are`) {
+	if _, err := ParseLanguages("c,rsut"); err == nil ||
+		!strings.Contains(err.Error(), `unknown language "rsut"; known are`) {
 		t.Errorf("a wrong name: %v", err)
 	}
 }
@@ -209,7 +222,8 @@ func units(o *object.Object) int {
 // TestErrorsOutliveTheFile prints errors when the file they are about is unmapped.
 func TestErrorsOutliveTheFile(t *testing.T) {
 	var errs []error
-	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o", "testdata/objects/split-5.o", "testdata/objects/lto-gcc-slim.o"} {
+	for _, path := range []string{"testdata/objects/unencodable.o", "testdata/objects/split-4.o",
+		"testdata/objects/split-5.o", "testdata/objects/lto-gcc-slim.o"} {
 		f, err := elf.Open(path)
 		if err != nil {
 			t.Fatal(err)

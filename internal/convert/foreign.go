@@ -94,8 +94,10 @@ func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, erro
 			if e.Children {
 				depth++
 			}
-			for _, s := range [...]dwarf.Slot{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification, dwarf.Annotation} {
-				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine || others && e.Class[s] == dwarf.ClassRef {
+			for _, s := range [...]dwarf.Slot{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
+				dwarf.Annotation} {
+				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine ||
+					others && e.Class[s] == dwarf.ClassRef {
 					continue
 				}
 				t, err := u.ref(e, s)

@@ -25,7 +25,8 @@ func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error
 	if k.Has(dwarf.Declaration) {
 		return false, 0, nil
 	}
-	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) && u.r.Const(k, dwarf.Inline) > inlined {
+	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) &&
+		u.r.Const(k, dwarf.Inline) > inlined {
 		return u.visitBody(u.r.Body(k))
 	}
 	e := &u.c.top
@@ -216,7 +217,8 @@ func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
 	if name := u.c.symbols.nameAt(addr); name != "" {
-		node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal, Size: uint32(types.FuncRenamed)}
+		node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal,
+			Size: uint32(types.FuncRenamed)}
 		u.c.candidates = append(u.c.candidates, newCandidate([]byte(name), node, h))
 	}
 }
@@ -275,13 +277,16 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 
 // judge tells what the locations of e's parameters say against tracing it. clone: it is one with a
 // changed interface.
-func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict, error) {
-	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize), DWARF64: u.r.Unit.Dwarf64}
+func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict,
+	error) {
+	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
+		DWARF64: u.r.Unit.Dwarf64}
 	list, err := u.parameters(e, f, m)
 	if err != nil || len(list) == 0 {
 		return 0, params.Verdict{}, err
 	}
-	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone, TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
+	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone,
+		TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
 	v := params.Judge(m, o, list)
 	var flags types.FuncFlags
 	if v.Flags.Has(params.Reordered) {

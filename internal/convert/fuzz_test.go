@@ -38,7 +38,8 @@ func FuzzConvert(f *testing.F) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := time.Now()
-		o, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1, SkipUnencodable: len(data)%2 == 0})
+		o, err := File(file, Options{Features: sets[len(data)/2%2], Jobs: 1,
+			SkipUnencodable: len(data)%2 == 0})
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		if took > 30*time.Second {

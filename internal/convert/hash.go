@@ -14,7 +14,8 @@ var (
 	intName = []byte("int")
 	intNode = types.Node{Kind: types.KindInt, Size: 4, Aux: 1<<24 | 32}
 	intHash = func() types.Hash {
-		h := types.Start(types.KindInt, intNode.Size, intNode.Aux, types.HashString(intName), types.Hash{})
+		h := types.Start(types.KindInt, intNode.Size, intNode.Aux, types.HashString(intName),
+			types.Hash{})
 		return h.Sum(false)
 	}()
 )
@@ -31,7 +32,8 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	case entryHashed, entryBuilt:
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
-		return types.Hash{}, u.r.Errorf(t.off, "the type contains itself without a struct, union or enum tag between")
+		return types.Hash{}, u.r.Errorf(t.off,
+			"the type contains itself without a struct, union or enum tag between")
 	}
 	if depth > maxDepth {
 		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)

@@ -28,7 +28,8 @@ func TestHashesAreOfContent(t *testing.T) {
 				}
 				nodes++
 				if got := o.Graph.Add(n, o.Graph.ElemsOf(&n)); got != types.ID(id) {
-					t.Errorf("%s: %v %q has hash %x, its content %x", path, n.Kind, o.Graph.Name(&n), n.Hash, o.Graph.Node(got).Hash)
+					t.Errorf("%s: %v %q has hash %x, its content %x", path, n.Kind, o.Graph.Name(&n), n.Hash,
+						o.Graph.Node(got).Hash)
 				}
 			}
 		}

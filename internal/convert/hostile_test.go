@@ -23,10 +23,14 @@ import (
 //	9 array (ref4), children 10 subrange (count data8)  11 variable "s" (ref4) at an address
 //	12 compile unit with DW_AT_addr_base     13 variable at addrx 1   14 struct by signature
 const handAbbrevs = "" +
-	"\x01\x11\x01\x00\x00" + "\x02\x0f\x00\x49\x13\x00\x00" + "\x03\x13\x01\x00\x00" + "\x04\x0d\x00\x49\x13\x38\x0b\x00\x00" +
-	"\x05\x13\x01\x03\x08\x00\x00" + "\x06\x3c\x01\x00\x00" + "\x07\x3d\x00\x18\x10\x00\x00" + "\x08\x16\x00\x03\x08\x49\x13\x00\x00" +
-	"\x09\x01\x01\x49\x13\x00\x00" + "\x0a\x21\x00\x37\x07\x00\x00" + "\x0b\x34\x00\x03\x08\x49\x13\x02\x18\x00\x00" +
-	"\x0c\x11\x01\x73\x17\x00\x00" + "\x0d\x34\x00\x03\x08\x49\x13\x02\x18\x00\x00" + "\x0e\x13\x00\x69\x20\x00\x00" + "\x00"
+	"\x01\x11\x01\x00\x00" + "\x02\x0f\x00\x49\x13\x00\x00" + "\x03\x13\x01\x00\x00" +
+	"\x04\x0d\x00\x49\x13\x38\x0b\x00\x00" +
+	"\x05\x13\x01\x03\x08\x00\x00" + "\x06\x3c\x01\x00\x00" + "\x07\x3d\x00\x18\x10\x00\x00" +
+	"\x08\x16\x00\x03\x08\x49\x13\x00\x00" +
+	"\x09\x01\x01\x49\x13\x00\x00" + "\x0a\x21\x00\x37\x07\x00\x00" +
+	"\x0b\x34\x00\x03\x08\x49\x13\x02\x18\x00\x00" +
+	"\x0c\x11\x01\x73\x17\x00\x00" + "\x0d\x34\x00\x03\x08\x49\x13\x02\x18\x00\x00" +
+	"\x0e\x13\x00\x69\x20\x00\x00" + "\x00"
 
 // unitOf is a DWARF 5 unit with the given entries. Its first entry is at offset 12.
 func unitOf(kind byte, entries string) string {
@@ -66,8 +70,10 @@ func TestSiblingsOfOneByte(t *testing.T) {
 			"\x05t\x00\x04"+u32(33)+"\x00\x00"+ // a struct with the pointer
 			"\x00")
 	}
-	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64), Sections: []elfwrite.Section{
-		{Name: ".debug_info", Data: []byte(unit("i", "\x04") + unit("l", "\x08"))}, {Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []elfwrite.Section{
+			{Name: ".debug_info", Data: []byte(unit("i", "\x04") + unit("l",
+				"\x08"))}, {Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -101,20 +107,35 @@ func TestHostile(t *testing.T) {
 		name, info, abbrev string
 		want               string // in the error; one of those that "|" separates
 	}{
-		{"an entry without declaration", unitOf(1, "\x01\x7f\x00"), "", "abbreviation 127 is not declared"},
+		{"an entry without declaration", unitOf(1, "\x01\x7f\x00"), "",
+			"abbreviation 127 is not declared"},
 		{"no end of the children", unitOf(1, "\x01\x05s\x00"), "", ""},
-		{"a pointer to itself", unitOf(1, "\x01\x08s\x00"+u32(21)+"\x00\x02"+u32(21)), "", "contains itself without a struct, union or enum tag"},
-		{"unnamed structs that contain each other", unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "contains itself"},
-		{"a long chain of pointers", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 5, 100000, func(i, off int) string { return "\x02" + u32(off+5) })+"\x05s\x00\x00\x00"), "", "nested more than"},
-		{"deeply nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 100000)), "", "nested more than|overlap or refer to each other"},
+		{"a pointer to itself", unitOf(1, "\x01\x08s\x00"+u32(21)+"\x00\x02"+u32(21)), "",
+			"contains itself without a struct, union or enum tag"},
+		{"unnamed structs that contain each other",
+			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "contains itself"},
+		{"a long chain of pointers", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 5, 100000,
+			func(i, off int) string {
+				return "\x02" +
+					u32(off+5)
+			})+"\x05s\x00\x00\x00"), "", "nested more than"},
+		{"deeply nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 100000)), "",
+			"nested more than|overlap or refer to each other"},
 		{"nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 400)), "", ""},
-		{"unnamed structs that double", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 14, 400, func(i, off int) string {
-			return "\x03\x04" + u32(off+14) + "\x00\x04" + u32(off+14) + "\x00\x00"
-		})+"\x05s\x00\x00\x00"), "", ""},
-		{"lists of children that overlap", unitOf(1, "\x01"+chain(13, 7, 20000, func(i, off int) string { return "\x08s\x00" + u32(13+20000*7+i) })+strings.Repeat("\x03", 20000)), "", "nested more than|overlap or refer to each other"},
-		{"structs that overlap", unitOf(1, "\x01"+chain(13, 7, 20000, func(i, off int) string { return "\x08s\x00" + u32(13+20000*7+2*i) })+
+		{"unnamed structs that double", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 14, 400,
+			func(i, off int) string {
+				return "\x03\x04" + u32(off+14) + "\x00\x04" + u32(off+14) + "\x00\x00"
+			})+"\x05s\x00\x00\x00"), "", ""},
+		{"lists of children that overlap", unitOf(1, "\x01"+chain(13, 7, 20000,
+			func(i, off int) string {
+				return "\x08s\x00" +
+					u32(13+20000*7+i)
+			})+strings.Repeat("\x03", 20000)), "", "nested more than|overlap or refer to each other"},
+		{"structs that overlap", unitOf(1, "\x01"+chain(13, 7, 20000,
+			func(i, off int) string { return "\x08s\x00" + u32(13+20000*7+2*i) })+
 			strings.Repeat("\x03\x04", 20000)), "", ""},
-		{"an array of many dimensions", unitOf(1, "\x01\x08s\x00"+u32(20)+"\x09"+u32(13)+strings.Repeat("\x0a12345678", 1000)), "", ""},
+		{"an array of many dimensions",
+			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x09"+u32(13)+strings.Repeat("\x0a12345678", 1000)), "", ""},
 		{"a chain of imports", chain(0, 18, 3000, func(i, off int) string {
 			if i == 0 {
 				return unitOf(1, "\x01\x07"+u32(18))
@@ -125,18 +146,23 @@ func TestHostile(t *testing.T) {
 		{"tables that overlap", chain(0, 13, 5000, func(i, off int) string {
 			return u32(9) + "\x05\x00\x01\x08" + u32(7*i) + "\x01"
 		}), strings.Repeat("\x01\x11\x01\x03\x08\x00\x00", 20000) + "\x00", ""},
-		{"indices that wrap around", unitOf(1, "\x0c\xf8\xff\xff\xff\x0ds\x00"+u32(30)+"\x02\xa1\x01\x00\x02"+u32(30)), "", ""},
+		{"indices that wrap around",
+			unitOf(1, "\x0c\xf8\xff\xff\xff\x0ds\x00"+u32(30)+"\x02\xa1\x01\x00\x02"+u32(30)), "", ""},
 		{"an unknown signature", unitOf(1, "\x01\x0e12345678"), "", "no type unit with signature"},
-		{"a reference that leaves the unit", unitOf(1, "\x01\x08s\x00"+u32(1<<30)), "", "leaves the unit"},
+		{"a reference that leaves the unit", unitOf(1, "\x01\x08s\x00"+u32(1<<30)), "",
+			"leaves the unit"},
 		{"a unit that is cut off", unitOf(1, "\x01")[:12], "", "goes beyond the section"},
-		{"version 6", "\x08\x00\x00\x00\x06\x00\x01\x08\x00\x00\x00\x00", "", "DWARF version 6 is not supported"},
+		{"version 6", "\x08\x00\x00\x00\x06\x00\x01\x08\x00\x00\x00\x00", "",
+			"DWARF version 6 is not supported"},
 	} {
 		if tt.abbrev == "" {
 			tt.abbrev = handAbbrevs
 		}
 		convert := func(t *testing.T, info string) {
-			o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64), Sections: []elfwrite.Section{
-				{Name: ".debug_info", Data: []byte(info)}, {Name: ".debug_abbrev", Data: []byte(tt.abbrev)}, {Name: ".debug_addr", Data: make([]byte, 16)}}}
+			o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+				Sections: []elfwrite.Section{
+					{Name: ".debug_info", Data: []byte(info)}, {Name: ".debug_abbrev",
+						Data: []byte(tt.abbrev)}, {Name: ".debug_addr", Data: make([]byte, 16)}}}
 			data, err := o.Bytes()
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +183,8 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%d bytes of input made %d bytes of memory", len(data), made)
 			}
 			t.Logf("%d bytes, %v, error %v", len(data), time.Since(start), err)
-			if tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"), func(s string) bool { return strings.Contains(err.Error(), s) })) {
+			if tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"),
+				func(s string) bool { return strings.Contains(err.Error(), s) })) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 			if err != nil {

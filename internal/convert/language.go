@@ -12,7 +12,8 @@ import (
 // languages are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since),
 // as pahole's --lang_exclude spells them.
 var languages = map[string][]uint64{
-	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31, 0x8001}, "bliss": {0x25}, "c": {0x02}, "c++": {0x04},
+	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31,
+		0x8001}, "bliss": {0x25}, "c": {0x02}, "c++": {0x04},
 	"c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a}, "c++20": {0x2b}, "c89": {0x01},
 	"c99": {0x0c}, "c11": {0x1d}, "c17": {0x2c}, "cobol74": {0x05}, "cobol85": {0x06}, "d": {0x13},
 	"dylan": {0x20}, "fortran77": {0x07}, "fortran90": {0x08}, "fortran95": {0x0e}, "fortran03": {0x22},

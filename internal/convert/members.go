@@ -54,7 +54,8 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			m := &d.elems[i]
 			bits, at := m.val>>32, m.val&(1<<32-1)
 			if at >= 1<<24 {
-				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at, 1<<24-1)
+				return u.unencodable(e.Off, "a structure with bitfields and a member at bit %d, beyond %d,", at,
+					1<<24-1)
 			}
 			m.val = bits<<24 | at
 		}

@@ -46,7 +46,8 @@ func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
 		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o machine-loongarch64.o machine-mips64.o " +
 			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o machine-x86_64-dwarf64.o relax.o types-clang-4.o types-clang-5.o"},
-		{"machine-64-gcc.txt", "zstd.o lto-gcc-fat.o gcc-aarch64.o gcc-loongarch64.o gcc-powerpc64.o gcc-powerpc64le.o gcc-riscv64.o gcc-s390x.o"},
+		{"machine-64-gcc.txt",
+			"zstd.o lto-gcc-fat.o gcc-aarch64.o gcc-loongarch64.o gcc-powerpc64.o gcc-powerpc64le.o gcc-riscv64.o gcc-s390x.o"},
 		{"machine-32-gcc.txt", "gcc-arm.o"},
 		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o machine-ppc.o machine-riscv32.o"},
 		{"machine-i386.txt", "machine-i386.o"},
@@ -66,7 +67,8 @@ func TestObjects(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				r := linkFile(t, filepath.Join("testdata/objects", name), "default")
 				compareWithFile(t, filepath.Join("testdata/objects", tt.want), r)
-				if lines := skippedLines(r); len(lines) > 0 && !slices.Equal(lines, []string{"same_name: ambiguous address"}) {
+				if lines := skippedLines(r); len(lines) > 0 &&
+					!slices.Equal(lines, []string{"same_name: ambiguous address"}) {
 					t.Errorf("skipped: %q", lines)
 				}
 			})

@@ -33,7 +33,8 @@ func (u *unit) parameters(e *dwarf.DIE, f *function, m params.Machine) ([]params
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone, ConstValue: p.ConstValue, OriginIndex: params.NoOrigin})
+		list = append(list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone,
+			ConstValue: p.ConstValue, OriginIndex: params.NoOrigin})
 		places, origins, refs = append(places, p), append(origins, origin), append(refs, t)
 	}
 	u.c.params, u.c.places, u.c.origins, u.c.refs = list, places, origins, refs
@@ -58,7 +59,8 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 	err := u.r.Locations(p.Off, p.Location, func(expr []byte) bool {
 		at := len(u.c.expressions)
 		u.c.expressions = append(u.c.expressions, expr...)
-		u.c.locations = append(u.c.locations, u.c.expressions[at:len(u.c.expressions):len(u.c.expressions)])
+		u.c.locations = append(u.c.locations,
+			u.c.expressions[at:len(u.c.expressions):len(u.c.expressions)])
 		return len(u.c.locations) > first+1 || !m.Settles(expr, to.Size)
 	})
 	to.Locations = u.c.locations[first:len(u.c.locations):len(u.c.locations)]
@@ -66,7 +68,8 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 }
 
 // completeParameters adds what only the types and the abstract origin's parameters tell.
-func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, refs []typeRef, f *function) error {
+func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, refs []typeRef,
+	f *function) error {
 	index := 0
 	p := f.proto.u
 	if f.proto.off != e.Off || p != u {
@@ -99,7 +102,8 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 
 // matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its
 // type.
-func (u *unit) matchOrigin(k *dwarf.Parameter, index int, list []params.Param, origins, refs []typeRef) error {
+func (u *unit) matchOrigin(k *dwarf.Parameter, index int, list []params.Param, origins,
+	refs []typeRef) error {
 	for i := range origins {
 		if origins[i].u != u || origins[i].off != k.Off {
 			continue

@@ -62,7 +62,8 @@ func compareValues(t *testing.T, path string, u *unit) int {
 			want.isStruct, want.packed, err = ref.byValueStruct()
 		}
 		if (gotErr != nil) != (err != nil) || err == nil && got != want {
-			t.Errorf("%s: the type at %#x: %+v, %v; its parts say %+v, %v", path, off, got, gotErr, want, err)
+			t.Errorf("%s: the type at %#x: %+v, %v; its parts say %+v, %v", path, off, got, gotErr, want,
+				err)
 		}
 	}
 	return n

@@ -29,10 +29,12 @@ func TestRenamedSymbols(t *testing.T) {
 				if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2", "-DVISIBILITY="+visibility, "-c", "-o", out, source)
+				run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2", "-DVISIBILITY="+visibility, "-c",
+					"-o", out, source)
 				return out
 			}
-			first, second, linked := object("early", early), object("rest", rest), filepath.Join(dir, "linked")
+			first, second, linked := object("early", early), object("rest", rest), filepath.Join(dir,
+				"linked")
 			run(t, dir, "objcopy", "--prefix-symbols=__early_", first)
 			// arm64's kernel is linked so. It makes hidden symbols local.
 			run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", linked, first, second)
@@ -49,7 +51,8 @@ func TestRenamedSymbols(t *testing.T) {
 			alone := filepath.Join(dir, "alone")
 			run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", alone, second)
 			without := linkTo(t, alone, parseFeatures(t, "default"),
-				convertFile(t, first, Options{Features: parseFeatures(t, "default")}), convertFile(t, second, Options{Features: parseFeatures(t, "default")}))
+				convertFile(t, first, Options{Features: parseFeatures(t, "default")}), convertFile(t, second,
+					Options{Features: parseFeatures(t, "default")}))
 			want = slices.Delete(want, 2, 3)
 			if got := dump(t, without.BTF, false); !slices.Equal(got, want) {
 				t.Errorf("without the renamed code, BTF is (-want +got)\n%s", diff(got, want))

@@ -41,7 +41,8 @@ func TestSeveralObjects(t *testing.T) {
 				"struct s; typedef struct s *handle; int a(handle h) { return h != 0; }",
 				"struct s { int x; }; int b(struct s *s) { return s->x; }",
 			},
-			want: []string{"int a(handle h);", "int b(struct s *s);", "struct s { int x @0; } 4", "typedef struct s *handle;"},
+			want: []string{"int a(handle h);", "int b(struct s *s);", "struct s { int x @0; } 4",
+				"typedef struct s *handle;"},
 		},
 		{
 			name: "two structs of one name",
@@ -85,7 +86,8 @@ func TestSeveralObjects(t *testing.T) {
 				"__attribute__((section(\".data..percpu\"), used)) static int v = 1; int a(void) { return v; }",
 				"__attribute__((section(\".data..percpu\"), used)) static long v = 2; int b(void) { return v; }",
 			},
-			want: []string{"int a(void);", "int b(void);", "section .data..percpu { v @0 4; v @8 8; } 16", "var static int v;", "var static long int v;"},
+			want: []string{"int a(void);", "int b(void);", "section .data..percpu { v @0 4; v @8 8; } 16",
+				"var static int v;", "var static long int v;"},
 		},
 		{
 			name: "a prototype that disagrees, of a function that is inlined everywhere",
@@ -150,7 +152,8 @@ func TestSeveralObjects(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c", name + ".c"}, tt.flags...)...)
+				run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
+					name + ".c"}, tt.flags...)...)
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
 			linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")

@@ -23,7 +23,8 @@ func linkedSources(t *testing.T) string {
 	joined, linked := filepath.Join(dir, "joined.o"), filepath.Join(dir, "linked")
 	args := []string{"-r", "--allow-multiple-definition", "-o", joined}
 	for _, s := range sources(t) {
-		if slices.Contains(s.flags, "-m32") || slices.ContainsFunc(s.flags, func(f string) bool { return strings.HasPrefix(f, "-flto") }) {
+		if slices.Contains(s.flags, "-m32") || slices.ContainsFunc(s.flags,
+			func(f string) bool { return strings.HasPrefix(f, "-flto") }) {
 			continue
 		}
 		obj, _ := compile(t, s.path, s.flags...)
@@ -64,7 +65,8 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 // what the file as a whole gives, to the byte, before the link and after.
 func TestParts(t *testing.T) {
 	files := map[string]string{"sources": linkedSources(t)}
-	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf", "rust.o"} {
+	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf",
+		"rust.o"} {
 		files[name] = filepath.Join("testdata/objects", name)
 	}
 	for name, path := range files {
@@ -174,12 +176,14 @@ func TestShardsCover(t *testing.T) {
 				}
 				if n <= 5000 && first < end {
 					if first != at {
-						t.Errorf("%s: shard %d of %d begins with unit %d, the one before ends with %d", name, i, n, first, at)
+						t.Errorf("%s: shard %d of %d begins with unit %d, the one before ends with %d", name, i, n,
+							first, at)
 					}
 					at = end
 				}
 				if size > all/uint64(n)+largest {
-					t.Errorf("%s: shard %d of %d has %d of %d bytes; the largest unit has %d", name, i, n, size, all, largest)
+					t.Errorf("%s: shard %d of %d has %d of %d bytes; the largest unit has %d", name, i, n, size,
+						all, largest)
 				}
 			}
 			if n <= 5000 && at != len(units) {
@@ -195,7 +199,8 @@ func TestParseShard(t *testing.T) {
 			t.Errorf("%q: %v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "1", "/", "1/", "/2", "0/4", "5/4", "-1/4", "1/4/4", "1/99999999999", "a/b", " 1/4"} {
+	for _, s := range []string{"", "1", "/", "1/", "/2", "0/4", "5/4", "-1/4", "1/4/4",
+		"1/99999999999", "a/b", " 1/4"} {
 		if got, err := ParseShard(s); err == nil || !strings.Contains(err.Error(), "is not like 2/8") {
 			t.Errorf("%q: %v, %v", s, got, err)
 		}

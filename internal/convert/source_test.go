@@ -64,7 +64,8 @@ func readSource(t *testing.T, path string) source {
 		case block != nil:
 			*block = append(*block, line)
 		default:
-			for prefix, to := range map[string]*string{"// features: ": &s.features, "// pahole: ": &s.pahole, "// one way: ": &s.oneWay} {
+			for prefix, to := range map[string]*string{"// features: ": &s.features,
+				"// pahole: ": &s.pahole, "// one way: ": &s.oneWay} {
 				if rest, ok := strings.CutPrefix(line, prefix); ok {
 					*to = rest
 				}
@@ -95,7 +96,8 @@ func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	}
 	dir := t.TempDir()
 	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
-	run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs}, flags...)...)
+	run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
+		"-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs}, flags...)...)
 	linkObjects(t, linked, flags, obj)
 	return obj, linked
 }
@@ -109,7 +111,8 @@ func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
 			mode = append(mode, f)
 		}
 	}
-	args := append(mode, "-nostdlib", "-static", "-no-pie", "-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld", "-o", out)
+	args := append(mode, "-nostdlib", "-static", "-no-pie",
+		"-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld", "-o", out)
 	run(t, "", "gcc", append(args, objs...)...)
 }
 
@@ -203,7 +206,8 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 	}
 	graph := linkTo(t, linked, set, parts...)
 	if !bytes.Equal(direct.BTF, graph.BTF) {
-		t.Errorf("the objects and the linked file give different BTF:\n%s", diff(dump(t, graph.BTF, true), dump(t, direct.BTF, true)))
+		t.Errorf("the objects and the linked file give different BTF:\n%s",
+			diff(dump(t, graph.BTF, true), dump(t, direct.BTF, true)))
 	}
 	if !slices.Equal(direct.Skipped, graph.Skipped) {
 		t.Errorf("skipped by way of the objects %q, of the linked file %q", graph.Skipped, direct.Skipped)
@@ -237,7 +241,8 @@ func skippedLines(r *link.Result) []string {
 	return out
 }
 
-var update = flag.Bool("update", false, "write the BTF that is found into the files of testdata; read it before you believe it")
+var update = flag.Bool("update", false,
+	"write the BTF that is found into the files of testdata; read it before you believe it")
 
 // write replaces what the file says is expected.
 func (s *source) write(t *testing.T, r *link.Result) {
@@ -311,7 +316,8 @@ func TestTypeUnits(t *testing.T) {
 			_, linked := compile(t, s.path, flags...)
 			want := linkFile(t, linked, s.features)
 			for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
-				obj, linked := compile(t, s.path, append(slices.Clone(flags), "-fdebug-types-section", version)...)
+				obj, linked := compile(t, s.path, append(slices.Clone(flags), "-fdebug-types-section",
+					version)...)
 				got := twoRoads(t, s.features, linked, obj)
 				if d := diff(dump(t, got.BTF, s.bases), dump(t, want.BTF, s.bases)); d != "" {
 					t.Errorf("%s: -without type units, +with\n%s", version, d)

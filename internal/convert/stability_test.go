@@ -61,7 +61,8 @@ const included = "#include \"one.h\"\n#include \"two.h\""
 // same byte for byte, so that every action behind it is found in the cache.
 func TestStability(t *testing.T) {
 	plain := (&edit{}).objectOf(t)
-	withHeaders := (&edit{put: map[string]string{"include": included, "after": "struct two *t;"}}).objectOf(t)
+	withHeaders := (&edit{put: map[string]string{"include": included,
+		"after": "struct two *t;"}}).objectOf(t)
 	for _, tt := range []struct {
 		edit
 		of []byte
@@ -69,12 +70,19 @@ func TestStability(t *testing.T) {
 		{edit{name: "nothing"}, plain},
 		{edit{name: "comment", put: map[string]string{"comment": "/* new\n\n words */"}}, plain},
 		{edit{name: "lines", put: map[string]string{"comment": strings.Repeat("\n", 300)}}, plain},
-		{edit{name: "locals", put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < 9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
-		{edit{name: "inline calls", put: map[string]string{"body": "sink(helper(s)); sink(helper(s->next));"}}, plain},
-		{edit{name: "an inlined static function", put: map[string]string{"static": "static inline long more(struct state *s) { return s->a * 2; }", "body": "sink(more(s));"}}, plain},
-		{edit{name: "a pointer to a pointer", put: map[string]string{"body": "struct state **volatile pp = &s; float y = (*pp)->a; sink(y);"}}, plain},
-		{edit{name: "a declaration that nothing uses", put: map[string]string{"after": "extern int unused(double, struct state *);"}}, plain},
-		{edit{name: "an unused static function", put: map[string]string{"static": "static int unused(double d) { return d; }"}}, plain},
+		{edit{name: "locals",
+			put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < 9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
+		{edit{name: "inline calls",
+			put: map[string]string{"body": "sink(helper(s)); sink(helper(s->next));"}}, plain},
+		{edit{name: "an inlined static function",
+			put: map[string]string{"static": "static inline long more(struct state *s) { return s->a * 2; }",
+				"body": "sink(more(s));"}}, plain},
+		{edit{name: "a pointer to a pointer",
+			put: map[string]string{"body": "struct state **volatile pp = &s; float y = (*pp)->a; sink(y);"}}, plain},
+		{edit{name: "a declaration that nothing uses",
+			put: map[string]string{"after": "extern int unused(double, struct state *);"}}, plain},
+		{edit{name: "an unused static function",
+			put: map[string]string{"static": "static int unused(double d) { return d; }"}}, plain},
 		{edit{name: "moved tree", dir: "elsewhere/deep/down"}, plain},
 		{edit{name: "-O1", flags: []string{"-O1"}}, plain},
 		{edit{name: "-O0", flags: []string{"-O0"}}, nil}, // the static inline function is one then
@@ -84,13 +92,19 @@ func TestStability(t *testing.T) {
 		{edit{name: "compressed", flags: []string{"-gz=zlib"}}, plain},
 		{edit{name: "sections", flags: []string{"-ffunction-sections", "-fdata-sections"}}, plain},
 		{edit{name: "type units", flags: []string{"-fdebug-types-section"}}, plain},
-		{edit{name: "headers", put: map[string]string{"include": included, "after": "struct two *t;"}}, withHeaders},
-		{edit{name: "order of headers", put: map[string]string{"include": "#include \"two.h\"\n#include \"one.h\"", "after": "struct two *t;"}}, withHeaders},
-		{edit{name: "other order of declarations", put: map[string]string{"include": "struct two *t;\n" + included}}, withHeaders},
+		{edit{name: "headers", put: map[string]string{"include": included, "after": "struct two *t;"}},
+			withHeaders},
+		{edit{name: "order of headers",
+			put: map[string]string{"include": "#include \"two.h\"\n#include \"one.h\"",
+				"after": "struct two *t;"}}, withHeaders},
+		{edit{name: "other order of declarations", put: map[string]string{"include": "struct two *t;\n" +
+			included}}, withHeaders},
 
 		{edit{name: "a new member", put: map[string]string{"include": "#define next next, *last"}}, nil},
-		{edit{name: "a new function", put: map[string]string{"after": "int more(void) { return 1; }"}}, nil},
-		{edit{name: "a new local struct", put: map[string]string{"body": "struct loc { int q; } loc = { 3 }; sink(loc.q);"}}, nil},
+		{edit{name: "a new function", put: map[string]string{"after": "int more(void) { return 1; }"}},
+			nil},
+		{edit{name: "a new local struct",
+			put: map[string]string{"body": "struct loc { int q; } loc = { 3 }; sink(loc.q);"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.objectOf(t)

@@ -37,7 +37,8 @@ const lockTries = 1 << 14
 
 // newStore returns one for about size bytes of units.
 func newStore(d *dwarf.Data, opt *Options, size int) *store {
-	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order, Machine: uint16(d.File.Machine)}
+	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order,
+		Machine: uint16(d.File.Machine)}
 	s := &store{obj: object.New(target, opt.Features), size: size}
 	s.obj.Graph = types.NewSized(roomFor(size))
 	s.g = s.obj.Graph

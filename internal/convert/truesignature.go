@@ -20,7 +20,8 @@ type signature struct {
 }
 
 // trueSignature tells how the code of e, which f is and v judges, is called.
-func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s signature, err error) {
+func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s signature,
+	err error) {
 	if addr, ok := u.entry(e); ok {
 		s.symbol = u.c.symbols.suffixed(addr, f.name)
 	}

@@ -24,7 +24,8 @@ func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	if language := languageName(root); language != "" {
 		flags = "--lang-exclude=" + language + " or " + flags
 	}
-	return &unencodable{u.r.Errorf(off, "unit %s: %s can't be expressed in BTF (%s)", file, fmt.Sprintf(format, args...), flags)}
+	return &unencodable{u.r.Errorf(off, "unit %s: %s can't be expressed in BTF (%s)", file,
+		fmt.Sprintf(format, args...), flags)}
 }
 
 // tagNames are the tags of types that C doesn't have.

@@ -36,10 +36,12 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	}
 	c.whole = true
 	if u.r.Root.Tag != std.TagCompileUnit && u.r.Root.Tag != std.TagTypeUnit {
-		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit", u.r.Root.Tag)
+		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
+			u.r.Root.Tag)
 	}
 	if u.r.Root.Has(dwarf.DwoName) {
-		return u.r.Errorf(u.r.Root.Off, "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
+		return u.r.Errorf(u.r.Root.Off,
+			"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
 	}
 	if c.opt.excluded(&u.r.Root) {
 		c.excluded++
@@ -234,7 +236,8 @@ func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
 	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && e.Abbrev.Tag != std.TagEnumerationType {
 		return 0, nil // reached through what holds it
 	}
-	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) || e.Abbrev.Tag == std.TagEnumerationType
+	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
+		e.Abbrev.Tag == std.TagEnumerationType
 	if !plain || u.alone() {
 		return 0, u.visitTypeDIE(e.Off)
 	}

@@ -17,7 +17,8 @@ const percpuSection = ".data..percpu"
 // (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
 // it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
-	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) || e.Class[dwarf.Location] != dwarf.ClassBlock {
+	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) ||
+		e.Class[dwarf.Location] != dwarf.ClassBlock {
 		return nil
 	}
 	addr, ok := u.r.FixedAddress(u.r.Block(e.Val[dwarf.Location]))
@@ -90,7 +91,8 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if err != nil {
 		return err
 	}
-	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref, Aux: linkage}, nil)
+	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
+		Aux: linkage}, nil)
 	u.c.item(id, 0)
 	return u.declTags(e, id, -1)
 }

@@ -19,9 +19,12 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 		t.Skip("SKIPPED: no gcc")
 	}
 	for _, c := range []struct{ what, one, two string }{
-		{"a member's offset", "struct t { char a; int b; char c; }", "struct t { char a; int b __attribute__((packed)); char c; char d[5]; }"},
-		{"the order of offsets", "union t { struct { char x, y; } a; int b; }", "union t { struct { char y, x; } a; int b; }"},
-		{"where the same members lie", "struct t { char a; char b __attribute__((aligned(2))); long c; }", "struct t { char a; char b __attribute__((aligned(4))); long c; }"},
+		{"a member's offset", "struct t { char a; int b; char c; }",
+			"struct t { char a; int b __attribute__((packed)); char c; char d[5]; }"},
+		{"the order of offsets", "union t { struct { char x, y; } a; int b; }",
+			"union t { struct { char y, x; } a; int b; }"},
+		{"where the same members lie", "struct t { char a; char b __attribute__((aligned(2))); long c; }",
+			"struct t { char a; char b __attribute__((aligned(4))); long c; }"},
 		{"a bitfield's size", "struct t { int a : 3, b : 4; }", "struct t { int a : 3, b : 5; }"},
 		{"a member's name", "struct t { int a; }", "struct t { int b; }"},
 		{"a member's long name", "struct t { int a_longer_name; }", "struct t { int another_name; }"},
@@ -36,14 +39,16 @@ func TestDefinitionsThatDifferInOneThing(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{"one.c": c.one, "two.c": c.two} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text+" v_"+name[:3]+";\n"),
+				0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// Linked, strings are known by their offset; joined by ld -r, by content.
 		for _, how := range []string{"-shared", "-r"} {
 			out := filepath.Join(dir, "out"+how)
-			cmd := exec.Command(gcc, "-g", "-gdwarf-5", "-fPIC", "-nostdlib", how, "-o", out, "one.c", "two.c")
+			cmd := exec.Command(gcc, "-g", "-gdwarf-5", "-fPIC", "-nostdlib", how, "-o", out, "one.c",
+				"two.c")
 			cmd.Dir = dir
 			if text, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", c.what, err, text)

@@ -162,6 +162,7 @@ func (w *work) object() *object.Object {
 
 // foundWhole tells whether the file has a unit that is no partial one, or no units at all.
 func (w *work) foundWhole() bool {
-	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads, func(c *converter) bool { return c.whole }) ||
+	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
+		func(c *converter) bool { return c.whole }) ||
 		w.threads[0].findsWhole(w.others)
 }

@@ -67,15 +67,16 @@ func (d Difference) String() string {
 
 // Summary counts.
 type Summary struct {
-	TypesA      int `json:"types_a"`      // own types of side A
-	TypesB      int `json:"types_b"`      //
-	Equal       int `json:"equal"`        // compared types, by content, that both sides have
-	OnlyA       int `json:"only_a"`       //
-	OnlyB       int `json:"only_b"`       //
-	Differs     int `json:"differs"`      //
-	Forward     int `json:"forward"`      //
-	Indirect    int `json:"indirect"`     // counted whether they are listed or not
-	DuplicatesA int `json:"duplicates_a"` // own types of equal content to one before them, of any kind; no difference
+	TypesA   int `json:"types_a"`  // own types of side A
+	TypesB   int `json:"types_b"`  //
+	Equal    int `json:"equal"`    // compared types, by content, that both sides have
+	OnlyA    int `json:"only_a"`   //
+	OnlyB    int `json:"only_b"`   //
+	Differs  int `json:"differs"`  //
+	Forward  int `json:"forward"`  //
+	Indirect int `json:"indirect"` // counted whether they are listed or not
+	// own types of equal content to one before them, of any kind; no difference
+	DuplicatesA int `json:"duplicates_a"`
 	DuplicatesB int `json:"duplicates_b"` //
 }
 
@@ -241,7 +242,8 @@ func (c *comparison) report() ([]Difference, Summary) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
 	})
 	return out, c.summary
 }
@@ -284,7 +286,8 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 			what, class, count = string(class), Forward, &c.summary.Forward
 		}
 		*count++
-		out = append(out, Difference{class, strings.ToLower(g.key.kind.String()), c.title(n), where, what})
+		out = append(out, Difference{class, strings.ToLower(g.key.kind.String()), c.title(n), where,
+			what})
 	}
 	for _, p := range c.pair(a, b) {
 		switch {

@@ -118,7 +118,8 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 			b.Ref(btf.KindConst, "", any())
 		case 4, 5, 6:
 			name := []string{"", "s", "t"}[rnd.IntN(3)]
-			b.Composite(btf.KindStruct, name, 8, false, btf.Member{NameOff: b.Name("m"), Type: any()}, btf.Member{NameOff: b.Name("n"), Type: any()})
+			b.Composite(btf.KindStruct, name, 8, false, btf.Member{NameOff: b.Name("m"), Type: any()},
+				btf.Member{NameOff: b.Name("n"), Type: any()})
 		case 7:
 			b.FuncProto(any(), btf.Param{NameOff: b.Name("p"), Type: any()})
 		}
@@ -162,7 +163,8 @@ func TestClassesAgainstPairs(t *testing.T) {
 		for i := range n {
 			for j := range n {
 				if (class[i] != class[j]) != differ[i][j] {
-					t.Fatalf("nodes %d and %d: classes %d and %d, differ %v", i, j, class[i], class[j], differ[i][j])
+					t.Fatalf("nodes %d and %d: classes %d and %d, differ %v", i, j, class[i], class[j],
+						differ[i][j])
 				}
 				if i < j && differ[i][j] {
 					unequal++
@@ -261,7 +263,8 @@ func FuzzCompare(f *testing.F) {
 		}
 		checkPair(t, a, b)
 		if split, err := btf.Parse(y, a); err == nil {
-			Compare(Side{split}, Side{b, a}, Options{OwnOnly: true, Kinds: []btf.Kind{btf.KindPtr, btf.KindStruct}})
+			Compare(Side{split}, Side{b, a}, Options{OwnOnly: true, Kinds: []btf.Kind{btf.KindPtr,
+				btf.KindStruct}})
 		}
 	})
 }

@@ -74,7 +74,8 @@ func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best exp
 }
 
 // references compares what two nodes of one kind refer to.
-func (x *explainer) references(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
+func (x *explainer) references(a, b uint32, where string, types [2]uint32) (best explanation,
+	ok bool) {
 	ka, kb := x.children(a), x.children(b)
 	for i := range min(len(ka), len(kb)) {
 		if x.class[ka[i]] == x.class[kb[i]] {
@@ -124,7 +125,8 @@ func unnamed(k btf.Kind) bool {
 
 // reference compares two references of different content. types are the types at the place where.
 // open says to look inside types of one kind even if they can be told by their spelling.
-func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open bool) (explanation, bool) {
+func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open bool) (explanation,
+	bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
 		return x.through(a, where), true
@@ -166,14 +168,16 @@ func declares(x *explainer, a, b uint32) bool {
 // sameName says whether two nodes are of one kind and have the same name, by which they are told.
 func (x *explainer) sameName(a, b uint32) bool {
 	k := x.kind(a)
-	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && k != btf.KindTypeTag
+	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 &&
+		k != btf.KindTypeTag
 }
 
 // otherDefinition says that a named type has several definitions, the same on both sides: then a
 // difference in what is referred to is in the reference.
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
-	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 && len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2
+	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
+		len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2
 }
 
 // through explains a difference that lies in a type with a name of its own.

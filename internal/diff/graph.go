@@ -36,7 +36,8 @@ type node struct {
 
 func newGraph(types int) *graph {
 	g := &graph{
-		nodes: make([]node, firstNode, firstNode+types), first: make([]uint32, firstNode+1, firstNode+1+types),
+		nodes: make([]node, firstNode, firstNode+types), first: make([]uint32, firstNode+1,
+			firstNode+1+types),
 		names: []string{""}, numbers: map[string]uint32{"": 0},
 		label: make([]uint32, firstNode, firstNode+types), labels: make(map[string]uint32, types),
 	}

@@ -13,12 +13,14 @@ func (x *explainer) sameMembers(a, b uint32) bool {
 		return false
 	}
 	p, q := x.nodes[a].blob, x.nodes[b].blob
-	return slices.Equal(memberNames(p, p.MembersOf(x.nodes[a].typ)), memberNames(q, q.MembersOf(x.nodes[b].typ)))
+	return slices.Equal(memberNames(p, p.MembersOf(x.nodes[a].typ)),
+		memberNames(q, q.MembersOf(x.nodes[b].typ)))
 }
 
 // layoutDifference explains offsets and sizes that differ by the types of members. ok is false if
 // these don't explain it.
-func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32) (explanation, bool) {
+func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32) (explanation,
+	bool) {
 	e, ok := x.references(a, b, where, types)
 	if !ok {
 		return e, false

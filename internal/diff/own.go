@@ -109,7 +109,8 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			return what + " " + fmt.Sprint(i), fmt.Sprintf("is %s vs %s: another order", label(a[i]), label(b[i]))
+			return what + " " + fmt.Sprint(i), fmt.Sprintf("is %s vs %s: another order", label(a[i]),
+				label(b[i]))
 		}
 	}
 	return "", ""
@@ -171,7 +172,8 @@ func (x *explainer) values(a, b uint32) (where, what string) {
 	}
 	for i := range ea {
 		if ea[i].Value != eb[i].Value {
-			return elementName("value", na[i]), fmt.Sprintf("%s vs %s", number(ea[i].Value, s.KFlag), number(eb[i].Value, t.KFlag))
+			return elementName("value", na[i]), fmt.Sprintf("%s vs %s", number(ea[i].Value, s.KFlag),
+				number(eb[i].Value, t.KFlag))
 		}
 	}
 	return "", ""

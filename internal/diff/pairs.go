@@ -92,7 +92,8 @@ func (d *Definitions) id(n uint32) uint32 {
 
 // differingChildren appends the pairs of named types, equal in name but not in content, that two
 // types lead to in the same way, through types without a name.
-func (c *comparison) differingChildren(p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32) [][2]uint32 {
+func (c *comparison) differingChildren(p [2]uint32, seen map[[2]uint32]bool,
+	out [][2]uint32) [][2]uint32 {
 	ka, kb := c.children(p[0]), c.children(p[1])
 	for i := range min(len(ka), len(kb)) {
 		a, b := ka[i], kb[i]

@@ -45,7 +45,8 @@ type entry struct {
 
 func newRefiner(g *graph) *refiner {
 	n := len(g.nodes)
-	r := &refiner{g: g, class: slices.Clone(g.label), marked: make([]bool, n), begin: make([]uint32, n+1)}
+	r := &refiner{g: g, class: slices.Clone(g.label), marked: make([]bool, n),
+		begin: make([]uint32, n+1)}
 	r.next, r.prev = make([]uint32, n), make([]uint32, n)
 	for i, l := range r.class {
 		for int(l) >= len(r.size) {

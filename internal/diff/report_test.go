@@ -37,7 +37,8 @@ func TestReport(t *testing.T) {
 		want string // lines joined by |
 	}{
 		{"nothing", nil, nil, ""},
-		{"only in A", func(w *world) { w.Composite(btf.KindStruct, "foo", 0, false) }, nil, "only in A: struct foo"},
+		{"only in A", func(w *world) { w.Composite(btf.KindStruct, "foo", 0, false) }, nil,
+			"only in A: struct foo"},
 		{"only in B", nil, func(w *world) { w.Enum(btf.KindEnum, "e", 4, false) }, "only in B: enum e"},
 		{"kinds apart",
 			func(w *world) { w.Composite(btf.KindStruct, "foo", 0, false) },
@@ -62,7 +63,8 @@ func TestReport(t *testing.T) {
 				w.Composite(btf.KindStruct, "foo", 8, false, w.m("p", w.Ref(btf.KindPtr, "", w.i), 0))
 			},
 			func(w *world) {
-				w.Composite(btf.KindStruct, "foo", 8, false, w.m("p", w.Ref(btf.KindPtr, "", w.Ref(btf.KindConst, "", w.i)), 0))
+				w.Composite(btf.KindStruct, "foo", 8, false,
+					w.m("p", w.Ref(btf.KindPtr, "", w.Ref(btf.KindConst, "", w.i)), 0))
 			},
 			"differs: struct foo: member p: type int * vs const int *"},
 		{"size",
@@ -71,11 +73,20 @@ func TestReport(t *testing.T) {
 			"differs: struct foo: size 4 vs 8"},
 		{"new member and size",
 			func(w *world) { w.Composite(btf.KindStruct, "foo", 4, false, w.m("a", w.i, 0)) },
-			func(w *world) { w.Composite(btf.KindStruct, "foo", 8, false, w.m("a", w.i, 0), w.m("b", w.i, 32)) },
+			func(w *world) {
+				w.Composite(btf.KindStruct, "foo", 8, false, w.m("a", w.i, 0),
+					w.m("b", w.i, 32))
+			},
 			"differs: struct foo: member b: only in B (size 4 vs 8)"},
 		{"members in another order",
-			func(w *world) { w.Composite(btf.KindUnion, "foo", 4, false, w.m("a", w.i, 0), w.m("b", w.i, 0)) },
-			func(w *world) { w.Composite(btf.KindUnion, "foo", 4, false, w.m("b", w.i, 0), w.m("a", w.i, 0)) },
+			func(w *world) {
+				w.Composite(btf.KindUnion, "foo", 4, false, w.m("a", w.i, 0),
+					w.m("b", w.i, 0))
+			},
+			func(w *world) {
+				w.Composite(btf.KindUnion, "foo", 4, false, w.m("b", w.i, 0),
+					w.m("a", w.i, 0))
+			},
 			"differs: union foo: member 0: is a vs b: another order"},
 		{"bitfield",
 			func(w *world) { w.Composite(btf.KindStruct, "foo", 4, true, w.m("a", w.i, 3<<24)) },
@@ -127,7 +138,8 @@ func TestReport(t *testing.T) {
 			`only in A: decl_tag "kfunc" on func f`},
 		{"declared only",
 			func(w *world) {
-				w.Composite(btf.KindStruct, "foo", 8, false, w.m("p", w.Ref(btf.KindPtr, "", w.Fwd("bar", false)), 0))
+				w.Composite(btf.KindStruct, "foo", 8, false,
+					w.m("p", w.Ref(btf.KindPtr, "", w.Fwd("bar", false)), 0))
 			},
 			func(w *world) {
 				bar := w.Composite(btf.KindStruct, "bar", 0, false)
@@ -205,7 +217,8 @@ func TestSplit(t *testing.T) {
 	}
 	// The same base with other ids.
 	other := blob(func(w *world) { w.Int("char", 1, 0, 0) })
-	for _, x := range []*btf.Blob{build(false, base), build(true, base), build(false, other), build(true, other)} {
+	for _, x := range []*btf.Blob{build(false, base), build(true, base), build(false, other),
+		build(true, other)} {
 		if d, s := Compare(Side{build(false, base)}, Side{x}, Options{}); !s.Same() {
 			t.Errorf("%v %v", s, d)
 		}
@@ -214,16 +227,22 @@ func TestSplit(t *testing.T) {
 	if s.Same() || len(d) != 1 || d[0].String() != "only in B: typedef u32" {
 		t.Errorf("own types only: %v %v", s, d)
 	}
-	if d, _ := Compare(Side{base}, Side{other}, Options{Kinds: []btf.Kind{btf.KindStruct}}); len(d) > 0 {
+	if d, _ := Compare(Side{base}, Side{other},
+		Options{Kinds: []btf.Kind{btf.KindStruct}}); len(d) > 0 {
 		t.Errorf("only structs asked for: %v", d)
 	}
-	if d, _ := Compare(Side{base}, Side{other}, Options{}); len(d) != 1 || d[0].String() != "only in B: int char" {
+	if d, _ := Compare(Side{base}, Side{other}, Options{}); len(d) != 1 ||
+		d[0].String() != "only in B: int char" {
 		t.Errorf("bases: %v", d)
 	}
 	// Two blobs of one side count together.
 	one := blob(func(w *world) { w.Composite(btf.KindStruct, "a", 0, false) })
 	two := blob(func(w *world) { w.Composite(btf.KindStruct, "b", 0, false) })
-	both := blob(func(w *world) { w.Composite(btf.KindStruct, "b", 0, false); w.Composite(btf.KindStruct, "a", 0, false) })
+	both := blob(func(w *world) {
+		w.Composite(btf.KindStruct, "b", 0,
+			false)
+		w.Composite(btf.KindStruct, "a", 0, false)
+	})
 	if d, s := Compare(Side{one, two}, Side{both}, Options{}); !s.Same() {
 		t.Errorf("%v %v", s, d)
 	}

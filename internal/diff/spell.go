@@ -123,7 +123,8 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 		}
 		return word + " " + c.declare(kids[0], inner, depth-1)
 	case btf.KindArray:
-		return c.declare(kids[0], fmt.Sprintf("%s[%d]", inner, c.nodes[n].blob.ArrayOf(t).Nelems), depth-1)
+		return c.declare(kids[0], fmt.Sprintf("%s[%d]", inner, c.nodes[n].blob.ArrayOf(t).Nelems),
+			depth-1)
 	case btf.KindFuncProto:
 		var params []string
 		for i, k := range kids[1:] {

@@ -58,8 +58,11 @@ func (d *distiller) alone(id uint32, t *btf.Type) bool {
 // found tells whether the kernel takes o, of the same name and size, for the distilled type t.
 func found(t, o *btf.Type) bool {
 	switch t.Kind {
-	case btf.KindFwd: // a struct's kind flag says that it has bitfields; the kernel reads it as that of a union all the same
-		return o.Kind == btf.KindFwd && o.KFlag == t.KFlag || o.Kind == btf.KindStruct && !o.KFlag || o.Kind == btf.KindUnion && o.KFlag
+	// a struct's kind flag says that it has bitfields; the kernel reads it as that of a union all
+	// the same
+	case btf.KindFwd:
+		return o.Kind == btf.KindFwd && o.KFlag == t.KFlag || o.Kind == btf.KindStruct && !o.KFlag ||
+			o.Kind == btf.KindUnion && o.KFlag
 	case btf.KindInt:
 		return o.Kind == btf.KindInt && o.Extra>>24&0xf == t.Extra>>24&0xf
 	case btf.KindFloat:

@@ -103,7 +103,8 @@ func (d *distiller) findNeeded() error {
 		t, owner := d.src.ByID(id)
 		switch t.Kind {
 		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			return fmt.Errorf("BTF type [%d] %v %s of the base is referred to, and can't be distilled", id, t.Kind, d.src.TypeName(t))
+			return fmt.Errorf("BTF type [%d] %v %s of the base is referred to, and can't be distilled", id,
+				t.Kind, d.src.TypeName(t))
 		}
 		if d.stays(id, t) {
 			d.place[id] = inBase

@@ -59,11 +59,14 @@ func TestSplit(t *testing.T) {
 	double := k.Float("double", 8)
 	fwd := k.Fwd("only_declared", false)
 	deep := k.Composite(btf.KindStruct, "deep", 8, false, member(k, "x", long, 0))
-	dev := k.Composite(btf.KindStruct, "device", 16, false, member(k, "d", deep, 0), member(k, "n", integer, 8))
+	dev := k.Composite(btf.KindStruct, "device", 16, false, member(k, "d", deep, 0),
+		member(k, "n", integer, 8))
 	pdev := k.Ref(btf.KindPtr, "", dev)
 	mode := k.Enum(btf.KindEnum, "mode", 4, false, btf.Enumerator{NameOff: k.Name("ON"), Value: 1})
-	wide := k.Enum(btf.KindEnum64, "wide", 8, true, btf.Enumerator{NameOff: k.Name("HUGE"), Value: 1 << 40})
-	anon := k.Composite(btf.KindUnion, "", 8, false, member(k, "f", double, 0), member(k, "m", mode, 0))
+	wide := k.Enum(btf.KindEnum64, "wide", 8, true,
+		btf.Enumerator{NameOff: k.Name("HUGE"), Value: 1 << 40})
+	anon := k.Composite(btf.KindUnion, "", 8, false, member(k, "f", double, 0),
+		member(k, "m", mode, 0))
 	typedef := k.Ref(btf.KindTypedef, "handle_t", anon)
 	array := k.Array(typedef, integer, 3)
 	proto := k.FuncProto(integer, btf.Param{NameOff: k.Name("dev"), Type: pdev})
@@ -71,7 +74,9 @@ func TestSplit(t *testing.T) {
 
 	m := btf.NewBuilder(binary.LittleEndian, base, nil)
 	m.Func("probe", proto, btf.LinkageStatic)
-	own := m.Composite(btf.KindStruct, "mine", 48, false, member(m, "device", m.Ref(btf.KindPtr, "", fwd), 0), member(m, "list", array, 8), member(m, "w", wide, 32))
+	own := m.Composite(btf.KindStruct, "mine", 48, false,
+		member(m, "device", m.Ref(btf.KindPtr, "", fwd), 0), member(m, "list", array, 8), member(m, "w",
+			wide, 32))
 	m.Ref(btf.KindTypedef, "mine_t", own)
 	split := m.Finish()
 
@@ -82,7 +87,11 @@ func TestSplit(t *testing.T) {
 	want(t, "the distilled base", newBase,
 		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4", "FWD only_declared", "ENUM wide size 8")
 	got := lines(newSplit)
-	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool { return strings.HasPrefix(s, "TYPEDEF") })]) // contents decide
+	// contents decide
+	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool {
+		return strings.HasPrefix(s,
+			"TYPEDEF")
+	})])
 	if wanted := []string{
 		"ARRAY ; TYPEDEF handle_t; INT int", "FUNC_PROTO  of 1; INT int; PTR ", "PTR ; FWD only_declared", "PTR ; STRUCT device",
 		"UNION  size 8 of 2; FLOAT double; ENUM mode", "TYPEDEF handle_t; UNION ", "STRUCT mine size 48 of 3; PTR ; ARRAY ; ENUM wide",
@@ -93,7 +102,8 @@ func TestSplit(t *testing.T) {
 	for _, v := range verify.Check(newSplit, verify.Options{Sorted: true}) {
 		t.Error(v)
 	}
-	if strings.Contains(newBase.Strings+newSplit.Strings, "only_the_kernel") || strings.Contains(newBase.Strings, "ON") {
+	if strings.Contains(newBase.Strings+newSplit.Strings, "only_the_kernel") ||
+		strings.Contains(newBase.Strings, "ON") {
 		t.Errorf("strings of the kernel stay behind: %q, %q", newBase.Strings, newSplit.Strings)
 	}
 }
@@ -106,7 +116,8 @@ func TestTwins(t *testing.T) {
 	twin := k.Composite(btf.KindStruct, "twin", 4, false, member(k, "a", inner, 0))
 	k.Composite(btf.KindStruct, "twin", 4, false, member(k, "b", integer, 0))
 	sized := k.Composite(btf.KindStruct, "sized", 4, false, member(k, "a", integer, 0))
-	k.Composite(btf.KindStruct, "sized", 8, false, member(k, "a", integer, 0), member(k, "b", integer, 4))
+	k.Composite(btf.KindStruct, "sized", 8, false, member(k, "a", integer, 0),
+		member(k, "b", integer, 4))
 	tag := k.Enum(btf.KindEnum, "tag", 4, false, btf.Enumerator{NameOff: k.Name("A")})
 	k.Composite(btf.KindUnion, "tag", 8, false, member(k, "a", integer, 0))
 	union := k.Composite(btf.KindUnion, "u", 4, false, member(k, "a", integer, 0))
@@ -117,7 +128,8 @@ func TestTwins(t *testing.T) {
 		base  []string
 		split []string
 	}{
-		{twin, []string{"STRUCT inner size 4"}, []string{"PTR ; STRUCT twin", "STRUCT twin size 4 of 1; STRUCT inner"}},
+		{twin, []string{"STRUCT inner size 4"}, []string{"PTR ; STRUCT twin",
+			"STRUCT twin size 4 of 1; STRUCT inner"}},
 		{sized, []string{"STRUCT sized size 4"}, []string{"PTR ; STRUCT sized"}},
 		{tag, []string{"ENUM tag size 4"}, []string{"PTR ; ENUM tag"}},
 		{union, []string{"INT int size 4"}, []string{"PTR ; UNION u", "UNION u size 4 of 1; INT int"}},

@@ -52,7 +52,8 @@ func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		x, _ := d.src.ByID(a)
 		y, _ := d.src.ByID(b)
-		if c := cmp.Or(cmp.Compare(d.src.TypeName(x), d.src.TypeName(y)), cmp.Compare(x.Kind, y.Kind)); c != 0 {
+		if c := cmp.Or(cmp.Compare(d.src.TypeName(x), d.src.TypeName(y)),
+			cmp.Compare(x.Kind, y.Kind)); c != 0 {
 			return c
 		}
 		return contents[a].Cmp(contents[b])

@@ -220,7 +220,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	}
 	clear(t.plans[:])
 	if off > uint64(len(d.abbrev)) {
-		return d.errorf(".debug_abbrev", off, "a unit's abbreviation table lies behind the end of the section")
+		return d.errorf(".debug_abbrev", off,
+			"a unit's abbreviation table lies behind the end of the section")
 	}
 	c := cursor{buf: d.abbrev, pos: int(off)}
 	for n := 1; ; n++ {
@@ -307,7 +308,8 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 	text := append(t.spelling[:0], b[pos:c.pos]...)
 	for !c.bad {
 		start := c.pos
-		for c.pos+2 <= len(b) && b[c.pos]|b[c.pos+1] < 0x80 && b[c.pos]|b[c.pos+1] != 0 && b[c.pos+1] != formImplicit {
+		for c.pos+2 <= len(b) && b[c.pos]|b[c.pos+1] < 0x80 && b[c.pos]|b[c.pos+1] != 0 &&
+			b[c.pos+1] != formImplicit {
 			c.pos += 2 // as nearly all are
 		}
 		attr, form := c.uleb(), c.uleb()
@@ -332,7 +334,8 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
-	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag), parts: splitParts(t.attrs, f)}
+	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag),
+		parts: splitParts(t.attrs, f)}
 	var l layout
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)
@@ -341,7 +344,8 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		if slot != slots && class != ClassNone {
 			a.mask |= 1 << slot
 		}
-		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 || spec.form == formIndirect
+		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 ||
+			spec.form == formIndirect
 	}
 	a.lead = l.lead
 	if len(a.parts) == 1 {
@@ -358,7 +362,8 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 func (t *abbrevTable) walkOps() []op {
 	ops := make([]op, 0, len(t.attrs))
 	for _, spec := range t.attrs {
-		ops = append(ops, op{slot: slotFor(spec.attr), load: loadWalk, form: uint16(spec.form), imm: spec.imm})
+		ops = append(ops, op{slot: slotFor(spec.attr), load: loadWalk, form: uint16(spec.form),
+			imm: spec.imm})
 	}
 	return ops
 }

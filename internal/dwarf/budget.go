@@ -47,7 +47,8 @@ func (r *Reader) loadAbbrevs() error {
 	}
 	if fresh {
 		if r.scanned += r.abbrevs.size; r.scanned > scanFloor+scanPerByte*r.D.size {
-			return r.D.errorf(".debug_abbrev", key.off, "the units' abbreviation tables overlap in a way that no compiler writes; the file is damaged")
+			return r.D.errorf(".debug_abbrev", key.off,
+				"the units' abbreviation tables overlap in a way that no compiler writes; the file is damaged")
 		}
 	}
 	if r.tables != nil {

@@ -89,7 +89,8 @@ func (e *Error) Error() string {
 }
 
 func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
-	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)} // names may lie in the mapped file
+	// names may lie in the mapped file
+	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)}
 }
 
 // New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
@@ -115,7 +116,8 @@ func New(f *elf.File) (*Data, error) {
 	}
 	d.strs = f.Section(".debug_str")
 	d.loclists, d.loc = f.Section(".debug_loclists"), f.Section(".debug_loc")
-	for _, name := range []string{".debug_info", ".debug_types"} { // these also find .zdebug_info, .zdebug_types
+	// these also find .zdebug_info, .zdebug_types
+	for _, name := range []string{".debug_info", ".debug_types"} {
 		for _, sec := range f.SectionsNamed(name) {
 			if d.info == nil && name == ".debug_info" {
 				d.info = sec
@@ -183,7 +185,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		return u, d.errorf(sec.Name, off, "unit length %#x is reserved", u.Len)
 	}
 	if u.Len > left-uint64(c.pos) {
-		return u, d.errorf(sec.Name, off, "the unit's length %#x goes beyond the section; the file is truncated or damaged", u.Len)
+		return u, d.errorf(sec.Name, off,
+			"the unit's length %#x goes beyond the section; the file is truncated or damaged", u.Len)
 	}
 	u.Len += uint64(c.pos)
 	u.Version = uint16(c.uint(d.Order, 2))
@@ -207,7 +210,8 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.errorf(sec.Name, off, "split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
+		return u, d.errorf(sec.Name, off,
+			"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
 	default:
 		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}

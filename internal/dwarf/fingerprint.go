@@ -109,7 +109,8 @@ func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, e
 	if depth > maxPrintDepth {
 		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
 	}
-	if b, pl := r.at(off); b != nil && (pl.flags&(planUsual|planNamed) == planUsual || pl.flags&planTag != 0 && p.Merged) {
+	if b, pl := r.at(off); b != nil && (pl.flags&(planUsual|planNamed) == planUsual ||
+		pl.flags&planTag != 0 && p.Merged) {
 		r.work--
 		fp, ok, err := p.newUsual(s, pl, b, off, depth)
 		if err != nil || ok {
@@ -174,7 +175,8 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 	}
 	fp = Fingerprint{printSeedA, printSeedB}
 	if b := p.plain(e); b != nil {
-		if fp, end, err = p.usual(fp, &e.Abbrev.plan, b, e.Pos-1, depth); err != nil || end != 0 && !e.Abbrev.Children {
+		if fp, end, err = p.usual(fp, &e.Abbrev.plan, b, e.Pos-1, depth); err != nil ||
+			end != 0 && !e.Abbrev.Children {
 			return fp, end, err
 		}
 	}
@@ -196,7 +198,8 @@ func (p *Prints) plain(e Peeked) *near {
 }
 
 // children mixes the list of entries that begins at off into fp, and tells the offset behind it.
-func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32, err error) {
+func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
+	err error) {
 	for {
 		var done bool
 		if fp, off, done, err = p.leaves(fp, off, depth); err != nil || done {
@@ -355,7 +358,8 @@ func (l loader) size() uint8 {
 }
 
 // mixValue mixes one attribute of any class.
-func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v uint64, depth int) error {
+func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v uint64,
+	depth int) error {
 	fp.mix(uint64(slot)<<56 | uint64(class)<<48)
 	switch class {
 	case ClassRef:

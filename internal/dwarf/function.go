@@ -4,8 +4,9 @@ import std "debug/dwarf"
 
 // Parameter is what the entry of a formal parameter says as far as its function goes.
 type Parameter struct {
-	Off        uint32
-	Varying    bool // no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
+	Off uint32
+	// no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
+	Varying    bool
 	ConstValue bool
 	Name       Attr
 	Type       Attr
@@ -68,7 +69,8 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	for depth > 0 {
 		off = r.skip(off, planNothing|planLocal, stop)
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
-		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes { // as in r.at, but faster
+		// as in r.at, but faster
+		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes {
 			p := &plans[buf[off]]
 			end, flags, size, blocks = buf[off] == 0, p.flags, uint32(p.size), p.blocks
 		}
@@ -86,7 +88,8 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			r.work--
 			off++
 			depth--
-		case flags&(planNothing|planChild|planLead) == planNothing|planChild && blocks == 0: // it has no sibling
+		// it has no sibling
+		case flags&(planNothing|planChild|planLead) == planNothing|planChild && blocks == 0:
 			if off, err = r.behindList(off + size); err != nil {
 				return err
 			}
@@ -109,7 +112,8 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 
 // child takes any child of a function or of a block in it. It returns where the next one is, and
 // how much deeper that is nested.
-func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int, err error) {
+func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, deeper int,
+	err error) {
 	e, err := r.Peek(off)
 	if err != nil {
 		return 0, 0, err

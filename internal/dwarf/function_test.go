@@ -85,7 +85,8 @@ func TestFunctionsChildren(t *testing.T) {
 		}
 	}
 	if lists < 100 || found < 15 {
-		t.Errorf("%d lists of children are compared, with %d types in them, too few to mean much", lists, found)
+		t.Errorf("%d lists of children are compared, with %d types in them, too few to mean much", lists,
+			found)
 	}
 }
 
@@ -100,7 +101,8 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 		t.Fatalf("%s: %v", file, err)
 	}
 	body, err := r.Body(k)
-	if err != nil || body.End != f.End || !slices.Equal(body.Types, f.Types) || body.Nested != f.Nested {
+	if err != nil || body.End != f.End || !slices.Equal(body.Types, f.Types) ||
+		body.Nested != f.Nested {
 		t.Errorf("%s: entry at %#x: Body says %+v, %v; Function %+v", file, e.Off, body, err, f)
 	}
 	var got []uint32
@@ -143,7 +145,8 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 		}
 	}
 	if !slices.Equal(got, want) || f.End != off {
-		t.Errorf("%s: entry at %#x: parameters at %#x and the end at %#x; entry by entry at %#x and %#x", file, e.Off, got, f.End, want, off)
+		t.Errorf("%s: entry at %#x: parameters at %#x and the end at %#x; entry by entry at %#x and %#x",
+			file, e.Off, got, f.End, want, off)
 	}
 	return len(definitions)
 }

@@ -16,7 +16,8 @@ import (
 func wrap(t testing.TB, order binary.ByteOrder, info, abbrev, str, lists []byte) *elf.File {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
-	for name, data := range map[string][]byte{".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str,
+	for name, data := range map[string][]byte{".debug_info": info, ".debug_abbrev": abbrev,
+		".debug_str":      str,
 		".debug_loclists": lists, ".debug_loc": lists, ".debug_rnglists": lists, ".debug_ranges": lists,
 		".debug_str_offsets": lists, ".debug_addr": lists, ".debug_line_str": str} {
 		o.Sections = append(o.Sections, elfwrite.Section{Name: name, Data: data})

@@ -147,7 +147,8 @@ func (r *Reader) Behind(e Peeked) (uint32, error) {
 func (r *Reader) sibling(e Peeked) uint32 {
 	var v uint64
 	if at := e.Abbrev.plan.sibling; at != 0 {
-		v = uint64(r.order.Uint32(r.buf[e.body+uint32(at)-1:])) // it lies in the entry, which has been read
+		// it lies in the entry, which has been read
+		v = uint64(r.order.Uint32(r.buf[e.body+uint32(at)-1:]))
 	} else {
 		v = r.find(e, Sibling, ClassRef)
 	}

@@ -9,7 +9,9 @@ import (
 // plan is what the fast paths need to know of an abbreviation declaration, in half a cache line.
 // Plans are kept for codes of one byte, which compilers give to what is frequent.
 type plan struct {
-	print     uint64 // what a fingerprint takes for the tag, for which attributes there are, and for a constant that the declaration holds
+	// what a fingerprint takes for the tag, for which attributes there are, and for a constant that
+	// the declaration holds
+	print     uint64
 	valueMask uint64 // in the upper half: which bits at valueAt are the constant
 	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
 	tag       uint16
@@ -26,27 +28,34 @@ type plan struct {
 type planFlags uint16
 
 const (
-	planSized   planFlags = 1 << iota // its size is in the plan
-	planUsual                         // all wanted attributes are in the plan, which has no blocks
-	planLeaf                          // planUsual, without children, and no type definition
-	planLink                          // planUsual, without children, with a reference and without a leading string
-	planMember                        // planLeaf and planLink, with the name, if any, in front and the constant behind the reference
-	planLead                          // an inline string stands first
-	planRef                           // refAt is valid
-	planNamed                         // a struct, union or enum with a name, which references count as that
-	planTag                           // planNamed, with its name in the plan
-	planChild                         // has children
-	planType                          // a definition of a tag, an enum or a typedef, which may be a root
-	planParam                         // a parameter of a function, or the end of a varying list of them
-	planBlock                         // a lexical block with children; its size is in the plan
-	planNothing                       // declares nothing that is encoded, nor does what it holds
-	planLocal                         // planNothing inside functions
+	planSized planFlags = 1 << iota // its size is in the plan
+	planUsual                       // all wanted attributes are in the plan, which has no blocks
+	planLeaf                        // planUsual, without children, and no type definition
+	// planUsual, without children, with a reference and without a leading string
+	planLink
+	// planLeaf and planLink, with the name, if any, in front and the constant behind the reference
+	planMember
+	planLead // an inline string stands first
+	planRef  // refAt is valid
+	// a struct, union or enum with a name, which references count as that
+	planNamed
+	planTag   // planNamed, with its name in the plan
+	planChild // has children
+	// a definition of a tag, an enum or a typedef, which may be a root
+	planType
+	// a parameter of a function, or the end of a varying list of them
+	planParam
+	planBlock   // a lexical block with children; its size is in the plan
+	planNothing // declares nothing that is encoded, nor does what it holds
+	planLocal   // planNothing inside functions
 )
 
 const (
 	plannedCodes = 128
 	planReach    = 72 // how far a planned entry may be read, from its code on
-	planSize     = 40 // of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide reads are added
+	// of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide
+	// reads are added
+	planSize = 40
 )
 
 // plans are those of a unit, by code.
@@ -104,10 +113,12 @@ func makePlan(a *Abbrev, l layout) plan {
 
 // layout is where the attributes of an entry lie.
 type layout struct {
-	lead    bool   // an inline string stands first
-	sizes   [3]int // bytes of the attributes behind it up to the first block, between that and the second, and behind that
-	blocks  int    // -1: the sizes of other attributes vary
-	sibling int    // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
+	lead bool // an inline string stands first
+	// bytes of the attributes behind it up to the first block, between that and the second, and
+	// behind that
+	sizes   [3]int
+	blocks  int // -1: the sizes of other attributes vary
+	sibling int // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
 }
 
 // add adds an attribute; size is -1 where it varies.
@@ -166,7 +177,8 @@ func (p *plan) read(a *Abbrev) {
 		}
 		if !a.Children && !a.lead && p.flags&planRef != 0 {
 			p.flags |= planLink
-			if !a.definition && (p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
+			if !a.definition && (p.nameMask == 0 || p.nameAt == 1) &&
+				(p.valueMask == 0 || p.valueAt == p.refAt+4) {
 				p.flags |= planMember
 			}
 		}
@@ -261,7 +273,8 @@ func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
 func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 	buf, plans := r.buf, r.plans
 	read := int64(0)
-	for plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes { // as in r.at, but faster
+	// as in r.at, but faster
+	for plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes {
 		p := &plans[buf[off]]
 		if p.flags&over == 0 || p.flags&stop != 0 {
 			break

@@ -12,7 +12,8 @@ import (
 //
 // This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is
 // left to usual.
-func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32, end bool, err error) {
+func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
+	end bool, err error) {
 	r := p.r
 	if r.plans == nil {
 		return fp, off, false, nil
@@ -65,7 +66,8 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 }
 
 // link mixes the attributes of an entry with a reference, without a leading string.
-func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) (Fingerprint, error) {
+func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) (Fingerprint,
+	error) {
 	ref := u32(b, pl.refAt)
 	t := p.types.at(ref)
 	to := t.fp
@@ -95,7 +97,8 @@ func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, er
 
 // usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
 // It returns the offset behind them, 0 if the entry isn't usual after all.
-func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint, uint32, error) {
+func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint,
+	uint32, error) {
 	lead := uint8(0) // the size of the leading string
 	word := pl.print
 	if pl.flags&planLead != 0 {
@@ -141,7 +144,8 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 
 // newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual
 // after all.
-func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint, ok bool, err error) {
+func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint,
+	ok bool, err error) {
 	if pl.flags&planTag != 0 && p.Merged {
 		fp = tagPrint(std.Tag(pl.tag))
 		fp.mix(uint64(u32(b, pl.nameAt)))

@@ -17,7 +17,8 @@ func typesSource() string {
 	var s strings.Builder
 	s.WriteString("typedef unsigned int u32;\nenum colour { red, green = 1 << 20, blue = -1 };\n")
 	for i := range 300 {
-		fmt.Fprintf(&s, "struct s%d; typedef int (*call%d)(struct s%d *, const volatile char *x, ...);\n", i, i, i)
+		fmt.Fprintf(&s, "struct s%d; typedef int (*call%d)(struct s%d *, const volatile char *x, ...);\n",
+			i, i, i)
 		fmt.Fprintf(&s, "struct s%d { u32 a : %d; call%d f; struct { long x[%d]; union { int i; struct s%d **p; }; } in; enum colour c; const char *const n[%d][2]; };\n",
 			i, i%31+1, i, i+1, max(0, i-1), i%7+1)
 		fmt.Fprintf(&s, "struct s%d v%d;\n", i, i)
@@ -64,7 +65,8 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 		if int(off) >= len(r.buf) {
 			break
 		}
-		if !e.Null && (strings.HasSuffix(e.Tag.String(), "Type") || strings.HasSuffix(e.Tag.String(), "Typedef")) {
+		if !e.Null && (strings.HasSuffix(e.Tag.String(), "Type") ||
+			strings.HasSuffix(e.Tag.String(), "Typedef")) {
 			offs = append(offs, off)
 		}
 	}
@@ -90,7 +92,8 @@ func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got != want {
-				t.Fatalf("entry %#x: fingerprint %x after %d others, %x alone (merged strings: %v)", off, got, i, want, merged)
+				t.Fatalf("entry %#x: fingerprint %x after %d others, %x alone (merged strings: %v)", off, got,
+					i, want, merged)
 			}
 			seen[got] = true
 		}
@@ -141,7 +144,8 @@ func TestRootsByTheirPlans(t *testing.T) {
 			off = behind
 		}
 		if roots < 600 {
-			t.Errorf("%d roots were read by their plans, want those of 300 structs and their typedefs", roots)
+			t.Errorf("%d roots were read by their plans, want those of 300 structs and their typedefs",
+				roots)
 		}
 	}
 }
@@ -154,7 +158,8 @@ func TestPrintString(t *testing.T) {
 		for _, c := range []byte{'a', 0x80, 0xff} {
 			s := strings.Repeat(string([]byte{c}), n)
 			want := printBytes([]byte(s))
-			for _, rest := range []string{"", "a", "\x00", strings.Repeat("b", 20), strings.Repeat("\x00", 20)} {
+			for _, rest := range []string{"", "a", "\x00", strings.Repeat("b", 20),
+				strings.Repeat("\x00", 20)} {
 				got, ok := printString([]byte(s + "\x00" + rest))
 				if ok && got != want {
 					t.Errorf("%q before %q has the fingerprint %x, its bytes %x", s, rest, got, want)
@@ -169,7 +174,8 @@ func TestPrintString(t *testing.T) {
 			seen[want] = s
 		}
 	}
-	for _, block := range []string{"a\x00", "a\x00\x00", "\x00", "\x00\x00", strings.Repeat("\x00", 8), strings.Repeat("\x00", 9)} {
+	for _, block := range []string{"a\x00", "a\x00\x00", "\x00", "\x00\x00", strings.Repeat("\x00", 8),
+		strings.Repeat("\x00", 9)} {
 		if other, ok := seen[printBytes([]byte(block))]; ok {
 			t.Errorf("%q and %q have one fingerprint", block, other)
 		}

@@ -253,7 +253,8 @@ func (r *Reader) SkipChildren(e *DIE) (uint32, error) {
 	if !e.Children {
 		return e.Next, nil
 	}
-	if e.Has(Sibling) && e.Class[Sibling] == ClassRef && e.Val[Sibling] > uint64(e.Off) && e.Val[Sibling] <= uint64(len(r.buf)) {
+	if e.Has(Sibling) && e.Class[Sibling] == ClassRef && e.Val[Sibling] > uint64(e.Off) &&
+		e.Val[Sibling] <= uint64(len(r.buf)) {
 		return uint32(e.Val[Sibling]), nil
 	}
 	return r.behindList(e.Next)

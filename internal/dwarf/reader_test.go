@@ -77,8 +77,10 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 			if err != nil || x == nil {
 				t.Fatalf("unit %d+%#x: debug/dwarf: %v, %v", i, off, x, err)
 			}
-			if got := uint64(e.Off) + u.Off; !e.Null && got != uint64(x.Offset) || e.Tag != x.Tag || e.Children != x.Children || e.Null != (x.Tag == 0) {
-				t.Fatalf("entry at %#x: %v, children %v; debug/dwarf reads at %#x: %v, children %v", got, e.Tag, e.Children, x.Offset, x.Tag, x.Children)
+			if got := uint64(e.Off) + u.Off; !e.Null && got != uint64(x.Offset) || e.Tag != x.Tag ||
+				e.Children != x.Children || e.Null != (x.Tag == 0) {
+				t.Fatalf("entry at %#x: %v, children %v; debug/dwarf reads at %#x: %v, children %v", got, e.Tag,
+					e.Children, x.Offset, x.Tag, x.Children)
 			}
 			for _, f := range x.Field {
 				slot, ok := compared[f.Attr]
@@ -107,18 +109,21 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	}
 	behind, err := r.Behind(k)
 	if skipped, err2 := r.SkipChildren(e); skipped != behind || err != nil || err2 != nil {
-		t.Errorf("entry at %#x: Behind says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped, err2)
+		t.Errorf("entry at %#x: Behind says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped,
+			err2)
 	}
 	if k.Abbrev.fixed >= 0 {
 		return
 	}
 	walked := DIE{Off: e.Off, mask: e.mask}
-	if err := r.walk(k.Abbrev, int(k.Pos), &walked); err != nil || walked.Next != e.Next || walked.mask != e.mask {
+	if err := r.walk(k.Abbrev, int(k.Pos), &walked); err != nil || walked.Next != e.Next ||
+		walked.mask != e.mask {
 		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
 	}
 	for s := Slot(0); s < slots; s++ {
 		if e.Has(s) && (walked.Val[s] != e.Val[s] || walked.Class[s] != e.Class[s]) {
-			t.Errorf("entry at %#x: slot %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s], e.Class[s], walked.Val[s], walked.Class[s])
+			t.Errorf("entry at %#x: slot %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s],
+				e.Class[s], walked.Val[s], walked.Class[s])
 		}
 	}
 }

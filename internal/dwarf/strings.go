@@ -32,7 +32,8 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 		}
 		sec, v = r.D.str, off
 	case ClassSup:
-		return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), which is not read; run dwz without -m")
+		return nil, r.Errorf(die,
+			"a string is in a supplementary file (dwz -m), which is not read; run dwz without -m")
 	default:
 		return nil, r.Errorf(die, "a name that is not a string")
 	}
@@ -50,7 +51,8 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	size := uint64(r.f.offSize)
 	off := r.strBase + index*size
-	if index > uint64(len(r.D.strOffsets)) || r.strBase > uint64(len(r.D.strOffsets)) || off+size > uint64(len(r.D.strOffsets)) {
+	if index > uint64(len(r.D.strOffsets)) || r.strBase > uint64(len(r.D.strOffsets)) ||
+		off+size > uint64(len(r.D.strOffsets)) {
 		return 0, r.Errorf(die, "string index %d is behind the end of .debug_str_offsets", index)
 	}
 	c := cursor{buf: r.D.strOffsets, pos: int(off)}
@@ -75,7 +77,8 @@ func (r *Reader) Address(e *DIE, s Slot) (uint64, bool) {
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
 	size := uint64(r.f.addrSize)
 	off := r.adrBase + index*size
-	if index > uint64(len(r.D.addr)) || r.adrBase > uint64(len(r.D.addr)) || off+size > uint64(len(r.D.addr)) {
+	if index > uint64(len(r.D.addr)) || r.adrBase > uint64(len(r.D.addr)) ||
+		off+size > uint64(len(r.D.addr)) {
 		return 0, false
 	}
 	c := cursor{buf: r.D.addr, pos: int(off)}

@@ -150,7 +150,8 @@ func (a *Archive) expand(outer []string, left *int) error {
 			}
 			inner, ok := n.memberAt(m.offset)
 			if !ok {
-				return fmt.Errorf("%s: no member of %s starts at byte %d; make the archive again", a.Path, m.path, m.offset)
+				return fmt.Errorf("%s: no member of %s starts at byte %d; make the archive again", a.Path,
+					m.path, m.offset)
 			}
 			inner.header = m.header
 			inner.Label = a.Path + "(" + inner.Label + ")"
@@ -202,7 +203,8 @@ func (m Member) Open() (*File, error) {
 	mp, err := mapRange(m.path, m.offset, m.size)
 	switch {
 	case err != nil && m.thin:
-		return nil, fmt.Errorf("%s: member of a thin archive, which needs its files where they were: %w", m.Label, err)
+		return nil, fmt.Errorf("%s: member of a thin archive, which needs its files where they were: %w",
+			m.Label, err)
 	case err != nil:
 		return nil, err
 	}

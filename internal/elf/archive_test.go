@@ -78,7 +78,8 @@ func TestArchives(t *testing.T) {
 		{"outer.a", true, nil, []string{"a", "b", "c"}},
 		{"overfat.a", true, nil, []string{"b", "a", "c"}},
 		{"twice.a", true, nil, []string{"b", "a", "b", "c"}},
-		{"mixed.a", false, []string{"text", "a.o"}, []string{fmt.Sprintf(`[%s(text): not an ELF file (starts with "odd"); pass an object file, a kernel module or a linked vmlinux]`, mixed), "a"}},
+		{"mixed.a", false, []string{"text", "a.o"},
+			[]string{fmt.Sprintf(`[%s(text): not an ELF file (starts with "odd"); pass an object file, a kernel module or a linked vmlinux]`, mixed), "a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(dir, tt.name)
@@ -177,17 +178,20 @@ func TestArchiveErrors(t *testing.T) {
 		{"half member", archiveMagic + good[:62], "needs 4 bytes, 2 are left"},
 		{"no mark", archiveMagic + strings.Replace(good, "`", "x", 1), "no member header at byte 8"},
 		{"bad size", archiveMagic + strings.Replace(good, "4         `", "-4        `", 1), "has size"},
-		{"huge size", archiveMagic + strings.Replace(good, "4         `", "9999999999`", 1), "needs 9999999999 bytes"},
+		{"huge size", archiveMagic + strings.Replace(good, "4         `", "9999999999`", 1),
+			"needs 9999999999 bytes"},
 		{"no long names", archiveMagic + arMember("/5", "x"), "not inside the name table (0 bytes)"},
 		{"odd number", archiveMagic + arMember("//", "abc/\n") + arMember("/0x", "x"), "bad long name"},
 		{"endless long name", archiveMagic + arMember("//", "abc") + arMember("/0", "x"), "has no end"},
 		{"empty name", archiveMagic + arMember("", "x"), "empty name"},
 		{"bsd name too long", archiveMagic + arMember("#1/9", "x"), "bad BSD name"},
-		{"nested in a fat one", archiveMagic + arMember("//", "abc/\n") + arMember("/0:8", "x"), "bad nested member"},
+		{"nested in a fat one", archiveMagic + arMember("//", "abc/\n") + arMember("/0:8", "x"),
+			"bad nested member"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ParseArchive("x.a", []byte(tt.data))
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "x.a: ") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.HasPrefix(err.Error(), "x.a: ") {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
@@ -205,18 +209,22 @@ func TestThinArchiveTraps(t *testing.T) {
 		write(t, path, s)
 		return path
 	}
-	if _, err := OpenArchive(thin("self.a", "self.a")); err == nil || !strings.Contains(err.Error(), "contains itself") {
+	if _, err := OpenArchive(thin("self.a", "self.a")); err == nil ||
+		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("an archive of itself: %v", err)
 	}
 	thin("x.a", "y.a")
-	if _, err := OpenArchive(thin("y.a", "x.a")); err == nil || !strings.Contains(err.Error(), "contains itself") {
+	if _, err := OpenArchive(thin("y.a", "x.a")); err == nil ||
+		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("a cycle: %v", err)
 	}
 	a, err := OpenArchive(thin("gone.a", "gone.o"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Members()[0].Open(); err == nil || !strings.Contains(err.Error(), "gone.a(gone.o)") || !strings.Contains(err.Error(), "no such file") {
+	if _, err := a.Members()[0].Open(); err == nil ||
+		!strings.Contains(err.Error(), "gone.a(gone.o)") ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing member: %v", err)
 	}
 	// Each level doubles the members often enough to reach any bound.

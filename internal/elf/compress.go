@@ -43,12 +43,14 @@ func (s *Section) decompress() ([]byte, error) {
 		kind, size, body = stdelf.CompressionType(bo.Uint32(body)), uint64(bo.Uint32(body[4:])), body[12:]
 	}
 	if size > maxInflated {
-		return nil, s.errorf("announces %d decompressed bytes; at most %d are supported", size, int64(maxInflated))
+		return nil, s.errorf("announces %d decompressed bytes; at most %d are supported", size,
+			int64(maxInflated))
 	}
 	switch kind {
 	case stdelf.COMPRESS_ZLIB:
 		if size/maxZlibRatio > uint64(len(body)) {
-			return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones", len(body), size)
+			return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones", len(body),
+				size)
 		}
 		r, err := zlib.NewReader(bytes.NewReader(body))
 		if err != nil {

@@ -92,7 +92,8 @@ func TestDecompress(t *testing.T) {
 			binary.LittleEndian.PutUint32(head, tt.kind)
 			binary.LittleEndian.PutUint64(head[8:], tt.size)
 			f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
-				{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED, data: append(head, tt.body...)}}))
+				{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED,
+					data: append(head, tt.body...)}}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +111,8 @@ func TestDecompress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Section(".debug_x").Data(); err == nil || !strings.Contains(err.Error(), "truncated compression header") {
+	if _, err := f.Section(".debug_x").Data(); err == nil ||
+		!strings.Contains(err.Error(), "truncated compression header") {
 		t.Errorf("short header: %v", err)
 	}
 }

@@ -46,7 +46,8 @@ func TestOpenErrors(t *testing.T) {
 			path := filepath.Join(dir, "input")
 			write(t, path, tt.content)
 			_, err := Open(path)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want one with the path and %q", err, tt.want)
 			}
 		})
@@ -74,12 +75,14 @@ func TestAgainstStandardLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer std.Close()
-		if f.Machine != std.Machine || f.Type != std.Type || f.Order != std.ByteOrder || len(f.Sections) != len(std.Sections) {
+		if f.Machine != std.Machine || f.Type != std.Type || f.Order != std.ByteOrder ||
+			len(f.Sections) != len(std.Sections) {
 			t.Errorf("%s: header %v %v %v", path, f.Machine, f.Type, f.Order)
 		}
 		for i, s := range f.Sections {
 			w := std.Sections[i]
-			if s.Name != w.Name || s.Type != w.Type || s.Flags != w.Flags || s.Size != w.FileSize || s.Offset != w.Offset || s.Link != w.Link || s.Info != w.Info {
+			if s.Name != w.Name || s.Type != w.Type || s.Flags != w.Flags || s.Size != w.FileSize ||
+				s.Offset != w.Offset || s.Link != w.Link || s.Info != w.Info {
 				t.Errorf("%s: section %+v, want %+v", path, s, w.SectionHeader)
 			}
 			if !f.Relocatable() && s.Addr != w.Addr {
@@ -110,7 +113,8 @@ func TestAgainstStandardLibrary(t *testing.T) {
 			if f.Relocatable() && g.Section > 0 {
 				value += f.Sections[g.Section].Addr
 			}
-			if g.Name != w.Name || g.Value != value || g.Size != w.Size || g.Type != w.Info&15 || g.Bind != w.Info>>4 || g.Section >= 0 && g.Section != int32(w.Section) {
+			if g.Name != w.Name || g.Value != value || g.Size != w.Size || g.Type != w.Info&15 ||
+				g.Bind != w.Info>>4 || g.Section >= 0 && g.Section != int32(w.Section) {
 				t.Errorf("%s: symbol %+v, want %+v", path, g, w)
 			}
 		}
@@ -120,7 +124,8 @@ func TestAgainstStandardLibrary(t *testing.T) {
 func TestSymbolFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.c", "b.c"} {
-		write(t, filepath.Join(dir, name), "static int same = 1; int *"+name[:1]+"(void) { return &same; } extern int undefined; int *u"+name[:1]+"(void) { return &undefined; }")
+		write(t, filepath.Join(dir, name),
+			"static int same = 1; int *"+name[:1]+"(void) { return &same; } extern int undefined; int *u"+name[:1]+"(void) { return &undefined; }")
 	}
 	run(t, dir, "gcc", "-c", "-fno-pic", "a.c", "b.c")
 	run(t, dir, "ld", "-r", "-o", "ab.o", "a.o", "b.o")
@@ -155,7 +160,8 @@ func TestSymbolFiles(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
-	f := open(t, compile(t, smallC+"int big[5000] __attribute__((aligned(4096)));", "-ffunction-sections"))
+	f := open(t, compile(t, smallC+"int big[5000] __attribute__((aligned(4096)));",
+		"-ffunction-sections"))
 	var last *Section
 	for _, s := range f.Sections[1:] {
 		if !s.Alloc() {
@@ -168,9 +174,11 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%s: at %#x, alignment %d", s.Name, s.Addr, s.Align)
 		}
 		if last != nil && s.Addr < last.Addr+last.Size+layoutGap {
-			t.Errorf("%s at %#x is too near to %s, which ends at %#x", s.Name, s.Addr, last.Name, last.Addr+last.Size)
+			t.Errorf("%s at %#x is too near to %s, which ends at %#x", s.Name, s.Addr, last.Name,
+				last.Addr+last.Size)
 		}
-		for addr, want := range map[uint64]*Section{s.Addr: s, s.Addr - 1: nil, s.Addr + s.Size/2: s, s.Addr + s.Size + 1: nil} {
+		for addr, want := range map[uint64]*Section{s.Addr: s, s.Addr - 1: nil, s.Addr + s.Size/2: s,
+			s.Addr + s.Size + 1: nil} {
 			if got := f.SectionAt(addr); got != want {
 				t.Errorf("SectionAt(%#x) = %v, want %v", addr, got, want)
 			}
@@ -187,9 +195,12 @@ func TestLayoutErrors(t *testing.T) {
 		sec  testSection
 		want string
 	}{
-		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, size: 1 << 63}, "do not fit the address space"},
-		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 1 << 63}, "does not fit the address space"},
-		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 3}, "not a power of two"},
+		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, size: 1 << 63},
+			"do not fit the address space"},
+		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 1 << 63},
+			"does not fit the address space"},
+		{testSection{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, align: 3},
+			"not a power of two"},
 		{testSection{name: ".rela", typ: stdelf.SHT_RELA, info: 9}, "relocates section 9 of 3"},
 	} {
 		_, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{tt.sec}))
@@ -201,15 +212,18 @@ func TestLayoutErrors(t *testing.T) {
 
 func TestSectionAtOverlap(t *testing.T) {
 	alloc := func(name string, addr, size uint64) testSection {
-		return testSection{name: name, typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, addr: addr, size: size}
+		return testSection{name: name, typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, addr: addr,
+			size: size}
 	}
 	f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{
-		alloc("all", 0x100, 0x100), alloc("inner", 0x140, 0x10), alloc("empty", 0x160, 0), alloc("edge", 0x200, 0), alloc("percpu", 0, 0x20),
+		alloc("all", 0x100, 0x100), alloc("inner", 0x140, 0x10), alloc("empty", 0x160, 0), alloc("edge",
+			0x200, 0), alloc("percpu", 0, 0x20),
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[uint64]string{0: "percpu", 0x1f: "percpu", 0x20: "", 0x100: "all", 0x13f: "all", 0x140: "inner", 0x150: "all",
+	for addr, want := range map[uint64]string{0: "percpu", 0x1f: "percpu", 0x20: "", 0x100: "all",
+		0x13f: "all", 0x140: "inner", 0x150: "all",
 		0x160: "all", 0x1ff: "all", 0x200: "edge", 0x201: ""} {
 		got := ""
 		if s := f.SectionAt(addr); s != nil {
@@ -258,7 +272,8 @@ func TestManySections(t *testing.T) {
 // TestGroups has several sections of one name, which -fdebug-types-section and
 // COMDAT groups make.
 func TestGroups(t *testing.T) {
-	f := open(t, compile(t, smallC+"struct other { long a; } o;", "-gdwarf-5", "-fdebug-types-section"))
+	f := open(t, compile(t, smallC+"struct other { long a; } o;", "-gdwarf-5",
+		"-fdebug-types-section"))
 	infos := f.SectionsNamed(".debug_info")
 	if len(infos) != 3 || f.Section(".debug_info") != infos[0] {
 		t.Fatalf("%d sections, want 2 type units and a compile unit", len(infos))
@@ -314,7 +329,8 @@ func TestLargeFile(t *testing.T) {
 	const n = 3*chunkEntries + 5
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.o")
-	write(t, filepath.Join(dir, "x.s"), fmt.Sprintf(".data\nstart: .rept %d\n.byte 1\n.endr\n.section .debug_x,\"\",@progbits\n.set i,0\n.rept %d\n.quad start+i\n.set i,i+1\n.endr\n", n, n))
+	write(t, filepath.Join(dir, "x.s"),
+		fmt.Sprintf(".data\nstart: .rept %d\n.byte 1\n.endr\n.section .debug_x,\"\",@progbits\n.set i,0\n.rept %d\n.quad start+i\n.set i,i+1\n.endr\n", n, n))
 	run(t, dir, "as", "-o", "x.o", "x.s")
 	if err := os.Truncate(path, keepOpenSize); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,10 @@ func (t *Functions) sort() {
 	t.index()
 }
 
-func (s *Symbol) isFunction() bool { return s.Type == uint8(stdelf.STT_FUNC) && s.Place == InSection }
+func (s *Symbol) isFunction() bool {
+	return s.Type == uint8(stdelf.STT_FUNC) &&
+		s.Place == InSection
+}
 
 // index prepares At: about as many buckets as functions.
 func (t *Functions) index() {
@@ -157,7 +160,10 @@ const markLen = 6 // of each mark
 
 // isMark tells whether a symbol's name begins with a mark.
 func (t *Symbols) isMark(s *Symbol) bool {
-	return s.Size != 0 && slices.ContainsFunc(marks, func(mark string) bool { return t.HasPrefix(s, mark) })
+	return s.Size != 0 && slices.ContainsFunc(marks, func(mark string) bool {
+		return t.HasPrefix(s,
+			mark)
+	})
 }
 
 // unmatched returns those of the symbols list, whose names begin with a mark, that are functions
@@ -168,7 +174,8 @@ func (t *Functions) unmatched(list []uint32) []uint32 {
 	var left []uint32
 	for _, i := range list {
 		s := &symbols[i]
-		if !slices.ContainsFunc(t.At(s.Value+s.Size), func(f Function) bool { return t.Symbols.marks(s, &symbols[f.Symbol]) }) {
+		if !slices.ContainsFunc(t.At(s.Value+s.Size),
+			func(f Function) bool { return t.Symbols.marks(s, &symbols[f.Symbol]) }) {
 			left = append(left, i)
 		}
 	}

@@ -51,7 +51,8 @@ func TestFunctionMarks(t *testing.T) {
 	for _, f := range functions.List {
 		got = append(got, symbols.Name(&symbols.List[f.Symbol]))
 	}
-	want := []string{"padded", "both", "alias", "between", "far", "__pfx_alone", "__pfx_elsewhere", "elsewhere", "__pfx_empty", "empty"}
+	want := []string{"padded", "both", "alias", "between", "far", "__pfx_alone", "__pfx_elsewhere",
+		"elsewhere", "__pfx_empty", "empty"}
 	if !slices.Equal(got, want) {
 		t.Errorf("functions %q, want %q", got, want)
 	}
@@ -87,7 +88,8 @@ func TestFunctionsAt(t *testing.T) {
 				if i < n {
 					addr = symbols.List[i].Value + uint64(i%3) - 1
 				}
-				from, _ := slices.BinarySearchFunc(want, addr, func(f Function, addr uint64) int { return cmp.Compare(f.Addr, addr) })
+				from, _ := slices.BinarySearchFunc(want, addr,
+					func(f Function, addr uint64) int { return cmp.Compare(f.Addr, addr) })
 				end := from
 				for end < n && want[end].Addr == addr {
 					end++
@@ -106,7 +108,8 @@ func TestNamesEnd(t *testing.T) {
 		tab  string
 		want bool
 	}{
-		{"", true}, {"\x00", true}, {"a\x00b\x00", true}, {"a\x00b", false}, {long, true}, {"\x00" + long + long, true},
+		{"", true}, {"\x00", true}, {"a\x00b\x00", true}, {"a\x00b", false}, {long,
+			true}, {"\x00" + long + long, true},
 		{"\x00xx" + long, false}, {long + "xx" + long + "\x00", false},
 	} {
 		if got := namesEnd([]byte(tt.tab)); got != tt.want {

@@ -45,7 +45,8 @@ func FuzzParse(f *testing.F) {
 func FuzzArchive(f *testing.F) {
 	object := string(readGzip(f, "testdata/machines/i386.o.gz"))
 	for _, s := range []string{
-		archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") + arMember("/7", "two") + arMember("x.o/", object),
+		archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") +
+			arMember("/7", "two") + arMember("x.o/", object),
 		archiveMagic + arMember("#1/20", "long name of twenty\x00"+object) + arMember("y", "1"),
 		thinMagic + arMember("//", "dir/x.o/\ndir/y.a/\n") + arMember("/0", "") + arMember("/9:8", ""),
 	} {

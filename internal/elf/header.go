@@ -29,7 +29,8 @@ func (f *File) parseHeader() error {
 	case stdelf.ELFCLASS64:
 		f.AddrSize = 8
 	default:
-		return f.errorf("bad ELF header: class %d is neither 1 (32-bit) nor 2 (64-bit)", d[stdelf.EI_CLASS])
+		return f.errorf("bad ELF header: class %d is neither 1 (32-bit) nor 2 (64-bit)",
+			d[stdelf.EI_CLASS])
 	}
 	switch stdelf.Data(d[stdelf.EI_DATA]) {
 	case stdelf.ELFDATA2LSB:
@@ -72,7 +73,8 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 	}
 	total := uint64(len(f.data))
 	if shoff > total || total-shoff < uint64(want) {
-		return f.errorf("truncated: section headers start at byte %d of %d; build or copy the file again", shoff, total)
+		return f.errorf("truncated: section headers start at byte %d of %d; build or copy the file again",
+			shoff, total)
 	}
 	table := f.data[shoff:]
 	var first Section
@@ -144,7 +146,8 @@ func (f *File) nameSections(strndx uint32) error {
 	for _, s := range f.Sections[1:] {
 		name, ok := stringAt(tab, s.nameOff)
 		if !ok {
-			return f.errorf("section %d: name at offset %d is not a string of the name table (%d bytes)", s.Index, s.nameOff, len(tab))
+			return f.errorf("section %d: name at offset %d is not a string of the name table (%d bytes)",
+				s.Index, s.nameOff, len(tab))
 		}
 		s.Name = name
 	}

@@ -64,9 +64,11 @@ func TestLoadInParts(t *testing.T) {
 		{name: "addresses", parts: true},
 		{name: "not in order", swap: [2]int{0, words - 1}},
 		{name: "parts not in order", swap: [2]int{words / 3, words / 3 * 2}},
-		{name: "twice", from: ".quad f + 5\n", to: ".reloc 8 * 6, R_X86_64_32, f + 9\n.quad f + 5\n", parts: true},
+		{name: "twice", from: ".quad f + 5\n", to: ".reloc 8 * 6, R_X86_64_32, f + 9\n.quad f + 5\n",
+			parts: true},
 		{name: "relative", from: ".quad f + 5\n", to: ".quad f + 5 - .\n"},
-		{name: "out of range", from: ".quad f + 5\n", to: ".long f - 1000000000\n.long 1\n", err: "does not fit 32 bits"},
+		{name: "out of range", from: ".quad f + 5\n", to: ".long f - 1000000000\n.long 1\n",
+			err: "does not fit 32 bits"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +95,8 @@ func TestLoadInParts(t *testing.T) {
 			want, wantErr := one.Section(".debug_x").Data()
 			got, err := several.Section(".debug_x").Data()
 			if tt.err != "" {
-				if err == nil || wantErr == nil || err.Error() != wantErr.Error() || !strings.Contains(err.Error(), tt.err) {
+				if err == nil || wantErr == nil || err.Error() != wantErr.Error() ||
+					!strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v on several threads, %v on one, want %q", err, wantErr, tt.err)
 				}
 				return

@@ -31,7 +31,8 @@ func checkMagic(name string, data []byte) error {
 	case bytes.HasPrefix(data, []byte(elfMagic)):
 		return nil
 	case len(data) == 0:
-		return fmt.Errorf("%s: empty (0 bytes); an interrupted build leaves such files, build it again", name)
+		return fmt.Errorf("%s: empty (0 bytes); an interrupted build leaves such files, build it again",
+			name)
 	}
 	for _, k := range foreign {
 		if bytes.HasPrefix(data, []byte(k.magic)) {

@@ -69,7 +69,8 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	if int64(int(size+slack)) != size+slack {
 		return nil, fmt.Errorf("%s: %d bytes are too many to map on this machine", path, size)
 	}
-	pages, err := unix.Mmap(int(fd.Fd()), offset-slack, int(size+slack), unix.PROT_READ, unix.MAP_PRIVATE)
+	pages, err := unix.Mmap(int(fd.Fd()), offset-slack, int(size+slack), unix.PROT_READ,
+		unix.MAP_PRIVATE)
 	if err != nil { // some file systems cannot map
 		m.data = make([]byte, size)
 		if _, rerr := fd.ReadAt(m.data, offset); rerr != nil && rerr != io.EOF {

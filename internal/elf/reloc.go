@@ -97,7 +97,8 @@ func (s *Section) applier(r *Section) (*applier, error) {
 	case r.Type == shtCREL:
 		return nil, r.errorf("compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
 	case ops == nil:
-		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file", f.Machine)
+		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file",
+			f.Machine)
 	case r.compressed():
 		return nil, r.errorf("compressed relocations are not supported")
 	}
@@ -157,7 +158,8 @@ func (a *applier) runRela64LE(rel []byte) error {
 			return nil
 		}
 		info := le.Uint64(rel[8:])
-		if err := a.apply(le.Uint64(rel), uint32(info), uint32(info>>32), le.Uint64(rel[16:])); err != nil {
+		if err := a.apply(le.Uint64(rel), uint32(info), uint32(info>>32),
+			le.Uint64(rel[16:])); err != nil {
 			return err
 		}
 		rel = rel[rela64Size:]
@@ -173,7 +175,8 @@ func (a *applier) addresses(rel []byte, from uint64) int {
 	for ; len(rel) >= rela64Size; rel = rel[rela64Size:] {
 		off, info, addend := le.Uint64(rel)-from, le.Uint64(rel[8:]), le.Uint64(rel[16:])
 		sym, typ := uint32(info>>32), uint32(info)
-		if uint64(sym) >= uint64(len(values)) || uint64(typ) >= uint64(len(ops)) || off >= uint64(len(data)) {
+		if uint64(sym) >= uint64(len(values)) || uint64(typ) >= uint64(len(ops)) ||
+			off >= uint64(len(data)) {
 			break
 		}
 		v := values[sym] + addend

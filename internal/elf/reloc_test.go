@@ -36,7 +36,8 @@ func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 			for i < len(got) && i < len(want) && got[i] == want[i] {
 				i++
 			}
-			t.Errorf("%s: %d bytes, linked %d; they differ from offset %#x on: % x, linked % x", s.Name, len(got), len(want), i,
+			t.Errorf("%s: %d bytes, linked %d; they differ from offset %#x on: % x, linked % x", s.Name,
+				len(got), len(want), i,
 				got[i:min(i+8, len(got))], want[i:min(i+8, len(want))])
 		}
 		sections++
@@ -82,7 +83,8 @@ func checkSymbols(t *testing.T, obj, linked *File) {
 	}
 	checked := 0
 	for _, s := range symbolsOf(t, obj) {
-		if s.Type != uint8(stdelf.STT_FUNC) && s.Type != uint8(stdelf.STT_OBJECT) || s.Place != InSection || strings.HasPrefix(s.Name, ".L") {
+		if s.Type != uint8(stdelf.STT_FUNC) && s.Type != uint8(stdelf.STT_OBJECT) ||
+			s.Place != InSection || strings.HasPrefix(s.Name, ".L") {
 			continue
 		}
 		w, ok := want[s.Name]
@@ -111,7 +113,8 @@ func TestRelocateGCC(t *testing.T) {
 	} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			// Merged strings would get other offsets than in the object.
-			path := compile(t, string(source), append(flags, "-fno-merge-debug-strings", "-fno-pic", "-fno-asynchronous-unwind-tables")...)
+			path := compile(t, string(source), append(flags, "-fno-merge-debug-strings", "-fno-pic",
+				"-fno-asynchronous-unwind-tables")...)
 			run(t, "", "objcopy", "--set-section-flags", ".debug_line_str=readonly,debug", path)
 			obj := open(t, path)
 			var script strings.Builder
@@ -128,7 +131,8 @@ func TestRelocateGCC(t *testing.T) {
 			if obj.AddrSize == 4 {
 				mode = "elf_i386"
 			}
-			run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all", "-e", "0", "-z", "noseparate-code", "--no-relax", "-o", "x", "x.o")
+			run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all", "-e", "0",
+				"-z", "noseparate-code", "--no-relax", "-o", "x", "x.o")
 			sections, relocs := compareLinked(t, obj, open(t, filepath.Join(dir, "x")))
 			if sections < 4 || relocs < 30 {
 				t.Errorf("only %d sections with %d relocations compared", sections, relocs)
@@ -153,7 +157,8 @@ func TestFastPathEqualsGeneral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &applier{s: s, data: general, ops: relocOps[f.Machine], syms: syms, order: f.Order, rela: true}
+			a := &applier{s: s, data: general, ops: relocOps[f.Machine], syms: syms, order: f.Order,
+				rela: true}
 			if err := a.run64(s.relocs[0].raw, 24); err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +194,8 @@ func TestRelocationErrors(t *testing.T) {
 		off, sym, typ, addend uint64
 		want                  string
 	}{
-		{"unknown type", 0, 0, 9, 0, "x.o: section 1 (.debug_x): relocation at offset 0x0, machine EM_X86_64, type 9 (R_X86_64_GOTPCREL)"},
+		{"unknown type", 0, 0, 9, 0,
+			"x.o: section 1 (.debug_x): relocation at offset 0x0, machine EM_X86_64, type 9 (R_X86_64_GOTPCREL)"},
 		{"huge type", 0, 0, 0xffffffff, 0, "type 4294967295"},
 		{"past the end", 1, 0, 1, 0, "past the end of the section (8 bytes)"},
 		{"far past the end", ^uint64(0), 0, 1, 0, "past the end"},
@@ -237,7 +243,8 @@ func TestULEBPairErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			data := []byte{0x80, 0, 1, 0x80}
-			a := &applier{s: s, r: s.relocs[0], data: data, ops: relocOps[f.Machine], syms: syms, order: f.Order, rela: true}
+			a := &applier{s: s, r: s.relocs[0], data: data, ops: relocOps[f.Machine], syms: syms,
+				order: f.Order, rela: true}
 			var err error
 			for _, p := range tt.pairs {
 				if err == nil {
@@ -277,7 +284,8 @@ func BenchmarkRelocate(b *testing.B) {
 		rel = binary.LittleEndian.AppendUint64(rel, i)
 	}
 	data := make([]byte, 12*n)
-	a := &applier{s: f.Section(".debug_info"), data: data, ops: relocOps[f.Machine], syms: syms, order: f.Order, rela: true}
+	a := &applier{s: f.Section(".debug_info"), data: data, ops: relocOps[f.Machine], syms: syms,
+		order: f.Order, rela: true}
 	for b.Loop() {
 		if err := a.runRela64LE(rel); err != nil {
 			b.Fatal(err)

@@ -142,7 +142,8 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 // finish checks that no pair is left half done.
 func (a *applier) finish() error {
 	if a.uleb.pending {
-		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off, printable(a.s.Name))
+		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
+			printable(a.s.Name))
 	}
 	return nil
 }

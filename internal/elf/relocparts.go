@@ -56,7 +56,8 @@ func (s *Section) loadInParts() []byte {
 func (s *Section) parts(r *Section) []part {
 	n := len(r.raw) / rela64Size
 	threads := min(s.f.Threads, n/minPart)
-	if threads < 2 || r.Type != stdelf.SHT_RELA || s.f.AddrSize != 8 || s.f.Order != binary.LittleEndian || s.f.Machine == stdelf.EM_MIPS {
+	if threads < 2 || r.Type != stdelf.SHT_RELA || s.f.AddrSize != 8 ||
+		s.f.Order != binary.LittleEndian || s.f.Machine == stdelf.EM_MIPS {
 		return nil
 	}
 	parts := make([]part, threads)
@@ -85,7 +86,8 @@ func (a *applier) part(p part) bool {
 	buf := make([]byte, min(p.last-p.first, chunkEntries)*rela64Size)
 	for at := p.first; at < p.last; at += len(buf) / rela64Size {
 		buf = buf[:min(len(buf), (p.last-at)*rela64Size)]
-		if _, err := a.r.ReadAt(buf, int64(at*rela64Size)); err != nil || a.addresses(buf, p.lo) < len(buf) {
+		if _, err := a.r.ReadAt(buf, int64(at*rela64Size)); err != nil ||
+			a.addresses(buf, p.lo) < len(buf) {
 			return false
 		}
 	}

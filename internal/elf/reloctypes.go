@@ -101,19 +101,24 @@ type howto struct {
 }
 
 var howtos = [...]howto{
-	opAbs64: {calcAbs, 8, 64, cut}, opAbs32: {calcAbs, 4, 32, either}, opAbs32U: {calcAbs, 4, 32, unsigned},
-	opAbs32S: {calcAbs, 4, 32, signed}, opAbs16: {calcAbs, 2, 16, either}, opAbs8: {calcAbs, 1, 8, either},
-	opRel64: {calcRel, 8, 64, cut}, opRel32: {calcRel, 4, 32, signed}, opRel31: {calcRel, 4, 31, signed},
+	opAbs64: {calcAbs, 8, 64, cut}, opAbs32: {calcAbs, 4, 32, either}, opAbs32U: {calcAbs, 4, 32,
+		unsigned},
+	opAbs32S: {calcAbs, 4, 32, signed}, opAbs16: {calcAbs, 2, 16, either}, opAbs8: {calcAbs, 1, 8,
+		either},
+	opRel64: {calcRel, 8, 64, cut}, opRel32: {calcRel, 4, 32, signed}, opRel31: {calcRel, 4, 31,
+		signed},
 	opRel16: {calcRel, 2, 16, signed}, opRel8: {calcRel, 1, 8, signed},
 	opTLS64: {calcTLS, 8, 64, cut}, opTLS32: {calcTLS, 4, 32, either},
 	opTLS64Bias: {calcTLSBias, 8, 64, cut}, opTLS32Bias: {calcTLSBias, 4, 32, either},
 	opSize64: {calcSize, 8, 64, cut}, opSize32: {calcSize, 4, 32, either},
-	opSet6: {calcSet, 1, 6, cut}, opSet8: {calcSet, 1, 8, cut}, opSet16: {calcSet, 2, 16, cut}, opSet32: {calcSet, 4, 32, cut},
+	opSet6: {calcSet, 1, 6, cut}, opSet8: {calcSet, 1, 8, cut}, opSet16: {calcSet, 2, 16,
+		cut}, opSet32: {calcSet, 4, 32, cut},
 	opAdd6: {calcAdd, 1, 6, cut}, opAdd8: {calcAdd, 1, 8, cut}, opAdd16: {calcAdd, 2, 16, cut},
 	opAdd24: {calcAdd, 3, 24, cut}, opAdd32: {calcAdd, 4, 32, cut}, opAdd64: {calcAdd, 8, 64, cut},
 	opSub6: {calcSub, 1, 6, cut}, opSub8: {calcSub, 1, 8, cut}, opSub16: {calcSub, 2, 16, cut},
 	opSub24: {calcSub, 3, 24, cut}, opSub32: {calcSub, 4, 32, cut}, opSub64: {calcSub, 8, 64, cut},
-	opSetULEB: {calcULEB, 1, 7, cut}, opAddULEB: {calcULEB, 1, 7, cut}, opSubULEB: {calcULEB, 1, 7, cut},
+	opSetULEB: {calcULEB, 1, 7, cut}, opAddULEB: {calcULEB, 1, 7, cut}, opSubULEB: {calcULEB, 1, 7,
+		cut},
 }
 
 // relocOps holds, for each machine, the relocation types that occur in data.

@@ -137,10 +137,12 @@ func (s *Section) load() ([]byte, error) {
 // flag or in the older GNU form with a name of its own.
 func (s *Section) compressed() bool {
 	return s.Flags&stdelf.SHF_COMPRESSED != 0 && s.Type != stdelf.SHT_NOBITS ||
-		strings.HasPrefix(s.Name, ".zdebug_") && strings.HasPrefix(string(s.raw[:min(4, len(s.raw))]), "ZLIB")
+		strings.HasPrefix(s.Name, ".zdebug_") && strings.HasPrefix(string(s.raw[:min(4, len(s.raw))]),
+			"ZLIB")
 }
 
 // errorf makes an error that starts with the names of the file and section.
 func (s *Section) errorf(format string, args ...any) error {
-	return s.f.errorf("section %d (%s): "+format, append([]any{s.Index, printable(s.Name)}, args...)...)
+	return s.f.errorf("section %d (%s): "+format,
+		append([]any{s.Index, printable(s.Name)}, args...)...)
 }

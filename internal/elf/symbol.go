@@ -65,7 +65,10 @@ func (t *Symbols) Contain(part string) bool {
 	if !bytes.Contains(t.names, []byte(part)) { // the usual answer, without a look at each symbol
 		return false
 	}
-	return slices.ContainsFunc(t.List, func(s Symbol) bool { return strings.Contains(t.Name(&s), part) })
+	return slices.ContainsFunc(t.List, func(s Symbol) bool {
+		return strings.Contains(t.Name(&s),
+			part)
+	})
 }
 
 // Symbols returns the symbol table. It is read once; the caller must not modify it.
@@ -131,7 +134,8 @@ func (f *File) symtab() (*symtab, error) {
 		if s.Flags&stdelf.SHF_COMPRESSED != 0 {
 			return nil, s.errorf("compressed symbol tables are not supported")
 		}
-		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, big: f.Order == binary.BigEndian, entsize: size, n: len(s.raw) / size}
+		t = &symtab{sec: s, strs: f.Sections[s.Link].raw, big: f.Order == binary.BigEndian, entsize: size,
+			n: len(s.raw) / size}
 		if len(s.raw)%size != 0 {
 			return nil, s.errorf("%d bytes are no multiple of a symbol's %d", len(s.raw), size)
 		}

@@ -21,7 +21,8 @@ func (s Section) check() error {
 	case s.Name == "" || strings.ContainsRune(s.Name, 0):
 		return fmt.Errorf("section name %q: must be text without NUL bytes", s.Name)
 	case s.Align&(s.Align-1) != 0 || s.Align > maxAlign:
-		return fmt.Errorf("section %q: alignment %d is not a power of two up to %d", s.Name, s.Align, maxAlign)
+		return fmt.Errorf("section %q: alignment %d is not a power of two up to %d", s.Name, s.Align,
+			maxAlign)
 	}
 	return nil
 }
@@ -51,7 +52,8 @@ func (o *Object) Bytes() ([]byte, error) {
 			return nil, err
 		}
 		total += padding(total, max(s.Align, 1))
-		headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_PROGBITS),
+		headers = append(headers, sectionHeader{name: uint32(len(names)),
+			typ:    uint32(stdelf.SHT_PROGBITS),
 			offset: total, size: uint64(len(s.Data)), addralign: max(s.Align, 1)})
 		names = append(append(names, s.Name...), 0)
 		total += uint64(len(s.Data))
@@ -59,11 +61,13 @@ func (o *Object) Bytes() ([]byte, error) {
 	total += padding(total, 8)
 	strndx := len(o.Sections) + 2
 	symtab := make([]byte, c.pick(16, 24))
-	headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_SYMTAB), offset: total,
-		size: uint64(len(symtab)), link: uint32(strndx), info: 1, addralign: 8, entsize: uint64(len(symtab))})
+	headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_SYMTAB),
+		offset: total,
+		size:   uint64(len(symtab)), link: uint32(strndx), info: 1, addralign: 8, entsize: uint64(len(symtab))})
 	names = append(names, ".symtab\x00"...)
 	total += uint64(len(symtab))
-	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total, addralign: 1}
+	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total,
+		addralign: 1}
 	names = append(names, ".strtab\x00"...)
 	strtab.size = uint64(len(names))
 	headers = append(headers, strtab)

@@ -51,7 +51,8 @@ func readelf(t *testing.T, path string) string {
 }
 
 func TestObject(t *testing.T) {
-	sections := []Section{{".BTF", []byte("12345"), 4}, {".odd", []byte("abc"), 0}, {".empty", nil, 1}, {".BTF.base", []byte("base"), 8}}
+	sections := []Section{{".BTF", []byte("12345"), 4}, {".odd", []byte("abc"), 0}, {".empty", nil, 1},
+		{".BTF.base", []byte("base"), 8}}
 	for _, size := range []int{4, 8} {
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 			t.Run(fmt.Sprint(size, order), func(t *testing.T) {
@@ -59,7 +60,8 @@ func TestObject(t *testing.T) {
 				if order == binary.BigEndian {
 					machine = stdelf.EM_S390
 				}
-				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine), Flags: 0x12, Sections: sections}
+				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine), Flags: 0x12,
+					Sections: sections}
 				data, err := o.Bytes()
 				if err != nil {
 					t.Fatal(err)
@@ -70,7 +72,8 @@ func TestObject(t *testing.T) {
 				}
 				checkSections(t, data, sections)
 				f, err := elf.Parse("x", data)
-				if err != nil || f.Machine != machine || f.Flags != 0x12 || f.AddrSize != size || f.Order != order || !f.Relocatable() {
+				if err != nil || f.Machine != machine || f.Flags != 0x12 || f.AddrSize != size ||
+					f.Order != order || !f.Relocatable() {
 					t.Errorf("%+v, %v", f, err)
 				}
 				readelf(t, writeFile(t, data))
@@ -96,7 +99,8 @@ func checkSections(t *testing.T, data []byte, want []Section) {
 		if err != nil || !bytes.Equal(got, w.Data) {
 			t.Errorf("%s: %q, want %q (%v)", w.Name, got, w.Data, err)
 		}
-		if s.Type != stdelf.SHT_PROGBITS || s.Flags&stdelf.SHF_ALLOC != 0 || s.Addralign != max(w.Align, 1) || s.Offset%s.Addralign != 0 {
+		if s.Type != stdelf.SHT_PROGBITS || s.Flags&stdelf.SHF_ALLOC != 0 ||
+			s.Addralign != max(w.Align, 1) || s.Offset%s.Addralign != 0 {
 			t.Errorf("%s: %+v", w.Name, s.SectionHeader)
 		}
 	}
@@ -136,7 +140,8 @@ func TestManySections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := f.Section(".s69999"); s == nil || len(f.Sections) != 70_003 || s.Raw()[0] != byte(69999&255) {
+	if s := f.Section(".s69999"); s == nil || len(f.Sections) != 70_003 ||
+		s.Raw()[0] != byte(69999&255) {
 		t.Errorf("%d sections, last %v", len(f.Sections), s)
 	}
 }
@@ -145,7 +150,8 @@ func TestManySections(t *testing.T) {
 func someBTF(t *testing.T, order binary.ByteOrder) []byte {
 	t.Helper()
 	number := &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}
-	b, err := btf.NewBuilder([]btf.Type{&btf.Struct{Name: "embedded", Size: 4, Members: []btf.Member{{Name: "field", Type: number}}}}, nil)
+	b, err := btf.NewBuilder([]btf.Type{&btf.Struct{Name: "embedded", Size: 4,
+		Members: []btf.Member{{Name: "field", Type: number}}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +180,8 @@ func TestBTFReaders(t *testing.T) {
 	}
 	path := writeFile(t, data)
 	t.Run("bpftool", func(t *testing.T) {
-		if out := run(t, "bpftool", "btf", "dump", "file", path); !strings.Contains(out, "STRUCT 'embedded' size=4 vlen=1") {
+		if out := run(t, "bpftool", "btf", "dump", "file", path); !strings.Contains(out,
+			"STRUCT 'embedded' size=4 vlen=1") {
 			t.Errorf("bpftool:\n%s", out)
 		}
 	})

@@ -139,12 +139,14 @@ func (r *replacement) find(name string) (int, error) {
 			continue
 		}
 		if old != nil {
-			return 0, fmt.Errorf("sections %d and %d are both named %s; which one to replace is unclear", old.Index, s.Index, name)
+			return 0, fmt.Errorf("sections %d and %d are both named %s; which one to replace is unclear",
+				old.Index, s.Index, name)
 		}
 		old = s
 	}
 	if old == nil {
-		r.headers = append(r.headers, sectionHeader{name: uint32(len(r.names)), typ: uint32(stdelf.SHT_PROGBITS)})
+		r.headers = append(r.headers, sectionHeader{name: uint32(len(r.names)),
+			typ: uint32(stdelf.SHT_PROGBITS)})
 		r.names = append(append(r.names, name...), 0)
 		return len(r.headers) - 1, nil
 	}
@@ -152,7 +154,8 @@ func (r *replacement) find(name string) (int, error) {
 		return 0, fmt.Errorf("section %d (%s) is loaded with a segment and cannot change its size; link the data in instead", old.Index, name)
 	}
 	if old.Type == stdelf.SHT_NOBITS || old.Index == r.strndx {
-		return 0, fmt.Errorf("section %d (%s) cannot be replaced: it is of type %s", old.Index, name, old.Type)
+		return 0, fmt.Errorf("section %d (%s) cannot be replaced: it is of type %s", old.Index, name,
+			old.Type)
 	}
 	for _, s := range r.f.Sections {
 		if (s.Type == stdelf.SHT_REL || s.Type == stdelf.SHT_RELA) && int(s.Info) == old.Index {

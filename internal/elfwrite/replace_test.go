@@ -70,7 +70,8 @@ func TestReplaceSections(t *testing.T) {
 			readelf(t, twicePath)
 			// GNU objcopy reads the same section, and can write the file.
 			dump := filepath.Join(t.TempDir(), "dump")
-			run(t, "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc", twicePath, dump)
+			run(t, "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc",
+				twicePath, dump)
 			if got, err := os.ReadFile(dump); err != nil || !bytes.Equal(got, second.Data) {
 				t.Errorf("objcopy finds %d bytes, want %d: %v", len(got), len(second.Data), err)
 			}
@@ -199,7 +200,8 @@ func TestReplaceErrors(t *testing.T) {
 		}
 		var out bytes.Buffer
 		err = ReplaceSections(&out, f, tt.secs)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), tt.path+": ") || out.Len() > 0 {
+		if err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.HasPrefix(err.Error(), tt.path+": ") || out.Len() > 0 {
 			t.Errorf("error %v, want %q; %d bytes written", err, tt.want, out.Len())
 		}
 		f.Close()
@@ -236,7 +238,8 @@ func FuzzReplaceSections(f *testing.F) {
 
 // TestReplaceNameless adds to a file whose sections have no names.
 func TestReplaceNameless(t *testing.T) {
-	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64), Sections: []Section{{".a", []byte("a"), 1}}}
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []Section{{".a", []byte("a"), 1}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)

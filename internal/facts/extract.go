@@ -150,7 +150,8 @@ func (e *extractor) namesSources() bool {
 // the link; linkers put it behind the local ones of its input file, which may be
 // of many sources (vmlinux.o), so the STT_FILE before it is not its source.
 func (e *extractor) group(s *elf.Symbol) int {
-	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN || stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
+	hidden := stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_HIDDEN ||
+		stdelf.ST_VISIBILITY(s.Other) == stdelf.STV_INTERNAL
 	if !e.facts.HasFiles || hidden {
 		return 0
 	}
@@ -313,7 +314,8 @@ func (e *extractor) collectObjects() {
 			name = e.names.keep(section.Name)
 			names[s.Section] = name
 		}
-		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr, Size: s.Size, File: -1}
+		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
+			Size: s.Size, File: -1}
 		if s.Bind == uint8(stdelf.STB_LOCAL) {
 			o.Local, o.File = true, e.group(s)
 		}
@@ -323,7 +325,8 @@ func (e *extractor) collectObjects() {
 
 // wanted tells whether the variables of a section are.
 func (e *extractor) wanted(s *elf.Section) bool {
-	if e.facts.Variables == VariablesNone || !s.Alloc() || s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
+	if e.facts.Variables == VariablesNone || !s.Alloc() ||
+		s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
 		return false
 	}
 	return e.facts.Variables == VariablesAll || s.Name == PerCPUSection

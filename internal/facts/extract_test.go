@@ -104,7 +104,8 @@ func TestLinkOrderDoesNotMatter(t *testing.T) {
 func TestLargerFunctionsDoNotMatter(t *testing.T) {
 	w := newWorkspace(t)
 	before := text(t, w.extract(buildSmall(w, 0, 1, 2), defaults))
-	object := w.compile("a/core.c", strings.Replace(sourceA, "ext(a) + 1", "ext(ext(a) * ext(7)) + 12345", 1))
+	object := w.compile("a/core.c", strings.Replace(sourceA, "ext(a) + 1",
+		"ext(ext(a) * ext(7)) + 12345", 1))
 	after := text(t, w.extract(w.link("changed", object, "b/core.o", "ext.o"), defaults))
 	if before != after {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
@@ -164,7 +165,8 @@ func TestRelocatableFiles(t *testing.T) {
 		if want := []Base{{"helper", 2}}; !reflect.DeepEqual(f.Repeated, want) {
 			t.Errorf("%v: repeated %v, want %v", flags, f.Repeated, want)
 		}
-		if len(f.Files) != 2 || len(f.Objects) != 2 || f.Objects[0].Section != PerCPUSection || f.Objects[0].Offset != 0 {
+		if len(f.Files) != 2 || len(f.Objects) != 2 || f.Objects[0].Section != PerCPUSection ||
+			f.Objects[0].Offset != 0 {
 			t.Errorf("%v: files %v, objects %v", flags, f.Files, f.Objects)
 		}
 		text(t, f)

@@ -61,9 +61,10 @@ type KfuncState string
 
 // The states of the list of kfuncs.
 const (
-	KfuncsOff      KfuncState = "off"      // the feature decl_tag_kfuncs is not wanted
-	KfuncsAbsent   KfuncState = "absent"   // there is no section .BTF_ids
-	KfuncsStripped KfuncState = "stripped" // .BTF_ids has no contents (SHT_NOBITS), as in detached debug files
+	KfuncsOff    KfuncState = "off"    // the feature decl_tag_kfuncs is not wanted
+	KfuncsAbsent KfuncState = "absent" // there is no section .BTF_ids
+	// .BTF_ids has no contents (SHT_NOBITS), as in detached debug files
+	KfuncsStripped KfuncState = "stripped"
 	KfuncsListed   KfuncState = "listed"
 )
 
@@ -185,7 +186,8 @@ func (f *Facts) sort() {
 		}
 	}
 	f.sortFiles(func(a, b int) int {
-		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]), slices.CompareFunc(objects[a], objects[b], compareObjects))
+		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]),
+			slices.CompareFunc(objects[a], objects[b], compareObjects))
 	})
 	slices.SortFunc(f.Objects, compareObjects)
 }

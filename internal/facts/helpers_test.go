@@ -51,7 +51,8 @@ func (w workspace) compile(name, source string, flags ...string) string {
 	w.t.Helper()
 	w.write(name, source)
 	object := strings.TrimSuffix(name, ".c") + ".o"
-	w.run("gcc", append([]string{"-O2", "-c", "-fno-pic", "-ffreestanding", "-fno-asynchronous-unwind-tables", "-o", object, name}, flags...)...)
+	w.run("gcc", append([]string{"-O2", "-c", "-fno-pic", "-ffreestanding",
+		"-fno-asynchronous-unwind-tables", "-o", object, name}, flags...)...)
 	return object
 }
 

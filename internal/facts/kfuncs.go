@@ -97,7 +97,8 @@ func (e *extractor) findSets() ([]idSet, error) {
 		case e.symbols.HasPrefix(s, setPrefix):
 			set, isKfuncs, err := e.readSet(s)
 			if err != nil {
-				return nil, fmt.Errorf("%s: section %s: symbol %q: %w", e.file.Path, idsSection, e.symbols.Name(s), err)
+				return nil, fmt.Errorf("%s: section %s: symbol %q: %w", e.file.Path, idsSection,
+					e.symbols.Name(s), err)
 			}
 			if isKfuncs {
 				sets = append(sets, set)
@@ -113,18 +114,22 @@ func (e *extractor) findSets() ([]idSet, error) {
 	for _, s := range funcs {
 		name, ok := functionName(e.symbols.Name(s))
 		offset := s.Value - e.file.Sections[s.Section].Addr
-		i, found := slices.BinarySearchFunc(sets, position{s.Section, offset}, func(a idSet, b position) int {
-			if a.section == b.section && a.start <= b.value && b.value < a.start+entrySize*uint64(len(a.entries)) {
-				return 0
-			}
-			return comparePositions(position{a.section, a.start}, b)
-		})
+		i, found := slices.BinarySearchFunc(sets, position{s.Section, offset},
+			func(a idSet, b position) int {
+				if a.section == b.section && a.start <= b.value &&
+					b.value < a.start+entrySize*uint64(len(a.entries)) {
+					return 0
+				}
+				return comparePositions(position{a.section, a.start}, b)
+			})
 		if !ok || !found {
 			continue // an id outside of kfunc sets
 		}
 		set := &sets[i]
-		if index := (offset - set.start) / entrySize; (offset-set.start)%entrySize != 0 || index != uint64(len(set.names)) {
-			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path, idsSection, e.symbols.Name(s), len(set.names), set.name)
+		if index := (offset - set.start) / entrySize; (offset-set.start)%entrySize != 0 ||
+			index != uint64(len(set.names)) {
+			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path,
+				idsSection, e.symbols.Name(s), len(set.names), set.name)
 		}
 		set.names = append(set.names, name)
 	}
@@ -139,15 +144,19 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 		return set, false, err
 	}
 	offset := s.Value - section.Addr
-	if s.Value < section.Addr || offset > uint64(len(data)) || s.Size > uint64(len(data))-offset || s.Size > maxIDsBytes {
-		return set, false, fmt.Errorf("%d bytes at offset %#x are outside of the section (%d bytes)", s.Size, offset, len(data))
+	if s.Value < section.Addr || offset > uint64(len(data)) || s.Size > uint64(len(data))-offset ||
+		s.Size > maxIDsBytes {
+		return set, false, fmt.Errorf("%d bytes at offset %#x are outside of the section (%d bytes)",
+			s.Size, offset, len(data))
 	}
 	if s.Size < entrySize || s.Size%entrySize != 0 {
-		return set, false, fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", s.Size, entrySize, entrySize)
+		return set, false, fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", s.Size,
+			entrySize, entrySize)
 	}
 	data = data[offset : offset+s.Size]
 	word := func(i uint64) uint32 { return e.file.Order.Uint32(data[4*i:]) }
-	set = idSet{name: strings.TrimPrefix(e.symbols.Name(s), setPrefix), section: s.Section, start: offset + entrySize}
+	set = idSet{name: strings.TrimPrefix(e.symbols.Name(s), setPrefix), section: s.Section,
+		start: offset + entrySize}
 	n := s.Size/entrySize - 1
 	if count := word(0); count != 0 {
 		if uint64(count) != n {
@@ -188,7 +197,8 @@ func (s *idSet) uniform() bool {
 func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	if !s.filled || s.uniform() {
 		if len(s.names) != len(s.entries) {
-			return fmt.Errorf("%d entries but symbols for %d of them; is the symbol table stripped?", len(s.entries), len(s.names))
+			return fmt.Errorf("%d entries but symbols for %d of them; is the symbol table stripped?",
+				len(s.entries), len(s.names))
 		}
 		for i, name := range s.names {
 			flags[name] |= s.entries[i].flags
@@ -212,7 +222,8 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 	}
 	for _, e := range rest {
 		if e.flags != rest[0].flags || len(left) != len(rest) {
-			return fmt.Errorf("id %d is no function of the file's BTF; if that is split BTF, give its base", e.id)
+			return fmt.Errorf("id %d is no function of the file's BTF; if that is split BTF, give its base",
+				e.id)
 		}
 	}
 	for i, e := range rest {

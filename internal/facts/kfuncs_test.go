@@ -29,7 +29,10 @@ func kfuncSource(sets map[string][]kfuncEntry) string {
 	}
 	sort.Strings(names)
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, "%q\n", fmt.Sprintf(format, args...)+"\n") }
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&b, "%q\n",
+			fmt.Sprintf(format, args...)+"\n")
+	}
 	b.WriteString("asm(\n")
 	line(`.pushsection .BTF_ids,"a"`)
 	counter := 0
@@ -74,7 +77,8 @@ func typesOf(t *testing.T, base *btf.Blob, names ...string) (*btf.Blob, map[stri
 
 // resolve does what resolve_btfids does to a file whose .BTF_ids section holds
 // two words and then the sets in the order of their names.
-func (w workspace) resolve(file, out string, sets map[string][]kfuncEntry, ids map[string]uint32, types *btf.Blob) {
+func (w workspace) resolve(file, out string, sets map[string][]kfuncEntry, ids map[string]uint32,
+	types *btf.Blob) {
 	w.t.Helper()
 	var names []string
 	for name := range sets {
@@ -119,7 +123,8 @@ var kfuncSets = map[string][]kfuncEntry{
 }
 
 var kfuncsWanted = []Kfunc{
-	{"bpf_a", 0x2000}, {"bpf_b", 0x5000}, {"bpf_c__d", 0x8000}, {"bpf_e", 0}, {"bpf_f", 0x3000}, {"bpf_g", 0x3000},
+	{"bpf_a", 0x2000}, {"bpf_b", 0x5000}, {"bpf_c__d", 0x8000}, {"bpf_e", 0}, {"bpf_f",
+		0x3000}, {"bpf_g", 0x3000},
 }
 
 func requireKfuncs(t *testing.T, f *Facts, want []Kfunc) {
@@ -142,7 +147,8 @@ func TestKfuncsAfterResolving(t *testing.T) {
 	w := newWorkspace(t)
 	object := w.compile("kfuncs.c", kfuncSource(kfuncSets))
 	linked := w.link("linked", object)
-	types, ids := typesOf(t, nil, "bpf_a", "bpf_b", "bpf_c__d", "bpf_e", "bpf_f", "bpf_g", "bpf_x", "not_in_a_set")
+	types, ids := typesOf(t, nil, "bpf_a", "bpf_b", "bpf_c__d", "bpf_e", "bpf_f", "bpf_g", "bpf_x",
+		"not_in_a_set")
 	w.resolve(linked, "resolved", kfuncSets, ids, types)
 	requireKfuncs(t, w.extract("resolved", defaults), kfuncsWanted)
 
@@ -157,17 +163,20 @@ func TestKfuncsOfModules(t *testing.T) {
 	w := newWorkspace(t)
 	object := w.compile("kfuncs.c", kfuncSource(kfuncSets))
 	base, _ := typesOf(t, nil, "in_the_base", "in_the_base_too")
-	types, ids := typesOf(t, base, "bpf_a", "bpf_b", "bpf_c__d", "bpf_e", "bpf_f", "bpf_g", "bpf_x", "not_in_a_set")
+	types, ids := typesOf(t, base, "bpf_a", "bpf_b", "bpf_c__d", "bpf_e", "bpf_f", "bpf_g", "bpf_x",
+		"not_in_a_set")
 	w.resolve(object, "mod.ko", kfuncSets, ids, types)
 	withBase := defaults
 	withBase.Base = base
 	requireKfuncs(t, w.extract("mod.ko", withBase), kfuncsWanted)
-	if f, err := w.tryExtract("mod.ko", defaults); err == nil || !strings.Contains(err.Error(), "base") {
+	if f, err := w.tryExtract("mod.ko", defaults); err == nil ||
+		!strings.Contains(err.Error(), "base") {
 		t.Errorf("without a base: %+v, %v; want an error that asks for it", f, err)
 	}
 	wrong, _ := typesOf(t, nil, "another", "base", "than", "that")
 	withBase.Base = wrong
-	if f, err := w.tryExtract("mod.ko", withBase); err == nil || !strings.Contains(err.Error(), "base") {
+	if f, err := w.tryExtract("mod.ko", withBase); err == nil ||
+		!strings.Contains(err.Error(), "base") {
 		t.Errorf("with a wrong base: %+v, %v; want an error", f, err)
 	}
 
@@ -195,7 +204,8 @@ func TestKfuncsWithoutContents(t *testing.T) {
 	if f := w.extract("linked.debug", defaults); f.KfuncState != KfuncsStripped || f.Kfuncs != nil {
 		t.Errorf("detached debug file: %s, %v", f.KfuncState, f.Kfuncs)
 	}
-	if f := w.extract(w.link("none", w.compile("none.c", "int x;")), defaults); f.KfuncState != KfuncsAbsent {
+	if f := w.extract(w.link("none", w.compile("none.c", "int x;")),
+		defaults); f.KfuncState != KfuncsAbsent {
 		t.Errorf("no section: %s", f.KfuncState)
 	}
 }
@@ -213,7 +223,8 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 		{"nosymbol", "kfunc set"},
 	} {
 		_, err := w.tryExtract(c.file, defaults)
-		if err == nil || !strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "is not at entry") {
+		if err == nil || !strings.Contains(err.Error(), c.want) &&
+			!strings.Contains(err.Error(), "is not at entry") {
 			t.Errorf("%s: error %v, want one with %q", c.file, err, c.want)
 		}
 	}
@@ -222,13 +233,15 @@ func TestKfuncsOfDamagedSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A count that contradicts the size of the set's symbol.
-	at := strings.Index(string(data), "\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00")
+	at := strings.Index(string(data),
+		"\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x20\x00\x00")
 	if at < 0 {
 		t.Fatal("the set is not in the object")
 	}
 	data[at] = 9
 	w.write("count.o", string(data))
-	if _, err := w.tryExtract("count.o", defaults); err == nil || !strings.Contains(err.Error(), "its count says 9 entries, its size 3") {
+	if _, err := w.tryExtract("count.o", defaults); err == nil ||
+		!strings.Contains(err.Error(), "its count says 9 entries, its size 3") {
 		t.Errorf("wrong count: error %v", err)
 	}
 }

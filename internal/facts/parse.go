@@ -116,7 +116,8 @@ func (p *parser) parse() error {
 				return p.groups()
 			}
 		default:
-			err = fmt.Errorf("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses, lineGlobal)
+			err = fmt.Errorf("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses,
+				lineGlobal)
 		}
 		if err != nil {
 			return err
@@ -164,14 +165,16 @@ func (p *parser) head() error {
 	if err := p.expect(lineVariables, 1); err != nil {
 		return err
 	}
-	if _, err := p.choice(1, string(VariablesNone), string(VariablesPerCPU), string(VariablesAll)); err != nil {
+	if _, err := p.choice(1, string(VariablesNone), string(VariablesPerCPU),
+		string(VariablesAll)); err != nil {
 		return err
 	}
 	f.Variables = Variables(p.words[1])
 	if err := p.expect(lineKfuncs, 1); err != nil {
 		return err
 	}
-	if _, err := p.choice(1, string(KfuncsOff), string(KfuncsAbsent), string(KfuncsStripped), string(KfuncsListed)); err != nil {
+	if _, err := p.choice(1, string(KfuncsOff), string(KfuncsAbsent), string(KfuncsStripped),
+		string(KfuncsListed)); err != nil {
 		return err
 	}
 	f.KfuncState = KfuncState(p.words[1])
@@ -256,7 +259,8 @@ func (p *parser) groups() error {
 			}
 			return nil
 		default:
-			err = fmt.Errorf("%q where %q, %q, %q or %q is due", clip(p.keyword()), lineFunc, lineVar, lineFile, lineEnd)
+			err = fmt.Errorf("%q where %q, %q, %q or %q is due", clip(p.keyword()), lineFunc, lineVar,
+				lineFile, lineEnd)
 		}
 		if err != nil {
 			return err
@@ -284,8 +288,10 @@ func (p *parser) closeGroup() error {
 		if len(f.Funcs) == 0 && len(p.objects) == 0 {
 			return fmt.Errorf("the %q before this line has neither functions nor variables", lineFile)
 		}
-		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f), slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
-			return fmt.Errorf("the %q before this line should stand before the one that precedes it", lineFile)
+		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
+			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
+			return fmt.Errorf("the %q before this line should stand before the one that precedes it",
+				lineFile)
 		}
 	}
 	p.before, p.objects = p.objects, p.before[:0]
@@ -341,7 +347,8 @@ func (p *parser) variable() (err error) {
 }
 
 func (p *parser) outOfOrder() error {
-	return fmt.Errorf("%s %s is not behind what it should follow; the lines are to be sorted", p.keyword(), clip(p.words[1]))
+	return fmt.Errorf("%s %s is not behind what it should follow; the lines are to be sorted",
+		p.keyword(), clip(p.words[1]))
 }
 
 // uint reads word i as a decimal number without leading zeros.

@@ -16,7 +16,8 @@ type repeats struct {
 // newRepeats makes room for n names.
 func newRepeats(n int) *repeats {
 	words := 1 << bits.Len(uint(n)/2) // 32 bits a name at least
-	return &repeats{maphash.MakeSeed(), make([]uint32, 0, n), make([]uint64, words), make([]uint64, words)}
+	return &repeats{maphash.MakeSeed(), make([]uint32, 0, n), make([]uint64, words),
+		make([]uint64, words)}
 }
 
 func (r *repeats) add(name string) {

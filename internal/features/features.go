@@ -13,21 +13,26 @@ type Feature uint32
 // The features, in the order in which pahole lists them. The first nine form
 // the default set, the one that kernel builds of today use.
 const (
-	EncodeForce       Feature = 1 << iota // variables with an invalid name or a void type are left out instead of fatal
-	Var                                   // variables of the section .data..percpu
-	Float                                 // floating point types as FLOAT
-	DeclTag                               // DECL_TAG from declaration annotations
-	TypeTag                               // TYPE_TAG from type annotations
-	Enum64                                // enums wider than 4 bytes as ENUM64
-	OptimizedFunc                         // functions with suffixes like .isra.0 under their base name
-	ConsistentFunc                        // functions with disagreeing prototypes are left out
-	DeclTagKfuncs                         // DECL_TAG bpf_kfunc and bpf_fastcall on the functions of .BTF_ids
-	ReproducibleBuild                     // accepted; the result is always reproducible
-	DistilledBase                         // .BTF.base beside .BTF for split BTF
-	GlobalVar                             // variables of every PROGBITS and NOBITS section
-	Attributes                            // type tags with kind_flag, e.g. address_space(1) on arena kfuncs
-	TrueSignature                         // changed functions under their suffixed name with the remaining parameters
-	Layout                                // the header's layout section (hdr_len 32, Linux 7.1 and later)
+	// variables with an invalid name or a void type are left out instead of fatal
+	EncodeForce    Feature = 1 << iota
+	Var                    // variables of the section .data..percpu
+	Float                  // floating point types as FLOAT
+	DeclTag                // DECL_TAG from declaration annotations
+	TypeTag                // TYPE_TAG from type annotations
+	Enum64                 // enums wider than 4 bytes as ENUM64
+	OptimizedFunc          // functions with suffixes like .isra.0 under their base name
+	ConsistentFunc         // functions with disagreeing prototypes are left out
+	// DECL_TAG bpf_kfunc and bpf_fastcall on the functions of .BTF_ids
+	DeclTagKfuncs
+	ReproducibleBuild // accepted; the result is always reproducible
+	DistilledBase     // .BTF.base beside .BTF for split BTF
+	GlobalVar         // variables of every PROGBITS and NOBITS section
+	// type tags with kind_flag, e.g. address_space(1) on arena kfuncs
+	Attributes
+	// changed functions under their suffixed name with the remaining parameters
+	TrueSignature
+	// the header's layout section (hdr_len 32, Linux 7.1 and later)
+	Layout
 )
 
 // table maps features to their names, in canonical order.
@@ -188,5 +193,6 @@ func named(name string) (Set, error) {
 			return Set(e.feature), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown feature %q (known: %s; default, all, none)", name, strings.Join(Names(), ", "))
+	return 0, fmt.Errorf("unknown feature %q (known: %s; default, all, none)", name,
+		strings.Join(Names(), ", "))
 }

@@ -25,7 +25,8 @@ func TestParse(t *testing.T) {
 		{"var,+float", "var,float"},
 		{"all", strings.Join(Names(), ",")},
 		// The list that the 7.2 kernel's scripts give, its -j and options aside.
-		{"encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs", defaultNames},
+		{"encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs",
+			defaultNames},
 	} {
 		got, err := Parse(c.list)
 		if err != nil {
@@ -37,13 +38,15 @@ func TestParse(t *testing.T) {
 		}
 		again, err := Parse(got.String())
 		if err != nil || again != got {
-			t.Errorf("Parse(%q) = %v, %v; want the set it was written from, %v", got.String(), again, err, got)
+			t.Errorf("Parse(%q) = %v, %v; want the set it was written from, %v", got.String(), again, err,
+				got)
 		}
 	}
 }
 
 func TestParseRefusesUnknownNames(t *testing.T) {
-	for _, list := range []string{"vars", "default,", ",", "+", "-", "default,+nonsense", "var none", "none,var", " var", "++var"} {
+	for _, list := range []string{"vars", "default,", ",", "+", "-", "default,+nonsense", "var none",
+		"none,var", " var", "++var"} {
 		s, err := Parse(list)
 		if err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", list, s)

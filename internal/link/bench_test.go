@@ -27,7 +27,8 @@ func BenchmarkFile(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: 2})
+	o, err := convert.File(f, convert.Options{Features: features.Default(), LangExclude: excluded,
+		Jobs: 2})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func BenchmarkFile(b *testing.B) {
 	b.Logf("%d nodes, %d units, %d items", len(o.Graph.Nodes), len(o.Units), items)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Link([]*object.Object{o}, Options{Facts: x, Features: features.Default()}); err != nil {
+		if _, err := Link([]*object.Object{o},
+			Options{Facts: x, Features: features.Default()}); err != nil {
 			b.Fatal(err)
 		}
 	}

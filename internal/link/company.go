@@ -41,7 +41,8 @@ type openTag struct {
 
 // newCompany looks at the worlds of a phase.
 func (l *linker) newCompany(p *phase) *company {
-	c := &company{l: l, p: p, worlds: map[int32]*member{}, having: map[types.ID][]int32{}, reaches: map[int32][]bool{}, answers: map[openTag]types.Hash{}}
+	c := &company{l: l, p: p, worlds: map[int32]*member{}, having: map[types.ID][]int32{},
+		reaches: map[int32][]bool{}, answers: map[openTag]types.Hash{}}
 	v := l.view()
 	for w := range l.worlds {
 		if l.worlds[w].kind.fromBase() {
@@ -50,7 +51,8 @@ func (l *linker) newCompany(p *phase) *company {
 		l.enterPhase(v, p, int32(w))
 		var m *member
 		for _, id := range l.worlds[w].anchors {
-			if t := l.tags.of[id]; t >= 0 && l.tags.list[t].conflicted && v.single(t) == id && l.defaults[t] != id {
+			if t := l.tags.of[id]; t >= 0 && l.tags.list[t].conflicted && v.single(t) == id &&
+				l.defaults[t] != id {
 				if m == nil {
 					m = &member{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}
 				}
@@ -116,7 +118,8 @@ func (c *company) ask(m *member, tag int32) types.Hash {
 		case !found:
 			found, like = true, c.having[id]
 		default:
-			like = slices.DeleteFunc(slices.Clone(like), func(w int32) bool { return c.worlds[w].single[t] != id })
+			like = slices.DeleteFunc(slices.Clone(like),
+				func(w int32) bool { return c.worlds[w].single[t] != id })
 		}
 	}
 	def := c.l.tags.list[tag].def

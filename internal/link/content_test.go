@@ -19,7 +19,10 @@ import (
 // to tags which the base only declares.
 func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32]bool {
 	defs := map[string]types.ID{}
-	tagKey := func(t types.Tag, name types.Str) string { return fmt.Sprint(t, " ", g.Strs.String(name)) }
+	tagKey := func(t types.Tag, name types.Str) string {
+		return fmt.Sprint(t, " ",
+			g.Strs.String(name))
+	}
 	for _, id := range u.Items {
 		if n := &g.Nodes[id]; n.IsDefinition() {
 			defs[tagKey(types.TagOf(n.Kind), n.Name)] = id
@@ -79,7 +82,8 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 				return false
 			}
 			for i, m := range own.MembersOf(t) {
-				if s, _ := b.Name(m.NameOff); s != g.Strs.String(elems[i].Name) || uint64(m.Offset) != elems[i].Val {
+				if s, _ := b.Name(m.NameOff); s != g.Strs.String(elems[i].Name) ||
+					uint64(m.Offset) != elems[i].Val {
 					return false
 				}
 			}
@@ -111,8 +115,9 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 			if possible(id, out) {
 				shapes[id][out] = true
 			}
-			if out < b.StartID && (shapes[id][out] || id != 0 && g.Nodes[id].IsDefinition() && declares(b, out,
-				types.TagOf(g.Nodes[id].Kind), g.Strs.String(g.Nodes[id].Name))) {
+			if out < b.StartID && (shapes[id][out] || id != 0 && g.Nodes[id].IsDefinition() &&
+				declares(b, out,
+					types.TagOf(g.Nodes[id].Kind), g.Strs.String(g.Nodes[id].Name))) {
 				loose[id][out] = true
 			}
 		}
@@ -154,7 +159,10 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 		t, _ := b.ByID(out)
 		return out != 0 && isDeclaration(t)
 	})
-	settle(shapes, func(id types.ID, out uint32) bool { return g.Nodes[id].IsDefinition() && loose[id][out] })
+	settle(shapes, func(id types.ID, out uint32) bool {
+		return g.Nodes[id].IsDefinition() &&
+			loose[id][out]
+	})
 	return shapes
 }
 
@@ -181,7 +189,8 @@ func checkLinked(t *testing.T, out []byte, base *btf.Blob, o *object.Object) *bt
 				continue
 			}
 			if len(shapes[id]) == 0 {
-				t.Errorf("unit %d: no type of the result is its %q (kind %d)\n%s", i, o.Graph.Strs.String(n.Name), n.Kind, describe(b))
+				t.Errorf("unit %d: no type of the result is its %q (kind %d)\n%s", i,
+					o.Graph.Strs.String(n.Name), n.Kind, describe(b))
 			}
 		}
 		for _, set := range shapes {
@@ -212,7 +221,8 @@ func blobImages(a, b *btf.Blob) []bool {
 		if a.TypeName(s1) != b.TypeName(s2) {
 			return false
 		}
-		return s1.Kind == btf.KindFwd && (s2.Kind == btf.KindStruct && !s1.KFlag || s2.Kind == btf.KindUnion && s1.KFlag) ||
+		return s1.Kind == btf.KindFwd && (s2.Kind == btf.KindStruct && !s1.KFlag ||
+			s2.Kind == btf.KindUnion && s1.KFlag) ||
 			s1.Kind == btf.KindEnum && s1.Vlen == 0 && s2.Kind == btf.KindEnum
 	}
 	free := func(x uint32) bool {

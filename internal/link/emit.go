@@ -19,7 +19,8 @@ func (l *linker) emit() ([]byte, error) {
 		n := &l.nodes[l.nodeOf(f)]
 		return nil, btf.VlenError(l.ids[f], l.kindOf(f), l.g.Name(n), n.Count)
 	}
-	image, err := btf.NewImage(l.blob, p.types, p.length, l.stringsLen, btf.EncodeOptions{Layout: l.layout()})
+	image, err := btf.NewImage(l.blob, p.types, p.length, l.stringsLen,
+		btf.EncodeOptions{Layout: l.layout()})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,8 @@ func (l *linker) put(r *btf.Records, f final, n *types.Node) {
 		return
 	}
 	w := l.walk(f)
-	t := btf.Type{Kind: btf.Kind(n.Kind), NameOff: l.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag, Vlen: n.Count}
+	t := btf.Type{Kind: btf.Kind(n.Kind), NameOff: l.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag,
+		Vlen: n.Count}
 	elems := l.g.Elems[n.First : n.First+n.Count]
 	ref := w.nextID(n.Ref)
 	switch n.Kind {
@@ -138,7 +140,8 @@ func (l *linker) forward(n *types.Node) btf.Type {
 }
 
 func (l *linker) putMade(r *btf.Records, m *made) {
-	t := btf.Type{Kind: btf.Kind(m.kind), NameOff: l.name(m.name), SizeOrType: l.ids[m.ref], KFlag: m.flag}
+	t := btf.Type{Kind: btf.Kind(m.kind), NameOff: l.name(m.name), SizeOrType: l.ids[m.ref],
+		KFlag: m.flag}
 	elems := l.elemsOf(m)
 	switch m.kind {
 	case types.KindFunc:

@@ -35,7 +35,8 @@ func sketch(b *builder, text string) {
 		b.unit("", 1)
 		i := b.hold(b.int("int"))
 		other := func() types.ID {
-			return b.hold(b.add(types.Node{Kind: types.KindTypedef, Name: b.str("other"), Ref: b.ptr(b.structStub("s"))}))
+			return b.hold(b.add(types.Node{Kind: types.KindTypedef, Name: b.str("other"),
+				Ref: b.ptr(b.structStub("s"))}))
 		}
 		def := func(w string) types.ID {
 			var members []types.ID
@@ -129,27 +130,41 @@ func TestForwards(t *testing.T) {
 		{"one's own definition, however few have it", "", "s1 user r1\n 5x s2", "user s1 r1"},
 		{"each its own", "", "s1 r1 user\n s2 r1 user", "user s1 r1, user s2 r1"},
 		{"those that hold the same type agree", "", "s1 user\n user\n 5x s2", "user s1 r?"},
-		{"they agree on one tag, and most units say what the other is", "", "s1 user\n s1 r1 user\n s1 r2 user\n user\n 5x s2\n 2x r2", "user s1 r1, user s1 r2"},
-		{"they don't agree: what most units have", "", "s1 user r1\n s2 user r1\n user\n s3\n s1", "user s1 r1, user s2 r1"},
-		{"nobody who holds the type defines it: what most units have", "", "user\n 3x s1\n 4x s2\n 2x s3 r1", "user s2 r1"},
-		{"counts of units, not of contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2", "other s1, user s2 r1"},
-		{"the innermost named type counts: a struct and a typedef", "", "s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
-		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2", "holder other=s1, other s1"},
-		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2", "both s1 s2, user s2 r?"},
-		{"it leads to a tag of one's own: what it is for those who have that too", "", "3x s1 y top\n s2 y top\n s2 top", "top ys1 z?, top ys2 z?"},
+		{"they agree on one tag, and most units say what the other is", "",
+			"s1 user\n s1 r1 user\n s1 r2 user\n user\n 5x s2\n 2x r2", "user s1 r1, user s1 r2"},
+		{"they don't agree: what most units have", "", "s1 user r1\n s2 user r1\n user\n s3\n s1",
+			"user s1 r1, user s2 r1"},
+		{"nobody who holds the type defines it: what most units have", "",
+			"user\n 3x s1\n 4x s2\n 2x s3 r1", "user s2 r1"},
+		{"counts of units, not of contents", "", "user\n s1\n s1 r1\n s1 other\n 4x s2",
+			"other s1, user s2 r1"},
+		{"the innermost named type counts: a struct and a typedef", "",
+			"s1 user\n s2 other\n user other\n 9x s3", "other s2, user s1 r?"},
+		{"a typedef means the same in what holds it", "", "s1 other\n holder\n 9x s2",
+			"holder other=s1, other s1"},
+		{"a type that means two definitions at once", "", "both s1 s2\n user\n 2x s2",
+			"both s1 s2, user s2 r?"},
+		{"it leads to a tag of one's own: what it is for those who have that too", "",
+			"3x s1 y top\n s2 y top\n s2 top", "top ys1 z?, top ys2 z?"},
 		{"and in other types", "", "3x s1 y top\n s2 y\n s2 top", "top ys1 z?, top ys2 z?"},
 		{"nobody has that too", "", "3x s1 y top\n s2 top", "top ys1 z?"},
-		{"they have another tag otherwise", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top", "top ys1 zs1r1, top ys2 zs1r1"},
-		{"they have a tag otherwise that it doesn't lead to", "", "3x s1 r1 y top\n s2 r1 y\n s2 r2 top", "top ys1 z?, top ys2 z?"},
-		{"several have it, and most mean one thing", "", "4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top", "top y? zs2r2"},
+		{"they have another tag otherwise", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
+			"top ys1 zs1r1, top ys2 zs1r1"},
+		{"they have a tag otherwise that it doesn't lead to", "", "3x s1 r1 y top\n s2 r1 y\n s2 r2 top",
+			"top ys1 z?, top ys2 z?"},
+		{"several have it, and most mean one thing", "", "4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top",
+			"top y? zs2r2"},
 		{"a base's definition", "s1 r1", "user", "user s1 r1"},
 		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
 		{"those that hold the same type in the base", "s1 r1 user\n s2\n s3", "user", "(user s1 r1)"},
-		{"nobody who holds the type defines it, in the base neither: any of the base's", "s1 r1\n s2", "user", "user s1 r1|user s2 r1"},
-		{"several in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user", "(user s1 r1), (user s2 r1)"},
+		{"nobody who holds the type defines it, in the base neither: any of the base's", "s1 r1\n s2",
+			"user", "user s1 r1|user s2 r1"},
+		{"several in a base", "s1 r1 user\n s2 r1 user", "s2 user\n s1 user",
+			"(user s1 r1), (user s2 r1)"},
 		{"a base only declares it: a definition is the base's", "user", "s1 user", "(user s? r?)"},
 		{"a base only declares it: a typedef is not", "other", "s1 other", "(other s?), other s1"},
-		{"a base only declares it: a definition that holds a typedef", "holder", "s1 holder", "(holder other=s?), (other s?), other s1"},
+		{"a base only declares it: a definition that holds a typedef", "holder", "s1 holder",
+			"(holder other=s?), (other s?), other s1"},
 		{"a base declares and a unit too", "user", "user\n s1", "(user s? r?)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,7 +198,8 @@ func TestForwards(t *testing.T) {
 // TestTie has two definitions that equally many units hold: any will do, but always the same one.
 func TestTie(t *testing.T) {
 	seen := map[string]bool{}
-	for _, text := range []string{"user\n 2x s1\n 2x s2", "2x s2\n user\n 2x s1", "s1\n s1 r1\n s2\n s2 r1\n user", "user\n s2\n s2\n s1\n s1"} {
+	for _, text := range []string{"user\n 2x s1\n 2x s2", "2x s2\n user\n 2x s1",
+		"s1\n s1 r1\n s2\n s2 r1\n user", "user\n s2\n s2\n s1\n s1"} {
 		b := newBuilder()
 		sketch(b, text)
 		out, err := btf.Parse(linkOne(t, Options{}, b.o), nil)

@@ -163,16 +163,18 @@ func (l *linker) severalAddresses(name types.Str) bool {
 		return false
 	}
 	base, _ := facts.BaseName(l.g.Strs.String(name))
-	_, several := slices.BinarySearchFunc(l.opt.Facts.Repeated, base, func(b facts.Base, name string) int {
-		return strings.Compare(b.Name, name)
-	})
+	_, several := slices.BinarySearchFunc(l.opt.Facts.Repeated, base,
+		func(b facts.Base, name string) int {
+			return strings.Compare(b.Name, name)
+		})
 	return several
 }
 
 // findOwned notes which functions have clones that are encoded under their own names.
 func (l *linker) findOwned() {
 	for name := range l.seen.functions.byName {
-		if len(l.holdersNamed(types.KindFunc, types.Str(name))) == 0 || l.symbols.bits[name]&symExact == 0 {
+		if len(l.holdersNamed(types.KindFunc, types.Str(name))) == 0 ||
+			l.symbols.bits[name]&symExact == 0 {
 			continue
 		}
 		b := l.g.Strs.Bytes(types.Str(name))
@@ -279,7 +281,8 @@ func (l *linker) prototype(group []holder) final {
 	}
 	for i := range group {
 		p := group[i].ref
-		if weights[p] > weights[best] || weights[p] == weights[best] && l.content(p).Less(l.content(best)) {
+		if weights[p] > weights[best] || weights[p] == weights[best] &&
+			l.content(p).Less(l.content(best)) {
 			best = p
 		}
 	}

@@ -22,7 +22,8 @@ type builder struct {
 }
 
 func newBuilder() *builder {
-	return &builder{o: object.New(object.Target{AddrSize: 8, Machine: uint16(elf.EM_X86_64)}, features.Default())}
+	return &builder{o: object.New(object.Target{AddrSize: 8, Machine: uint16(elf.EM_X86_64)},
+		features.Default())}
 }
 
 func (b *builder) str(s string) types.Str { return b.o.Graph.Strs.Intern([]byte(s)) }
@@ -47,7 +48,10 @@ func (b *builder) int(name string) types.ID {
 	return b.add(types.Node{Kind: types.KindInt, Name: b.str(name), Size: 4, Aux: 1<<24 | 32})
 }
 
-func (b *builder) ptr(to types.ID) types.ID { return b.add(types.Node{Kind: types.KindPtr, Ref: to}) }
+func (b *builder) ptr(to types.ID) types.ID {
+	return b.add(types.Node{Kind: types.KindPtr,
+		Ref: to})
+}
 func (b *builder) constOf(to types.ID) types.ID {
 	return b.add(types.Node{Kind: types.KindConst, Ref: to})
 }
@@ -61,7 +65,8 @@ func (b *builder) structOf(name string, members ...types.ID) types.ID {
 	for i, m := range members {
 		elems = append(elems, types.Elem{Name: b.str(fmt.Sprintf("m%d", i)), Ref: m, Val: uint64(64 * i)})
 	}
-	return b.add(types.Node{Kind: types.KindStruct, Name: b.str(name), Size: uint32(8 * len(members))}, elems...)
+	return b.add(types.Node{Kind: types.KindStruct, Name: b.str(name), Size: uint32(8 * len(members))},
+		elems...)
 }
 
 func (b *builder) proto(ret types.ID, params ...types.ID) types.ID {
@@ -73,11 +78,13 @@ func (b *builder) proto(ret types.ID, params ...types.ID) types.ID {
 }
 
 func (b *builder) fn(name string, linkage uint32, flags types.FuncFlags, proto types.ID) types.ID {
-	return b.hold(b.add(types.Node{Kind: types.KindFunc, Name: b.str(name), Size: uint32(flags), Ref: proto, Aux: linkage}))
+	return b.hold(b.add(types.Node{Kind: types.KindFunc, Name: b.str(name), Size: uint32(flags),
+		Ref: proto, Aux: linkage}))
 }
 
 func (b *builder) variable(name string, linkage, size uint32, typ types.ID) types.ID {
-	return b.hold(b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: size, Ref: typ, Aux: linkage}))
+	return b.hold(b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: size, Ref: typ,
+		Aux: linkage}))
 }
 
 // link links and lists the result, one line a named type: kind, name, and what it refers to,
@@ -164,7 +171,8 @@ func wantSkipped(t *testing.T, r *Result, want string) {
 
 func funcsOf(lines []string) (funcs []string) {
 	for _, l := range lines {
-		if strings.HasPrefix(l, "func ") || strings.HasPrefix(l, "decl_tag ") || strings.HasPrefix(l, "var ") || strings.HasPrefix(l, "datasec ") {
+		if strings.HasPrefix(l, "func ") || strings.HasPrefix(l, "decl_tag ") ||
+			strings.HasPrefix(l, "var ") || strings.HasPrefix(l, "datasec ") {
 			funcs = append(funcs, l)
 		}
 	}
@@ -198,7 +206,8 @@ func TestFunctions(t *testing.T) {
 		HasFiles: true,
 		Globals:  []string{"plain"},
 		Repeated: []facts.Base{{Name: "twice", Addresses: 2}},
-		Files: []facts.File{{Name: "a.c", Funcs: []string{"clone.constprop.0", "cold.cold", "constness", "declared", "different", "isra.isra.0",
+		Files: []facts.File{{Name: "a.c", Funcs: []string{"clone.constprop.0", "cold.cold", "constness",
+			"declared", "different", "isra.isra.0",
 			"order", "register", "twice", "twice.part.0", "uncertain"}}},
 	}
 	lines, res := b.link(t, Options{Facts: x, Features: features.Default()})
@@ -211,7 +220,8 @@ func TestFunctions(t *testing.T) {
 	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized parameters\norder\treordered parameters\n"+
 		"register\tunexpected register\ntwice\tambiguous address\nuncertain\tuncertain parameter location\n")
 
-	lines, _ = b.link(t, Options{Facts: x, Features: features.Default().Without(features.OptimizedFunc).Without(features.ConsistentFunc)})
+	lines, _ = b.link(t, Options{Facts: x,
+		Features: features.Default().Without(features.OptimizedFunc).Without(features.ConsistentFunc)})
 	wantLines(t, funcsOf(lines),
 		"func constness linkage 0(func_proto(void, ptr(int int)))",
 		"func declared linkage 0(func_proto(void, ptr(struct s)))",
@@ -251,12 +261,14 @@ func TestTrueSignature(t *testing.T) {
 		HasFiles: true,
 		Globals:  []string{"order"},
 		Files: []facts.File{
-			{Name: "a.c", Funcs: []string{"alone.isra.0", "beside", "beside.constprop.0", "folded.isra.0", "register.isra.0", "twice.isra.0", "without.isra.0"}},
+			{Name: "a.c", Funcs: []string{"alone.isra.0", "beside", "beside.constprop.0", "folded.isra.0",
+				"register.isra.0", "twice.isra.0", "without.isra.0"}},
 			{Name: "b.c", Funcs: []string{"folded.isra.0", "twice.isra.0"}},
 		},
 		Repeated: []facts.Base{{Name: "beside", Addresses: 2}, {Name: "twice", Addresses: 2}},
 	}
-	lines, res := b.link(t, Options{Facts: x, Features: features.Default().With(features.TrueSignature)})
+	lines, res := b.link(t,
+		Options{Facts: x, Features: features.Default().With(features.TrueSignature)})
 	wantLines(t, funcsOf(lines),
 		"func alone.isra.0 linkage 0(func_proto(int int, int int))",
 		"func beside linkage 0(func_proto(int int, int int, int int))",
@@ -272,7 +284,8 @@ func TestStrongDefinitionWins(t *testing.T) {
 	b.unit("weak.c", 5)
 	i := b.hold(b.int("int"))
 	named := func(param string) types.ID {
-		return b.add(types.Node{Kind: types.KindFuncProto, Ref: i}, types.Elem{Name: b.str(param), Ref: i})
+		return b.add(types.Node{Kind: types.KindFuncProto, Ref: i},
+			types.Elem{Name: b.str(param), Ref: i})
 	}
 	b.fn("hook", 1, types.FuncWeak, named("x"))
 	b.fn("alone", 1, types.FuncWeak, named("y"))
@@ -306,7 +319,8 @@ func TestKfuncs(t *testing.T) {
 	b.hold(b.add(types.Node{Kind: types.KindDeclTag, Name: b.str("mine"), Ref: tagged, Aux: 1}))
 	x := &facts.Facts{
 		Globals: []string{"k1", "k2", "k3", "plain"},
-		Kfuncs: []facts.Kfunc{{Name: "gone"}, {Name: "k1", Flags: kfFastcall}, {Name: "k2", Flags: kfArenaArg1},
+		Kfuncs: []facts.Kfunc{{Name: "gone"}, {Name: "k1", Flags: kfFastcall},
+			{Name: "k2", Flags: kfArenaArg1},
 			{Name: "k3"}},
 	}
 	lines, _ := b.link(t, Options{Facts: x, Features: features.Default()})

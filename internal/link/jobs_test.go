@@ -25,10 +25,12 @@ func manyTypes() (*builder, *facts.Facts) {
 		conflict := b.structOf("conflict", slices.Repeat([]types.ID{i}, 1+u%3)...)
 		b.u.Items = append(b.u.Items, i, conflict)
 		for k := range 60 {
-			s := b.structOf(fmt.Sprintf("s%d_%d", u, k), b.ptr(b.structStub(fmt.Sprintf("s%d_%d", k, u%60))), i)
+			s := b.structOf(fmt.Sprintf("s%d_%d", u, k), b.ptr(b.structStub(fmt.Sprintf("s%d_%d", k, u%60))),
+				i)
 			b.u.Items = append(b.u.Items, s)
 			f := b.add(types.Node{Kind: types.KindFunc, Name: b.str(fmt.Sprintf("f%d", u*60+k)), Aux: 1,
-				Ref: b.proto(i, b.ptr(b.structStub(fmt.Sprintf("s%d_%d", u, k))), b.ptr(b.structStub("conflict")))})
+				Ref: b.proto(i, b.ptr(b.structStub(fmt.Sprintf("s%d_%d", u, k))),
+					b.ptr(b.structStub("conflict")))})
 			b.u.Items = append(b.u.Items, f)
 			x.Globals = append(x.Globals, fmt.Sprintf("f%d", u*60+k))
 		}
@@ -43,7 +45,8 @@ func TestThreadsDontShow(t *testing.T) {
 		for jobs := 1; jobs <= 5; jobs += 2 {
 			b, x := manyTypes()
 			b.o.Target.Order = order
-			res, err := Link([]*object.Object{b.o}, Options{Facts: x, Features: features.Default(), Jobs: jobs})
+			res, err := Link([]*object.Object{b.o}, Options{Facts: x, Features: features.Default(),
+				Jobs: jobs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,26 +78,34 @@ func TestNames(t *testing.T) {
 		ok   bool // any name will do
 	}{
 		{"int", func(b *builder, name string) types.ID { return b.int(name) }, true},
-		{"struct", func(b *builder, name string) types.ID { return b.structOf(name, b.int("int")) }, false},
-		{"declared struct", func(b *builder, name string) types.ID { return b.ptr(b.structStub(name)) }, false},
+		{"struct", func(b *builder, name string) types.ID { return b.structOf(name, b.int("int")) },
+			false},
+		{"declared struct", func(b *builder, name string) types.ID { return b.ptr(b.structStub(name)) },
+			false},
 		{"typedef", func(b *builder, name string) types.ID {
 			return b.add(types.Node{Kind: types.KindTypedef, Name: b.str(name), Ref: b.int("int")})
 		}, false},
 		{"enumerator", func(b *builder, name string) types.ID {
-			return b.add(types.Node{Kind: types.KindEnum, Name: b.str("e"), Size: 4}, types.Elem{Name: b.str(name)})
+			return b.add(types.Node{Kind: types.KindEnum, Name: b.str("e"), Size: 4},
+				types.Elem{Name: b.str(name)})
 		}, false},
-		{"function", func(b *builder, name string) types.ID { return b.fn(name, 1, 0, b.proto(b.int("int"))) }, false},
+		{"function", func(b *builder, name string) types.ID {
+			return b.fn(name, 1, 0,
+				b.proto(b.int("int")))
+		}, false},
 	} {
 		for _, name := range []string{"fine", "1st", "long int"} {
 			b := newBuilder()
 			b.unit("a.c", 1)
 			b.hold(c.add(b, name))
-			_, err := Link([]*object.Object{b.o}, Options{Facts: &facts.Facts{Globals: []string{name}}, Features: features.Default()})
+			_, err := Link([]*object.Object{b.o}, Options{Facts: &facts.Facts{Globals: []string{name}},
+				Features: features.Default()})
 			if name == "fine" || c.ok {
 				if err != nil {
 					t.Errorf("%s named %q: %v", c.what, name, err)
 				}
-			} else if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, which is no identifier", name)) {
+			} else if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q, which is no identifier",
+				name)) {
 				t.Errorf("%s named %q: error is %v", c.what, name, err)
 			}
 		}

@@ -58,7 +58,8 @@ func (l *linker) joinBase(p *phase) {
 	joined, any := make([]int32, len(p.nodes)), false
 	for i := range p.nodes {
 		joined[i] = -1
-		if b := to[m.class[p.colours[i]]]; b >= 0 && l.tags.of[p.nodes[i].anchor] >= 0 && !l.ofBase(&p.nodes[i]) {
+		if b := to[m.class[p.colours[i]]]; b >= 0 && l.tags.of[p.nodes[i].anchor] >= 0 &&
+			!l.ofBase(&p.nodes[i]) {
 			joined[i], any = b, true
 		}
 	}
@@ -79,9 +80,15 @@ func (l *linker) joinBase(p *phase) {
 	p.joined = joined
 }
 
-func (l *linker) ofBase(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].kind == baseWorld }
+func (l *linker) ofBase(n *typeNode) bool {
+	return n.world >= 0 &&
+		l.worlds[n.world].kind == baseWorld
+}
 
-func (l *linker) fromBase(n *typeNode) bool { return n.world >= 0 && l.worlds[n.world].kind.fromBase() }
+func (l *linker) fromBase(n *typeNode) bool {
+	return n.world >= 0 &&
+		l.worlds[n.world].kind.fromBase()
+}
 
 // classify numbers the classes. A base's nodes are in the order of their ids.
 func (m *matcher) classify() {
@@ -189,7 +196,8 @@ func (m *matcher) choose() []int32 {
 			continue
 		}
 		b := m.inBase[t.base]
-		if old := to[t.of]; old < 0 || t.forwards < forwards[t.of] || t.forwards == forwards[t.of] && b < old {
+		if old := to[t.of]; old < 0 || t.forwards < forwards[t.of] ||
+			t.forwards == forwards[t.of] && b < old {
 			to[t.of], forwards[t.of] = b, t.forwards
 		}
 	}

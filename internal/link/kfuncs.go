@@ -74,7 +74,8 @@ func (l *linker) arenaPointer(f final) final {
 	if f == 0 || l.nodes[l.nodeOf(f)].Kind != types.KindPtr {
 		return f
 	}
-	tag := made{kind: types.KindTypeTag, name: l.g.Strs.Intern([]byte("address_space(1)")), flag: true, ref: l.refTo(f)}
+	tag := made{kind: types.KindTypeTag, name: l.g.Strs.Intern([]byte("address_space(1)")), flag: true,
+		ref: l.refTo(f)}
 	return l.makeOnce(made{kind: types.KindPtr, ref: l.makeOnce(tag)})
 }
 

@@ -32,7 +32,8 @@ func libbpf(t *testing.T) func(blobs [][]byte) *btf.Blob {
 	if err := os.WriteFile(program+".c", libbpfSource, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-O1", "-o", program, program+".c", "-l:libbpf.so.1").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O1", "-o", program, program+".c",
+		"-l:libbpf.so.1").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: no gcc with libbpf, as ./bazelw --root-exec has: %v\n%s", err, out)
 	}
 	return func(blobs [][]byte) *btf.Blob {
@@ -144,7 +145,8 @@ func leads(b *btf.Blob, tags map[string]bool) []bool {
 // againstLibbpf holds the link of blobs against libbpf's: but for types that lead to open tags,
 // both have the same, and the link has each of them once. It returns how many of all types of the
 // link were compared.
-func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) (compared, all int) {
+func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) (compared,
+	all int) {
 	t.Helper()
 	var inputs []*btf.Blob
 	for _, d := range data {
@@ -176,7 +178,8 @@ func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) 
 		}
 		for id, c := range class[i] {
 			if !leads[i][id] && !other[c] {
-				t.Errorf("only %s: %s", [2]string{"the link has", "libbpf has"}[i], spell(sides[i], uint32(id), 3))
+				t.Errorf("only %s: %s", [2]string{"the link has", "libbpf has"}[i],
+					spell(sides[i], uint32(id), 3))
 			}
 			if i == 0 && id != 0 && !leads[i][id] {
 				compared++
@@ -189,7 +192,8 @@ func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) 
 		}
 	}
 	if len(data) > 10 {
-		t.Logf("%d types, libbpf has %d; open tags: %q", len(ours.Types), len(theirs.Types), slices.Sorted(maps.Keys(tags)))
+		t.Logf("%d types, libbpf has %d; open tags: %q", len(ours.Types), len(theirs.Types),
+			slices.Sorted(maps.Keys(tags)))
 	}
 	return compared, len(ours.Types)
 }
@@ -239,7 +243,8 @@ func TestLibbpfCompiled(t *testing.T) {
 		if err := os.WriteFile(c, []byte(src), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o", c).CombinedOutput(); err != nil {
+		if out, err := exec.Command("gcc", "-gbtf", "-O1", "-c", "-o", c+".o",
+			c).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		b, err := btf.ReadOne(c+".o", nil)

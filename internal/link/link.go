@@ -85,8 +85,9 @@ type linker struct {
 	loose       map[types.ID]types.Hash
 
 	localObjects map[string]uint64 // by name: how many local objects the facts have
-	encoded      []final           // by type that a unit holds: the FUNC or VAR that is encoded for it + 1; nil if nobody asks
-	skipped      []Skipped
+	// by type that a unit holds: the FUNC or VAR that is encoded for it + 1; nil if nobody asks
+	encoded []final
+	skipped []Skipped
 
 	keep   []bool
 	places places

@@ -18,7 +18,8 @@ func checkFacts(f *facts.Facts, set features.Set) error {
 			"run btfgen facts with the --features of btfgen object", feature, what)
 	}
 	switch {
-	case set.Has(features.GlobalVar) && (f.Variables == facts.VariablesNone || f.Variables == facts.VariablesPerCPU):
+	case set.Has(features.GlobalVar) && (f.Variables == facts.VariablesNone ||
+		f.Variables == facts.VariablesPerCPU):
 		return missing("variables of other sections than "+facts.PerCPUSection, features.GlobalVar)
 	case set.Has(features.Var) && f.Variables == facts.VariablesNone:
 		return missing("variables", features.Var)

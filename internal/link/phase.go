@@ -9,12 +9,14 @@ import (
 // (is odd).
 type phase struct {
 	nodes   []typeNode
-	targets []int32            // a node, or ^ a tag that is nothing but declared
-	byAnch  []int32            // by anchor: its node in the default world, -1 for definitions that are not the commonest
-	odd     [][]oddNode        // by world
-	real    []bool             // by node of the default world: some world has it
-	colours []types.Hash       // by node, after refinement
-	joined  []int32            // by node: the base's node that it was joined with, else -1; nil if none was
+	targets []int32 // a node, or ^ a tag that is nothing but declared
+	// by anchor: its node in the default world, -1 for definitions that are not the commonest
+	byAnch  []int32
+	odd     [][]oddNode  // by world
+	real    []bool       // by node of the default world: some world has it
+	colours []types.Hash // by node, after refinement
+	// by node: the base's node that it was joined with, else -1; nil if none was
+	joined  []int32
 	byDef   map[types.ID]int32 // see elsewhere
 	byShape map[types.Hash]int32
 	ofBase  map[int32][]int32 // by tag: the nodes of the base's definitions
@@ -45,7 +47,8 @@ func (l *linker) findDefaults() {
 			continue
 		}
 		d := l.defaults[t]
-		if d == 0 || l.weight[id] > l.weight[d] || l.weight[id] == l.weight[d] && l.nodes[id].Hash.Less(l.nodes[d].Hash) {
+		if d == 0 || l.weight[id] > l.weight[d] || l.weight[id] == l.weight[d] &&
+			l.nodes[id].Hash.Less(l.nodes[d].Hash) {
 			l.defaults[t] = id
 		}
 	}
@@ -133,7 +136,8 @@ func (p *phase) add(l *linker, id types.ID, world int32) int32 {
 
 // connect fills the targets of all nodes. open says what an open slot means (a node, or ^ its tag),
 // inDefault what a tag is in the default world.
-func (l *linker) connect(p *phase, open func(world int32, s *slot) int32, inDefault func(tag int32) int32) {
+func (l *linker) connect(p *phase, open func(world int32, s *slot) int32,
+	inDefault func(tag int32) int32) {
 	v := l.view()
 	at := int32(-1)
 	for i := range p.nodes {
@@ -196,7 +200,8 @@ func (l *linker) elsewhere(p *phase, def types.ID) (int32, bool) {
 		p.byDef, p.byShape = map[types.ID]int32{}, map[types.Hash]int32{}
 		better := func(n *typeNode, old int32) bool {
 			o := &p.nodes[old]
-			return !l.ofBase(o) && (l.ofBase(n) || l.fromBase(n) && !l.fromBase(o) || l.fromBase(n) == l.fromBase(o) && l.before(n, o))
+			return !l.ofBase(o) && (l.ofBase(n) || l.fromBase(n) && !l.fromBase(o) ||
+				l.fromBase(n) == l.fromBase(o) && l.before(n, o))
 		}
 		for i := range p.nodes {
 			n := &p.nodes[i]

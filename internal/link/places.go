@@ -92,7 +92,8 @@ func (p *places) addMade(f final, m *made, elems []madeElem) {
 	p.put(f, btf.Kind(m.kind), m.name, use, uint32(len(elems)), &types.Hash{})
 }
 
-func (p *places) put(f final, kind btf.Kind, name types.Str, use uses, count uint32, hash *types.Hash) {
+func (p *places) put(f final, kind btf.Kind, name types.Str, use uses, count uint32,
+	hash *types.Hash) {
 	if count > btf.MaxVlen {
 		p.tooLong = append(p.tooLong, f)
 	}

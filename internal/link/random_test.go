@@ -30,9 +30,11 @@ func (p *randomProgram) str(s string) types.Str { return p.o.Graph.Strs.Intern([
 
 // randomUnits makes n units over the given number of tags.
 func randomUnits(r *rand.Rand, tags, n int) *object.Object {
-	p := &randomProgram{r: r, o: object.New(object.Target{AddrSize: 8, Machine: 62}, features.Default())}
+	p := &randomProgram{r: r, o: object.New(object.Target{AddrSize: 8, Machine: 62},
+		features.Default())}
 	g := p.o.Graph
-	p.others = append(p.others, g.Add(types.Node{Kind: types.KindInt, Name: p.str("int"), Size: 4, Aux: 1<<24 | 32}, nil))
+	p.others = append(p.others, g.Add(types.Node{Kind: types.KindInt, Name: p.str("int"), Size: 4,
+		Aux: 1<<24 | 32}, nil))
 	for i := range tags {
 		space := []types.Tag{types.TagStruct, types.TagStruct, types.TagUnion, types.TagEnum}[r.Intn(4)]
 		p.tags = append(p.tags, randomTag{stub: g.Stub(space, p.str(fmt.Sprintf("t%d", i)))})
@@ -42,7 +44,8 @@ func randomUnits(r *rand.Rand, tags, n int) *object.Object {
 			p.tags[i].defs = append(p.tags[i].defs, p.definition(p.tags[i].stub))
 		}
 		for range r.Intn(3) {
-			n := types.Node{Kind: types.KindTypedef, Name: p.str(fmt.Sprintf("d%d", r.Intn(tags))), Ref: p.ref(2)}
+			n := types.Node{Kind: types.KindTypedef, Name: p.str(fmt.Sprintf("d%d", r.Intn(tags))),
+				Ref: p.ref(2)}
 			p.typedefs = append(p.typedefs, g.Add(n, nil))
 		}
 		for range r.Intn(3) {
@@ -71,12 +74,15 @@ func (p *randomProgram) ref(depth int) types.ID {
 	case 0:
 		return g.Add(types.Node{Kind: types.KindConst, Ref: p.ref(depth - 1)}, nil)
 	case 1:
-		return g.Add(types.Node{Kind: types.KindArray, Size: 2, Ref: p.ref(depth - 1)}, []types.Elem{{Ref: p.others[0]}})
+		return g.Add(types.Node{Kind: types.KindArray, Size: 2, Ref: p.ref(depth - 1)},
+			[]types.Elem{{Ref: p.others[0]}})
 	case 2:
 		return g.Add(types.Node{Kind: types.KindFuncProto, Ref: p.ref(depth - 1)},
 			[]types.Elem{{Name: p.str("a"), Ref: p.ref(depth - 1)}, {Name: p.str("b"), Ref: p.ref(0)}})
 	case 3:
-		return g.Add(types.Node{Kind: types.KindUnion, Size: 8}, []types.Elem{{Name: p.str("x"), Ref: p.ref(depth - 1)}, {Name: p.str("y"), Ref: p.ref(depth - 1)}})
+		return g.Add(types.Node{Kind: types.KindUnion, Size: 8},
+			[]types.Elem{{Name: p.str("x"), Ref: p.ref(depth - 1)},
+				{Name: p.str("y"), Ref: p.ref(depth - 1)}})
 	}
 	return g.Add(types.Node{Kind: types.KindPtr, Ref: p.ref(depth - 1)}, nil)
 }
@@ -86,21 +92,26 @@ func (p *randomProgram) definition(stub types.ID) types.ID {
 	s := g.Nodes[stub]
 	switch types.Tag(s.Aux) {
 	case types.TagEnum:
-		return g.Add(types.Node{Kind: types.KindEnum, Name: s.Name, Size: 4}, []types.Elem{{Name: p.str("E"), Val: uint64(p.r.Intn(3))}})
+		return g.Add(types.Node{Kind: types.KindEnum, Name: s.Name, Size: 4},
+			[]types.Elem{{Name: p.str("E"), Val: uint64(p.r.Intn(3))}})
 	case types.TagUnion:
-		return g.Add(types.Node{Kind: types.KindUnion, Name: s.Name, Size: 8}, []types.Elem{{Name: p.str("m"), Ref: p.ref(2)}})
+		return g.Add(types.Node{Kind: types.KindUnion, Name: s.Name, Size: 8},
+			[]types.Elem{{Name: p.str("m"), Ref: p.ref(2)}})
 	}
 	var elems []types.Elem
 	for i := range 1 + p.r.Intn(3) {
-		elems = append(elems, types.Elem{Name: p.str(fmt.Sprintf("m%d", i)), Ref: p.ref(2), Val: uint64(64 * i)})
+		elems = append(elems, types.Elem{Name: p.str(fmt.Sprintf("m%d", i)), Ref: p.ref(2),
+			Val: uint64(64 * i)})
 	}
 	return g.Add(types.Node{Kind: types.KindStruct, Name: s.Name, Size: uint32(8 * len(elems))}, elems)
 }
 
 func (p *randomProgram) function() types.ID {
 	g := p.o.Graph
-	proto := g.Add(types.Node{Kind: types.KindFuncProto, Ref: p.ref(1)}, []types.Elem{{Name: p.str("p"), Ref: p.ref(2)}})
-	return g.Add(types.Node{Kind: types.KindFunc, Name: p.str(fmt.Sprintf("f%d", p.r.Intn(2*len(p.tags)))), Ref: proto, Aux: 1}, nil)
+	proto := g.Add(types.Node{Kind: types.KindFuncProto, Ref: p.ref(1)},
+		[]types.Elem{{Name: p.str("p"), Ref: p.ref(2)}})
+	return g.Add(types.Node{Kind: types.KindFunc,
+		Name: p.str(fmt.Sprintf("f%d", p.r.Intn(2*len(p.tags)))), Ref: proto, Aux: 1}, nil)
 }
 
 // unit adds a unit that defines some tags and holds typedefs and functions, with every typedef that
@@ -116,7 +127,8 @@ func (p *randomProgram) unit() {
 		}
 		held[id] = true
 		n := g.Nodes[id]
-		if n.IsDefinition() || n.Kind == types.KindTypedef || n.Kind == types.KindFunc || n.Kind == types.KindInt {
+		if n.IsDefinition() || n.Kind == types.KindTypedef || n.Kind == types.KindFunc ||
+			n.Kind == types.KindInt {
 			items = append(items, id)
 		}
 		if n.Kind == types.KindStub {
@@ -208,7 +220,8 @@ func reorder(r *rand.Rand, o *object.Object) *object.Object {
 		old := o.Graph.ElemsOf(&n)
 		elems := make([]types.Elem, len(old))
 		for _, i := range r.Perm(len(old)) {
-			elems[i] = types.Elem{Name: g.Strs.Intern(o.Graph.Strs.Bytes(old[i].Name)), Ref: add(old[i].Ref), Val: old[i].Val}
+			elems[i] = types.Elem{Name: g.Strs.Intern(o.Graph.Strs.Bytes(old[i].Name)), Ref: add(old[i].Ref),
+				Val: old[i].Val}
 		}
 		pinned := n.Ref
 		n.Name = g.Strs.Intern(o.Graph.Strs.Bytes(n.Name))

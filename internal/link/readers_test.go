@@ -45,7 +45,8 @@ func TestCompiled(t *testing.T) {
 		if err := os.WriteFile(c, []byte(src), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(gcc, "-gbtf", "-O1", "-c", "-o", c+".o", c).CombinedOutput(); err != nil {
+		if out, err := exec.Command(gcc, "-gbtf", "-O1", "-c", "-o", c+".o",
+			c).CombinedOutput(); err != nil {
 			t.Skipf("gcc has no -gbtf: %v\n%s", err, out)
 		}
 		o, err := object.ReadFile(c+".o", nil)

@@ -45,7 +45,8 @@ func TestSelect(t *testing.T) {
 	x := &facts.Facts{
 		HasFiles: true,
 		Globals:  []string{"g1"},
-		Files:    []facts.File{{Funcs: []string{"hidden1"}}, {Name: "taken.c", Funcs: []string{"s1.isra.0"}}},
+		Files: []facts.File{{Funcs: []string{"hidden1"}},
+			{Name: "taken.c", Funcs: []string{"s1.isra.0"}}},
 	}
 	structs := func(x *facts.Facts) (names []string) {
 		lines, _ := b.link(t, Options{Facts: x, Features: features.Default()})
@@ -56,7 +57,8 @@ func TestSelect(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global", "types_only", "without_code", "without_file"}; !slices.Equal(got, want) {
+	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global",
+		"types_only", "without_code", "without_file"}; !slices.Equal(got, want) {
 		t.Errorf("with files: %q, want %q", got, want)
 	}
 	x.HasFiles = false

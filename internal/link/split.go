@@ -19,8 +19,9 @@ type baseTypes struct {
 	byColour map[types.Hash]uint32
 	tags     map[declTag]bool
 	copies   [][]types.ID // the items of units that are bases: split BTF brings them along
-	single   []types.ID   // by tag that varies: what the chain means by it: its definition, if it has just one
-	apart    []int32      // tags that one base defines and another one declares: see object.AddBTF
+	// by tag that varies: what the chain means by it: its definition, if it has just one
+	single []types.ID
+	apart  []int32 // tags that one base defines and another one declares: see object.AddBTF
 }
 
 // declTag is the content of a DECL_TAG on a type that has an id.
@@ -229,7 +230,8 @@ func (l *linker) indexBase() {
 			t, _ := b.blob.ByID(uint32(i))
 			b.tags[declTag{n.Name, t.SizeOrType, n.Aux, n.Flag}] = true
 		case l.role[id] != plain || !matchable(n.Kind) || b.byNode[id] != 0:
-		case n.Kind == types.KindStub && l.tags.list[l.tags.of[id]].def != 0 && b.in[l.tags.list[l.tags.of[id]].def]:
+		case n.Kind == types.KindStub && l.tags.list[l.tags.of[id]].def != 0 &&
+			b.in[l.tags.list[l.tags.of[id]].def]:
 		default:
 			b.byNode[id] = uint32(i)
 		}

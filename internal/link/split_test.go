@@ -145,7 +145,8 @@ func TestRandomSplit(t *testing.T) {
 		}
 		if again := linkOne(t, opt, fromBTF(t, b)); !bytes.Equal(out, again) {
 			ab, _ := btf.Parse(again, base)
-			t.Errorf("seed %d: linking again changes the result:\n%s\n%s", seed, contrast(b, ab), describe(b))
+			t.Errorf("seed %d: linking again changes the result:\n%s\n%s", seed, contrast(b, ab),
+				describe(b))
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d, base ends at %d", seed, base.EndID())
@@ -248,7 +249,8 @@ func TestRandomChain(t *testing.T) {
 		second := first + 1 + r.Intn(len(o.Units)-first-1)
 		var base *btf.Blob
 		var opt Options
-		for layer, units := range [][]object.Unit{o.Units[:first], o.Units[first:second], o.Units[second:]} {
+		for layer, units := range [][]object.Unit{o.Units[:first], o.Units[first:second],
+			o.Units[second:]} {
 			part := *o
 			part.Units = slices.Clone(units)
 			if layer < 2 && r.Intn(3) > 0 {
@@ -309,6 +311,7 @@ func TestEveryBaseTypeIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(b.Types) != 0 {
-		t.Errorf("%d types are not found in the base, the first: %s", len(b.Types), spell(b, b.StartID, 3))
+		t.Errorf("%d types are not found in the base, the first: %s", len(b.Types),
+			spell(b, b.StartID, 3))
 	}
 }

@@ -50,7 +50,8 @@ func TestRandomUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if other := linkOne(t, Options{Features: features.Default()}, parts...); !bytes.Equal(out, other) {
+			if other := linkOne(t, Options{Features: features.Default()}, parts...); !bytes.Equal(out,
+				other) {
 				ob, _ := btf.Parse(other, nil)
 				t.Errorf("seed %d: the order of units matters:\n%s", seed, contrast(b, ob))
 			}

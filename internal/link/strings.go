@@ -96,7 +96,8 @@ func (l *linker) copyStrings(own []byte, list []types.Str) bool {
 			copy(own[at-l.blob.BaseStrLen:], name)
 		}
 		use := l.places.uses[s]
-		ok = ok && (use&usedAsIdentifier == 0 || types.Identifier(name)) && (use&usedAsSection == 0 || printable(name))
+		ok = ok && (use&usedAsIdentifier == 0 || types.Identifier(name)) &&
+			(use&usedAsSection == 0 || printable(name))
 	}
 	return ok
 }
@@ -115,7 +116,8 @@ func (l *linker) findInBases() []uint32 {
 			for end < len(s) && s[end] != 0 {
 				end++
 			}
-			if str, ok := l.g.Strs.Lookup(s[start:end]); ok && str != 0 && l.places.uses[str] != 0 && found[str] == 0 {
+			if str, ok := l.g.Strs.Lookup(s[start:end]); ok && str != 0 && l.places.uses[str] != 0 &&
+				found[str] == 0 {
 				found[str] = off + uint32(start)
 			}
 			start = end + 1

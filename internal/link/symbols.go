@@ -15,7 +15,8 @@ const (
 	symHidden                // one of no source file has it: a global one that the linker made local
 	symTwice                 // several function symbols have just this name
 	symKfunc                 // it is a kfunc
-	symOwned                 // symbols of this name with a suffix have candidates of their own (true_signature)
+	// symbols of this name with a suffix have candidates of their own (true_signature)
+	symOwned
 )
 
 // symbolIndex is what the facts say of names.

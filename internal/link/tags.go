@@ -15,7 +15,8 @@ type tag struct {
 	next       int32     // the next tag of this name + 1
 	space      types.Tag // its namespace
 	conflicted bool      // several definitions, or one of several is pinned
-	varies     bool      // the tag can mean several types: it is conflicted, or reaches a conflicted tag
+	// the tag can mean several types: it is conflicted, or reaches a conflicted tag
+	varies bool
 }
 
 // tagTable finds the tags of a graph.
@@ -41,7 +42,8 @@ func (t *tagTable) add(g *types.Graph, id types.ID, space types.Tag) {
 	}
 	if i < 0 {
 		i = int32(len(t.list))
-		t.list = append(t.list, tag{hash: types.HashStub(space, g.Strs.Hash(n.Name)), space: space, next: t.byName[n.Name]})
+		t.list = append(t.list, tag{hash: types.HashStub(space, g.Strs.Hash(n.Name)), space: space,
+			next: t.byName[n.Name]})
 		t.byName[n.Name] = i + 1
 	}
 	t.of[id] = i
@@ -152,7 +154,8 @@ func (l *linker) findRoles() {
 			}
 		}
 	}
-	for _, id := range l.seen.tagged { // definitions that themselves reach no conflicted tag: stubs lead to them
+	// definitions that themselves reach no conflicted tag: stubs lead to them
+	for _, id := range l.seen.tagged {
 		if l.tags.list[l.tags.of[id]].varies {
 			become(id, anchor)
 		}

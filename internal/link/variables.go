@@ -26,7 +26,10 @@ var droppedPrefixes = []string{
 
 // dropped tells whether a variable is one that compilers and macros make.
 func dropped(name string) bool {
-	return slices.ContainsFunc(droppedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.ContainsFunc(droppedPrefixes, func(p string) bool {
+		return strings.HasPrefix(name,
+			p)
+	})
 }
 
 // encodeVariables makes the VARs and DATASECs.
@@ -120,7 +123,8 @@ func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) err
 }
 
 func tooManyVariables(section string, n int) error {
-	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var", section, n, btf.MaxVlen)
+	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var",
+		section, n, btf.MaxVlen)
 }
 
 // renamed are what link-time optimization puts between a static variable's name and a number:
@@ -136,7 +140,8 @@ func (l *linker) sourceName(symbol string) string {
 			return symbol[:i]
 		}
 	}
-	if i := strings.LastIndexByte(symbol, '.'); i > 0 && !l.opt.Facts.HasFiles && strings.Trim(symbol[i+1:], "0123456789") == "" {
+	if i := strings.LastIndexByte(symbol, '.'); i > 0 && !l.opt.Facts.HasFiles &&
+		strings.Trim(symbol[i+1:], "0123456789") == "" {
 		return symbol[:i]
 	}
 	return symbol
@@ -154,7 +159,8 @@ func (l *linker) variable(o *facts.Object, group []holder) final {
 		var list []holder
 		for _, h := range group {
 			n := &l.nodes[l.nodeOf(h.final)]
-			if h.linked || (n.Aux == types.LinkageStatic) == (linkage == types.LinkageStatic) && fits(uint64(n.Size)) {
+			if h.linked || (n.Aux == types.LinkageStatic) == (linkage == types.LinkageStatic) &&
+				fits(uint64(n.Size)) {
 				list = append(list, h)
 			}
 		}
@@ -173,7 +179,8 @@ func (l *linker) variable(o *facts.Object, group []holder) final {
 		if v := l.commonest(l.ofFile(o, of(linkage, smaller))); v != 0 {
 			return v
 		}
-		if linkage == types.LinkageGlobal || len(group) == 0 || l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0 {
+		if linkage == types.LinkageGlobal || len(group) == 0 ||
+			l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0 {
 			return 0
 		}
 		linkage = types.LinkageGlobal
@@ -194,7 +201,8 @@ func (l *linker) ofFile(o *facts.Object, group []holder) []holder {
 		}
 		held += h.weight
 	}
-	fewer := l.opt.Facts.HasFiles && l.opt.Facts.Files[o.File].Name != "" && l.localObjects[o.Name] > held
+	fewer := l.opt.Facts.HasFiles && l.opt.Facts.Files[o.File].Name != "" &&
+		l.localObjects[o.Name] > held
 	if len(group) == 1 && !fewer {
 		return group
 	}
@@ -212,12 +220,14 @@ func (l *linker) commonest(group []holder) final {
 		if h.ref == 0 {
 			continue // void
 		}
-		sized, bestSized := l.nodes[l.nodeOf(h.final)].Size != 0, best.final != 0 && l.nodes[l.nodeOf(best.final)].Size != 0
+		sized, bestSized := l.nodes[l.nodeOf(h.final)].Size != 0, best.final != 0 &&
+			l.nodes[l.nodeOf(best.final)].Size != 0
 		switch {
 		case best.final == 0, sized && !bestSized:
 			best = h
 		case !sized && bestSized:
-		case h.weight > best.weight, h.weight == best.weight && l.content(h.final).Less(l.content(best.final)):
+		case h.weight > best.weight, h.weight == best.weight &&
+			l.content(h.final).Less(l.content(best.final)):
 			best = h
 		}
 	}

@@ -32,7 +32,8 @@ func TestVariables(t *testing.T) {
 	b.variable("shared", 1, 20, arr(5))
 	x := &facts.Facts{
 		HasFiles: true,
-		Files:    []facts.File{{Name: "core.c", Funcs: []string{"of_first.isra.0"}}, {Name: "core.c", Funcs: []string{"of_second"}}},
+		Files: []facts.File{{Name: "core.c", Funcs: []string{"of_first.isra.0"}},
+			{Name: "core.c", Funcs: []string{"of_second"}}},
 		Objects: []facts.Object{
 			{Name: "other", Section: ".data", Offset: 0, Size: 4, File: -1},
 			{Name: "empty", Section: facts.PerCPUSection, Offset: 0, Size: 0, File: -1},
@@ -46,7 +47,10 @@ func TestVariables(t *testing.T) {
 		},
 	}
 	lines, res := b.link(t, Options{Facts: x, Features: features.Default()})
-	vars := slices.DeleteFunc(funcsOf(lines), func(s string) bool { return strings.HasPrefix(s, "func") })
+	vars := slices.DeleteFunc(funcsOf(lines), func(s string) bool {
+		return strings.HasPrefix(s,
+			"func")
+	})
 	slices.Sort(vars)
 	wantLines(t, vars,
 		"datasec .data..percpu size 68 same@0+4 shared@16+20 same@64+4",
@@ -61,7 +65,8 @@ func TestVariables(t *testing.T) {
 	}
 	for _, v := range blob.Secinfos {
 		t2, _ := blob.ByID(v.Type)
-		if ty, _ := blob.ByID(t2.SizeOrType); v.Offset == 0 && ty.Kind != btf.KindVolatile || v.Offset == 64 && ty.Kind != btf.KindInt {
+		if ty, _ := blob.ByID(t2.SizeOrType); v.Offset == 0 && ty.Kind != btf.KindVolatile ||
+			v.Offset == 64 && ty.Kind != btf.KindInt {
 			t.Errorf("the static at offset %d is of the other file", v.Offset)
 		}
 		if ty, _ := blob.ByID(t2.SizeOrType); ty.Kind == btf.KindArray && blob.ArrayOf(ty).Nelems != 5 {
@@ -87,8 +92,10 @@ func TestTooManyVariables(t *testing.T) {
 	x := &facts.Facts{}
 	for k := range btf.MaxVlen + 1 {
 		name := fmt.Sprintf("v%d", k)
-		b.u.Items = append(b.u.Items, b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: 4, Ref: i, Aux: 1}))
-		x.Objects = append(x.Objects, facts.Object{Name: name, Section: facts.PerCPUSection, Offset: uint64(4 * k), Size: 4, File: -1})
+		b.u.Items = append(b.u.Items, b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: 4,
+			Ref: i, Aux: 1}))
+		x.Objects = append(x.Objects, facts.Object{Name: name, Section: facts.PerCPUSection,
+			Offset: uint64(4 * k), Size: 4, File: -1})
 	}
 	_, err := Link(inputs(b), Options{Facts: x, Features: features.Default()})
 	if err == nil || !strings.Contains(err.Error(), "65536 variables") {
@@ -108,7 +115,8 @@ func TestVariablesOfOtherSymbols(t *testing.T) {
 	b.variable("flexible", 1, 4, i)
 	b.variable("too_large", 1, 8, i)
 	at := func(name string, offset, size uint64, local bool) facts.Object {
-		o := facts.Object{Name: name, Section: ".data", Offset: offset, Size: size, Local: local, File: -1}
+		o := facts.Object{Name: name, Section: ".data", Offset: offset, Size: size, Local: local,
+			File: -1}
 		if local {
 			o.File = 0
 		}
@@ -153,7 +161,8 @@ func TestVariableWithoutIdentifier(t *testing.T) {
 		t.Errorf("no %q in %q", want, lines)
 	}
 	wantSkipped(t, res, "a$b\tname is no identifier\n")
-	_, err := Link(inputs(b), Options{Facts: x, Features: features.Default().Without(features.EncodeForce)})
+	_, err := Link(inputs(b),
+		Options{Facts: x, Features: features.Default().Without(features.EncodeForce)})
 	if err == nil || !strings.Contains(err.Error(), "encode_force leaves such variables out") {
 		t.Errorf("error %v", err)
 	}
@@ -169,13 +178,15 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 		set   features.Set
 		want  string
 	}{
-		{facts.Facts{Variables: facts.VariablesPerCPU}, features.Default().With(features.GlobalVar), "global_var"},
+		{facts.Facts{Variables: facts.VariablesPerCPU}, features.Default().With(features.GlobalVar),
+			"global_var"},
 		{facts.Facts{Variables: facts.VariablesNone}, features.Default(), "feature var,"},
 		{facts.Facts{KfuncState: facts.KfuncsOff}, features.Default(), "decl_tag_kfuncs"},
 		{facts.Facts{Variables: facts.VariablesAll}, features.Default(), ""},
 	} {
 		_, err := Link(inputs(b), Options{Facts: &c.facts, Features: c.set})
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("error %v, want one with %q", err, c.want)
 		}
 	}
@@ -187,14 +198,16 @@ func TestVariablesOfAssemblers(t *testing.T) {
 	b.unit("cacheinfo.c", 1)
 	b.variable("saved", 0, 4, b.int("int"))
 	object := func(offset uint64, file int) facts.Object {
-		return facts.Object{Name: "saved", Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
+		return facts.Object{Name: "saved", Section: facts.PerCPUSection, Offset: offset, Size: 4,
+			Local: true, File: file}
 	}
 	lines, res := b.link(t, Options{Features: features.Default(), Facts: &facts.Facts{
 		HasFiles: true,
 		Files:    []facts.File{{Name: "cacheinfo.c"}, {Name: "relocate.S"}},
 		Objects:  []facts.Object{object(0, 1), object(8, 0)},
 	}})
-	wantLines(t, funcsOf(lines), "datasec .data..percpu size 12 saved@8+4", "var saved linkage 0(int int)")
+	wantLines(t, funcsOf(lines), "datasec .data..percpu size 12 saved@8+4",
+		"var saved linkage 0(int int)")
 	wantSkipped(t, res, "saved\tno variable of file scope in the debug information\n")
 }
 
@@ -211,7 +224,8 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 		b.unit("map.c", 1)
 		b.variable("both", 0, 4, typ[!volatile])
 		object := func(name string, offset uint64, file int) facts.Object {
-			return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4, Local: true, File: file}
+			return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4,
+				Local: true, File: file}
 		}
 		_, res := b.link(t, Options{Features: features.Default(), Facts: &facts.Facts{
 			HasFiles: true,
@@ -224,7 +238,8 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 		}
 		for _, v := range blob.Secinfos {
 			variable, _ := blob.ByID(v.Type)
-			if x, _ := blob.ByID(variable.SizeOrType); v.Offset == 0 && (x.Kind == btf.KindVolatile) == volatile {
+			if x, _ := blob.ByID(variable.SizeOrType); v.Offset == 0 &&
+				(x.Kind == btf.KindVolatile) == volatile {
 				t.Error("the file with one static has the type of the other's")
 			}
 		}

@@ -23,7 +23,8 @@ const (
 	ownWorld   worldKind = iota
 	splitWorld           // of split BTF that was linked before, on the bases
 	baseWorld            // the bases, as one world
-	copyWorld            // a base as split BTF brought it along: it may be pinned in other ways than the base itself
+	// a base as split BTF brought it along: it may be pinned in other ways than the base itself
+	copyWorld
 )
 
 // fromBase tells whether the types of a world are a base's.
@@ -143,7 +144,8 @@ func (l *linker) findWorlds() {
 			bySig[sig] = w
 			start := len(arena)
 			arena = append(arena, anchors...)
-			l.worlds = append(l.worlds, world{anchors: arena[start:len(arena):len(arena)], sig: sig, kind: kind})
+			l.worlds = append(l.worlds, world{anchors: arena[start:len(arena):len(arena)], sig: sig,
+				kind: kind})
 		}
 		l.worldOf[u] = w
 		l.worlds[w].units = append(l.worlds[w].units, int32(u))

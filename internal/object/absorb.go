@@ -24,10 +24,11 @@ type absorber struct {
 	set *unitSet
 
 	// The present file. The memory is used for the next one too.
-	file    []byte
-	blob    btf.Blob
-	text    []byte       // the strings
-	ordinal []uint32     // by offset in text: which string begins there, from 1; 0: none, or the empty one
+	file []byte
+	blob btf.Blob
+	text []byte // the strings
+	// by offset in text: which string begins there, from 1; 0: none, or the empty one
+	ordinal []uint32
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
@@ -354,7 +355,8 @@ func (a *absorber) add(id uint32) types.ID {
 		}
 		return a.node(child)
 	}
-	n := types.Node{Hash: a.shapes[id].hash, Kind: types.Kind(t.Kind), Flag: t.KFlag, Name: a.intern(t.NameOff)}
+	n := types.Node{Hash: a.shapes[id].hash, Kind: types.Kind(t.Kind), Flag: t.KFlag,
+		Name: a.intern(t.NameOff)}
 	var to uint32
 	n.Size, n.Aux, to = a.head(id)
 	n.Ref = ref(to)
@@ -396,7 +398,8 @@ func (a *absorber) add(id uint32) types.ID {
 func (a *absorber) addUnits(s *unitsSection) error {
 	for i := range s.units {
 		rec := &s.units[i]
-		u := Unit{File: a.g.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count, Items: make([]types.ID, 0, rec.items)}
+		u := Unit{File: a.g.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count,
+			Items: make([]types.ID, 0, rec.items)}
 		for _, group := range rec.groups {
 			for _, id := range s.groups[group] {
 				u.Items = append(u.Items, a.node(id))

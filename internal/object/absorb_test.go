@@ -33,7 +33,8 @@ func TestAbsorb(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pinned := slices.ContainsFunc(o.Graph.Nodes, func(n types.Node) bool { return n.Kind == types.KindStub && n.Size == 1 }); ok == pinned {
+			if pinned := slices.ContainsFunc(o.Graph.Nodes,
+				func(n types.Node) bool { return n.Kind == types.KindStub && n.Size == 1 }); ok == pinned {
 				t.Fatalf("object %d: with pinned stubs: %v, absorbed: %v", seed, pinned, ok)
 			}
 			if !ok {

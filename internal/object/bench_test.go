@@ -22,10 +22,12 @@ func kernelSized() *Object {
 		ptr := g.Add(types.Node{Kind: types.KindPtr, Ref: g.Stub(types.TagStruct, name)}, nil)
 		var elems []types.Elem
 		for m := range 1 + r.IntN(12) {
-			elems = append(elems, types.Elem{Name: g.Strs.Intern(fmt.Appendf(nil, "member_%d", r.IntN(30000))), Ref: base, Val: uint64(m) * 32})
+			elems = append(elems, types.Elem{Name: g.Strs.Intern(fmt.Appendf(nil, "member_%d",
+				r.IntN(30000))), Ref: base, Val: uint64(m) * 32})
 		}
 		elems[0].Ref = ptr
-		items = append(items, g.Add(types.Node{Kind: types.KindStruct, Name: name, Size: uint32(len(elems)) * 4}, elems),
+		items = append(items, g.Add(types.Node{Kind: types.KindStruct, Name: name,
+			Size: uint32(len(elems)) * 4}, elems),
 			g.Add(types.Node{Kind: types.KindTypedef, Name: name, Ref: ptr}, nil))
 	}
 	for i := range 2700 {

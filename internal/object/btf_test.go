@@ -75,7 +75,8 @@ func two(swap bool, a uint32) *btf.Blob {
 	for n, size := range sizes {
 		ptrs[n] = b.Ref(btf.KindPtr, "", b.NextID()+1)
 		b.Composite(btf.KindStruct, "s", size, false,
-			btf.Member{NameOff: b.Name("i"), Type: i}, btf.Member{NameOff: b.Name("next"), Type: ptrs[n], Offset: 64})
+			btf.Member{NameOff: b.Name("i"), Type: i}, btf.Member{NameOff: b.Name("next"), Type: ptrs[n],
+				Offset: 64})
 	}
 	if swap {
 		ptrs[0], ptrs[1] = ptrs[1], ptrs[0]
@@ -135,7 +136,8 @@ func ring(n int, special ...int) *btf.Blob {
 		if slices.Contains(special, i) {
 			size = 16
 		}
-		b.Composite(btf.KindStruct, "s", size, false, btf.Member{NameOff: b.Name("next"), Type: 2*uint32(i) + 2})
+		b.Composite(btf.KindStruct, "s", size, false,
+			btf.Member{NameOff: b.Name("next"), Type: 2*uint32(i) + 2})
 		b.Ref(btf.KindPtr, "", 2*uint32((i+1)%n)+1)
 	}
 	return b.Finish()
@@ -216,11 +218,13 @@ func TestSplit(t *testing.T) {
 	base := btf.NewBuilder(nil, nil, nil)
 	i := base.Int("int", 4, btf.IntSigned, 0)
 	td := base.Ref(btf.KindTypedef, "s32", i)
-	st := base.Composite(btf.KindStruct, "task", 4, false, btf.Member{NameOff: base.Name("pid"), Type: td})
+	st := base.Composite(btf.KindStruct, "task", 4, false,
+		btf.Member{NameOff: base.Name("pid"), Type: td})
 	below := base.Finish()
 	top := btf.NewBuilder(nil, below, nil)
 	ptr := top.Ref(btf.KindPtr, "", st)
-	mod := top.Composite(btf.KindStruct, "mod", 8, false, btf.Member{NameOff: top.Name("pid"), Type: ptr})
+	mod := top.Composite(btf.KindStruct, "mod", 8, false,
+		btf.Member{NameOff: top.Name("pid"), Type: ptr})
 
 	o := New(amd64, 0)
 	ids, err := o.AddBTF(Chain(top.Finish())...)
@@ -260,7 +264,8 @@ func TestRefusedBTF(t *testing.T) {
 		blob *btf.Blob
 		want string
 	}{
-		{"pointer to itself", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) }), "[1] PTR: contains itself"},
+		{"pointer to itself", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) }),
+			"[1] PTR: contains itself"},
 		{"typedef cycle", build(func(b *btf.Builder) {
 			b.Ref(btf.KindTypedef, "a", 2)
 			b.Ref(btf.KindConst, "", 1)
@@ -270,14 +275,19 @@ func TestRefusedBTF(t *testing.T) {
 			b.Ref(btf.KindPtr, "", 1)
 		}), "contains itself"},
 		{"too deep", deep(maxDepth + 1), "nests more than"},
-		{"no such type", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 9) }), "refers to type [9], the last one is [1]"},
+		{"no such type", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 9) }),
+			"refers to type [9], the last one is [1]"},
 		{"pointer to a function record", build(func(b *btf.Builder) {
 			b.Func("f", b.FuncProto(0), 0)
 			b.Ref(btf.KindPtr, "", 2)
 		}), "[3] PTR: refers to [2], a FUNC"},
-		{"function of an int", build(func(b *btf.Builder) { b.Func("f", b.Int("int", 4, 0, 0), 0) }), "[2] FUNC: refers to [1], a INT"},
+		{"function of an int", build(func(b *btf.Builder) { b.Func("f", b.Int("int", 4, 0, 0), 0) }),
+			"[2] FUNC: refers to [1], a INT"},
 		{"nameless forward", build(func(b *btf.Builder) { b.Fwd("", false) }), "has no name"},
-		{"name out of range", build(func(b *btf.Builder) { b.Add(btf.Type{Kind: btf.KindFwd, NameOff: 77}) }), "string offset 77"},
+		{"name out of range", build(func(b *btf.Builder) {
+			b.Add(btf.Type{Kind: btf.KindFwd,
+				NameOff: 77})
+		}), "string offset 77"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

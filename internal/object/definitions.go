@@ -14,12 +14,14 @@ const refineBudget = 1 << 27
 // definitions tells the definitions of tags apart that one BTF holds several of.
 type definitions struct {
 	*records
-	order  []uint32              // ids, children first
-	hashes []types.Hash          // by id: the content hash, as far as it is known
-	multi  map[uint32]types.Hash // definitions of tags that have several, or that are in apart: the latest colour
-	apart  map[tagName]bool      // tags that one blob of a chain defines and another one declares
-	reach  []uint32              // types whose shape refers to one of multi, themselves included, children first
-	in     []bool                // by id: in reach
+	order  []uint32     // ids, children first
+	hashes []types.Hash // by id: the content hash, as far as it is known
+	// definitions of tags that have several, or that are in apart: the latest colour
+	multi map[uint32]types.Hash
+	apart map[tagName]bool // tags that one blob of a chain defines and another one declares
+	// types whose shape refers to one of multi, themselves included, children first
+	reach []uint32
+	in    []bool // by id: in reach
 }
 
 // pins returns, for each definition of a tag of which there are several different ones, or which

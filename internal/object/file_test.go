@@ -110,7 +110,8 @@ func TestReadFileErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := save(t, tt.data)
 			_, err := ReadFile(path, nil)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), path) {
+			if err == nil || !strings.Contains(err.Error(), tt.want) ||
+				!strings.HasPrefix(err.Error(), path) {
 				t.Errorf("error %v, want one with the path and %q", err, tt.want)
 			}
 		})
@@ -156,12 +157,17 @@ func TestMergeRefuses(t *testing.T) {
 		want  string // empty: they can be merged
 	}{
 		{"same", plain, ""},
-		{"machine", with(func(o *Object) { o.Target.Machine = 183 }), "a.btfo is for EM_X86_64, 64-bit, LittleEndian, b.btfo for EM_AARCH64, 64-bit, LittleEndian"},
-		{"order", with(func(o *Object) { o.Target.Order = binary.BigEndian }), "different byte order: a.btfo is LittleEndian, b.btfo is BigEndian"},
-		{"raw of another order", with(func(o *Object) { o.Target = Target{Order: binary.BigEndian} }), "different byte order"},
+		{"machine", with(func(o *Object) { o.Target.Machine = 183 }),
+			"a.btfo is for EM_X86_64, 64-bit, LittleEndian, b.btfo for EM_AARCH64, 64-bit, LittleEndian"},
+		{"order", with(func(o *Object) { o.Target.Order = binary.BigEndian }),
+			"different byte order: a.btfo is LittleEndian, b.btfo is BigEndian"},
+		{"raw of another order", with(func(o *Object) { o.Target = Target{Order: binary.BigEndian} }),
+			"different byte order"},
 		{"raw", with(func(o *Object) { o.Target = Target{Order: binary.LittleEndian} }), ""},
-		{"features", with(func(o *Object) { o.Features = features.All() }), "different features: a.btfo with encode_force,"},
-		{"features of linked units", with(func(o *Object) { o.Features, o.Units[0].Linked = 0, true }), ""},
+		{"features", with(func(o *Object) { o.Features = features.All() }),
+			"different features: a.btfo with encode_force,"},
+		{"features of linked units", with(func(o *Object) { o.Features, o.Units[0].Linked = 0, true }),
+			""},
 		{"features of no units", with(func(o *Object) { o.Features, o.Units = 0, nil }), ""},
 	}
 	for _, tt := range tests {

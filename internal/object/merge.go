@@ -32,10 +32,11 @@ type Merger struct {
 
 // agreement is what the objects that are merged have to agree in.
 type agreement struct {
-	target                   Target
-	feats                    features.Set
-	linked                   features.Set // of objects that have linked units only
-	targetOf, rawOf, featsOf string       // names of the objects that settled these; empty while none did
+	target Target
+	feats  features.Set
+	linked features.Set // of objects that have linked units only
+	// names of the objects that settled these; empty while none did
+	targetOf, rawOf, featsOf string
 }
 
 // claims are what an object says of itself.
@@ -127,7 +128,8 @@ func (m *agreement) agree(name string, o claims) error {
 	case m.targetOf == "":
 		m.target, m.targetOf = t, name
 	case m.target != t:
-		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v", m.targetOf, m.target, name, t)
+		return fmt.Errorf("cannot merge objects of different targets: %s is for %v, %s for %v",
+			m.targetOf, m.target, name, t)
 	}
 	if !o.candidates {
 		m.linked |= o.linkedFeatures()

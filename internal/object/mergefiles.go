@@ -10,7 +10,8 @@ import (
 // MergeFiles reads files, as ReadFile does, and merges them, as Merge does, with so many threads.
 // Of several errors, that of the first file is returned. progress is called, from any thread, with
 // the numbers of files done and of all.
-func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object, error) {
+func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
+	error) {
 	read := make([]fileRead, len(files))
 	mergers := make([]*Merger, max(1, min(jobs, len(files))))
 	var next, done atomic.Int64

@@ -49,7 +49,8 @@ func (r *records) childrenFirst() ([]uint32, error) {
 						return
 					}
 					if state[child] == open {
-						err = typeError(id, t, "contains itself by way of [%d], without a named struct, union or enum in between", child)
+						err = typeError(id, t,
+							"contains itself by way of [%d], without a named struct, union or enum in between", child)
 					} else if state[child] == 0 {
 						stack = append(stack, child)
 					}

@@ -25,7 +25,8 @@ type generator struct {
 
 func randomObject(seed uint64) *Object {
 	r := rand.New(rand.NewPCG(seed, 1))
-	g := &generator{Rand: r, o: New(amd64, features.Default()), refs: []types.ID{0}, defs: map[tagName][]types.ID{}}
+	g := &generator{Rand: r, o: New(amd64, features.Default()), refs: []types.ID{0},
+		defs: map[tagName][]types.ID{}}
 	for range 10 + g.IntN(60) {
 		g.node()
 	}
@@ -48,7 +49,8 @@ func (g *generator) str(prefix string, n int, suffix string) types.Str {
 
 func (g *generator) ref() types.ID { return g.refs[g.IntN(len(g.refs))] }
 
-func (g *generator) elems(prefix string, named bool, val func(i int) uint64, ref func() types.ID) []types.Elem {
+func (g *generator) elems(prefix string, named bool, val func(i int) uint64,
+	ref func() types.ID) []types.Elem {
 	var list []types.Elem
 	for i := range g.IntN(4) {
 		e := types.Elem{Ref: ref(), Val: val(i)}
@@ -74,12 +76,14 @@ func (g *generator) node() {
 	zero := func(int) uint64 { return 0 }
 	switch g.IntN(12) {
 	case 0:
-		use(add(types.Node{Kind: types.KindInt, Name: g.str("int", 3, ""), Size: 4, Aux: 1<<24 | 32}, nil))
+		use(add(types.Node{Kind: types.KindInt, Name: g.str("int", 3, ""), Size: 4, Aux: 1<<24 | 32},
+			nil))
 	case 1:
 		kinds := []types.Kind{types.KindPtr, types.KindConst, types.KindVolatile, types.KindRestrict}
 		use(gr.Add(types.Node{Kind: kinds[g.IntN(4)], Ref: g.ref()}, nil))
 	case 2:
-		use(gr.Add(types.Node{Kind: types.KindArray, Ref: g.ref(), Size: g.Uint32N(9)}, []types.Elem{{Ref: g.ref()}}))
+		use(gr.Add(types.Node{Kind: types.KindArray, Ref: g.ref(), Size: g.Uint32N(9)},
+			[]types.Elem{{Ref: g.ref()}}))
 	case 3, 4, 5:
 		kind := []types.Kind{types.KindStruct, types.KindUnion}[g.IntN(2)]
 		n := types.Node{Kind: kind, Size: 8 * g.Uint32N(3), Flag: g.IntN(2) == 0}
@@ -114,13 +118,18 @@ func (g *generator) node() {
 	case 7:
 		use(add(types.Node{Kind: types.KindTypedef, Name: g.str("t", 6, ""), Ref: g.ref()}, nil))
 	case 8:
-		proto := gr.Add(types.Node{Kind: types.KindFuncProto, Ref: g.ref()}, g.elems("p", false, zero, g.ref))
+		proto := gr.Add(types.Node{Kind: types.KindFuncProto, Ref: g.ref()},
+			g.elems("p", false, zero, g.ref))
 		use(proto)
-		fn := add(types.Node{Kind: types.KindFunc, Name: g.str("f", 6, ""), Ref: proto, Aux: g.Uint32N(2), Size: g.Uint32N(4)}, nil)
-		add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 2, ""), Ref: fn, Aux: g.Uint32N(2)}, nil)
+		fn := add(types.Node{Kind: types.KindFunc, Name: g.str("f", 6, ""), Ref: proto, Aux: g.Uint32N(2),
+			Size: g.Uint32N(4)}, nil)
+		add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 2, ""), Ref: fn, Aux: g.Uint32N(2)},
+			nil)
 	case 9:
-		v := add(types.Node{Kind: types.KindVar, Name: g.str("v", 6, ""), Ref: g.ref(), Aux: g.Uint32N(2), Size: g.Uint32N(3)}, nil)
-		add(types.Node{Kind: types.KindDatasec, Name: g.str(".data", 2, ""), Size: 8}, []types.Elem{{Ref: v, Val: 8 | 4<<32}})
+		v := add(types.Node{Kind: types.KindVar, Name: g.str("v", 6, ""), Ref: g.ref(), Aux: g.Uint32N(2),
+			Size: g.Uint32N(3)}, nil)
+		add(types.Node{Kind: types.KindDatasec, Name: g.str(".data", 2, ""), Size: 8},
+			[]types.Elem{{Ref: v, Val: 8 | 4<<32}})
 	case 10:
 		stub := gr.Stub(types.Tag(1+g.IntN(3)), g.str("tag", 5, ""))
 		use(stub)
@@ -131,7 +140,8 @@ func (g *generator) node() {
 			add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 2, ""), Ref: stub}, nil)
 		}
 	case 11:
-		use(gr.Add(types.Node{Kind: types.KindTypeTag, Name: g.str("user", 2, ""), Ref: g.ref(), Flag: g.IntN(4) == 0}, nil))
+		use(gr.Add(types.Node{Kind: types.KindTypeTag, Name: g.str("user", 2, ""), Ref: g.ref(),
+			Flag: g.IntN(4) == 0}, nil))
 		add(types.Node{Kind: types.KindFloat, Name: g.str("float", 2, ""), Size: 4}, nil)
 	}
 }
@@ -142,7 +152,8 @@ func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	k := tagName{tag, name}
 	g.defs[k] = append(g.defs[k], id)
 	if g.IntN(4) == 0 {
-		g.items = append(g.items, gr.Add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 99, ""), Ref: id, Aux: 1}, nil))
+		g.items = append(g.items, gr.Add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 99, ""),
+			Ref: id, Aux: 1}, nil))
 		slices.Sort(g.items)
 		g.items = slices.Compact(g.items)
 	}
@@ -164,7 +175,8 @@ func meaning(o *Object) []string {
 			items = append(items, describe(o.Graph, id, nil))
 		}
 		slices.Sort(items)
-		list = append(list, fmt.Sprintf("%s linked=%v ×%d: %q", o.Graph.Strs.String(u.File), u.Linked, u.Count, items))
+		list = append(list, fmt.Sprintf("%s linked=%v ×%d: %q", o.Graph.Strs.String(u.File), u.Linked,
+			u.Count, items))
 	}
 	slices.Sort(list)
 	return append(list, fmt.Sprint(o.Target, o.Features))

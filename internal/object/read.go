@@ -36,7 +36,8 @@ func decodeObject(f *elf.File) (*Object, error) {
 		return nil, fmt.Errorf("section %s: %w", SectionBTF, err)
 	}
 	if byteOrder(blob) != f.Order {
-		return nil, fmt.Errorf("section %s is %v, but the file is %v", SectionBTF, byteOrder(blob), f.Order)
+		return nil, fmt.Errorf("section %s is %v, but the file is %v", SectionBTF, byteOrder(blob),
+			f.Order)
 	}
 	s, err := decodeUnits(units.Raw(), blob)
 	if err != nil {
@@ -74,7 +75,8 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		used++
 		if s.pins[p].def != target && wrong == nil {
 			t, _ := r.at(id)
-			wrong = typeError(id, t, "refers to [%d] in slot %d, but section %s says [%d]", target, slot, SectionUnits, s.pins[p].def)
+			wrong = typeError(id, t, "refers to [%d] in slot %d, but section %s says [%d]", target, slot,
+				SectionUnits, s.pins[p].def)
 		}
 		return s.pins[p].hash, true
 	}
@@ -90,7 +92,8 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		return wrong
 	}
 	if used != len(s.refs) {
-		return fmt.Errorf("section %s pins references that do not exist or are none to a tag", SectionUnits)
+		return fmt.Errorf("section %s pins references that do not exist or are none to a tag",
+			SectionUnits)
 	}
 	byNode := make([]uint32, len(o.Graph.Nodes))
 	for id := uint32(1); id < r.end; id++ {

@@ -56,7 +56,8 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 		s.features = set
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
-		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n, SectionBTF, len(blob.Types))
+		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n,
+			SectionBTF, len(blob.Types))
 	}
 	end := blob.EndID()
 	s.decodePins(d, end)
@@ -142,7 +143,8 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 		common := d.below(uint64(len(file))+1, "common prefix")
 		name := d.bytes(d.count(1, "bytes"))
 		flags := d.uint()
-		u := unitRecord{linked: flags&1 != 0, count: uint32(flags >> 1), groups: d.list(0, uint32(len(s.groups)), "group")}
+		u := unitRecord{linked: flags&1 != 0, count: uint32(flags >> 1),
+			groups: d.list(0, uint32(len(s.groups)), "group")}
 		if d.err == nil && (flags>>1 == 0 || flags>>1 > math.MaxUint32) {
 			d.fail("count %d of a unit is out of range", flags>>1)
 		}

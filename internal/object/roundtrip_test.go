@@ -63,7 +63,8 @@ func rebuilt(o *Object, seed uint64) *Object {
 		x.Ref = copyNode(x.Ref)
 		var elems []types.Elem
 		for _, e := range o.Graph.ElemsOf(o.Graph.Node(id)) {
-			elems = append(elems, types.Elem{Name: n.Graph.Strs.Intern(o.Graph.Strs.Bytes(e.Name)), Ref: copyNode(e.Ref), Val: e.Val})
+			elems = append(elems, types.Elem{Name: n.Graph.Strs.Intern(o.Graph.Strs.Bytes(e.Name)),
+				Ref: copyNode(e.Ref), Val: e.Val})
 		}
 		ids[id] = n.Graph.Add(x, elems)
 		return ids[id]

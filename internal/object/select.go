@@ -24,7 +24,8 @@ type layout struct {
 // A plain stub refers to a definition of its tag: the first in this order. It has a record, a
 // declaration, only if there is none, if it is an item, or if a declaration tag is on it.
 func newLayout(o *Object) (*layout, error) {
-	l := &layout{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)), record: make([]uint32, len(o.Graph.Nodes))}
+	l := &layout{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
+		record: make([]uint32, len(o.Graph.Nodes))}
 	const reached, item, tagged = 1, 2, 4
 	mark := make([]uint8, len(l.g.Nodes))
 	var stack []types.ID

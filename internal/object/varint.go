@@ -28,7 +28,8 @@ type decoder struct {
 // fail keeps the first error.
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("section %s, offset %#x: %s", SectionUnits, d.off, fmt.Sprintf(format, args...))
+		d.err = fmt.Errorf("section %s, offset %#x: %s", SectionUnits, d.off,
+			fmt.Sprintf(format, args...))
 	}
 }
 

@@ -85,7 +85,8 @@ func (l *layout) allocate(b *btf.Blob) {
 		}
 	}
 	b.Types = make([]btf.Type, 0, len(l.order))
-	b.Members, b.Params, b.Enums = make([]btf.Member, 0, members), make([]btf.Param, 0, params), make([]btf.Enumerator, 0, enums)
+	b.Members, b.Params, b.Enums = make([]btf.Member, 0, members), make([]btf.Param, 0,
+		params), make([]btf.Enumerator, 0, enums)
 }
 
 // blob returns the type records.
@@ -129,11 +130,13 @@ func (l *layout) blob() (*btf.Blob, error) {
 			t.Vlen = n.Aux
 		case types.KindArray:
 			t.First, t.Vlen = uint32(len(b.Arrays)), 0
-			b.Arrays = append(b.Arrays, btf.Array{Elem: l.id[n.Ref], Index: l.id[elems[0].Ref], Nelems: n.Size})
+			b.Arrays = append(b.Arrays, btf.Array{Elem: l.id[n.Ref], Index: l.id[elems[0].Ref],
+				Nelems: n.Size})
 		case types.KindStruct, types.KindUnion:
 			t.First = uint32(len(b.Members))
 			for _, e := range elems {
-				b.Members = append(b.Members, btf.Member{NameOff: name(e.Name), Type: l.id[e.Ref], Offset: uint32(e.Val)})
+				b.Members = append(b.Members, btf.Member{NameOff: name(e.Name), Type: l.id[e.Ref],
+					Offset: uint32(e.Val)})
 			}
 		case types.KindEnum, types.KindEnum64:
 			t.First = uint32(len(b.Enums))
@@ -148,10 +151,12 @@ func (l *layout) blob() (*btf.Blob, error) {
 		case types.KindDatasec:
 			t.First = uint32(len(b.Secinfos))
 			for _, e := range elems {
-				b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: l.id[e.Ref], Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
+				b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: l.id[e.Ref], Offset: uint32(e.Val),
+					Size: uint32(e.Val >> 32)})
 			}
 		case types.KindStub:
-			if t = (btf.Type{NameOff: t.NameOff, Kind: btf.KindFwd, KFlag: n.Aux == uint32(types.TagUnion)}); n.Aux == uint32(types.TagEnum) {
+			if t = (btf.Type{NameOff: t.NameOff, Kind: btf.KindFwd,
+				KFlag: n.Aux == uint32(types.TagUnion)}); n.Aux == uint32(types.TagEnum) {
 				t.Kind, t.SizeOrType = btf.KindEnum, 4
 			}
 		}

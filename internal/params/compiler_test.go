@@ -21,9 +21,12 @@ func TestAgreesWithPaholeOnCompilerOutput(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the wanted reasons are those of x86-64")
 	}
-	always := map[string]string{"floating": ReasonUnexpectedRegister, "many_packed": ReasonUncertainLocation}
-	gcc := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized, "isra_deref": ReasonOptimized}
-	clang := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized, "isra_last": ReasonOptimized}
+	always := map[string]string{"floating": ReasonUnexpectedRegister,
+		"many_packed": ReasonUncertainLocation}
+	gcc := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized,
+		"isra_last": ReasonOptimized, "isra_deref": ReasonOptimized}
+	clang := map[string]string{"constp": ReasonOptimized, "isra_first": ReasonOptimized,
+		"isra_last": ReasonOptimized}
 	for _, c := range []struct {
 		compiler, flags string
 		want            []map[string]string
@@ -93,7 +96,8 @@ func compile(t *testing.T, compiler, flags string) string {
 		t.Skip("no " + compiler)
 	}
 	bin := filepath.Join(t.TempDir(), "params")
-	args := strings.Fields("-g -w -nostdlib -static -ffreestanding -fno-stack-protector -o " + bin + " " + flags + " testdata/params.c")
+	args := strings.Fields("-g -w -nostdlib -static -ffreestanding -fno-stack-protector -o " + bin +
+		" " + flags + " testdata/params.c")
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(args, " "), err, out)
 	}
@@ -107,7 +111,8 @@ func askPahole(t *testing.T, bin string) (map[string]string, bool) {
 	if err != nil || strings.TrimSpace(string(version)) < "v1.32" {
 		return nil, false
 	}
-	out, err := exec.Command("pahole", "-J", "-V", "--btf_features=default", "--btf_encode_detached="+bin+".btf", bin).CombinedOutput()
+	out, err := exec.Command("pahole", "-J", "-V", "--btf_features=default",
+		"--btf_encode_detached="+bin+".btf", bin).CombinedOutput()
 	if err != nil {
 		t.Fatalf("pahole: %v\n%s", err, out)
 	}
@@ -175,7 +180,8 @@ func judgeFile(t *testing.T, path string) map[string]judgement {
 		}
 		o := Options{Clang: clang, NoCall: clang && origin.Val(dwarf.AttrCalling) == int64(3)}
 		for _, s := range symbols {
-			if s.Value == low && (strings.Contains(s.Name, ".isra") || strings.Contains(s.Name, ".constprop")) {
+			if s.Value == low && (strings.Contains(s.Name, ".isra") ||
+				strings.Contains(s.Name, ".constprop")) {
 				o.Clone = true
 			}
 		}
@@ -249,7 +255,8 @@ func parameters(t *testing.T, data *dwarf.Data, at dwarf.Offset) []*dwarf.Entry 
 	return list
 }
 
-func param(t *testing.T, data *dwarf.Data, lists func(uint64) [][]byte, e *dwarf.Entry, origins []*dwarf.Entry) Param {
+func param(t *testing.T, data *dwarf.Data, lists func(uint64) [][]byte, e *dwarf.Entry,
+	origins []*dwarf.Entry) Param {
 	t.Helper()
 	p := Param{OriginIndex: NoOrigin, ConstValue: e.Val(dwarf.AttrConstValue) != nil}
 	origin := follow(t, data, e)

@@ -184,7 +184,8 @@ func isConstant(code byte) bool {
 // isLiteral tells whether the operation pushes a number of its own: an address or a constant of any
 // form.
 func isLiteral(code byte) bool {
-	return code == opAddr || code >= opConst1U && code <= opConstS || code >= opLit0 && code <= opLit31 || code == opAddrx || code == opConstx
+	return code == opAddr || code >= opConst1U && code <= opConstS ||
+		code >= opLit0 && code <= opLit31 || code == opAddrx || code == opConstx
 }
 
 // isImplicit tells whether the operation is a value by itself.

@@ -5,13 +5,14 @@ const noRegister = -1
 
 // location is what a parameter's expressions say about function entry.
 type location struct {
-	register int    // DWARF number 0..31, or noRegister
-	constant bool   // the first expression is a constant
-	known    bool   // the first expression is a value that is neither in a register nor in memory
-	caller   bool   // the first expression asks the caller for the value of a parameter that it doesn't pass
-	stack    bool   // the first expression is relative to the frame base
-	low      uint64 // byte offsets of the pieces in the first register, one bit each
-	high     uint64 // and in the second, relative to its start
+	register int  // DWARF number 0..31, or noRegister
+	constant bool // the first expression is a constant
+	known    bool // the first expression is a value that is neither in a register nor in memory
+	// the first expression asks the caller for the value of a parameter that it doesn't pass
+	caller bool
+	stack  bool   // the first expression is relative to the frame base
+	low    uint64 // byte offsets of the pieces in the first register, one bit each
+	high   uint64 // and in the second, relative to its start
 }
 
 // locate reads a parameter's expressions in their order. A register comes from

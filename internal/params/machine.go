@@ -81,7 +81,8 @@ func (m Machine) slots(p *Param) int {
 // align rounds a register index up where the ABI wants a two-word number to
 // begin at an even register: AAPCS32 rule C.3, AAPCS64 rule C.10.
 func (m Machine) align(index int, p *Param) int {
-	if (m.ID == elf.EM_ARM || m.ID == elf.EM_AARCH64) && !p.Struct && int64(p.Size) == 2*int64(m.AddrSize) {
+	if (m.ID == elf.EM_ARM || m.ID == elf.EM_AARCH64) && !p.Struct &&
+		int64(p.Size) == 2*int64(m.AddrSize) {
 		return index + index%2
 	}
 	return index

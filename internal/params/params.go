@@ -31,9 +31,13 @@ const NoOrigin = -1
 
 // Options is what the judgement depends on beside machine and parameters.
 type Options struct {
-	Clang         bool // DW_AT_producer names clang
-	NoCall        bool // clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on DIEs with DW_AT_inline
-	Clone         bool // gcc: the symbol at the entry has .isra or .constprop in its name; says only which parameters are Removed
+	Clang bool // DW_AT_producer names clang
+	// clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on
+	// DIEs with DW_AT_inline
+	NoCall bool
+	// gcc: the symbol at the entry has .isra or .constprop in its name; says only which parameters
+	// are Removed
+	Clone         bool
 	TrueSignature bool // the feature true_signature
 }
 
@@ -42,10 +46,12 @@ type Flags uint8
 
 // The findings; see the package comment for what follows from each.
 const (
-	Optimized          Flags = 1 << iota // a parameter has no location, or none in a register where one is due
-	Reordered                            // the parameters stand in another order than the abstract origin's
-	UnexpectedRegister                   // a parameter's register is not the ABI's for its position
-	UncertainLocation                    // a packed struct by value may lie on the stack
+	// a parameter has no location, or none in a register where one is due
+	Optimized Flags = 1 << iota
+	// the parameters stand in another order than the abstract origin's
+	Reordered
+	UnexpectedRegister // a parameter's register is not the ABI's for its position
+	UncertainLocation  // a packed struct by value may lie on the stack
 )
 
 // Has tells whether all of the given findings are in the set.

@@ -28,7 +28,10 @@ func stack(size uint32) Param { return at(size, []byte{opFbreg, 0x10}) }
 
 func none(size uint32) Param { return Param{Size: size, OriginIndex: NoOrigin} }
 
-func constant(size uint32) Param { return Param{Size: size, ConstValue: true, OriginIndex: NoOrigin} }
+func constant(size uint32) Param {
+	return Param{Size: size, ConstValue: true,
+		OriginIndex: NoOrigin}
+}
 
 func structure(p Param) Param { p.Struct = true; return p }
 
@@ -49,54 +52,79 @@ func TestJudgeFlags(t *testing.T) {
 		{"six registers and the stack", x86, Options{},
 			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8), stack(8)}, 0},
 		{"a constant where the stack is due", x86, Options{},
-			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8), at(8, []byte{opLit0 + 3, opStackValue})}, Optimized},
-		{"second register for the first parameter", x86, Options{}, []Param{reg(4, 4)}, UnexpectedRegister},
+			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
+				at(8, []byte{opLit0 + 3, opStackValue})}, Optimized},
+		{"second register for the first parameter", x86, Options{}, []Param{reg(4, 4)},
+			UnexpectedRegister},
 		{"stack where a register is due", x86, Options{}, []Param{stack(4)}, Optimized},
 		{"register beyond 31", x86, Options{}, []Param{at(4, []byte{0x90, 0x11})}, Optimized},
 		{"no location", x86, Options{}, []Param{reg(5, 4), none(4)}, Optimized},
-		{"removed without a trace: the next one moves up", x86, Options{}, []Param{none(4), reg(5, 4)}, Optimized | UnexpectedRegister},
+		{"removed without a trace: the next one moves up", x86, Options{}, []Param{none(4), reg(5, 4)},
+			Optimized | UnexpectedRegister},
 		{"constant value", x86, Options{}, []Param{constant(4), reg(4, 8)}, Optimized},
-		{"same order as the origin", x86, Options{}, []Param{origin(0, reg(5, 4)), origin(1, reg(4, 4))}, 0},
-		{"removed, written last", x86, Options{}, []Param{origin(1, reg(5, 4)), origin(0, none(4))}, Optimized | Reordered},
+		{"same order as the origin", x86, Options{}, []Param{origin(0, reg(5, 4)), origin(1, reg(4, 4))},
+			0},
+		{"removed, written last", x86, Options{}, []Param{origin(1, reg(5, 4)), origin(0, none(4))},
+			Optimized | Reordered},
 		{"struct of two words", x86, Options{}, []Param{
 			structure(at(16, []byte{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8})), reg(1, 4)}, 0},
-		{"a struct by value forgives registers", x86, Options{}, []Param{reg(17, 8), structure(reg(5, 8))}, 0},
-		{"number of two words", x86, Options{}, []Param{at(16, []byte{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}), reg(1, 4)}, 0},
+		{"a struct by value forgives registers", x86, Options{},
+			[]Param{reg(17, 8), structure(reg(5, 8))}, 0},
+		{"number of two words", x86, Options{}, []Param{at(16, []byte{opReg0 + 5, opPiece, 8, opReg0 + 4,
+			opPiece, 8}), reg(1, 4)}, 0},
 		{"floating point register", x86, Options{}, []Param{reg(17, 8)}, UnexpectedRegister},
-		{"large struct on the stack takes no register", x86, Options{}, []Param{stack(24), reg(5, 4)}, Optimized},
-		{"computed from a register", x86, Options{}, []Param{at(4, []byte{opBreg0 + 5, 0, opStackValue})}, 0},
+		{"large struct on the stack takes no register", x86, Options{}, []Param{stack(24), reg(5, 4)},
+			Optimized},
+		{"computed from a register", x86, Options{}, []Param{at(4, []byte{opBreg0 + 5, 0, opStackValue})},
+			0},
 		{"in memory at a register", x86, Options{}, []Param{at(4, []byte{opBreg0 + 5, 0})}, Optimized},
-		{"computed at length", x86, Options{}, []Param{at(4, []byte{opBreg0 + 5, 0, 0x23, 1, opStackValue})}, 0},
-		{"entry value in a later range", x86, Options{}, []Param{at(4, []byte{opFbreg, 0}, []byte{opEntryValue, 1, opReg0 + 5, opStackValue})}, 0},
-		{"another register in a later range", x86, Options{}, []Param{at(4, []byte{opReg0 + 5}, []byte{opReg0 + 3})}, 0},
+		{"computed at length", x86, Options{}, []Param{at(4, []byte{opBreg0 + 5, 0, 0x23, 1,
+			opStackValue})}, 0},
+		{"entry value in a later range", x86, Options{},
+			[]Param{at(4, []byte{opFbreg, 0}, []byte{opEntryValue, 1, opReg0 + 5, opStackValue})}, 0},
+		{"another register in a later range", x86, Options{},
+			[]Param{at(4, []byte{opReg0 + 5}, []byte{opReg0 + 3})}, 0},
 		{"first range empty", x86, Options{}, []Param{at(4, nil, []byte{opReg0 + 5})}, Optimized},
 		{"empty list", x86, Options{}, []Param{at(4)}, Optimized},
 		{"packed struct in registers", x86, Options{}, []Param{packed(reg(5, 8))}, 0},
 		{"packed struct behind six", x86, Options{},
-			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8), packed(stack(9))}, UncertainLocation},
+			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
+				packed(stack(9))}, UncertainLocation},
 
-		{"arm64", arm64, Options{}, []Param{reg(0, 8), reg(1, 8), reg(2, 8), reg(3, 8), reg(4, 8), reg(5, 8), reg(6, 8), reg(7, 8), stack(8)}, 0},
+		{"arm64", arm64, Options{}, []Param{reg(0, 8), reg(1, 8), reg(2, 8), reg(3, 8), reg(4, 8),
+			reg(5, 8), reg(6, 8), reg(7, 8), stack(8)}, 0},
 		{"arm64, wrong", arm64, Options{}, []Param{reg(1, 8)}, UnexpectedRegister},
-		{"arm64, even pair", arm64, Options{}, []Param{reg(0, 4), at(16, []byte{opReg0 + 2, opPiece, 8, opReg0 + 3, opPiece, 8}), reg(4, 4)}, 0},
-		{"arm, fifth on the stack", arm, Options{}, []Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4), stack(4)}, 0},
+		{"arm64, even pair", arm64, Options{}, []Param{reg(0, 4), at(16,
+			[]byte{opReg0 + 2, opPiece, 8, opReg0 + 3, opPiece, 8}), reg(4, 4)}, 0},
+		{"arm, fifth on the stack", arm, Options{},
+			[]Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4), stack(4)}, 0},
 		{"arm, an address where the stack is due", arm, Options{},
-			[]Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4), stack(4), at(4, []byte{opAddr, 0x20, 0x7f, 0xc0, 0xc0, opStackValue})}, Optimized},
-		{"arm, a variable where the stack is due", arm, Options{}, []Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4), at(4, []byte{opAddr, 0x20, 0x7f, 0xc0, 0xc0})}, 0},
-		{"arm, even pair", arm, Options{}, []Param{reg(0, 4), at(8, []byte{opReg0 + 2, opPiece, 4, opReg0 + 3, opPiece, 4})}, 0},
-		{"arm, odd pair", arm, Options{}, []Param{reg(0, 4), at(8, []byte{opReg0 + 1, opPiece, 4, opReg0 + 2, opPiece, 4})}, UnexpectedRegister},
-		{"s390", s390, Options{}, []Param{reg(2, 4), reg(3, 8), reg(4, 8), reg(5, 8), reg(6, 8), stack(8)}, 0},
+			[]Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4), stack(4),
+				at(4, []byte{opAddr, 0x20, 0x7f, 0xc0, 0xc0, opStackValue})}, Optimized},
+		{"arm, a variable where the stack is due", arm, Options{},
+			[]Param{reg(0, 4), reg(1, 4), reg(2, 4), reg(3, 4),
+				at(4, []byte{opAddr, 0x20, 0x7f, 0xc0, 0xc0})}, 0},
+		{"arm, even pair", arm, Options{}, []Param{reg(0, 4), at(8,
+			[]byte{opReg0 + 2, opPiece, 4, opReg0 + 3, opPiece, 4})}, 0},
+		{"arm, odd pair", arm, Options{}, []Param{reg(0, 4), at(8,
+			[]byte{opReg0 + 1, opPiece, 4, opReg0 + 2, opPiece, 4})}, UnexpectedRegister},
+		{"s390", s390, Options{}, []Param{reg(2, 4), reg(3, 8), reg(4, 8), reg(5, 8), reg(6, 8),
+			stack(8)}, 0},
 		{"s390, wrong", s390, Options{}, []Param{reg(3, 4)}, UnexpectedRegister},
-		{"s390, large values by reference", s390, Options{}, []Param{at(16, []byte{opBreg0 + 2, 0, 0x06, opStackValue}), reg(3, 4)}, 0},
+		{"s390, large values by reference", s390, Options{},
+			[]Param{at(16, []byte{opBreg0 + 2, 0, 0x06, opStackValue}), reg(3, 4)}, 0},
 		{"riscv knows the number of registers only", riscv, Options{}, []Param{reg(20, 8)}, 0},
 		{"riscv, stack where a register is due", riscv, Options{}, []Param{stack(8)}, Optimized},
 		{"mips32", mips32, Options{}, []Param{reg(4, 4), reg(5, 4)}, 0},
 		{"machine without rules", i386, Options{}, []Param{reg(4, 4), stack(4)}, 0},
-		{"machine without rules, constant", i386, Options{}, []Param{at(4, []byte{opConst1U, 9, opStackValue})}, Optimized},
+		{"machine without rules, constant", i386, Options{},
+			[]Param{at(4, []byte{opConst1U, 9, opStackValue})}, Optimized},
 		{"machine without rules, no location", i386, Options{}, []Param{none(4)}, Optimized},
 
 		{"clang, as written", x86, clang, []Param{reg(5, 4), stack(4), reg(1, 8)}, 0},
 		{"clang, wrong", x86, clang, []Param{reg(5, 4), reg(1, 8)}, UnexpectedRegister},
-		{"clang, second half of a pair", x86, clang, []Param{at(16, []byte{opPiece, 8, opReg0 + 4, opPiece, 8}), reg(1, 8)}, 0},
+		{"clang, second half of a pair", x86, clang,
+			[]Param{at(16, []byte{opPiece, 8, opReg0 + 4, opPiece, 8}), reg(1, 8)}, 0},
 		{"clang, no location", x86, clang, []Param{reg(5, 4), none(4)}, Optimized},
 		{"clang, constant", x86, clang, []Param{constant(4)}, Optimized},
 		{"clang without a map of registers", riscv, clang, []Param{reg(10, 8), reg(11, 8)}, 0},
@@ -148,23 +176,30 @@ func TestJudgeTrueSignature(t *testing.T) {
 		ps   []Param
 		want Verdict
 	}{
-		{"gcc drops what is reordered", Options{TrueSignature: true}, []Param{origin(1, reg(5, 4)), origin(0, none(4))},
+		{"gcc drops what is reordered", Options{TrueSignature: true},
+			[]Param{origin(1, reg(5, 4)), origin(0, none(4))},
 			Verdict{Flags: Optimized | Reordered, Removed: []int{1}}},
-		{"gcc drops what is last", Options{TrueSignature: true, Clone: true}, []Param{origin(0, reg(5, 4)), origin(1, none(4))},
+		{"gcc drops what is last", Options{TrueSignature: true, Clone: true},
+			[]Param{origin(0, reg(5, 4)), origin(1, none(4))},
 			Verdict{Flags: Optimized, Removed: []int{1}}},
 		{"gcc drops what only the caller knows", Options{TrueSignature: true, Clone: true},
-			[]Param{reg(5, 4), at(4, []byte{opGNUParameterRef, 1, 2, 3, 4, opStackValue})}, Verdict{Flags: Optimized, Removed: []int{1}}},
-		{"gcc keeps what is in its place", Options{TrueSignature: true, Clone: true}, []Param{origin(0, none(4)), origin(1, reg(4, 4))},
+			[]Param{reg(5, 4), at(4, []byte{opGNUParameterRef, 1, 2, 3, 4,
+				opStackValue})}, Verdict{Flags: Optimized, Removed: []int{1}}},
+		{"gcc keeps what is in its place", Options{TrueSignature: true, Clone: true},
+			[]Param{origin(0, none(4)), origin(1, reg(4, 4))},
 			Verdict{Flags: Optimized}},
-		{"gcc keeps what is unused in a function that is no clone", Options{TrueSignature: true}, []Param{reg(5, 4), none(4)},
+		{"gcc keeps what is unused in a function that is no clone", Options{TrueSignature: true},
+			[]Param{reg(5, 4), none(4)},
 			Verdict{Flags: Optimized}},
 		{"gcc keeps large values on the stack", Options{TrueSignature: true, Clone: true},
-			[]Param{origin(1, structure(stack(24))), origin(0, none(4))}, Verdict{Flags: Optimized | Reordered, Removed: []int{1}}},
+			[]Param{origin(1, structure(stack(24))),
+				origin(0, none(4))}, Verdict{Flags: Optimized | Reordered, Removed: []int{1}}},
 		{"clang drops what has no location", clang, []Param{none(4), reg(5, 8), none(4)},
 			Verdict{Flags: Optimized, Removed: []int{0, 2}}},
 		{"clang drops constants", clang, []Param{at(4, []byte{opLit0 + 3, opStackValue}), reg(5, 8)},
 			Verdict{Flags: Optimized, Removed: []int{0}}},
-		{"an unused parameter that still has its place", clang, []Param{none(4), reg(4, 8)}, Verdict{Flags: Optimized}},
+		{"an unused parameter that still has its place", clang, []Param{none(4), reg(4, 8)},
+			Verdict{Flags: Optimized}},
 		{"struct kept", clang, []Param{member(both, 0, 8), reg(1, 4)}, Verdict{}},
 		{"struct kept though half is unused", clang, []Param{member(low, 0, 8), reg(1, 4)}, Verdict{}},
 		{"struct replaced by its first member", clang, []Param{member(low, 0, 8), reg(4, 4)},
@@ -172,7 +207,8 @@ func TestJudgeTrueSignature(t *testing.T) {
 		{"struct replaced by its second member", clang, []Param{member(high, 0, 8), reg(4, 4)},
 			Verdict{Members: []Member{{0, 8}}}},
 		{"no member there", clang, []Param{member(high, 0, 4), reg(1, 4)}, Verdict{}},
-		{"not on the stack without a reason", clang, []Param{stack(4)}, Verdict{Flags: UnexpectedRegister}},
+		{"not on the stack without a reason", clang, []Param{stack(4)},
+			Verdict{Flags: UnexpectedRegister}},
 	} {
 		if got := Judge(x86, c.o, c.ps); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -196,7 +232,8 @@ func TestNextOperation(t *testing.T) {
 		{"constu, cut short", []byte{0x10, 0x80}, false, 0},
 		{"bregx", []byte{0x92, 0x80, 1, 0x7f, 9}, true, 1},
 		{"implicit_value", []byte{0x9e, 2, 1, 2, 9}, true, 1},
-		{"implicit_value, too long", []byte{0x9e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2}, false, 0},
+		{"implicit_value, too long", []byte{0x9e, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+			2}, false, 0},
 		{"entry_value", []byte{0xa3, 1, 0x55, 0x9f}, true, 1},
 		{"implicit_pointer", []byte{0xa0, 1, 2, 3, 4, 0, 9}, true, 1},
 		{"const_type", []byte{0xa4, 0x22, 2, 1, 2, 9}, true, 1},
@@ -212,14 +249,18 @@ func TestNextOperation(t *testing.T) {
 }
 
 func FuzzJudge(f *testing.F) {
-	f.Add([]byte{opReg0 + 5}, []byte{opEntryValue, 1, opReg0}, uint16(elf.EM_X86_64), uint32(8), true, true)
-	f.Add([]byte{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}, []byte{0xa0}, uint16(elf.EM_ARM), uint32(16), false, false)
-	f.Add([]byte{opPiece, 0xff, 0xff, 0xff, 0xff, 0x0f}, []byte{0x9e, 9}, uint16(elf.EM_S390), uint32(1<<31), true, false)
+	f.Add([]byte{opReg0 + 5}, []byte{opEntryValue, 1, opReg0}, uint16(elf.EM_X86_64), uint32(8), true,
+		true)
+	f.Add([]byte{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}, []byte{0xa0}, uint16(elf.EM_ARM),
+		uint32(16), false, false)
+	f.Add([]byte{opPiece, 0xff, 0xff, 0xff, 0xff, 0x0f}, []byte{0x9e, 9}, uint16(elf.EM_S390),
+		uint32(1<<31), true, false)
 	f.Fuzz(func(t *testing.T, first, second []byte, id uint16, size uint32, clang, nocall bool) {
 		p := at(size, first, second)
 		p.MemberAt = func(uint32) bool { return true }
 		m := Machine{ID: elf.Machine(id), AddrSize: 8}
-		v := Judge(m, Options{Clang: clang, NoCall: nocall, Clone: !clang, TrueSignature: true}, []Param{p, p, none(size)})
+		v := Judge(m, Options{Clang: clang, NoCall: nocall, Clone: !clang, TrueSignature: true},
+			[]Param{p, p, none(size)})
 		if !v.Flags.Has(Optimized) {
 			t.Errorf("a parameter without a location is not seen: %+v", v)
 		}
@@ -234,9 +275,12 @@ func FuzzJudge(f *testing.F) {
 // What Settles says of the first expression holds for whatever follows it.
 func TestSettledLocations(t *testing.T) {
 	exprs := [][]byte{
-		nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10}, {opBreg0 + 5, 0, opStackValue}, {0xff},
-		{opEntryValue, 1, opReg0 + 4, opStackValue}, {opEntryValue, 1, opReg0 + 4}, {opGNUParameterRef, 1, 0, 0, 0},
-		{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}, {opPiece, 8, opReg0 + 1, opPiece, 8}, {opImplicitValue, 1, 7},
+		nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10}, {opBreg0 + 5, 0,
+			opStackValue}, {0xff},
+		{opEntryValue, 1, opReg0 + 4, opStackValue}, {opEntryValue, 1, opReg0 + 4}, {opGNUParameterRef, 1,
+			0, 0, 0},
+		{opReg0 + 5, opPiece, 8, opReg0 + 4, opPiece, 8}, {opPiece, 8, opReg0 + 1, opPiece,
+			8}, {opImplicitValue, 1, 7},
 	}
 	settled := 0
 	for _, m := range []Machine{x86, arm, s390, riscv, i386} {
@@ -251,7 +295,8 @@ func TestSettledLocations(t *testing.T) {
 					for _, third := range exprs {
 						all := at(size, first, second, third)
 						if got, want := m.locate(&alone), m.locate(&all); got != want {
-							t.Errorf("%v, %d bytes: %x followed by %x and %x: %+v; alone %+v", m.ID, size, first, second, third, want, got)
+							t.Errorf("%v, %d bytes: %x followed by %x and %x: %+v; alone %+v", m.ID, size, first, second,
+								third, want, got)
 						}
 					}
 				}

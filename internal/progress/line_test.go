@@ -38,7 +38,8 @@ func TestLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = s.WaitFor(`a warning\r\n\r\d+ of 1000`)
-	if lines := s.Lines(got); len(lines) != 2 || lines[0] != "a warning" || !strings.Contains(lines[1], " of 1000") {
+	if lines := s.Lines(got); len(lines) != 2 || lines[0] != "a warning" ||
+		!strings.Contains(lines[1], " of 1000") {
 		t.Errorf("with a warning the terminal shows %q", lines)
 	}
 

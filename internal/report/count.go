@@ -84,7 +84,8 @@ func (r *Run) countUnits(c *convert.Counts) string {
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"}, {c.Partial, " partial"}, {c.Types, " of types"}} {
+	}{{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"}, {c.Partial,
+		" partial"}, {c.Types, " of types"}} {
 		if more.n > 0 {
 			text += ", " + plural(more.n, "unit") + more.what
 		}
@@ -99,7 +100,8 @@ func (r *Run) countFacts(f *facts.Facts) string {
 		c.Functions += len(f.Files[i].Funcs)
 	}
 	r.Stats.Facts = c
-	return plural(c.Functions, "function") + ", " + plural(c.Variables, "variable") + ", " + plural(c.Kfuncs, "kfunc")
+	return plural(c.Functions, "function") + ", " + plural(c.Variables, "variable") + ", " +
+		plural(c.Kfuncs, "kfunc")
 }
 
 // countShapes notes what o holds, and returns it in words. It looks at every item of every unit.
@@ -149,8 +151,10 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	functions := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindFunc.String()], Skipped: map[string]int{}}
-	variables := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindVar.String()], Skipped: map[string]int{}}
+	functions := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindFunc.String()],
+		Skipped: map[string]int{}}
+	variables := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindVar.String()],
+		Skipped: map[string]int{}}
 	for _, s := range result.Skipped {
 		if s.Variable() {
 			variables.Skipped[s.Reason]++
@@ -159,7 +163,8 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 		}
 	}
 	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
-	return text + ", " + plural(result.Conflicts, "conflict") + ", " + functions.text("function") + ", " + variables.text("variable"), nil
+	return text + ", " + plural(result.Conflicts, "conflict") + ", " + functions.text("function") +
+		", " + variables.text("variable"), nil
 }
 
 // text says how many are encoded, and how many are not, the commonest reason first.

@@ -24,8 +24,10 @@ type Flags struct {
 func DefineFlags(flags *pflag.FlagSet) *Flags {
 	f := new(Flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no warnings and no progress line, errors only")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a line on standard error for each phase: what it met and how long it took")
-	flags.StringVar(&f.stats, "stats", "", "write counts, times and memory as JSON to `FILE`; - means standard output")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false,
+		"a line on standard error for each phase: what it met and how long it took")
+	flags.StringVar(&f.stats, "stats", "",
+		"write counts, times and memory as JSON to `FILE`; - means standard output")
 	return f
 }
 

@@ -71,7 +71,8 @@ func (p *Phase) met(what string) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)), Seconds: seconds(p.end.Sub(p.start)), Steps: p.steps}
+	t := PhaseTime{Name: p.name, Start: seconds(p.start.Sub(r.start)),
+		Seconds: seconds(p.end.Sub(p.start)), Steps: p.steps}
 	r.Stats.Phases = append(r.Stats.Phases, t)
 	r.tell("%s: %s, %.2f s", p.name, what, t.Seconds)
 }

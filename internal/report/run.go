@@ -37,7 +37,8 @@ func (f *Flags) Start(env *cli.Env, job Job) (*Run, error) {
 		return nil, err
 	}
 	r := &Run{env: env, stderr: env.Stderr, flags: *f, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: job.Verb, Version: cli.Version, Jobs: job.Threads}
+	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: job.Verb, Version: cli.Version,
+		Jobs: job.Threads}
 	for _, in := range job.Inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
@@ -114,7 +115,8 @@ func (r *Run) progress() string {
 		}
 	}
 	now := time.Now()
-	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.Stats.Verb, p.progress(now), now.Sub(r.start).Seconds())
+	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.Stats.Verb, p.progress(now),
+		now.Sub(r.start).Seconds())
 }
 
 func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }

@@ -28,7 +28,8 @@ func NewSized(nodes int) *Graph {
 	for size < 2*nodes {
 		size *= 2
 	}
-	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes), index: make([]slot, size)}
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
+		index: make([]slot, size)}
 	g.Strs.init(nodes)
 	return g
 }
@@ -143,7 +144,8 @@ func (g *Graph) Refs(id ID, buf []ID) []ID {
 
 // Stub returns the stub that any definition or declaration of the tag is referred to by.
 func (g *Graph) Stub(tag Tag, name Str) ID {
-	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag), Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
+	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag),
+		Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
 }
 
 // PinnedStub returns the stub that means one certain definition of the tag: the one that pin, a

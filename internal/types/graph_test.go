@@ -17,7 +17,8 @@ func list(g *Graph) ID {
 	i := g.Add(Node{Kind: KindInt, Name: name("int"), Size: 4, Aux: 1<<24 | 32}, nil)
 	next := g.Add(Node{Kind: KindPtr, Ref: g.Stub(TagStruct, name("list"))}, nil)
 	data := g.Add(Node{Kind: KindArray, Ref: i, Size: 4}, []Elem{{Ref: i}})
-	return g.Add(Node{Kind: KindStruct, Name: name("list"), Size: 24}, []Elem{{name("next"), next, 0}, {name("data"), data, 64}})
+	return g.Add(Node{Kind: KindStruct, Name: name("list"), Size: 24},
+		[]Elem{{name("next"), next, 0}, {name("data"), data, 64}})
 }
 
 func TestEqualContentIsOneNode(t *testing.T) {
@@ -56,17 +57,26 @@ func TestDifferentContentIsDifferentNodes(t *testing.T) {
 		node  Node
 		elems []Elem
 	}{
-		{"struct s { int a; int b; }", Node{Kind: KindStruct, Name: name("s"), Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
-		{"other order of names", Node{Kind: KindStruct, Name: name("s"), Size: 8}, []Elem{{name("b"), i, 0}, {name("a"), i, 32}}},
-		{"other tag", Node{Kind: KindStruct, Name: name("t"), Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
+		{"struct s { int a; int b; }", Node{Kind: KindStruct, Name: name("s"), Size: 8},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
+		{"other order of names", Node{Kind: KindStruct, Name: name("s"), Size: 8},
+			[]Elem{{name("b"), i, 0}, {name("a"), i, 32}}},
+		{"other tag", Node{Kind: KindStruct, Name: name("t"), Size: 8},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
 		{"no tag", Node{Kind: KindStruct, Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
-		{"union", Node{Kind: KindUnion, Name: name("s"), Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
-		{"other size", Node{Kind: KindStruct, Name: name("s"), Size: 12}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
-		{"other offset", Node{Kind: KindStruct, Name: name("s"), Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), i, 40}}},
-		{"other member type", Node{Kind: KindStruct, Name: name("s"), Size: 8}, []Elem{{name("a"), i, 0}, {name("b"), u, 32}}},
+		{"union", Node{Kind: KindUnion, Name: name("s"), Size: 8},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
+		{"other size", Node{Kind: KindStruct, Name: name("s"), Size: 12},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
+		{"other offset", Node{Kind: KindStruct, Name: name("s"), Size: 8},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 40}}},
+		{"other member type", Node{Kind: KindStruct, Name: name("s"), Size: 8},
+			[]Elem{{name("a"), i, 0}, {name("b"), u, 32}}},
 		{"one member", Node{Kind: KindStruct, Name: name("s"), Size: 8}, []Elem{{name("a"), i, 0}}},
-		{"bitfields", Node{Kind: KindStruct, Name: name("s"), Size: 8, Flag: true}, []Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
-		{"its stub", Node{Kind: KindStub, Name: name("s"), Aux: uint32(TagStruct), Hash: HashStub(TagStruct, g.Strs.Hash(name("s")))}, nil},
+		{"bitfields", Node{Kind: KindStruct, Name: name("s"), Size: 8, Flag: true},
+			[]Elem{{name("a"), i, 0}, {name("b"), i, 32}}},
+		{"its stub", Node{Kind: KindStub, Name: name("s"), Aux: uint32(TagStruct),
+			Hash: HashStub(TagStruct, g.Strs.Hash(name("s")))}, nil},
 		{"int *", Node{Kind: KindPtr, Ref: i}, nil},
 		{"const int", Node{Kind: KindConst, Ref: i}, nil},
 		{"void *", Node{Kind: KindPtr}, nil},
@@ -94,11 +104,13 @@ func TestDifferentContentIsDifferentNodes(t *testing.T) {
 func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	g := New()
 	s := g.Strs.Intern([]byte("s"))
-	stub, one, two := g.Stub(TagStruct, s), g.PinnedStub(TagStruct, s, Hash{1, 1}), g.PinnedStub(TagStruct, s, Hash{2, 2})
+	stub, one, two := g.Stub(TagStruct, s), g.PinnedStub(TagStruct, s,
+		Hash{1, 1}), g.PinnedStub(TagStruct, s, Hash{2, 2})
 	if stub == one || one == two || stub == two {
 		t.Errorf("stub %d, pinned stubs %d and %d", stub, one, two)
 	}
-	def := g.Add(Node{Kind: KindStruct, Name: s, Size: 8}, []Elem{{g.Strs.Intern([]byte("self")), one, 0}})
+	def := g.Add(Node{Kind: KindStruct, Name: s, Size: 8},
+		[]Elem{{g.Strs.Intern([]byte("self")), one, 0}})
 	g.Node(one).Ref = def
 	other := New()
 	ids := other.Import(g)
@@ -120,7 +132,8 @@ func random(g *Graph, rng *rand.Rand, n int) {
 		case 2:
 			g.Stub(TagUnion, name())
 		case 3:
-			g.Add(Node{Kind: KindUnion, Name: name(), Size: 8}, []Elem{{name(), node(), 0}, {name(), node(), 32}})
+			g.Add(Node{Kind: KindUnion, Name: name(), Size: 8},
+				[]Elem{{name(), node(), 0}, {name(), node(), 32}})
 		}
 	}
 }
@@ -170,7 +183,8 @@ func TestCompareIsCanonical(t *testing.T) {
 		for id := 1; id < len(g.Nodes); id++ {
 			ids = append(ids, ID(id))
 		}
-		rand.New(rand.NewPCG(uint64(len(g.Strs.ends)), 6)).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		rand.New(rand.NewPCG(uint64(len(g.Strs.ends)), 6)).Shuffle(len(ids),
+			func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		slices.SortFunc(ids, g.Compare)
 		var list []string
 		for _, id := range ids {

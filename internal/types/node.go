@@ -101,13 +101,17 @@ type Elem struct {
 type FuncFlags uint32
 
 const (
-	FuncOptimized     FuncFlags = 1 << iota // a parameter was optimized out of a suffixed clone (.isra, .constprop)
-	FuncReordered                           // parameters are not in the order of the source
-	FuncUnexpectedReg                       // a parameter is not in the register that the ABI names
-	FuncUncertain                           // the parameters' locations can't be told
-	FuncNoCode                              // the unit has no code for it: an alias of an identical function, or inlined
-	FuncWeak                                // a weak definition, or one that lost to another
-	FuncRenamed                             // its symbol is not called as in the source: not to be encoded, but its unit is linked where that symbol is
+	// a parameter was optimized out of a suffixed clone (.isra, .constprop)
+	FuncOptimized     FuncFlags = 1 << iota
+	FuncReordered               // parameters are not in the order of the source
+	FuncUnexpectedReg           // a parameter is not in the register that the ABI names
+	FuncUncertain               // the parameters' locations can't be told
+	// the unit has no code for it: an alias of an identical function, or inlined
+	FuncNoCode
+	FuncWeak // a weak definition, or one that lost to another
+	// its symbol is not called as in the source: not to be encoded, but its unit is linked where
+	// that symbol is
+	FuncRenamed
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).

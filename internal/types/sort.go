@@ -21,7 +21,8 @@ func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) 
 		const shares = 16
 		parts := []int{0} // where they begin, and the last one ends
 		for _, end := range byTwoBytes(keys, spare) {
-			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/shares || int(end) == len(keys) && last < len(keys) {
+			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/shares ||
+				int(end) == len(keys) && last < len(keys) {
 				parts = append(parts, int(end))
 			}
 		}
@@ -80,8 +81,12 @@ func sortFrom(strs *Strings, keys, spare []stringKey, depth int) {
 		case first != last:
 			sortBehind(strs, keys, spare, depth)
 			return
-		case first == 0: // only strings that hold zero bytes, as no name should, have no more to tell them apart
-			slices.SortFunc(keys, func(a, b stringKey) int { return bytes.Compare(strs.Bytes(a.str), strs.Bytes(b.str)) })
+		// only strings that hold zero bytes, as no name should, have no more to tell them apart
+		case first == 0:
+			slices.SortFunc(keys, func(a, b stringKey) int {
+				return bytes.Compare(strs.Bytes(a.str),
+					strs.Bytes(b.str))
+			})
 			return
 		}
 	}

@@ -29,7 +29,10 @@ func TestStringsAreSortedBytewise(t *testing.T) {
 			add(b[:len(b)/2])
 		}
 		want := slices.Clone(list)
-		slices.SortFunc(want, func(a, b Str) int { return bytes.Compare(g.Strs.Bytes(a), g.Strs.Bytes(b)) })
+		slices.SortFunc(want, func(a, b Str) int {
+			return bytes.Compare(g.Strs.Bytes(a),
+				g.Strs.Bytes(b))
+		})
 		inReverse := func(parts int, do func(int)) {
 			for i := range parts {
 				do(parts - 1 - i)

@@ -19,8 +19,10 @@ func (c *checker) chains() {
 			good = id
 		}
 		t := &c.b.Types[i]
-		if to, _ := c.b.ByID(t.SizeOrType); to != nil && to.Kind == btf.KindTypeTag && t.Kind != btf.KindTypeTag {
-			c.report(Reader, uint32(i), "tag-order", "it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse tags behind other modifiers", t.SizeOrType)
+		if to, _ := c.b.ByID(t.SizeOrType); to != nil && to.Kind == btf.KindTypeTag &&
+			t.Kind != btf.KindTypeTag {
+			c.report(Reader, uint32(i), "tag-order",
+				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse tags behind other modifiers", t.SizeOrType)
 		}
 	}
 }
@@ -35,7 +37,8 @@ func (c *checker) chainEnds(i, id, good uint32) bool {
 		case t == nil || !t.Kind.IsModifier():
 			return true
 		case n == maxChain:
-			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them", maxChain)
+			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them",
+				maxChain)
 			return false
 		case id <= good:
 			return true

@@ -98,7 +98,8 @@ func (c *checker) report(scope Scope, i uint32, rule, format string, args ...any
 	}
 	t := &c.b.Types[i]
 	if c.room(scope) {
-		c.found = append(c.found, Violation{c.b.StartID + i, t.Kind, c.b.TypeName(t), rule, fmt.Sprintf(format, args...), scope})
+		c.found = append(c.found, Violation{c.b.StartID + i, t.Kind, c.b.TypeName(t), rule,
+			fmt.Sprintf(format, args...), scope})
 	}
 }
 
@@ -115,7 +116,8 @@ func (c *checker) room(scope Scope) bool {
 
 func (c *checker) reportBlob(scope Scope, rule, format string, args ...any) {
 	if c.room(scope) {
-		c.found = append(c.found, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...), Scope: scope})
+		c.found = append(c.found, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...),
+			Scope: scope})
 	}
 }
 
@@ -125,14 +127,18 @@ func (c *checker) blobRules() {
 	if len(b.Types) == 0 && b.Base == nil {
 		c.reportBlob(Boot, "no-types", "the blob holds no type")
 	}
-	if last := uint64(b.StartID) + uint64(len(b.Types)) - 1; len(b.Types) > 0 && last > btf.MaxLastTypeID {
-		c.reportBlob(Boot, "too-many-types", "the last type id is %d, the kernel reads up to %d", last, btf.MaxLastTypeID)
+	if last := uint64(b.StartID) + uint64(len(b.Types)) - 1; len(b.Types) > 0 &&
+		last > btf.MaxLastTypeID {
+		c.reportBlob(Boot, "too-many-types", "the last type id is %d, the kernel reads up to %d", last,
+			btf.MaxLastTypeID)
 	}
 	if end := uint64(len(b.Strings)); end > btf.MaxNameOff+1 {
-		c.reportBlob(Boot, "strings-too-long", "the string section has %d bytes, the kernel reads %d", end, btf.MaxNameOff+1)
+		c.reportBlob(Boot, "strings-too-long", "the string section has %d bytes, the kernel reads %d",
+			end, btf.MaxNameOff+1)
 	}
 	if h := b.Header; h.HdrLen > btf.HeaderLenLayout {
-		c.reportBlob(Reader, "header-length", "the header has %d bytes; no reader knows more than %d", h.HdrLen, btf.HeaderLenLayout)
+		c.reportBlob(Reader, "header-length", "the header has %d bytes; no reader knows more than %d",
+			h.HdrLen, btf.HeaderLenLayout)
 	}
 }
 
@@ -141,7 +147,8 @@ func (c *checker) blobRules() {
 func (c *checker) sorted() []Violation {
 	sortByID(c.found)
 	if c.more > 0 {
-		c.found = append(c.found, Violation{Rule: "more", Detail: fmt.Sprintf("%d further violations are not listed", c.more)})
+		c.found = append(c.found,
+			Violation{Rule: "more", Detail: fmt.Sprintf("%d further violations are not listed", c.more)})
 	}
 	return c.found
 }

@@ -10,7 +10,8 @@ func (r *resolver) composite(v *vertex, t *btf.Type) step {
 		k, ok := r.kind(m.Type)
 		name := func() string { s, _ := r.b.Name(m.NameOff); return label(s, int(v.next)) }
 		if !ok {
-			return r.report(v.id, "type-id", "member %s has type id %d, which does not exist", name(), m.Type)
+			return r.report(v.id, "type-id", "member %s has type id %d, which does not exist", name(),
+				m.Type)
 		}
 		if sizeless(k) || sourceOnly(k) {
 			return r.report(v.id, "member-type", "member %s has type [%d], a %v", name(), m.Type, k)
@@ -44,10 +45,12 @@ func (r *resolver) datasec(v *vertex, t *btf.Type) step {
 		variable, _ := r.b.ByID(e.Type)
 		_, size, ok := r.sized(variable.SizeOrType)
 		if !ok {
-			return r.report(v.id, "datasec-entry", "entry %d (%s) has a type without size", v.next, r.b.TypeName(variable))
+			return r.report(v.id, "datasec-entry", "entry %d (%s) has a type without size", v.next,
+				r.b.TypeName(variable))
 		}
 		if e.Size < size {
-			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, its type %d", v.next, r.b.TypeName(variable), e.Size, size)
+			return r.report(v.id, "datasec-entry", "entry %d (%s) has size %d, its type %d", v.next,
+				r.b.TypeName(variable), e.Size, size)
 		}
 	}
 	return r.pop(0, 0)
@@ -77,7 +80,8 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 	switch to.Kind {
 	case btf.KindFunc, btf.KindStruct, btf.KindUnion, btf.KindVar, btf.KindTypedef:
 	default:
-		return r.report(id, "tag-target", "it tags [%d], a %v; only structs, unions, functions, variables and typedefs have tags", t.SizeOrType, to.Kind)
+		return r.report(id, "tag-target",
+			"it tags [%d], a %v; only structs, unions, functions, variables and typedefs have tags", t.SizeOrType, to.Kind)
 	}
 	if s := r.need(id, t.SizeOrType); s != done {
 		return s
@@ -88,7 +92,8 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 	n, what := to.Vlen, "member"
 	switch to.Kind {
 	case btf.KindVar, btf.KindTypedef:
-		return r.report(id, "component-index", "it tags component %d of a %v, which has none", int32(t.Extra), to.Kind)
+		return r.report(id, "component-index", "it tags component %d of a %v, which has none",
+			int32(t.Extra), to.Kind)
 	case btf.KindFunc:
 		n, what = 0, "parameter"
 		if p, _ := owner.ByID(to.SizeOrType); p != nil && p.Kind == btf.KindFuncProto {
@@ -96,7 +101,8 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 		}
 	}
 	if t.Extra >= n {
-		return r.report(id, "component-index", "it tags %s %d of [%d], which has %d", what, t.Extra, t.SizeOrType, n)
+		return r.report(id, "component-index", "it tags %s %d of [%d], which has %d", what, t.Extra,
+			t.SizeOrType, n)
 	}
 	return r.pop(t.SizeOrType, 0)
 }
@@ -116,7 +122,8 @@ func (r *resolver) proto(id uint32) bool {
 			}
 			break
 		}
-		if s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff, func() string { return "name of parameter " + label("", n) }); !ok {
+		if s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff,
+			func() string { return "name of parameter " + label("", n) }); !ok {
 			return false
 		} else if p.NameOff != 0 && !identifier(s) {
 			r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))

@@ -10,7 +10,8 @@ import (
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
 	if t.Vlen > btf.MaxVlen {
-		c.report(Reader, i, "vlen-wide", "%d elements; kernels before 7.2 and most tools read up to %d", t.Vlen, btf.MaxVlen)
+		c.report(Reader, i, "vlen-wide", "%d elements; kernels before 7.2 and most tools read up to %d",
+			t.Vlen, btf.MaxVlen)
 	}
 	switch t.Kind {
 	case btf.KindInt:
@@ -95,7 +96,8 @@ func (c *checker) form(i uint32) {
 
 func (c *checker) noVlen(i uint32) {
 	if n := c.b.Types[i].Vlen; n != 0 {
-		c.report(Boot, i, "vlen-unexpected", "a %v has no elements, here there are %d", c.b.Types[i].Kind, n)
+		c.report(Boot, i, "vlen-unexpected", "a %v has no elements, here there are %d", c.b.Types[i].Kind,
+			n)
 	}
 }
 
@@ -125,17 +127,20 @@ func (c *checker) intForm(i uint32) {
 			c.report(Boot, i, "int-encoding", "the encoding word %#x has unknown bits", t.Extra)
 			return
 		}
-		c.report(Reader, i, "int-encoding-bits", "the encoding word %#x has bits that mean nothing", t.Extra)
+		c.report(Reader, i, "int-encoding-bits", "the encoding word %#x has bits that mean nothing",
+			t.Extra)
 	}
 	switch enc {
 	case 0, btf.IntSigned, btf.IntChar, btf.IntBool:
 	default:
-		c.report(Boot, i, "int-encoding", "encoding %d is none of 0, SIGNED (1), CHAR (2) and BOOL (4)", enc)
+		c.report(Boot, i, "int-encoding", "encoding %d is none of 0, SIGNED (1), CHAR (2) and BOOL (4)",
+			enc)
 	}
 	if bits := off + n; bits > 128 {
 		c.report(Boot, i, "int-bits", "bit offset %d and %d bits exceed 128 bits", off, n)
 	} else if (bits+7)/8 > t.SizeOrType {
-		c.report(Boot, i, "int-bits", "bit offset %d and %d bits exceed the size of %d bytes", off, n, t.SizeOrType)
+		c.report(Boot, i, "int-bits", "bit offset %d and %d bits exceed the size of %d bytes", off, n,
+			t.SizeOrType)
 	}
 }
 
@@ -154,11 +159,14 @@ func (c *checker) memberForm(i uint32) {
 		off, _ := m.Bits(t.KFlag)
 		switch {
 		case t.Kind == btf.KindUnion && off != 0:
-			c.report(Boot, i, "member-offset", "member %s of a union has bit offset %d, not 0", label(name, n), off)
+			c.report(Boot, i, "member-offset", "member %s of a union has bit offset %d, not 0",
+				label(name, n), off)
 		case off < last:
-			c.report(Boot, i, "member-offset", "member %s has bit offset %d, the one before it %d", label(name, n), off, last)
+			c.report(Boot, i, "member-offset", "member %s has bit offset %d, the one before it %d",
+				label(name, n), off, last)
 		case (uint64(off)+7)/8 > uint64(t.SizeOrType):
-			c.report(Boot, i, "member-offset", "member %s begins at bit %d, the size is %d bytes", label(name, n), off, t.SizeOrType)
+			c.report(Boot, i, "member-offset", "member %s begins at bit %d, the size is %d bytes",
+				label(name, n), off, t.SizeOrType)
 		}
 		last = off
 	}
@@ -180,7 +188,10 @@ func (c *checker) enumForm(i uint32) {
 		c.report(Boot, i, "enum-size", "size is %d bytes, it must be 1, 2, 4 or 8", t.SizeOrType)
 	}
 	for n, e := range c.b.EnumsOf(t) {
-		name, ok := c.name(Boot, i, e.NameOff, func() string { return "name of value " + strconv.Itoa(n) })
+		name, ok := c.name(Boot, i, e.NameOff, func() string {
+			return "name of value " +
+				strconv.Itoa(n)
+		})
 		if ok && (e.NameOff == 0 || !identifier(name)) {
 			c.report(Boot, i, "name-invalid", "value %d: %s", n, badName(name, required))
 		}
@@ -200,11 +211,13 @@ func (c *checker) datasecForm(i uint32) {
 		case s.Type == 0 || s.Type > btf.MaxTypeID:
 			c.report(Boot, i, "type-id", "entry %d has type id %d", n, s.Type)
 		case from < end:
-			c.report(Boot, i, "datasec-overlap", "entry %d begins at byte %d, the one before it ends at %d", n, from, end)
+			c.report(Boot, i, "datasec-overlap", "entry %d begins at byte %d, the one before it ends at %d",
+				n, from, end)
 		case s.Size == 0:
 			c.report(Boot, i, "datasec-entry", "entry %d has size 0", n)
 		case to > uint64(t.SizeOrType):
-			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, the section at %d", n, to, t.SizeOrType)
+			c.report(Boot, i, "datasec-entry", "entry %d ends at byte %d, the section at %d", n, to,
+				t.SizeOrType)
 		}
 		end = to
 	}

@@ -29,7 +29,8 @@ func sample(t testing.TB) []byte {
 	narrow := b.Int("narrow", 4, 0, 7)
 	b.Int("_Bool", 1, btf.IntBool, 0)
 	dbl := b.Float("double", 8)
-	e := b.Enum(btf.KindEnum, "color", 4, false, btf.Enumerator{NameOff: n("RED")}, btf.Enumerator{NameOff: n("BLUE"), Value: 7})
+	e := b.Enum(btf.KindEnum, "color", 4, false, btf.Enumerator{NameOff: n("RED")},
+		btf.Enumerator{NameOff: n("BLUE"), Value: 7})
 	e64 := b.Enum(btf.KindEnum64, "wide", 8, true, btf.Enumerator{NameOff: n("W"), Value: 1 << 40})
 	arr := b.Array(i, i, 4)
 	b.Array(arr, i, 3)
@@ -51,7 +52,8 @@ func sample(t testing.TB) []byte {
 		btf.Member{NameOff: n("bits"), Type: narrow, Offset: 384},
 		btf.Member{NameOff: n("tail"), Type: arr0, Offset: 416})
 	b.Ref(btf.KindPtr, "", node)
-	uni := b.Composite(btf.KindUnion, "", 8, false, btf.Member{NameOff: n("l"), Type: long}, btf.Member{NameOff: n("p"), Type: pvoid})
+	uni := b.Composite(btf.KindUnion, "", 8, false, btf.Member{NameOff: n("l"), Type: long},
+		btf.Member{NameOff: n("p"), Type: pvoid})
 	flags := b.Composite(btf.KindStruct, "flags", 24, true,
 		btf.Member{NameOff: n("a"), Type: i, Offset: 3 << 24},
 		btf.Member{NameOff: n("b"), Type: i, Offset: 5<<24 | 3},
@@ -69,14 +71,16 @@ func sample(t testing.TB) []byte {
 	b.Composite(btf.KindStruct, "outer", 96, false,
 		btf.Member{NameOff: n("f"), Type: ctd},
 		btf.Member{NameOff: n("n"), Type: node, Offset: 24 * 8})
-	proto := b.FuncProto(i, btf.Param{NameOff: n("n"), Type: ptag}, btf.Param{NameOff: n("how"), Type: vol})
+	proto := b.FuncProto(i, btf.Param{NameOff: n("n"), Type: ptag},
+		btf.Param{NameOff: n("how"), Type: vol})
 	vproto := b.FuncProto(0, btf.Param{NameOff: n("fmt"), Type: pvoid}, btf.Param{})
 	b.Ref(btf.KindPtr, "", vproto)
 	fn := b.Func("do_it", proto, btf.LinkageStatic)
 	b.Func("print_it", vproto, btf.LinkageGlobal)
 	v := b.Var("counter", vol, btf.LinkageGlobal)
 	w := b.Var("table", arr, btf.LinkageStatic)
-	b.Datasec(".data..percpu", 32, btf.Secinfo{Type: v, Offset: 0, Size: 4}, btf.Secinfo{Type: w, Offset: 8, Size: 16})
+	b.Datasec(".data..percpu", 32, btf.Secinfo{Type: v, Offset: 0, Size: 4},
+		btf.Secinfo{Type: w, Offset: 8, Size: 16})
 	b.DeclTag("kfunc", fn, btf.DeclTagWhole)
 	b.DeclTag("arg", fn, 1)
 	b.DeclTag("field", node, 2)
@@ -102,7 +106,8 @@ func judge(data []byte) string {
 	if len(found) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(found, func(a, b verify.Violation) int { return int(a.Scope) - int(b.Scope) })
+	slices.SortStableFunc(found,
+		func(a, b verify.Violation) int { return int(a.Scope) - int(b.Scope) })
 	return found[0].String()
 }
 
@@ -129,7 +134,8 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 //     size of arrays there, too: TestStricterThanTheKernel.)
 func stricter(why string) bool {
 	return strings.Contains(why, "type-kind: it comes to [") && strings.HasSuffix(why, "a FUNC") ||
-		strings.Contains(why, ": tag-order: ") || strings.Contains(why, "loop: it contains itself through")
+		strings.Contains(why, ": tag-order: ") || strings.Contains(why,
+		"loop: it contains itself through")
 }
 
 // agree fails the test if Check and the kernel differ on a blob, and returns whether they refuse
@@ -169,7 +175,8 @@ func TestEveryWordMutated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := []uint32{0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32, 33, 64, 127, 128, 129, 255, 1 << 16, 1 << 20, 1<<24 - 1, 1 << 24, 2 << 24, 33 << 24, 1 << 31, 1<<32 - 1}
+	values := []uint32{0, 1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32, 33, 64, 127, 128, 129, 255, 1 << 16,
+		1 << 20, 1<<24 - 1, 1 << 24, 2 << 24, 33 << 24, 1 << 31, 1<<32 - 1}
 	for id := b.StartID; id <= b.EndID()+1; id++ {
 		values = append(values, id)
 	}
@@ -177,7 +184,8 @@ func TestEveryWordMutated(t *testing.T) {
 	typesEnd := int(b.Header.HdrLen + b.Header.TypeLen)
 	for off := 0; off < typesEnd && !t.Failed(); off += 4 {
 		old := native.Uint32(data[off:])
-		news := append([]uint32{old + 1, old - 1, old + 4, old ^ 1<<31, old ^ 1<<16, old ^ 1<<29}, values...)
+		news := append([]uint32{old + 1, old - 1, old + 4, old ^ 1<<31, old ^ 1<<16, old ^ 1<<29},
+			values...)
 		for k := uint32(0); k <= 21; k++ {
 			news = append(news, old&^(0x1f<<24)|k<<24)
 		}
@@ -207,7 +215,8 @@ func TestEveryStringByteMutated(t *testing.T) {
 	data := sample(t)
 	b, _ := btf.Parse(data, nil)
 	for off := int(b.Header.HdrLen + b.Header.StrOff); off < len(data); off++ {
-		for _, v := range []byte{0, '.', '-', '0', ' ', '~', 0x7f, 0x80, 0xa0, 0xbf, 0xc0, 0xd7, 0xe9, 0xf7, 0xff, '\n', '$'} {
+		for _, v := range []byte{0, '.', '-', '0', ' ', '~', 0x7f, 0x80, 0xa0, 0xbf, 0xc0, 0xd7, 0xe9,
+			0xf7, 0xff, '\n', '$'} {
 			mutant := append([]byte(nil), data...)
 			mutant[off] = v
 			agree(t, mutant, fmt.Sprintf("string byte at %d = %#x", off, v))

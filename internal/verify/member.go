@@ -44,7 +44,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	if s.KFlag {
 		switch {
 		case !regularInt(t):
-			return "member-type", fmt.Sprintf("has an INT of %d bits at offset %d, which is no plain one", intBits, intOff)
+			return "member-type", fmt.Sprintf("has an INT of %d bits at offset %d, which is no plain one",
+				intBits, intOff)
 		case width == 0 && off%8 != 0:
 			return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
 		case width > intBits:
@@ -76,7 +77,8 @@ func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
 	case width == 0 && off%8 != 0:
 		return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
 	case width > 32:
-		return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an enum, the kernel reads 32", width)
+		return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an enum, the kernel reads 32",
+			width)
 	case width == 0:
 		width = 32
 	}

@@ -62,11 +62,13 @@ func sectionName(s string) bool {
 func (c *checker) name(scope Scope, i, off uint32, what func() string) (s string, ok bool) {
 	s, err := c.b.Name(off)
 	if err != nil || off > btf.MaxNameOff {
-		c.report(scope, i, "name-offset", "%s: string offset %d is not below %d", what(), off, c.b.EndStr())
+		c.report(scope, i, "name-offset", "%s: string offset %d is not below %d", what(), off,
+			c.b.EndStr())
 		return "", false
 	}
 	if off != 0 && !startsString(c.b, off) {
-		c.report(Reader, i, "name-inside-string", "%s: offset %d is inside another string; cilium/ebpf and others refuse that", what(), off)
+		c.report(Reader, i, "name-inside-string",
+			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", what(), off)
 	}
 	return s, true
 }
@@ -102,7 +104,8 @@ func (c *checker) typeName(i uint32, want needs) {
 	if want == forbidden {
 		if t.NameOff != 0 {
 			if s, ok := c.name(Boot, i, t.NameOff, ownName); ok {
-				c.report(Boot, i, "name-unexpected", "a %v has no name, this one has %s (string offset %d)", t.Kind, strconv.Quote(s), t.NameOff)
+				c.report(Boot, i, "name-unexpected", "a %v has no name, this one has %s (string offset %d)",
+					t.Kind, strconv.Quote(s), t.NameOff)
 			}
 		}
 		return
@@ -131,11 +134,13 @@ func badName(s string, want needs) string {
 	case s == "":
 		return "the name is empty"
 	case len(s) > btf.MaxNameLen:
-		return "the name has " + strconv.Itoa(len(s)) + " bytes, the kernel reads " + strconv.Itoa(btf.MaxNameLen)
+		return "the name has " + strconv.Itoa(len(s)) + " bytes, the kernel reads " +
+			strconv.Itoa(btf.MaxNameLen)
 	case want == section:
 		return "the name " + strconv.Quote(s) + " holds control characters"
 	}
-	return "the name " + strconv.Quote(s) + " is not an identifier (letters, digits, _ and ., no digit first)"
+	return "the name " + strconv.Quote(s) +
+		" is not an identifier (letters, digits, _ and ., no digit first)"
 }
 
 // order checks that anonymous types come first and named ones are in strcmp order.
@@ -144,7 +149,8 @@ func (c *checker) order() {
 	for i := range c.b.Types {
 		s := c.b.TypeName(&c.b.Types[i])
 		if strings.Compare(s, prev) < 0 {
-			c.report(Order, uint32(i), "order", "stands after %s, which sorts after it; Linux 7.0 and later find types by bisection", strconv.Quote(prev))
+			c.report(Order, uint32(i), "order",
+				"stands after %s, which sorts after it; Linux 7.0 and later find types by bisection", strconv.Quote(prev))
 		}
 		prev = s
 	}

@@ -37,9 +37,12 @@ func randomBlob(t testing.TB, rnd *rand.Rand, n uint32) []byte {
 		case 8, 9:
 			b.Array(near(), 1, []uint32{0, 1, 2, 1 << 20, 1 << 31}[rnd.IntN(5)])
 		case 10, 11, 12:
-			b.Composite(btf.KindStruct, name, 1<<16, rnd.IntN(2) == 0, btf.Member{NameOff: b.Name("a"), Type: near()}, btf.Member{NameOff: b.Name("b"), Type: near(), Offset: 1 << 12})
+			b.Composite(btf.KindStruct, name, 1<<16, rnd.IntN(2) == 0,
+				btf.Member{NameOff: b.Name("a"), Type: near()}, btf.Member{NameOff: b.Name("b"), Type: near(),
+					Offset: 1 << 12})
 		case 13:
-			b.FuncProto(near(), btf.Param{NameOff: b.Name("x"), Type: near()}, btf.Param{NameOff: b.Name("y"), Type: near()})
+			b.FuncProto(near(), btf.Param{NameOff: b.Name("x"), Type: near()},
+				btf.Param{NameOff: b.Name("y"), Type: near()})
 		case 14:
 			b.Fwd(name, false)
 		case 15:
@@ -137,7 +140,8 @@ func TestKernelBTFMutated(t *testing.T) {
 	for range 40 {
 		off := int(b.Header.HdrLen) + 4*int(rnd.Uint32N(b.Header.TypeLen/4))
 		old := native.Uint32(data[off:])
-		native.PutUint32(data[off:], []uint32{0, old + 1, old ^ 1<<rnd.UintN(32), rnd.Uint32N(b.EndID())}[rnd.IntN(4)])
+		native.PutUint32(data[off:], []uint32{0, old + 1, old ^ 1<<rnd.UintN(32),
+			rnd.Uint32N(b.EndID())}[rnd.IntN(4)])
 		if agree(t, data, fmt.Sprintf("word at %d: %#x -> %#x", off, old, native.Uint32(data[off:]))) {
 			refused++
 		}
@@ -153,7 +157,8 @@ func dump(t *testing.T, data []byte) {
 	}
 	for i := range b.Types {
 		x := &b.Types[i]
-		line := fmt.Sprintf("[%d] %v %s -> %d vlen %d kflag %v", b.StartID+uint32(i), x.Kind, b.TypeName(x), x.SizeOrType, x.Vlen, x.KFlag)
+		line := fmt.Sprintf("[%d] %v %s -> %d vlen %d kflag %v", b.StartID+uint32(i), x.Kind,
+			b.TypeName(x), x.SizeOrType, x.Vlen, x.KFlag)
 		switch {
 		case x.Kind == btf.KindArray:
 			line += fmt.Sprint(b.ArrayOf(x))

@@ -197,7 +197,8 @@ func (r *resolver) need(from, id uint32) step {
 	case s == open:
 		return r.report(from, "loop", "it leads back to itself through type [%d]", id)
 	case len(r.stack) == maxDepth:
-		return r.report(from, "depth", "more than %d types to resolve in a row; the kernel gives up", maxDepth)
+		return r.report(from, "depth", "more than %d types to resolve in a row; the kernel gives up",
+			maxDepth)
 	}
 	r.push(id)
 	return descend
@@ -303,7 +304,8 @@ func (r *resolver) arraySize(id uint32) uint32 {
 	n := uint64(1)
 	for range maxDepth {
 		id = r.skipped(id)
-		if id >= r.b.StartID && r.stateOf(id) == resolved && r.b.Types[id-r.b.StartID].Kind == btf.KindArray {
+		if id >= r.b.StartID && r.stateOf(id) == resolved &&
+			r.b.Types[id-r.b.StartID].Kind == btf.KindArray {
 			n *= uint64(r.size[id-r.b.StartID])
 			return clamp(n)
 		}
@@ -358,7 +360,8 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 			continue
 		}
 		if t.Kind == btf.KindInt && !regularInt(t) {
-			return r.report(id, "array-element", "its element type [%d] is an INT of %d bits at offset %d, not a plain one", x.id, t.Extra&0xff, t.Extra>>16&0xff)
+			return r.report(id, "array-element",
+				"its element type [%d] is an INT of %d bits at offset %d, not a plain one", x.id, t.Extra&0xff, t.Extra>>16&0xff)
 		}
 		total := uint64(size) * uint64(a.Nelems)
 		if total > 1<<32-1 {

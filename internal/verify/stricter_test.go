@@ -16,12 +16,18 @@ func TestStricterThanTheKernel(t *testing.T) {
 		want  string
 	}{
 		{"array beyond a struct, behind a const that a pointer reached first", func(b *btf.Builder) {
-			b.Ref(btf.KindPtr, "", 3)                                                                       // 2
-			b.Ref(btf.KindConst, "", 5)                                                                     // 3
-			b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("a"), Type: 3})           // 4
-			b.Array(1, 1, 2)                                                                                // 5
-			b.Composite(btf.KindStruct, "plain", 8, false, btf.Member{NameOff: b.Name("a"), Type: 5})       // 6
-			b.Composite(btf.KindStruct, "plain_const", 8, false, btf.Member{NameOff: b.Name("a"), Type: 3}) // 7
+			// 2
+			b.Ref(btf.KindPtr, "", 3)
+			// 3
+			b.Ref(btf.KindConst, "", 5)
+			// 4
+			b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("a"), Type: 3})
+			// 5
+			b.Array(1, 1, 2)
+			// 6
+			b.Composite(btf.KindStruct, "plain", 8, false, btf.Member{NameOff: b.Name("a"), Type: 5})
+			// 7
+			b.Composite(btf.KindStruct, "plain_const", 8, false, btf.Member{NameOff: b.Name("a"), Type: 3})
 		}, "[4] STRUCT s: member-bounds: member a ends at byte 8, the size is 4"},
 		{"struct in itself, behind a const that a pointer reached first", func(b *btf.Builder) {
 			b.Ref(btf.KindPtr, "", 3)
@@ -44,7 +50,8 @@ func TestStricterThanTheKernel(t *testing.T) {
 		if got := judge(data); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if kernel := askKernel(t, data, 1<<16); kernel != "" && !strings.Contains(kernel, "invalid argument") {
+		if kernel := askKernel(t, data, 1<<16); kernel != "" &&
+			!strings.Contains(kernel, "invalid argument") {
 			t.Errorf("%s: the kernel says %s", c.name, kernel)
 		} else {
 			t.Logf("%s: kernel: %q", c.name, kernel)

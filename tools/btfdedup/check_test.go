@@ -12,7 +12,8 @@ import (
 )
 
 // writeBTF writes a blob to a file and returns its path.
-func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.Builder)) (string, *btf.Blob) {
+func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.Builder)) (string,
+	*btf.Blob) {
 	t.Helper()
 	b := btf.NewBuilder(nil, base, nil)
 	build(b)
@@ -62,33 +63,43 @@ func TestVerifyVerb(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"--for=kernel " + good, 0, "", ""},
-		{"--for=load " + good, 1, "[3] FUNC f: param-name: parameter 0 of a function must have a name\n", ""},
+		{"--for=load " + good, 1, "[3] FUNC f: param-name: parameter 0 of a function must have a name\n",
+			""},
 		{bad, 1, "[1] INT int: int-bits: bit offset 0 and 40 bits exceed the size of 4 bytes\n" +
 			"[2] TYPEDEF 1st: name-invalid: the name \"1st\" is not an identifier (letters, digits, _ and ., no digit first)\n", ""},
 		{"--base " + good + " " + split, 0, "", ""},
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
-		{text, 1, "", "btfdedup: " + text + ": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
+		{text, 1, "", "btfdedup: " + text +
+			": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
 		{"", 2, "", "btfdedup: verify: no file is given"},
 		{"--for=me x", 2, "", "--for=me is none of"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
-		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
-			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
+			!strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
 		}
 	}
 }
 
 func TestDiffVerb(t *testing.T) {
 	dir := t.TempDir()
-	a, base := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0); b.Fwd("s", false) })
-	same, _ := writeBTF(t, dir, "same.btf", nil, func(b *btf.Builder) { b.Fwd("s", false); b.Int("int", 4, 0, 0) })
+	a, base := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+		b.Fwd("s",
+			false)
+	})
+	same, _ := writeBTF(t, dir, "same.btf", nil,
+		func(b *btf.Builder) { b.Fwd("s", false); b.Int("int", 4, 0, 0) })
 	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
 		b.Int("int", 8, 0, 0)
 		b.Composite(btf.KindStruct, "s", 0, false)
 	})
-	split, _ := writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
+	split, _ := writeBTF(t, dir, "split.btf", base,
+		func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 	whole, _ := writeBTF(t, dir, "whole.btf", nil, func(b *btf.Builder) {
 		b.Fwd("s", false)
 		b.Ref(btf.KindTypedef, "t", 3)
@@ -105,11 +116,14 @@ func TestDiffVerb(t *testing.T) {
 	}{
 		{a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
 		{a + " " + other, 1, differences, ""},
-		{"--kinds=struct " + a + " " + other, 1, "only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations, 0 differ only through those (2 types in A, 2 in B)\n", ""},
+		{"--kinds=struct " + a + " " + other, 1,
+			"only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations, 0 differ only through those (2 types in A, 2 in B)\n", ""},
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
-		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""}, // ids mean other types there
+		// ids mean other types there
+		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""},
 		{"--base " + a + " " + split + " " + split, 0, "equal: 1 types compared (1 in A, 1 in B)\n", ""},
-		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0, "equal: 1 types compared (1 in A, 3 in B)\n", ""},
+		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0,
+			"equal: 1 types compared (1 in A, 3 in B)\n", ""},
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
 		{a, 2, "", "btfdedup: diff: two files are wanted, 1 given"},
 		{"--kinds=class " + a + " " + a, 2, "", "--kinds=class is no kind; the kinds are int, ptr"},
@@ -117,8 +131,10 @@ func TestDiffVerb(t *testing.T) {
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)
-		if code != c.code || c.stdout != "" && stdout != c.stdout || c.stderr != "" && stdout != "" || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
-			t.Errorf("diff %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		if code != c.code || c.stdout != "" && stdout != c.stdout || c.stderr != "" && stdout != "" ||
+			!strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
+			t.Errorf("diff %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
 		}
 	}
 }
@@ -136,11 +152,14 @@ func TestDiffVerbJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err, stdout)
 	}
-	if code != 1 || got.Equal || len(got.Differences) != 1 || got.Differences[0].What != "encoding 0 vs 1" || got.Differences[0].Kind != "int" || got.Summary["differs"] != 1 {
+	if code != 1 || got.Equal || len(got.Differences) != 1 ||
+		got.Differences[0].What != "encoding 0 vs 1" || got.Differences[0].Kind != "int" ||
+		got.Summary["differs"] != 1 {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 	code, stdout, _ = btfdedup("diff", "--format=json", a, a)
-	if code != 0 || !strings.Contains(stdout, `"equal": true`) || !strings.Contains(stdout, `"differences": []`) {
+	if code != 0 || !strings.Contains(stdout, `"equal": true`) ||
+		!strings.Contains(stdout, `"differences": []`) {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 }

@@ -47,7 +47,8 @@ Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check,
 		},
 		Setup: func(fs *pflag.FlagSet) cli.Run {
 			var r conflictsRun
-			fs.StringArrayVar(&r.bases, "base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			fs.StringArrayVar(&r.bases, "base", nil,
+				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
 			fs.BoolVar(&r.json, "json", false, "print JSON, with all files")
 			fs.BoolVar(&r.all, "all", false, "list all files and names, however many")
 			fs.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")

@@ -15,8 +15,12 @@ func TestConflictsVerb(t *testing.T) {
 	rawBTF(t, p("a.btf"), "s", 4)
 	rawBTF(t, p("b.btf"), "s", 4)
 	rawBTF(t, p("c.btf"), "s", 8)
-	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 4, false) })
-	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 8, false) })
+	_, base := writeBTF(t, dir, "base.btf", nil,
+		func(b *btf.Builder) { b.Composite(btf.KindStruct, "s", 4, false) })
+	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "s", 8,
+			false)
+	})
 	writeBTF(t, dir, "fine.btf", base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
 	if code, _, stderr := btfdedup("merge", "-o", p("ab.btfo"), p("a.btf"), p("b.btf")); code != 0 {
 		t.Fatal(stderr)
@@ -38,7 +42,8 @@ func TestConflictsVerb(t *testing.T) {
 	}{
 		{"DIR/a.btf DIR/b.btf DIR/c.btf", 0, two, ""},
 		{"--check DIR/c.btf DIR/b.btf DIR/a.btf", 1, two, ""},
-		{"--all DIR/ab.btfo DIR/c.btf", 0, strings.Replace(strings.Replace(two, "DIR/a.btf, DIR/b.btf", "DIR/ab.btfo", 1), "3 files", "2 files", 1), ""},
+		{"--all DIR/ab.btfo DIR/c.btf", 0, strings.Replace(strings.Replace(two, "DIR/a.btf, DIR/b.btf",
+			"DIR/ab.btfo", 1), "3 files", "2 files", 1), ""},
 		{"--check DIR/ab.btfo", 0, "no conflicts in 1 file (2 units)\n", ""},
 		{"--base DIR/base.btf DIR/fine.btf DIR/split.btf", 0, based, ""},
 		{"DIR/a.btf DIR/none", 1, "", "btfdedup: open DIR/none: no such file or directory\n"},
@@ -46,10 +51,13 @@ func TestConflictsVerb(t *testing.T) {
 		{"", 2, "", "btfdedup: conflicts: no file is given (see btfdedup conflicts --help)\n"},
 		{"--fail DIR/a.btf", 2, "", "unknown flag: --fail"},
 	} {
-		code, stdout, stderr := btfdedup(append([]string{"conflicts"}, strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)...)
+		code, stdout, stderr := btfdedup(append([]string{"conflicts"},
+			strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)...)
 		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
-		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
-			t.Errorf("conflicts %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout, stderr)
+		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) ||
+			(c.stderr == "") != (stderr == "") {
+			t.Errorf("conflicts %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
 		}
 	}
 	var got struct {
@@ -63,7 +71,8 @@ func TestConflictsVerb(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err, stdout)
 	}
-	if code != 1 || got.Schema != 1 || len(got.Conflicts) != 1 || got.Conflicts[0].Definitions[1].Files[0].Path != p("c.btf") {
+	if code != 1 || got.Schema != 1 || len(got.Conflicts) != 1 ||
+		got.Conflicts[0].Definitions[1].Files[0].Path != p("c.btf") {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 }

@@ -43,12 +43,16 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 }
 
 func setupDiff(fs *pflag.FlagSet) cli.Run {
-	baseA := fs.StringArray("base-a", nil, "a base of A, a `FILE`; repeat for a chain, the deepest first")
-	baseB := fs.StringArray("base-b", nil, "a base of B, a `FILE`; repeat for a chain, the deepest first")
-	base := fs.StringArray("base", nil, "a base of both, a `FILE`; repeat for a chain, the deepest first")
+	baseA := fs.StringArray("base-a", nil,
+		"a base of A, a `FILE`; repeat for a chain, the deepest first")
+	baseB := fs.StringArray("base-b", nil,
+		"a base of B, a `FILE`; repeat for a chain, the deepest first")
+	base := fs.StringArray("base", nil,
+		"a base of both, a `FILE`; repeat for a chain, the deepest first")
 	kinds := fs.StringSlice("kinds", nil, "compare these `kinds` only, such as struct,union,func")
 	format := fs.String("format", "text", "`text` or json")
-	ownOnly := fs.Bool("own-only", false, "what is in a base of the other side does not count as there")
+	ownOnly := fs.Bool("own-only", false,
+		"what is in a base of the other side does not count as there")
 	indirect := fs.Bool("indirect", false, "also list types that differ only through others")
 	return func(env *cli.Env, args []string) error {
 		opts := diff.Options{OwnOnly: *ownOnly, Indirect: *indirect}
@@ -96,7 +100,8 @@ func parseKinds(names []string) ([]btf.Kind, error) {
 			for k := btf.KindInt; k < btf.NumKinds; k++ {
 				all = append(all, strings.ToLower(k.String()))
 			}
-			return nil, cli.Usagef("diff: --kinds=%s is no kind; the kinds are %s", n, strings.Join(all, ", "))
+			return nil, cli.Usagef("diff: --kinds=%s is no kind; the kinds are %s", n,
+				strings.Join(all, ", "))
 		}
 		kinds = append(kinds, k)
 	}

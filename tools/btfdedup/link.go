@@ -49,9 +49,12 @@ and the reason.`,
 		Setup: func(fs *pflag.FlagSet) cli.Run {
 			var r linkRun
 			fs.StringVarP(&r.out, "output", "o", "", "the BTF to write: `FILE`")
-			fs.StringVar(&r.facts, "facts", "", "what is known of the linked file: a `FILE` from btfgen facts")
-			fs.StringArrayVar(&r.bases, "base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
-			fs.StringVar(&r.distilled, "distilled-base", "", "the distilled base to write, on which the BTF stands then: `FILE`")
+			fs.StringVar(&r.facts, "facts", "",
+				"what is known of the linked file: a `FILE` from btfgen facts")
+			fs.StringArrayVar(&r.bases, "base", nil,
+				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			fs.StringVar(&r.distilled, "distilled-base", "",
+				"the distilled base to write, on which the BTF stands then: `FILE`")
 			fs.StringVar(&r.skipped, "skipped", "", "list what is not encoded in `FILE`")
 			fs.IntVarP(&r.jobs, "jobs", "j", 0, "how many `threads` may work; 0: one a processor")
 			r.report = report.DefineFlags(fs)
@@ -63,7 +66,8 @@ and the reason.`,
 					return cli.Usagef("link: --jobs=%d is negative", r.jobs)
 				}
 				if r.distilled != "" && len(r.bases) == 0 {
-					return cli.Usagef("link: --distilled-base=%s without --base: what stands alone has no base", r.distilled)
+					return cli.Usagef("link: --distilled-base=%s without --base: what stands alone has no base",
+						r.distilled)
 				}
 				if r.distilled != "" && r.distilled == r.out {
 					return cli.Usagef("link: -o and --distilled-base are one file, %s", r.out)
@@ -103,7 +107,8 @@ func (r *linkRun) run(env *cli.Env) error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	run, err := r.report.Start(env, report.Job{Verb: "link", Threads: threads, Inputs: r.files,
-		Others: slices.Concat(r.bases, []string{r.facts}), Outputs: []string{r.out, r.distilled, r.skipped}})
+		Others: slices.Concat(r.bases, []string{r.facts}), Outputs: []string{r.out, r.distilled,
+			r.skipped}})
 	if err != nil {
 		return err
 	}
@@ -140,7 +145,10 @@ func (r *linkRun) run(env *cli.Env) error {
 		return err
 	}
 	if r.skipped != "" {
-		if err := env.WriteOutput(r.skipped, func(w io.Writer) error { return link.WriteSkipped(w, res.Skipped) }); err != nil {
+		if err := env.WriteOutput(r.skipped, func(w io.Writer) error {
+			return link.WriteSkipped(w,
+				res.Skipped)
+		}); err != nil {
 			return err
 		}
 	}
@@ -154,7 +162,11 @@ func (r *linkRun) run(env *cli.Env) error {
 		return err
 	}
 	if distilled != nil {
-		if err := env.WriteOutput(r.distilled, func(w io.Writer) error { _, err := w.Write(distilled); return err }); err != nil {
+		if err := env.WriteOutput(r.distilled, func(w io.Writer) error {
+			_,
+				err := w.Write(distilled)
+			return err
+		}); err != nil {
 			return err
 		}
 	}

@@ -31,7 +31,8 @@ made with the same --features.`,
 		},
 		Setup: func(fs *pflag.FlagSet) cli.Run {
 			out := fs.StringP("output", "o", "", "the BTF object to write: `FILE`")
-			bases := fs.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			bases := fs.StringArray("base", nil,
+				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
 			reports := report.DefineFlags(fs)
 			return func(env *cli.Env, args []string) error {
 				if len(args) == 0 {
@@ -40,7 +41,8 @@ made with the same --features.`,
 				if err := cli.CheckOutput(*out, slices.Concat(args, *bases)...); err != nil {
 					return err
 				}
-				run, err := reports.Start(env, report.Job{Verb: "merge", Threads: runtime.GOMAXPROCS(0), Inputs: args,
+				run, err := reports.Start(env, report.Job{Verb: "merge", Threads: runtime.GOMAXPROCS(0),
+					Inputs: args,
 					Others: *bases, Outputs: []string{*out}})
 				if err != nil {
 					return err
@@ -77,7 +79,8 @@ func readAll(run *report.Run, files []string, base *btf.Blob) (*object.Object, e
 
 // readObjects reads files, several at a time, and calls use with each in order. It holds a few of
 // them at once.
-func readObjects(files []string, base *btf.Blob, use func(path string, o *object.Object) error) error {
+func readObjects(files []string, base *btf.Blob,
+	use func(path string, o *object.Object) error) error {
 	type result struct {
 		o   *object.Object
 		err error

@@ -22,10 +22,12 @@ const someFacts = "btffacts 1\nmachine 0 64 little\nsymfiles no\nvariables none\
 
 // slowLink links a file on a terminal, with facts that come through a pipe, and only when ready
 // returns.
-func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (code int, result []byte) {
+func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (code int,
+	result []byte) {
 	t.Helper()
 	dir := t.TempDir()
-	in, pipe, out := filepath.Join(dir, "in.btf"), filepath.Join(dir, "facts"), filepath.Join(dir, "out.btf")
+	in, pipe, out := filepath.Join(dir, "in.btf"), filepath.Join(dir, "facts"), filepath.Join(dir,
+		"out.btf")
 	rawBTF(t, in, "s", 4)
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
 		t.Skipf("no named pipe here: %v", err)
@@ -48,7 +50,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	s := screen.New(t, 60)
 	line := regexp.MustCompile(`^btfdedup link: facts, \d+\.\d s$`)
 	code, shown := slowLink(t, s, func() {
-		if lines := s.Lines(s.WaitFor(`facts, 1\.[2-9] s`)); len(lines) != 1 || !line.MatchString(lines[0]) {
+		if lines := s.Lines(s.WaitFor(`facts, 1\.[2-9] s`)); len(lines) != 1 ||
+			!line.MatchString(lines[0]) {
 			t.Errorf("the terminal shows %q", lines)
 		}
 	}, "link")
@@ -68,7 +71,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 	s = screen.New(t, 200)
 	code, _ = slowLink(t, s, wait, "link", "/nonexistent")
-	if lines := s.End(); code != 1 || len(lines) != 2 || lines[0] != "btfdedup: open /nonexistent: no such file or directory" {
+	if lines := s.End(); code != 1 || len(lines) != 2 ||
+		lines[0] != "btfdedup: open /nonexistent: no such file or directory" {
 		t.Errorf("after an error with code %d the terminal shows %q", code, lines)
 	}
 }
@@ -105,7 +109,8 @@ func TestMergeStats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Input.Files != 3 || s.Types.Total != len(blob.Types) || s.Types.Kinds["STRUCT"] != 3 || s.Output.Bytes != int64(len(second)) {
+		if s.Input.Files != 3 || s.Types.Total != len(blob.Types) || s.Types.Kinds["STRUCT"] != 3 ||
+			s.Output.Bytes != int64(len(second)) {
 			t.Errorf("%s: %d types were written; statistics: %s", verb, len(blob.Types), stdout)
 		}
 		// Three units of int and a struct each.

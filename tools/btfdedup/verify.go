@@ -32,9 +32,11 @@ Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on s
 			"btfdedup verify --base vmlinux.btf module.btf",
 		},
 		Setup: func(fs *pflag.FlagSet) cli.Run {
-			bases := fs.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			bases := fs.StringArray("base", nil,
+				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
 			scope := fs.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
-			sorted := fs.Bool("sorted", false, "also want types sorted by name, as Linux 7.0 and later search them")
+			sorted := fs.Bool("sorted", false,
+				"also want types sorted by name, as Linux 7.0 and later search them")
 			return func(env *cli.Env, args []string) error {
 				opts := verify.Options{Sorted: *sorted}
 				switch *scope {

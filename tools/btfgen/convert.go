@@ -24,12 +24,16 @@ type conversion struct {
 
 func conversionFlags(flags *pflag.FlagSet, what string) conversion {
 	return conversion{
-		output:   flags.StringP("output", "o", "", "where to write the "+what),
-		features: flags.String("features", "default", "comma-separated names of features, as in pahole's --btf_features"),
-		exclude:  flags.String("lang-exclude", "", "comma-separated languages whose compilation units are left out, as in pahole's --lang_exclude (rust)"),
-		jobs:     flags.IntP("jobs", "j", 0, "threads; 0 means one a processor. The result doesn't depend on it"),
-		skip:     flags.Bool("skip-unencodable", false, "leave out units with something that BTF has no word for, such as C++ references, and warn; without it they are an error"),
-		report:   report.DefineFlags(flags),
+		output: flags.StringP("output", "o", "", "where to write the "+what),
+		features: flags.String("features", "default",
+			"comma-separated names of features, as in pahole's --btf_features"),
+		exclude: flags.String("lang-exclude", "",
+			"comma-separated languages whose compilation units are left out, as in pahole's --lang_exclude (rust)"),
+		jobs: flags.IntP("jobs", "j", 0,
+			"threads; 0 means one a processor. The result doesn't depend on it"),
+		skip: flags.Bool("skip-unencodable", false,
+			"leave out units with something that BTF has no word for, such as C++ references, and warn; without it they are an error"),
+		report: report.DefineFlags(flags),
 	}
 }
 

@@ -39,8 +39,10 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 		},
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			c := conversionFlags(flags, "BTF")
-			bases := flags.StringArray("base", nil, "a base of split BTF `FILE`s; repeat for a chain, the deepest first")
-			distilled := flags.String("distilled-base", "", "the distilled base to write, on which the BTF stands then: `FILE`")
+			bases := flags.StringArray("base", nil,
+				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
+			distilled := flags.String("distilled-base", "",
+				"the distilled base to write, on which the BTF stands then: `FILE`")
 			skipped := flags.String("skipped", "", "list what is not encoded in `FILE`")
 			return func(env *cli.Env, args []string) error {
 				options, err := c.options(env, "elf", args)
@@ -84,7 +86,10 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 					}
 				}
 				if *skipped != "" {
-					err := env.WriteOutput(*skipped, func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) })
+					err := env.WriteOutput(*skipped, func(w io.Writer) error {
+						return link.WriteSkipped(w,
+							result.Skipped)
+					})
 					if err != nil {
 						return err
 					}
@@ -93,7 +98,11 @@ that are not encoded, one a line: the name, a tab, and the reason.`,
 					return err
 				}
 				if under != nil {
-					if err := env.WriteOutput(*distilled, func(w io.Writer) error { _, err := w.Write(under); return err }); err != nil {
+					if err := env.WriteOutput(*distilled, func(w io.Writer) error {
+						_,
+							err := w.Write(under)
+						return err
+					}); err != nil {
 						return err
 					}
 				}
@@ -114,14 +123,16 @@ func checkDistilled(set features.Set, bases []string, out string) error {
 	case out != "" && len(bases) == 0:
 		return cli.Usagef("elf: --distilled-base=%s without --base: what stands alone has no base", out)
 	case out == "" && len(bases) > 0 && set.Has(features.DistilledBase):
-		return cli.Usagef("elf: the feature %v needs --distilled-base=FILE, which says where that goes", features.DistilledBase)
+		return cli.Usagef("elf: the feature %v needs --distilled-base=FILE, which says where that goes",
+			features.DistilledBase)
 	}
 	return nil
 }
 
 // encode makes the BTF of the file at path. It returns the last of the bases too, nil if there are
 // none.
-func encode(env *cli.Env, run *report.Run, path string, bases []string, options convert.Options) (*link.Result, *btf.Blob, error) {
+func encode(env *cli.Env, run *report.Run, path string, bases []string,
+	options convert.Options) (*link.Result, *btf.Blob, error) {
 	base, err := btf.ReadBases(bases)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +161,8 @@ func encode(env *cli.Env, run *report.Run, path string, bases []string, options 
 
 // readFile takes from the file at path what the link needs. The file's memory, symbols included, is
 // free afterwards.
-func readFile(run *report.Run, path string, base *btf.Blob, options convert.Options) (*object.Object, *facts.Facts, error) {
+func readFile(run *report.Run, path string, base *btf.Blob,
+	options convert.Options) (*object.Object, *facts.Facts, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +172,10 @@ func readFile(run *report.Run, path string, base *btf.Blob, options convert.Opti
 	var known *facts.Facts
 	var factsErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base}) })
+	wg.Go(func() {
+		known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features,
+			Base: base})
+	})
 	o, err := convert.File(f, options)
 	wg.Wait()
 	return o, known, cmp.Or(err, factsErr)

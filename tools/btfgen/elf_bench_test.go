@@ -24,7 +24,8 @@ func BenchmarkElf(b *testing.B) {
 	for _, jobs := range []int{1, 2} {
 		b.Run(fmt.Sprintf("j%d", jobs), func(b *testing.B) {
 			for b.Loop() {
-				options := convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs, Counts: new(convert.Counts)}
+				options := convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs,
+					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
 				run, err := new(report.Flags).Start(env, report.Job{})
 				if err != nil {

@@ -31,7 +31,8 @@ A module whose .BTF_ids is resolved already may need --base to tell which flags 
 		},
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			out := flags.StringP("output", "o", "", "where to write the facts; - means standard output")
-			list := flags.String("features", "default", "comma-separated names of features, as in pahole's --btf_features")
+			list := flags.String("features", "default",
+				"comma-separated names of features, as in pahole's --btf_features")
 			reports := report.DefineFlags(flags)
 			base := flags.String("base", "", "base BTF of a module: raw BTF, or an ELF file with .BTF")
 			return func(env *cli.Env, args []string) error {

@@ -36,8 +36,10 @@ gives.`,
 		},
 		Setup: func(flags *pflag.FlagSet) cli.Run {
 			c := conversionFlags(flags, "BTF object")
-			shard := flags.String("shard", "", "convert the `I/N`-th part of the compilation units only, 1/N to N/N")
-			each := flags.String("each-unit", "", "write an object for each compilation unit to the new directory `DIR`, in place of -o: 00000.btfo is of the file's first one")
+			shard := flags.String("shard", "",
+				"convert the `I/N`-th part of the compilation units only, 1/N to N/N")
+			each := flags.String("each-unit", "",
+				"write an object for each compilation unit to the new directory `DIR`, in place of -o: 00000.btfo is of the file's first one")
 			return func(env *cli.Env, args []string) error {
 				options, err := c.options(env, "object", args)
 				if err != nil {
@@ -55,7 +57,8 @@ gives.`,
 				} else if err := c.checkOutput("object", args); err != nil {
 					return err
 				}
-				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args, Outputs: []string{*c.output, *each}})
+				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args,
+					Outputs: []string{*c.output, *each}})
 				if err != nil {
 					return err
 				}

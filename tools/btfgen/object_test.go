@@ -39,7 +39,8 @@ func TestObjectInParts(t *testing.T) {
 	in := filepath.Join(objects, "lto-linked-gcc.elf")
 	object := func(args ...string) {
 		t.Helper()
-		if code, stdout, stderr := btfgen(append([]string{"object", in}, args...)...); code != 0 || stdout+stderr != "" {
+		if code, stdout, stderr := btfgen(append([]string{"object", in}, args...)...); code != 0 ||
+			stdout+stderr != "" {
 			t.Fatalf("%v: code %d: %s%s", args, code, stdout, stderr)
 		}
 	}
@@ -77,7 +78,8 @@ func TestObjectInParts(t *testing.T) {
 	}
 
 	archive := p("two.a")
-	if out, err := exec.Command("ar", "rc", archive, filepath.Join(objects, "machine-x86_64.o"), filepath.Join(objects, "c23-gcc.o")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ar", "rc", archive, filepath.Join(objects, "machine-x86_64.o"),
+		filepath.Join(objects, "c23-gcc.o")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, tt := range []struct {
@@ -93,16 +95,19 @@ func TestObjectInParts(t *testing.T) {
 		{in + " --each-unit=" + p("none/new"), 1, p("none/new") + ": no such file"},
 		{archive + " --shard=1/2 -o " + p("new"), 1, "archive of 2 members"},
 		{archive + " --each-unit=" + p("new"), 1, "archive of 2 members"},
-		{filepath.Join(objects, "unencodable.o") + " --each-unit=" + p("new"), 1, "DW_TAG_reference_type"},
+		{filepath.Join(objects, "unencodable.o") + " --each-unit=" + p("new"), 1,
+			"DW_TAG_reference_type"},
 	} {
 		code, stdout, stderr := btfgen(append([]string{"object"}, strings.Fields(tt.args)...)...)
-		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 {
+		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: code %d, want %d with %q: %s%s", tt.args, code, tt.code, tt.want, stdout, stderr)
 		}
 	}
 	left, err := filepath.Glob(p("*"))
 	hidden, _ := filepath.Glob(p(".*.tmp"))
-	if want := len([]string{"whole", "units", "half", "some", "two.a"}) + len(shards); err != nil || len(left) != want || len(hidden) != 0 {
+	if want := len([]string{"whole", "units", "half", "some", "two.a"}) + len(shards); err != nil ||
+		len(left) != want || len(hidden) != 0 {
 		t.Errorf("%q and %q are left, want %d files (%v)", left, hidden, want, err)
 	}
 }

@@ -120,11 +120,13 @@ func TestStats(t *testing.T) {
 			if code != 0 || stdout != "" || stderr != "" {
 				t.Fatalf("code %d\n%s\n%s", code, stdout, stderr)
 			}
-			code, stdout, stderr = btfgen("elf", "-v", "-j3", "--stats="+p("stats.json"), "--skipped", p("skipped"), "-o", p("out.btf"), in)
+			code, stdout, stderr = btfgen("elf", "-v", "-j3", "--stats="+p("stats.json"), "--skipped",
+				p("skipped"), "-o", p("out.btf"), in)
 			if code != 0 || stdout != "" {
 				t.Fatalf("code %d\n%s\n%s", code, stdout, stderr)
 			}
-			for _, phase := range []string{"btfgen: facts: ", "btfgen: convert: ", "btfgen: link: ", "btfgen: elf: "} {
+			for _, phase := range []string{"btfgen: facts: ", "btfgen: convert: ", "btfgen: link: ",
+				"btfgen: elf: "} {
 				if strings.Count(stderr, phase) != 1 {
 					t.Errorf("--verbose printed not one line %q: %s", phase, stderr)
 				}
@@ -137,11 +139,13 @@ func TestStats(t *testing.T) {
 			if s.Schema != 1 || s.Tool != "btfgen" || s.Verb != "elf" || s.Version == "" || s.Jobs != 3 {
 				t.Errorf("the run is described as %+v", s)
 			}
-			if s.Input.Files != 1 || s.Input.Bytes != int64(len(read(t, in))) || s.Output.Bytes != int64(len(raw)) {
+			if s.Input.Files != 1 || s.Input.Bytes != int64(len(read(t, in))) ||
+				s.Output.Bytes != int64(len(raw)) {
 				t.Errorf("input %+v, output %+v", s.Input, s.Output)
 			}
 			if want := units(t, in); s.DWARF.Units != want || s.Shapes.Units != uint64(want) {
-				t.Errorf("%d units were converted to %d; debug/dwarf finds %d", s.DWARF.Units, s.Shapes.Units, want)
+				t.Errorf("%d units were converted to %d; debug/dwarf finds %d", s.DWARF.Units, s.Shapes.Units,
+					want)
 			}
 			if want := kinds(t, raw); !maps.Equal(s.Types.Kinds, want) {
 				t.Errorf("kinds %v\ncilium/ebpf reads %v", s.Types.Kinds, want)
@@ -150,7 +154,8 @@ func TestStats(t *testing.T) {
 				t.Errorf("%d types in all, the kinds add up to %d", s.Types.Total, n)
 			}
 			if s.Functions.Encoded != s.Types.Kinds["FUNC"] || s.Variables.Encoded != s.Types.Kinds["VAR"] {
-				t.Errorf("%d functions and %d variables: %v", s.Functions.Encoded, s.Variables.Encoded, s.Types.Kinds)
+				t.Errorf("%d functions and %d variables: %v", s.Functions.Encoded, s.Variables.Encoded,
+					s.Types.Kinds)
 			}
 			skipped := map[string]int{}
 			for line := range strings.Lines(string(read(t, p("skipped")))) {
@@ -162,7 +167,8 @@ func TestStats(t *testing.T) {
 			if !maps.Equal(told, skipped) {
 				t.Errorf("skipped %v, --skipped has %v", told, skipped)
 			}
-			if s.Shapes.Held != s.Shapes.Repeats+uint64(s.Shapes.Roots) || s.Shapes.Roots > s.Shapes.Distinct || s.Shapes.Roots == 0 {
+			if s.Shapes.Held != s.Shapes.Repeats+uint64(s.Shapes.Roots) ||
+				s.Shapes.Roots > s.Shapes.Distinct || s.Shapes.Roots == 0 {
 				t.Errorf("shapes %+v don't add up", *s.Shapes)
 			}
 			checkTimes(t, s, "convert", "facts", "link")
@@ -210,7 +216,8 @@ func TestStatsOfObject(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
 	in := filepath.Join(objects, "unencodable.o")
-	code, stdout, stderr := btfgen("object", "--skip-unencodable", "--stats=-", "-o", p("out.btfo"), in)
+	code, stdout, stderr := btfgen("object", "--skip-unencodable", "--stats=-", "-o", p("out.btfo"),
+		in)
 	if code != 0 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "warning: ") {
 		t.Fatalf("code %d: %s", code, stderr)
 	}
@@ -219,7 +226,8 @@ func TestStatsOfObject(t *testing.T) {
 		t.Errorf("statistics: %s", stdout)
 	}
 	quiet := p("quiet.btfo")
-	if code, stdout, stderr := btfgen("object", "-q", "--skip-unencodable", "-o", quiet, in); code != 0 || stdout+stderr != "" {
+	if code, stdout, stderr := btfgen("object", "-q", "--skip-unencodable", "-o", quiet,
+		in); code != 0 || stdout+stderr != "" {
 		t.Errorf("--quiet: code %d: %s%s", code, stdout, stderr)
 	}
 	if !bytes.Equal(read(t, p("out.btfo")), read(t, quiet)) {
@@ -278,7 +286,8 @@ func TestStatsDocumented(t *testing.T) {
 		for typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
 		}
-		if path != "" && typ.Kind() != reflect.Struct && !strings.Contains(path, "steps[]") && !strings.Contains(text, "`"+path+"`") {
+		if path != "" && typ.Kind() != reflect.Struct && !strings.Contains(path, "steps[]") &&
+			!strings.Contains(text, "`"+path+"`") {
 			t.Errorf("docs/stats.md has no field `%s`", path)
 		}
 		switch typ.Kind() {
@@ -318,7 +327,8 @@ func TestStatsUsage(t *testing.T) {
 		{[]string{"--stats", "-o", p("out")}, 2, "one input file is due"},
 	} {
 		code, stdout, stderr := btfgen(append(append([]string{"elf"}, tt.args...), in)...)
-		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 {
+		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v: code %d, want %d with %q: %s%s", tt.args, code, tt.code, tt.want, stdout, stderr)
 		}
 		if _, err := os.Stat(p("out")); err == nil {

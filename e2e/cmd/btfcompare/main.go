@@ -21,7 +21,8 @@ import (
 func main() {
 	skipped := pflag.String("skipped", "", "the --skipped `FILE` that btfgen wrote beside OURS")
 	bases := pflag.StringArray("base", nil, "`OURS:ORACLE`, the bases of the two sides; may repeat")
-	examples := pflag.Int("examples", 10, "examples to print of each kind of difference; -1 prints all")
+	examples := pflag.Int("examples", 10,
+		"examples to print of each kind of difference; -1 prints all")
 	pflag.Parse()
 	if pflag.NArg() != 2 {
 		fmt.Fprintln(os.Stderr, "usage: btfcompare [--base OURS:ORACLE]... [--skipped FILE] OURS ORACLE")

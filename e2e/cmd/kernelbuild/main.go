@@ -38,7 +38,8 @@ func run(out, dir string) error {
 	if old, err := os.ReadFile(out); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	fmt.Fprintf(os.Stderr, "kernelbuild: %d objects, %d modules\n", len(tree.Objects), len(tree.Modules))
+	fmt.Fprintf(os.Stderr, "kernelbuild: %d objects, %d modules\n", len(tree.Objects),
+		len(tree.Modules))
 	if err := os.WriteFile(out+".tmp", text, 0o666); err != nil {
 		return err
 	}

@@ -58,10 +58,14 @@ var whole = []struct {
 		return false
 	}},
 	{symbolFacts, func(f frame) bool { return f.inPackage("facts") }},
-	{linking, func(f frame) bool { return f.inPackage("link") || f.inPackage("btf") || f.inPackage("verify") }},
+	{linking, func(f frame) bool {
+		return f.inPackage("link") || f.inPackage("btf") ||
+			f.inPackage("verify")
+	}},
 	{reading, func(f frame) bool { return f.inPackage("elf") }},
 	{abbreviations, func(f frame) bool {
-		return f.inPackage("dwarf") && path.Base(f.file) == "abbrev.go" && !strings.HasSuffix(f.function, ".lookup")
+		return f.inPackage("dwarf") && path.Base(f.file) == "abbrev.go" &&
+			!strings.HasSuffix(f.function, ".lookup")
 	}},
 }
 

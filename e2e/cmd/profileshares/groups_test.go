@@ -19,16 +19,25 @@ func TestGroupOf(t *testing.T) {
 		stack []frame
 		want  group
 	}{
-		{"a fingerprint's lookup of a name", []frame{{"runtime.memmove", "memmove.s"}, in("dwarf", "(*printTable).at", "printtable.go"), convert, worker}, fingerprints},
-		{"a load of a walk", []frame{in("dwarf", "(*Reader).Read", "reader.go"), convert, worker}, walking},
+		{"a fingerprint's lookup of a name", []frame{{"runtime.memmove", "memmove.s"},
+			in("dwarf", "(*printTable).at", "printtable.go"), convert, worker}, fingerprints},
+		{"a load of a walk", []frame{in("dwarf", "(*Reader).Read", "reader.go"), convert, worker},
+			walking},
 		{"a walk itself", []frame{convert, worker}, walking},
-		{"hashing for a new type", []frame{in("types", "(*Graph).AddHashed", "graph.go"), in("convert", "(*unit).buildOf", "build.go"), convert}, newTypes},
-		{"hashing for the link", []frame{in("types", "(*Graph).AddHashed", "graph.go"), in("link", "Link", "link.go")}, linking},
-		{"pread", []frame{{"syscall.Pread", "syscall.go"}, in("elf", "(*Section).ReadAt", "section.go"), in("dwarf", "(*Reader).Load", "reader.go"), convert}, reading},
-		{"symbols for facts", []frame{in("elf", "(*File).Symbols", "symbols.go"), in("facts", "Extract", "extract.go")}, symbolFacts},
-		{"compiling an abbreviation", []frame{in("dwarf", "makePlan", "plan.go"), in("dwarf", "(*abbrevTable).build", "abbrev.go"), convert}, abbreviations},
-		{"finding an abbreviation", []frame{in("dwarf", "(*abbrevTable).lookup", "abbrev.go"), in("dwarf", "(*Prints).Type", "fingerprint.go"), convert}, walking},
-		{"a collector's help", []frame{{"runtime.scanObject", "mgcmark.go"}, {"runtime.gcAssistAlloc", "mgcmark.go"}, convert}, collecting},
+		{"hashing for a new type", []frame{in("types", "(*Graph).AddHashed", "graph.go"),
+			in("convert", "(*unit).buildOf", "build.go"), convert}, newTypes},
+		{"hashing for the link", []frame{in("types", "(*Graph).AddHashed", "graph.go"),
+			in("link", "Link", "link.go")}, linking},
+		{"pread", []frame{{"syscall.Pread", "syscall.go"}, in("elf", "(*Section).ReadAt", "section.go"),
+			in("dwarf", "(*Reader).Load", "reader.go"), convert}, reading},
+		{"symbols for facts", []frame{in("elf", "(*File).Symbols", "symbols.go"),
+			in("facts", "Extract", "extract.go")}, symbolFacts},
+		{"compiling an abbreviation", []frame{in("dwarf", "makePlan", "plan.go"),
+			in("dwarf", "(*abbrevTable).build", "abbrev.go"), convert}, abbreviations},
+		{"finding an abbreviation", []frame{in("dwarf", "(*abbrevTable).lookup", "abbrev.go"),
+			in("dwarf", "(*Prints).Type", "fingerprint.go"), convert}, walking},
+		{"a collector's help", []frame{{"runtime.scanObject", "mgcmark.go"},
+			{"runtime.gcAssistAlloc", "mgcmark.go"}, convert}, collecting},
 		{"an idle processor", []frame{{"runtime.findRunnable", "proc.go"}}, others},
 	} {
 		if got := groupOf(c.stack); got != c.want {
@@ -56,11 +65,13 @@ func TestFilesExist(t *testing.T) {
 
 func TestSum(t *testing.T) {
 	function := func(f frame) *profile.Location {
-		return &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: f.function, Filename: f.file}}}}
+		return &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: f.function,
+			Filename: f.file}}}}
 	}
 	p := &profile.Profile{Sample: []*profile.Sample{
 		{Value: []int64{1, 30}, Location: []*profile.Location{function(in("link", "Link", "link.go"))}},
-		{Value: []int64{1, 10}, Location: []*profile.Location{function(in("params", "Judge", "params.go"))}},
+		{Value: []int64{1, 10}, Location: []*profile.Location{function(in("params", "Judge",
+			"params.go"))}},
 		{Value: []int64{1, 5}, Location: []*profile.Location{function(in("link", "Link", "link.go"))}},
 	}}
 	times, all := sum(p)

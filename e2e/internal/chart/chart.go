@@ -53,15 +53,18 @@ func number(v float64) string {
 
 // text writes s with its baseline at y; anchor is start, middle or end.
 func (c *canvas) text(x, y float64, anchor, style, s string) {
-	fmt.Fprintf(c, "<text x=\"%s\" y=\"%s\" text-anchor=\"%s\"%s>%s</text>\n", number(x), number(y), anchor, style, html.EscapeString(s))
+	fmt.Fprintf(c, "<text x=\"%s\" y=\"%s\" text-anchor=\"%s\"%s>%s</text>\n", number(x), number(y),
+		anchor, style, html.EscapeString(s))
 }
 
 func (c *canvas) rect(x, y, w, h float64, fill string) {
-	fmt.Fprintf(c, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" fill=\"%s\"/>\n", number(x), number(y), number(w), number(h), fill)
+	fmt.Fprintf(c, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" fill=\"%s\"/>\n", number(x),
+		number(y), number(w), number(h), fill)
 }
 
 func (c *canvas) line(x1, y1, x2, y2 float64, style string) {
-	fmt.Fprintf(c, "<line x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\" %s/>\n", number(x1), number(y1), number(x2), number(y2), style)
+	fmt.Fprintf(c, "<line x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\" %s/>\n", number(x1), number(y1),
+		number(x2), number(y2), style)
 }
 
 const (

@@ -68,7 +68,8 @@ func TestBars(t *testing.T) {
 			t.Errorf("bar %d is %.2f of the longest, want %.2f", i, widths[i], want[i])
 		}
 	}
-	if got, want := strings.Join(texts, "|"), "wall time|a <kernel> & more|8 s|2 s|an object|4 ms|0 ms"; got != want {
+	if got, want := strings.Join(texts,
+		"|"), "wall time|a <kernel> & more|8 s|2 s|an object|4 ms|0 ms"; got != want {
 		t.Errorf("texts are %q, want %q", got, want)
 	}
 }
@@ -101,7 +102,8 @@ func TestCurves(t *testing.T) {
 }
 
 func TestStep(t *testing.T) {
-	for most, want := range map[float64]float64{0: 1, 0.8: 0.1, 1: 0.2, 2.4: 0.5, 20: 2, 37: 5, 99: 10, math.Inf(1): 1} {
+	for most, want := range map[float64]float64{0: 1, 0.8: 0.1, 1: 0.2, 2.4: 0.5, 20: 2, 37: 5, 99: 10,
+		math.Inf(1): 1} {
 		if got := step(most); math.Abs(got-want) > 1e-9 {
 			t.Errorf("step(%v) = %v, want %v", most, got, want)
 		}

@@ -46,7 +46,8 @@ func Contents(ours, oracle *content.Contents) *Result {
 		r.Ours[class], r.Oracle[class] = len(a), len(b)
 		for name, texts := range a {
 			other, ok := b[name]
-			d := Difference{Class: class, Name: name, Kind: Differs, Ours: minus(texts, other), Oracle: minus(other, texts)}
+			d := Difference{Class: class, Name: name, Kind: Differs, Ours: minus(texts, other),
+				Oracle: minus(other, texts)}
 			if !ok {
 				d.Kind = OnlyOurs
 			}
@@ -56,7 +57,8 @@ func Contents(ours, oracle *content.Contents) *Result {
 		}
 		for name, texts := range b {
 			if _, ok := a[name]; !ok {
-				r.Differences = append(r.Differences, Difference{Class: class, Kind: OnlyOracle, Name: name, Oracle: texts})
+				r.Differences = append(r.Differences, Difference{Class: class, Kind: OnlyOracle, Name: name,
+					Oracle: texts})
 			}
 		}
 	}

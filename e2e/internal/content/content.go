@@ -281,7 +281,8 @@ func (w *writer) function(t *btf.Func) string {
 	if !ok {
 		return fmt.Sprintf("func %s of %T", t.Name, t.Type)
 	}
-	return fmt.Sprintf("func %s %s%s %s", t.Name, t.Linkage, tags(t.Tags), w.proto(p, t.ParamTags, Unnamed))
+	return fmt.Sprintf("func %s %s%s %s", t.Name, t.Linkage, tags(t.Tags),
+		w.proto(p, t.ParamTags, Unnamed))
 }
 
 // Unnamed stands in a function's text for the name of a parameter that has none.

@@ -24,16 +24,19 @@ type field struct {
 
 var (
 	fileFields = []field{
-		{"magic", 0, 4}, {"class", 4, 1}, {"data", 5, 1}, {"version", 6, 1}, {"type", 16, 2}, {"machine", 18, 2},
+		{"magic", 0, 4}, {"class", 4, 1}, {"data", 5, 1}, {"version", 6, 1}, {"type", 16, 2}, {"machine",
+			18, 2},
 		{"phoff", 32, 8}, {"shoff", 40, 8}, {"ehsize", 52, 2}, {"phentsize", 54, 2}, {"phnum", 56, 2},
 		{"shentsize", 58, 2}, {"shnum", 60, 2}, {"shstrndx", 62, 2},
 	}
 	sectionFields = []field{
-		{"name", 0, 4}, {"type", 4, 4}, {"flags", 8, 8}, {"offset", 24, 8}, {"size", 32, 8}, {"link", 40, 4},
+		{"name", 0, 4}, {"type", 4, 4}, {"flags", 8, 8}, {"offset", 24, 8}, {"size", 32, 8}, {"link", 40,
+			4},
 		{"info", 44, 4}, {"addralign", 48, 8}, {"entsize", 56, 8},
 	}
 	btfFields = []field{
-		{"magic", 0, 2}, {"version", 2, 1}, {"flags", 3, 1}, {"hdr_len", 4, 4}, {"type_off", 8, 4}, {"type_len", 12, 4},
+		{"magic", 0, 2}, {"version", 2, 1}, {"flags", 3, 1}, {"hdr_len", 4, 4}, {"type_off", 8,
+			4}, {"type_len", 12, 4},
 		{"str_off", 16, 4}, {"str_len", 20, 4},
 	}
 )
@@ -84,7 +87,8 @@ func interesting(s *elf.Section) bool {
 	case elf.SHT_SYMTAB, elf.SHT_STRTAB, elf.SHT_SYMTAB_SHNDX:
 		return true
 	}
-	for _, prefix := range []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_addr", ".debug_types",
+	for _, prefix := range []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_addr",
+		".debug_types",
 		".rela.debug_info", ".rela.debug_str_offsets", ".BTF", ".debug_loclists", ".data..percpu"} {
 		if len(s.Name) >= len(prefix) && s.Name[:len(prefix)] == prefix {
 			return true

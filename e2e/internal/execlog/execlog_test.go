@@ -48,7 +48,8 @@ func sample(t testing.TB) []byte {
 	s = number(s, 12, 1)
 	s = number(s, 13, 1)
 	spawn := protowire.AppendBytes(protowire.AppendTag(number(nil, 1, 5), 7, protowire.BytesType), s)
-	file := protowire.AppendBytes(protowire.AppendTag(number(nil, 1, 4), 3, protowire.BytesType), text(nil, 1, "a.c"))
+	file := protowire.AppendBytes(protowire.AppendTag(number(nil, 1, 4), 3, protowire.BytesType),
+		text(nil, 1, "a.c"))
 	return log(t, file, spawn)
 }
 
@@ -57,7 +58,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Spawn{{Label: "//lib:string", Mnemonic: "BtfGen", Runner: "disk cache hit", CacheHit: true, Args: []string{"btfgen", "object"}}}
+	want := []Spawn{{Label: "//lib:string", Mnemonic: "BtfGen", Runner: "disk cache hit",
+		CacheHit: true, Args: []string{"btfgen", "object"}}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}

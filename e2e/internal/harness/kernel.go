@@ -70,7 +70,8 @@ func CompileCommand(dir, object, source, output string) (string, error) {
 		}
 	}
 	if !found {
-		return "", fmt.Errorf("%s: the command doesn't compile %s", record, strings.TrimSuffix(object, ".o")+".c")
+		return "", fmt.Errorf("%s: the command doesn't compile %s", record,
+			strings.TrimSuffix(object, ".o")+".c")
 	}
 	return strings.Join(command, " "), nil
 }

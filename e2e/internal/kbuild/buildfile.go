@@ -14,7 +14,8 @@ import (
 // read.
 func (t *Tree) BuildFile() []byte {
 	f := &build.File{Path: "BUILD.bazel", Type: build.TypeBuild}
-	load := call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"), str("vmlinux_btf"))
+	load := call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"),
+		str("vmlinux_btf"))
 	load.Comment().Before = []build.Comment{{Token: "# Written by e2e/cmd/kernelbuild from what Kbuild linked."}}
 	f.Stmt = append(f.Stmt, load,
 		call("package", arg("default_visibility", list("//visibility:public"))),
@@ -34,7 +35,8 @@ func (t *Tree) BuildFile() []byte {
 	for _, d := range dirs {
 		name := strings.TrimPrefix(d+"/objects", "./")
 		targets = append(targets, ":"+name)
-		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(name)), arg("srcs", list(byDir[d]...))))
+		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(name)),
+			arg("srcs", list(byDir[d]...))))
 	}
 	f.Stmt = append(f.Stmt, call("vmlinux_btf",
 		arg("name", str("vmlinux_btf")), arg("srcs", list(targets...)), arg("vmlinux", str("vmlinux"))))
@@ -44,8 +46,10 @@ func (t *Tree) BuildFile() []byte {
 		name := m.Name + "_btf"
 		modules, files = append(modules, ":"+name), append(files, m.Path)
 		f.Stmt = append(f.Stmt, call("module_btf",
-			arg("name", str(name)), arg("srcs", list(":"+m.Name+"_objects")), arg("module", str(m.Path)), arg("base", str(":vmlinux_btf"))))
-		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(m.Name+"_objects")), arg("srcs", list(m.Objects...))))
+			arg("name", str(name)), arg("srcs", list(":"+m.Name+"_objects")), arg("module",
+				str(m.Path)), arg("base", str(":vmlinux_btf"))))
+		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(m.Name+"_objects")),
+			arg("srcs", list(m.Objects...))))
 	}
 	group := func(name string, srcs []string, extra ...build.Expr) {
 		args := append([]build.Expr{arg("name", str(name)), arg("srcs", list(srcs...))}, extra...)
@@ -60,7 +64,8 @@ func (t *Tree) BuildFile() []byte {
 }
 
 func call(rule string, args ...build.Expr) build.Expr {
-	return &build.CallExpr{X: &build.Ident{Name: rule}, List: args, ForceMultiLine: len(args) > 1 && rule != "load"}
+	return &build.CallExpr{X: &build.Ident{Name: rule}, List: args,
+		ForceMultiLine: len(args) > 1 && rule != "load"}
 }
 
 func arg(name string, value build.Expr) build.Expr {

@@ -47,7 +47,8 @@ func TestLinkedObjectsOfLLD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"init/main.o", "lib/argv_split.o", ".vmlinux.export.o"}; !reflect.DeepEqual(got, want) {
+	if want := []string{"init/main.o", "lib/argv_split.o",
+		".vmlinux.export.o"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
 }
@@ -57,7 +58,8 @@ func TestLinkedObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"init/main.o", "arch/x86/boot/startup/gdt_idt.pi.o", "lib/argv_split.o", ".vmlinux.export.o", "init/version-timestamp.o"}
+	want := []string{"init/main.o", "arch/x86/boot/startup/gdt_idt.pi.o", "lib/argv_split.o",
+		".vmlinux.export.o", "init/version-timestamp.o"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
@@ -86,7 +88,8 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Module{{Name: "fat", Path: "fs/fat/fat.ko", Objects: []string{"fs/fat/cache.o", "fs/fat/dir.o", "fs/fat/fat.mod.o", ".module-common.o"}}}
+	want := []Module{{Name: "fat", Path: "fs/fat/fat.ko",
+		Objects: []string{"fs/fat/cache.o", "fs/fat/dir.o", "fs/fat/fat.mod.o", ".module-common.o"}}}
 	if !reflect.DeepEqual(tree.Modules, want) {
 		t.Errorf("modules: got %+v\nwant %+v", tree.Modules, want)
 	}

@@ -16,7 +16,8 @@ func LinkedObjects(r io.Reader) ([]string, error) {
 	var objects []string
 	seen := map[string]bool{}
 	add := func(name string) {
-		if strings.HasSuffix(name, ".o") && !strings.HasPrefix(path.Base(name), ".tmp_vmlinux") && !seen[name] {
+		if strings.HasSuffix(name, ".o") && !strings.HasPrefix(path.Base(name), ".tmp_vmlinux") &&
+			!seen[name] {
 			seen[name] = true
 			objects = append(objects, name)
 		}

@@ -53,7 +53,8 @@ func Once(c Command) (Run, error) {
 // the page cache, and then all of them in turn, runs times: what disturbs the
 // machine for a while disturbs all of them. between is called before each run.
 // A run that others disturbed is repeated as long as there is patience.
-func Alternate(runs int, commands []Command, between func() error, patience *Patience) ([]Series, error) {
+func Alternate(runs int, commands []Command, between func() error, patience *Patience) ([]Series,
+	error) {
 	series := make([]Series, len(commands))
 	for i, c := range commands {
 		series[i].Command = c
@@ -124,7 +125,8 @@ func Sum(name string, a, b Series) Series {
 	s := Series{Command: Command{Name: name}}
 	for i, r := range a.Runs {
 		q := b.Runs[i]
-		s.Runs = append(s.Runs, Run{Wall: r.Wall + q.Wall, CPU: r.CPU + q.CPU, Peak: max(r.Peak, q.Peak), Others: r.Others + q.Others})
+		s.Runs = append(s.Runs, Run{Wall: r.Wall + q.Wall, CPU: r.CPU + q.CPU, Peak: max(r.Peak, q.Peak),
+			Others: r.Others + q.Others})
 	}
 	return s
 }

@@ -31,7 +31,8 @@ func TestAlternate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if calls != 6 || len(series[0].Runs) != 2 || len(series[1].Runs) != 2 {
-		t.Errorf("%d calls, %d and %d runs; want 6, 2 and 2", calls, len(series[0].Runs), len(series[1].Runs))
+		t.Errorf("%d calls, %d and %d runs; want 6, 2 and 2", calls, len(series[0].Runs),
+			len(series[1].Runs))
 	}
 	quick, _, _ := series[0].Wall()
 	slow, least, _ := series[1].Wall()
@@ -41,7 +42,8 @@ func TestAlternate(t *testing.T) {
 	if series[0].Peak() <= 0 {
 		t.Errorf("peak memory is %d", series[0].Peak())
 	}
-	if _, err := Alternate(1, []Command{{"broken", []string{"false"}}}, func() error { return nil }, nil); err == nil {
+	if _, err := Alternate(1, []Command{{"broken", []string{"false"}}}, func() error { return nil },
+		nil); err == nil {
 		t.Error("a command that fails was measured")
 	}
 }
@@ -50,7 +52,8 @@ func TestSum(t *testing.T) {
 	a := Series{Runs: []Run{{Wall: 1, CPU: 2, Peak: 30}, {Wall: 3, CPU: 3, Peak: 3}}}
 	b := Series{Runs: []Run{{Wall: 10, CPU: 20, Peak: 4}, {Wall: 20, CPU: 10, Peak: 5}}}
 	s := Sum("both", a, b)
-	if s.Runs[0] != (Run{Wall: 11, CPU: 22, Peak: 30}) || s.Runs[1] != (Run{Wall: 23, CPU: 13, Peak: 5}) || len(s.Runs) != 2 {
+	if s.Runs[0] != (Run{Wall: 11, CPU: 22, Peak: 30}) ||
+		s.Runs[1] != (Run{Wall: 23, CPU: 13, Peak: 5}) || len(s.Runs) != 2 {
 		t.Errorf("the sum is %+v", s.Runs)
 	}
 }

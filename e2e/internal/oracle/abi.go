@@ -48,7 +48,8 @@ func hasUnalignedStruct(arguments []dwarf.Type) bool {
 			continue
 		}
 		for _, m := range s.Field {
-			if _, composite := plain(m.Type).(*dwarf.StructType); !composite && sizeOf(m.Type) == 8 && m.ByteOffset%4 == 0 {
+			if _, composite := plain(m.Type).(*dwarf.StructType); !composite && sizeOf(m.Type) == 8 &&
+				m.ByteOffset%4 == 0 {
 				return true
 			}
 		}

@@ -65,7 +65,8 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 		tb.Fatal(err)
 	}
 	r.Explain(func(d *compare.Difference) string {
-		if d.Class == content.Func && d.Kind == compare.OnlyOurs && slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
+		if d.Class == content.Func && d.Kind == compare.OnlyOurs &&
+			slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
 			return "libbpf drops a module's function where the base has a function of that name and prototype"
 		}
 		switch d.Class {
@@ -91,7 +92,8 @@ func sameNames(text string, names []string) bool {
 			depth--
 		}
 		if end := depth < 0 || depth == 0 && text[i] == ','; end {
-			if name, _, _ := strings.Cut(strings.TrimSpace(text[start:i]), " "); name != "" && name != "..." {
+			if name, _, _ := strings.Cut(strings.TrimSpace(text[start:i]), " "); name != "" &&
+				name != "..." {
 				have = append(have, name)
 			}
 			start = i + 1

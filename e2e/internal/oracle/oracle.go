@@ -37,7 +37,8 @@ func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	tb.Helper()
 	harness.Need(tb, "pahole")
 	out := filepath.Join(tb.TempDir(), filepath.Base(elf)+".pahole.btf")
-	argv := []string{"pahole", "-J", "-j2", "--btf_features=" + features, "--lang_exclude=rust", "--btf_encode_detached=" + out}
+	argv := []string{"pahole", "-J", "-j2", "--btf_features=" + features, "--lang_exclude=rust",
+		"--btf_encode_detached=" + out}
 	if n := len(bases); n > 0 {
 		argv = append(argv, "--btf_base="+bases[n-1])
 	}
@@ -90,8 +91,10 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 			functions++
 		}
 	}
-	if limit := maxFunctions * float64(r.Oracle[content.Func]); len(ours.Bases) == 0 && float64(functions) > limit {
-		tb.Errorf("%d of %d functions are in pahole's BTF alone, more than %.1f%%", functions, r.Oracle[content.Func], 100*maxFunctions)
+	if limit := maxFunctions * float64(r.Oracle[content.Func]); len(ours.Bases) == 0 &&
+		float64(functions) > limit {
+		tb.Errorf("%d of %d functions are in pahole's BTF alone, more than %.1f%%", functions,
+			r.Oracle[content.Func], 100*maxFunctions)
 	}
 	for _, class := range []content.Class{content.Struct, content.Func} {
 		if len(ours.Bases) == 0 && r.Oracle[class] == 0 {
@@ -151,7 +154,8 @@ func Compiles(tb testing.TB, b Blob) {
 	if len(b.Bases) == 0 && structs == 0 {
 		tb.Errorf("bpftool's header of %s has no struct", b.Path)
 	}
-	fmt.Printf("bpftool's header of %s: %d lines, %d structs; gcc accepts it\n", filepath.Base(b.Path), strings.Count(header, "\n"), structs)
+	fmt.Printf("bpftool's header of %s: %d lines, %d structs; gcc accepts it\n", filepath.Base(b.Path),
+		strings.Count(header, "\n"), structs)
 }
 
 // KernelAccepts has the running kernel load b, its bases joined with it, as

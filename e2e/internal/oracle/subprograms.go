@@ -179,7 +179,8 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
 }
 
 // parameters reads the names and types of the parameters below die.
-func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type, err error) {
+func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type,
+	err error) {
 	names = []string{}
 	if !die.Children {
 		return names, nil, nil

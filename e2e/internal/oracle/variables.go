@@ -32,7 +32,8 @@ func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
 	}
 	for _, d := range r.Unexplained(content.Section) {
 		ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
-		for _, name := range slices.Concat(slices.Collect(maps.Values(without(ours, oracle))), slices.Collect(maps.Values(without(oracle, ours)))) {
+		for _, name := range slices.Concat(slices.Collect(maps.Values(without(ours, oracle))),
+			slices.Collect(maps.Values(without(oracle, ours)))) {
 			wanted[name] = true
 		}
 	}
@@ -142,7 +143,8 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 		return nil, err
 	}
 	defer f.Close()
-	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{}, open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{}, lost: map[string]bool{}}
+	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{},
+		open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{}, lost: map[string]bool{}}
 	symbols, err := f.Symbols()
 	if err != nil {
 		return nil, err
@@ -227,7 +229,8 @@ func (p *addressPool) address(location []byte, size int) (address uint64, rest [
 }
 
 // add takes in a variable that lies at a fixed address.
-func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool, at map[uint64][]string, sizes map[string]uint64, pool addressPool) error {
+func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
+	at map[uint64][]string, sizes map[string]uint64, pool addressPool) error {
 	location, _ := die.Val(dwarf.AttrLocation).([]byte)
 	address, rest, ok := pool.address(location, r.AddressSize())
 	if !ok {

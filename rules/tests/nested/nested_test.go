@@ -94,7 +94,8 @@ func (w *workspace) bazel(command string, args ...string) (string, error) {
 func (w *workspace) built(targets ...string) []string {
 	w.t.Helper()
 	log := filepath.Join(w.t.TempDir(), "log.json")
-	output, err := w.bazel("build", append([]string{"--jobs=2", "--execution_log_json_file=" + log}, targets...)...)
+	output, err := w.bazel("build", append([]string{"--jobs=2", "--execution_log_json_file=" + log},
+		targets...)...)
 	if err != nil {
 		w.t.Fatalf("build: %v\n%s", err, output)
 	}
@@ -126,7 +127,8 @@ func (w *workspace) expect(change string, want ...string) {
 	w.t.Helper()
 	got := w.built("//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		w.t.Errorf("%s: ran\n  %s\nwant\n  %s", change, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		w.t.Errorf("%s: ran\n  %s\nwant\n  %s", change, strings.Join(got, "\n  "),
+			strings.Join(want, "\n  "))
 	}
 }
 
@@ -144,7 +146,8 @@ func TestEdits(t *testing.T) {
 	w.expect("a body", "BtfFacts vmlinux_btf.facts", "BtfGen string.pic.o.btfo")
 
 	w.edit("drivers/raid.c", "u32 count;", "u32 count, spares;")
-	w.expect("a type of one module", "BtfFacts raid_btf.facts", "BtfGen raid.pic.o.btfo", "BtfLink raid_btf.btf")
+	w.expect("a type of one module", "BtfFacts raid_btf.facts", "BtfGen raid.pic.o.btfo",
+		"BtfLink raid_btf.btf")
 }
 
 // TestEachObjectOnce checks that a diamond of libraries converts each object once, and that all our

@@ -162,7 +162,8 @@ func (m *module) publish(registry, version string) error {
 	for _, rule := range m.file.Rules("module") {
 		rule.SetAttr("version", &build.StringExpr{Value: version})
 	}
-	if err := os.WriteFile(filepath.Join(dir, "MODULE.bazel"), build.FormatWithoutRewriting(m.file), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "MODULE.bazel"), build.FormatWithoutRewriting(m.file),
+		0o644); err != nil {
 		return err
 	}
 	source, err := json.Marshal(map[string]string{"type": "local_path", "path": m.path})

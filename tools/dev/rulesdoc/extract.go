@@ -38,7 +38,8 @@ type (
 
 // fields calls visit for each field of a protobuf message: its number, and its bytes or its number
 // as a value.
-func fields(message []byte, visit func(number protowire.Number, data []byte, value uint64) error) error {
+func fields(message []byte, visit func(number protowire.Number, data []byte,
+	value uint64) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {

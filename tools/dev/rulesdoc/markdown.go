@@ -20,9 +20,12 @@ var attributeKinds = map[uint64]string{
 // markdown is the reference of everything in module: rules, aspects, providers, each by name.
 func markdown(module moduleInfo) string {
 	var out strings.Builder
-	sort.Slice(module.rules, func(i, j int) bool { return module.rules[i].name < module.rules[j].name })
-	sort.Slice(module.aspects, func(i, j int) bool { return module.aspects[i].name < module.aspects[j].name })
-	sort.Slice(module.providers, func(i, j int) bool { return module.providers[i].name < module.providers[j].name })
+	sort.Slice(module.rules,
+		func(i, j int) bool { return module.rules[i].name < module.rules[j].name })
+	sort.Slice(module.aspects,
+		func(i, j int) bool { return module.aspects[i].name < module.aspects[j].name })
+	sort.Slice(module.providers,
+		func(i, j int) bool { return module.providers[i].name < module.providers[j].name })
 
 	out.WriteString("\n## Rules\n")
 	for _, rule := range module.rules {
@@ -35,7 +38,8 @@ func markdown(module moduleInfo) string {
 	}
 	out.WriteString("\n## Providers\n")
 	for _, provider := range module.providers {
-		fmt.Fprintf(&out, "\n### %s\n\n%s\n\n| field | meaning |\n|---|---|\n", provider.name, paragraph(provider.doc))
+		fmt.Fprintf(&out, "\n### %s\n\n%s\n\n| field | meaning |\n|---|---|\n", provider.name,
+			paragraph(provider.doc))
 		for _, field := range provider.fields {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", field.name, cell(field.doc))
 		}
@@ -44,7 +48,8 @@ func markdown(module moduleInfo) string {
 }
 
 func writeRule(out *strings.Builder, rule ruleInfo) {
-	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| attribute | type | default | meaning |\n|---|---|---|---|\n", rule.name, paragraph(rule.doc))
+	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| attribute | type | default | meaning |\n|---|---|---|---|\n",
+		rule.name, paragraph(rule.doc))
 	sort.SliceStable(rule.attributes, func(i, j int) bool {
 		return rank(rule.attributes[i]) < rank(rule.attributes[j])
 	})

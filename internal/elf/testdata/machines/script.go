@@ -25,7 +25,8 @@ func main() {
 		}
 	}
 	// What the linker adds must not get in the way.
-	for i, name := range []string{".got", ".got.plt", ".plt", ".iplt", ".glink", ".toc", ".branch_lt", ".dynamic"} {
+	for i, name := range []string{".got", ".got.plt", ".plt", ".iplt", ".glink", ".toc", ".branch_lt",
+		".dynamic"} {
 		fmt.Printf("  %s %#x : { *(%s) }\n", name, 0x1000000+i*0x1000, name)
 	}
 	fmt.Println("}")
