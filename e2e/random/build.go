@@ -21,6 +21,7 @@ type Build struct {
 	Dir     string // absolute
 	Seed    uint64
 	Tools   Tools
+	Runs    int // how often a verb runs to show that its result depends on no schedule of threads
 
 	cache   string // a directory of object files by a hash of their source and command
 	made    map[string]bool
@@ -33,7 +34,7 @@ type notBuilt struct{ error }
 // NewBuild writes the program's sources into dir and compiles them. Object files are kept in cache.
 func NewBuild(p *Program, o Options, seed uint64, dir, cache string, tools Tools) (*Build, error) {
 	b := &Build{Program: p, Options: o, Dir: dir, Seed: seed, Tools: tools, cache: cache,
-		made: map[string]bool{}}
+		Runs: 7, made: map[string]bool{}}
 	for i, u := range p.Units {
 		if u.gone {
 			continue
@@ -118,10 +119,16 @@ func (b *Build) temporary(suffix string) string {
 	return fmt.Sprintf("tmp%03d%s", b.scratch, suffix)
 }
 
-// link has the C linker make a static program of objects.
+// link has the C linker make a static program of objects, with a section of per-CPU variables as in
+// a kernel.
 func (b *Build) link(output string, objects []string) error {
-	argv := append([]string{b.Options.Linker, "-static", "-e", "0", "--unresolved-symbols=ignore-all", "-o",
-		output}, objects...)
+	const script = "percpu.lds"
+	if err := b.write(script, fmt.Appendf(nil, "SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
+		perCPUSection, b.Options.PerCPU)); err != nil {
+		return err
+	}
+	argv := append([]string{b.Options.Linker, "-static", "-e", "0", "--no-check-sections",
+		"--unresolved-symbols=ignore-all", "-T", script, "-o", output}, objects...)
 	if _, err := run(b.Dir, argv...); err != nil {
 		return notBuilt{err}
 	}

@@ -54,9 +54,6 @@ func checkGraph(b *Build) error {
 	})
 }
 
-// repeated is how often a verb runs to show that its result depends on no schedule.
-var repeated = []int{1, 2, 8, 2, 8, 2, 8}
-
 // checkJobs: -j and the schedule of the threads don't show.
 func checkJobs(b *Build) error {
 	objects, err := b.BTFObjects()
@@ -69,7 +66,8 @@ func checkJobs(b *Build) error {
 		*to = append(*to, result{fmt.Sprintf("%s, run %d with -j%d", way, len(*to), jobs), data})
 		return err
 	}
-	for _, jobs := range repeated {
+	for i := range b.Runs {
+		jobs := []int{1, 2, 8}[i%3]
 		j := "-j" + strconv.Itoa(jobs)
 		if err := add(&elf, "btfgen elf", jobs, func(out string) error {
 			return b.btfgen("elf", j, "-o", out, "linked")
@@ -120,7 +118,7 @@ func checkMerge(b *Build) error {
 	}
 	r := b.random(1)
 	var merges, links []result
-	for i := range 4 {
+	for i := range max(4, b.Runs/4) {
 		tree, how, err := b.mergeTree(r, objects)
 		if err != nil {
 			return err

@@ -146,69 +146,6 @@ func list(wrong []string) error {
 	return fmt.Errorf("%s%s", strings.Join(wrong, "\n"), more)
 }
 
-// checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
-// as left out.
-func checkVariables(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	section := v.elf.Section(perCPUSection)
-	if section == nil {
-		return nil
-	}
-	at := map[uint64][]*die{}
-	for _, unit := range v.info.units {
-		unit.walk(func(d *die) {
-			if d.Tag != dwarf.TagVariable {
-				return
-			}
-			if a, ok := v.info.address(d); ok && a >= section.Addr && a < section.Addr+section.Size {
-				at[a] = append(at[a], d)
-			}
-		})
-	}
-	var wrong []string
-	found := map[uint64]bool{}
-	for _, t := range v.types {
-		sec, ok := t.(*btf.Datasec)
-		if !ok || sec.Name != perCPUSection {
-			continue
-		}
-		for _, entry := range sec.Vars {
-			a := section.Addr + uint64(entry.Offset)
-			found[a] = true
-			variable := entry.Type.(*btf.Var)
-			reason := "there is none"
-			ok := slices.ContainsFunc(at[a], func(d *die) bool {
-				err := v.match(v.info.typeOf(d), variable.Type)
-				if err != nil {
-					reason = err.Error()
-				}
-				return err == nil && v.info.nameOf(d) == variable.Name
-			})
-			if !ok {
-				wrong = append(wrong, fmt.Sprintf("variable %s at %#x has another type: %s", variable.Name, a, reason))
-			}
-		}
-	}
-	symbols, err := v.symbols(elf.STT_OBJECT)
-	if err != nil {
-		return err
-	}
-	for _, s := range symbols {
-		for _, d := range at[s.Value] {
-			name := v.info.nameOf(d)
-			if base, _, _ := strings.Cut(s.Name, "."); base == name && !found[s.Value] && v.skipped[name] == "" &&
-				v.skipped[s.Name] == "" {
-				wrong = append(wrong, fmt.Sprintf("variable %s at %#x (symbol %s) is missing, and not listed as left out",
-					name, s.Value, s.Name))
-			}
-		}
-	}
-	return list(wrong)
-}
-
 // checkFunctions: each function has a prototype that a function of that name has; each function
 // with a symbol of its own name is in the result or listed as left out.
 func checkFunctions(b *Build) error {

@@ -14,6 +14,7 @@ type Options struct {
 	DWARF     []string // flags: the version, and how it is written
 	Sections  bool     // a section for each function and variable
 	Linker    string   // ld or ld.lld
+	PerCPU    string   // the address of per-CPU variables; empty: after the data
 }
 
 // NewOptions chooses those of a seed.
@@ -38,6 +39,9 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
 	o.Sections = r.IntN(6) == 0
+	if r.IntN(3) == 0 {
+		o.PerCPU = "0" // as in kernels for amd64 up to 6.14
+	}
 	return o
 }
 
@@ -59,6 +63,9 @@ func (o Options) has(flag string) bool {
 // Command is the beginning of the command that compiles unit i.
 func (o Options) Command(i int, u *Unit) []string {
 	compiler := o.Compiler(i)
+	if strings.HasSuffix(u.Path, ".s") { // what a compiler that may not be here made
+		return []string{compiler, "-c"}
+	}
 	flags := []string{"-w", "-ffreestanding", "-fno-stack-protector", "-fno-pic", o.Opt}
 	if u.CXX() {
 		compiler = map[string]string{"gcc": "g++", "clang": "clang++"}[compiler]
@@ -86,6 +93,7 @@ func (o Options) Simpler() []Options {
 	add(func(c *Options) { c.DWARF = []string{"-gdwarf-5"} })
 	add(func(c *Options) { c.Opt = "-O0" })
 	add(func(c *Options) { c.Sections = false })
+	add(func(c *Options) { c.PerCPU = "" })
 	add(func(c *Options) { c.Linker = "ld" })
 	add(func(c *Options) { c.Compilers = []string{"gcc"} })
 	add(func(c *Options) { c.Compilers = []string{"clang"} })
@@ -97,6 +105,10 @@ func (o Options) String() string {
 	if o.Sections {
 		sections = " -ffunction-sections -fdata-sections"
 	}
-	return fmt.Sprintf("%s %s %s%s, linked by %s", strings.Join(o.Compilers, " and "), o.Opt,
-		strings.Join(o.DWARF, " "), sections, o.Linker)
+	perCPU := ""
+	if o.PerCPU != "" {
+		perCPU = ", per-CPU variables at " + o.PerCPU
+	}
+	return fmt.Sprintf("%s %s %s%s, linked by %s%s", strings.Join(o.Compilers, " and "), o.Opt,
+		strings.Join(o.DWARF, " "), sections, o.Linker, perCPU)
 }

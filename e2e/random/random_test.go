@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	harness.Main(m)
 }
 
-// need skips the test without the compilers and oracles, and returns the tools under test.
-func need(t *testing.T) Tools {
+// toolsUnderTest are the tools, for which the test needs some programs.
+func toolsUnderTest(t *testing.T, programs ...string) Tools {
 	t.Helper()
-	harness.Need(t, "gcc", "g++", "clang", "clang++", "ld", "ld.lld", "dwz", "pahole")
+	harness.Need(t, programs...)
 	return Tools{harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")}
 }
 
 // TestPrograms tries the checks on random programs.
 func TestPrograms(t *testing.T) {
-	tools := need(t)
+	tools := toolsUnderTest(t, "gcc", "g++", "clang", "clang++", "ld", "ld.lld", "dwz", "pahole")
 	from, to := *first, *first+*programs
 	if *seed >= 0 {
 		from, to = uint64(*seed), uint64(*seed)+1
