@@ -84,7 +84,9 @@ type linker struct {
 	group       []holder
 	loose       map[types.ID]types.Hash
 
-	localObjects map[string]uint64 // by name: how many local objects the facts have
+	localObjects map[string]uint64  // by name: how many local objects the facts have
+	identified   map[localName]bool // of local objects: one of this name has a Definition
+	typesHashes  map[int]types.Hash // by unit: those that were asked for
 	// by type that a unit holds: the FUNC or VAR that is encoded for it + 1; nil if nobody asks
 	encoded []final
 	skipped []Skipped

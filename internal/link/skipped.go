@@ -6,7 +6,9 @@ import (
 )
 
 // Variable tells whether a variable is meant rather than a function.
-func (s Skipped) Variable() bool { return s.Reason == reasonNoVariable || s.Reason == reasonName }
+func (s Skipped) Variable() bool {
+	return s.Reason == reasonNoVariable || s.Reason == reasonName || s.Reason == reasonSeveral
+}
 
 // WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
 // the reason.

@@ -16,6 +16,7 @@ import (
 const (
 	reasonNoVariable = "no variable of file scope in the debug information"
 	reasonName       = "name is no identifier"
+	reasonSeveral    = "several static variables of this name"
 )
 
 // droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops
@@ -44,12 +45,7 @@ func (l *linker) encodeVariables() error {
 	}
 	vars := map[final]final{}
 	objects := l.opt.Facts.Objects
-	l.localObjects = map[string]uint64{}
-	for i := range objects {
-		if objects[i].Local {
-			l.localObjects[objects[i].Name]++
-		}
-	}
+	l.countLocals()
 	for i := 0; i < len(objects); {
 		j := i + 1
 		for j < len(objects) && objects[j].Section == objects[i].Section {
@@ -78,14 +74,14 @@ func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) err
 		}
 		valid := types.Identifier([]byte(o.Name))
 		var group []holder
-		if s, ok := l.g.Strs.Lookup([]byte(l.sourceName(o.Name))); ok {
+		if s, ok := l.g.Strs.Lookup([]byte(l.opt.Facts.SourceName(o.Name))); ok {
 			group = l.holdersNamed(types.KindVar, s)
 		}
-		v := l.variable(o, group)
+		v, reason := l.variable(o, group)
 		switch {
 		case v == 0:
 			if valid {
-				l.skipped = append(l.skipped, Skipped{o.Name, reasonNoVariable})
+				l.skipped = append(l.skipped, Skipped{o.Name, reason})
 			}
 			continue
 		case !valid && !l.opt.Features.Has(features.EncodeForce):
@@ -127,34 +123,21 @@ func tooManyVariables(section string, n int) error {
 		section, n, btf.MaxVlen)
 }
 
-// renamed are what link-time optimization puts between a static variable's name and a number:
-// clang's ThinLTO, and gcc.
-var renamed = []string{".llvm.", ".lto_priv."}
-
-// sourceName is the name that a variable's symbol has in the source. Where link-time optimization
-// has put all sources together, LLVM tells static variables of one name apart by a number alone.
-// Elsewhere that is a variable of a function.
-func (l *linker) sourceName(symbol string) string {
-	for _, s := range renamed {
-		if i := strings.Index(symbol, s); i > 0 {
-			return symbol[:i]
-		}
-	}
-	if i := strings.LastIndexByte(symbol, '.'); i > 0 && !l.opt.Facts.HasFiles &&
-		strings.Trim(symbol[i+1:], "0123456789") == "" {
-		return symbol[:i]
-	}
-	return symbol
-}
-
-// variable returns the type of the candidate that an object is, 0 if there is none.
+// variable returns the type of the candidate that an object is; if there is none, 0 and why.
 //
 // The candidate is of the object's size. If none is, it is a smaller one: the object has the
 // elements of a flexible array member too, or a sanitizer's red zone behind it. A local symbol is a
 // static variable. If there is none, it is a global variable that has no global symbol: linkers
 // make hidden ones local.
-func (l *linker) variable(o *facts.Object, group []holder) final {
-	static := o.Local || l.sourceName(o.Name) != o.Name
+func (l *linker) variable(o *facts.Object, group []holder) (v final, reason string) {
+	if o.Definition != (types.Hash{}) {
+		if v := l.commonest(l.definers(o, group)); v != 0 {
+			return v, ""
+		}
+	} else if o.Local && l.identified[l.localName(o)] {
+		return 0, reasonNoVariable // the debug information has others of its name, not this one
+	}
+	static := o.Local || l.opt.Facts.SourceName(o.Name) != o.Name
 	of := func(linkage uint32, fits func(size uint64) bool) []holder {
 		var list []holder
 		for _, h := range group {
@@ -173,18 +156,34 @@ func (l *linker) variable(o *facts.Object, group []holder) final {
 		linkage = types.LinkageStatic
 	}
 	for {
-		if v := l.commonest(l.ofFile(o, of(linkage, same))); v != 0 {
-			return v
-		}
-		if v := l.commonest(l.ofFile(o, of(linkage, smaller))); v != 0 {
-			return v
+		for _, fits := range []func(uint64) bool{same, smaller} {
+			list := l.ofFile(o, of(linkage, fits))
+			if v := l.commonest(list); v != 0 {
+				if linkage == types.LinkageStatic && l.typesDiffer(list, v) {
+					return 0, reasonSeveral
+				}
+				return v, ""
+			}
 		}
 		if linkage == types.LinkageGlobal || len(group) == 0 ||
 			l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0 {
-			return 0
+			return 0, reasonNoVariable
 		}
 		linkage = types.LinkageGlobal
 	}
+}
+
+// typesDiffer tells whether candidates of the compiler have other types than v, the commonest, has.
+// One of unknown size says less than one whose size is known.
+func (l *linker) typesDiffer(group []holder, v final) bool {
+	sized := l.nodes[l.nodeOf(v)].Size != 0
+	for _, h := range group {
+		if !h.linked && h.ref != 0 && h.ref != l.refTo(v) &&
+			(l.nodes[l.nodeOf(h.final)].Size != 0 || !sized) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofFile narrows several candidates for a local object down to those of the file that defines it,
