@@ -38,6 +38,12 @@ func newWork(d *dwarf.Data, opt *Options) *work {
 		}
 	}
 	w.single = len(all) == 1
+	if opt.Units != nil {
+		for _, i := range opt.Units {
+			w.units = append(w.units, all[i])
+		}
+		return w
+	}
 	begin, end := opt.Shard.of(all)
 	w.units, w.first, w.others = all[begin:end], begin, slices.Concat(all[:begin], all[end:])
 	return w
@@ -122,7 +128,7 @@ func (w *work) skipped() []failure {
 
 // orphans adds what the type units hold that nothing refers to. The first shard has it.
 func (w *work) orphans() error {
-	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 {
+	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 || w.opt.Units != nil {
 		return nil
 	}
 	others := w.others

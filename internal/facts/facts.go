@@ -138,6 +138,19 @@ func (f *Facts) SourceName(symbol string) string {
 	return symbol
 }
 
+// generatedPrefixes begin the names of variables that compilers and macros make.
+var generatedPrefixes = []string{
+	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_",
+	"__func_stack_frame_non_standard_",
+}
+
+// Generated tells whether a variable is one that compilers and macros make. pahole drops these, and
+// so does the link.
+func Generated(variable string) bool {
+	return slices.ContainsFunc(generatedPrefixes,
+		func(p string) bool { return strings.HasPrefix(variable, p) })
+}
+
 // sortFew sorts all but the functions, of which there are many: files by name alone.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })

@@ -3,8 +3,6 @@ package link
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -18,20 +16,6 @@ const (
 	reasonName       = "name is no identifier"
 	reasonSeveral    = "several static variables of this name"
 )
-
-// droppedPrefixes begin the names of variables that compilers and macros make, as pahole drops
-// them.
-var droppedPrefixes = []string{
-	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_", "__func_stack_frame_non_standard_",
-}
-
-// dropped tells whether a variable is one that compilers and macros make.
-func dropped(name string) bool {
-	return slices.ContainsFunc(droppedPrefixes, func(p string) bool {
-		return strings.HasPrefix(name,
-			p)
-	})
-}
 
 // encodeVariables makes the VARs and DATASECs.
 func (l *linker) encodeVariables() error {
@@ -69,7 +53,7 @@ func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) err
 	end := uint64(0)
 	for i := range objects {
 		o := &objects[i]
-		if o.Size == 0 || dropped(o.Name) || len(elems) > 0 && o.Offset < end {
+		if o.Size == 0 || facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
 		valid := types.Identifier([]byte(o.Name))

@@ -17,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/statics"
 )
 
 // elfVerb is "btfgen elf".
@@ -185,8 +186,12 @@ func readFile(run *report.Run, path string, base *btf.Blob,
 func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
 	phase := run.Phase("facts", "")
 	known, err := facts.Extract(f, options)
-	if err == nil {
-		run.EndFacts(phase, known)
+	if err != nil {
+		return nil, err
 	}
-	return known, err
+	if err := statics.Identify(f, known, options.Features); err != nil {
+		return nil, err
+	}
+	run.EndFacts(phase, known)
+	return known, nil
 }
