@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -148,11 +149,11 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 // have them.
 func (u *unit) checkNames(off uint32, n *types.Node, elems []types.Elem) error {
 	strs := &u.c.g.Strs
-	if s := strs.Bytes(n.Name); !types.Identifier(s) {
+	if s := strs.Bytes(n.Name); len(s) > 0 && !btf.ValidIdentifier(s) {
 		return u.unencodable(off, "a type named %.100q", s)
 	}
 	for i := range elems {
-		if s := strs.Bytes(elems[i].Name); !types.Identifier(s) {
+		if s := strs.Bytes(elems[i].Name); len(s) > 0 && !btf.ValidIdentifier(s) {
 			return u.unencodable(off, "a member or enumerator named %.100q", s)
 		}
 	}

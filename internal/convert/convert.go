@@ -13,7 +13,7 @@ import (
 type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
-	Jobs        int             // threads; the result doesn't depend on it
+	Jobs        int             // threads, 0: one a processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -53,7 +54,7 @@ func newWork(d *dwarf.Data, opt *Options) *work {
 func (w *work) run() error {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.symbols.load() })
-	jobs := max(1, min(w.opt.Jobs, len(w.units)))
+	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 	size := 0
 	for _, h := range w.units {
 		size += int(h.Len)

@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -10,16 +11,16 @@ import (
 // languages than C, or of damaged files. It is for what was converted; BTF that is merely merged
 // keeps its names.
 func (l *linker) checkNames() error {
-	ok := func(s types.Str) bool { return types.Identifier(l.g.Strs.Bytes(s)) }
+	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(l.g.Strs.Bytes(s)) }
 	for i := range l.puts {
 		f := l.puts[i]
 		if m := l.madeAt(f); m != nil {
 			if (m.kind == types.KindFunc || m.kind == types.KindVar) && !ok(m.name) {
 				return l.nameError("function or variable", m.name)
 			}
-			if m.kind == types.KindDatasec && !printable(l.g.Strs.Bytes(m.name)) {
+			if m.kind == types.KindDatasec && !btf.ValidSectionName(l.g.Strs.Bytes(m.name)) {
 				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose name is longer than %d bytes or holds control characters; "+
-					"leave out the feature global_var", l.g.Strs.String(m.name), types.MaxName)
+					"leave out the feature global_var", l.g.Strs.String(m.name), btf.MaxNameLen)
 			}
 			continue
 		}
@@ -44,15 +45,5 @@ func (l *linker) checkNames() error {
 
 func (l *linker) nameError(what string, s types.Str) error {
 	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the kernel refuses it; "+
-		"leave languages other than C out by --lang-exclude, unless the file is damaged", what, l.g.Strs.String(s), types.MaxName)
-}
-
-// printable tells whether the kernel takes s as the name of a section (btf_name_valid_section).
-func printable(s []byte) bool {
-	for _, c := range s {
-		if c < ' ' || c >= 0x7f && c < 0xa0 {
-			return false
-		}
-	}
-	return len(s) > 0 && len(s) <= types.MaxName
+		"leave languages other than C out by --lang-exclude, unless the file is damaged", what, l.g.Strs.String(s), btf.MaxNameLen)
 }

@@ -96,8 +96,8 @@ func (l *linker) copyStrings(own []byte, list []types.Str) bool {
 			copy(own[at-l.blob.BaseStrLen:], name)
 		}
 		use := l.places.uses[s]
-		ok = ok && (use&usedAsIdentifier == 0 || types.Identifier(name)) &&
-			(use&usedAsSection == 0 || printable(name))
+		ok = ok && (use&usedAsIdentifier == 0 || len(name) == 0 || btf.ValidIdentifier(name)) &&
+			(use&usedAsSection == 0 || btf.ValidSectionName(name))
 	}
 	return ok
 }

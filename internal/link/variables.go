@@ -56,7 +56,7 @@ func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) err
 		if o.Size == 0 || facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
-		valid := types.Identifier([]byte(o.Name))
+		valid := btf.ValidIdentifier([]byte(o.Name))
 		var group []holder
 		if s, ok := l.g.Strs.Lookup([]byte(l.opt.Facts.SourceName(o.Name))); ok {
 			group = l.holdersNamed(types.KindVar, s)
@@ -70,7 +70,7 @@ func (l *linker) encodeSection(objects []facts.Object, vars map[final]final) err
 			continue
 		case !valid && !l.opt.Features.Has(features.EncodeForce):
 			return fmt.Errorf("variable %.100q in section %s: its name is no identifier of at most %d bytes, and the kernel refuses it; "+
-				"the feature %v leaves such variables out", o.Name, o.Section, types.MaxName, features.EncodeForce)
+				"the feature %v leaves such variables out", o.Name, o.Section, btf.MaxNameLen, features.EncodeForce)
 		case !valid:
 			l.skipped = append(l.skipped, Skipped{o.Name, reasonName})
 			continue

@@ -211,3 +211,32 @@ func (g *Graph) Compare(a, b ID) int {
 	}
 	return x.Hash.Cmp(y.Hash)
 }
+
+// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one:
+// what the shape says whatever definitions its unit means by the tags in it.
+func (g *Graph) Unpinned() []Hash {
+	shapes := make([]Hash, len(g.Nodes))
+	of := func(id ID) Hash { return shapes[id] }
+	same := make([]bool, len(g.Nodes)) // the shape leads to no pinned stub
+	same[0] = true
+	var refs []ID
+	for i := 1; i < len(g.Nodes); i++ {
+		id, n := ID(i), &g.Nodes[i]
+		if n.Kind == KindStub {
+			same[i], shapes[i] = n.Size == 0, n.Hash
+			if n.Size != 0 {
+				shapes[i] = HashStub(Tag(n.Aux), g.Strs.Hash(n.Name))
+			}
+			continue
+		}
+		same[i], shapes[i] = true, n.Hash
+		refs = g.Refs(id, refs[:0])
+		for _, r := range refs {
+			if !same[r] {
+				same[i], shapes[i] = false, g.HashWith(n, g.ElemsOf(n), of)
+				break
+			}
+		}
+	}
+	return shapes
+}
