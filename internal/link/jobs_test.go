@@ -61,7 +61,7 @@ func TestThreadsDontShow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(blob.Types) < 4*chunkTypes || res.Conflicts != 1 {
+			if len(blob.Types) < 4<<13 || res.Conflicts != 1 {
 				t.Errorf("%d types, %d conflicts: too few to tell", len(blob.Types), res.Conflicts)
 			}
 			for _, v := range verify.Check(blob, verify.Options{Sorted: true}) {
