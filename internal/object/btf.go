@@ -64,14 +64,17 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	pins, err := r.pins(order)
+	d, err := r.definitions()
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{records: r, pin: func(_ uint32, _ int, target uint32) (types.Hash, bool) {
-		pin, ok := pins[target]
-		return pin, ok
-	}}
+	s := &shaper{records: r}
+	if d != nil {
+		if s.ids, err = d.shape(order); err != nil {
+			return nil, fmt.Errorf("BTF: %w", err)
+		}
+	}
+	s.pin = func(uint32, int, uint32) (types.Hash, bool) { return types.Hash{}, false }
 	if err := s.shape(order); err != nil {
 		return nil, err
 	}
