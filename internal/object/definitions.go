@@ -10,15 +10,19 @@ import (
 // definitions are what references must tell apart, with a pin, in a chain of blobs: the definitions
 // of tags of which it holds several, or which one blob defines and another declares, and cyclic
 // typedefs.
-//
-// What a blob refers to by pins follows from what it and its bases say, so a base gives the same
-// shapes whatever stands on it.
 type definitions struct {
 	*records
-	apart map[uint32]bool // the ids
-	// by layer: the definitions that it adds to those of the layers before it, of tags that have
-	// several; and declarations of tags that from this layer on do not mean their definition
-	listed [][]uint32
+	apart  map[uint32]bool // the ids
+	scopes []scope
+}
+
+// scope is a range of ids whose references need a pin where the ids up to its end need one: a chain,
+// or each of its blobs.
+type scope struct {
+	start, end uint32
+	// the definitions in it of tags that have several; and declarations of tags that from this
+	// scope on do not mean the definition
+	listed []uint32
 }
 
 type tagName struct {
@@ -45,9 +49,16 @@ func (s *span) add(layer int) {
 	s.end = layer + 1
 }
 
-// definitions finds the definitions that must be told apart. The result is nil if there are none.
-func (r *records) definitions() (*definitions, error) {
-	d := &definitions{records: r, apart: map[uint32]bool{}, listed: make([][]uint32, len(r.layers))}
+// definitions finds the definitions that must be told apart: in the whole chain, or if bases is set
+// in each blob and those before it. The result is nil if there are none.
+func (r *records) definitions(bases bool) (*definitions, error) {
+	d := &definitions{records: r, apart: map[uint32]bool{}, scopes: []scope{{start: 1, end: r.end}}}
+	if bases {
+		d.scopes = nil
+		for _, l := range r.layers {
+			d.scopes = append(d.scopes, scope{start: l.StartID, end: l.EndID()})
+		}
+	}
 	for id, ok := range r.cyclic {
 		if ok {
 			d.apart[id] = true
@@ -83,14 +94,14 @@ func (r *records) definitions() (*definitions, error) {
 		one := span{layer, layer + 1}
 		if !p.apart && p.declared.end > 0 && p.defined.end > 0 && (p.declared != one || p.defined != one) {
 			p.apart = true
-			d.listed[layer] = append(d.listed[layer], p.fwd)
+			d.list(id, p.fwd)
 		}
 	}
 	for i := range tags {
 		if p := &tags[i]; len(p.ids) > 1 || p.apart {
 			for _, id := range p.ids {
 				d.apart[id] = true
-				d.listed[r.layerOf(id)] = append(d.listed[r.layerOf(id)], id)
+				d.list(id, id)
 			}
 		}
 	}
@@ -100,61 +111,90 @@ func (r *records) definitions() (*definitions, error) {
 	return d, nil
 }
 
+// list lists a definition or declaration in the scope of an id.
+func (d *definitions) list(at, id uint32) {
+	i := 0
+	for at >= d.scopes[i].end {
+		i++
+	}
+	d.scopes[i].listed = append(d.scopes[i].listed, id)
+}
+
 // shape adds the types that refer to definitions by pins, and the definitions, to the graph. The
 // result has their nodes by id, and 0 for the other types.
+//
+// What a blob takes from its base without a tag in between, such as a typedef, is a part of its own
+// shapes: there a tag may need a pin of which the base has one definition only.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
-	own := &shaper{records: d.with(types.New()),
-		pin: func(id uint32, _ int, target uint32) (types.Hash, bool) {
-			return pin.Provisional(uint64(target), d.layerOf(id)), d.apart[target]
-		}}
-	if err := own.shape(d.reach(order)); err != nil {
-		return nil, err
-	}
-	defined := make([][]types.ID, len(d.listed))
-	for layer, ids := range d.listed {
-		for _, id := range ids {
+	ids := make([]types.ID, d.end)
+	defined := make([][]types.ID, len(d.scopes))
+	own := &shaper{records: d.with(types.New())}
+	lead := d.lead(order)
+	for i := range d.scopes {
+		s := &d.scopes[i]
+		own.ids, own.pinned = make([]types.ID, d.end), nil
+		own.pin = func(_ uint32, _ int, target uint32) (types.Hash, bool) {
+			return pin.Provisional(uint64(target), i), d.apart[target]
+		}
+		for id := uint32(1); id < s.start; id++ {
+			if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
+				own.ids[id] = ids[id]
+			}
+		}
+		if err := own.shape(d.reach(order, lead, s)); err != nil {
+			return nil, err
+		}
+		copy(ids[s.start:s.end], own.ids[s.start:])
+		for _, id := range s.listed {
+			node := ids[id]
 			if t, _ := d.at(id); d.declared(t) != 0 {
 				name, _ := own.name(t.NameOff)
-				defined[layer] = append(defined[layer], own.g.Stub(d.declared(t), name))
-			} else {
-				defined[layer] = append(defined[layer], own.ids[id])
+				node = own.g.Stub(d.declared(t), name)
 			}
+			defined[i] = append(defined[i], node)
 		}
 	}
 	nodes, err := pin.Import(d.g, own.g, defined)
 	if err != nil {
 		return nil, err
 	}
-	for id, node := range own.ids {
-		own.ids[id] = nodes[node]
+	for id, node := range ids {
+		ids[id] = nodes[node]
 	}
-	return own.ids, nil
+	return ids, nil
 }
 
-// reach returns the types that lead to a definition without a tag in between, the definitions
-// themselves, and what the shapes of all these contain; children first.
-func (d *definitions) reach(order []uint32) []uint32 {
-	in := make([]bool, d.end)
+// lead tells for each id whether it leads to one of the definitions, or is one.
+func (d *definitions) lead(order []uint32) []bool {
+	lead := make([]bool, d.end)
 	for _, id := range order {
-		in[id] = d.apart[id]
+		lead[id] = d.apart[id]
 		t, l := d.at(id)
 		l.refs(t, func(child uint32) {
 			if child != 0 && d.crosses(t, child) {
-				in[id] = in[id] || d.apart[child]
+				lead[id] = lead[id] || d.apart[child]
 			} else {
-				in[id] = in[id] || in[child]
+				lead[id] = lead[id] || lead[child]
 			}
 		})
 	}
-	var list []uint32
+	return lead
+}
+
+// reach returns those of a scope's types that lead to definitions, and what their shapes contain;
+// children first.
+func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
+	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {
 		id := order[i]
+		in[id] = in[id] || lead[id] && s.start <= id && id < s.end
 		if !in[id] {
 			continue
 		}
 		t, l := d.at(id)
 		l.refs(t, func(child uint32) { in[child] = in[child] || child != 0 && !d.crosses(t, child) })
 	}
+	var list []uint32
 	for _, id := range order {
 		if in[id] {
 			list = append(list, id)
