@@ -9,7 +9,9 @@ import (
 // a pinned stub, and the definitions themselves.
 type contents struct {
 	refine.Graph
-	index []int32 // by node of the graph of types: its number here, -1 for the others
+	// by node of the graph of types: its number here, -1 for the others; and their content
+	index   []int32
+	content []types.Hash
 }
 
 // Placeholders in labels, for what has a content that is not known yet.
@@ -39,9 +41,6 @@ func (p *pinner) contents(pinned func(*types.Node) bool) *contents {
 			in[n.Ref] = true
 		}
 	}
-	for _, id := range p.listed {
-		in[id] = true
-	}
 
 	c := &contents{index: make([]int32, len(in))}
 	nodes := int32(0)
@@ -52,12 +51,12 @@ func (p *pinner) contents(pinned func(*types.Node) bool) *contents {
 			nodes++
 		}
 	}
-	hashes := make([]types.Hash, len(in)) // contents of those that are not in
+	c.content = make([]types.Hash, len(in))
 	of := func(id types.ID) types.Hash {
 		n := g.Node(id)
 		switch {
 		case !in[id]:
-			return hashes[id]
+			return c.content[id]
 		case n.Kind == types.KindStub:
 			c.Refs = append(c.Refs, c.index[n.Ref])
 			return byPin
@@ -68,14 +67,14 @@ func (p *pinner) contents(pinned func(*types.Node) bool) *contents {
 	for i := 1; i < len(in); i++ {
 		n := &g.Nodes[i]
 		if n.Kind == types.KindStub {
-			hashes[i] = types.HashStub(types.Tag(n.Aux), g.Strs.Hash(n.Name))
+			c.content[i] = types.HashStub(types.Tag(n.Aux), g.Strs.Hash(n.Name))
 			continue
 		}
 		first := len(c.Refs)
-		hashes[i] = g.HashWith(n, g.ElemsOf(n), of)
+		c.content[i] = g.HashWith(n, g.ElemsOf(n), of)
 		if in[i] {
 			c.First = append(c.First, uint32(first))
-			c.Labels = append(c.Labels, hashes[i])
+			c.Labels = append(c.Labels, c.content[i])
 		} else {
 			c.Refs = c.Refs[:first]
 		}
@@ -112,6 +111,15 @@ func (c *contents) classes(budget *int) (*classes, error) {
 
 // of returns the class of a node of the graph of types.
 func (q *classes) of(id types.ID) int32 { return q.class[q.index[id]] }
+
+// same tells whether two definitions, or declarations, are equal.
+func (q *classes) same(a, b types.ID) bool {
+	x, y := q.index[a], q.index[b]
+	if x < 0 || y < 0 {
+		return q.content[a] == q.content[b]
+	}
+	return q.class[x] == q.class[y]
+}
 
 // refs appends the classes to which a class refers, in order.
 func (q *classes) refs(class int32, buf []int32) []int32 {

@@ -28,13 +28,12 @@ func Provisional(definition uint64, scope int) types.Hash {
 // that scope become plain stubs. All others get pins. References to typedefs always do.
 func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
 	budget := budget
-	p := &pinner{g: from}
-	p.findCandidates(defined)
-	all, err := p.contents(p.candidate).classes(&budget)
-	if err != nil {
-		return nil, err
+	p := &pinner{g: from, several: map[tag]uint64{}}
+	for scope := range defined {
+		if err := p.findSeveral(defined[:scope+1], &budget); err != nil {
+			return nil, err
+		}
 	}
-	p.findSeveral(defined, all)
 	pinned, err := p.contents(p.pinned).classes(&budget)
 	if err != nil {
 		return nil, err
@@ -52,9 +51,6 @@ const budget = 1 << 27
 
 type pinner struct {
 	g *types.Graph
-	// tags with several definitions, equal or not
-	candidates map[tag]bool
-	listed     []types.ID // their definitions
 	// for tags with different definitions, the first scope that has them
 	several map[tag]uint64
 }
@@ -72,59 +68,40 @@ func tagOf(n *types.Node) tag {
 	return tag{types.TagOf(n.Kind), n.Name}
 }
 
-// findCandidates finds the tags of which several definitions are listed.
-func (p *pinner) findCandidates(defined [][]types.ID) {
-	p.candidates = map[tag]bool{}
+// findSeveral finds the tags that have different definitions in the last scope, and didn't in those
+// before it: references to all that have several are followed, to see whether they are equal.
+func (p *pinner) findSeveral(defined [][]types.ID, budget *int) error {
+	last := uint64(len(defined) - 1)
 	first := map[tag]types.ID{}
+	candidates := map[tag]bool{}
 	for _, list := range defined {
 		for _, id := range list {
 			t := tagOf(p.g.Node(id))
 			if f, ok := first[t]; !ok {
 				first[t] = id
-			} else if f != id {
-				p.candidates[t] = true
+			} else if _, known := p.several[t]; f != id && !known {
+				candidates[t] = true
 			}
 		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	c := p.contents(func(n *types.Node) bool {
+		return p.pinned(n) || n.Ref != 0 && p.g.Pin(n).B == last && candidates[tagOf(n)]
+	})
+	classes, err := c.classes(budget)
+	if err != nil {
+		return err
 	}
 	for _, list := range defined {
 		for _, id := range list {
-			n := p.g.Node(id)
-			if p.candidates[tagOf(n)] && n.Kind != types.KindStub {
-				p.listed = append(p.listed, id)
+			if t := tagOf(p.g.Node(id)); candidates[t] && !classes.same(first[t], id) {
+				p.several[t] = last
 			}
 		}
 	}
-}
-
-// candidate tells whether stub n may need a pin.
-func (p *pinner) candidate(n *types.Node) bool {
-	return n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || p.candidates[tagOf(n)])
-}
-
-// findSeveral finds which of the listed definitions differ. of has the classes of nodes under
-// references to all candidates.
-func (p *pinner) findSeveral(defined [][]types.ID, of *classes) {
-	const declared = -1
-	p.several = map[tag]uint64{}
-	first := map[tag]int32{}
-	for scope, list := range defined {
-		for _, id := range list {
-			n := p.g.Node(id)
-			t := tagOf(n)
-			if !p.candidates[t] {
-				continue
-			}
-			class := int32(declared)
-			if n.Kind != types.KindStub {
-				class = of.of(id)
-			}
-			if f, ok := first[t]; !ok {
-				first[t] = class
-			} else if _, known := p.several[t]; !known && f != class {
-				p.several[t] = uint64(scope)
-			}
-		}
-	}
+	return nil
 }
 
 // pinned tells whether stub n gets a pin.
