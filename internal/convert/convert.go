@@ -79,7 +79,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 			opt.Warn(s.err.Error() + "; the unit is left out")
 		}
 	}
-	return w.object(), nil
+	return w.object()
 }
 
 // add counts the units of d, which the converters have read.

@@ -143,7 +143,7 @@ func (w *work) orphans() error {
 }
 
 // object is what the threads have made, with the units in the order of the file.
-func (w *work) object() *object.Object {
+func (w *work) object() (*object.Object, error) {
 	var parts []*object.Object
 	var all []environment
 	for _, c := range w.threads {
@@ -164,7 +164,7 @@ func (w *work) object() *object.Object {
 	for _, u := range all {
 		o.Units = append(o.Units, u.Unit)
 	}
-	return o
+	return o, nil
 }
 
 // foundWhole tells whether the file has a unit that is no partial one, or no units at all.
