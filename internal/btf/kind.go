@@ -60,9 +60,6 @@ const (
 	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases
 	// together fit in 16 MiB.
 	MaxNameOff = 0xffffff
-	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN since
-	// Linux 6.1; 128 before).
-	MaxNameLen = 512
 )
 
 // Encodings of an INT.

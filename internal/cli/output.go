@@ -113,23 +113,6 @@ func checkDir(path string) error {
 	return nil
 }
 
-// CheckOutput refuses an output that is also an input, by whatever path, and an empty one.
-func CheckOutput(output string, inputs ...string) error {
-	if output == "" {
-		return Usagef("no output file is given; use -o FILE")
-	}
-	out, err := os.Stat(output)
-	if err != nil || output == "-" || !out.Mode().IsRegular() {
-		return nil
-	}
-	for _, in := range inputs {
-		if info, err := os.Stat(in); err == nil && os.SameFile(out, info) {
-			return Usagef("output %s is also an input (%s); write to another file", output, in)
-		}
-	}
-	return nil
-}
-
 func writeSpecial(path string, write func(w io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

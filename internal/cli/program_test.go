@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
 )
 
 // greeter is a program with a verb that does what its arguments say.
@@ -19,12 +17,12 @@ func greeter(stdout, stderr *bytes.Buffer) *Program {
 		Verbs: []Verb{{
 			Name: "hello", Summary: "greet", Args: "NAME...", Long: "Greets every NAME.",
 			Examples: []string{"greeter hello --loud world"},
-			Setup: func(fs *pflag.FlagSet) Run {
+			Setup: func(fs *FlagSet) Run {
 				loud := fs.Bool("loud", false, "greet aloud")
 				return func(env *Env, args []string) error {
 					switch strings.Join(args, " ") {
-					case "":
-						return Usagef("hello: nobody to greet")
+					case "me":
+						return Usagef("you know yourself")
 					case "nobody":
 						return ErrNo
 					case "ghost":
@@ -67,7 +65,9 @@ func TestRun(t *testing.T) {
 		{args: "--loud", code: 2, stderr: "unknown flag before the verb", oneStderr: true},
 		{args: "hello --laud", code: 2, stderr: "unknown flag: --laud; did you mean --loud?",
 			noStdout: true, oneStderr: true},
-		{args: "hello", code: 2, stderr: "greeter: hello: nobody to greet\n", oneStderr: true},
+		{args: "hello", code: 2, oneStderr: true,
+			stderr: "greeter: hello: no argument is given; it takes NAME... (see greeter hello --help)\n"},
+		{args: "hello me", code: 2, stderr: "greeter: hello: you know yourself\n", oneStderr: true},
 		{args: "hello nobody", code: 1, noStdout: true},
 		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost \n", noStdout: true,
 			oneStderr: true},

@@ -19,8 +19,8 @@ type File struct {
 	// Sections holds every section header by index; [0] is the reserved null
 	// section. It is empty if the file has no section headers.
 	Sections []*Section
-	// Threads is how many may read and relocate a large section together. It is to be set before
-	// any section is read.
+	// Threads is how many may read and relocate a large section together, 0: one a processor. It is
+	// to be set before any section is read.
 	Threads int
 
 	data []byte   // the whole file

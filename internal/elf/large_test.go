@@ -91,7 +91,7 @@ func TestLoadInParts(t *testing.T) {
 				swapRelocations(t, object, ".rela.debug_x", tt.swap)
 			}
 			one, several := open(t, object), open(t, object)
-			several.Threads = 3
+			one.Threads, several.Threads = 1, 3
 			want, wantErr := one.Section(".debug_x").Data()
 			got, err := several.Section(".debug_x").Data()
 			if tt.err != "" {

@@ -1,8 +1,10 @@
 package elf
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -55,7 +57,7 @@ func (s *Section) loadInParts() []byte {
 // parts cuts the section and its relocations r for the file's threads.
 func (s *Section) parts(r *Section) []part {
 	n := len(r.raw) / rela64Size
-	threads := min(s.f.Threads, n/minPart)
+	threads := min(cmp.Or(s.f.Threads, runtime.GOMAXPROCS(0)), n/minPart)
 	if threads < 2 || r.Type != stdelf.SHT_RELA || s.f.AddrSize != 8 ||
 		s.f.Order != binary.LittleEndian || s.f.Machine == stdelf.EM_MIPS {
 		return nil

@@ -14,10 +14,12 @@ import (
 	"debug/elf"
 	"slices"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // Format is the version of the text form that Write writes and Parse reads.
-const Format = 1
+const Format = 2
 
 // Facts are the facts about one linked file: an executable, a shared object, or a kernel module
 // (ET_REL). The slices are sorted as their comments say where they come from Parse; Extract leaves
@@ -84,6 +86,10 @@ type Object struct {
 	Size    uint64 // in bytes
 	Local   bool   // STB_LOCAL
 	File    int    // index in Facts.Files of a local symbol's file; -1 if global
+	// Definition tells which of several static variables this is that have one name, in files of
+	// one name: object.VariableHash. It is zero for all other variables, and where the debug
+	// information of the linked file doesn't have the variable. Package statics fills it in.
+	Definition types.Hash
 }
 
 // Base is a base name that has several symbols.
@@ -112,54 +118,37 @@ func BaseName(symbol string) (base string, ok bool) {
 	return symbol[:dot], true
 }
 
-// Function is what is known about all functions of one base name.
-type Function struct {
-	Symbols   []string // names of its symbols, one entry a symbol; sorted
-	Addresses int      // how many different addresses they have, at least 1
+// renamed are what link-time optimization puts between a static variable's name and a number:
+// clang's ThinLTO, and gcc.
+var renamed = []string{".llvm.", ".lto_priv."}
+
+// SourceName is the name that a variable's symbol has in the source. Where link-time optimization
+// has put all sources together, LLVM tells static variables of one name apart by a number alone.
+// Elsewhere that is a variable of a function.
+func (f *Facts) SourceName(symbol string) string {
+	for _, s := range renamed {
+		if i := strings.Index(symbol, s); i > 0 {
+			return symbol[:i]
+		}
+	}
+	if i := strings.LastIndexByte(symbol, '.'); i > 0 && !f.HasFiles &&
+		strings.Trim(symbol[i+1:], "0123456789") == "" {
+		return symbol[:i]
+	}
+	return symbol
 }
 
-// Functions gives the functions by base name.
-func (f *Facts) Functions() map[string]Function {
-	type entry struct{ base, symbol string }
-	n := len(f.Globals)
-	for i := range f.Files {
-		n += len(f.Files[i].Funcs)
-	}
-	entries := make([]entry, 0, n)
-	add := func(names []string) {
-		for _, name := range names {
-			if base, ok := BaseName(name); ok {
-				entries = append(entries, entry{base, name})
-			}
-		}
-	}
-	add(f.Globals)
-	for i := range f.Files {
-		add(f.Files[i].Funcs)
-	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(strings.Compare(a.base, b.base), strings.Compare(a.symbol, b.symbol))
-	})
-	symbols := make([]string, len(entries))
-	for i := range entries {
-		symbols[i] = entries[i].symbol
-	}
-	m := make(map[string]Function, len(entries))
-	for i := 0; i < len(entries); {
-		j := i + 1
-		for j < len(entries) && entries[j].base == entries[i].base {
-			j++
-		}
-		m[entries[i].base] = Function{Symbols: symbols[i:j:j], Addresses: 1}
-		i = j
-	}
-	for _, b := range f.Repeated {
-		if fn, ok := m[b.Name]; ok {
-			fn.Addresses = b.Addresses
-			m[b.Name] = fn
-		}
-	}
-	return m
+// generatedPrefixes begin the names of variables that compilers and macros make.
+var generatedPrefixes = []string{
+	"__UNIQUE_ID", "__tpstrtab_", "__exitcall_", "__gendwarfksyms_ptr_",
+	"__func_stack_frame_non_standard_",
+}
+
+// Generated tells whether a variable is one that compilers and macros make. pahole drops these, and
+// so does the link.
+func Generated(variable string) bool {
+	return slices.ContainsFunc(generatedPrefixes,
+		func(p string) bool { return strings.HasPrefix(variable, p) })
 }
 
 // sortFew sorts all but the functions, of which there are many: files by name alone.
@@ -246,7 +235,8 @@ func compareObjects(a, b Object) int {
 		strings.Compare(a.Name, b.Name),
 		cmp.Compare(a.Size, b.Size),
 		compareBools(a.Local, b.Local),
-		cmp.Compare(a.File, b.File))
+		cmp.Compare(a.File, b.File),
+		a.Definition.Cmp(b.Definition))
 }
 
 func compareBools(a, b bool) int {

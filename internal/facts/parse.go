@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // Bounds of what Parse reads, in bytes.
@@ -318,10 +320,14 @@ func (p *parser) function() error {
 }
 
 func (p *parser) variable() (err error) {
-	if err := p.arity(4); err != nil {
+	o := Object{Local: p.last >= 0}
+	if o.Local && len(p.words) == 6 {
+		if o.Definition, err = p.hash(5); err != nil {
+			return err
+		}
+	} else if err := p.arity(4); err != nil {
 		return err
 	}
-	o := Object{Local: p.last >= 0}
 	if o.Name, err = parseToken(p.words[1]); err != nil {
 		return err
 	}
@@ -358,6 +364,20 @@ func (p *parser) uint(i, bits int) (uint64, error) {
 		return 0, fmt.Errorf("%q is no number of at most %d bits", clip(p.words[i]), bits)
 	}
 	return v, nil
+}
+
+// hash reads word i as 32 lower-case hexadecimal digits that are not all 0.
+func (p *parser) hash(i int) (h types.Hash, err error) {
+	if word := p.words[i]; len(word) == 32 {
+		h.A, err = strconv.ParseUint(word[:16], 16, 64)
+		if err == nil {
+			h.B, err = strconv.ParseUint(word[16:], 16, 64)
+		}
+		if err == nil && h != (types.Hash{}) && fmt.Sprintf("%016x%016x", h.A, h.B) == word {
+			return h, nil
+		}
+	}
+	return h, fmt.Errorf("%q is no hash of 32 digits 0-9a-f", clip(p.words[i]))
 }
 
 // choice gives the index of word i in a list.

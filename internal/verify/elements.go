@@ -125,7 +125,7 @@ func (r *resolver) proto(id uint32) bool {
 		if s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff,
 			func() string { return "name of parameter " + label("", n) }); !ok {
 			return false
-		} else if p.NameOff != 0 && !identifier(s) {
+		} else if p.NameOff != 0 && !btf.ValidIdentifier([]byte(s)) {
 			r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))
 			return false
 		}

@@ -23,40 +23,6 @@ func printable(s string) string {
 	return s
 }
 
-// letter and digit are the kernel's isalpha and isdigit: its character table is Latin-1.
-func letter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0xc0 && c != 0xd7 && c != 0xf7
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// identifier says whether a name is a valid identifier: letters, digits, _ and . with no digit
-// first.
-func identifier(s string) bool {
-	if s == "" || len(s) > btf.MaxNameLen || digit(s[0]) {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; !letter(c) && !digit(c) && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
-
-// sectionName says whether a name is a valid section name: printable characters.
-func sectionName(s string) bool {
-	if s == "" || len(s) > btf.MaxNameLen {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f && c < 0xa0 {
-			return false
-		}
-	}
-	return true
-}
-
 // name reads a string offset of an own type; what says whose it is ("name", "name of member 3"). ok
 // is false if it is out of range, which is reported.
 func (c *checker) name(scope Scope, i, off uint32, what func() string) (s string, ok bool) {
@@ -116,11 +82,11 @@ func (c *checker) typeName(i uint32, want needs) {
 	}
 	switch want {
 	case optional:
-		ok = t.NameOff == 0 || identifier(s)
+		ok = t.NameOff == 0 || btf.ValidIdentifier([]byte(s))
 	case required:
-		ok = t.NameOff != 0 && identifier(s)
+		ok = t.NameOff != 0 && btf.ValidIdentifier([]byte(s))
 	case section:
-		ok = t.NameOff != 0 && sectionName(s)
+		ok = t.NameOff != 0 && btf.ValidSectionName([]byte(s))
 	case anyText:
 		ok = s != ""
 	}

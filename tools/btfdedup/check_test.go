@@ -73,7 +73,6 @@ func TestVerifyVerb(t *testing.T) {
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
-		{"", 2, "", "btfdedup: verify: no file is given"},
 		{"--for=me x", 2, "", "--for=me is none of"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
@@ -125,7 +124,6 @@ func TestDiffVerb(t *testing.T) {
 		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0,
 			"equal: 1 types compared (1 in A, 3 in B)\n", ""},
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
-		{a, 2, "", "btfdedup: diff: two files are wanted, 1 given"},
 		{"--kinds=class " + a + " " + a, 2, "", "--kinds=class is no kind; the kinds are int, ptr"},
 		{"--format=xml " + a + " " + a, 2, "", "neither text nor json"},
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
