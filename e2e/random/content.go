@@ -247,7 +247,7 @@ func withoutSizes(texts []string) []string {
 		all = append(all, t)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // variableMember is what the generator calls members of variable length.
