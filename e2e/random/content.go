@@ -3,6 +3,7 @@ package random
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,11 +21,30 @@ func checkVerify(b *Build) error {
 	if err != nil {
 		return err
 	}
-	if err := b.btfdedup("verify", "--sorted", name); err != nil {
+	if err := b.verify(name); err != nil {
 		return err
 	}
 	_, err = b.oneShotBTF()
 	return err
+}
+
+// verify runs btfdedup verify. Two violations are allowed, as what the compiler says is so: a
+// floating-point member that packing has moved from its alignment, which the kernel refuses, and by
+// clang a struct that is defined in a prototype and is smaller than its members.
+func (b *Build) verify(args ...string) error {
+	err := b.btfdedup(append([]string{"verify", "--sorted"}, args...)...)
+	var failed *commandError
+	if !errors.As(err, &failed) || failed.result.Stdout == "" {
+		return err
+	}
+	clang := slices.Contains(b.Options.Compilers, "clang")
+	for line := range strings.Lines(failed.result.Stdout) {
+		size := strings.Contains(line, "member-bounds:") || strings.Contains(line, "member-offset:")
+		if !strings.Contains(line, " is a FLOAT of ") && !(clang && size) {
+			return err
+		}
+	}
+	return nil
 }
 
 // view is the DWARF of the program and the BTF that was made of it.

@@ -39,7 +39,7 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
 	o.Sections = r.IntN(6) == 0
-	if r.IntN(3) == 0 {
+	if r.IntN(3) == 0 && o.Linker == "ld" {
 		o.PerCPU = "0" // as in kernels for amd64 up to 6.14
 	}
 	return o

@@ -73,7 +73,7 @@ func checkSplit(b *Build) error {
 	if err := sameBytesOf(all, "kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)); err != nil {
 		return err
 	}
-	if err := b.btfdedup("verify", "--sorted", "--base", "kernel.btf", split); err != nil {
+	if err := b.verify("--base", "kernel.btf", split); err != nil {
 		return err
 	}
 	return b.splitTwins("kernel.btf", split)

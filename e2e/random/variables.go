@@ -55,7 +55,7 @@ func checkGlobals(b *Build) error {
 	if err := sameBytes(result{"btfgen elf", one}, result{"btfdedup link of the objects", graph}); err != nil {
 		return err
 	}
-	if err := b.btfdedup("verify", "--sorted", "globals.btf"); err != nil {
+	if err := b.verify("globals.btf"); err != nil {
 		return err
 	}
 	v, err := b.view()
