@@ -110,9 +110,7 @@ func tooManyVariables(section string, n int) error {
 // variable returns the type of the candidate that an object is; if there is none, 0 and why.
 //
 // The candidate is of the object's size. If none is, it is a smaller one: the object has the
-// elements of a flexible array member too, or a sanitizer's red zone behind it. A local symbol is a
-// static variable. If there is none, it is a global variable that has no global symbol: linkers
-// make hidden ones local.
+// elements of a flexible array member too, or a sanitizer's red zone after it.
 func (l *linker) variable(o *facts.Object, group []holder) (v final, reason string) {
 	if o.Definition != (types.Hash{}) {
 		if v := l.commonest(l.definers(o, group)); v != 0 {
@@ -121,7 +119,6 @@ func (l *linker) variable(o *facts.Object, group []holder) (v final, reason stri
 	} else if o.Local && l.identified[l.localName(o)] {
 		return 0, reasonNoVariable // the debug information has others of its name, not this one
 	}
-	static := o.Local || l.opt.Facts.SourceName(o.Name) != o.Name
 	of := func(linkage uint32, fits func(size uint64) bool) []holder {
 		var list []holder
 		for _, h := range group {
@@ -135,11 +132,7 @@ func (l *linker) variable(o *facts.Object, group []holder) (v final, reason stri
 	}
 	same := func(size uint64) bool { return size == 0 || size == o.Size }
 	smaller := func(size uint64) bool { return size != 0 && size < o.Size }
-	linkage := types.LinkageGlobal
-	if static {
-		linkage = types.LinkageStatic
-	}
-	for {
+	for _, linkage := range l.linkages(o, group) {
 		for _, fits := range []func(uint64) bool{same, smaller} {
 			list := l.ofFile(o, of(linkage, fits))
 			if v := l.commonest(list); v != 0 {
@@ -149,12 +142,24 @@ func (l *linker) variable(o *facts.Object, group []holder) (v final, reason stri
 				return v, ""
 			}
 		}
-		if linkage == types.LinkageGlobal || len(group) == 0 ||
-			l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0 {
-			return 0, reasonNoVariable
-		}
-		linkage = types.LinkageGlobal
 	}
+	return 0, reasonNoVariable
+}
+
+// linkages are those that the candidate for an object may have, the likeliest first. A local symbol
+// is a static variable, or a global one if no global symbol has its name: linkers make hidden ones
+// local, and put them under no source file.
+func (l *linker) linkages(o *facts.Object, group []holder) []uint32 {
+	f := l.opt.Facts
+	switch {
+	case !o.Local && f.SourceName(o.Name) == o.Name:
+		return []uint32{types.LinkageGlobal}
+	case len(group) == 0, l.symbols.bits[l.nodes[l.nodeOf(group[0].final)].Name]&symGlobal != 0:
+		return []uint32{types.LinkageStatic}
+	case o.Local && f.HasFiles && f.Files[o.File].Name == "":
+		return []uint32{types.LinkageGlobal, types.LinkageStatic}
+	}
+	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
 // typesDiffer tells whether candidates of the compiler have other types than v, the commonest, has.
