@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -112,12 +113,17 @@ func tooManyVariables(section string, n int) error {
 // The candidate is of the object's size. If none is, it is a smaller one: the object has the
 // elements of a flexible array member too, or a sanitizer's red zone after it.
 func (l *linker) variable(o *facts.Object, group []holder) (v final, reason string) {
-	if o.Definition != (types.Hash{}) {
-		if v := l.commonest(l.definers(o, group)); v != 0 {
+	if o.Local && l.identified[l.localName(o)] {
+		// The debug information says which units define the variables of this name. No other unit's
+		// is meant; but BTF that was linked before says nothing of units.
+		list := l.definers(o, group)
+		if v := l.commonest(list); v != 0 {
+			if l.typesDiffer(list, v) {
+				return 0, reasonSeveral
+			}
 			return v, ""
 		}
-	} else if o.Local && l.identified[l.localName(o)] {
-		return 0, reasonNoVariable // the debug information has others of its name, not this one
+		group = slices.DeleteFunc(group, func(h holder) bool { return !h.linked })
 	}
 	of := func(linkage uint32, fits func(size uint64) bool) []holder {
 		var list []holder

@@ -219,6 +219,11 @@ func TestFileWithoutDWARF(t *testing.T) {
 	if got := skipped(res); got != "state: no variable of file scope in the debug information" {
 		t.Errorf("skipped %s", got)
 	}
+	// The facts know that its debugging information exists, but it was not converted.
+	res = w.graph(linked, objects[0])
+	if got := w.variables(res); len(got) != 1 {
+		t.Errorf("variables %v of one object", got)
+	}
 }
 
 // TestLinkTimeOptimization: the symbols don't tell the source files, and may have other names.
