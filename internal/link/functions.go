@@ -7,17 +7,8 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/params"
 	"github.com/rules-btf/rules_btf/internal/types"
-)
-
-// Why a function is not encoded, in the order in which the reasons are looked at.
-const (
-	reasonAmbiguous    = "ambiguous address"
-	reasonOptimized    = "optimized parameters"
-	reasonReordered    = "reordered parameters"
-	reasonUncertain    = "uncertain parameter location"
-	reasonInconsistent = "inconsistent prototype"
-	reasonRegister     = "unexpected register"
 )
 
 // holder is a function or variable as some units have it.
@@ -112,7 +103,7 @@ func (l *linker) encodeFunction(name types.Str, group []holder) {
 			return
 		}
 		if l.severalAddresses(name) {
-			l.skip(name, reasonAmbiguous)
+			l.skip(name, params.ReasonAmbiguousAddress)
 			return
 		}
 	}
@@ -240,15 +231,15 @@ func (l *linker) against(own, group []holder) string {
 	}
 	switch {
 	case all&types.FuncOptimized != 0:
-		return reasonOptimized
+		return params.ReasonOptimized
 	case any&types.FuncReordered != 0:
-		return reasonReordered
+		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:
-		return reasonUncertain
+		return params.ReasonUncertainLocation
 	case l.opt.Features.Has(features.ConsistentFunc) && !l.consistent(group):
-		return reasonInconsistent
+		return params.ReasonInconsistentPrototype
 	case any&types.FuncUnexpectedReg != 0:
-		return reasonRegister
+		return params.ReasonUnexpectedRegister
 	}
 	return ""
 }

@@ -2,8 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
-// contents finds structs, unions and arrays that contain themselves. The resolver finds most; like
-// the kernel it misses those behind a modifier that was first reached through a pointer.
+// contents finds structs, unions and arrays that contain themselves. The resolver finds most of
+// them; like the kernel it misses those that contain themselves through a modifier that a pointer
+// reached first.
 func (r *resolver) contents() {
 	const (
 		unseen = iota
