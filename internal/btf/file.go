@@ -79,7 +79,8 @@ func readELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no .BTF section; build it with -gbtf, or make BTF from its DWARF with btfgen")
+		return nil, fmt.Errorf("the ELF file has no .BTF section; build it with -gbtf," +
+			" or make BTF from its DWARF with btfgen")
 	}
 	if base == nil {
 		distilled, err := sectionBytes(f, ".BTF.base")
@@ -130,7 +131,8 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 		return nil, err
 	}
 	if len(blobs) != 1 {
-		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; merge them first with btfdedup link", path, len(blobs))
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other;"+
+			" merge them first with btfdedup link", path, len(blobs))
 	}
 	return blobs[0], nil
 }

@@ -157,23 +157,16 @@ func (w *wiring) node(n uint32) {
 	if t.Kind.HasSize() {
 		w.put(t.SizeOrType)
 	}
-	if t.Kind.HasType() {
-		w.kids = append(w.kids, w.ref(t.SizeOrType))
-	}
 	switch t.Kind {
 	case btf.KindArray:
-		a := b.ArrayOf(t)
-		w.put(a.Nelems)
-		w.kids = append(w.kids, w.ref(a.Elem), w.ref(a.Index))
+		w.put(b.ArrayOf(t).Nelems)
 	case btf.KindStruct, btf.KindUnion:
 		for _, m := range b.MembersOf(t) {
 			w.put(w.name(m.NameOff), m.Offset)
-			w.kids = append(w.kids, w.ref(m.Type))
 		}
 	case btf.KindFuncProto:
 		for _, p := range b.ParamsOf(t) {
 			w.put(w.name(p.NameOff))
-			w.kids = append(w.kids, w.ref(p.Type))
 		}
 	case btf.KindEnum, btf.KindEnum64:
 		for _, e := range b.EnumsOf(t) {
@@ -182,8 +175,10 @@ func (w *wiring) node(n uint32) {
 	case btf.KindDatasec:
 		for _, s := range b.SecinfosOf(t) {
 			w.put(s.Offset, s.Size)
-			w.kids = append(w.kids, w.ref(s.Type))
 		}
+	}
+	for ref := range b.Refs(t) {
+		w.kids = append(w.kids, w.ref(*ref))
 	}
 	w.first = append(w.first, uint32(len(w.kids)))
 	l, ok := w.labels[string(w.buf)]

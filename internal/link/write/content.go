@@ -60,7 +60,7 @@ func (w *writer) findContents() {
 // those that have the shape of another variant. What definitions of the base lead to does not
 // matter.
 func (w *writer) ambiguous(variants []Type) map[Type]bool {
-	meanings := map[int32]int{} // by tag: how many definitions and forward declarations there are
+	meanings := map[int32]int{}   // by tag: how many definitions and forward declarations there are
 	alike := map[types.Hash]int{} // by shape: how many variants there are
 	for _, k := range variants {
 		alike[w.PlainShape(w.Shape(k))]++
