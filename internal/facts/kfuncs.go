@@ -235,14 +235,14 @@ func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
 // nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on
 // its own .BTF.base, else on base.
 func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
-	if data, err := e.content(".BTF.base"); err != nil { // a distilled base
+	if data, err := btf.Section(e.file, btf.SectionBase); err != nil {
 		return err
 	} else if data != nil {
 		if base, err = btf.Parse(data, nil); err != nil {
-			return e.badTypes(".BTF.base", nil, err)
+			return e.badTypes(btf.SectionBase, nil, err)
 		}
 	}
-	data, err := e.content(".BTF")
+	data, err := btf.Section(e.file, btf.SectionTypes)
 	if err != nil {
 		return err
 	}
@@ -250,18 +250,9 @@ func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 		return fmt.Errorf("%s: section %s is resolved, but there is no .BTF section that tells whose the ids are; take the facts before resolve_btfids has run, or from a file that has .BTF", e.file.Path, idsSection)
 	}
 	if err := btf.FunctionNames(data, base, names); err != nil {
-		return e.badTypes(".BTF", base, err)
+		return e.badTypes(btf.SectionTypes, base, err)
 	}
 	return nil
-}
-
-// content returns what is in a section, nil if there is none of that name.
-func (e *extractor) content(section string) ([]byte, error) {
-	if s := e.file.Section(section); s != nil && s.Type != stdelf.SHT_NOBITS {
-		data, err := s.Data()
-		return data, err
-	}
-	return nil, nil
 }
 
 // badTypes is the error of a section whose BTF can't be read.
