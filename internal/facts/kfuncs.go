@@ -59,14 +59,14 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 // nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on
 // its own .BTF.base, else on base.
 func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
-	if data, err := e.content(".BTF.base"); err != nil { // a distilled base
+	if data, err := btf.Section(e.file, btf.SectionBase); err != nil {
 		return err
 	} else if data != nil {
 		if base, err = btf.Parse(data, nil); err != nil {
-			return e.badTypes(".BTF.base", nil, err)
+			return e.badTypes(btf.SectionBase, nil, err)
 		}
 	}
-	data, err := e.content(".BTF")
+	data, err := btf.Section(e.file, btf.SectionTypes)
 	if err != nil {
 		return err
 	}
@@ -76,17 +76,9 @@ func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 			e.file.Path, idsSection)
 	}
 	if err := btf.FunctionNames(data, base, names); err != nil {
-		return e.badTypes(".BTF", base, err)
+		return e.badTypes(btf.SectionTypes, base, err)
 	}
 	return nil
-}
-
-// content returns what is in a section, nil if the file has no section of that name.
-func (e *extractor) content(section string) ([]byte, error) {
-	if s := e.file.Section(section); s != nil && s.Type != stdelf.SHT_NOBITS {
-		return s.Data()
-	}
-	return nil, nil
 }
 
 // badTypes is the error of a section whose BTF can't be read.
