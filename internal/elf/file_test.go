@@ -315,7 +315,7 @@ func TestReadAt(t *testing.T) {
 				t.Errorf("%s: at the end: %d, %v", name, n, err)
 			}
 			if _, err := s.ReadAt(make([]byte, 8), int64(len(want))); err != io.EOF {
-				t.Errorf("%s: behind the end: %v", name, err)
+				t.Errorf("%s: after the end: %v", name, err)
 			}
 			if _, err := s.ReadAt(make([]byte, 8), -1); err == nil {
 				t.Errorf("%s: negative offset accepted", name)
@@ -376,7 +376,7 @@ func TestSymbolErrors(t *testing.T) {
 		{testSection{data: sym(99, 1), link: 2}, "not a string"},
 		{testSection{data: sym(1, 77), link: 2}, "its section is 77 of 4"},
 		{testSection{data: sym(1, 0xffff), link: 2}, "SHT_SYMTAB_SHNDX, which is missing"},
-		{testSection{data: sym(1, 1)[:47], link: 2}, "no multiple"},
+		{testSection{data: sym(1, 1)[:47], link: 2}, "not a multiple"},
 		{testSection{data: sym(1, 1), link: 9}, "string table is section 9 of 4"},
 	} {
 		tt.sec.name, tt.sec.typ = ".symtab", stdelf.SHT_SYMTAB
