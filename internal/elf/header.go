@@ -53,7 +53,6 @@ func (f *File) parseHeader() error {
 	} else {
 		shoff, tail = uint64(bo.Uint32(d[32:])), d[36:]
 	}
-	f.Flags = bo.Uint32(tail)
 	shentsize, shnum, shstrndx := bo.Uint16(tail[10:]), bo.Uint16(tail[12:]), bo.Uint16(tail[14:])
 	if shoff == 0 {
 		return nil

@@ -17,8 +17,8 @@ func (t *Symbols) maybePrefix(s *Symbol) bool {
 	})
 }
 
-// realFunctions returns those symbols of a list that are functions although they have the name of
-// a prefix symbol: nothing of the rest of the name begins where they end.
+// realFunctions returns those symbols of a list that are functions although they have the name of a
+// prefix symbol: nothing of the rest of the name begins where they end.
 func (t *Functions) realFunctions(list []uint32) []uint32 {
 	symbols := t.Symbols.List
 	var left []uint32

@@ -13,9 +13,9 @@ import (
 
 const shtARMExidx = 0x70000001
 
-// compareLinked compares every relocated section of an object with the same
-// section of the file that a linker made of it at the same addresses. It
-// returns how many sections and relocations that were.
+// compareLinked compares every relocated section of an object with the same section of the file
+// that a linker made of it at the same addresses. It returns how many sections and relocations that
+// were.
 func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 	t.Helper()
 	for _, s := range obj.Sections {

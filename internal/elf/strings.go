@@ -40,8 +40,7 @@ func allStringsEnd(tab []byte) bool {
 	return true
 }
 
-// printable returns a name for use in an error: quoted if it has characters that cannot be
-// printed.
+// printable returns a name for use in an error: quoted if it has characters that cannot be printed.
 func printable(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(name)

@@ -21,17 +21,17 @@ const (
 // Symbol is an entry of the symbol table. A kernel has many, so it contains no pointers;
 // Symbols.Name returns its name.
 type Symbol struct {
-	// Value is the address of a symbol in a section. In a relocatable file that is the address
-	// that the File gave the section, plus the symbol's offset. The Thumb bit of arm functions is
-	// cleared. Where ppc64 functions have descriptors (ABI version 1), it is the address of the
-	// code. For symbols that are not in a section, it is the number in the file.
+	// Value is the address of a symbol in a section. In a relocatable file that is the address that
+	// the File gave the section, plus the symbol's offset. The Thumb bit of arm functions is cleared.
+	// Where ppc64 functions have descriptors (ABI version 1), it is the address of the code. For
+	// symbols that are not in a section, it is the number in the file.
 	Value uint64
 	Size  uint64 // in bytes
 	// Section is the index of the section that the symbol is in, -1 unless Place is InSection.
 	Section int32
-	// FileIndex is, for local symbols, the ordinal of the STT_FILE symbol that precedes them,
-	// counted from 0; -1 for other symbols and for local ones before the first STT_FILE. An
-	// STT_FILE symbol has its own ordinal.
+	// FileIndex is, for local symbols, the ordinal of the STT_FILE symbol that precedes them, counted
+	// from 0; -1 for other symbols and for local ones before the first STT_FILE. An STT_FILE symbol
+	// has its own ordinal.
 	FileIndex int32
 	name      uint32 // offset in the string table
 	Type      uint8  // STT_*
@@ -71,7 +71,7 @@ func (t *Symbols) Contain(part string) bool {
 }
 
 // Symbols returns the symbol table. It is read once; the caller must not modify it.
-func (f *File) Symbols() (*Symbols, error) { return f.syms() }
+func (f *File) Symbols() (*Symbols, error) { return f.symbols() }
 
 // readSymbols reads the symbol table of the file.
 func (f *File) readSymbols() (*Symbols, error) {
@@ -122,7 +122,8 @@ func (f *File) readSymbols() (*Symbols, error) {
 }
 
 // resolveDescriptors sets the symbols of ppc64 functions to the address of their code. With version
-// 1 of the ABI they are in .opd, at a descriptor of three words, the first of which is that address.
+// 1 of the ABI they are in .opd, at a descriptor of three words, the first of which is that
+// address.
 func (f *File) resolveDescriptors(syms []Symbol) error {
 	if f.Machine != stdelf.EM_PPC64 {
 		return nil
