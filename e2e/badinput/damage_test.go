@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestDamaged feeds every verb with some hundred broken files. A change that
-// does no harm may be accepted, and then what is written must be valid.
+// TestDamaged feeds every verb with some hundred broken files. A change that does no harm may be
+// accepted, and then what is written must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")

@@ -9,9 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// mergeAndLink measures what a build does after an edit when all objects but one
-// are cached: merging a BTF object for each of the kernel's units, and the link.
-// pahole has no such step; half of its time for everything is what ours is held against.
+// mergeAndLink measures what a build does after an edit when all objects but one are cached:
+// merging a BTF object for each of the kernel's units, and the link. pahole has no such step; half
+// of its time for everything is what ours is held against.
 func (b *bench) mergeAndLink() error {
 	const j = 2
 	units, factsFile, all := filepath.Join(b.dir, "units"), filepath.Join(b.dir,

@@ -1,11 +1,9 @@
-// Command bench compares btfgen and btfdedup with pahole, prints Markdown
-// tables and draws them.
+// Command bench compares btfgen and btfdedup with pahole, prints Markdown tables and draws them.
 //
 //	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--plots DIR] [--patience TIME] [--tools DIR] VMLINUX
 //
-// In each comparison both programs do the same work: read DWARF, write the BTF
-// to a file of its own. pahole must be on PATH; ./run starts this program where
-// it is.
+// In each comparison both programs do the same work: read DWARF, write the BTF to a file of its
+// own. pahole must be on PATH; ./run starts this program where it is.
 package main
 
 import (

@@ -17,8 +17,8 @@ type shard struct {
 	measure.Series
 }
 
-// allShards measures parts of the kernel of several sizes on one thread: how
-// time and memory grow with the input.
+// allShards measures parts of the kernel of several sizes on one thread: how time and memory grow
+// with the input.
 func (b *bench) allShards() error {
 	var commands []measure.Command
 	for _, n := range []int{8, 4, 2, 1} {

@@ -142,8 +142,8 @@ func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)
 
-	// On the full base again, the types that were taken along are the base's: linked, the BTF is
-	// what it was.
+	// On the full base again, the types that were taken along are the base's: linked, the BTF is what
+	// it was.
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)

@@ -9,8 +9,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// program compiles a C source to a linked file without a C library, and
-// returns its path.
+// program compiles a C source to a linked file without a C library, and returns its path.
 func program(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	harness.Need(t, "gcc")

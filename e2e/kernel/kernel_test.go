@@ -1,5 +1,5 @@
-// Package kernel compares our BTF of a linked kernel and its modules with
-// pahole's. Any kernel with DWARF will do, of any machine.
+// Package kernel compares our BTF of a linked kernel and its modules with pahole's. Any kernel with
+// DWARF will do, of any machine.
 package kernel
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// vmlinux is the kernel that the environment variable VMLINUX names, which
-// e2e/fetch-kernel.sh prints.
+// vmlinux is the kernel that the environment variable VMLINUX names, which e2e/fetch-kernel.sh
+// prints.
 func vmlinux(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("VMLINUX")
@@ -27,8 +27,8 @@ func vmlinux(t *testing.T) string {
 	return path
 }
 
-// convert makes our BTF of file; options are btfgen's. The second result is
-// the list of what was skipped.
+// convert makes our BTF of file; options are btfgen's. The second result is the list of what was
+// skipped.
 func convert(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
@@ -46,8 +46,8 @@ func convert(t *testing.T, file string, bases []string, options ...string) (orac
 	return ours, skipped
 }
 
-// TestKernel compares the kernel, and the modules that MODULES names (files,
-// or directories to look for them in, separated by spaces).
+// TestKernel compares the kernel, and the modules that MODULES names (files, or directories to look
+// for them in, separated by spaces).
 func TestKernel(t *testing.T) {
 	vmlinux := vmlinux(t)
 	ours, skipped := convert(t, vmlinux, nil)
@@ -70,8 +70,8 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestMoreFeatures compares the kernel with the features that the kernel's
-// own build doesn't ask for.
+// TestMoreFeatures compares the kernel with the features that the kernel's own build doesn't ask
+// for.
 func TestMoreFeatures(t *testing.T) {
 	vmlinux := vmlinux(t)
 	const features = oracle.Features + ",attributes,global_var"
@@ -111,8 +111,7 @@ func modules(t *testing.T) []string {
 	return found
 }
 
-// TestParts converts the kernel in parts, which linked are what the kernel as
-// a whole is.
+// TestParts converts the kernel in parts, which linked are what the kernel as a whole is.
 func TestParts(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := convert(t, vmlinux, nil)

@@ -93,8 +93,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestTwoRoads: btfgen over the linked kernel, and the actions over its
-// objects, write the same bytes.
+// TestTwoRoads: btfgen over the linked kernel, and the actions over its objects, write the same
+// bytes.
 func TestTwoRoads(t *testing.T) {
 	vmlinux, btf := graph(t)
 	elf := func(t *testing.T, in, want string, options ...string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by
-// the command that Kbuild used.
+// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by the command that
+// Kbuild used.
 func TestEditOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)

@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/kbuild"
 )
 
-// TestSetOfSources links the BTF of small sources that disagree about a tag,
-// declare it only, and have functions and variables of the same name.
+// TestSetOfSources links the BTF of small sources that disagree about a tag, declare it only, and
+// have functions and variables of the same name.
 func TestSetOfSources(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -57,8 +57,8 @@ func TestSetOfKernel(t *testing.T) {
 	setDecides(t, dir, "vmlinux", tree.Objects, 3)
 }
 
-// setDecides converts the objects (paths in dir) one by one, links them, and
-// demands the same bytes of every other way to do that.
+// setDecides converts the objects (paths in dir) one by one, links them, and demands the same bytes
+// of every other way to do that.
 func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	work := t.TempDir()
@@ -156,8 +156,8 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 }
 
-// convertAll runs btfgen object for each object, a few at a time, and returns
-// the BTF objects in the same order.
+// convertAll runs btfgen object for each object, a few at a time, and returns the BTF objects in
+// the same order.
 func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) []string {
 	t.Helper()
 	units := make([]string, len(objects))
@@ -201,8 +201,8 @@ func shuffled(random *rand.Rand, in []string) []string {
 	return out
 }
 
-// mergeTree merges units in random groups, and the results in random groups
-// again, until few are left; some units stay alone until the end.
+// mergeTree merges units in random groups, and the results in random groups again, until few are
+// left; some units stay alone until the end.
 func mergeTree(t *testing.T, random *rand.Rand, btfdedup string, units []string) []string {
 	t.Helper()
 	dir := t.TempDir()
