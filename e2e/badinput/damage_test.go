@@ -62,7 +62,7 @@ func TestDamaged(t *testing.T) {
 					out := filepath.Join(t.TempDir(), "out.btf")
 					harness.MustRun(t, "", v.replace(in, out)...)
 					r, err := harness.Command{Argv: []string{btfdedup, "verify", out}}.Run()
-					// Where the damage hides all units, a blob without types is the answer.
+					// If the damage hides all units, the result is a blob without types.
 					if err != nil || r.Exit != 0 && !strings.Contains(r.Stdout+r.Stderr, "no-types") {
 						t.Errorf("%s: %s: accepted, and wrote BTF that isn't valid: %v %s%s", what, v.name, err,
 							r.Stdout, r.Stderr)

@@ -62,7 +62,7 @@ const every = 8
 
 var failures int
 
-const keep = "what was here before\n"
+const keep = "what was here before\n" // the content of an output file that exists
 
 // check runs v on the file in and returns how it ended, "" for exit code 0. It reports what no
 // input may cause.
@@ -83,7 +83,7 @@ func check(t *testing.T, v verb, what, in string) string {
 	case r.Exit != 1:
 		t.Errorf("%s: %s: exit %d, want 0 or 1; stderr: %s", what, v.name, r.Exit, head(line))
 	case v.name == "btfdedup diff" && line == "":
-		// The files can be read and are not equal: that is told on stdout.
+		// The files can be read and are not equal: the report on stdout says so.
 		if r.Stdout == "" {
 			t.Errorf("%s: %s: exit 1 without a word", what, v.name)
 		}

@@ -27,5 +27,5 @@ func tool(t *testing.T, name string, args ...string) string {
 	return harness.MustRun(t, "", append([]string{harness.Tool(t, name)}, args...)...)
 }
 
-// beside names a file beside another one.
+// beside returns the path of a file in the directory of another file.
 func beside(path, name string) string { return filepath.Join(filepath.Dir(path), name) }

@@ -58,7 +58,7 @@ func TestKernel(t *testing.T) {
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
 	t.Run("kernel", func(t *testing.T) {
 		if f := header(t, vmlinux); f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-			t.Skip("SKIPPED: the running kernel knows no pointers and byte order but its own")
+			t.Skip("SKIPPED: the running kernel takes only BTF of its own pointer size and byte order")
 		}
 		oracle.KernelAccepts(t, ours)
 	})
@@ -111,14 +111,15 @@ func modules(t *testing.T) []string {
 	return found
 }
 
-// TestParts converts the kernel in parts, which linked are what the kernel as a whole is.
+// TestParts converts the kernel in parts and links them, and compares the result with that of the
+// whole kernel.
 func TestParts(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := convert(t, vmlinux, nil)
 	dir := t.TempDir()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
-	facts, units, linked := filepath.Join(dir, "facts"), filepath.Join(dir,
-		"units"), filepath.Join(dir, "linked.btf")
+	facts, units := filepath.Join(dir, "facts"), filepath.Join(dir, "units")
+	linked := filepath.Join(dir, "linked.btf")
 	harness.MustRun(t, "", btfgen, "facts", "-o", facts, vmlinux)
 
 	var shards []string

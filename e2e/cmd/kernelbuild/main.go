@@ -3,7 +3,7 @@
 //
 //	kernelbuild -o BUILD.bazel KERNEL_DIR
 //
-// It leaves a file alone that is up to date.
+// It does not write a file that is up to date.
 package main
 
 import (

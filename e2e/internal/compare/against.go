@@ -63,7 +63,7 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 				return "pahole cuts names of more than 127 bytes"
 			}
 			for _, text := range d.Ours {
-				if strings.Contains(text, content.Unnamed) {
+				if strings.Contains(text, content.Anonymous) {
 					return "pahole loses functions with a parameter without a name"
 				}
 			}

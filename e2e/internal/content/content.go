@@ -280,13 +280,13 @@ func (w *writer) function(t *btf.Func) string {
 		return fmt.Sprintf("func %s of %T", t.Name, t.Type)
 	}
 	return fmt.Sprintf("func %s %s%s %s", t.Name, t.Linkage, tags(t.Tags),
-		w.proto(p, t.ParamTags, Unnamed))
+		w.proto(p, t.ParamTags, Anonymous))
 }
 
-// Unnamed is in the text of a function in place of the name of a parameter without a name.
-const Unnamed = "<unnamed>"
+// Anonymous is in the text of a function in place of the name of a parameter without a name.
+const Anonymous = "<anonymous>"
 
-func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, unnamed string) string {
+func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, anonymous string) string {
 	var b strings.Builder
 	b.WriteString("(")
 	for i, a := range p.Params {
@@ -298,7 +298,7 @@ func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, unnamed string) s
 		}
 		name := a.Name
 		if name == "" {
-			name = unnamed
+			name = anonymous
 			if _, void := a.Type.(*btf.Void); void && i == len(p.Params)-1 {
 				name = "..." // the last parameter of a variadic function
 			}
