@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Fetches one of Debian's kernels with its debugging information. Prints
-# vmlinux's path; it is kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, and
-# the MODULEs (xfs, amdgpu …) beside it.
+# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. The file is kept
+# in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, with the MODULEs (xfs, amdgpu, …).
 #
 #   fetch-kernel.sh [META-PACKAGE[:ARCHITECTURE][/SUITE] [MODULE]…]
 #
-# By default linux-image-cloud-amd64-dbg of testing; linux-image-s390x-dbg:s390x
-# or linux-image-686-pae-dbg:i386/bookworm are others.
+# The default is linux-image-cloud-amd64-dbg of testing. Others are linux-image-s390x-dbg:s390x and
+# linux-image-686-pae-dbg:i386/bookworm.
 set -euo pipefail
 
 repo=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -14,7 +13,7 @@ package=${1:-linux-image-cloud-amd64-dbg}
 modules=("${@:2}")
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/${package//[:\/]/_}
 
-# found NAME: the file of that name; a version may follow vmlinux.
+# found NAME: prints the path of the file of that name; vmlinux may have a version after it.
 found() {
   find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null |
     head -n 1
