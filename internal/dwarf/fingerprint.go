@@ -23,9 +23,9 @@ type Prints struct {
 	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is
 	// wrong, equal types get several fingerprints, and nothing worse.
 	Merged bool
-	// Nested collects the offsets of type definitions met inside others, each once a unit.
-	Nested []uint32
-	nested map[uint32]bool
+	// Enclosed is set when a type definition is passed that is a child of another entry. Who clears
+	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
+	Enclosed bool
 
 	types printTable
 	names []nameSlot
@@ -70,25 +70,6 @@ func (p *Prints) Reset(r *Reader) {
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
 	}
-	p.ResetNested()
-}
-
-// Nest adds a type definition that is met inside another.
-func (p *Prints) Nest(off uint32) {
-	if p.nested[off] {
-		return
-	}
-	if p.nested == nil {
-		p.nested = make(map[uint32]bool)
-	}
-	p.nested[off] = true
-	p.Nested = append(p.Nested, off)
-}
-
-// ResetNested forgets the nested definitions, before the unit is read again.
-func (p *Prints) ResetNested() {
-	p.Nested = p.Nested[:0]
-	clear(p.nested)
 }
 
 // Type returns the fingerprint of a reference to the type entry at off.
@@ -213,9 +194,7 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			fp.mix(printSeedB)
 			return fp, c.Next, nil
 		}
-		if c.Abbrev.definition {
-			p.Nest(c.Off)
-		}
+		p.Enclosed = p.Enclosed || c.Abbrev.definition
 		if err := p.attributes(&fp, c, depth); err != nil {
 			return fp, 0, err
 		}
@@ -241,6 +220,17 @@ func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, er
 	}
 	fp.mix2(sub.A, sub.B)
 	return end, nil
+}
+
+// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
+// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc puts
+// types of a block even into the prototype, declaration or struct that first refers to them.
+func encloses(t std.Tag) bool {
+	switch t {
+	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
+		return false
+	}
+	return true
 }
 
 func isDefinitionTag(t std.Tag) bool {

@@ -161,7 +161,7 @@ func (r *Reader) sibling(e Peeked) uint32 {
 // behindList returns the offset behind the list of siblings that goes on at off.
 func (r *Reader) behindList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		off = r.skip(off, planSized, 0)
+		off, _ = r.skip(off, planSized, 0, 0)
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // as is usual
 			r.work--
 			off++
