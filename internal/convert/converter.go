@@ -42,6 +42,10 @@ type converter struct {
 	conflict bool
 	pinned   bool
 
+	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
+	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
+	byName bool
+
 	serial uint32 // of the unit that is read
 	file   string
 	seen   []stamp

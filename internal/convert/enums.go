@@ -87,6 +87,7 @@ func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 		if err := t.u.r.Read(t.off, c); err != nil {
 			return false, false, err
 		}
+		u.c.noteByName(c)
 		if c.Tag == std.TagBaseType {
 			enc := c.Val[dwarf.Encoding]
 			return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar), true, nil

@@ -209,11 +209,11 @@ func (u *unit) know(off uint32, fp dwarf.Fingerprint) error {
 		u.c.take(*r)
 		return nil
 	}
-	u.root = root{}
+	u.root, u.c.byName = root{}, false
 	if err := u.visitTypeDIE(off); err != nil {
 		return err
 	}
-	if u.root.id != 0 {
+	if u.root.id != 0 && !u.c.byName {
 		u.c.roots.put(fp, u.root)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 //
 // A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as
 // its kind and name alone, which also ends all cycles that C can make. References that leave the
-// unit count as their target's place.
+// unit, and those that end another cycle, count as their target's place.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
@@ -27,6 +27,7 @@ type Prints struct {
 	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
 	Enclosed bool
 
+	unit  Fingerprint // of the unit's place
 	types printTable
 	names []nameSlot
 }
@@ -46,8 +47,6 @@ const (
 	maxPrintDepth = 500
 )
 
-var busy = Fingerprint{1, 1}
-
 func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
@@ -66,10 +65,19 @@ func (p *Prints) Share(q *Prints) { p.Merged, p.names = q.Merged, q.names }
 // Reset prepares for the unit that r has loaded.
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
+	p.unit = Fingerprint{printSeedB, printSeedA}
+	p.unit.mix2(r.Unit.Off, uint64(r.Unit.Section.Index))
 	p.types.reset()
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
 	}
+}
+
+// place is a fingerprint that stands for the entry at off and no other, whatever it says. It is what
+// the table holds for an entry whose fingerprint is being made: C++ has entries that lead back to
+// themselves without a tag, such as an anonymous struct with methods.
+func (p *Prints) place(off uint32) Fingerprint {
+	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }
 
 // Type returns the fingerprint of a reference to the type entry at off.
@@ -98,7 +106,7 @@ func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, e
 			return fp, err
 		}
 	}
-	p.types.set(off, busy)
+	p.types.set(off, p.place(off))
 	e, err := r.Peek(off)
 	if err != nil {
 		return fp, err
@@ -361,6 +369,8 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 			return err
 		}
 		fp.mix2(t.A, t.B)
+	case ClassRefAddr: // from the start of the section
+		fp.mix2(v, uint64(p.r.Unit.Section.Index))
 	case ClassBlock:
 		s := printBytes(p.r.Block(v))
 		fp.mix2(s.A, s.B)

@@ -153,7 +153,7 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 		return fp, true, nil
 	}
 	size := len(p.types.slots)
-	p.types.put(s, off, busy)
+	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
 	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
 		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
