@@ -262,6 +262,9 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 				return err
 			}
 			if o.slot < slots && o.slot != Sibling {
+				if o.form == formSdata {
+					fp.mix(formSdata)
+				}
 				if err := p.mixValue(fp, e, o.slot, class, v, depth); err != nil {
 					return err
 				}

@@ -39,6 +39,20 @@ func (r *Reader) find(e Peeked, s Slot, want Class) uint64 {
 	return 0
 }
 
+// Signed tells whether a constant attribute of e is in a form for signed numbers.
+func (r *Reader) Signed(e *DIE, s Slot) (bool, error) {
+	p, err := r.Peek(e.Off)
+	if err != nil || p.Abbrev == nil {
+		return false, err
+	}
+	for i := range p.Abbrev.ops {
+		if o := &p.Abbrev.ops[i]; o.slot == s {
+			return o.load == loadImm || o.form == formSdata || o.form == formImplicit, nil
+		}
+	}
+	return false, nil
+}
+
 // Peek reads the shape of the entry at off.
 func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	e.Off = off
