@@ -19,7 +19,7 @@ func copier(run Run) *Program {
 		Name: "copy", Args: "A B", Flags: Output | Base | Features | Skipped | DistilledBase | Report,
 		Setup: func(fs *FlagSet) Run {
 			fs.InputVar(new(string), "also-read", "")
-			fs.OutputVar(new(string), "also-write", "")
+			fs.outputVar(new(string), "also-write", "")
 			fs.InsteadOfOutputVar(new(string), "directory", "")
 			return run
 		},
@@ -52,7 +52,8 @@ func TestCommonFlags(t *testing.T) {
 	}
 }
 
-// TestJobsLimitTheRuntime: no more threads than -j says run at the same time, nor more than without.
+// TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
+// without it.
 func TestJobsLimitTheRuntime(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, c := range []struct {
@@ -108,7 +109,8 @@ func TestOutputsAndInputs(t *testing.T) {
 		called := false
 		code, stderr := runCopier(func(*Env, []string) error { called = true; return nil },
 			append(strings.Fields(c.args), "in", "b")...)
-		if called != (c.want == "") || (code == 2) != (c.want != "") || !strings.Contains(stderr, c.want) {
+		if good := c.want == ""; called != good || (code == 0) != good || !good && code != 2 ||
+			!strings.Contains(stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want %q", c.args, code, stderr, c.want)
 		}
 	}

@@ -129,6 +129,9 @@ func writeSpecial(path string, write func(w io.Writer) error) error {
 	return f.Close()
 }
 
+// maxTries is how often a temporary name is made or removed that another thread is in the way of.
+const maxTries = 100
+
 // createTemp makes a new file next to path.
 func createTemp(path string) (f *os.File, err error) {
 	_, err = makeTemp(path, func(name string) error {
@@ -154,7 +157,7 @@ func makeTemp(path string, create func(name string) error) (string, error) {
 			return temp, nil
 		}
 		temps.forget(temp)
-		if try == 100 || !os.IsExist(err) {
+		if try == maxTries || !os.IsExist(err) {
 			if pe, ok := err.(*fs.PathError); ok {
 				err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
 			}
@@ -202,8 +205,9 @@ func removeTempsOnSignal() {
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
 			gone := name + ".gone"
-			os.Rename(name, gone) // nothing is made in a directory any more
-			os.RemoveAll(gone)
+			os.Rename(name, gone) // nothing is made in a directory any more, but what has begun
+			for try := 0; os.RemoveAll(gone) != nil && try < maxTries; try++ {
+			}
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))
 	}()

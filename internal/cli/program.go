@@ -124,7 +124,7 @@ func (p *Program) Run(args []string) (code int) {
 }
 
 func (p *Program) dispatch(env *Env, args []string) error {
-	args, err := ExpandParamFiles(args)
+	args, err := expandParamFiles(args)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func TestExpandParamFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ExpandParamFiles([]string{"@" + path})
+		got, err := expandParamFiles([]string{"@" + path})
 		var usage *UsageError
 		switch {
 		case c.err != "":
@@ -132,10 +132,10 @@ func TestExpandParamFiles(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", c.content, got, err, c.want)
 		}
 	}
-	if got, err := ExpandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
+	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
 		t.Error("arguments with @ inside:", got, err)
 	}
-	if _, err := ExpandParamFiles([]string{"@"}); err == nil {
+	if _, err := expandParamFiles([]string{"@"}); err == nil {
 		t.Error("a lone @ is accepted")
 	}
 }
@@ -149,7 +149,7 @@ func FuzzExpandParamFiles(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		args, err := ExpandParamFiles([]string{"@" + path})
+		args, err := expandParamFiles([]string{"@" + path})
 		if err != nil {
 			return
 		}

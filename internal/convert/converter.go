@@ -40,6 +40,10 @@ type converter struct {
 	pinner   *converter
 	pinned   bool // this is a pinner: every reference to a tag says which entry defines it
 
+	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
+	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
+	byName bool
+
 	serial uint32 // of the unit that is read
 	file   string
 	seen   []stamp

@@ -30,6 +30,9 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	i := u.memo.at(t.off)
 	switch u.memo.entries[i].state {
 	case entryHashed, entryBuilt:
+		if u.memo.entries[i].byName {
+			u.c.byName = true
+		}
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
 		return types.Hash{}, u.r.Errorf(t.off,
@@ -49,6 +52,8 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return u.memo.entries[i].hash, nil
 	}
 	u.memo.entries[i].state = entryBusy
+	before := u.c.byName
+	u.c.byName = false
 	base := len(u.c.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
@@ -60,10 +65,11 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return types.Hash{}, err
 	}
 	e := &u.memo.entries[i]
-	e.hash, e.state = h, entryHashed
-	if !u.alone() {
+	e.hash, e.state, e.byName = h, entryHashed, u.c.byName
+	if !u.alone() && !e.byName {
 		u.c.known.put(fp, h)
 	}
+	u.c.byName = u.c.byName || before
 	return h, nil
 }
 

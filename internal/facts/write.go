@@ -9,6 +9,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
+// formatVersion is the version of the text form.
+const formatVersion = 2
+
 // The keywords that begin the lines of the text form.
 const (
 	lineHeader    = "btffacts"
@@ -29,7 +32,7 @@ const (
 func (f *Facts) Write(w io.Writer) error {
 	f.sort()
 	out := lineWriter{w: bufio.NewWriterSize(w, 1<<16)}
-	out.line(lineHeader).number(Format).end()
+	out.line(lineHeader).number(formatVersion).end()
 	order := "little"
 	if f.BigEndian {
 		order = "big"

@@ -57,7 +57,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
 		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n,
-			SectionBTF, len(blob.Types))
+			btf.SectionTypes, len(blob.Types))
 	}
 	end := blob.EndID()
 	s.decodePins(d, end)

@@ -193,6 +193,19 @@ func TestStripped(t *testing.T) {
 	}
 }
 
+// TestHidden: lld makes hidden symbols local, so they look like static variables.
+func TestHidden(t *testing.T) {
+	w := newWorkspace(t)
+	objects := w.compile("gcc -O2", map[string]string{
+		"a.c": `struct one { int a; long b; }; long f1(void); PERCPU
+			__attribute__((visibility("hidden"))) struct one state; long f1(void) { return state.b; }`,
+		"b.c": likeFiles[0].sources["d2/core.c"],
+	})
+	w.compare(w.link("linked", objects...), objects...)
+	w.run("ld.lld", "-T", "link.lds", "-e", "0", "-o", "by-lld", objects[0], objects[1])
+	w.compare("by-lld", objects...)
+}
+
 // TestFileWithoutDWARF: what has no debugging information doesn't get another one's type.
 func TestFileWithoutDWARF(t *testing.T) {
 	w := newWorkspace(t)
@@ -205,6 +218,11 @@ func TestFileWithoutDWARF(t *testing.T) {
 	}
 	if got := skipped(res); got != "state: no variable of file scope in the debug information" {
 		t.Errorf("skipped %s", got)
+	}
+	// The facts know that its debugging information exists, but it was not converted.
+	res = w.graph(linked, objects[0])
+	if got := w.variables(res); len(got) != 1 {
+		t.Errorf("variables %v of one object", got)
 	}
 }
 

@@ -172,14 +172,6 @@ func (c *checker) memberForm(i uint32) {
 	}
 }
 
-// label names an element in a message.
-func label(name string, n int) string {
-	if name == "" {
-		return "number " + strconv.Itoa(n)
-	}
-	return printable(name)
-}
-
 func (c *checker) enumForm(i uint32) {
 	t := &c.b.Types[i]
 	switch t.SizeOrType {

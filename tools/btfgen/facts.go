@@ -22,6 +22,10 @@ Reads the symbol table, the section headers and .BTF_ids of a linked file (vmlin
 program) and writes them as sorted text for "btfdedup link". The text holds no address of a
 function and no code.
 
+If several source files of one base name have static variables of one name, it reads the DWARF of
+those files too, so that the link can tell the variables apart. --features must be those of
+"btfgen object".
+
 A module whose .BTF_ids is resolved already may need --base to tell which flags belong to which
 kfunc.`,
 		Examples: []string{

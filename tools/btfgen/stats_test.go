@@ -41,7 +41,7 @@ func readStats(t *testing.T, text []byte) *report.Stats {
 		t.Fatalf("%v in %s", err, text)
 	}
 	if d.More() {
-		t.Errorf("something behind the JSON object: %s", text)
+		t.Errorf("something after the JSON object: %s", text)
 	}
 	return s
 }
@@ -54,9 +54,10 @@ func kinds(t *testing.T, raw []byte) map[string]int {
 		t.Fatal(err)
 	}
 	names := map[string]string{
-		"Int": "INT", "Pointer": "PTR", "Array": "ARRAY", "Struct": "STRUCT", "Union": "UNION", "Enum": "ENUM", "Fwd": "FWD",
-		"Typedef": "TYPEDEF", "Volatile": "VOLATILE", "Const": "CONST", "Restrict": "RESTRICT", "Func": "FUNC",
-		"FuncProto": "FUNC_PROTO", "Var": "VAR", "Datasec": "DATASEC", "Float": "FLOAT", "declTag": "DECL_TAG", "TypeTag": "TYPE_TAG",
+		"Int": "INT", "Pointer": "PTR", "Array": "ARRAY", "Struct": "STRUCT", "Union": "UNION",
+		"Enum": "ENUM", "Fwd": "FWD", "Typedef": "TYPEDEF", "Volatile": "VOLATILE", "Const": "CONST",
+		"Restrict": "RESTRICT", "Func": "FUNC", "FuncProto": "FUNC_PROTO", "Var": "VAR",
+		"Datasec": "DATASEC", "Float": "FLOAT", "declTag": "DECL_TAG", "TypeTag": "TYPE_TAG",
 	}
 	counts := map[string]int{"ENUM64": 0}
 	for _, name := range names {

@@ -111,28 +111,9 @@ func (p *parsed) Tag(stub types.Hash) (definition, declaration uint32, count int
 
 func (p *parsed) Refs(id uint32, into []uint32) []uint32 {
 	t, b := p.blob.ByID(id)
-	add := func(ref uint32) {
-		if ref != 0 {
-			into = append(into, ref)
-		}
-	}
-	switch t.Kind {
-	case btf.KindArray:
-		a := b.ArrayOf(t)
-		add(a.Elem)
-		add(a.Index)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range b.MembersOf(t) {
-			add(m.Type)
-		}
-	case btf.KindFuncProto:
-		add(t.SizeOrType)
-		for _, q := range b.ParamsOf(t) {
-			add(q.Type)
-		}
-	default:
-		if t.Kind.HasType() {
-			add(t.SizeOrType)
+	for ref := range b.Refs(t) {
+		if *ref != 0 {
+			into = append(into, *ref)
 		}
 	}
 	return into

@@ -39,9 +39,10 @@ func (l *locals) count(f *facts.Facts) {
 }
 
 // definers returns the candidates for a local variable that its Definition means: those of units
-// of its source file's name that have just this variable and just these types.
+// of its source file's name that have just this variable and just these types. Without a
+// Definition there are none.
 func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
-	if len(group) == 0 {
+	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
 	}
 	var file types.Str // 0: any

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
+	"github.com/rules-btf/rules_btf/internal/params"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -51,7 +52,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			return
 		}
 		if d.severalAddresses(name) {
-			d.skip(name, reasonAmbiguous)
+			d.skip(name, params.ReasonAmbiguousAddress)
 			return
 		}
 	}
@@ -178,15 +179,15 @@ func (d *decider) against(own, group []Holder) string {
 	}
 	switch {
 	case all&types.FuncOptimized != 0:
-		return reasonOptimized
+		return params.ReasonOptimized
 	case any&types.FuncReordered != 0:
-		return reasonReordered
+		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:
-		return reasonUncertain
+		return params.ReasonUncertainLocation
 	case d.features.Has(features.ConsistentFunc) && !d.consistent(group):
-		return reasonInconsistent
+		return params.ReasonInconsistentPrototype
 	case any&types.FuncUnexpectedReg != 0:
-		return reasonRegister
+		return params.ReasonUnexpectedRegister
 	}
 	return ""
 }

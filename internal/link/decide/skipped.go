@@ -7,18 +7,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Skipped is a function or variable of the linked file that is not encoded.
+// Skipped is a function or variable of the linked file that is not encoded. The reasons for
+// functions are those of package params.
 type Skipped struct{ Name, Reason string }
-
-// Why a function is not encoded, in the order in which the reasons are looked at.
-const (
-	reasonAmbiguous    = "ambiguous address"
-	reasonOptimized    = "optimized parameters"
-	reasonReordered    = "reordered parameters"
-	reasonUncertain    = "uncertain parameter location"
-	reasonInconsistent = "inconsistent prototype"
-	reasonRegister     = "unexpected register"
-)
 
 // Why a variable is not encoded.
 const (

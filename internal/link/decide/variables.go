@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -106,18 +107,20 @@ func tooManyVariables(section string, n int) error {
 // variable returns the type of the candidate that an object is; if there is none, 0 and why.
 //
 // The candidate is of the object's size. If none is, it is a smaller one: the object has the
-// elements of a flexible array member too, or a sanitizer's red zone after it. A local symbol is a
-// static variable. If there is none, it is a global variable that has no global symbol: linkers
-// make hidden ones local.
+// elements of a flexible array member too, or a sanitizer's red zone after it.
 func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
-	if o.Definition != (types.Hash{}) {
-		if v := d.commonest(d.definers(o, group)); v != 0 {
+	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
+		// The debug information says which units define the variables of this name. No other unit's
+		// is meant; but BTF that was linked before says nothing of units.
+		list := d.definers(o, group)
+		if v := d.commonest(list); v != 0 {
+			if d.typesDiffer(list, v) {
+				return 0, reasonSeveral
+			}
 			return v, ""
 		}
-	} else if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
-		return 0, reasonNoVariable // the debug information has others of its name, not this one
+		group = slices.DeleteFunc(group, func(h Holder) bool { return !h.Linked })
 	}
-	static := o.Local || d.facts.SourceName(o.Name) != o.Name
 	of := func(linkage uint32, fits func(size uint64) bool) []Holder {
 		var list []Holder
 		for _, h := range group {
@@ -131,11 +134,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 	}
 	same := func(size uint64) bool { return size == 0 || size == o.Size }
 	smaller := func(size uint64) bool { return size != 0 && size < o.Size }
-	linkage := types.LinkageGlobal
-	if static {
-		linkage = types.LinkageStatic
-	}
-	for {
+	for _, linkage := range d.linkages(o, group) {
 		for _, fits := range []func(uint64) bool{same, smaller} {
 			list := d.ofFile(o, of(linkage, fits))
 			if v := d.commonest(list); v != 0 {
@@ -145,12 +144,24 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 				return v, ""
 			}
 		}
-		if linkage == types.LinkageGlobal || len(group) == 0 ||
-			d.symbols.Of(d.Node(group[0].Type).Name)&symbols.Global != 0 {
-			return 0, reasonNoVariable
-		}
-		linkage = types.LinkageGlobal
 	}
+	return 0, reasonNoVariable
+}
+
+// linkages are those that the candidate for an object may have, the likeliest first. A local symbol
+// is a static variable, or a global one if no global symbol has its name: linkers make hidden ones
+// local, and put them under no source file.
+func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
+	f := d.facts
+	switch {
+	case !o.Local && f.SourceName(o.Name) == o.Name:
+		return []uint32{types.LinkageGlobal}
+	case len(group) == 0, d.symbols.Of(d.Node(group[0].Type).Name)&symbols.Global != 0:
+		return []uint32{types.LinkageStatic}
+	case o.Local && f.HasFiles && f.Files[o.File].Name == "":
+		return []uint32{types.LinkageGlobal, types.LinkageStatic}
+	}
+	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
 // typesDiffer tells whether candidates of the compiler have other types than v, the commonest, has.

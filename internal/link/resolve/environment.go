@@ -263,5 +263,25 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 		}
 		return 0
 	}
-	return v.single(r.Tags.Of(slot))
+	t := r.Tags.Of(slot)
+	if r.split(v) && r.tags[t].declaration != 0 {
+		return 0 // what refers to a definition is pinned: see object.AddBTF
+	}
+	return v.single(t)
+}
+
+// split tells whether the environment that v shows is that of split BTF which came with its base.
+func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
+
+// ofSplit returns what split BTF, or a copy of its base, means by a tag that it leaves open, if
+// that is beyond doubt: the base's definition, or nothing but a forward declaration.
+func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
+	switch {
+	case !r.split(v):
+	case r.tags[tag].declaration != 0, r.list[v.env].copied && v.declares(tag):
+		return forward(tag), true
+	case !v.declares(tag):
+		return r.ofBase(tag), true
+	}
+	return 0, false
 }

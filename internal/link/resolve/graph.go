@@ -201,13 +201,8 @@ func (g *graph) meaning(v *view, root, slot types.ID,
 			return target(to)
 		}
 	}
-	tag := r.Tags.Of(slot)
-	env := &r.list[v.env]
-	switch {
-	case env.copied && v.declares(tag):
-		return forward(tag)
-	case env.copied, env.linked && len(r.copies) > 0 && !v.declares(tag):
-		return r.ofBase(tag)
+	if to, ok := r.ofSplit(v, r.Tags.Of(slot)); ok {
+		return to
 	}
 	return open(v, root, slot)
 }

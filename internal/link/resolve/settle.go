@@ -30,7 +30,10 @@ func (r *resolver) findCommon() {
 func (r *resolver) settle() *settled {
 	r.findCommon()
 	r.findUsers()
-	first := newGraph(r, func(types.ID, types.ID) bool { return false })
+	first := newGraph(r, func(_, slot types.ID) bool {
+		_, ok := r.ofSplit(r.view, r.Tags.Of(slot))
+		return ok
+	})
 	inFirst := func(tag int32) target {
 		if d := r.common[tag]; d != 0 {
 			return target(first.common[d])
@@ -43,11 +46,9 @@ func (r *resolver) settle() *settled {
 
 	f := newForwards(r, first)
 	second := newGraph(r, func(root, slot types.ID) bool {
-		v := r.view
-		if env := &r.list[v.env]; env.linked && len(r.copies) > 0 && !v.declares(r.Tags.Of(slot)) {
-			return r.common[r.Tags.Of(slot)] != 0
-		}
-		return f.meaning(v, root, slot) != first.colour(inFirst(r.Tags.Of(slot)))
+		v, tag := r.view, r.Tags.Of(slot)
+		_, ok := r.ofSplit(v, tag)
+		return ok || f.meaning(v, root, slot) != first.colour(inFirst(tag))
 	})
 	bind := bindings(first, second)
 	bound := func(colour types.Hash, tag int32) target {

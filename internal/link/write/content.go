@@ -56,28 +56,22 @@ func (w *writer) findContents() {
 	}
 }
 
-// ambiguous finds the variants that lead to a tag of which the result has, or refers to, several
-// definitions, and those that have the shape of another variant. What definitions of the base lead
-// to does not matter.
+// ambiguous finds the variants that lead to a tag that means several things in the result, and
+// those that have the shape of another variant. What definitions of the base lead to does not
+// matter.
 func (w *writer) ambiguous(variants []Type) map[Type]bool {
-	definition := func(k Type) int32 {
-		if id := w.BaseID(k); w.Node(k).Kind == types.KindStub && (id == 0 || w.Base.Declares(id)) {
-			return -1
-		}
-		return w.Tags.Of(w.Shape(k))
-	}
-	kept := map[int32]int{} // by tag: how many definitions there are
+	meanings := map[int32]int{}   // by tag: how many definitions and forward declarations there are
 	alike := map[types.Hash]int{} // by shape: how many variants there are
 	for _, k := range variants {
 		alike[w.PlainShape(w.Shape(k))]++
-		if t := definition(k); t >= 0 {
-			kept[t]++
+		if t := w.Tags.Of(w.Shape(k)); t >= 0 {
+			meanings[t]++
 		}
 	}
 	found := map[Type]bool{}
 	for _, k := range variants {
-		t := definition(k)
-		if t >= 0 && kept[t] > 1 || alike[w.PlainShape(w.Shape(k))] > 1 {
+		t := w.Tags.Of(w.Shape(k))
+		if t >= 0 && meanings[t] > 1 || alike[w.PlainShape(w.Shape(k))] > 1 {
 			found[k] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"slices"
 	"sort"
@@ -8,14 +9,13 @@ import (
 
 const (
 	layoutStart = 0x10000 // address of the first allocated section
-	layoutGap   = 16      // unused bytes behind each section
+	layoutGap   = 16      // unused bytes after each section
 )
 
-// layOut gives each allocated section of a relocatable file an address: in
-// section order from layoutStart on, aligned, never touching another one. So
-// an address tells its section, the end of one section is not the start of the
-// next, and an empty section has an address of its own. Sections that are not
-// allocated (debug sections) are at 0, as in a linked file.
+// layOut gives each allocated section of a relocatable file an address: in section order from
+// layoutStart on, aligned, with a gap after each. So an address tells its section, the end of a
+// section is not the start of the next, and an empty section has an address of its own. Sections
+// that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {
 	if f.Type != stdelf.ET_REL {
 		return nil
@@ -51,16 +51,21 @@ func (f *File) layOut() error {
 	return nil
 }
 
+// addressIndex finds the section that holds an address.
+type addressIndex struct {
+	ranges []addrRange // of allocated sections, by start
+	maxEnd []uint64    // maxEnd[i] is the largest end in ranges[:i+1]
+}
+
 // addrRange is the addresses [start, end) of an allocated section.
 type addrRange struct {
 	start, end uint64
 	sec        *Section
 }
 
-// indexAddresses prepares SectionAt. Thread-local NOBITS sections (.tbss) have
-// addresses that overlap what follows in linked files, so they are left out
-// there.
-func (f *File) indexAddresses() {
+// indexAddresses indexes a file's sections. It leaves out thread-local NOBITS sections (.tbss) of
+// linked files, whose addresses overlap those of the next section.
+func indexAddresses(f *File) (x addressIndex) {
 	for _, s := range f.Sections {
 		if s.Index == 0 || s.Flags&stdelf.SHF_ALLOC == 0 || s.Addr+s.Size < s.Addr {
 			continue
@@ -68,41 +73,34 @@ func (f *File) indexAddresses() {
 		if !f.Relocatable() && s.Flags&stdelf.SHF_TLS != 0 && s.Type == stdelf.SHT_NOBITS {
 			continue
 		}
-		f.byAddr = append(f.byAddr, addrRange{s.Addr, s.Addr + s.Size, s})
+		x.ranges = append(x.ranges, addrRange{s.Addr, s.Addr + s.Size, s})
 	}
-	slices.SortStableFunc(f.byAddr, func(a, b addrRange) int {
-		switch {
-		case a.start < b.start:
-			return -1
-		case a.start > b.start:
-			return 1
-		}
-		return 0
-	})
-	f.maxEnd = make([]uint64, len(f.byAddr))
+	slices.SortStableFunc(x.ranges, func(a, b addrRange) int { return cmp.Compare(a.start, b.start) })
+	x.maxEnd = make([]uint64, len(x.ranges))
 	end := uint64(0)
-	for i, r := range f.byAddr {
+	for i, r := range x.ranges {
 		end = max(end, r.end)
-		f.maxEnd[i] = end
+		x.maxEnd[i] = end
 	}
+	return x
 }
 
-// SectionAt returns the allocated section that holds addr, or nil. An empty
-// section holds its own address unless another section does. Where sections of
-// a linked file overlap, the one that starts last wins, then the last one in
-// section order.
+// SectionAt returns the allocated section that holds addr, or nil. An empty section holds its own
+// address unless another section does. Where sections of a linked file overlap, the one that starts
+// last wins, then the last one in section order.
 func (f *File) SectionAt(addr uint64) *Section {
-	i := sort.Search(len(f.byAddr), func(i int) bool { return f.byAddr[i].start > addr })
+	x := &f.addresses
+	i := sort.Search(len(x.ranges), func(i int) bool { return x.ranges[i].start > addr })
 	var empty *Section
-	for i--; i >= 0 && f.maxEnd[i] >= addr; i-- {
-		r := f.byAddr[i]
+	for i--; i >= 0 && x.maxEnd[i] >= addr; i-- {
+		r := x.ranges[i]
 		if addr < r.end {
 			return r.sec
 		}
 		if r.start == r.end && r.start == addr && empty == nil {
 			empty = r.sec
 		}
-		if r.start < addr && f.maxEnd[i] == addr {
+		if r.start < addr && x.maxEnd[i] == addr {
 			break
 		}
 	}

@@ -2,15 +2,15 @@ package diff
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
-// Definitions explains how types of one blob differ that have the same name.
+// Definitions explains how definitions of one name differ, in one blob and its bases.
 type Definitions struct {
 	c    *comparison
-	at   map[*btf.Blob]uint32
+	at   map[*btf.Blob]uint32 // the node of each blob's first type
 	b    *btf.Blob
-	left int // pairs of types that may still be looked at in all
+	left int // how many pairs of types may still be looked at
 }
 
-// NewDefinitions prepares the types of b and its bases.
+// NewDefinitions prepares to compare the types of b and its bases.
 func NewDefinitions(b *btf.Blob) *Definitions {
 	total := 0
 	for x := b; x != nil; x = x.Base {
@@ -19,35 +19,35 @@ func NewDefinitions(b *btf.Blob) *Definitions {
 	c := &comparison{graph: newGraph(total)}
 	d := &Definitions{c: c, at: map[*btf.Blob]uint32{}, b: b, left: allPairs}
 	for _, p := range c.add(Side{b}) {
-		d.at[p.blob] = p.at
+		d.at[p.Blob] = p.at
 	}
-	c.class, c.classCount = c.classes()
+	c.content, c.contents = c.classes()
 	return d
 }
 
-// Pair is how two types of one name differ.
+// Pair says how two types differ.
 type Pair struct {
-	Where string // such as "member bar.baz"; "" for the type itself
-	What  string // such as "bit offset 64 vs 32"; "" if they are equal
-	// Through is set if the two differ only because types that they refer to do: the ids of two of
-	// these, of one name, that differ by themselves.
+	Where string // "member bar.baz"; "" for the type itself
+	What  string // "bit offset 64 vs 32"; "" if they are equal
+	// Through is set if the two differ only because types that they refer to differ: the ids of two
+	// such types, of one name, that differ by themselves.
 	Through *[2]uint32
 }
 
-// maxPairs bounds how many pairs of types are looked at to find what two types differ through, and
-// allPairs how many for all explanations together. It takes hostile input to get there; then a
-// difference is told in fewer words.
+// maxPairs bounds how many pairs of types are looked at to explain one difference, and allPairs how
+// many for all explanations of a Definitions. Only hostile input reaches the bounds; then
+// explanations are less exact.
 const (
 	maxPairs = 10000
 	allPairs = 1 << 24
 )
 
-// Explain compares the types with the ids a and b, which are to be called as in names. Of several
-// differences it tells the first one of their own, in the order of the record; else the nearest one
-// in what they refer to.
+// Explain compares the types with the ids a and b, of one kind and name. names are how the text
+// calls the two, as in "only in NAME". Of several differences it explains the first one in the
+// records; else the nearest one in the types that they refer to.
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	start := [2]uint32{d.node(a), d.node(b)}
-	if d.c.class[start[0]] == d.c.class[start[1]] {
+	if d.c.content[start[0]] == d.c.content[start[1]] {
 		return Pair{}
 	}
 	first := d.explain(start, names)
@@ -76,6 +76,7 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 	return e
 }
 
+// node returns the node of a type id.
 func (d *Definitions) node(id uint32) uint32 {
 	for b := d.b; b != nil; b = b.Base {
 		if i := id - b.StartID; id >= b.StartID && i < uint32(len(b.Types)) {
@@ -85,19 +86,22 @@ func (d *Definitions) node(id uint32) uint32 {
 	return missingNode
 }
 
+// id returns the type id of a node.
 func (d *Definitions) id(n uint32) uint32 {
 	b := d.c.nodes[n].blob
 	return b.StartID + n - d.at[b]
 }
 
-// differingChildren appends the pairs of named types, equal in name but not in content, that two
-// types lead to in the same way, through types without a name.
-func (c *comparison) differingChildren(p [2]uint32, seen map[[2]uint32]bool,
-	out [][2]uint32) [][2]uint32 {
+// differingChildren appends to out pairs of types of one name but different content: those that the
+// two types of p refer to at the same place, directly or through types without a name. It leaves
+// out the pairs in seen, and adds to it those that it looks at.
+func (c *comparison) differingChildren(
+	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
+) [][2]uint32 {
 	ka, kb := c.children(p[0]), c.children(p[1])
 	for i := range min(len(ka), len(kb)) {
 		a, b := ka[i], kb[i]
-		if c.class[a] == c.class[b] || seen[[2]uint32{a, b}] || len(seen) > 4*maxPairs {
+		if c.content[a] == c.content[b] || seen[[2]uint32{a, b}] || len(seen) > 4*maxPairs {
 			continue
 		}
 		seen[[2]uint32{a, b}] = true

@@ -2,6 +2,103 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
+// look moves the vertex on top of the stack on: kernel/bpf/btf.c, the resolve function of its kind.
+func (r *resolver) look(v *vertex) step {
+	t := &r.b.Types[v.id-r.b.StartID]
+	switch t.Kind {
+	case btf.KindArray:
+		return r.array(v.id, r.b.ArrayOf(t))
+	case btf.KindStruct, btf.KindUnion:
+		return r.composite(v, t)
+	case btf.KindDatasec:
+		return r.datasec(v, t)
+	case btf.KindFunc:
+		return r.function(v.id, t)
+	case btf.KindDeclTag:
+		return r.declTag(v.id, t)
+	}
+	return r.reference(v.id, t)
+}
+
+// reference resolves pointers, modifiers and variables.
+func (r *resolver) reference(id uint32, t *btf.Type) step {
+	next := t.SizeOrType
+	k, ok := r.kind(next)
+	if !ok {
+		return r.report(id, "type-id", "it refers to type id %d, which does not exist", next)
+	}
+	if sourceOnly(k) {
+		return r.report(id, "type-kind", "it refers to [%d], a %v", next, k)
+	}
+	if s := r.need(id, next); s != done {
+		return s
+	}
+	if t.Kind == btf.KindPtr || t.Kind == btf.KindVar {
+		// A modifier resolved for a struct's sake stopped at a pointer; go on from there.
+		if k.IsModifier() {
+			to := r.skipped(next)
+			if tk, ok := r.kind(to); ok && tk == btf.KindPtr {
+				if s := r.need(id, to); s != done {
+					return s
+				}
+			}
+		}
+	}
+	if target, _, ok := r.sized(next); ok {
+		return r.pop(target, 0)
+	}
+	if t.Kind == btf.KindVar {
+		return r.report(id, "var-type", "its type [%d] has no size", next)
+	}
+	target := r.skipped(next)
+	switch tk, _ := r.kind(target); tk {
+	case btf.KindVoid, btf.KindFwd, btf.KindFuncProto:
+		return r.pop(target, 0)
+	default:
+		return r.report(id, "type-kind", "it comes to [%d], a %v", target, tk)
+	}
+}
+
+func (r *resolver) array(id uint32, a btf.Array) step {
+	for _, x := range [2]struct {
+		id   uint32
+		what string
+	}{{a.Index, "index"}, {a.Elem, "element"}} {
+		k, ok := r.kind(x.id)
+		if !ok {
+			return r.report(id, "type-id", "its %s type id %d does not exist", x.what, x.id)
+		}
+		if sizeless(k) || sourceOnly(k) {
+			return r.report(id, "array-"+x.what, "its %s type [%d] is a %v", x.what, x.id, k)
+		}
+		if s := r.need(id, x.id); s != done {
+			return s
+		}
+		at, size, ok := r.sized(x.id)
+		if !ok {
+			return r.report(id, "array-"+x.what, "its %s type [%d] has no size", x.what, x.id)
+		}
+		t, _ := r.b.ByID(at)
+		if x.what == "index" {
+			if t.Kind != btf.KindInt || !regularInt(t) {
+				return r.report(id, "array-index", "its index type [%d] is no plain INT", x.id)
+			}
+			continue
+		}
+		if t.Kind == btf.KindInt && !regularInt(t) {
+			return r.report(id, "array-element",
+				"its element type [%d] is an INT of %d bits at offset %d, not a plain one", x.id,
+				t.Extra&0xff, t.Extra>>16&0xff)
+		}
+		total := uint64(size) * uint64(a.Nelems)
+		if total > 1<<32-1 {
+			return r.report(id, "array-size", "%d elements of %d bytes exceed 4 GiB", a.Nelems, size)
+		}
+		return r.pop(at, uint32(total))
+	}
+	return failed
+}
+
 // composite judges the members from v.next on.
 func (r *resolver) composite(v *vertex, t *btf.Type) step {
 	members := r.b.MembersOf(t)
@@ -81,7 +178,8 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 	case btf.KindFunc, btf.KindStruct, btf.KindUnion, btf.KindVar, btf.KindTypedef:
 	default:
 		return r.report(id, "tag-target",
-			"it tags [%d], a %v; only structs, unions, functions, variables and typedefs have tags", t.SizeOrType, to.Kind)
+			"it tags [%d], a %v; only structs, unions, functions, variables and typedefs have tags",
+			t.SizeOrType, to.Kind)
 	}
 	if s := r.need(id, t.SizeOrType); s != done {
 		return s
@@ -105,57 +203,4 @@ func (r *resolver) declTag(id uint32, t *btf.Type) step {
 			t.SizeOrType, n)
 	}
 	return r.pop(t.SizeOrType, 0)
-}
-
-// proto checks a function prototype; false if it is broken.
-func (r *resolver) proto(id uint32) bool {
-	t := &r.b.Types[id-r.b.StartID]
-	if t.SizeOrType != 0 && !r.protoType(id, t.SizeOrType, "return type", -1) {
-		return false
-	}
-	params := r.b.ParamsOf(t)
-	for n, p := range params {
-		if p.Type == 0 && n == len(params)-1 {
-			if p.NameOff != 0 {
-				r.report(id, "param-variadic", "the last parameter is variadic (type 0) and yet has a name")
-				return false
-			}
-			break
-		}
-		if s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff,
-			func() string { return "name of parameter " + label("", n) }); !ok {
-			return false
-		} else if p.NameOff != 0 && !btf.ValidIdentifier([]byte(s)) {
-			r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))
-			return false
-		}
-		if !r.protoType(id, p.Type, "parameter", n) {
-			return false
-		}
-	}
-	return true
-}
-
-// protoType checks the type of a return value or of parameter n.
-func (r *resolver) protoType(id, typ uint32, what string, n int) bool {
-	if n >= 0 {
-		what += " " + label("", n)
-	}
-	k, ok := r.kind(typ)
-	if !ok {
-		r.report(id, "type-id", "%s: type id %d does not exist", what, typ)
-		return false
-	}
-	if sourceOnly(k) {
-		r.report(id, "param-type", "%s: type [%d] is a %v", what, typ, k)
-		return false
-	}
-	if needsResolve(k) && !r.resolve(typ) {
-		return false
-	}
-	if _, _, ok := r.sized(typ); !ok {
-		r.report(id, "param-type", "%s: type [%d] (%v) has no size", what, typ, k)
-		return false
-	}
-	return true
 }

@@ -13,9 +13,9 @@ import (
 
 const shtARMExidx = 0x70000001
 
-// compareLinked compares every relocated section of an object with the same
-// section of the file that a linker made of it at the same addresses. It
-// returns how many sections and relocations that were.
+// compareLinked compares every relocated section of an object with the same section of the file
+// that a linker made of it at the same addresses. It returns how many sections and relocations that
+// were.
 func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 	t.Helper()
 	for _, s := range obj.Sections {
@@ -141,51 +141,34 @@ func TestRelocateGCC(t *testing.T) {
 	}
 }
 
-func TestFastPathEqualsGeneral(t *testing.T) {
-	for _, m := range []string{"x86_64", "aarch64", "riscv64", "loongarch64", "powerpc64le"} {
-		data := readGzip(t, "testdata/machines/"+m+".o.gz")
-		f, err := Parse(m, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range f.Sections {
-			if s.Plain() || s.compressed() {
-				continue
-			}
-			general := bytes.Clone(s.raw)
-			syms, err := f.relSyms()
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := &applier{s: s, data: general, ops: relocOps[f.Machine], syms: syms, order: f.Order,
-				rela: true}
-			if err := a.run64(s.relocs[0].raw, 24); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(general, content(t, s)) {
-				t.Errorf("%s: %s: the fast path differs from the general one", m, s.Name)
-			}
-		}
-	}
-}
-
-// rela64 makes an x86-64 object with an 8-byte .debug_x and one relocation.
-func rela64(t *testing.T, off, sym, typ, addend uint64) *File {
+// relocated makes an x86-64 object whose section 1, .debug_x, has size bytes and relocations. All
+// symbols have addresses.
+func relocated(t testing.TB, size, symbols int, rel []byte) *File {
 	t.Helper()
-	rel := make([]byte, 24)
-	binary.LittleEndian.PutUint64(rel, off)
-	binary.LittleEndian.PutUint64(rel[8:], sym<<32|typ)
-	binary.LittleEndian.PutUint64(rel[16:], addend)
+	table := make([]byte, 24*symbols)
+	for i := 1; i < symbols; i++ {
+		binary.LittleEndian.PutUint16(table[24*i+6:], 5) // st_shndx
+		binary.LittleEndian.PutUint64(table[24*i+8:], uint64(i))
+	}
 	f, err := Parse("x.o", buildELF(stdelf.ET_REL, stdelf.EM_X86_64, []testSection{
-		{name: ".debug_x", typ: stdelf.SHT_PROGBITS, data: make([]byte, 8)},
+		{name: ".debug_x", typ: stdelf.SHT_PROGBITS, data: make([]byte, size)},
 		{name: ".rela.debug_x", typ: stdelf.SHT_RELA, data: rel, info: 1, link: 3},
-		{name: ".symtab", typ: stdelf.SHT_SYMTAB, data: make([]byte, 24), link: 4},
+		{name: ".symtab", typ: stdelf.SHT_SYMTAB, data: table, link: 4},
 		{name: ".strtab", typ: stdelf.SHT_STRTAB, data: []byte{0}},
+		{name: ".bss", typ: stdelf.SHT_NOBITS, flags: stdelf.SHF_ALLOC, size: 64},
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// appendRela appends an Elf64_Rela.
+func appendRela(rel []byte, off, sym, typ, addend uint64) []byte {
+	for _, v := range []uint64{off, sym<<32 | typ, addend} {
+		rel = binary.LittleEndian.AppendUint64(rel, v)
+	}
+	return rel
 }
 
 func TestRelocationErrors(t *testing.T) {
@@ -195,7 +178,8 @@ func TestRelocationErrors(t *testing.T) {
 		want                  string
 	}{
 		{"unknown type", 0, 0, 9, 0,
-			"x.o: section 1 (.debug_x): relocation at offset 0x0, machine EM_X86_64, type 9 (R_X86_64_GOTPCREL)"},
+			"x.o: section 1 (.debug_x): relocation at offset 0x0, machine EM_X86_64, " +
+				"type 9 (R_X86_64_GOTPCREL)"},
 		{"huge type", 0, 0, 0xffffffff, 0, "type 4294967295"},
 		{"past the end", 1, 0, 1, 0, "past the end of the section (8 bytes)"},
 		{"far past the end", ^uint64(0), 0, 1, 0, "past the end"},
@@ -207,7 +191,8 @@ func TestRelocationErrors(t *testing.T) {
 		{"last byte", 7, 0, 14, 255, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := rela64(t, tt.off, tt.sym, tt.typ, tt.addend).Section(".debug_x").Data()
+			rel := appendRela(nil, tt.off, tt.sym, tt.typ, tt.addend)
+			_, err := relocated(t, 8, 1, rel).Section(".debug_x").Data()
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -264,32 +249,4 @@ func TestULEBPairErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// BenchmarkRelocate measures the relocation of .debug_info-like data.
-func BenchmarkRelocate(b *testing.B) {
-	f, err := Parse("x86_64", readGzip(b, "testdata/machines/x86_64.o.gz"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	syms, err := f.relSyms()
-	if err != nil {
-		b.Fatal(err)
-	}
-	const n = 100_000
-	rel := make([]byte, 0, n*24)
-	for i := range uint64(n) {
-		rel = binary.LittleEndian.AppendUint64(rel, i*12)
-		rel = binary.LittleEndian.AppendUint64(rel, (i%uint64(len(syms.values)))<<32|10-i%8/7*9)
-		rel = binary.LittleEndian.AppendUint64(rel, i)
-	}
-	data := make([]byte, 12*n)
-	a := &applier{s: f.Section(".debug_info"), data: data, ops: relocOps[f.Machine], syms: syms,
-		order: f.Order, rela: true}
-	for b.Loop() {
-		if err := a.runRela64LE(rel); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/reloc")
 }

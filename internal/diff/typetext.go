@@ -8,10 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// maxSpell bounds how deep a type is spelled out.
+// maxSpell bounds how deep a type is written out, in nested types.
 const maxSpell = 8
 
-// title is how a type is called in a report: its kind and name.
+// title returns how a type is called in a report: its kind and name.
 func (c *comparison) title(n uint32) string {
 	t := c.nodes[n].typ
 	kind := strings.ToLower(c.kind(n).String())
@@ -40,7 +40,7 @@ func (c *comparison) title(n uint32) string {
 	return kind + " " + name
 }
 
-// sample is the first elements of an anonymous type.
+// sample returns the names of the first elements of an anonymous type: "{a, b, c, d, … 9 in all}".
 func (c *comparison) sample(n uint32) string {
 	t, b := c.nodes[n].typ, c.nodes[n].blob
 	var names []string
@@ -66,7 +66,7 @@ func (c *comparison) sample(n uint32) string {
 	return "{" + strings.Join(names, ", ") + more + "}"
 }
 
-// spellNamed is spell with the kind in front for functions, variables and typedefs.
+// spellNamed is spell, with the kind before the name of functions, variables and typedefs.
 func (c *comparison) spellNamed(n uint32) string {
 	switch k := c.kind(n); k {
 	case btf.KindFunc, btf.KindVar, btf.KindTypedef:
@@ -75,10 +75,11 @@ func (c *comparison) spellNamed(n uint32) string {
 	return c.spell(n)
 }
 
-// spell writes a type as C does, with named types by name.
+// spell writes a type as C does, and named types by their name.
 func (c *comparison) spell(n uint32) string { return c.declare(n, "", maxSpell) }
 
-// declare writes the declaration of inner with type n.
+// declare writes the declaration of inner with type n, as C does: inner is a name, "" or the
+// declarator around it, such as "*" or "(*)[3]".
 func (c *comparison) declare(n uint32, inner string, depth int) string {
 	join := func(s string) string {
 		if inner == "" {
@@ -154,7 +155,7 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 	return join(name)
 }
 
-// clean makes a name safe to print in a line.
+// clean quotes a name that has characters other than printable ASCII.
 func clean(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {

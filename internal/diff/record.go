@@ -6,9 +6,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// ownDifference says how two nodes of one kind and name differ in their own records, references
-// apart: where ("member x", or "" for the type itself) and what.
-func (x *explainer) ownDifference(a, b uint32) (where, what string) {
+// recordDifference returns how the records of two nodes of one kind and name differ, except in what
+// they refer to: where ("member x", or "" for the type itself) and what ("size 4 vs 8").
+func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
 	switch s.Kind {
@@ -77,6 +77,7 @@ func linkage(l uint32) string {
 	return fmt.Sprint(l)
 }
 
+// unequal returns "WHAT A vs B", or "" if a and b are equal.
 func unequal[T comparable](what string, a, b T) string {
 	if a == b {
 		return ""
@@ -84,8 +85,7 @@ func unequal[T comparable](what string, a, b T) string {
 	return fmt.Sprintf("%s %v vs %v", what, a, b)
 }
 
-// firstExtra is the first name of one list that the other lacks. The lists may be long; names are
-// counted, as anonymous members and macros repeat.
+// firstExtra returns the first name of a that b lacks. Names are counted, since they may repeat.
 func firstExtra(a, b []string) (string, bool) {
 	count := make(map[string]int, len(b))
 	for _, s := range b {
@@ -99,7 +99,8 @@ func firstExtra(a, b []string) (string, bool) {
 	return "", false
 }
 
-// listDifference compares the names of elements: what one side lacks, or the order.
+// listDifference compares the names of elements: it returns the first one that a side lacks, else
+// the first one that is in another order.
 func (x *explainer) listDifference(what string, a, b []string) (where, diff string) {
 	if s, ok := firstExtra(a, b); ok {
 		return elementName(what, s), "only in " + x.sides[0]
@@ -109,22 +110,24 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 	}
 	for i := range a {
 		if a[i] != b[i] {
-			return what + " " + fmt.Sprint(i), fmt.Sprintf("is %s vs %s: another order", label(a[i]),
-				label(b[i]))
+			return fmt.Sprint(what, " ", i),
+				fmt.Sprintf("is %s vs %s: another order", orAnon(a[i]), orAnon(b[i]))
 		}
 	}
 	return "", ""
 }
 
-func elementName(what, name string) string { return what + " " + label(name) }
+func elementName(what, name string) string { return what + " " + orAnon(name) }
 
-func label(name string) string {
+// orAnon returns a name for a report.
+func orAnon(name string) string {
 	if name == "" {
 		return "(anon)"
 	}
 	return clean(name)
 }
 
+// members compares the members of structs or unions.
 func (x *explainer) members(a, b uint32) (where, what string) {
 	p, s := x.nodes[a].blob, x.nodes[a].typ
 	q, t := x.nodes[b].blob, x.nodes[b].typ
@@ -148,25 +151,25 @@ func (x *explainer) members(a, b uint32) (where, what string) {
 }
 
 func memberNames(b *btf.Blob, ms []btf.Member) []string {
-	out := make([]string, len(ms))
-	for i, m := range ms {
-		out[i], _ = b.Name(m.NameOff)
+	return namesOf(b, ms, func(m btf.Member) uint32 { return m.NameOff })
+}
+
+// namesOf returns the names of elements, whose offsets are those that off returns.
+func namesOf[T any](b *btf.Blob, elements []T, off func(T) uint32) []string {
+	out := make([]string, len(elements))
+	for i, e := range elements {
+		out[i], _ = b.Name(off(e))
 	}
 	return out
 }
 
+// values compares the enumerators of enums.
 func (x *explainer) values(a, b uint32) (where, what string) {
 	p, q := x.nodes[a].blob, x.nodes[b].blob
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	ea, eb := p.EnumsOf(s), q.EnumsOf(t)
-	names := func(b *btf.Blob, es []btf.Enumerator) []string {
-		out := make([]string, len(es))
-		for i, e := range es {
-			out[i], _ = b.Name(e.NameOff)
-		}
-		return out
-	}
-	na, nb := names(p, ea), names(q, eb)
+	off := func(e btf.Enumerator) uint32 { return e.NameOff }
+	na, nb := namesOf(p, ea, off), namesOf(q, eb, off)
 	if where, what = x.listDifference("value", na, nb); what != "" {
 		return where, what
 	}
@@ -186,6 +189,7 @@ func number(v uint64, signed bool) string {
 	return fmt.Sprint(v)
 }
 
+// entries compares the variables of DATASECs.
 func (x *explainer) entries(a, b uint32) (where, what string) {
 	names := func(n uint32) []string {
 		kids := x.children(n)
@@ -212,17 +216,19 @@ func (x *explainer) entries(a, b uint32) (where, what string) {
 	return "", ""
 }
 
+// params compares the number and names of parameters.
 func (x *explainer) params(a, b uint32) (where, what string) {
 	p, q := x.nodes[a].blob, x.nodes[b].blob
 	pa, pb := p.ParamsOf(x.nodes[a].typ), q.ParamsOf(x.nodes[b].typ)
 	if what = unequal("parameters", len(pa), len(pb)); what != "" {
 		return "", what
 	}
-	for i := range pa {
-		na, _ := p.Name(pa[i].NameOff)
-		nb, _ := q.Name(pb[i].NameOff)
-		if na != nb {
-			return fmt.Sprintf("parameter %d", i+1), fmt.Sprintf("name %s vs %s", label(na), label(nb))
+	off := func(p btf.Param) uint32 { return p.NameOff }
+	na, nb := namesOf(p, pa, off), namesOf(q, pb, off)
+	for i := range na {
+		if na[i] != nb[i] {
+			return fmt.Sprintf("parameter %d", i+1),
+				fmt.Sprintf("name %s vs %s", orAnon(na[i]), orAnon(nb[i]))
 		}
 	}
 	return "", ""
