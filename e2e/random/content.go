@@ -247,7 +247,7 @@ func checkPahole(b *Build) error {
 		}
 		return ""
 	})
-	left := r.Unexplained(content.Struct, content.Union, content.Enum, content.Typedef, content.Forward)
+	left := r.Unexplained(append([]content.Class{content.Forward}, typeClasses...)...)
 	var wrong []string
 	for _, d := range left {
 		wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,

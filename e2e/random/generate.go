@@ -31,6 +31,13 @@ type callee struct {
 func Generate(seed uint64, o Options) *Program {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words := newVocabulary(r)
+	if o.TypeUnits() && r.IntN(2) == 0 { // they say all only if each tag has one definition
+		for _, all := range [][]word{words.tags, words.aliases} {
+			for i := range all {
+				all[i].variants = all[i].variants[:1]
+			}
+		}
+	}
 	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)}, words: words}
 	p := &Program{}
 	for i, path := range g.paths() {

@@ -52,7 +52,13 @@ func checkGlobals(b *Build) error {
 	if err != nil {
 		return err
 	}
-	if err := sameBytes(result{"btfgen elf", one}, result{"btfdedup link of the objects", graph}); err != nil {
+	same := sameBytes
+	if loses, err := b.losesScopes(); err != nil {
+		return err
+	} else if loses {
+		same = sameNames
+	}
+	if err := same(result{"btfgen elf", one}, result{"btfdedup link of the objects", graph}); err != nil {
 		return err
 	}
 	if err := b.verify("globals.btf"); err != nil {
