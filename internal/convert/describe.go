@@ -217,6 +217,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 		d.stub = true
 		return d, nil
 	}
+	u.c.noteByName(e) // the name may be empty
 	if e.Has(dwarf.Specification) {
 		d.alias = true
 		d.ref, err = u.ref(e, dwarf.Specification)

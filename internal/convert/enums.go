@@ -12,6 +12,9 @@ import (
 // enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without
 // the feature enum64, which is for kernels that know neither that kind nor signed enums, it is an
 // ENUM of its size with the lower halves of the values.
+//
+// Where the DWARF doesn't say whether the enum is signed (version 2), it is if it has a negative
+// value in a form for signed numbers; DW_FORM_data8 is for those above the range of int64.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {
@@ -41,7 +44,11 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 					v = blockConst(u.r.Block(v), u.c.d.Order)
 				}
 			}
-			negative = negative || int64(v) < 0
+			if !known && int64(v) < 0 && !negative {
+				if negative, err = u.r.Signed(c, dwarf.ConstValue); err != nil {
+					return err
+				}
+			}
 			if !wide {
 				v &= 1<<32 - 1
 			}
@@ -87,6 +94,7 @@ func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 		if err := t.u.r.Read(t.off, c); err != nil {
 			return false, false, err
 		}
+		u.c.noteByName(c)
 		if c.Tag == std.TagBaseType {
 			enc := c.Val[dwarf.Encoding]
 			return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar), true, nil

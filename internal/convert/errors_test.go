@@ -33,6 +33,30 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
+// TestSeveralSections joins two objects such that a section of which there is one has two copies. An
+// offset doesn't say which copy it is in.
+func TestSeveralSections(t *testing.T) {
+	for _, tt := range []struct{ section, flags string }{
+		{".debug_str", "-gdwarf-5"}, {".debug_line_str", "-gdwarf-5"}, {".debug_abbrev", "-gdwarf-5"},
+		{".debug_rnglists", "-gdwarf-5 -ffunction-sections"}, {".debug_loclists", "-gdwarf-5 -O2"},
+		{".debug_ranges", "-gdwarf-4 -ffunction-sections"}, {".debug_loc", "-gdwarf-4 -O2"},
+	} {
+		t.Run(tt.section, func(t *testing.T) {
+			script := `for n in 1 2; do
+					echo "int h(int); int a$n(int p, int q) { p = h(p); return h(p + 1) * q + p; } int b$n(void) { return 0; }" > y$n.c
+					gcc -c ` + tt.flags + ` y$n.c
+				done
+				ld -r --unique=` + tt.section + " -o o y1.o y2.o"
+			path := build(t, script, "o")
+			want := "there are several " + tt.section
+			_, err := tryConvert(path, Options{Features: features.Default()})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		})
+	}
+}
+
 // TestWithoutDWARF has files without DWARF: those that need none give an empty object, the others
 // an error that names the cause and the flag.
 func TestWithoutDWARF(t *testing.T) {

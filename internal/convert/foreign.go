@@ -67,7 +67,7 @@ func (c *converter) reach() error {
 		}
 		switch e.Abbrev.Tag {
 		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-			if _, err := t.u.visitType(e); err != nil {
+			if _, _, err := t.u.visitType(e); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func (c *converter) reach() error {
 }
 
 // leaving collects the references of the entry at off and of all below it: to other units, or to
-// any entry. Those of inlined calls don't count, for a function's body doesn't change what its unit
+// any entry and then also the definitions below. Those of inlined calls don't count, for a function's body doesn't change what its unit
 // declares.
 func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	e := &u.c.top
@@ -91,6 +91,9 @@ func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, erro
 		if e.Null {
 			depth--
 		} else {
+			if !others && depth > 0 && isTypeTag(e.Tag) {
+				into = append(into, typeRef{u, e.Off})
+			}
 			if e.Children {
 				depth++
 			}

@@ -23,7 +23,7 @@ const inlined = 1
 // It returns what visit does.
 func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error) {
 	if k.Has(dwarf.Declaration) {
-		return false, 0, nil
+		return true, 0, nil
 	}
 	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) &&
 		u.r.Const(k, dwarf.Inline) > inlined {
@@ -51,11 +51,8 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 	if err != nil {
 		return false, 0, err
 	}
-	if f.Nested {
+	if f.Declares {
 		return true, 0, nil
-	}
-	for _, off := range f.Types {
-		u.prints.Nest(off)
 	}
 	return false, f.End, nil
 }
@@ -101,7 +98,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
-	h, err := f.proto.u.find(&d, f.proto.off)
+	h, err := f.proto.u.find(&d)
 	if err != nil {
 		return err
 	}

@@ -70,15 +70,22 @@ func TestSiblingsOfOneByte(t *testing.T) {
 			"\x05t\x00\x04"+u32(33)+"\x00\x00"+ // a struct with the pointer
 			"\x00")
 	}
+	if n := countNamed(t, unit("i", "\x04")+unit("l", "\x08"), abbrevs, "t"); n != 2 {
+		t.Errorf("%d definitions of t, want 2", n)
+	}
+}
+
+// countNamed counts the different types of a name that the units of a hand-made file declare.
+func countNamed(t *testing.T, info, abbrevs, name string) int {
+	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []elfwrite.Section{
-			{Name: ".debug_info", Data: []byte(unit("i", "\x04") + unit("l",
-				"\x08"))}, {Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
+		Sections: []elfwrite.Section{{Name: ".debug_info", Data: []byte(info)},
+			{Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := elf.Parse("siblings.o", data)
+	f, err := elf.Parse("hand.o", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,13 +96,67 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	found := map[types.ID]bool{}
 	for _, u := range result.Units {
 		for _, id := range u.Items {
-			if n := result.Graph.Node(id); n.IsDefinition() && result.Graph.Name(n) == "t" {
+			if result.Graph.Name(result.Graph.Node(id)) == name {
 				found[id] = true
 			}
 		}
 	}
-	if len(found) != 2 {
-		t.Errorf("%d definitions of t, want 2", len(found))
+	return len(found)
+}
+
+// TestValuesOfNamedTypes has pairs of units in which a type is spelled the same, but takes a value
+// from another type of the unit that is only named.
+func TestValuesOfNamedTypes(t *testing.T) {
+	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
+		"\x0f\x04\x01\x03\x08\x0b\x0b\x00\x00" + // 15 enum (byte size), children
+		"\x10\x28\x00\x03\x08\x1c\x0b\x00\x00" + // 16 enumerator (value)
+		// 17 member (type ref4, location, bit size, bit offset)
+		"\x11\x0d\x00\x49\x13\x38\x0b\x0d\x0b\x0c\x0b\x00\x00" +
+		"\x12\x24\x00\x03\x08\x0b\x0b\x3e\x0b\x00\x00" + // 18 base type
+		"\x13\x04\x01\x49\x13\x00\x00" + // 19 anonymous enum (type ref4), children
+		"\x14\x04\x01\x03\x08\x49\x13\x00\x00" + // 20 enum (type ref4), children
+		"\x00"
+	const e = 13 // where the first entry of each unit is
+	for _, tt := range []struct {
+		name string
+		unit func(second bool) string
+	}{
+		{"a bit offset in a type whose size is not told again", func(second bool) string {
+			size := "\x04"
+			if second {
+				size = "\x01"
+			}
+			return "\x0fe\x00" + size + "\x10A\x00\x01\x00" + "\x05t\x00\x11" + u32(e) + "\x00\x02\x03\x00"
+		}},
+		{"a struct whose name is empty", func(second bool) string {
+			member := ""
+			if second {
+				member = "\x04" + u32(e)
+			}
+			return "\x12i\x00\x04\x05" + // at 13
+				"\x05\x00" + member + "\x00" + // at 18
+				"\x08t\x00" + u32(e+5)
+		}},
+		{"the sign of an enum of an enum", func(second bool) string {
+			sign := "\x05"
+			if second {
+				sign = "\x07"
+			}
+			return "\x12i\x00\x04" + sign + // at 13
+				"\x14n\x00" + u32(e) + "\x10A\x00\x01\x00" + // at 18
+				"\x14t\x00" + u32(e+5) + "\x10B\x00\x01\x00"
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			first, second := unitOf(1, "\x01"+tt.unit(false)+"\x00"), unitOf(1, "\x01"+tt.unit(true)+"\x00")
+			alone := countNamed(t, first, abbrevs, "t") + countNamed(t, second, abbrevs, "t")
+			if alone != 2 {
+				t.Fatalf("the units define t %d times each alone", alone)
+			}
+			if n := countNamed(t, first+second, abbrevs, "t"); n != 2 {
+				t.Errorf("%d types named t, want 2", n)
+			}
+		})
 	}
 }
 

@@ -24,13 +24,10 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 		if c.Null {
 			break
 		}
-		switch {
-		case c.Tag == std.TagMember:
+		if c.Tag == std.TagMember {
 			if err := u.member(c, d); err != nil {
 				return err
 			}
-		case isTypeTag(c.Tag) && u.alone():
-			u.prints.Nest(c.Off) // else Prints has done it
 		}
 		if !c.Children {
 			off = c.Next

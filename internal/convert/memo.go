@@ -17,7 +17,10 @@ type entry struct {
 	hash  types.Hash
 	id    types.ID
 	state entryState
-	value value
+	// byName tells that the hash depends on what fingerprints hold by name only, see
+	// converter.byName.
+	byName bool
+	value  value
 }
 
 // value is what the type of a parameter says of passing it.

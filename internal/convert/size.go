@@ -8,6 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
+// noteByName notes that a value is taken from e, which a reference leads to.
+func (c *converter) noteByName(e *dwarf.DIE) {
+	switch e.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		c.byName = c.byName || e.Has(dwarf.Name)
+	}
+}
+
 // size returns the size in bytes of the type that t names, 0 when it has none.
 func (t typeRef) size(depth int) (uint64, error) {
 	if t.u == nil || depth > maxChain {
@@ -18,11 +26,13 @@ func (t typeRef) size(depth int) (uint64, error) {
 	if err := u.r.Read(t.off, &e); err != nil {
 		return 0, err
 	}
+	u.c.noteByName(&e)
 	if e.Constant(dwarf.ByteSize) {
 		return e.Val[dwarf.ByteSize], nil
 	}
 	switch e.Tag {
 	case std.TagPointerType:
+		u.c.byName = true // no fingerprint tells the unit's address size
 		return uint64(u.r.Unit.AddrSize), nil
 	case std.TagArrayType:
 		d, err := u.describeArray(&e)

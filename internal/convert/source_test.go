@@ -372,3 +372,11 @@ func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Resul
 		t.Errorf("-pahole +ours\n%s", d)
 	}
 }
+
+// needs skips a test on a machine without the tool.
+func needs(t testing.TB, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skip(tool + " is not installed")
+	}
+}

@@ -19,9 +19,7 @@ type unit struct {
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	// pins are, for the definitions of tags that the converted unit defines in several ways, what
-	// tells each from the others.
-	pins map[uint32]types.Hash
+	number uint32 // 0: the one that is converted; others count from 1
 }
 
 // convert reads unit h, which is counted under number.
@@ -59,11 +57,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 		return err
 	}
 	if c.conflict {
-		defer c.unpin()
-		if err := c.pinDefinitions(); err != nil {
-			return err
-		}
-		if err := c.read(name); err != nil {
+		if err := c.readPinned(h, name); err != nil {
 			return err
 		}
 	}
@@ -93,7 +87,6 @@ func (c *converter) read(file string) error {
 
 func (u *unit) load(h *dwarf.Unit) error {
 	u.memo.reset(h.Len)
-	u.pins = nil
 	if err := u.r.Load(u.c.d, h); err != nil {
 		return err
 	}
@@ -106,25 +99,22 @@ func (u *unit) load(h *dwarf.Unit) error {
 	return nil
 }
 
-// walk visits the entries in which types, functions and variables are declared: the unit's own
-// children, and those of namespaces, functions and lexical blocks.
+// walk visits the entries that declare types, functions and variables. A definition counts wherever
+// it stands: in a function, a block or a namespace, in a struct, in a prototype.
 func (u *unit) walk() error {
 	u.codeless = u.codeless[:0]
-	u.prints.ResetNested()
 	clear(u.origins)
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
 		return nil
 	}
 	for depth, global := 1, 1; depth > 0; {
-		off = u.r.SkipIdle(off, depth != global)
+		next, deeper := u.r.SkipIdle(off, depth != global)
+		off, depth = next, depth+deeper
 		if end, err := u.visitRoot(off); err != nil {
 			return err
 		} else if end != 0 {
 			off = end
-			if err := u.visitNested(); err != nil {
-				return err
-			}
 			continue
 		}
 		e, err := u.r.Peek(off)
@@ -144,14 +134,11 @@ func (u *unit) walk() error {
 		if err != nil {
 			return err
 		}
-		if err := u.visitNested(); err != nil {
-			return err
-		}
 		if next != 0 {
 			off = next
 			continue
 		}
-		if !enter || !e.Abbrev.Children {
+		if !enter || !e.Abbrev.Encloses {
 			if off, err = u.r.Behind(e); err != nil {
 				return err
 			}
@@ -166,43 +153,41 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit takes what e declares and tells whether its children may declare more, and the offset
-// behind them, if it has come there. global: e is not inside a function.
+// visit takes what e declares. It tells whether what e encloses is to be visited too, and the offset
+// after e's children if that is known. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	switch e.Abbrev.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-		next, err := u.visitType(e)
-		return false, next, err
+		return u.visitType(e)
 	case std.TagSubprogram:
 		return u.visitFunction(e)
 	case std.TagVariable:
 		if !global || !e.Has(dwarf.Location) {
-			return false, 0, nil
+			return true, 0, nil
 		}
 		if err := u.r.Read(e.Off, d); err != nil {
 			return false, 0, err
 		}
-		return false, 0, u.visitVariable(d)
-	case std.TagLexDwarfBlock, std.TagNamespace, std.TagModule:
-		return true, 0, nil
+		return true, 0, u.visitVariable(d)
 	case std.TagImportedUnit:
 		if err := u.r.Read(e.Off, d); err != nil {
 			return false, 0, err
 		}
 		return false, 0, u.visitImport(d)
 	}
-	return false, 0, nil
+	return true, 0, nil
 }
 
-// visitRoot takes the type at off, if it follows the plan of one that is a root, and returns the
-// offset behind it.
+// visitRoot takes the type at off, if it follows the plan of one that is a root, and returns where
+// the walk goes on.
 func (u *unit) visitRoot(off uint32) (end uint32, err error) {
 	if u.alone() {
 		return 0, nil
 	}
+	u.prints.Enclosed = false
 	fp, end, err := u.prints.Root(off)
-	if err != nil || end == 0 {
+	if err != nil || end == 0 || u.prints.Enclosed {
 		return 0, err
 	}
 	return end, u.know(off, fp)
@@ -211,52 +196,53 @@ func (u *unit) visitRoot(off uint32) (end uint32, err error) {
 // know takes the type at off. One that is known by its fingerprint need not be understood again.
 func (u *unit) know(off uint32, fp dwarf.Fingerprint) error {
 	if r := u.c.roots.get(fp); r != nil {
-		if r.stub != 0 {
-			u.c.defs = append(u.c.defs, typeRef{u, off})
-		}
 		u.c.take(*r)
 		return nil
 	}
-	u.root = root{}
+	u.root, u.c.byName = root{}, false
 	if err := u.visitTypeDIE(off); err != nil {
 		return err
 	}
-	if u.root.id != 0 {
+	if u.root.id != 0 && !u.c.byName {
 		u.c.roots.put(fp, u.root)
 	}
 	return nil
 }
 
-// visitType takes a type that may be a root. It returns the offset behind the entry's children, if
-// it has come there.
-func (u *unit) visitType(e dwarf.Peeked) (end uint32, err error) {
+// visitType takes a type that may be a root. It returns what visit does.
+func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
-		return 0, nil
+		return true, 0, nil
 	}
 	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && e.Abbrev.Tag != std.TagEnumerationType {
-		return 0, nil // reached through what holds it
+		return true, 0, nil // reached through what holds it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
 		e.Abbrev.Tag == std.TagEnumerationType
 	if !plain || u.alone() {
-		return 0, u.visitTypeDIE(e.Off)
+		return true, 0, u.visitTypeDIE(e.Off)
 	}
 	var fp dwarf.Fingerprint
+	u.prints.Enclosed = false
 	if e.Abbrev.Tag == std.TagTypedef {
 		fp, err = u.prints.Type(e.Off, 0)
+		enter = true
 	} else {
 		fp, end, err = u.prints.Entry(e, 0)
 	}
 	if err != nil {
-		return 0, err
+		return false, 0, err
 	}
-	return end, u.know(e.Off, fp)
+	if u.prints.Enclosed {
+		enter, end = true, 0
+	}
+	return enter, end, u.know(e.Off, fp)
 }
 
 // take adds a root to the environment.
 func (c *converter) take(r root) {
 	if r.id != 0 && c.item(r.id, r.stub) {
-		c.conflict = c.conflict || !c.pinned
+		c.conflict = true
 	}
 }
 
@@ -269,22 +255,6 @@ func (u *unit) visitTypeDIE(off uint32) error {
 		return u.visitTypedef(e)
 	}
 	return u.visitTagged(e)
-}
-
-// visitNested takes the types that are defined inside those that were visited.
-func (u *unit) visitNested() error {
-	for len(u.prints.Nested) > 0 {
-		last := len(u.prints.Nested) - 1
-		e, err := u.r.Peek(u.prints.Nested[last])
-		if err != nil {
-			return err
-		}
-		u.prints.Nested = u.prints.Nested[:last]
-		if _, err = u.visitType(e); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (u *unit) visitTypedef(e *dwarf.DIE) error {
@@ -340,11 +310,10 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
 			return nil // BTF can't tell an enum without enumerators from a declaration
 		}
-		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
 	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
 		return nil
 	}
-	h, err := u.find(&d, e.Off)
+	h, err := u.find(&d)
 	if err != nil {
 		return err
 	}
@@ -362,10 +331,12 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if !named {
 		return nil
 	}
-	if pin, ok := u.pins[e.Off]; ok {
+	if u.c.pinned {
 		n := u.c.g.Node(id)
-		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, pin)
-		u.c.g.Node(stub).Ref = id
+		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
+		if err := u.c.g.Define(stub, id); err != nil {
+			return err
+		}
 	}
 	if !u.r.Annotated() {
 		return nil

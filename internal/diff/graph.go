@@ -159,23 +159,16 @@ func (r *reader) addRecord(n uint32) {
 	if t.Kind.HasSize() {
 		r.put(t.SizeOrType)
 	}
-	if t.Kind.HasType() {
-		r.kids = append(r.kids, r.ref(t.SizeOrType))
-	}
 	switch t.Kind {
 	case btf.KindArray:
-		a := b.ArrayOf(t)
-		r.put(a.Nelems)
-		r.kids = append(r.kids, r.ref(a.Elem), r.ref(a.Index))
+		r.put(b.ArrayOf(t).Nelems)
 	case btf.KindStruct, btf.KindUnion:
 		for _, m := range b.MembersOf(t) {
 			r.put(r.name(m.NameOff), m.Offset)
-			r.kids = append(r.kids, r.ref(m.Type))
 		}
 	case btf.KindFuncProto:
 		for _, p := range b.ParamsOf(t) {
 			r.put(r.name(p.NameOff))
-			r.kids = append(r.kids, r.ref(p.Type))
 		}
 	case btf.KindEnum, btf.KindEnum64:
 		for _, e := range b.EnumsOf(t) {
@@ -184,8 +177,10 @@ func (r *reader) addRecord(n uint32) {
 	case btf.KindDatasec:
 		for _, s := range b.SecinfosOf(t) {
 			r.put(s.Offset, s.Size)
-			r.kids = append(r.kids, r.ref(s.Type))
 		}
+	}
+	for ref := range b.Refs(t) {
+		r.kids = append(r.kids, r.ref(*ref))
 	}
 	r.first = append(r.first, uint32(len(r.kids)))
 	l, ok := r.labels[string(r.buf)]

@@ -87,16 +87,18 @@ type distiller struct {
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
-	need := func(id *uint32) {
-		if *id >= d.src.EndID() {
-			bad = max(bad, *id)
-		} else if *id != 0 && *id < d.start && d.place[*id] == nowhere {
-			d.place[*id] = inSplit
-			work = append(work, *id)
+	need := func(owner *btf.Blob, t *btf.Type) {
+		for ref := range owner.Refs(t) {
+			if id := *ref; id >= d.src.EndID() {
+				bad = max(bad, id)
+			} else if id != 0 && id < d.start && d.place[id] == nowhere {
+				d.place[id] = inSplit
+				work = append(work, id)
+			}
 		}
 	}
 	for i := range d.src.Types {
-		eachRef(d.src, &d.src.Types[i], need)
+		need(d.src, &d.src.Types[i])
 	}
 	for len(work) > 0 {
 		id := work[len(work)-1]
@@ -110,7 +112,7 @@ func (d *distiller) findNeeded() error {
 		if d.toBase(id, t) {
 			d.place[id] = inBase
 		} else {
-			eachRef(owner, t, need)
+			need(owner, t)
 		}
 	}
 	if bad != 0 {

@@ -23,13 +23,13 @@ func lines(b *btf.Blob) (list []string) {
 			s += fmt.Sprintf(" of %d", t.Vlen)
 		}
 		var refs []string
-		eachRef(b, t, func(id *uint32) {
-			if r, _ := b.ByID(*id); r != nil {
+		for ref := range b.Refs(t) {
+			if r, _ := b.ByID(*ref); r != nil {
 				refs = append(refs, fmt.Sprintf("%v %s", r.Kind, b.TypeName(r)))
 			} else {
 				refs = append(refs, "void")
 			}
-		})
+		}
 		list = append(list, strings.Join(append([]string{s}, refs...), "; "))
 	}
 	return list

@@ -106,7 +106,9 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 		w.Add(x)
 	}
 	for i := range w.Blob.Types {
-		eachRef(w.Blob, &w.Blob.Types[i], func(id *uint32) { *id = d.ids[*id] })
+		for ref := range w.Blob.Refs(&w.Blob.Types[i]) {
+			*ref = d.ids[*ref]
+		}
 	}
 	return w.Finish()
 }
@@ -144,30 +146,5 @@ func (d *distiller) addNames(w *btf.Builder, list []uint32) {
 	slices.Sort(names)
 	for _, s := range names {
 		w.Name(s)
-	}
-}
-
-// eachRef calls f for each reference of t, a type of b.
-func eachRef(b *btf.Blob, t *btf.Type, f func(id *uint32)) {
-	switch t.Kind {
-	case btf.KindPtr, btf.KindTypedef, btf.KindVolatile, btf.KindConst, btf.KindRestrict,
-		btf.KindFunc, btf.KindVar, btf.KindDeclTag, btf.KindTypeTag:
-		f(&t.SizeOrType)
-	case btf.KindArray:
-		f(&b.Arrays[t.First].Elem)
-		f(&b.Arrays[t.First].Index)
-	case btf.KindStruct, btf.KindUnion:
-		for i := range b.MembersOf(t) {
-			f(&b.Members[t.First+uint32(i)].Type)
-		}
-	case btf.KindFuncProto:
-		f(&t.SizeOrType)
-		for i := range b.ParamsOf(t) {
-			f(&b.Params[t.First+uint32(i)].Type)
-		}
-	case btf.KindDatasec:
-		for i := range b.SecinfosOf(t) {
-			f(&b.Secinfos[t.First+uint32(i)].Type)
-		}
 	}
 }

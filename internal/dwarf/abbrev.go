@@ -8,6 +8,8 @@ import (
 type Abbrev struct {
 	Tag      std.Tag
 	Children bool
+	// Encloses: it has children, among which there may be type definitions, on any level.
+	Encloses bool
 	// fixed is the size in bytes of all attributes together, behind the leading inline string if
 	// lead is set; -1 when there are blocks, or the entry must be walked form by form.
 	fixed      int32
@@ -175,6 +177,8 @@ type abbrevTable struct {
 	notes  bool   // annotations are declared
 	leaves bool   // entries may refer to other units
 
+	definition uint32 // no type definition is smaller, in bytes
+
 	// compiled are declarations that were met before, by their bytes behind the code. Most units
 	// declare the same.
 	compiled map[string]*Abbrev
@@ -213,12 +217,12 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
 		t.compiled = make(map[string]*Abbrev)
 	}
-	t.valid, t.f = false, f
+	t.valid, t.f, t.definition = false, f, 1<<32-1
 	t.dense, t.sparse, t.notes, t.leaves = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
-	clear(t.plans[:])
+	*t.plans = plans{}
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off,
 			"a unit's abbreviation table lies behind the end of the section")
@@ -239,6 +243,9 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		}
 		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.Tag == TagGNUAnnotation
 		t.leaves = t.leaves || a.leaves
+		if a.definition && a.plan.flags&planNothing == 0 {
+			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
+		}
 		t.add(code, a, n)
 	}
 	t.off, t.valid, t.size = off, true, uint64(c.pos)-off
@@ -262,7 +269,7 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	if t.dense[code] == nil {
 		t.dense[code] = a
 		if code < plannedCodes {
-			t.plans[code] = a.plan
+			t.plans.set(code, &a.plan)
 		}
 	}
 }
@@ -334,8 +341,9 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 
 // build compiles t.attrs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
-	a := &Abbrev{Tag: tag, Children: children, definition: isDefinitionTag(tag),
-		parts: splitParts(t.attrs, f)}
+	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
+		definition: isDefinitionTag(tag),
+		parts:      splitParts(t.attrs, f)}
 	var l layout
 	for i, spec := range t.attrs {
 		slot := slotFor(spec.attr)

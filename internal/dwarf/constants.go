@@ -90,6 +90,7 @@ func slotFor(attr uint64) Slot {
 const (
 	TagLLVMAnnotation std.Tag = 0x6000
 	TagGNUAnnotation  std.Tag = 0x6001
+	tagGNUCallSite    std.Tag = 0x4109
 )
 
 // Forms (7.5.6).

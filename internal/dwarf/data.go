@@ -104,7 +104,10 @@ func New(f *elf.File) (*Data, error) {
 		{".debug_str_offsets", &d.strOffsets}, {".debug_addr", &d.addr}, {".debug_rnglists", &d.rnglists},
 		{".debug_ranges", &d.ranges},
 	} {
-		sec := f.Section(s.name)
+		sec, err := only(f, s.name)
+		if err != nil {
+			return nil, err
+		}
 		if sec == nil {
 			continue
 		}
@@ -114,8 +117,16 @@ func New(f *elf.File) (*Data, error) {
 		}
 		*s.to = data
 	}
-	d.strs = f.Section(".debug_str")
-	d.loclists, d.loc = f.Section(".debug_loclists"), f.Section(".debug_loc")
+	var err error
+	if d.strs, err = only(f, ".debug_str"); err != nil {
+		return nil, err
+	}
+	if d.loclists, err = only(f, ".debug_loclists"); err != nil {
+		return nil, err
+	}
+	if d.loc, err = only(f, ".debug_loc"); err != nil {
+		return nil, err
+	}
 	// these also find .zdebug_info, .zdebug_types
 	for _, name := range []string{".debug_info", ".debug_types"} {
 		for _, sec := range f.SectionsNamed(name) {
@@ -138,6 +149,22 @@ func New(f *elf.File) (*Data, error) {
 		}
 	}
 	return d, nil
+}
+
+// only returns the section of that name, nil if there is none. Several are an error, for an offset
+// doesn't tell which of them it is in; empty ones don't count.
+func only(f *elf.File, name string) (*elf.Section, error) {
+	var found *elf.Section
+	for _, sec := range f.SectionsNamed(name) {
+		switch {
+		case found == nil || found.Size == 0:
+			found = sec
+		case sec.Size > 0:
+			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d: what ld -r --unique makes; link without it, or convert the objects one by one",
+				f.Path, name, found.Index, sec.Index)
+		}
+	}
+	return found, nil
 }
 
 // scan lists the units of one section.

@@ -14,7 +14,7 @@ import (
 //
 // A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as
 // its kind and name alone, which also ends all cycles that C can make. References that leave the
-// unit count as their target's place.
+// unit, and those that end another cycle, count as their target's place.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
@@ -23,10 +23,11 @@ type Prints struct {
 	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is
 	// wrong, equal types get several fingerprints, and nothing worse.
 	Merged bool
-	// Nested collects the offsets of type definitions met inside others, each once a unit.
-	Nested []uint32
-	nested map[uint32]bool
+	// Enclosed is set when a type definition is passed that is a child of another entry. Who clears
+	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
+	Enclosed bool
 
+	unit  Fingerprint // of the unit's place
 	types printTable
 	names []nameSlot
 }
@@ -46,8 +47,6 @@ const (
 	maxPrintDepth = 500
 )
 
-var busy = Fingerprint{1, 1}
-
 func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
@@ -66,29 +65,19 @@ func (p *Prints) Share(q *Prints) { p.Merged, p.names = q.Merged, q.names }
 // Reset prepares for the unit that r has loaded.
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
+	p.unit = Fingerprint{printSeedB, printSeedA}
+	p.unit.mix2(r.Unit.Off, uint64(r.Unit.Section.Index))
 	p.types.reset()
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
 	}
-	p.ResetNested()
 }
 
-// Nest adds a type definition that is met inside another.
-func (p *Prints) Nest(off uint32) {
-	if p.nested[off] {
-		return
-	}
-	if p.nested == nil {
-		p.nested = make(map[uint32]bool)
-	}
-	p.nested[off] = true
-	p.Nested = append(p.Nested, off)
-}
-
-// ResetNested forgets the nested definitions, before the unit is read again.
-func (p *Prints) ResetNested() {
-	p.Nested = p.Nested[:0]
-	clear(p.nested)
+// place is a fingerprint that stands for the entry at off and no other, whatever it says. It is what
+// the table holds for an entry whose fingerprint is being made: C++ has entries that lead back to
+// themselves without a tag, such as an anonymous struct with methods.
+func (p *Prints) place(off uint32) Fingerprint {
+	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }
 
 // Type returns the fingerprint of a reference to the type entry at off.
@@ -117,7 +106,7 @@ func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, e
 			return fp, err
 		}
 	}
-	p.types.set(off, busy)
+	p.types.set(off, p.place(off))
 	e, err := r.Peek(off)
 	if err != nil {
 		return fp, err
@@ -213,9 +202,7 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			fp.mix(printSeedB)
 			return fp, c.Next, nil
 		}
-		if c.Abbrev.definition {
-			p.Nest(c.Off)
-		}
+		p.Enclosed = p.Enclosed || c.Abbrev.definition
 		if err := p.attributes(&fp, c, depth); err != nil {
 			return fp, 0, err
 		}
@@ -243,6 +230,17 @@ func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, er
 	return end, nil
 }
 
+// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
+// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc puts
+// types of a block even into the prototype, declaration or struct that first refers to them.
+func encloses(t std.Tag) bool {
+	switch t {
+	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
+		return false
+	}
+	return true
+}
+
 func isDefinitionTag(t std.Tag) bool {
 	switch t {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
@@ -264,6 +262,9 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 				return err
 			}
 			if o.slot < slots && o.slot != Sibling {
+				if o.form == formSdata {
+					fp.mix(formSdata)
+				}
 				if err := p.mixValue(fp, e, o.slot, class, v, depth); err != nil {
 					return err
 				}
@@ -371,6 +372,8 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v u
 			return err
 		}
 		fp.mix2(t.A, t.B)
+	case ClassRefAddr: // from the start of the section
+		fp.mix2(v, uint64(p.r.Unit.Section.Index))
 	case ClassBlock:
 		s := printBytes(p.r.Block(v))
 		fp.mix2(s.A, s.B)

@@ -17,9 +17,8 @@ type Parameter struct {
 // Function is what the children of a function or function type are, read in one pass.
 type Function struct {
 	Parameters []Parameter
-	Types      []uint32 // the entries in its blocks that may define types
-	Nested     bool     // it holds functions, imports or the like
-	End        uint32   // the offset behind the children
+	Declares   bool   // it holds types, functions, imports or the like
+	End        uint32 // the offset behind the children
 
 	of uint32 // the function's entry; 0: none
 }
@@ -58,7 +57,7 @@ func (r *Reader) Body(e Peeked) (*Function, error) {
 
 // clear makes f a function without children, whose attributes end at end.
 func (f *Function) clear(end uint32) {
-	f.Parameters, f.Types, f.Nested, f.End, f.of = f.Parameters[:0], f.Types[:0], false, end, 0
+	f.Parameters, f.Declares, f.End, f.of = f.Parameters[:0], false, end, 0
 }
 
 // children takes the list of children that begins at f.End, and those of blocks in it. wanted is
@@ -67,11 +66,15 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	buf, plans := r.buf, r.plans
 	for depth > 0 {
-		off = r.skip(off, planNothing|planLocal, stop)
+		var deeper int
+		off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
+		if depth += deeper; depth > 1 {
+			stop = 0 // what lies deeper is none of the function's parameters
+		}
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
 		// as in r.at, but faster
 		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes {
-			p := &plans[buf[off]]
+			p := &plans.of[buf[off]]
 			end, flags, size, blocks = buf[off] == 0, p.flags, uint32(p.size), p.blocks
 		}
 		switch {
@@ -89,19 +92,18 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			off++
 			depth--
 		// it has no sibling
-		case flags&(planNothing|planChild|planLead) == planNothing|planChild && blocks == 0:
+		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild && blocks == 0:
 			if off, err = r.behindList(off + size); err != nil {
 				return err
 			}
 			continue
 		default:
-			var deeper int
 			if off, deeper, err = r.child(f, off, stop != 0); err != nil {
 				return err
 			}
 			depth += deeper
 		}
-		stop = 0 // what lies in a block is none of the function's parameters
+		stop = 0
 		if depth == 1 {
 			stop = wanted
 		}
@@ -122,21 +124,18 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 		return e.Next, -1, nil
 	}
 	switch e.Abbrev.Tag {
-	case std.TagLexDwarfBlock:
-		if e.Abbrev.Children {
-			return e.Next, 1, nil
-		}
 	case std.TagFormalParameter, std.TagUnspecifiedParameters:
 		if parameters {
 			next, err = r.parameter(f, off)
 			return next, 0, err
 		}
 	case std.TagSubprogram, std.TagNamespace, std.TagModule, std.TagImportedUnit:
-		f.Nested = true
+		f.Declares = f.Declares || !e.Has(Declaration)
 	default:
-		if e.Abbrev.definition {
-			f.Types = append(f.Types, off)
-		}
+		f.Declares = f.Declares || e.Abbrev.definition
+	}
+	if e.Abbrev.Encloses {
+		return e.Next, 1, nil
 	}
 	next, err = r.Behind(e)
 	return next, 0, err

@@ -39,6 +39,20 @@ func (r *Reader) find(e Peeked, s Slot, want Class) uint64 {
 	return 0
 }
 
+// Signed tells whether a constant attribute of e is in a form for signed numbers.
+func (r *Reader) Signed(e *DIE, s Slot) (bool, error) {
+	p, err := r.Peek(e.Off)
+	if err != nil || p.Abbrev == nil {
+		return false, err
+	}
+	for i := range p.Abbrev.ops {
+		if o := &p.Abbrev.ops[i]; o.slot == s {
+			return o.load == loadImm || o.form == formSdata || o.form == formImplicit, nil
+		}
+	}
+	return false, nil
+}
+
 // Peek reads the shape of the entry at off.
 func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	e.Off = off
@@ -161,7 +175,7 @@ func (r *Reader) sibling(e Peeked) uint32 {
 // behindList returns the offset behind the list of siblings that goes on at off.
 func (r *Reader) behindList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		off = r.skip(off, planSized, 0)
+		off, _ = r.skip(off, planSized, 0, 0)
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // as is usual
 			r.work--
 			off++

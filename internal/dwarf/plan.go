@@ -31,9 +31,8 @@ const (
 	planSized planFlags = 1 << iota // its size is in the plan
 	planUsual                       // all wanted attributes are in the plan, which has no blocks
 	planLeaf                        // planUsual, without children, and no type definition
-	// planUsual, without children, with a reference and without a leading string
-	planLink
-	// planLeaf and planLink, with the name, if any, in front and the constant behind the reference
+	// planLeaf, with a reference and without a leading string; the name, if any, is in front and the
+	// constant after the reference
 	planMember
 	planLead // an inline string stands first
 	planRef  // refAt is valid
@@ -46,8 +45,10 @@ const (
 	// a parameter of a function, or the end of a varying list of them
 	planParam
 	planBlock   // a lexical block with children; its size is in the plan
-	planNothing // declares nothing that is encoded, nor does what it holds
+	planNothing // declares nothing that is encoded itself
 	planLocal   // planNothing inside functions
+	planEnter   // definitions may be nested in it; it is no struct or union
+	planStruct  // definitions may be nested in it; it is a struct or union
 )
 
 const (
@@ -59,7 +60,20 @@ const (
 )
 
 // plans are those of a unit, by code.
-type plans = [plannedCodes]plan
+type plans struct {
+	of [plannedCodes]plan
+	// steps are the sizes of entries that are planNothing, without children, and all of one size;
+	// 0: others.
+	steps [256]uint8
+}
+
+// set makes p the plan of a code.
+func (t *plans) set(code uint64, p *plan) {
+	t.of[code] = *p
+	if p.flags&planNothing != 0 && p.flags&(planChild|planLead) == 0 && p.blocks == 0 {
+		t.steps[code] = p.size
+	}
+}
 
 // near are the bytes of an entry from the last byte of its code on.
 type near = [planReach]byte
@@ -73,7 +87,7 @@ func (r *Reader) at(off uint32) (*near, *plan) {
 	if len(rest) < planReach || rest[0] >= plannedCodes {
 		return nil, nil
 	}
-	return (*near)(rest), &r.plans[rest[0]]
+	return (*near)(rest), &r.plans.of[rest[0]]
 }
 
 // makePlan plans a declaration. Where it has no plan, flags is 0.
@@ -97,6 +111,13 @@ func makePlan(a *Abbrev, l layout) plan {
 	}
 	if a.Children {
 		p.flags |= planChild
+	}
+	switch {
+	case !a.Encloses:
+	case a.definition:
+		p.flags |= planStruct
+	default:
+		p.flags |= planEnter
 	}
 	if a.Tag == std.TagFormalParameter || a.Tag == std.TagUnspecifiedParameters {
 		p.flags |= planParam
@@ -175,12 +196,9 @@ func (p *plan) read(a *Abbrev) {
 		if !a.Children && !a.definition {
 			p.flags |= planLeaf
 		}
-		if !a.Children && !a.lead && p.flags&planRef != 0 {
-			p.flags |= planLink
-			if !a.definition && (p.nameMask == 0 || p.nameAt == 1) &&
-				(p.valueMask == 0 || p.valueAt == p.refAt+4) {
-				p.flags |= planMember
-			}
+		if p.flags&(planLeaf|planRef|planLead) == planLeaf|planRef &&
+			(p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
+			p.flags |= planMember
 		}
 		if isRoot(a) {
 			p.flags |= planType
@@ -227,9 +245,9 @@ func isRoot(a *Abbrev) bool {
 	return a.mask>>Name&1 != 0 || a.Tag == std.TagEnumerationType
 }
 
-// idle tells whether entries of the declaration, with what they hold, declare nothing that is
-// encoded: planNothing, or planLocal if that is so inside functions. It is what a walk over the
-// unit need not look at.
+// idle tells whether entries of the declaration declare nothing that is encoded, but for what they
+// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the unit
+// need not look at.
 func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {
@@ -258,28 +276,63 @@ func idle(a *Abbrev) planFlags {
 	return 0
 }
 
-// SkipIdle moves from the entry at off over its following siblings that declare nothing that is
-// encoded, and over what they hold. It stops at the first that may, at the end of the list, or
-// where it can't tell. local: the entries are in a function, where variables are not encoded.
-func (r *Reader) SkipIdle(off uint32, local bool) uint32 {
-	if local {
-		return r.skip(off, planNothing|planLocal, 0)
+// SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
+// what they enclose. It stops at the first that may declare something, at the end of the list in
+// which it began, or where it can't tell; deeper is by how many levels that is nested deeper than
+// the entry at off. local: the entries are in a function, where variables are not encoded.
+func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
+	switch {
+	case local:
+		return r.skip(off, planNothing|planLocal, 0, planEnter|planStruct)
+	case r.isC:
+		return r.skip(off, planNothing, 0, planEnter)
 	}
-	return r.skip(off, planNothing, 0)
+	return r.skip(off, planNothing, 0, planEnter|planStruct)
 }
 
-// skip moves over entries whose plans have one of the flags over, and none of the flags stop, and
-// over what they hold. It stops where it can't tell.
-func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
-	buf, plans := r.buf, r.plans
-	read := int64(0)
+// isC tells whether a DW_AT_language is C. C compilers write all definitions in a struct of file
+// scope beside it.
+func isC(language uint64) bool {
+	switch language {
+	case 0x01, 0x02, 0x0c, 0x1d, 0x2c: // C89, C, C99, C11, C17
+		return true
+	}
+	return false
+}
+
+// skip moves over entries whose plans have one of the flags over, until there is one that has one of
+// the flags stop, and is not nested deeper than the first. It moves through the children of those
+// with one of the flags enter, on deeper levels of all that may enclose definitions, and over the
+// children of others. It stops where it can't tell.
+func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
+	if r.plans == nil {
+		return off, 0
+	}
+	start, buf, plans, level, into := off, r.buf, r.plans, stop, enter
 	// as in r.at, but faster
-	for plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes {
-		p := &plans[buf[off]]
-		if p.flags&over == 0 || p.flags&stop != 0 {
+	for int(off)+planReach <= len(buf) {
+		code := buf[off]
+		if step := plans.steps[code]; step != 0 && level == 0 {
+			off += uint32(step)
+			continue
+		}
+		if code >= plannedCodes {
 			break
 		}
-		read++
+		p := &plans.of[code]
+		if p.flags&over == 0 {
+			if code != 0 || deeper == 0 {
+				break
+			}
+			off++
+			if deeper--; deeper == 0 {
+				level, into = stop, enter
+			}
+			continue
+		}
+		if p.flags&level != 0 {
+			break
+		}
 		at := off
 		if p.flags&planLead != 0 {
 			_, lead := inline8((*near)(buf[off:]))
@@ -289,15 +342,20 @@ func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 			at += lead
 		}
 		if p.flags&planChild != 0 {
-			if p.sibling == 0 {
-				break
+			next := uint32(0)
+			if p.sibling != 0 {
+				next = binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
+				if next <= off || int(next) > len(buf) {
+					break
+				}
 			}
-			next := binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
-			if next <= off || int(next) > len(buf) {
-				break
+			if p.flags&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
+				if next == 0 {
+					break
+				}
+				off = next
+				continue
 			}
-			off = next
-			continue
 		}
 		at += uint32(p.size)
 		if p.blocks != 0 {
@@ -306,9 +364,13 @@ func (r *Reader) skip(off uint32, over, stop planFlags) uint32 {
 			}
 		}
 		off = at
+		if p.flags&planChild != 0 {
+			deeper++
+			level, into = 0, planEnter|planStruct
+		}
 	}
-	r.work -= read
-	return off
+	r.work -= int64((off - start) / 4) // entries of a few bytes
+	return off, deeper
 }
 
 // overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where

@@ -28,7 +28,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 		if len(rest) < planReach || rest[0] >= plannedCodes {
 			break
 		}
-		b, pl := (*near)(rest), &plans[rest[0]]
+		b, pl := (*near)(rest), &plans.of[rest[0]]
 		if pl.flags&member != 0 { // link, spelled out
 			w := u64(b, pl.refAt)
 			ref := uint32(w)
@@ -153,9 +153,9 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 		return fp, true, nil
 	}
 	size := len(p.types.slots)
-	p.types.put(s, off, busy)
+	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
-	if pl.flags&planLink != 0 && p.Merged {
+	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
 		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
 			return fp, false, err
 		}
@@ -186,6 +186,9 @@ func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
 		return fp, 0, nil
 	}
 	if std.Tag(pl.tag) == std.TagTypedef {
+		if pl.flags&planChild != 0 {
+			return fp, 0, nil
+		}
 		lead := uint32(0)
 		if pl.flags&planLead != 0 {
 			if _, lead = inline8(b); lead == 0 {

@@ -55,6 +55,7 @@ type Reader struct {
 	f         format
 	abbrevs   abbrevTable
 	plans     *plans // of abbrevs; nil where they are of no use
+	isC       bool   // the unit is written in C
 	strBase   uint64
 	adrBase   uint64
 	functions [2]Function // asked for last
@@ -104,6 +105,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 		return err
 	}
 	r.strBase, r.adrBase = r.bases()
+	r.isC = r.Root.Has(Language) && isC(r.Root.Val[Language])
 	return nil
 }
 

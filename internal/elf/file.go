@@ -17,8 +17,8 @@ type File struct {
 	// Sections holds every section by index; [0] is the reserved null section. It is empty if the
 	// file has no section headers.
 	Sections []*Section
-	// Threads is how many threads may read and relocate a large section together; 0 means one. Set it
-	// before any section is read.
+	// Threads is how many threads may read and relocate a large section together; 0 means one for
+	// each processor. Set it before any section is read.
 	Threads int
 
 	data []byte   // the whole file

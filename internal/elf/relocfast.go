@@ -1,8 +1,10 @@
 package elf
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -109,7 +111,7 @@ func (s *Section) partThreads() int {
 	if len(s.relocs) != 1 {
 		return 1
 	}
-	return min(s.f.Threads, len(s.relocs[0].raw)/rela64Size/minPart)
+	return min(cmp.Or(s.f.Threads, runtime.GOMAXPROCS(0)), len(s.relocs[0].raw)/rela64Size/minPart)
 }
 
 // parts cuts the section and its relocations into n parts. It returns nil if the offsets of the

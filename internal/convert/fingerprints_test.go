@@ -1,0 +1,72 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFingerprintsOfUnequalTypes links units whose types are spelled the same but for something that
+// another type of the unit decides. Those of one unit are converted without fingerprints, so the
+// objects tell what the linked file must hold.
+func TestFingerprintsOfUnequalTypes(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string
+		text       string // X is int in the one unit and long in the other
+		flags      string
+		want       []string // lines that both files must have
+	}{
+		{
+			name: "the size of a union with a variable-length array", file: "x.c",
+			text: `void use(void *); struct A { X x[3]; };
+				void f_X(int n) { union S { struct A a; char v[n]; } s; struct T { union S *p; } t; use(&s); use(&t); }
+				void g_X(int n) { struct { struct A a; char v[n]; } s; typedef __typeof__(s) *P; P p = &s; use(p); }`,
+			want: []string{
+				"union S { struct A { int x[3] @0; } 12 a @0; char v[0] @0; } 12",
+				"union S { struct A { long int x[3] @0; } 24 a @0; char v[0] @0; } 24",
+				"typedef struct { struct A { int x[3] @0; } 12 a @0; char v[0] @96; } 12 *P;",
+				"typedef struct { struct A { long int x[3] @0; } 24 a @0; char v[0] @192; } 24 *P;",
+			},
+		},
+		{
+			name: "an anonymous struct that its own methods refer to", file: "x.cc",
+			text: `static struct { X x; int get() { return x; } } v;
+				typedef decltype(v) V; typedef decltype(&v) P;
+				extern "C" int f_X(V *a, P b) { v = *a; return v.get() + b->x; }`,
+			want: []string{
+				"typedef struct { int x @0; } 4 V;", "typedef struct { long int x @0; } 8 V;",
+				"typedef struct { int x @0; } 4 *P;", "typedef struct { long int x @0; } 8 *P;",
+				"int f_int(V *a, P b);", "int f_long(V *a, P b);",
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			compiler := "gcc"
+			if filepath.Ext(tt.file) == ".cc" {
+				compiler = "g++"
+			}
+			needs(t, compiler)
+			var objs []string
+			for _, x := range []string{"int", "long"} {
+				source := x + tt.file
+				if err := os.WriteFile(filepath.Join(dir, source), []byte(tt.text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				out := filepath.Join(dir, x+".o")
+				run(t, dir, compiler, "-w", "-g", "-O0", "-fno-pic", "-fno-exceptions", "-DX="+x,
+					"-Df_X=f_"+x, "-Dg_X=g_"+x, "-c", "-o", out, source)
+				objs = append(objs, out)
+			}
+			linked := filepath.Join(dir, "linked")
+			linkObjects(t, linked, nil, objs...)
+			got := strings.Join(dump(t, twoRoads(t, "default", linked, objs...).BTF, false), "\n") + "\n"
+			for _, line := range tt.want {
+				if !strings.Contains(got, line+"\n") {
+					t.Errorf("the BTF lacks\n%s\nin\n%s", line, got)
+				}
+			}
+		})
+	}
+}
