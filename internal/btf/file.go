@@ -102,7 +102,7 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	}
 	if own == nil {
 		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf,"+
-			" or make BTF from its DWARF with btfgen", SectionTypes)
+			" or run btfgen object first", SectionTypes)
 	}
 	if base == nil {
 		distilled, err := Section(f, SectionBase)
