@@ -88,10 +88,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		if merged = append(merged, data); !bytes.Equal(data, merged[0]) {
 			t.Error("the order of merging shows")
 		}
-		if m, err = object.Read(data); err != nil {
-			t.Fatal(err)
-		}
-		same("merged", m)
+		same("merged", readObject(t, data))
 	}
 
 	// The definitions that the units have in common have the same pins.

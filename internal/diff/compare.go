@@ -92,12 +92,6 @@ func (s Summary) String() string {
 		s.Equal, s.OnlyA, s.OnlyB, s.Differs, s.Forward, s.Indirect, s.TypesA, s.TypesB)
 }
 
-// Equal says whether two blobs have equal content.
-func Equal(a, b *btf.Blob) bool {
-	_, s := Compare(Side{a}, Side{b}, Options{})
-	return s.Same()
-}
-
 // Compare lists what differs, sorted by class, then by type.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	total := 0
