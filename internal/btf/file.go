@@ -128,9 +128,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated, for
-// relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is nil if
-// there is no such section.
+// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated,
+// for relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is
+// nil if there is no such section.
 func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {

@@ -17,10 +17,10 @@ import (
 // they lie, and only what is new is made into nodes.
 //
 // It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned
-// stubs, is left to the plain way (read.go, references.go, shapes.go), which tells what is wrong. Of
-// what that checks, nothing is left out: all references, kinds and depths, and that each type is
-// there once, which follows from the canonical order. What both take gives the same graph and units:
-// TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
+// stubs, is left to the plain way (read.go, references.go, shapes.go), which tells what is wrong.
+// Of what that checks, nothing is left out: all references, kinds and depths, and that each type is
+// there once, which follows from the canonical order. What both take gives the same graph and
+// units: TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
 type absorber struct {
 	g   *types.Graph
 	set *unitSet

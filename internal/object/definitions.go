@@ -16,8 +16,8 @@ type definitions struct {
 	scopes []scope
 }
 
-// scope is a range of ids, a chain or one of its blobs, whose references need a pin where the ids up
-// to its end hold several definitions.
+// scope is a range of ids, a chain or one of its blobs, whose references need a pin where the ids
+// up to its end hold several definitions.
 type scope struct {
 	start, end uint32
 	// the definitions in it of tags that have several; and declarations of tags that from this

@@ -162,7 +162,8 @@ func (m *agreement) agree(name string, o claims) error {
 	if m.featsOf == "" {
 		m.feats, m.featsOf = o.features, name
 	} else if m.feats != o.features {
-		return fmt.Errorf("cannot merge objects made with different features: %s with %v, %s with %v; build both with the same --features",
+		return fmt.Errorf("cannot merge objects made with different features: %s with %v, "+
+			"%s with %v; build both with the same --features",
 			m.featsOf, m.feats, name, o.features)
 	}
 	return nil

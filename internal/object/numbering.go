@@ -117,8 +117,8 @@ func (num *numbering) sortNames(mark []uint8) {
 	}
 }
 
-// sort puts order into canonical order: by name in one pass, for ranks are small numbers, then those
-// of one name by kind and content.
+// sort puts order into canonical order: by name in one pass, for ranks are small numbers, then
+// those of one name by kind and content.
 func (num *numbering) sort() {
 	at := make([]uint32, len(num.names)+1) // where the nodes of each name begin
 	for _, id := range num.order {

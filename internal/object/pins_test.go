@@ -134,8 +134,8 @@ func TestBaseIsTheSameAlone(t *testing.T) {
 	}
 }
 
-// returnsThemselves returns BTF of functions that return pointers to their own typedefs, as libbpf's
-// tests have it, with the types in an order that perm tells.
+// returnsThemselves returns BTF of functions that return pointers to their own typedefs, as
+// libbpf's tests have it, with the types in an order that perm tells.
 func returnsThemselves(perm []int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	id := func(i int) uint32 { return uint32(slices.Index(perm, i)) + 1 }

@@ -20,7 +20,8 @@ func readObject(f *elf.File) (*Object, error) {
 func decodeObject(f *elf.File) (*Object, error) {
 	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {
-		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; run btfgen object first", btf.SectionTypes, SectionUnits)
+		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; "+
+			"run btfgen object first", btf.SectionTypes, SectionUnits)
 	}
 	blob, err := btf.Parse(records.Raw(), nil)
 	if err != nil {

@@ -32,8 +32,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendPins appends the pins, then the references that are pinned: type, number of the reference and
-// index of the pin.
+// appendPins appends the pins, then the references that are pinned: type, number of the reference
+// and index of the pin.
 func (num *numbering) appendPins(b []byte) []byte {
 	type ref struct {
 		id, number uint32
@@ -64,7 +64,8 @@ func (num *numbering) appendPins(b []byte) []byte {
 		}
 	}
 	slices.SortFunc(pins, func(a, b types.ID) int {
-		return cmp.Or(cmp.Compare(num.id[a], num.id[b]), num.g.Pin(num.g.Node(a)).Cmp(num.g.Pin(num.g.Node(b))))
+		return cmp.Or(cmp.Compare(num.id[a], num.id[b]),
+			num.g.Pin(num.g.Node(a)).Cmp(num.g.Pin(num.g.Node(b))))
 	})
 	b = binary.AppendUvarint(b, uint64(len(pins)))
 	last := uint32(0)

@@ -160,8 +160,8 @@ func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 func (g *Graph) Define(stub, def ID) error {
 	n := &g.Nodes[stub]
 	if n.Ref != 0 && n.Ref != def {
-		return fmt.Errorf("two different definitions of %q have the same pin; a file was altered: rebuild",
-			g.Name(n))
+		return fmt.Errorf("two different definitions of %q have the same pin; "+
+			"a file was altered: rebuild", g.Name(n))
 	}
 	n.Ref = def
 	return nil
