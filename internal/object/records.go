@@ -92,7 +92,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 		return 0, fmt.Errorf("BTF: %w", err)
 	}
 	if r.budget -= len(s); r.budget < 0 {
-		return 0, fmt.Errorf("BTF string section: the names overlap and together are "+
+		return 0, fmt.Errorf("BTF string section: the names overlap and together are " +
 			"many times longer than the section")
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
