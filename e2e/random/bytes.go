@@ -1,0 +1,280 @@
+package random
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// result is what one way to the BTF gave.
+type result struct {
+	way   string
+	bytes []byte
+}
+
+// sameBytes is an error that tells how the types differ unless all results are the same bytes.
+func sameBytes(all ...result) error {
+	for _, r := range all[1:] {
+		if !bytes.Equal(r.bytes, all[0].bytes) {
+			return fmt.Errorf("%s and %s give other bytes (%d and %d)\n%s", all[0].way, r.way, len(all[0].bytes),
+				len(r.bytes), difference(all[0], r))
+		}
+	}
+	return nil
+}
+
+// expectOneShot wants bytes to be those of btfgen elf.
+func (b *Build) expectOneShot(way string, do func() ([]byte, error)) error {
+	name, err := b.OneShot()
+	if err != nil {
+		return err
+	}
+	want, err := b.read(name)
+	if err != nil {
+		return err
+	}
+	have, err := do()
+	if err != nil {
+		return err
+	}
+	return sameBytes(result{"btfgen elf", want}, result{way, have})
+}
+
+// checkGraph: the graph over the objects gives what btfgen elf gives.
+func checkGraph(b *Build) error {
+	return b.expectOneShot("btfdedup link of the objects", func() ([]byte, error) {
+		objects, err := b.BTFObjects()
+		if err != nil {
+			return nil, err
+		}
+		return b.LinkBTF(1, objects)
+	})
+}
+
+// checkJobs: -j and the schedule of the threads don't show.
+func checkJobs(b *Build) error {
+	objects, err := b.BTFObjects()
+	if err != nil {
+		return err
+	}
+	var elf, link, merge, whole []result
+	add := func(to *[]result, way string, jobs int, do func(string) error) error {
+		data, err := b.make(do)
+		*to = append(*to, result{fmt.Sprintf("%s, run %d with -j%d", way, len(*to), jobs), data})
+		return err
+	}
+	for i := range b.Runs {
+		jobs := []int{1, 2, 8}[i%3]
+		j := "-j" + strconv.Itoa(jobs)
+		if err := add(&elf, "btfgen elf", jobs, func(out string) error {
+			return b.btfgen("elf", j, "-o", out, "linked")
+		}); err != nil {
+			return err
+		}
+		if err := add(&whole, "btfgen object", jobs, func(out string) error {
+			return b.btfgen("object", j, "-o", out, "linked")
+		}); err != nil {
+			return err
+		}
+		if err := add(&merge, "btfdedup merge", jobs, func(out string) error {
+			return b.btfdedup(append([]string{"merge", "-o", out}, objects...)...)
+		}); err != nil {
+			return err
+		}
+		data, err := b.LinkBTF(jobs, objects)
+		if err != nil {
+			return err
+		}
+		link = append(link, result{fmt.Sprintf("btfdedup link, run %d with %s", len(link), j), data})
+	}
+	for _, all := range [][]result{elf, whole, merge, link} {
+		if err := sameBytes(all...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func shuffled(r *rand.Rand, in []string) []string {
+	out := append([]string{}, in...)
+	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// merged is the BTF object of others.
+func (b *Build) merged(in ...string) (string, error) {
+	out := b.temporary(".btfo")
+	return out, b.btfdedup(append([]string{"merge", "-o", out}, in...)...)
+}
+
+// checkMerge: any order and tree of merges gives the same object and the same BTF.
+func checkMerge(b *Build) error {
+	objects, err := b.BTFObjects()
+	if err != nil {
+		return err
+	}
+	r := b.random(1)
+	var merges, links []result
+	for i := range max(4, b.Runs/4) {
+		tree, how, err := b.mergeTree(r, objects)
+		if err != nil {
+			return err
+		}
+		data, err := b.LinkBTF(2, tree)
+		if err != nil {
+			return err
+		}
+		links = append(links, result{fmt.Sprintf("link of %s", how), data})
+		all, err := b.merged(shuffled(r, tree)...)
+		if err != nil {
+			return err
+		}
+		if data, err = b.read(all); err != nil {
+			return err
+		}
+		merges = append(merges, result{fmt.Sprintf("merge %d of %s", i, how), data})
+	}
+	if err := sameBytes(merges...); err != nil {
+		return err
+	}
+	return b.expectOneShot(links[0].way, func() ([]byte, error) {
+		return links[0].bytes, sameBytes(links...)
+	})
+}
+
+// mergeTree merges objects in random groups, which may be of one, once or twice. It tells how.
+func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how string, err error) {
+	level = shuffled(r, objects)
+	names := append([]string{}, level...)
+	for range 1 + r.IntN(2) {
+		var above, aboveNames []string
+		for len(level) > 0 {
+			size := 1 + r.IntN(len(level))
+			if size == 1 && r.IntN(2) == 0 {
+				above, aboveNames = append(above, level[0]), append(aboveNames, names[0])
+			} else {
+				one, err := b.merged(level[:size]...)
+				if err != nil {
+					return nil, "", err
+				}
+				above = append(above, one)
+				aboveNames = append(aboveNames, "merge("+strings.Join(names[:size], " ")+")")
+			}
+			level, names = level[size:], names[size:]
+		}
+		level, names = above, aboveNames
+	}
+	return level, strings.Join(names, " "), nil
+}
+
+// checkRelink: linking a result gives it back, from raw BTF and by way of an object.
+func checkRelink(b *Build) error {
+	name, err := b.OneShot()
+	if err != nil {
+		return err
+	}
+	if err := b.expectOneShot("btfdedup link of its result", func() ([]byte, error) {
+		return b.make(func(out string) error { return b.btfdedup("link", "-o", out, name) })
+	}); err != nil {
+		return err
+	}
+	return b.expectOneShot("btfdedup link of the merged result", func() ([]byte, error) {
+		object, err := b.merged(name)
+		if err != nil {
+			return nil, err
+		}
+		return b.make(func(out string) error { return b.btfdedup("link", "-o", out, object) })
+	})
+}
+
+// checkShards: the parts of the program are together what the program is.
+func checkShards(b *Build) error {
+	whole, err := b.BTFObject("linked")
+	if err != nil {
+		return err
+	}
+	want, err := b.read(whole)
+	if err != nil {
+		return err
+	}
+	results := []result{{"btfgen object", want}}
+	for _, n := range []int{2, 3} {
+		var parts []string
+		for i := 1; i <= n; i++ {
+			part := b.temporary(".btfo")
+			if err := b.btfgen("object", fmt.Sprintf("--shard=%d/%d", i, n), "-o", part, "linked"); err != nil {
+				return err
+			}
+			parts = append(parts, part)
+		}
+		all, err := b.merged(shuffled(b.random(2), parts)...)
+		if err != nil {
+			return err
+		}
+		data, err := b.read(all)
+		if err != nil {
+			return err
+		}
+		results = append(results, result{fmt.Sprintf("the merge of its %d shards", n), data})
+	}
+	if err := sameBytes(results...); err != nil {
+		return err
+	}
+	return b.expectOneShot("btfdedup link of the linked file's object", func() ([]byte, error) {
+		return b.LinkBTF(1, []string{whole})
+	})
+}
+
+// checkRelocatable: ld -r of all objects is what the objects are.
+func checkRelocatable(b *Build) error {
+	return b.expectRelocatable("relocatable.o")
+}
+
+// checkStrings: so is a file in which each object still has its own .debug_str. The tool may say
+// that it doesn't take several.
+func checkStrings(b *Build) error {
+	err := b.expectRelocatable("strings.o", "--unique=.debug_str")
+	var failed *commandError
+	if errors.As(err, &failed) && strings.Contains(failed.result.Stderr, " .debug_str sections") {
+		return nil
+	}
+	return err
+}
+
+func (b *Build) expectRelocatable(name string, flags ...string) error {
+	if err := b.relocatable(name, b.Objects(), flags...); err != nil {
+		return err
+	}
+	way := "the object of " + strings.Join(append([]string{"ld -r"}, flags...), " ")
+	return b.expectOneShot(way, func() ([]byte, error) {
+		object, err := b.BTFObject(name)
+		if err != nil {
+			return nil, err
+		}
+		return b.LinkBTF(1, []string{object})
+	})
+}
+
+// checkDWZ: what dwz moves into partial units and replaces by references stays the same.
+func checkDWZ(b *Build) error {
+	if _, err := run(b.Dir, "dwz", "-o", "dwz", "linked"); err != nil {
+		return nil // dwz can't read all that compilers write
+	}
+	for _, j := range []string{"-j1", "-j8"} {
+		if err := b.expectOneShot("btfgen elf "+j+" after dwz", func() ([]byte, error) {
+			return b.make(func(out string) error { return b.btfgen("elf", j, "-o", out, "dwz") })
+		}); err != nil {
+			return err
+		}
+	}
+	return b.expectOneShot("btfdedup link of the object after dwz", func() ([]byte, error) {
+		object, err := b.BTFObject("dwz")
+		if err != nil {
+			return nil, err
+		}
+		return b.LinkBTF(1, []string{object})
+	})
+}

@@ -1,0 +1,294 @@
+package random
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+)
+
+// checkVerify: the result is BTF by the kernel's rules, and cilium/ebpf reads it.
+func checkVerify(b *Build) error {
+	name, err := b.OneShot()
+	if err != nil {
+		return err
+	}
+	if err := b.verify(name); err != nil {
+		return err
+	}
+	_, err = b.oneShotBTF()
+	return err
+}
+
+// verify runs btfdedup verify. Two violations are allowed, as what the compiler says is so: a
+// floating-point member that packing has moved from its alignment, which the kernel refuses, and by
+// clang a struct that is defined in a prototype and is smaller than its members.
+func (b *Build) verify(args ...string) error {
+	err := b.btfdedup(append([]string{"verify", "--sorted"}, args...)...)
+	var failed *commandError
+	if !errors.As(err, &failed) || failed.result.Stdout == "" {
+		return err
+	}
+	clang := slices.Contains(b.Options.Compilers, "clang")
+	for line := range strings.Lines(failed.result.Stdout) {
+		size := strings.Contains(line, "member-bounds:") || strings.Contains(line, "member-offset:")
+		if !strings.Contains(line, " is a FLOAT of ") && !(clang && size) {
+			return err
+		}
+	}
+	return nil
+}
+
+// view is the DWARF of the program and the BTF that was made of it.
+type view struct {
+	*matcher
+	elf     *elf.File // closed: its headers alone
+	path    string
+	types   []btf.Type
+	skipped compare.Skips
+}
+
+func (b *Build) view() (*view, error) {
+	types, err := b.oneShotBTF()
+	if err != nil {
+		return nil, err
+	}
+	v := &view{types: types, path: b.path("linked")}
+	info, f, err := readDWARF(v.path)
+	if err != nil {
+		return nil, fmt.Errorf("debug/dwarf: %w", err)
+	}
+	v.elf, v.matcher = f, &matcher{info: info, matched: map[pair]bool{}}
+	v.skipped, err = compare.LoadSkips(b.path("elf.skipped"))
+	return v, err
+}
+
+// symbols are those of the program of one type.
+func (v *view) symbols(kind elf.SymType) ([]elf.Symbol, error) {
+	f, err := elf.Open(v.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := f.Symbols()
+	return slices.DeleteFunc(all, func(s elf.Symbol) bool { return elf.ST_TYPE(s.Info) != kind }), err
+}
+
+// definitionTags are the DIEs that define what is in BTF by a name.
+var definitionTags = map[dwarf.Tag]string{
+	dwarf.TagStructType: "struct", dwarf.TagUnionType: "union", dwarf.TagEnumerationType: "enum",
+	dwarf.TagTypedef: "typedef",
+}
+
+// definitionKind is the word for what definitionTags has, "" for other types.
+func definitionKind(t btf.Type) string {
+	switch t.(type) {
+	case *btf.Struct:
+		return "struct"
+	case *btf.Union:
+		return "union"
+	case *btf.Enum:
+		return "enum"
+	case *btf.Typedef:
+		return "typedef"
+	}
+	return ""
+}
+
+// checkDefinitions: each definition with a name that a unit's DWARF has, in whatever scope, is in
+// the result with all that it leads to, and the result has no definition that no unit has.
+func checkDefinitions(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	types := map[string][]btf.Type{}
+	for _, t := range v.types {
+		if kind := definitionKind(t); kind != "" && t.TypeName() != "" {
+			types[kind+" "+t.TypeName()] = append(types[kind+" "+t.TypeName()], t)
+		}
+	}
+	dies := map[string][]*die{}
+	explained := map[btf.Type]bool{}
+	var wrong []string
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			kind := definitionTags[d.Tag]
+			if kind == "" || d.name() == "" || d.declaration() {
+				return
+			}
+			key := kind + " " + d.name()
+			dies[key] = append(dies[key], d)
+			var reasons []string
+			for _, t := range types[key] {
+				err := v.match(d, t)
+				if err == nil {
+					explained[t] = true
+					return
+				}
+				reasons = append(reasons, "  not "+describe(t)+":\n    "+err.Error())
+			}
+			wrong = append(wrong, fmt.Sprintf("%s at %#x of unit %s is not in the result\n%s", key, d.Offset,
+				unit.name(), strings.Join(reasons, "\n")))
+		})
+	}
+	for _, t := range v.types {
+		key := definitionKind(t) + " " + t.TypeName()
+		if explained[t] || len(types[key]) == 0 || t.TypeName() == "" {
+			continue
+		}
+		if !slices.ContainsFunc(dies[key], func(d *die) bool { return v.match(d, t) == nil }) {
+			wrong = append(wrong, "phantom: no unit has "+describe(t))
+		}
+	}
+	return list(wrong)
+}
+
+// list is an error of several lines, nil if there are none.
+func list(wrong []string) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	const most = 8
+	more := ""
+	if len(wrong) > most {
+		more = fmt.Sprintf("\nand %d more", len(wrong)-most)
+		wrong = wrong[:most]
+	}
+	return fmt.Errorf("%s%s", strings.Join(wrong, "\n"), more)
+}
+
+// checkFunctions: each function has a prototype that a function of that name has; each function
+// with a symbol of its own name is in the result or listed as left out.
+func checkFunctions(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	dies := map[string][]*die{}
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			if name := v.info.nameOf(d); d.Tag == dwarf.TagSubprogram && name != "" {
+				dies[name] = append(dies[name], d)
+			}
+		})
+	}
+	var wrong []string
+	found := map[string]bool{}
+	for _, t := range v.types {
+		f, ok := t.(*btf.Func)
+		if !ok {
+			continue
+		}
+		found[f.Name] = true
+		reason := "there is none"
+		if !slices.ContainsFunc(dies[f.Name], func(d *die) bool {
+			// An inlined copy has its parameters out of line.
+			err := v.match(d, f.Type)
+			if err != nil {
+				reason = err.Error()
+			}
+			return err == nil
+		}) {
+			wrong = append(wrong, fmt.Sprintf("function %s is no function of the DWARF: %s", f.Name, reason))
+		}
+	}
+	symbols, err := v.symbols(elf.STT_FUNC)
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		isIt := func(d *die) bool { low, ok := d.Val(dwarf.AttrLowpc).(uint64); return ok && low == s.Value }
+		if !found[s.Name] && v.skipped[s.Name] == "" && slices.ContainsFunc(dies[s.Name], isIt) {
+			wrong = append(wrong, fmt.Sprintf("function %s is missing, and not listed as left out", s.Name))
+		}
+	}
+	return list(wrong)
+}
+
+// checkPahole: pahole's BTF of the program has the same types by name. It doesn't compare tags with
+// several definitions that a unit only declares: which one is meant is a rule of each tool.
+func checkPahole(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	theirs := b.temporary(".pahole.btf")
+	if _, err := run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
+		"--btf_encode_detached="+theirs, "linked"); err != nil {
+		return err
+	}
+	ours, err := content.Load(b.path("elf.btf"))
+	if err != nil {
+		return err
+	}
+	other, err := content.Load(b.path(theirs))
+	if err != nil {
+		return err
+	}
+	ambiguous := v.ambiguous()
+	r := compare.Contents(ours, other)
+	r.Explain(compare.Against(ours, v.skipped))
+	r.Explain(func(d *compare.Difference) string {
+		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
+			return "pahole gives what has a member of variable length the size 0"
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
+		if ambiguous[name] {
+			return "ambiguous"
+		}
+		return ""
+	})
+	left := r.Unexplained(content.Struct, content.Union, content.Enum, content.Typedef, content.Forward)
+	var wrong []string
+	for _, d := range left {
+		wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,
+			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         ")))
+	}
+	return list(wrong)
+}
+
+// withoutSizes are the texts of records in which those with a member of variable length have no
+// size.
+func withoutSizes(texts []string) []string {
+	var all []string
+	for _, t := range texts {
+		if strings.Contains(t, variableMember) {
+			t = recordSize.ReplaceAllString(t, "")
+		}
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// variableMember is what the generator calls members of variable length.
+const variableMember = " varying@"
+
+var recordSize = regexp.MustCompile(` size=\d+`)
+
+// ambiguous are the tags with several definitions that some unit only declares.
+func (v *view) ambiguous() map[string]bool {
+	count, declared := map[string]int{}, map[string]bool{}
+	for _, t := range v.types {
+		if kind := definitionKind(t); kind != "" && kind != "typedef" {
+			count[t.TypeName()]++
+		}
+	}
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			if definitionTags[d.Tag] != "" && d.declaration() && count[d.name()] > 1 {
+				declared[d.name()] = true
+			}
+		})
+	}
+	return declared
+}

@@ -1,0 +1,318 @@
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// generator writes the units of a program.
+type generator struct {
+	*author
+	words    *vocabulary
+	scope    *scope
+	cxx      bool
+	vla      bool // records may have members of variable length: gcc, C
+	noBodies int  // more than 0: no types can be defined here
+	nested   int  // definitions that are being written
+	unit     int
+	fresh    int // numbers names
+	depth    int // of blocks
+	callees  []callee
+}
+
+// callee is a function that can be called with zeros.
+type callee struct {
+	name      string
+	arguments int
+}
+
+// Generate writes the program of a seed.
+func Generate(seed uint64, o Options) *Program {
+	r := rand.New(rand.NewPCG(seed, 0))
+	words := newVocabulary(r)
+	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)}, words: words}
+	p := &Program{}
+	for i, path := range g.paths() {
+		g.unit, g.vla = i, o.Compiler(i) == "gcc"
+		if g.cxx = o.CXX && (i == 0 || g.chance(50)); g.cxx {
+			path += "c"
+		}
+		p.Units = append(p.Units, &Unit{Path: path, root: g.file()})
+	}
+	return p
+}
+
+// paths are those of the units: most often some differ in the directory alone.
+func (g *generator) paths() []string {
+	var all []string
+	for _, base := range []string{"core", "main"} {
+		for d := range 3 {
+			all = append(all, fmt.Sprintf("d%d/%s.c", d+1, base))
+		}
+	}
+	n := 2 + min(g.IntN(4), g.IntN(4))
+	if g.chance(50) {
+		g.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return all[:n]
+}
+
+func (g *generator) file() *node {
+	g.enter()
+	defer g.leave()
+	g.callees = nil
+	linkage := "extern "
+	if g.cxx {
+		linkage = `extern "C" `
+	}
+	n := sequence(linkage + "void sink(void *, ...);\n")
+	for range 4 + g.IntN(7) {
+		n.kids = append(n.kids, optional(g.declaration()))
+	}
+	n.kids = append(n.kids, optional(g.definedFunction()))
+	return n
+}
+
+// declaration is one at file scope.
+func (g *generator) declaration() *node {
+	switch n := g.IntN(100); {
+	case n < 12:
+		return g.forward()
+	case n < 35:
+		return g.taggedVariable(g.variable)
+	case n < 47:
+		return g.typedef()
+	case n < 62:
+		return g.variable(g.object(g.form(1)))
+	case n < 68:
+		return g.prototype()
+	}
+	return g.definedFunction()
+}
+
+func (g *generator) forward() *node {
+	w := g.words.tags[g.IntN(len(g.words.tags))]
+	v := w.variants[0]
+	if !g.cxx {
+		v = w.variants[g.IntN(len(w.variants))]
+	}
+	if g.scope.tags[w.name] != nil || v.kind == formEnum && (g.cxx || g.visible(w.name) != nil) {
+		return text("")
+	}
+	return text(g.declareTag(v.tagKeyword(), w.name).keyword + " " + w.name + ";\n")
+}
+
+// taggedVariable is a definition of a tag, most often with a variable.
+func (g *generator) taggedVariable(variable func(*ctype) *node) *node {
+	n := g.IntN(len(g.words.tags))
+	if !g.canDefine(n) {
+		return variable(g.object(&form{kind: formTag, n: n}))
+	}
+	t := g.define(n)
+	if t.kind != body {
+		return text("")
+	}
+	if g.chance(25) {
+		return sequence(t.body, ";\n")
+	}
+	return variable(t)
+}
+
+func (g *generator) typedef() *node {
+	w := g.words.aliases[g.IntN(len(g.words.aliases))]
+	if !g.take(w.name) {
+		return text("")
+	}
+	if g.cxx && g.depth > 0 { // C++ names an anonymous type by the function
+		g.noBodies++
+		defer func() { g.noBodies-- }()
+	}
+	t := g.instance(w.variants[g.IntN(len(w.variants))])
+	g.scope.aliases[w.name] = &alias{name: w.name, to: t}
+	n := sequence("typedef ", declare(t, w.name), ";\n")
+	if g.depth > 0 && t.complete() {
+		n = sequence(n, optional(g.local(&ctype{kind: aliased, alias: g.scope.aliases[w.name]})))
+	}
+	return n
+}
+
+const perCPU = `__attribute__((section(".data..percpu"), used)) `
+
+// Names that several units, and functions of a unit, give to their static variables and functions.
+var (
+	staticVariables = []string{"state", "count"}
+	staticFunctions = []string{"init", "get", "put"}
+)
+
+// variable is one of static storage duration.
+func (g *generator) variable(t *ctype) *node {
+	if t.isFunction() {
+		t = &ctype{kind: pointer, to: t}
+	}
+	name := staticVariables[g.IntN(len(staticVariables))]
+	prefix := "static "
+	if !g.chance(40) || !g.take(name) {
+		g.fresh++
+		name = fmt.Sprintf("v%d_%d", g.unit, g.fresh)
+		if g.depth == 0 && !g.cxx && g.chance(60) {
+			prefix = ""
+		}
+	}
+	if g.chance(30) {
+		prefix += perCPU
+	} else {
+		prefix += "__attribute__((used)) "
+	}
+	return sequence(prefix, declare(t, name), ";\n")
+}
+
+// local is a variable in a function, and its use.
+func (g *generator) local(t *ctype) *node {
+	g.fresh++
+	name := fmt.Sprintf("x%d", g.fresh)
+	return sequence(declare(t, name), ";\n", fmt.Sprintf("sink((void *)&%s);\n", name))
+}
+
+func (g *generator) prototype() *node {
+	f := g.author.function()
+	t := g.function(f, nil)
+	g.fresh++
+	name := fmt.Sprintf("h%d_%d", g.unit, g.fresh)
+	prefix := "extern "
+	if g.cxx && g.depth == 0 {
+		prefix = `extern "C" `
+	}
+	n := sequence(prefix, declare(t, name), ";\n")
+	if g.depth > 0 && !g.cxx {
+		n.kids = append(n.kids, optional("sink((void *)"+name+");\n"))
+	}
+	return n
+}
+
+func (g *generator) definedFunction() *node {
+	f := g.author.function()
+	name := staticFunctions[g.IntN(len(staticFunctions))]
+	prefix := "static "
+	if !g.chance(35) || !g.take(name) {
+		g.fresh++
+		name = fmt.Sprintf("f%d_%d", g.unit, g.fresh)
+		prefix = ""
+		if g.cxx {
+			prefix = `extern "C" `
+		}
+		if g.chance(15) {
+			prefix += "__attribute__((weak)) "
+			name = fmt.Sprintf("weak%d", g.fresh%3)
+			if !g.take(name) {
+				return text("")
+			}
+		}
+	}
+	if g.chance(60) {
+		prefix += "__attribute__((noinline)) "
+	}
+	names := make([]string, len(f.params))
+	for i := range names {
+		names[i] = fmt.Sprintf("a%d", i)
+	}
+	t := g.function(f, names)
+	defer g.leave()
+	g.depth++
+	defer func() { g.depth-- }()
+	n := sequence(prefix, declare(t, name), " {\n", g.statements())
+	for _, name := range names {
+		if g.chance(60) {
+			n.kids = append(n.kids, optional("sink((void *)&"+name+");\n"))
+		}
+	}
+	n.kids = append(n.kids, text("}\n"))
+	n = sequence(n)
+	if strings.HasPrefix(prefix, "static") {
+		n.kids = append(n.kids, optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
+	}
+	if t.scalar {
+		g.callees = append(g.callees, callee{name, len(f.params)})
+	}
+	return n
+}
+
+func (g *generator) statements() []*node {
+	var all []*node
+	for range 1 + g.IntN(5) {
+		all = append(all, optional(g.statement()))
+	}
+	return all
+}
+
+func (g *generator) statement() *node {
+	switch n := g.IntN(100); {
+	case n < 20:
+		return g.local(g.object(g.form(1)))
+	case n < 45:
+		return g.taggedVariable(g.local)
+	case n < 53:
+		return g.forward()
+	case n < 61:
+		return g.typedef()
+	case n < 76 && g.depth < 4:
+		return g.block()
+	case n < 83:
+		return g.variableLength()
+	case n < 87:
+		return g.variable(g.object(g.form(1)))
+	case n < 91:
+		return g.prototype()
+	}
+	return g.call()
+}
+
+func (g *generator) block() *node {
+	g.enter()
+	defer g.leave()
+	g.depth++
+	defer func() { g.depth-- }()
+	return sequence("{\n", g.statements(), "}\n")
+}
+
+// variableLength is an array of variable length, alone or in a record that is defined here.
+func (g *generator) variableLength() *node {
+	g.fresh++
+	length := fmt.Sprintf("n%d", g.fresh)
+	n := sequence("volatile int " + length + " = 3;\n")
+	tagNumber := g.IntN(len(g.words.tags))
+	name := g.words.tags[tagNumber].name
+	if !g.vla || g.cxx || g.scope.tags[name] != nil {
+		t := g.object(&form{kind: formTag, n: tagNumber})
+		if t.endsOpen() {
+			t = &ctype{kind: pointer, to: t}
+		}
+		return sequence(n, g.local(&ctype{kind: array, text: length, to: t}))
+	}
+	keyword := []string{"struct", "union"}[g.IntN(2)]
+	// It stays incomplete for what follows: few places allow it.
+	t := g.declareTag(keyword, name)
+	t.open, t.varying = true, true
+	first := g.object(&form{kind: formTag, n: g.IntN(len(g.words.tags))})
+	if first.endsOpen() {
+		first = &ctype{kind: pointer, to: first}
+	}
+	n.kids = append(n.kids, sequence(keyword+" "+name+" {\n", optional(declare(first, "first"), ";\n"),
+		"char varying["+length+"];\n} x"+length+";\nsink((void *)&x"+length+");\n"))
+	return n
+}
+
+func (g *generator) call() *node {
+	if len(g.callees) == 0 {
+		return text("")
+	}
+	c := g.callees[g.IntN(len(g.callees))]
+	arguments := ""
+	for i := range c.arguments {
+		if i > 0 {
+			arguments += ", "
+		}
+		arguments += "0"
+	}
+	return text(c.name + "(" + arguments + ");\n")
+}

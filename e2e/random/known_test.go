@@ -1,0 +1,271 @@
+package random
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// known are small programs that need care, each with what its BTF must hold.
+var known = []struct {
+	name     string
+	files    map[string]string
+	compiler string         // gcc if empty
+	dwarf    []string       // flags, -gdwarf-5 if empty
+	runs     int            // of each verb, to show that its result depends on no schedule
+	count    map[string]int // how often the BTF has a type
+}{
+	{
+		name: "chains that differ at the end",
+		files: map[string]string{
+			"a.c": sink + "void a(void)\n{\n" + chain("int") + chain("long") + "}\n",
+			"b.c": sink + "void b(void)\n{\n" + chain("int") + chain("char") + "}\n",
+		},
+		runs:  40,
+		count: map[string]int{"struct t0": 3, "struct t1": 3, "struct t2": 3},
+	},
+	{
+		name: "chains that differ by themselves and at the end",
+		files: map[string]string{
+			"a.c": sink + "void a(void)\n{\n" + chain("int", "x", "y") + chain("int", "z") + "}\n",
+			"b.c": sink + "void b(void)\n{\n" + chain("int", "x", "y") + chain("long", "z") + "}\n",
+		},
+		runs:  40,
+		count: map[string]int{"struct t0": 3, "struct t1": 3, "struct t2": 3},
+	},
+	{
+		name:  "a definition below a prototype",
+		files: map[string]string{"a.c": sink + "void a(void)\n{\n{\n" + openGet + "}\n}\n"},
+		count: map[string]int{"struct dev": 1, "struct ops": 1},
+	},
+	{
+		name: "a definition below a prototype in two units",
+		files: map[string]string{
+			"a.c": sink + "void a(void)\n{\n{\n" + openGet + "}\n}\n",
+			"b.c": sink + "void b(void)\n{\n{\n" + openGet + "}\n}\n",
+		},
+		count: map[string]int{"struct dev": 1, "struct ops": 1},
+	},
+	{
+		name: "a definition below a prototype beside another one",
+		files: map[string]string{
+			"a.c": sink + "void a(void)\n{\nstruct ops { char other; } x;\nsink(&x);\n{\n" + openGet + "}\n}\n",
+			"b.c": sink + "void b(void)\n{\n{\n" + openGet + "}\n}\n",
+		},
+		count: map[string]int{"struct dev": 1, "struct ops": 2},
+	},
+	{
+		name:  "a definition below a prototype, by gcc 12",
+		files: map[string]string{"a.s": belowPrototype},
+		count: map[string]int{"struct dev": 1, "struct ops": 2},
+	},
+	{
+		name: "a definition below a prototype in two units, by gcc 12",
+		files: map[string]string{
+			"a.s": belowPrototype,
+			"b.s": strings.ReplaceAll(belowPrototype, "first", "second"),
+		},
+		count: map[string]int{"struct dev": 1, "struct ops": 2},
+	},
+	{
+		name: "a definition in a prototype",
+		files: map[string]string{
+			"a.c": sink + "int a(int (*f)(struct ops { int x; } *));\nvoid u(void) { sink(a); }\n",
+			"b.c": sink + "struct ops { long y; } b;\nint c(int (*f)(struct ops *o)) { return f(&b); }\n",
+		},
+		count: map[string]int{"struct ops": 2},
+	},
+	{
+		name: "a union of variable length",
+		files: map[string]string{
+			"a.c": "struct A { int x; };\n" + sink + variableUnion,
+			"b.c": "struct A { long x[4]; };\n" + sink + variableUnion,
+		},
+		count: map[string]int{"struct A": 2, "union S": 2},
+	},
+	{
+		name: "bit-fields of a typedef's size",
+		files: map[string]string{
+			"a.c": "typedef int word;\n" + bitFields,
+			"b.c": "typedef long word;\n" + bitFields,
+		},
+		dwarf: []string{"-gdwarf-2", "-gstrict-dwarf"},
+		count: map[string]int{"struct S": 2, "typedef word": 2},
+	},
+	{
+		name: "bit-fields of an enum's size",
+		files: map[string]string{
+			"a.c": "enum word { ONE = 1 };\n#define word enum word\n" + bitFields,
+			"b.c": "enum word { ONE = 1ul << 40 };\n#define word enum word\n" + bitFields,
+		},
+		dwarf: []string{"-gdwarf-2", "-gstrict-dwarf"},
+		count: map[string]int{"struct S": 2, "enum word": 2},
+	},
+	{
+		name: "anonymous structs with a method",
+		files: map[string]string{
+			"a.cc": "static struct { int a; int get() { return a; } } x, *px = &x;\nint fa() { return px->get(); }\n" +
+				"static struct { long b; long get() { return b; } } y, *py = &y;\nint fb() { return py->get(); }\n" +
+				"struct holder { struct { int a; int get() { return a; } } m; struct { char c; int get() { return c; } } n; } h;\n",
+			"b.cc": "static struct { int a; int get() { return a + 1; } } x, *px = &x;\nint ga() { return px->get(); }\n" +
+				"static struct { char c; long get() { return c; } } y, *py = &y;\nint gb() { return py->get(); }\n",
+		},
+	},
+	{
+		name: "statics of one name in files of one name",
+		files: map[string]string{
+			"d1/core.c": "struct a { int x; };\nstatic __attribute__((used)) struct a state;\n" +
+				"static " + perCPU + "struct a count;\nint f1(void) { return state.x; }\n",
+			"d2/core.c": "struct b { float y; };\nstatic __attribute__((used)) struct b state;\n" +
+				"static " + perCPU + "struct b count;\nint f2(void) { return state.y; }\n",
+		},
+		count: map[string]int{"struct a": 1, "struct b": 1},
+	},
+	{
+		name: "statics of one name and nothing beside",
+		files: map[string]string{
+			"d1/core.c": "struct a { int x; };\nstatic " + perCPU + "struct a count;\n",
+			"d2/core.c": "struct b { float y; };\nstatic " + perCPU + "struct b count;\n",
+		},
+		count: map[string]int{"struct a": 1, "struct b": 1},
+	},
+}
+
+// belowPrototype is what gcc 12 made of this: struct dev is below a DW_TAG_subroutine_type.
+//
+//	void first(void)
+//	{
+//		struct ops { char other; } x;
+//		sink(&x);
+//		{
+//			struct ops;
+//			struct dev { int (*open)(struct ops *); } d;
+//			struct ops { int (*get)(struct dev *); int z; } o;
+//			sink(&d);
+//			sink(&o);
+//		}
+//	}
+//
+//go:embed testdata/below_prototype.s
+var belowPrototype string
+
+// chain is a block with t0, t1 and t2, of which t2 has a member of type last, and all have more
+// members.
+func chain(last string, more ...string) string {
+	members := ""
+	for _, m := range more {
+		members += "int " + m + "; "
+	}
+	return fmt.Sprintf("{ struct t2 { %s m; %[2]s}; struct t1 { struct t2 *p; %[2]s};\n"+
+		"struct t0 { struct t1 *p; %[2]s} v; sink(&v); }\n", last, members)
+}
+
+const (
+	sink = "extern void sink(void *, ...);\n"
+
+	openGet = `struct ops;
+struct dev { int (*open)(struct ops *); } d;
+struct ops { int (*get)(struct dev *); int z; } o;
+sink(&d, &o);
+`
+	variableUnion = `
+static void use(int n) { union S { struct A a; char varying[n]; } s; sink(&s); }
+__attribute__((used)) static void *p = use;
+`
+	bitFields = "static __attribute__((used)) struct S { word a : 3; word b : 7; int c; } s;\n"
+)
+
+// TestKnown runs all checks on fixed programs.
+func TestKnown(t *testing.T) {
+	tools := toolsUnderTest(t, "gcc", "ld")
+	cache := t.TempDir()
+	for _, k := range known {
+		for _, opt := range []string{"-O0", "-O2"} {
+			t.Run(k.name+opt, func(t *testing.T) {
+				if _, cxx := k.files["a.cc"]; cxx {
+					harness.Need(t, "g++")
+				}
+				o := Options{Compilers: []string{"gcc"}, Opt: opt, DWARF: []string{"-gdwarf-5"}, Linker: "ld"}
+				if k.compiler != "" {
+					o.Compilers = []string{k.compiler}
+				}
+				if k.dwarf != nil {
+					o.DWARF = k.dwarf
+				}
+				p := &Program{}
+				for _, path := range slices.Sorted(maps.Keys(k.files)) {
+					p.Units = append(p.Units, &Unit{Path: path, root: text(k.files[path])})
+				}
+				b, err := NewBuild(p, o, 0, t.TempDir(), cache, tools)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Runs = max(b.Runs, k.runs)
+				for _, c := range Checks {
+					if c.Applies(p, o) {
+						t.Run(c.Name, func(t *testing.T) {
+							if err := c.Run(b); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+				}
+				t.Run("count", func(t *testing.T) { wantCount(t, b, k.count) })
+			})
+		}
+	}
+}
+
+// wantCount wants the program's BTF to have as many types of some names as want says.
+func wantCount(t *testing.T, b *Build, want map[string]int) {
+	types, err := b.oneShotBTF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]int{}
+	for _, t := range types {
+		have[definitionKind(t)+" "+t.TypeName()]++
+	}
+	for name, n := range want {
+		if have[name] != n {
+			t.Errorf("%d of %s, want %d", have[name], name, n)
+		}
+	}
+}
+
+// TestImportedUnit converts what dwz makes of many units that have all their types in common: one
+// large partial unit, which they all import. Compilers would take minutes for so many.
+func TestImportedUnit(t *testing.T) {
+	harness.Need(t, "as", "ld")
+	const units, structs = 1500, 8000
+	dir := t.TempDir()
+	source := importedUnit(units, structs)
+	harness.WriteFile(t, dir+"/units.s", source)
+	harness.MustRun(t, dir, "as", "-o", "units.o", "units.s")
+	harness.MustRun(t, dir, "ld", "-e", "0", "-o", "linked", "units.o")
+	var all []result
+	for _, j := range []string{"-j1", "-j16"} {
+		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "elf", j, "-o", j+".btf", "linked")
+		all = append(all, result{"btfgen elf " + j, harness.ReadFile(t, dir+"/"+j+".btf")})
+	}
+	if err := sameBytes(all...); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := loadBTF(all[0].bytes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := allTypes(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inEach = 2 // an int, and the void that cilium/ebpf counts
+	if have := len(types); have != structs+inEach {
+		t.Errorf("%d types, want %d", have, structs+inEach)
+	}
+}

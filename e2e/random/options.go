@@ -1,0 +1,114 @@
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Options says how a program is built.
+type Options struct {
+	CXX       bool
+	Compilers []string // of the units in turn: gcc or clang
+	Opt       string   // -O0 or -O2
+	DWARF     []string // flags: the version, and how it is written
+	Sections  bool     // a section for each function and variable
+	Linker    string   // ld or ld.lld
+	PerCPU    string   // the address of per-CPU variables; empty: after the data
+}
+
+// NewOptions chooses those of a seed.
+func NewOptions(seed uint64) Options {
+	r := rand.New(rand.NewPCG(seed, 1))
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	o := Options{
+		CXX:    r.IntN(8) == 0,
+		Opt:    pick("-O0", "-O2"),
+		Linker: pick("ld", "ld", "ld", "ld.lld"),
+	}
+	switch n := r.IntN(10); {
+	case n < 5:
+		o.Compilers = []string{"gcc"}
+	case n < 8:
+		o.Compilers = []string{"clang"}
+	default:
+		o.Compilers = []string{"gcc", "clang"}
+	}
+	o.DWARF = strings.Fields(pick("-gdwarf-5", "-gdwarf-5", "-gdwarf-5", "-gdwarf-5", "-gdwarf-4",
+		"-gdwarf-4", "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3 -gstrict-dwarf",
+		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
+		"-gdwarf-5 -gz"))
+	o.Sections = r.IntN(6) == 0
+	if r.IntN(3) == 0 && o.Linker == "ld" {
+		o.PerCPU = "0" // as in kernels for amd64 up to 6.14
+	}
+	return o
+}
+
+// Compiler is the one of unit i: gcc or clang.
+func (o Options) Compiler(i int) string { return o.Compilers[i%len(o.Compilers)] }
+
+// TypeUnits says whether types are in units of their own.
+func (o Options) TypeUnits() bool { return o.has("-fdebug-types-section") }
+
+func (o Options) has(flag string) bool {
+	for _, f := range o.DWARF {
+		if f == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// Command is the beginning of the command that compiles unit i.
+func (o Options) Command(i int, u *Unit) []string {
+	compiler := o.Compiler(i)
+	if strings.HasSuffix(u.Path, ".s") { // what a compiler that may not be here made
+		return []string{compiler, "-c"}
+	}
+	flags := []string{"-w", "-ffreestanding", "-fno-stack-protector", "-fno-pic", o.Opt}
+	if u.CXX() {
+		compiler = map[string]string{"gcc": "g++", "clang": "clang++"}[compiler]
+		flags = append(flags, "-fno-exceptions", "-fno-asynchronous-unwind-tables")
+		if compiler == "g++" {
+			flags = append(flags, "-fpermissive")
+		}
+	}
+	if o.Sections {
+		flags = append(flags, "-ffunction-sections", "-fdata-sections")
+	}
+	return append(append([]string{compiler, "-c"}, flags...), o.DWARF...)
+}
+
+// Simpler returns options with one thing less, for shrinking.
+func (o Options) Simpler() []Options {
+	var all []Options
+	add := func(change func(*Options)) {
+		c := o
+		change(&c)
+		if fmt.Sprint(c) != fmt.Sprint(o) {
+			all = append(all, c)
+		}
+	}
+	add(func(c *Options) { c.DWARF = []string{"-gdwarf-5"} })
+	add(func(c *Options) { c.Opt = "-O0" })
+	add(func(c *Options) { c.Sections = false })
+	add(func(c *Options) { c.PerCPU = "" })
+	add(func(c *Options) { c.Linker = "ld" })
+	add(func(c *Options) { c.Compilers = []string{"gcc"} })
+	add(func(c *Options) { c.Compilers = []string{"clang"} })
+	return all[:len(all):len(all)]
+}
+
+func (o Options) String() string {
+	sections := ""
+	if o.Sections {
+		sections = " -ffunction-sections -fdata-sections"
+	}
+	perCPU := ""
+	if o.PerCPU != "" {
+		perCPU = ", per-CPU variables at " + o.PerCPU
+	}
+	return fmt.Sprintf("%s %s %s%s, linked by %s%s", strings.Join(o.Compilers, " and "), o.Opt,
+		strings.Join(o.DWARF, " "), sections, o.Linker, perCPU)
+}

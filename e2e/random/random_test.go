@@ -1,0 +1,122 @@
+package random
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+var (
+	programs = flag.Uint64("programs", 250, "how many random programs to try")
+	first    = flag.Uint64("first", 0, "the seed of the first one")
+	seed     = flag.Int64("seed", -1, "try the program of this seed only")
+	only     = flag.String("check", "", "run this check only")
+	shrink   = flag.Duration("shrink", 40*time.Second, "how long to look for a smaller program that fails")
+	keep     = flag.String("keep", filepath.Join(os.TempDir(), "random-failures"), "where to keep the sources of programs that fail")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	harness.Main(m)
+}
+
+// toolsUnderTest are the tools, for which the test needs some programs.
+func toolsUnderTest(t *testing.T, programs ...string) Tools {
+	t.Helper()
+	harness.Need(t, programs...)
+	return Tools{harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")}
+}
+
+// TestPrograms tries the checks on random programs.
+func TestPrograms(t *testing.T) {
+	tools := toolsUnderTest(t, "gcc", "g++", "clang", "clang++", "ld", "ld.lld", "dwz", "pahole")
+	from, to := *first, *first+*programs
+	if *seed >= 0 {
+		from, to = uint64(*seed), uint64(*seed)+1
+	}
+	cache := t.TempDir()
+	for n := from; n < to; n++ {
+		t.Run(fmt.Sprintf("seed=%d", n), func(t *testing.T) {
+			t.Parallel()
+			tryProgram(t, n, cache, tools)
+		})
+	}
+}
+
+func tryProgram(t *testing.T, n uint64, cache string, tools Tools) {
+	o := NewOptions(n)
+	p := Generate(n, o)
+	b, err := NewBuild(p, o, n, t.TempDir(), cache, tools)
+	if err != nil {
+		t.Fatalf("seed %d (%v): the generator wrote no program: %v", n, o, err)
+	}
+	for _, c := range Checks {
+		if !c.Applies(p, o) || *only != "" && *only != c.Name {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if err := c.Run(b); err != nil {
+				report(t, n, o, c, err, cache, tools)
+			}
+		})
+		if c.Name == "graph" && !b.made["elf.btf"] {
+			return // the other checks would say the same
+		}
+	}
+}
+
+// shrunk counts the failures of each check that were shrunk. More than a few say nothing new.
+var shrunk struct {
+	sync.Mutex
+	count map[string]int
+}
+
+func mayShrink(check string) bool {
+	const most = 3
+	shrunk.Lock()
+	defer shrunk.Unlock()
+	if shrunk.count == nil {
+		shrunk.count = map[string]int{}
+	}
+	shrunk.count[check]++
+	return shrunk.count[check] <= most
+}
+
+// report fails the test with all that it takes to see the failure again, and a smaller program.
+func report(t *testing.T, n uint64, o Options, c Check, err error, cache string, tools Tools) {
+	p := Generate(n, o)
+	dir := filepath.Join(*keep, fmt.Sprintf("seed-%d-%s", n, c.Name))
+	save(t, p, filepath.Join(dir, "sources"))
+	t.Errorf("check %s fails for seed %d: %s\nagain: go test ./e2e/random -run TestPrograms -seed=%d -check=%s\n"+
+		"sources: %s\n%v", c.Name, n, o, n, c.Name, dir, err)
+	if *shrink == 0 || NotBuilt(err) || !mayShrink(c.Name) {
+		return
+	}
+	smaller, cause := Shrink(p, o, n, c, err, cache, tools, time.Now().Add(*shrink))
+	save(t, p, filepath.Join(dir, "shrunk"))
+	harness.WriteFile(t, filepath.Join(dir, "README"), fmt.Sprintf("%s: %s\n%v\n", c.Name, smaller, cause))
+	t.Errorf("check %s with a smaller program, %s:\n%v\n%s", c.Name, smaller, cause, sources(p))
+}
+
+func save(t *testing.T, p *Program, dir string) {
+	t.Helper()
+	os.RemoveAll(dir)
+	for _, u := range p.Files() {
+		harness.WriteFile(t, filepath.Join(dir, u.Path), u.Text())
+	}
+}
+
+func sources(p *Program) string {
+	var b strings.Builder
+	for _, u := range p.Files() {
+		fmt.Fprintf(&b, "/* %s */\n%s", u.Path, u.Text())
+	}
+	return b.String()
+}

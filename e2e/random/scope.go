@@ -1,0 +1,70 @@
+package random
+
+// tag is a struct, union or enum tag as one scope declares it.
+type tag struct {
+	keyword, name string
+	complete      bool
+	flexible      bool // ends with a flexible array
+	bits          int  // of an enum: the width of a bit-field that holds all its values
+	open          bool // its definition is being written
+	varying       bool // it is of variable length
+}
+
+// alias is a typedef name as one scope declares it.
+type alias struct {
+	name string
+	to   *ctype
+}
+
+// scope is what a file, block or prototype declares.
+type scope struct {
+	outer   *scope
+	tags    map[string]*tag
+	aliases map[string]*alias
+	names   map[string]bool // variables, functions, enumerators and typedefs
+}
+
+func (g *generator) enter() {
+	g.scope = &scope{outer: g.scope, tags: map[string]*tag{}, aliases: map[string]*alias{},
+		names: map[string]bool{}}
+}
+
+func (g *generator) leave() { g.scope = g.scope.outer }
+
+// visible returns the tag that a name means here, nil if it was not declared.
+func (g *generator) visible(name string) *tag {
+	for s := g.scope; s != nil; s = s.outer {
+		if t := s.tags[name]; t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func (g *generator) visibleAlias(name string) *alias {
+	for s := g.scope; s != nil; s = s.outer {
+		if a := s.aliases[name]; a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// declareTag declares a tag in the innermost scope, unless that has it already.
+func (g *generator) declareTag(keyword, name string) *tag {
+	if t := g.scope.tags[name]; t != nil {
+		return t
+	}
+	t := &tag{keyword: keyword, name: name}
+	g.scope.tags[name] = t
+	return t
+}
+
+// take reserves an ordinary identifier in the innermost scope; false if it is taken.
+func (g *generator) take(name string) bool {
+	if g.scope.names[name] {
+		return false
+	}
+	g.scope.names[name] = true
+	return true
+}

@@ -1,0 +1,129 @@
+package random
+
+import "strings"
+
+// Program is the source of a linked file.
+type Program struct {
+	Units []*Unit
+}
+
+// Unit is one source file.
+type Unit struct {
+	Path string // "d1/core.c", or .cc for C++
+	root *node
+	gone bool // removed by shrinking
+}
+
+// CXX says whether the unit is C++.
+func (u *Unit) CXX() bool { return strings.HasSuffix(u.Path, ".cc") }
+
+// Text is the unit's source, indented.
+func (u *Unit) Text() string {
+	var b strings.Builder
+	u.root.write(&b)
+	return indented(b.String())
+}
+
+// Files returns the units that are left.
+func (p *Program) Files() []*Unit {
+	var left []*Unit
+	for _, u := range p.Units {
+		if !u.gone {
+			left = append(left, u)
+		}
+	}
+	return left
+}
+
+// CXX says whether a unit is C++.
+func (p *Program) CXX() bool {
+	for _, u := range p.Files() {
+		if u.CXX() {
+			return true
+		}
+	}
+	return false
+}
+
+// contains says whether a unit's text contains s.
+func (p *Program) contains(s string) bool {
+	for _, u := range p.Files() {
+		if strings.Contains(u.Text(), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// node is a piece of source: a text, or pieces that follow each other.
+type node struct {
+	text      string
+	kids      []*node
+	separator string // between the kids
+	empty     string // stands for kids if there are none left
+	optional  bool   // shrinking may remove it
+	gone      bool   // removed by shrinking
+}
+
+func text(s string) *node { return &node{text: s} }
+
+// sequence joins texts (string) and nodes.
+func sequence(parts ...any) *node {
+	n := &node{}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			n.kids = append(n.kids, text(p))
+		case *node:
+			n.kids = append(n.kids, p)
+		case []*node:
+			n.kids = append(n.kids, p...)
+		}
+	}
+	return n
+}
+
+// optional is a sequence that shrinking may remove.
+func optional(parts ...any) *node {
+	n := sequence(parts...)
+	n.optional = true
+	return n
+}
+
+func (n *node) write(b *strings.Builder) {
+	b.WriteString(n.text)
+	written := 0
+	for _, k := range n.kids {
+		if k.gone {
+			continue
+		}
+		if written > 0 {
+			b.WriteString(n.separator)
+		}
+		k.write(b)
+		written++
+	}
+	if written == 0 {
+		b.WriteString(n.empty)
+	}
+}
+
+// indented is a source with each line indented by the braces that are open there.
+func indented(source string) string {
+	var b strings.Builder
+	depth := 0
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		opened, closed := strings.Count(line, "{"), strings.Count(line, "}")
+		level := depth
+		if strings.HasPrefix(line, "}") {
+			level--
+		}
+		b.WriteString(strings.Repeat("\t", max(level, 0)) + line + "\n")
+		depth += opened - closed
+	}
+	return b.String()
+}

@@ -1,0 +1,52 @@
+package random
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// Tools are the paths of the tools under test.
+type Tools struct {
+	Btfgen, Btfdedup string
+}
+
+// commandTimeout is far more than any command on a small program takes.
+const commandTimeout = time.Minute
+
+// commandError is a command that failed.
+type commandError struct {
+	argv   []string
+	result harness.Result
+}
+
+func (e *commandError) Error() string {
+	how := fmt.Sprintf("exit %d", e.result.Exit)
+	if e.result.TimedOut {
+		how = "timed out"
+	}
+	return fmt.Sprintf("%s: %s\n%s", strings.Join(e.argv, " "), how, clip(e.result.Stderr+e.result.Stdout))
+}
+
+// clip is the beginning of a long text.
+func clip(s string) string {
+	const limit = 3000
+	if len(s) > limit {
+		s = s[:limit] + "..."
+	}
+	return strings.TrimSpace(s)
+}
+
+// run runs a command in dir, and returns what it wrote to stdout.
+func run(dir string, argv ...string) (string, error) {
+	r, err := harness.Command{Argv: argv, Dir: dir, Timeout: commandTimeout}.Run()
+	if err != nil {
+		return "", err
+	}
+	if r.Exit != 0 {
+		return r.Stdout, &commandError{argv, r}
+	}
+	return r.Stdout, nil
+}

@@ -1,0 +1,145 @@
+package random
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+)
+
+// checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
+// as left out.
+func checkVariables(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	return v.variables(func(section string) bool { return section == perCPUSection })
+}
+
+// checkGlobals: so has each variable with the feature global_var, one shot and as a graph.
+func checkGlobals(b *Build) error {
+	const features = "--features=default,global_var"
+	linked, err := b.Linked()
+	if err != nil {
+		return err
+	}
+	if err := b.btfgen("elf", features, "-o", "globals.btf", "--skipped", "globals.skipped", linked); err != nil {
+		return err
+	}
+	if err := b.btfgen("facts", features, "-o", "globals.facts", linked); err != nil {
+		return err
+	}
+	argv := []string{"link", "--facts", "globals.facts", "-o", "globals.linked.btf"}
+	for _, o := range b.Objects() {
+		if err := b.btfgen("object", features, "-o", o+".globals.btfo", o); err != nil {
+			return err
+		}
+		argv = append(argv, o+".globals.btfo")
+	}
+	if err := b.btfdedup(argv...); err != nil {
+		return err
+	}
+	one, err := b.read("globals.btf")
+	if err != nil {
+		return err
+	}
+	graph, err := b.read("globals.linked.btf")
+	if err != nil {
+		return err
+	}
+	if err := sameBytes(result{"btfgen elf", one}, result{"btfdedup link of the objects", graph}); err != nil {
+		return err
+	}
+	if err := b.verify("globals.btf"); err != nil {
+		return err
+	}
+	v, err := b.view()
+	if err != nil || b.Options.TypeUnits() {
+		return err
+	}
+	spec, err := loadBTF(one, nil)
+	if err != nil {
+		return err
+	}
+	if v.types, err = allTypes(spec); err != nil {
+		return err
+	}
+	if v.skipped, err = compare.LoadSkips(b.path("globals.skipped")); err != nil {
+		return err
+	}
+	return v.variables(func(section string) bool { return true })
+}
+
+// variables compares the variables of some sections.
+func (v *view) variables(wanted func(section string) bool) error {
+	at := map[uint64][]*die{}
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			if a, ok := v.info.address(d); ok && d.Tag == dwarf.TagVariable {
+				at[a] = append(at[a], d)
+			}
+		})
+	}
+	var wrong []string
+	found := map[uint64]bool{}
+	for _, t := range v.types {
+		sec, ok := t.(*btf.Datasec)
+		if !ok || !wanted(sec.Name) {
+			continue
+		}
+		section := v.elf.Section(sec.Name)
+		if section == nil {
+			return fmt.Errorf("there is no section %s", sec.Name)
+		}
+		for _, entry := range sec.Vars {
+			a := section.Addr + uint64(entry.Offset)
+			found[a] = true
+			if reason := v.variable(entry.Type.(*btf.Var), at[a]); reason != "" {
+				wrong = append(wrong, fmt.Sprintf("variable %s at %#x (%s+%#x): %s", entry.Type.TypeName(), a,
+					sec.Name, entry.Offset, reason))
+			}
+		}
+	}
+	symbols, err := v.symbols(elf.STT_OBJECT)
+	if err != nil {
+		return err
+	}
+	for _, s := range symbols {
+		if int(s.Section) >= len(v.elf.Sections) || !wanted(v.elf.Sections[s.Section].Name) || found[s.Value] {
+			continue
+		}
+		for _, d := range at[s.Value] {
+			name := v.info.nameOf(d)
+			if base, _, _ := strings.Cut(s.Name, "."); base == name && v.skipped[name] == "" &&
+				v.skipped[s.Name] == "" {
+				wrong = append(wrong, fmt.Sprintf("variable %s at %#x (symbol %s) is missing, and not listed as left out",
+					name, s.Value, s.Name))
+			}
+		}
+	}
+	return list(wrong)
+}
+
+// variable says in what a variable differs from all those of the DWARF that are at its address; ""
+// if it doesn't.
+func (v *view) variable(t *btf.Var, at []*die) string {
+	reason := "there is no variable"
+	if slices.ContainsFunc(at, func(d *die) bool {
+		err := v.match(v.info.typeOf(d), t.Type)
+		if err != nil {
+			reason = err.Error()
+		} else if v.info.nameOf(d) != t.Name {
+			reason = "it is called " + v.info.nameOf(d)
+			return false
+		}
+		return err == nil
+	}) {
+		return ""
+	}
+	return reason
+}
