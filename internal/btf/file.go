@@ -80,6 +80,12 @@ func Open(path string) (*elf.File, []byte, error) {
 	return f, nil, err
 }
 
+// HasMagic tells whether data begins as a blob does, of either byte order.
+func HasMagic(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{Magic & 0xff, Magic >> 8}) ||
+		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
+}
+
 // ReadBytes is ReadFile of a file's content. It returns at least one blob.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
@@ -101,8 +107,8 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf,"+
-			" or make BTF from its DWARF with btfgen", SectionTypes)
+		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf, or run "+
+			"btfgen object first", SectionTypes)
 	}
 	if base == nil {
 		distilled, err := Section(f, SectionBase)
@@ -122,9 +128,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	return blobs, nil
 }
 
-// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated, for
-// relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is nil if
-// there is no such section.
+// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated,
+// for relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is
+// nil if there is no such section.
 func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {

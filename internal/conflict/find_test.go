@@ -288,8 +288,8 @@ struct s { int j; };
 int c(struct s *p) { return p->j; }
 `
 
-// TestMerged looks for conflicts in objects that were merged before: the units are the same, but the
-// files are others.
+// TestMerged looks for conflicts in objects that were merged before: the units are the same, but
+// the files are others.
 func TestMerged(t *testing.T) {
 	p := compile(t, threeUnits)
 	for _, c := range []struct{ inputs, holders string }{

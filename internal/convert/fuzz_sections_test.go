@@ -80,8 +80,6 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := object.Read(out); err != nil {
-			t.Fatalf("the object can't be read: %v", err)
-		}
+		readObject(t, out)
 	})
 }

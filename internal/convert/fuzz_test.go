@@ -59,8 +59,6 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := object.Read(out); err != nil {
-			t.Fatalf("the object can't be read: %v", err)
-		}
+		readObject(t, out)
 	})
 }

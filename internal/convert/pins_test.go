@@ -31,8 +31,8 @@ func inBlocks(name string, blocks ...string) string {
 	return b.String()
 }
 
-// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between the
-// two units is further away than any unit by itself has to look to tell its own apart.
+// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between
+// the two units is further away than any unit by itself has to look to tell its own apart.
 func TestPinsAreGlobal(t *testing.T) {
 	dir := t.TempDir()
 	var objs []string
@@ -88,10 +88,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		if merged = append(merged, data); !bytes.Equal(data, merged[0]) {
 			t.Error("the order of merging shows")
 		}
-		if m, err = object.Read(data); err != nil {
-			t.Fatal(err)
-		}
-		same("merged", m)
+		same("merged", readObject(t, data))
 	}
 
 	// The definitions that the units have in common have the same pins.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,11 +51,7 @@ func mergeFiles(t *testing.T, files [][]byte) *object.Object {
 	t.Helper()
 	m := object.NewMerger()
 	for i, data := range files {
-		o, err := object.Read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Add(fmt.Sprint(i), o); err != nil {
+		if err := m.Add(fmt.Sprint(i), readObject(t, data)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -252,5 +249,44 @@ func TestUnits(t *testing.T) {
 	some := each(5, 2)
 	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) || !bytes.Equal(some[1], all[2]) {
 		t.Errorf("%d of %d units, or not the right ones", len(some), len(all))
+	}
+}
+
+// TestMergeRealObjects merges the objects of real files by package object's fast way and by its
+// plain one.
+func TestMergeRealObjects(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	plain := object.NewMerger()
+	for _, s := range sources(t) {
+		if slices.Contains(s.flags, "-m32") {
+			continue
+		}
+		obj, _ := compile(t, s.path, s.flags...)
+		o := convertFile(t, obj, Options{Features: features.Default(), Jobs: 1})
+		data, err := object.Write(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprint(len(files))))
+		if err := os.WriteFile(files[len(files)-1], data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := plain.Add(s.path, readObject(t, data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := object.Write(plain.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, jobs := range []int{1, 3} {
+		o, err := object.MergeFiles(files, nil, jobs, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := object.Write(o); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d threads merge %d files into another object (%v)", jobs, len(files), err)
+		}
 	}
 }

@@ -185,6 +185,20 @@ func linkFile(t testing.TB, linked, list string) *link.Result {
 	return linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 2}))
 }
 
+// readObject reads a BTF object.
+func readObject(t testing.TB, data []byte) *object.Object {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "object.btfo")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o, err := object.ReadFile(path, nil)
+	if err != nil {
+		t.Fatalf("the object can't be read: %v", err)
+	}
+	return o
+}
+
 // twoRoads converts the objects, and the file that is linked of them, and links each with the facts
 // of that file. Both must give the same bytes.
 func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Result {
@@ -198,11 +212,7 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 		if err != nil {
 			t.Fatal(err)
 		}
-		part, err := object.Read(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, part)
+		parts = append(parts, readObject(t, data))
 	}
 	graph := linkTo(t, linked, set, parts...)
 	if !bytes.Equal(direct.BTF, graph.BTF) {

@@ -2,6 +2,8 @@ package link
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -65,7 +67,11 @@ func TestTypedefsInCycles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = object.Read(data); err != nil {
+	path := filepath.Join(t.TempDir(), "merged.btfo")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = object.ReadFile(path, nil); err != nil {
 		t.Fatal(err)
 	}
 	check("merged", 12, Options{}, m)

@@ -12,13 +12,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// absorber reads BTF objects straight into one graph. More than 99% of what a file holds is in the
-// graph already: its shapes are hashed where they lie, and only what is new is made into nodes.
+// absorber is the fast twin of ReadFile and Merger.Add: it reads BTF objects straight into one
+// graph. More than 99% of what a file holds is in the graph already: its shapes are hashed where
+// they lie, and only what is new is made into nodes.
 //
 // It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned
-// stubs, is left to ReadFile, which tells what is wrong. Of what ReadFile checks, nothing is left
-// out: all references, kinds and depths, and that each type is there once, which follows from the
-// canonical order.
+// stubs, is left to the plain way (read.go, references.go, shapes.go), which tells what is wrong.
+// Of what that checks, nothing is left out: all references, kinds and depths, and that each type is
+// there once, which follows from the canonical order. What both take gives the same graph and
+// units: TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
 type absorber struct {
 	g   *types.Graph
 	set *unitSet
@@ -184,8 +186,7 @@ func (a *absorber) hashShapes() bool {
 	return true
 }
 
-// inOrder tells whether type id stands behind the one before it in the order of
-// types.Graph.Compare.
+// inOrder tells whether type id comes after the one before it in the order of types.
 func (a *absorber) inOrder(id uint32) bool {
 	x, y := &a.blob.Types[id-2], &a.blob.Types[id-1]
 	if p, q := a.ordinal[x.NameOff], a.ordinal[y.NameOff]; p != q {

@@ -24,7 +24,7 @@ func TestAbsorb(t *testing.T) {
 		var objects []*Object
 		for seed := first * 10; seed < first*10+10; seed++ {
 			data := write(t, randomObject(seed))
-			o, err := Read(data)
+			o, err := read(data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func checkAbsorbed(t *testing.T, data []byte) (ok bool) {
 	if err != nil || !ok {
 		return false
 	}
-	o, err := Read(data)
+	o, err := read(data)
 	if err != nil {
 		t.Fatalf("absorbed, but Read says: %v", err)
 	}

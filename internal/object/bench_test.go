@@ -63,7 +63,7 @@ func BenchmarkRead(b *testing.B) {
 	data := write(b, kernelSized())
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := Read(data); err != nil {
+		if _, err := read(data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -76,7 +76,7 @@ func BenchmarkReadSmall(b *testing.B) {
 	data := write(b, o)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		if _, err := Read(data); err != nil {
+		if _, err := read(data); err != nil {
 			b.Fatal(err)
 		}
 	}

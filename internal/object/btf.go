@@ -12,7 +12,8 @@ import (
 
 // FromBTF returns an object with the units of blobs that do not depend on each other, such as the
 // concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
-// as units of their own, whose shapes don't depend on it. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
+// as units of their own, whose shapes don't depend on it. t.Order is taken from the blobs, and
+// t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {

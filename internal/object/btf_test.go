@@ -37,7 +37,7 @@ func runningKernel(t testing.TB) *btf.Blob {
 func TestRunningKernel(t *testing.T) {
 	o := fromBTF(t, runningKernel(t))
 	data := write(t, o)
-	back, err := Read(data)
+	back, err := read(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestRings(t *testing.T) {
 			if !bytes.Equal(data, write(t, fromBTF(t, ring(tt.n, rotated...)))) {
 				t.Error("where the ring begins shows in the bytes")
 			}
-			back, err := Read(data)
+			back, err := read(data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +205,7 @@ func TestForwards(t *testing.T) {
 	if got := kindNames(o); !slices.Equal(got, want) {
 		t.Fatalf("items %q, want %q", got, want)
 	}
-	back, err := Read(write(t, o))
+	back, err := read(write(t, o))
 	if err != nil {
 		t.Fatal(err)
 	}

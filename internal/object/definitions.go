@@ -16,8 +16,8 @@ type definitions struct {
 	scopes []scope
 }
 
-// scope is a range of ids whose references need a pin where the ids up to its end need one: a chain,
-// or each of its blobs.
+// scope is a range of ids, a chain or one of its blobs, whose references need a pin where the ids
+// up to its end hold several definitions.
 type scope struct {
 	start, end uint32
 	// the definitions in it of tags that have several; and declarations of tags that from this
@@ -92,7 +92,8 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 			p.ids = append(p.ids, id)
 		}
 		one := span{layer, layer + 1}
-		if !p.apart && p.declared.end > 0 && p.defined.end > 0 && (p.declared != one || p.defined != one) {
+		if !p.apart && p.declared.end > 0 && p.defined.end > 0 &&
+			(p.declared != one || p.defined != one) {
 			p.apart = true
 			d.list(id, p.fwd)
 		}

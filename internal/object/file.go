@@ -17,11 +17,11 @@ func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f == nil && (len(data) < 2 || string(data[:2]) != "\x9f\xeb" && string(data[:2]) != "\xeb\x9f") {
-		_, err := elf.Parse(path, data) // tells what it is instead
-		return nil, err
-	}
 	if f == nil {
+		if !btf.HasMagic(data) {
+			_, err := elf.Parse(path, data) // tells what it is instead
+			return nil, err
+		}
 		blobs, err := btf.ParseAll(data, base)
 		return fromFile(path, Target{}, blobs, err)
 	}

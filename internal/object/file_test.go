@@ -140,7 +140,7 @@ func TestGroupsAreBounded(t *testing.T) {
 	const units = 1 << 21
 	d = binary.AppendUvarint(d, units)
 	d = append(d, bytes.Repeat([]byte{0, 0, 2, 1, 1}, units)...)
-	_, err := Read(assemble(t, amd64, encode(t, blob), d))
+	_, err := read(assemble(t, amd64, encode(t, blob), d))
 	if err == nil || !strings.Contains(err.Error(), "expand to more than") {
 		t.Errorf("error %v, want one about the size", err)
 	}

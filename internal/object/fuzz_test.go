@@ -13,7 +13,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(write(f, randomObject(seed)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		o, err := Read(data)
+		o, err := read(data)
 		if err != nil {
 			return
 		}
@@ -27,7 +27,7 @@ func checkStable(t *testing.T, o *Object) {
 	if err != nil {
 		return // a limit of BTF
 	}
-	back, err := Read(first)
+	back, err := read(first)
 	if err != nil {
 		t.Fatalf("can't read what was written: %v", err)
 	}
@@ -46,7 +46,7 @@ func FuzzUnits(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, units []byte) {
 		o := randomObject(seed % seeds)
 		records, _ := sections(t, o)
-		if back, err := Read(assemble(t, o.Target, records, units)); err == nil {
+		if back, err := read(assemble(t, o.Target, records, units)); err == nil {
 			checkStable(t, back)
 		}
 	})
@@ -83,7 +83,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLayout(n)
+	l, err := number(n)
 	if err != nil {
 		t.Fatal(err)
 	}

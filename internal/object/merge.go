@@ -23,6 +23,27 @@ func Merge(objs ...*Object) (*Object, error) {
 	return m.Object(), nil
 }
 
+// Join is the union of parts that were made together, of one file by one converter, such as its
+// threads' shares. The parts are used up: the result takes over their memory. Units of equal
+// content stay apart, which means the same.
+func Join(parts []*Object) (*Object, error) {
+	o := parts[0]
+	for _, p := range parts[1:] {
+		ids, err := o.Graph.Import(p.Graph)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range p.Units {
+			for i, id := range u.Items {
+				u.Items[i] = ids[id]
+			}
+			u.File = o.Graph.Strs.Intern(p.Graph.Strs.Bytes(u.File))
+			o.Units = append(o.Units, u)
+		}
+	}
+	return o, nil
+}
+
 // Merger is Merge one object at a time, so that each can be forgotten when it has been added.
 type Merger struct {
 	agreement
@@ -141,7 +162,8 @@ func (m *agreement) agree(name string, o claims) error {
 	if m.featsOf == "" {
 		m.feats, m.featsOf = o.features, name
 	} else if m.feats != o.features {
-		return fmt.Errorf("cannot merge objects made with different features: %s with %v, %s with %v; build both with the same --features",
+		return fmt.Errorf("cannot merge objects made with different features: %s with %v, "+
+			"%s with %v; build both with the same --features",
 			m.featsOf, m.feats, name, o.features)
 	}
 	return nil

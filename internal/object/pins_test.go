@@ -54,7 +54,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		if !bytes.Equal(first, data) {
 			t.Error("the order of merging shows")
 		}
-		if back, err := Read(data); err != nil {
+		if back, err := read(data); err != nil {
 			t.Error(err)
 		} else if !bytes.Equal(data, write(t, back)) {
 			t.Error("written differently after a round trip")
@@ -134,8 +134,8 @@ func TestBaseIsTheSameAlone(t *testing.T) {
 	}
 }
 
-// returnsThemselves returns BTF of functions that return pointers to their own typedefs, as libbpf's
-// tests have it, with the types in an order that perm tells.
+// returnsThemselves returns BTF of functions that return pointers to their own typedefs, as
+// libbpf's tests have it, with the types in an order that perm tells.
 func returnsThemselves(perm []int) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	id := func(i int) uint32 { return uint32(slices.Index(perm, i)) + 1 }
@@ -189,7 +189,7 @@ func TestTypedefsInCycles(t *testing.T) {
 		if !bytes.Equal(data, first) {
 			t.Fatalf("seed %d: the order of types shows", seed)
 		}
-		back, err := Read(data)
+		back, err := read(data)
 		if err != nil {
 			t.Fatal(err)
 		}

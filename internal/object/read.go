@@ -8,15 +8,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Read is the inverse of Write. data may change afterwards.
-func Read(data []byte) (*Object, error) {
-	f, err := elf.Parse("BTF object", data)
-	if err != nil {
-		return nil, err
-	}
-	return readObject(f)
-}
-
 // readObject reads a .btfo file. Errors begin with its name.
 func readObject(f *elf.File) (*Object, error) {
 	o, err := decodeObject(f)
@@ -29,7 +20,8 @@ func readObject(f *elf.File) (*Object, error) {
 func decodeObject(f *elf.File) (*Object, error) {
 	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {
-		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; run btfgen object first", btf.SectionTypes, SectionUnits)
+		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; "+
+			"run btfgen object first", btf.SectionTypes, SectionUnits)
 	}
 	blob, err := btf.Parse(records.Raw(), nil)
 	if err != nil {
@@ -67,15 +59,15 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 	var wrong error
 	used := 0
 	sh := &shaper{records: r}
-	sh.pin = func(id uint32, slot int, target uint32) (types.Hash, bool) {
-		p, ok := s.refs[slotOf{id, uint32(slot)}]
+	sh.pin = func(id uint32, ref int, target uint32) (types.Hash, bool) {
+		p, ok := s.refs[refOf{id, uint32(ref)}]
 		if !ok {
 			return types.Hash{}, false
 		}
 		used++
 		if s.pins[p].def != target && wrong == nil {
 			t, _ := r.at(id)
-			wrong = typeError(id, t, "refers to [%d] in slot %d, but section %s says [%d]", target, slot,
+			wrong = typeError(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target, ref,
 				SectionUnits, s.pins[p].def)
 		}
 		return s.pins[p].hash, true

@@ -19,8 +19,8 @@ const (
 type unitsSection struct {
 	features features.Set
 	pins     []pinRecord
-	refs     map[slotOf]uint32 // pinned references: index in pins
-	sizes    []uint32          // Node.Size of FUNCs and VARs, by type id
+	refs     map[refOf]uint32 // pinned references: index in pins
+	sizes    []uint32         // Node.Size of FUNCs and VARs, by type id
 	groups   [][]uint32
 	units    []unitRecord
 }
@@ -30,7 +30,7 @@ type pinRecord struct {
 	hash types.Hash
 }
 
-type slotOf struct{ id, slot uint32 }
+type refOf struct{ id, ref uint32 }
 
 type unitRecord struct {
 	file   string
@@ -48,7 +48,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	} else if v := d.uint(); v != unitsVersion {
 		d.fail("written by another version of btfgen (format %d, this is %d): rebuild", v, unitsVersion)
 	}
-	s := &unitsSection{refs: map[slotOf]uint32{}, sizes: make([]uint32, blob.EndID())}
+	s := &unitsSection{refs: map[refOf]uint32{}, sizes: make([]uint32, blob.EndID())}
 	names := d.bytes(d.count(1, "bytes"))
 	if set, err := features.Parse(string(names)); d.err == nil && err != nil {
 		d.fail("%v", err)
@@ -93,12 +93,12 @@ func (s *unitsSection) decodePins(d *decoder, end uint32) {
 		if d.err == nil && last >= uint64(end) {
 			d.fail("type [%d] with a pinned reference does not exist", last)
 		}
-		slot := d.uint32("slot")
+		ref := d.uint32("reference")
 		p := d.below(uint64(len(s.pins)), "pin")
 		if d.err != nil {
 			return
 		}
-		s.refs[slotOf{uint32(last), slot}] = p
+		s.refs[refOf{uint32(last), ref}] = p
 	}
 }
 

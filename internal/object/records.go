@@ -30,7 +30,8 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	var below *btf.Blob
 	for _, b := range chain {
 		if b.Base != below || b.StartID != r.end {
-			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other (types start at [%d], want [%d])", b.StartID, r.end)
+			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other "+
+				"(types start at [%d], want [%d])", b.StartID, r.end)
 		}
 		r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
 		r.end = b.EndID()
@@ -91,7 +92,8 @@ func (r *records) name(off uint32) (types.Str, error) {
 		return 0, fmt.Errorf("BTF: %w", err)
 	}
 	if r.budget -= len(s); r.budget < 0 {
-		return 0, fmt.Errorf("BTF string section: the names overlap and together are many times longer than the section")
+		return 0, fmt.Errorf("BTF string section: the names overlap and together are " +
+			"many times longer than the section")
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {

@@ -6,14 +6,24 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
+
+// read is the inverse of Write.
+func read(data []byte) (*Object, error) {
+	f, err := elf.Parse("BTF object", data)
+	if err != nil {
+		return nil, err
+	}
+	return readObject(f)
+}
 
 func TestReadIsTheInverseOfWrite(t *testing.T) {
 	for seed := range uint64(500) {
 		o := randomObject(seed)
 		data := write(t, o)
-		back, err := Read(data)
+		back, err := read(data)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -94,7 +104,7 @@ func TestBytesDependOnMeaningAlone(t *testing.T) {
 func TestEmptyObject(t *testing.T) {
 	o := New(amd64, 0)
 	data := write(t, o)
-	back, err := Read(data)
+	back, err := read(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +128,7 @@ func mergeTree(t *testing.T, r *rand.Rand, objs []*Object) []byte {
 			t.Fatal(err)
 		}
 		if r.IntN(2) == 0 {
-			if m, err = Read(write(t, m)); err != nil {
+			if m, err = read(write(t, m)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,8 +6,8 @@ import "github.com/rules-btf/rules_btf/internal/types"
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; the stub for a declaration
-	// pin returns the pin of the definition target if slot of type id means it exactly.
-	pin func(id uint32, slot int, target uint32) (types.Hash, bool)
+	// pin returns the pin of the definition target if that reference of type id means it exactly.
+	pin func(id uint32, ref int, target uint32) (types.Hash, bool)
 	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be
 	// nil.
 	amend func(id uint32, n *types.Node)
@@ -21,10 +21,10 @@ type pinnedStub struct {
 	def  uint32 // BTF id
 }
 
-// Slots of a type that may refer to a tag.
+// The references of a type are numbered.
 const (
-	slotRef  = 0 // Ref
-	slotElem = 1 // slotElem+i is element i
+	ownRef  = 0 // Node.Ref
+	elemRef = 1 // elemRef+i is that of element i
 )
 
 // shape adds records, given in an order in which children come first, and leaves out those that
@@ -53,10 +53,10 @@ func (s *shaper) shape(order []uint32) error {
 		if err := s.decode(id, &rec); err != nil {
 			return err
 		}
-		rec.Ref = s.ref(id, slotRef, rec.Ref)
+		rec.Ref = s.ref(id, ownRef, rec.Ref)
 		for i := range rec.elems {
 			e := &rec.elems[i]
-			e.Ref = s.ref(id, slotElem+i, e.Ref)
+			e.Ref = s.ref(id, elemRef+i, e.Ref)
 		}
 		if s.amend != nil {
 			s.amend(id, &rec.Node)
@@ -71,8 +71,8 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node that slot of type id refers to, which is target in BTF.
-func (s *shaper) ref(id uint32, slot int, target types.ID) types.ID {
+// ref returns the node to which a reference of type id leads; target is its BTF id.
+func (s *shaper) ref(id uint32, ref int, target types.ID) types.ID {
 	if target == 0 {
 		return 0
 	}
@@ -89,7 +89,7 @@ func (s *shaper) ref(id uint32, slot int, target types.ID) types.ID {
 	if tag == 0 {
 		tag = types.TagTypedef
 	}
-	pin, ok := s.pin(id, slot, uint32(target))
+	pin, ok := s.pin(id, ref, uint32(target))
 	if !ok {
 		return s.g.Stub(tag, name)
 	}

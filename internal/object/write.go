@@ -24,11 +24,11 @@ func Write(o *Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLayout(o)
+	num, err := number(o)
 	if err != nil {
 		return nil, err
 	}
-	blob, err := l.blob()
+	blob, err := num.blob()
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func Write(o *Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	units, err := l.units(o)
+	units, err := num.units(o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (o *Object) normal() (*Object, error) {
 	return &n, nil
 }
 
-// allocate makes the arenas for what l.order holds.
-func (l *layout) allocate(b *btf.Blob) {
+// allocate makes the arenas for what num.order holds.
+func (num *numbering) allocate(b *btf.Blob) {
 	var members, params, enums uint32
-	for _, id := range l.order {
-		switch n := l.g.Node(id); n.Kind {
+	for _, id := range num.order {
+		switch n := num.g.Node(id); n.Kind {
 		case types.KindStruct, types.KindUnion:
 			members += n.Count
 		case types.KindFuncProto:
@@ -81,23 +81,23 @@ func (l *layout) allocate(b *btf.Blob) {
 			enums += n.Count
 		}
 	}
-	b.Types = make([]btf.Type, 0, len(l.order))
+	b.Types = make([]btf.Type, 0, len(num.order))
 	b.Members, b.Params, b.Enums = make([]btf.Member, 0, members), make([]btf.Param, 0,
 		params), make([]btf.Enumerator, 0, enums)
 }
 
 // blob returns the type records.
-func (l *layout) blob() (*btf.Blob, error) {
+func (num *numbering) blob() (*btf.Blob, error) {
 	b := &btf.Blob{StartID: 1}
 	total := 0
-	for _, s := range l.names {
-		total += len(l.g.Strs.Bytes(s)) + 1
+	for _, s := range num.names {
+		total += len(num.g.Strs.Bytes(s)) + 1
 	}
 	var strs strings.Builder
 	strs.Grow(total)
-	offs := make([]uint32, len(l.names))
-	for i, s := range l.names {
-		name := l.g.Strs.Bytes(s)
+	offs := make([]uint32, len(num.names))
+	for i, s := range num.names {
+		name := num.g.Strs.Bytes(s)
 		if bytes.IndexByte(name, 0) >= 0 {
 			return nil, fmt.Errorf("name %q holds a NUL byte, which BTF can't", name)
 		}
@@ -106,33 +106,33 @@ func (l *layout) blob() (*btf.Blob, error) {
 		strs.WriteByte(0)
 	}
 	b.Strings = strs.String()
-	name := func(s types.Str) uint32 { return offs[l.rank[s]] }
+	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
 
-	l.allocate(b)
-	for _, id := range l.order {
-		n := l.g.Node(id)
+	num.allocate(b)
+	for _, id := range num.order {
+		n := num.g.Node(id)
 		t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), KFlag: n.Flag, Vlen: n.Count}
 		if t.Kind.HasSize() {
 			t.SizeOrType = n.Size
 		} else if t.Kind.HasType() {
-			t.SizeOrType = l.id[n.Ref]
+			t.SizeOrType = num.id[n.Ref]
 		}
-		elems := l.g.ElemsOf(n)
+		elems := num.g.ElemsOf(n)
 		switch n.Kind {
 		case types.KindInt, types.KindVar:
 			t.Extra = n.Aux
 		case types.KindDeclTag:
-			t.SizeOrType, t.Extra = l.record[n.Ref], n.Aux-1
+			t.SizeOrType, t.Extra = num.record[n.Ref], n.Aux-1
 		case types.KindFunc:
 			t.Vlen = n.Aux
 		case types.KindArray:
 			t.First, t.Vlen = uint32(len(b.Arrays)), 0
-			b.Arrays = append(b.Arrays, btf.Array{Elem: l.id[n.Ref], Index: l.id[elems[0].Ref],
+			b.Arrays = append(b.Arrays, btf.Array{Elem: num.id[n.Ref], Index: num.id[elems[0].Ref],
 				Nelems: n.Size})
 		case types.KindStruct, types.KindUnion:
 			t.First = uint32(len(b.Members))
 			for _, e := range elems {
-				b.Members = append(b.Members, btf.Member{NameOff: name(e.Name), Type: l.id[e.Ref],
+				b.Members = append(b.Members, btf.Member{NameOff: name(e.Name), Type: num.id[e.Ref],
 					Offset: uint32(e.Val)})
 			}
 		case types.KindEnum, types.KindEnum64:
@@ -143,12 +143,12 @@ func (l *layout) blob() (*btf.Blob, error) {
 		case types.KindFuncProto:
 			t.First = uint32(len(b.Params))
 			for _, e := range elems {
-				b.Params = append(b.Params, btf.Param{NameOff: name(e.Name), Type: l.id[e.Ref]})
+				b.Params = append(b.Params, btf.Param{NameOff: name(e.Name), Type: num.id[e.Ref]})
 			}
 		case types.KindDatasec:
 			t.First = uint32(len(b.Secinfos))
 			for _, e := range elems {
-				b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: l.id[e.Ref], Offset: uint32(e.Val),
+				b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: num.id[e.Ref], Offset: uint32(e.Val),
 					Size: uint32(e.Val >> 32)})
 			}
 		case types.KindStub:

@@ -14,49 +14,47 @@ import (
 // the section's format and of what types mean in .BTF.
 const (
 	unitsMagic   = "btfu"
-	unitsVersion = 1
+	unitsVersion = 2
 )
 
 // units returns the content of .BTF.units.
-func (l *layout) units(o *Object) ([]byte, error) {
+func (num *numbering) units(o *Object) ([]byte, error) {
 	b := append([]byte(unitsMagic), unitsVersion)
 	b = appendString(b, o.Features.String())
-	b = binary.AppendUvarint(b, uint64(len(l.order)))
-	b = l.appendPins(b)
-	b = l.appendSizes(b, types.KindFunc)
-	b = l.appendSizes(b, types.KindVar)
-	return l.appendUnits(b, o.Units)
+	b = binary.AppendUvarint(b, uint64(len(num.order)))
+	b = num.appendPins(b)
+	b = num.appendSizes(b, types.KindFunc)
+	b = num.appendSizes(b, types.KindVar)
+	return num.appendUnits(b, o.Units)
 }
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendPins appends the pins, then the references that are pinned: type, slot and index of the
-// pin.
-func (l *layout) appendPins(b []byte) []byte {
+// appendPins appends the pins, then the references that are pinned: type, number of the reference
+// and index of the pin.
+func (num *numbering) appendPins(b []byte) []byte {
 	type ref struct {
-		id, slot uint32
-		stub     types.ID
+		id, number uint32
+		stub       types.ID
 	}
 	var refs []ref
-	for i, id := range l.order {
-		n := l.g.Node(id)
-		see := func(slot uint32, to types.ID) {
-			if t := l.g.Node(to); t.Kind == types.KindStub && t.Size == 1 {
-				refs = append(refs, ref{uint32(i + 1), slot, to})
+	for i, id := range num.order {
+		n := num.g.Node(id)
+		see := func(number uint32, to types.ID) {
+			if t := num.g.Node(to); t.Kind == types.KindStub && t.Size == 1 {
+				refs = append(refs, ref{uint32(i + 1), number, to})
 			}
 		}
 		if n.Kind == types.KindStub {
 			continue
 		}
-		see(slotRef, n.Ref)
-		for i, e := range l.g.ElemsOf(n) {
-			see(slotElem+uint32(i), e.Ref)
+		see(ownRef, n.Ref)
+		for i, e := range num.g.ElemsOf(n) {
+			see(elemRef+uint32(i), e.Ref)
 		}
 	}
-	// A pin is the definition and the stub's hash. One definition may have several, made by
-	// different rules.
 	var pins []types.ID
 	index := map[types.ID]uint64{}
 	for _, r := range refs {
@@ -66,23 +64,24 @@ func (l *layout) appendPins(b []byte) []byte {
 		}
 	}
 	slices.SortFunc(pins, func(a, b types.ID) int {
-		return cmp.Or(cmp.Compare(l.id[a], l.id[b]), l.g.Pin(l.g.Node(a)).Cmp(l.g.Pin(l.g.Node(b))))
+		return cmp.Or(cmp.Compare(num.id[a], num.id[b]),
+			num.g.Pin(num.g.Node(a)).Cmp(num.g.Pin(num.g.Node(b))))
 	})
 	b = binary.AppendUvarint(b, uint64(len(pins)))
 	last := uint32(0)
 	for i, stub := range pins {
 		index[stub] = uint64(i)
-		b = binary.AppendUvarint(b, uint64(l.id[stub]-last))
-		pin := l.g.Pin(l.g.Node(stub))
+		b = binary.AppendUvarint(b, uint64(num.id[stub]-last))
+		pin := num.g.Pin(num.g.Node(stub))
 		b = binary.LittleEndian.AppendUint64(b, pin.A)
 		b = binary.LittleEndian.AppendUint64(b, pin.B)
-		last = l.id[stub]
+		last = num.id[stub]
 	}
 	b = binary.AppendUvarint(b, uint64(len(refs)))
 	last = 0
 	for _, r := range refs {
 		b = binary.AppendUvarint(b, uint64(r.id-last))
-		b = binary.AppendUvarint(b, uint64(r.slot))
+		b = binary.AppendUvarint(b, uint64(r.number))
 		b = binary.AppendUvarint(b, index[r.stub])
 		last = r.id
 	}
@@ -91,12 +90,12 @@ func (l *layout) appendPins(b []byte) []byte {
 
 // appendSizes appends Node.Size of the functions or variables where it isn't 0: BTF has no place
 // for it.
-func (l *layout) appendSizes(b []byte, kind types.Kind) []byte {
+func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
 	var list []byte
 	last := uint32(0)
-	for i, id := range l.order {
-		if n := l.g.Node(id); n.Kind == kind && n.Size != 0 {
+	for i, id := range num.order {
+		if n := num.g.Node(id); n.Kind == kind && n.Size != 0 {
 			count++
 			list = binary.AppendUvarint(list, uint64(uint32(i+1)-last))
 			list = binary.AppendUvarint(list, uint64(n.Size))
@@ -109,22 +108,22 @@ func (l *layout) appendSizes(b []byte, kind types.Kind) []byte {
 // appendUnits appends the groups (lists of types that are items of the same units, each type in at
 // most one), then the units, ordered by content, as lists of groups. Types come into view of a unit
 // by headers, a group at a time, so this is several times shorter than lists of types.
-func (l *layout) appendUnits(b []byte, units []Unit) ([]byte, error) {
+func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
 	for i := range order {
-		order[i], hashes[i] = i, unitHash(l.g, &units[i])
+		order[i], hashes[i] = i, unitHash(num.g, &units[i])
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		x, y := &units[a], &units[b]
 		if x.File != y.File {
-			return bytes.Compare(l.g.Strs.Bytes(x.File), l.g.Strs.Bytes(y.File))
+			return bytes.Compare(num.g.Strs.Bytes(x.File), num.g.Strs.Bytes(y.File))
 		}
 		if x.Linked != y.Linked {
 			return cmp.Compare(linkedBit(x), linkedBit(y))
 		}
 		return hashes[a].Cmp(hashes[b])
 	})
-	groups, of, err := l.group(units)
+	groups, of, err := num.group(units)
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +140,13 @@ func (l *layout) appendUnits(b []byte, units []Unit) ([]byte, error) {
 		u := &units[u]
 		list = list[:0]
 		for _, id := range u.Items {
-			if g := of[l.record[id]]; seen[g] != i+1 {
+			if g := of[num.record[id]]; seen[g] != i+1 {
 				seen[g] = i + 1
 				list = append(list, g)
 			}
 		}
 		slices.Sort(list)
-		file := l.g.Strs.String(u.File)
+		file := num.g.Strs.String(u.File)
 		common := 0
 		for common < min(len(file), len(last)) && file[common] == last[common] {
 			common++
@@ -170,22 +169,22 @@ func linkedBit(u *Unit) uint64 {
 
 // group returns the groups, those in most units first, then by their first type; and by type id,
 // its group.
-func (l *layout) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
+func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
 	type member struct {
 		units uint64
 		in    types.Hash // sum over the units, each a random number
 	}
-	members := make([]member, len(l.order)+1)
-	seen := make([]int, len(l.order)+1)
+	members := make([]member, len(num.order)+1)
+	seen := make([]int, len(num.order)+1)
 	for i := range units {
 		var w [8]byte
 		binary.LittleEndian.PutUint64(w[:], uint64(i))
 		h := types.HashString(w[:])
 		for _, id := range units[i].Items {
-			t := l.record[id]
+			t := num.record[id]
 			if seen[t] == i+1 {
 				return nil, nil, fmt.Errorf("a unit of %q lists type %q twice",
-					l.g.Strs.String(units[i].File), l.g.Name(l.g.Node(id)))
+					num.g.Strs.String(units[i].File), num.g.Name(num.g.Node(id)))
 			}
 			seen[t] = i + 1
 			m := &members[t]

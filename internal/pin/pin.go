@@ -18,11 +18,11 @@ func Provisional(definition uint64, scope int) types.Hash {
 // Import adds every node of from to another graph, with pins where they are needed, and returns the
 // IDs that the nodes have there, indexed by their ID in from.
 //
-// The stubs of from have provisional pins: each has its definition as Ref, and a number and a scope.
-// A stub without Ref means whatever its tag means in the unit. Scopes are numbered from 0; those of
-// a base and the split BTF on it are 0 and 1. defined lists the definitions of tags that each scope
-// adds to those of the scopes before it. A plain stub in that list is a meaning of its own: a
-// declaration that does not mean the definition.
+// The stubs of from have provisional pins: each has its definition as Ref, and a number and a
+// scope. A stub without Ref means whatever its tag means in the unit. Scopes are numbered from 0;
+// those of a base and the split BTF on it are 0 and 1. defined lists the definitions of tags that
+// each scope adds to those of the scopes before it. A plain stub in that list is a meaning of its
+// own: a declaration that does not mean the definition.
 //
 // Where the definitions of a tag, down to and including a scope, are all equal, references to it in
 // that scope become plain stubs. All others get pins. References to typedefs always do.

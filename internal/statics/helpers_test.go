@@ -154,7 +154,11 @@ func (w workspace) graph(known string, objects ...string) *link.Result {
 		if err != nil {
 			w.Fatal(err)
 		}
-		o, err := object.Read(data)
+		path := filepath.Join(w.TempDir(), "object.btfo")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			w.Fatal(err)
+		}
+		o, err := object.ReadFile(path, nil)
 		if err != nil {
 			w.Fatal(err)
 		}

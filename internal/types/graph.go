@@ -1,7 +1,6 @@
 package types
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 )
@@ -11,10 +10,10 @@ type Graph struct {
 	Nodes []Node // Nodes[0] is void
 	Elems []Elem
 	Strs  Strings
-	index []slot // open addressing over Node.Hash
+	index []bucket // open addressing over Node.Hash
 }
 
-type slot struct {
+type bucket struct {
 	tag uint32 // the upper half of Hash.A
 	id  ID
 }
@@ -30,7 +29,7 @@ func NewSized(nodes int) *Graph {
 		size *= 2
 	}
 	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
-		index: make([]slot, size)}
+		index: make([]bucket, size)}
 	g.Strs.init(nodes)
 	return g
 }
@@ -77,7 +76,7 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
 	g.Elems = append(room(g.Elems, len(elems)), elems...)
 	g.Nodes = append(room(g.Nodes, 1), n)
-	g.index[i] = slot{tag, id}
+	g.index[i] = bucket{tag, id}
 	if len(g.Nodes)*2 > len(g.index) {
 		g.grow()
 	}
@@ -94,7 +93,7 @@ func room[T any](s []T, n int) []T {
 }
 
 func (g *Graph) grow() {
-	index := make([]slot, 2*len(g.index))
+	index := make([]bucket, 2*len(g.index))
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {
 		h := g.Nodes[id].Hash
@@ -102,7 +101,7 @@ func (g *Graph) grow() {
 		for index[i].id != 0 {
 			i = (i + 1) & mask
 		}
-		index[i] = slot{uint32(h.A >> 32), ID(id)}
+		index[i] = bucket{uint32(h.A >> 32), ID(id)}
 	}
 	g.index = index
 }
@@ -161,8 +160,8 @@ func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 func (g *Graph) Define(stub, def ID) error {
 	n := &g.Nodes[stub]
 	if n.Ref != 0 && n.Ref != def {
-		return fmt.Errorf("two different definitions of %q have the same pin; a file was altered: rebuild",
-			g.Name(n))
+		return fmt.Errorf("two different definitions of %q have the same pin; "+
+			"a file was altered: rebuild", g.Name(n))
 	}
 	n.Ref = def
 	return nil
@@ -210,18 +209,6 @@ func (g *Graph) Import(o *Graph) ([]ID, error) {
 		}
 	}
 	return ids, nil
-}
-
-// Compare is the canonical order of shapes: unnamed before named, then by name, kind and content.
-func (g *Graph) Compare(a, b ID) int {
-	x, y := &g.Nodes[a], &g.Nodes[b]
-	if x.Name != y.Name {
-		return bytes.Compare(g.Strs.Bytes(x.Name), g.Strs.Bytes(y.Name))
-	}
-	if x.Kind != y.Kind {
-		return int(x.Kind) - int(y.Kind)
-	}
-	return x.Hash.Cmp(y.Hash)
 }
 
 // Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one:
