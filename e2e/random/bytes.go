@@ -19,7 +19,8 @@ type result struct {
 func sameBytes(all ...result) error {
 	for _, r := range all[1:] {
 		if !bytes.Equal(r.bytes, all[0].bytes) {
-			return fmt.Errorf("%s and %s give other bytes (%d and %d)\n%s", all[0].way, r.way, len(all[0].bytes),
+			return fmt.Errorf("%s and %s give other bytes (%d and %d)\n%s", all[0].way, r.way,
+				len(all[0].bytes),
 				len(r.bytes), difference(all[0], r))
 		}
 	}
@@ -211,7 +212,8 @@ func checkShards(b *Build) error {
 		var parts []string
 		for i := 1; i <= n; i++ {
 			part := b.temporary(".btfo")
-			if err := b.btfgen("object", fmt.Sprintf("--shard=%d/%d", i, n), "-o", part, "linked"); err != nil {
+			if err := b.btfgen("object", fmt.Sprintf("--shard=%d/%d", i, n), "-o", part,
+				"linked"); err != nil {
 				return err
 			}
 			parts = append(parts, part)

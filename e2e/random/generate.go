@@ -38,7 +38,8 @@ func Generate(seed uint64, o Options) *Program {
 			}
 		}
 	}
-	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)}, words: words}
+	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)},
+		words: words}
 	p := &Program{}
 	for i, path := range g.paths() {
 		g.unit, g.vla = i, o.Compiler(i) == "gcc"
@@ -236,7 +237,8 @@ func (g *generator) definedFunction() *node {
 	n.kids = append(n.kids, text("}\n"))
 	n = sequence(n)
 	if strings.HasPrefix(prefix, "static") {
-		n.kids = append(n.kids, optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
+		n.kids = append(n.kids,
+			optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
 	}
 	if t.scalar {
 		g.callees = append(g.callees, callee{name, len(f.params)})

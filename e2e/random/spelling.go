@@ -54,9 +54,9 @@ func (b *Build) compareBuilt(way, linked string, bytesToo bool) error {
 	return sameTypes(this, other)
 }
 
-// losesScopes says whether it is lost which definition of a tag is meant where. A type unit declares
-// the tags that it refers to, and the linker keeps one of those with the same signature, though the
-// units that they come from may have different definitions of those tags, or none. So with several
+// losesScopes says whether it is lost which definition of a tag is meant where. A type unit
+// declares the tags that it refers to, and the linker keeps one type unit of a signature, though
+// the units that they come from may have different definitions of those tags. So with several
 // definitions of a tag no more than each definition by itself can be compared.
 func (b *Build) losesScopes() (bool, error) {
 	if !b.Options.TypeUnits() {
@@ -97,7 +97,8 @@ func sameNames(all ...result) error {
 		}
 		var wrong []string
 		for _, d := range compare.Contents(first, contents).Unexplained(typeClasses...) {
-			wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  %s: %s\n  %s: %s", d.Class, d.Name, d.Kind, all[0].way,
+			wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  %s: %s\n  %s: %s", d.Class, d.Name, d.Kind,
+				all[0].way,
 				strings.Join(d.Ours, "\n    "), r.way, strings.Join(d.Oracle, "\n    ")))
 		}
 		if err := list(wrong); err != nil {
