@@ -21,20 +21,21 @@ type converter struct {
 	names   nameCache
 	main    unit
 
-	others   map[*dwarf.Unit]*unit // units that were referred to
-	tables   dwarf.Tables          // of the others
-	imported map[*unit]bool
-	imports  []*unit // of imported, those still to be walked
-	reached  map[typeRef]bool
-	clang    bool                 // the unit's producer is clang
-	single   bool                 // there is one compilation unit
-	orphans  []*dwarf.Unit        // of that
-	met      map[*dwarf.Unit]bool // type units that were referred to
-	whole    bool                 // a unit was met that is no partial one
-	excluded int                  // units of excluded languages
-	partial  int                  // partial units of DWARF 4, whose headers don't tell
-	failed   failure              // what ended the thread
-	skipped  []failure            // units that were left out
+	others    map[*dwarf.Unit]*unit // units that were referred to
+	tables    dwarf.Tables          // of the others
+	imported  map[*unit]bool
+	imports   []*unit       // of imported, those still to be taken
+	recording *declarations // of the imported unit that is walked over; else nil
+	reached   map[typeRef]bool
+	clang     bool                 // the unit's producer is clang
+	single    bool                 // there is one compilation unit
+	orphans   []*dwarf.Unit        // of that
+	met       map[*dwarf.Unit]bool // type units that were referred to
+	whole     bool                 // a unit was met that is no partial one
+	excluded  int                  // units of excluded languages
+	partial   int                  // partial units of DWARF 4, whose headers don't tell
+	failed    failure              // what ended the thread
+	skipped   []failure            // units that were left out
 
 	// defs are the entries of tagged definitions, and conflict tells that two of them define one
 	// tag differently. Then the unit is read again, pinned.
@@ -142,6 +143,9 @@ func (c *converter) end(number int) {
 // item adds a root to the unit's environment. For the definition of a tag, stub is that tag's; item
 // then tells whether the unit has defined it otherwise before.
 func (c *converter) item(id, stub types.ID) (conflict bool) {
+	if c.recording != nil {
+		c.recording.roots = append(c.recording.roots, root{id, stub})
+	}
 	if stub != 0 {
 		s := c.stamp(stub)
 		if s.serial != c.serial {

@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"bytes"
 	std "debug/dwarf"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
@@ -14,27 +16,81 @@ import (
 // visitImport takes a DW_TAG_imported_unit.
 func (u *unit) visitImport(e *dwarf.DIE) error {
 	t, err := u.ref(e, dwarf.Import)
-	if err != nil || t.u == nil || t.u == &u.c.main || u.c.imported[t.u] {
+	if err != nil || t.u == nil || t.u == &u.c.main {
 		return err
 	}
-	if u.c.imported == nil {
-		u.c.imported = make(map[*unit]bool)
-	}
-	u.c.imported[t.u] = true
-	u.c.imports = append(u.c.imports, t.u)
+	u.c.importUnit(t.u)
 	return nil
 }
 
-// walkImports takes what the imported units declare.
-func (c *converter) walkImports() error {
+// importUnit notes that what u declares belongs to the environment.
+func (c *converter) importUnit(u *unit) {
+	if c.recording != nil {
+		c.recording.imports = append(c.recording.imports, u)
+	}
+	if c.imported[u] {
+		return
+	}
+	if c.imported == nil {
+		c.imported = make(map[*unit]bool)
+	}
+	c.imported[u] = true
+	c.imports = append(c.imports, u)
+}
+
+// takeImports takes what the imported units declare.
+func (c *converter) takeImports() error {
 	for len(c.imports) > 0 {
 		last := len(c.imports) - 1
 		u := c.imports[last]
 		c.imports = c.imports[:last]
-		if err := u.walk(); err != nil {
+		if err := c.takeImport(u); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// declarations are what an imported unit adds to an environment. They are the same for all units
+// that import it, which may be thousands, so each thread walks over it once.
+type declarations struct {
+	clang      bool // what the importers' producer is: it counts in judging functions
+	roots      []root
+	defs       []typeRef
+	candidates []candidate
+	imports    []*unit
+}
+
+// takeImport adds what u declares to the environment.
+func (c *converter) takeImport(u *unit) error {
+	if d := u.declares; d != nil && d.clang == c.clang && !c.pinned {
+		for _, r := range d.roots {
+			c.take(r)
+		}
+		for _, i := range d.imports {
+			c.importUnit(i)
+		}
+		c.defs = append(c.defs, d.defs...)
+		c.candidates = append(c.candidates, d.candidates...)
+		return nil
+	}
+	if c.single || c.pinned {
+		return u.walk()
+	}
+	d := &declarations{clang: c.clang}
+	defs, candidates := len(c.defs), len(c.candidates)
+	c.recording = d
+	err := u.walk()
+	c.recording = nil
+	if err != nil {
+		return err
+	}
+	d.defs = slices.Clone(c.defs[defs:])
+	for _, f := range c.candidates[candidates:] {
+		f.name = bytes.Clone(f.name)
+		d.candidates = append(d.candidates, f)
+	}
+	u.declares = d
 	return nil
 }
 

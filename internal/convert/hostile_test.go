@@ -3,6 +3,7 @@ package convert
 import (
 	stdelf "debug/elf"
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -75,12 +76,13 @@ func TestSiblingsOfOneByte(t *testing.T) {
 	}
 }
 
-// countNamed counts the different types of a name that the units of a hand-made file declare.
-func countNamed(t *testing.T, info, abbrevs, name string) int {
+// handMade is a file with these sections.
+func handMade(t *testing.T, info, abbrevs string) *elf.File {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: ".debug_info", Data: []byte(info)},
-			{Name: ".debug_abbrev", Data: []byte(abbrevs)}}}
+			{Name: ".debug_abbrev", Data: []byte(abbrevs)},
+			{Name: ".debug_addr", Data: make([]byte, 16)}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +91,13 @@ func countNamed(t *testing.T, info, abbrevs, name string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := File(f, Options{Features: features.Default(), Jobs: 1})
+	return f
+}
+
+// countNamed counts the different types of a name that the units of a hand-made file declare.
+func countNamed(t *testing.T, info, abbrevs, name string) int {
+	t.Helper()
+	result, err := File(handMade(t, info, abbrevs), Options{Features: features.Default(), Jobs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +168,31 @@ func TestValuesOfNamedTypes(t *testing.T) {
 	}
 }
 
+// TestManyImporters has many units that import a large partial unit, as dwz writes them. They hold
+// what it declares, and what that imports in turn.
+func TestManyImporters(t *testing.T) {
+	const structs, importers = 4000, 1500
+	inner := unitOf(3, "\x06\x05inner\x00\x00")
+	large := unitOf(3, "\x06\x07"+u32(0)+chain(0, 15, structs, func(i, off int) string {
+		return fmt.Sprintf("\x05structure%03x\x00\x00", i)
+	}))
+	info := inner + large + strings.Repeat(unitOf(1, "\x01\x07"+u32(len(inner))), importers)
+	for _, jobs := range []int{1, 3} {
+		o, err := File(handMade(t, info, handAbbrevs), Options{Features: features.Default(), Jobs: jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(o.Units) != importers {
+			t.Errorf("%d units, want %d", len(o.Units), importers)
+		}
+		for i := range o.Units {
+			if n := len(o.Units[i].Items); n != structs+1 {
+				t.Fatalf("unit %d has %d items, want %d", i, n, structs+1)
+			}
+		}
+	}
+}
+
 // TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and
 // tell what is wrong where something is. Each file is converted as it is, and with another unit
 // behind: then entries have fingerprints.
@@ -220,30 +253,19 @@ func TestHostile(t *testing.T) {
 			tt.abbrev = handAbbrevs
 		}
 		convert := func(t *testing.T, info string) {
-			o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-				Sections: []elfwrite.Section{
-					{Name: ".debug_info", Data: []byte(info)}, {Name: ".debug_abbrev",
-						Data: []byte(tt.abbrev)}, {Name: ".debug_addr", Data: make([]byte, 16)}}}
-			data, err := o.Bytes()
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := elf.Parse("hostile.o", data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f, size := handMade(t, info, tt.abbrev), len(info)+len(tt.abbrev)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
 			result, err := File(f, Options{Features: features.Default(), Jobs: 1})
 			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("%d bytes took %v", len(data), took)
+				t.Errorf("%d bytes took %v", size, took)
 			}
 			runtime.ReadMemStats(&after)
 			if made := after.TotalAlloc - before.TotalAlloc; made > 512<<20 {
-				t.Errorf("%d bytes of input made %d bytes of memory", len(data), made)
+				t.Errorf("%d bytes of input made %d bytes of memory", size, made)
 			}
-			t.Logf("%d bytes, %v, error %v", len(data), time.Since(start), err)
+			t.Logf("%d bytes, %v, error %v", size, time.Since(start), err)
 			if tt.want != "" && (err == nil || !slices.ContainsFunc(strings.Split(tt.want, "|"),
 				func(s string) bool { return strings.Contains(err.Error(), s) })) {
 				t.Errorf("error %v, want %q", err, tt.want)

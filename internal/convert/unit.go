@@ -16,6 +16,8 @@ type unit struct {
 	prints dwarf.Prints
 	root   root // the last that visitTypeDIE met
 
+	declares *declarations // of an imported unit that was walked over
+
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
@@ -78,7 +80,7 @@ func (c *converter) read(file string) error {
 	if err := c.main.walk(); err != nil {
 		return err
 	}
-	if err := c.walkImports(); err != nil {
+	if err := c.takeImports(); err != nil {
 		return err
 	}
 	if err := c.reach(); err != nil {
