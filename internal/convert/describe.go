@@ -276,19 +276,14 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return d, err
-		}
-		if c.Null {
-			break
-		}
+	kids := u.r.Children(e, c)
+	for kids.Next() {
 		if c.Tag == std.TagSubrangeType || c.Tag == std.TagEnumerationType {
 			d.dims = append(d.dims, arrayCount(c))
 		}
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return d, err
-		}
+	}
+	if err := kids.Err(); err != nil {
+		return d, err
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)

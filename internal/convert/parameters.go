@@ -138,128 +138,75 @@ func (t typeRef) classify(p *params.Param) error {
 }
 
 // value reads what the type says of passing it.
-func (t typeRef) value() (v value, err error) {
-	v.known = true
+func (t typeRef) value() (value, error) {
+	v := value{known: true}
 	e := &t.u.c.note
-	if err := t.u.r.Read(t.off, e); err != nil {
+	t, err := t.peel(e)
+	if err != nil || t.u == nil {
 		return v, err
 	}
-	if e.Tag == std.TagPointerType {
-		v.size = uint32(t.u.r.Unit.AddrSize)
-		return v, nil
-	}
-	for range maxChain {
-		switch e.Tag {
-		case std.TagBaseType, std.TagEnumerationType:
-			if e.Constant(dwarf.ByteSize) { // as most are
-				v.size = uint32(min(e.Val[dwarf.ByteSize], 1<<32-1))
-				return v, nil
-			}
-		case std.TagTypedef, std.TagConstType, std.TagVolatileType:
-			if e.Has(dwarf.ByteSize) || e.Has(dwarf.Signature) {
-				break
-			}
-			if t, err = t.u.ref(e, dwarf.Type); err != nil || t.u == nil {
-				return v, err
-			}
-			if err := t.u.r.Read(t.off, e); err != nil {
-				return v, err
-			}
-			continue
-		}
-		break
-	}
-	size, err := t.size(0)
+	isStruct := e.Tag == std.TagStructType || e.Tag == std.TagClassType
+	size, err := t.sizeOf(e, 0)
 	if err != nil {
 		return v, err
 	}
 	v.size = uint32(min(size, 1<<32-1))
-	v.isStruct, v.packed, err = t.byValueStruct()
+	if isStruct {
+		v.isStruct = true
+		v.packed, err = t.packed()
+	}
 	return v, err
 }
 
-// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and
-// whether that is a named one in which a member lies where its alignment forbids.
-func (t typeRef) byValueStruct() (is, packed bool, err error) {
-	var e dwarf.DIE
-	for range maxChain {
-		if t.u == nil {
-			return false, false, nil
-		}
-		if err := t.u.r.Read(t.off, &e); err != nil {
-			return false, false, err
-		}
-		switch e.Tag {
-		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
-			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
-				return false, false, err
-			}
+// packed tells whether the struct has a name, and a member at an offset that is no multiple of the
+// natural alignment of its type.
+func (t typeRef) packed() (bool, error) {
+	var e, c dwarf.DIE
+	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {
+		return false, err
+	}
+	kids := t.u.r.Children(&e, &c)
+	for kids.Next() {
+		if c.Tag != std.TagMember || !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
 			continue
-		case std.TagStructType, std.TagClassType:
-			packed, err := t.u.packed(&e)
-			return true, packed && e.Has(dwarf.Name), err
 		}
-		return false, false, nil
-	}
-	return false, false, nil
-}
-
-// packed tells whether a member of the struct lies at an offset that is no multiple of its size's
-// natural alignment.
-func (u *unit) packed(e *dwarf.DIE) (bool, error) {
-	if !e.Children {
-		return false, nil
-	}
-	var c dwarf.DIE
-	for off := e.Next; ; {
-		if err := u.r.Read(off, &c); err != nil {
+		m, err := t.u.ref(&c, dwarf.Type)
+		if err != nil {
 			return false, err
 		}
-		if c.Null {
-			return false, nil
-		}
-		if c.Tag == std.TagMember && c.Constant(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
-			t, err := u.ref(&c, dwarf.Type)
-			if err != nil {
-				return false, err
-			}
-			align, err := t.alignment(0)
-			if err != nil {
-				return false, err
-			}
-			if c.Val[dwarf.MemberLocation]%align != 0 {
-				return true, nil
-			}
-		}
-		var err error
-		if off, err = u.r.SkipChildren(&c); err != nil {
+		align, err := m.alignment()
+		if err != nil {
 			return false, err
 		}
+		if c.Val[dwarf.MemberLocation]%align != 0 {
+			return true, nil
+		}
 	}
+	return false, kids.Err()
 }
 
 // alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
-func (t typeRef) alignment(depth int) (uint64, error) {
-	if t.u == nil || depth > maxChain {
-		return 1, nil
-	}
+func (t typeRef) alignment() (uint64, error) {
 	var e dwarf.DIE
-	if err := t.u.r.Read(t.off, &e); err != nil {
-		return 1, err
-	}
-	switch e.Tag {
-	case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
-		n, err := t.size(0)
-		if n == 0 || n&(n-1) != 0 {
-			n = 1
-		}
-		return n, err
-	case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagArrayType:
-		r, err := t.u.ref(&e, dwarf.Type)
-		if err != nil {
+	for range maxChain {
+		var err error
+		if t, err = t.peel(&e); err != nil || t.u == nil {
 			return 1, err
 		}
-		return r.alignment(depth + 1)
+		switch e.Tag {
+		case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
+			n, err := t.sizeOf(&e, 0)
+			if n == 0 || n&(n-1) != 0 {
+				n = 1
+			}
+			return n, err
+		case std.TagArrayType:
+			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
+				return 1, err
+			}
+			continue
+		}
+		break
 	}
 	return 1, nil
 }

@@ -151,5 +151,5 @@ func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
 		Name: e.Attr(Name), Type: e.Attr(Type), Origin: e.Attr(Origin), Location: e.Attr(Location),
 	})
-	return r.SkipChildren(e)
+	return r.AfterChildren(e)
 }

@@ -119,7 +119,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		if skipped, err := r.SkipChildren(&e); err != nil || skipped != behind {
+		if skipped, err := r.AfterChildren(&e); err != nil || skipped != behind {
 			return err
 		}
 		f, err := r.Function(&e)

@@ -250,8 +250,8 @@ func (r *Reader) Block(v uint64) []byte {
 	return r.buf[off : off+n]
 }
 
-// SkipChildren returns the offset behind e's children: by DW_AT_sibling, or by walking over them.
-func (r *Reader) SkipChildren(e *DIE) (uint32, error) {
+// AfterChildren returns the offset after e's children: by DW_AT_sibling, or by walking over them.
+func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	if !e.Children {
 		return e.Next, nil
 	}

@@ -108,7 +108,7 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 		t.Errorf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, k.Next, err, e.Next)
 	}
 	behind, err := r.Behind(k)
-	if skipped, err2 := r.SkipChildren(e); skipped != behind || err != nil || err2 != nil {
+	if skipped, err2 := r.AfterChildren(e); skipped != behind || err != nil || err2 != nil {
 		t.Errorf("entry at %#x: Behind says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped,
 			err2)
 	}
