@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Fetches one of Debian's kernels with its debugging information. Prints
-# vmlinux's path; it is kept in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, and
-# the MODULEs (xfs, amdgpu …) beside it.
+# Fetches one of Debian's kernels with its DWARF, and prints the path of vmlinux. The file is kept
+# in ${XDG_CACHE_HOME:-~/.cache}/rules_btf/debian, with the MODULEs (xfs, amdgpu, …).
 #
 #   fetch-kernel.sh [META-PACKAGE[:ARCHITECTURE][/SUITE] [MODULE]…]
 #
-# By default linux-image-cloud-amd64-dbg of testing; linux-image-s390x-dbg:s390x
-# or linux-image-686-pae-dbg:i386/bookworm are others.
+# The default is linux-image-cloud-amd64-dbg of testing. Others are linux-image-s390x-dbg:s390x and
+# linux-image-686-pae-dbg:i386/bookworm.
 set -euo pipefail
 
 repo=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
@@ -14,8 +13,11 @@ package=${1:-linux-image-cloud-amd64-dbg}
 modules=("${@:2}")
 dir=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf/debian/${package//[:\/]/_}
 
-# found NAME: the file of that name; vmlinux may have a version behind it.
-found() { find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null | head -n 1; }
+# found NAME: prints the path of the file of that name; vmlinux may have a version after it.
+found() {
+  find "$dir/kernel" -type f \( -name "$1" -o -name "$1-*" -path '*/boot/*' \) 2>/dev/null |
+    head -n 1
+}
 complete() {
   local name
   for name in vmlinux "${modules[@]/%/.ko}"; do
@@ -41,12 +43,15 @@ if ! complete; then
       apt=$dir/apt
       mkdir -p "$apt"/{state/lists,cache/archives}/partial
       touch "$apt/status"
-      sed -E "s/^(deb .*) [^ ]+ main$/\1 ${suite:-testing} main/" /etc/apt/sources.list >"$apt/sources.list"
-      options+=(-o APT::Architecture="${arch:-amd64}" -o APT::Architectures="${arch:-amd64}" -o Dir::State="$apt/state"
-        -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache" -o Dir::Etc::SourceList="$apt/sources.list")
+      sed -E "s/^(deb .*) [^ ]+ main$/\1 ${suite:-testing} main/" /etc/apt/sources.list \
+        >"$apt/sources.list"
+      options+=(-o APT::Architecture="${arch:-amd64}" -o APT::Architectures="${arch:-amd64}"
+        -o Dir::State="$apt/state" -o Dir::State::status="$apt/status" -o Dir::Cache="$apt/cache"
+        -o Dir::Etc::SourceList="$apt/sources.list")
       apt-get "${options[@]}" update >&2
     fi
-    depends=$(apt-cache "${options[@]}" depends "$package" | sed -n "s/^ *Depends: \(linux-image-.*-dbg\)$/\1/p" | head -n 1)
+    depends=$(apt-cache "${options[@]}" depends "$package" |
+      sed -n "s/^ *Depends: \(linux-image-.*-dbg\)$/\1/p" | head -n 1)
     cd "$dir/partial"
     apt-get "${options[@]}" download "${depends:-$package}" >&2
     dpkg-deb --fsys-tarfile ./*.deb | tar --extract --wildcards "${@/#/*\/}"

@@ -3,22 +3,30 @@
 BtfObjectsInfo = provider(
     doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
     fields = {
-        "btf_features": "list of string: what the objects were converted with, as `btfgen object --features` takes it; empty for the " +
-                        "tool's default. The facts of a link are extracted with the same.",
-        "objects": "depset of File: one BTF object for each ELF object or archive that was converted.",
-        "root": "File or None: one BTF object that holds all of `objects` merged, when the target's objects are its own. None when they " +
-                "come from a graph of targets, whose parts other targets may share.",
-        "roots": "depset of File: BTF objects that together hold each of `objects` exactly once. This is what a link reads.",
+        "btf_features": """list of string: what the objects were converted with, as
+`btfgen object --features` takes it; empty for the tool's default. The facts of a link are extracted
+with the same.""",
+        "objects": """depset of File: one BTF object for each ELF object or archive that was
+converted.""",
+        "root": """File or None: one BTF object that holds all of `objects` merged, when the
+target's objects are its own. None when they come from a graph of targets, whose parts other targets
+may share.""",
+        "roots": """depset of File: BTF objects that together hold each of `objects` exactly once.
+This is what a link reads.""",
     },
 )
 
 BtfInfo = provider(
-    doc = "Linked BTF: the types of vmlinux, or of a module split against the BTF that it builds upon.",
+    doc = """Linked BTF: the types of vmlinux, or of a module split against the BTF that it builds
+upon.""",
     fields = {
-        "bases": "depset of File, postorder: the chain of BTF that `btf` is split against, outermost base first. Empty for vmlinux.",
+        "bases": """depset of File, postorder: the chain of BTF that `btf` is split against,
+outermost base first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order.",
-        "distilled": "bool: whether `btf` stands on a distilled base, the only one in `bases`, and has no kernel's ids.",
-        "skipped": "File or None: text, one line for each function or variable that was left out and why.",
+        "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
+has no kernel's ids.""",
+        "skipped": """File or None: text, one line for each function or variable that was left out
+and why.""",
     },
 )
 
@@ -33,7 +41,9 @@ BtfToolchainInfo = provider(
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found on a target and below it.",
     fields = {
-        "objects": "depset of File: one BTF object for each ELF object of the target and of the targets that it links.",
-        "roots": "depset of File: one merged BTF object for each target that has objects of its own.",
+        "objects": """depset of File: one BTF object for each ELF object of the target and of the
+targets that it links.""",
+        "roots": """depset of File: one merged BTF object for each target that has objects of its
+own.""",
     },
 )

@@ -14,8 +14,22 @@ def _btf_toolchain_impl(ctx):
 
 btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
-    doc = """Names the tools that the rules run. Wrap it in a `toolchain` and register that, to use prebuilt tools instead of the default
-toolchain, which builds them from source.""",
+    doc = """Names the tools that the rules run. Wrap it in a `toolchain` and register that, to use
+prebuilt tools instead of the default toolchain, which builds them from source.
+
+```starlark
+btf_toolchain(
+    name = "prebuilt_tools",
+    btfdedup = "//tools:btfdedup",
+    btfgen = "//tools:btfgen",
+)
+
+toolchain(
+    name = "prebuilt",
+    toolchain = ":prebuilt_tools",
+    toolchain_type = "@rules_btf//rules/toolchain:toolchain_type",
+)
+```""",
     attrs = {
         "btfdedup": attr.label(
             doc = "The tool that merges and links BTF objects.",

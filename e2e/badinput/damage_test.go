@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestDamaged feeds every verb with some hundred broken files. A change that
-// does no harm may be accepted, and then what is written must be valid.
+// TestDamaged feeds every verb with some hundred broken files. A change that does no harm may be
+// accepted, and then what is written must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -62,7 +62,7 @@ func TestDamaged(t *testing.T) {
 					out := filepath.Join(t.TempDir(), "out.btf")
 					harness.MustRun(t, "", v.replace(in, out)...)
 					r, err := harness.Command{Argv: []string{btfdedup, "verify", out}}.Run()
-					// Where the damage hides all units, a blob without types is the answer.
+					// If the damage hides all units, the result is a blob without types.
 					if err != nil || r.Exit != 0 && !strings.Contains(r.Stdout+r.Stderr, "no-types") {
 						t.Errorf("%s: %s: accepted, and wrote BTF that isn't valid: %v %s%s", what, v.name, err,
 							r.Stdout, r.Stderr)

@@ -43,8 +43,8 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
-// good is a readable BTF file, for the other side of a comparison; object is a
-// readable BTF object, to be split against the input.
+// good is a readable BTF file, for the other side of a comparison; object is a readable BTF object,
+// to be split against the input.
 func btfVerbs(t *testing.T, good, object string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
 	return []verb{
@@ -57,16 +57,15 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 	}
 }
 
-// every is how many failures are followed by a second run, over an output file
-// that exists.
+// every is how many failures are followed by a second run, over an output file that exists.
 const every = 8
 
 var failures int
 
-const keep = "what was here before\n"
+const keep = "what was here before\n" // the content of an output file that exists
 
-// check runs v on the file in and returns how it ended, "" for exit code 0. It
-// reports what no input may cause.
+// check runs v on the file in and returns how it ended, "" for exit code 0. It reports what no
+// input may cause.
 func check(t *testing.T, v verb, what, in string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +83,7 @@ func check(t *testing.T, v verb, what, in string) string {
 	case r.Exit != 1:
 		t.Errorf("%s: %s: exit %d, want 0 or 1; stderr: %s", what, v.name, r.Exit, head(line))
 	case v.name == "btfdedup diff" && line == "":
-		// The files can be read and are not equal: that is told on stdout.
+		// The files can be read and are not equal: the report on stdout says so.
 		if r.Stdout == "" {
 			t.Errorf("%s: %s: exit 1 without a word", what, v.name)
 		}
@@ -155,8 +154,7 @@ int apply(struct node *n, callback f, enum wide w) { table[0] = f; return f(n, R
 int main(void) { return apply(&per_cpu, table[1], WIDE); }
 `
 
-// compile compiles sample in a new directory with gcc and returns the output's
-// path.
+// compile compiles sample in a new directory with gcc and returns the output's path.
 func compile(t *testing.T, output string, options ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestWrongKind gives the tools whole files of the wrong kind. Each must be
-// refused by a line that has one of the words.
+// TestWrongKind gives the tools whole files of the wrong kind. Each must be refused by a line that
+// has one of the words.
 func TestWrongKind(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	dir := t.TempDir()
@@ -41,11 +41,12 @@ func TestWrongKind(t *testing.T) {
 		{"missing", filepath.Join(dir, "missing.o"), []string{"no such file"},
 			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"a directory", folder, []string{"directory"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
-		{"empty", file("empty.o", ""), []string{"empty", "not an ELF", "no ELF", "too short", "truncated",
-			"not BTF", "cut"}, append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
+		{"empty", file("empty.o", ""),
+			[]string{"empty", "not an ELF", "no ELF", "too short", "truncated", "not BTF", "cut"},
+			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"text", file("text.o", strings.Repeat("this is text\n", 100)),
-			[]string{"not an ELF", "ELF", "magic", "not BTF"}, append(elfVerbs(t),
-				btfVerbs(t, btf, btfo)...)},
+			[]string{"not an ELF", "ELF", "magic", "not BTF"},
+			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"no DWARF", compile(t, "nodwarf.o", "-c", "-g0"), []string{"-g", "DWARF"}, elfVerbs(t)[:1]},
 		{"no DWARF, linked", compile(t, "nodwarf", "-g0", "-static", "-nostdlib", "-Wl,-e,main"),
 			[]string{"-g", "DWARF"}, elfVerbs(t)[2:]},

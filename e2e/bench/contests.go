@@ -97,8 +97,8 @@ func (b *bench) makeBase() error {
 	return b.prepare(b.tool("btfgen"), "elf", "--lang-exclude=rust", "-q", "-o", b.base, b.vmlinux)
 }
 
-// typical returns path if it is an object file; if it is a directory, the object
-// file in it that is nearest to the usual size. size is that of its .debug_info.
+// typical returns path if it is an object file; if it is a directory, the object file in it that is
+// nearest to the usual size. size is that of its .debug_info.
 func typical(path string) (found string, size uint64, err error) {
 	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() || file != path && !strings.HasSuffix(file, ".o") {

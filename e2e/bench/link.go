@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// mergeAndLink measures what a build does after an edit when all objects but one
-// are cached: merging a BTF object for each of the kernel's units, and the link.
-// pahole has no such step; half of its time for everything is what ours is held against.
+// mergeAndLink measures what a build does after an edit if all objects but one are cached: it
+// merges a BTF object for each of the kernel's units, and links. pahole has no such step; the
+// report compares ours with half of pahole's time for everything.
 func (b *bench) mergeAndLink() error {
 	const j = 2
-	units, factsFile, all := filepath.Join(b.dir, "units"), filepath.Join(b.dir,
-		"facts"), filepath.Join(b.dir, "all.btfo")
+	units, factsFile := filepath.Join(b.dir, "units"), filepath.Join(b.dir, "facts")
+	all := filepath.Join(b.dir, "all.btfo")
 	if err := b.prepare(b.tool("btfgen"), "object", "--lang-exclude=rust", "-q", "--each-unit="+units,
 		b.vmlinux); err != nil {
 		return err

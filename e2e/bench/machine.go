@@ -36,8 +36,8 @@ func (b *bench) describe() error {
 	return nil
 }
 
-// inputName is the kernel's release if the path has it, as in
-// lib/modules/RELEASE/vmlinux, else the path.
+// inputName is the kernel's release if the path has it, as in lib/modules/RELEASE/vmlinux, else the
+// path.
 func inputName(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -57,8 +57,7 @@ func output(argv ...string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// machine names the processor, its cores, the memory and the kernel, as far as
-// /proc tells.
+// machine names the processor, its cores, the memory and the kernel, as far as /proc tells.
 func machine() string {
 	var parts []string
 	if model := procField("/proc/cpuinfo", "model name"); model != "" {

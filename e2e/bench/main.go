@@ -1,11 +1,10 @@
-// Command bench compares btfgen and btfdedup with pahole, prints Markdown
-// tables and draws them.
+// Command bench compares btfgen and btfdedup with pahole, prints Markdown tables and draws them.
 //
-//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--plots DIR] [--patience TIME] [--tools DIR] VMLINUX
+//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--plots DIR]
+//	      [--patience TIME] [--tools DIR] VMLINUX
 //
-// In each comparison both programs do the same work: read DWARF, write the BTF
-// to a file of its own. pahole must be on PATH; ./run starts this program where
-// it is.
+// In each comparison both programs do the same work: read DWARF, write the BTF to a file of its
+// own. pahole must be on PATH; ./run starts this program where it is.
 package main
 
 import (
@@ -22,8 +21,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// paholeFeatures is what Linux 7.2 asks of pahole (scripts/Makefile.btf).
-const paholeFeatures = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
+// paholeFeatures is the --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf).
+const paholeFeatures = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func," +
+	"consistent_func,decl_tag_kfuncs"
 
 // part is one of the measurements, by the name that --parts takes.
 type part struct {
@@ -51,7 +51,7 @@ type bench struct {
 	runs     int
 	patience *measure.Patience
 
-	base      string    // the kernel's BTF, once it was needed
+	base      string    // the kernel's BTF, once makeBase has made it
 	contests  []contest // all comparisons so far
 	shards    []shard
 	measured  int // runs
@@ -69,7 +69,8 @@ func main() {
 	pflag.StringVar(&b.tools, "tools", ".", "the directory of the btfgen and btfdedup to measure")
 	pflag.StringArrayVar(&b.modules, "module", nil, "a module of the kernel; repeat for more")
 	pflag.StringVar(&b.object, "object", "",
-		"an object file, or a directory with a kernel's; the one with about 200 KB of .debug_info is taken")
+		"an object file, or a directory with those of a kernel, of which the one is taken "+
+			"whose .debug_info is nearest to 200 KB")
 	wanted := pflag.StringSlice("parts", names, "what to measure")
 	plots := pflag.String("plots", "", "a directory for drawings")
 	patience := pflag.Duration("patience", 0,
@@ -106,8 +107,8 @@ func (b *bench) run(wanted []string, plots string) error {
 			}
 		}
 	}
-	fmt.Fprintf(b.out, "\n%d runs of each command, in turn, after one that is not counted. Other processes disturbed %d of %d runs.\n",
-		b.runs, b.disturbed, b.measured)
+	fmt.Fprintf(b.out, "\n%d runs of each command, in turn, after one that is not counted. "+
+		"Other processes disturbed %d of %d runs.\n", b.runs, b.disturbed, b.measured)
 	if plots != "" {
 		return b.draw(plots)
 	}
@@ -157,7 +158,7 @@ func (b *bench) prepare(argv ...string) error {
 	return err
 }
 
-// rounded is a duration with three digits that matter.
+// rounded writes a duration with three significant digits.
 func rounded(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:

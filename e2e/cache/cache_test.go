@@ -1,5 +1,5 @@
-// Package cache builds a small workspace with Bazel, edits it, and reads from
-// Bazel's execution log what had to run again.
+// Package cache builds a small workspace with Bazel, edits it, and reads from Bazel's execution log
+// what had to run again.
 package cache
 
 import (
@@ -22,8 +22,7 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 	w := newWorkspace(t)
 	ran(t, "first build", w.build())
 
-	// Each edit is built with nothing but the disk cache, so that what comes
-	// from there is in the log as well.
+	// Only the disk cache is kept between builds, so that its hits are in the log too.
 	t.Run("a function's body", func(t *testing.T) {
 		w.edit(t, "lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
@@ -110,7 +109,7 @@ func (w *workspace) edit(t *testing.T, file, old, new string) {
 	harness.WriteFile(t, path, strings.Replace(text, old, new, 1))
 }
 
-// build builds from nothing but the disk cache and returns the log.
+// build builds with nothing but the disk cache, and returns the log.
 func (w *workspace) build() []execlog.Spawn {
 	w.t.Helper()
 	harness.MustRun(w.t, w.dir, append(w.bazel, "clean")...)

@@ -17,24 +17,29 @@ enum __attribute__((packed)) small { LITTLE };
 enum wide { WIDE = 1ul << 40 };
 struct undefined;
 struct list { struct list *next, *prev; };
-struct device { struct list list; const char *name; enum state state : 2; union { int irq; long handle; }; struct undefined *private; };
+struct device { struct list list; const char *name; enum state state : 2;
+	union { int irq; long handle; }; struct undefined *private; };
 union value { long l; double d; };
 struct unused { struct device devices[4]; };
 typedef int (*probe_fn)(struct device *dev, const volatile union value *v, size_t n, ...);
-struct driver { probe_fn probe; struct list list; char name[16]; enum small small; enum wide wide; };
+struct driver { probe_fn probe; struct list list; char name[16]; enum small small;
+	enum wide wide; };
 int register_driver(struct driver *d) { return d->probe != 0; }
 void forget(struct unused *u, float f) { u->devices[0].state = f; }
 `
 
 const moduleSource = kernelSource + `
-struct disk { struct device device; struct driver *driver; enum wide wide; union value values[3]; struct sector *first; };
-struct sector { struct disk *disk; size_t number; struct { enum state state; enum { CLEAN, DIRTY } dirt; }; };
-int probe(struct device *dev, const volatile union value *v, size_t n, ...) { return dev->irq + v->l + n; }
+struct disk { struct device device; struct driver *driver; enum wide wide; union value values[3];
+	struct sector *first; };
+struct sector { struct disk *disk; size_t number;
+	struct { enum state state; enum { CLEAN, DIRTY } dirt; }; };
+int probe(struct device *dev, const volatile union value *v, size_t n, ...)
+{ return dev->irq + v->l + n; }
 probe_fn find(struct disk *d, enum small s) { return d->driver->probe; }
 float size_of(struct sector *s) { return s->number; }
 `
 
-// libbpf compiles testdata/distill.c.
+// libbpf compiles testdata/distill.c, which calls libbpf, and returns the program's path.
 func libbpf(t *testing.T) string {
 	t.Helper()
 	harness.Need(t, "gcc")
@@ -53,7 +58,8 @@ func libbpf(t *testing.T) string {
 	return oracle
 }
 
-// The distilled base is what libbpf makes, and libbpf makes the full split BTF of it again.
+// TestDistilledBase compares the distilled base with that of libbpf, and lets libbpf make the split
+// BTF on the full base of it again.
 func TestDistilledBase(t *testing.T) {
 	kernel, module := program(t, kernelSource), program(t, moduleSource)
 	base, split := beside(kernel, "base.btf"), beside(kernel, "split.btf")
@@ -61,8 +67,8 @@ func TestDistilledBase(t *testing.T) {
 	tool(t, "btfgen", "elf", "--base", base, "-o", split, module)
 
 	ourBase, ourSplit := beside(kernel, "our.base.btf"), beside(kernel, "our.split.btf")
-	object, linkBase, linkSplit := beside(kernel, "m.btfo"), beside(kernel,
-		"link.base.btf"), beside(kernel, "link.split.btf")
+	linkBase, linkSplit := beside(kernel, "link.base.btf"), beside(kernel, "link.split.btf")
+	object := beside(kernel, "m.btfo")
 	tool(t, "btfgen", "elf", "--features=default,distilled_base", "--base", base, "--distilled-base",
 		ourBase, "-o", ourSplit, module)
 	tool(t, "btfgen", "object", "--features=default,distilled_base", "-o", object, module)
@@ -88,43 +94,45 @@ func TestDistilledBase(t *testing.T) {
 	compareWithLibbpf(t, base, split, ourBase, ourSplit)
 }
 
-// Where the kernel has two types of one name and size, libbpf's base can't be found again; ours
-// leaves it to the module to say what it means.
+// TestDistilledTwins distills a base that has two types of one name and size. libbpf cannot find
+// the types of its own distilled base again; with ours, the module has its type in full.
 func TestDistilledTwins(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.c")
 	harness.WriteFile(t, other,
 		"struct twin { float f; }; float second(struct twin *t) { return t->f; }\n")
 	const source = "struct twin { int i; }; int first(struct twin *t) { return t->i; }\n"
 	kernel := program(t, source, other)
-	module := program(t, source+"struct holder { struct twin *twin; }; int third(struct holder *h) { return h->twin->i; }\n")
-	base, split, ourBase, ourSplit := beside(kernel, "base"), beside(kernel, "split"), beside(kernel,
-		"our.base"), beside(kernel, "our.split")
+	module := program(t, source+"struct holder { struct twin *twin; };\n"+
+		"int third(struct holder *h) { return h->twin->i; }\n")
+	base, split := beside(kernel, "base"), beside(kernel, "split")
+	ourBase, ourSplit := beside(kernel, "our.base"), beside(kernel, "our.split")
 	tool(t, "btfgen", "elf", "-o", base, kernel)
 	tool(t, "btfgen", "elf", "--base", base, "-o", split, module)
 	tool(t, "btfgen", "elf", "--base", base, "--distilled-base", ourBase, "-o", ourSplit, module)
 
 	oracle := libbpf(t)
-	theirBase, theirSplit, back, again := beside(kernel, "their.base"), beside(kernel,
-		"their.split"), beside(kernel, "back"), beside(kernel, "again")
+	theirBase, theirSplit := beside(kernel, "their.base"), beside(kernel, "their.split")
+	back, again := beside(kernel, "back"), beside(kernel, "again")
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
 	if r, err := (harness.Command{Argv: []string{oracle, "-r", theirBase, theirSplit, base,
 		back}}).Run(); err != nil || r.Exit == 0 {
-		t.Errorf("libbpf finds its base again, so ours may be as simple: %+v, %v", r, err)
+		t.Errorf("libbpf finds the types of its base again, so ours may be as simple: %+v, %v", r, err)
 	}
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)
 }
 
-// A kernel's module.
+// TestDistilledBaseOfModule does the same with a module of a kernel.
 func TestDistilledBaseOfModule(t *testing.T) {
 	kernel, module := os.Getenv("VMLINUX_BTF"), os.Getenv("MODULE")
 	if kernel == "" || module == "" {
-		t.Skip("SKIPPED: set VMLINUX_BTF to a kernel's raw BTF and MODULE to the BTF object of a module of it")
+		t.Skip("SKIPPED: set VMLINUX_BTF to a kernel's raw BTF and MODULE to the BTF object of one of " +
+			"its modules")
 	}
 	dir := t.TempDir()
-	split, ourBase, ourSplit := filepath.Join(dir, "split.btf"), filepath.Join(dir,
-		"our.base.btf"), filepath.Join(dir, "our.split.btf")
+	split := filepath.Join(dir, "split.btf")
+	ourBase, ourSplit := filepath.Join(dir, "our.base.btf"), filepath.Join(dir, "our.split.btf")
 	tool(t, "btfdedup", "link", "--base", kernel, "-o", split, module)
 	tool(t, "btfdedup", "link", "--base", kernel, "--distilled-base", ourBase, "-o", ourSplit, module)
 	tool(t, "btfdedup", "verify", "--sorted", ourBase)
@@ -132,24 +140,26 @@ func TestDistilledBaseOfModule(t *testing.T) {
 	compareWithLibbpf(t, kernel, split, ourBase, ourSplit)
 }
 
+// compareWithLibbpf compares the distilled base and the split BTF on it with libbpf's, and lets
+// libbpf put ours on the full base again.
 func compareWithLibbpf(t *testing.T, base, split, ourBase, ourSplit string) {
 	t.Helper()
 	oracle := libbpf(t)
 	dir := t.TempDir()
-	theirBase, theirSplit, back, again := filepath.Join(dir, "base"), filepath.Join(dir,
-		"split"), filepath.Join(dir, "back"), filepath.Join(dir, "again")
+	theirBase, theirSplit := filepath.Join(dir, "base"), filepath.Join(dir, "split")
+	back, again := filepath.Join(dir, "back"), filepath.Join(dir, "again")
 	harness.MustRun(t, "", oracle, base, split, theirBase, theirSplit)
 	tool(t, "btfdedup", "diff", ourBase, theirBase)
 	tool(t, "btfdedup", "diff", "--base-a", ourBase, "--base-b", theirBase, ourSplit, theirSplit)
 
-	// On the full base again, the types that were taken along are the base's: linked, the BTF is
-	// what it was.
+	// On the full base again, some types of the split BTF are also in the base. The link removes
+	// them, which gives the split BTF from before.
 	harness.MustRun(t, "", oracle, "-r", ourBase, ourSplit, base, back)
 	tool(t, "btfdedup", "link", "--base", base, "-o", again, back)
 	same(t, split, again)
 }
 
-// same wants two files to hold the same bytes.
+// same fails the test unless two files have the same bytes.
 func same(t *testing.T, a, b string) {
 	t.Helper()
 	if !bytes.Equal(harness.ReadFile(t, a), harness.ReadFile(t, b)) {

@@ -17,18 +17,19 @@ int walk(struct list *l, visit_fn fn) { return fn(l, ON); }
 double half(double d) { return d / 2; }
 `
 
-// The layout section comes with base BTF alone, changes nothing else, and stays when BTF is linked
-// again.
+// TestLayout looks for the layout section: only base BTF has it, it changes nothing else, and it
+// stays when BTF is linked again.
 func TestLayout(t *testing.T) {
 	elf := program(t, layoutSource)
-	plain, with, again, object := beside(elf, "plain.btf"), beside(elf, "layout.btf"), beside(elf,
-		"again.btf"), beside(elf, "x.btfo")
+	plain, with := beside(elf, "plain.btf"), beside(elf, "layout.btf")
+	again, object := beside(elf, "again.btf"), beside(elf, "x.btfo")
 	tool(t, "btfgen", "elf", "-o", plain, elf)
 	tool(t, "btfgen", "elf", "--features=default,layout", "-o", with, elf)
 
 	b := harness.ReadFile(t, with)
 	u32 := binary.LittleEndian.Uint32
-	typeLen, strOff, strLen, layoutOff, layoutLen := u32(b[12:]), u32(b[16:]), u32(b[20:]), u32(b[24:]), u32(b[28:])
+	typeLen, strOff, strLen := u32(b[12:]), u32(b[16:]), u32(b[20:])
+	layoutOff, layoutLen := u32(b[24:]), u32(b[28:])
 	if u32(b[4:]) != 32 || layoutOff != typeLen || layoutLen != 20*4 || strOff != typeLen+layoutLen ||
 		32+strOff+strLen != uint32(len(b)) {
 		t.Fatalf("header % x of %d bytes", b[:32], len(b))
@@ -55,15 +56,15 @@ func TestLayout(t *testing.T) {
 	}
 	if harness.Has("bpftool") {
 		dump := func(path string) string {
-			return harness.MustRun(t, "", "bpftool", "btf", "dump", "file",
-				path)
+			return harness.MustRun(t, "", "bpftool", "btf", "dump", "file", path)
 		}
 		if dump(plain) != dump(with) {
 			t.Error("bpftool reads something else")
 		}
 	}
 
-	module := program(t, layoutSource+"struct more { struct list list; }; int more(struct more *m) { return m->list.flags; }")
+	module := program(t, layoutSource+"struct more { struct list list; };\n"+
+		"int more(struct more *m) { return m->list.flags; }")
 	split := beside(module, "split.btf")
 	tool(t, "btfgen", "elf", "--features=default,layout", "--base", with, "-o", split, module)
 	if s := harness.ReadFile(t, split); u32(s[4:]) != 24 {

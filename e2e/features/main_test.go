@@ -9,8 +9,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// program compiles a C source to a linked file without a C library, and
-// returns its path.
+// program compiles a C source to a linked file without a C library, and returns its path.
 func program(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	harness.Need(t, "gcc")
@@ -28,5 +27,5 @@ func tool(t *testing.T, name string, args ...string) string {
 	return harness.MustRun(t, "", append([]string{harness.Tool(t, name)}, args...)...)
 }
 
-// beside names a file beside another one.
+// beside returns the path of a file in the directory of another file.
 func beside(path, name string) string { return filepath.Join(filepath.Dir(path), name) }

@@ -1,5 +1,5 @@
-// Package kernel compares our BTF of a linked kernel and its modules with
-// pahole's. Any kernel with DWARF will do, of any machine.
+// Package kernel compares our BTF of a linked kernel and its modules with pahole's. Any kernel with
+// DWARF will do, of any machine.
 package kernel
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// vmlinux is the kernel that the environment variable VMLINUX names, which
-// e2e/fetch-kernel.sh prints.
+// vmlinux is the kernel that the environment variable VMLINUX names, which e2e/fetch-kernel.sh
+// prints.
 func vmlinux(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("VMLINUX")
@@ -27,8 +27,8 @@ func vmlinux(t *testing.T) string {
 	return path
 }
 
-// convert makes our BTF of file; options are btfgen's. The second result is
-// the list of what was skipped.
+// convert makes our BTF of file; options are btfgen's. The second result is the list of what was
+// skipped.
 func convert(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
@@ -46,8 +46,8 @@ func convert(t *testing.T, file string, bases []string, options ...string) (orac
 	return ours, skipped
 }
 
-// TestKernel compares the kernel, and the modules that MODULES names (files,
-// or directories to look for them in, separated by spaces).
+// TestKernel compares the kernel, and the modules that MODULES names (files, or directories to look
+// for them in, separated by spaces).
 func TestKernel(t *testing.T) {
 	vmlinux := vmlinux(t)
 	ours, skipped := convert(t, vmlinux, nil)
@@ -58,7 +58,7 @@ func TestKernel(t *testing.T) {
 	t.Run("bpftool", func(t *testing.T) { oracle.Compiles(t, ours) })
 	t.Run("kernel", func(t *testing.T) {
 		if f := header(t, vmlinux); f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-			t.Skip("SKIPPED: the running kernel knows no pointers and byte order but its own")
+			t.Skip("SKIPPED: the running kernel takes only BTF of its own pointer size and byte order")
 		}
 		oracle.KernelAccepts(t, ours)
 	})
@@ -70,8 +70,8 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestMoreFeatures compares the kernel with the features that the kernel's
-// own build doesn't ask for.
+// TestMoreFeatures compares the kernel with the features that the kernel's own build doesn't ask
+// for.
 func TestMoreFeatures(t *testing.T) {
 	vmlinux := vmlinux(t)
 	const features = oracle.Features + ",attributes,global_var"
@@ -111,15 +111,15 @@ func modules(t *testing.T) []string {
 	return found
 }
 
-// TestParts converts the kernel in parts, which linked are what the kernel as
-// a whole is.
+// TestParts converts the kernel in parts and links them, and compares the result with that of the
+// whole kernel.
 func TestParts(t *testing.T) {
 	vmlinux := vmlinux(t)
 	whole, _ := convert(t, vmlinux, nil)
 	dir := t.TempDir()
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
-	facts, units, linked := filepath.Join(dir, "facts"), filepath.Join(dir,
-		"units"), filepath.Join(dir, "linked.btf")
+	facts, units := filepath.Join(dir, "facts"), filepath.Join(dir, "units")
+	linked := filepath.Join(dir, "linked.btf")
 	harness.MustRun(t, "", btfgen, "facts", "-o", facts, vmlinux)
 
 	var shards []string

@@ -15,7 +15,8 @@ def _kernel_tree_impl(ctx):
 
 kernel_tree = repository_rule(
     implementation = _kernel_tree_impl,
-    doc = "The tree that the environment variable KERNEL_DIR names (kernel.bazelrc sets it), with the BUILD file that kernel.sh wrote there.",
+    doc = """The kernel's tree that the environment variable KERNEL_DIR names, with the BUILD file
+that kernel.sh wrote there. kernel.bazelrc sets the variable.""",
     environ = ["KERNEL_DIR"],
     local = True,
 )

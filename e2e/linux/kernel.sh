@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds a small Linux kernel with its modules, once, and makes it a Bazel
-# repository: afterwards `bazel build //:vmlinux_btf` works here.
+# Builds a small Linux kernel with its modules, once, and makes it a Bazel repository: afterwards
+# `bazel build //:vmlinux_btf` works here.
 #
 #   ./kernel.sh
 #
-# The kernel comes from Debian's linux-source package in the root of ./bazelw
-# and is built by its own Kbuild; kernel.config says how. The result stays in
-# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version,
-# the compiler, kernel.config or kernel-build.sh changes. Prints that directory.
+# The kernel comes from Debian's package linux-source in the root of bazelw, and is built by its own
+# Kbuild as kernel.config says. The result is kept in
+# ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version, the compiler,
+# kernel.config or kernel-build.sh changes. Prints that directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -28,7 +28,8 @@ if [[ ! -e $kernel ]]; then
   if [[ ! -e $kernel ]]; then
     rm -rf "$kernel.partial"
     echo "kernel.sh: building a kernel (once, 4 to 8 minutes; log: $kernel.log)" >&2
-    if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "$here/kernel.config" {lock}>&- >"$kernel.log"; then
+    if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "$here/kernel.config" \
+      {lock}>&- >"$kernel.log"; then
       tail -n 20 "$kernel.log" >&2
       echo "kernel.sh: the kernel's build failed, see $kernel.log" >&2
       exit 1
@@ -38,8 +39,9 @@ if [[ ! -e $kernel ]]; then
   exec {lock}>&-
 fi
 
-# The BUILD file and where Bazel finds it are cheap to make and always up to date.
+# The BUILD file, and the option that tells Bazel where the kernel is, are written each time.
 (cd "$repo" && go run ./e2e/cmd/kernelbuild -o "$kernel/BUILD.bazel" "$kernel")
-printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" >"$here/kernel.bazelrc.tmp"
+printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" \
+  >"$here/kernel.bazelrc.tmp"
 mv "$here/kernel.bazelrc.tmp" "$here/kernel.bazelrc"
 echo "$kernel"

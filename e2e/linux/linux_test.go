@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-// What BUILD.bazel passes: runfiles paths, lists of them separated by spaces.
+// Flags that BUILD.bazel passes: runfiles paths, or lists of them separated by spaces.
 var (
 	vmlinuxFlag  = flag.String("vmlinux", "", "the linked kernel")
 	btfFlag      = flag.String("btf", "", "its BTF")
@@ -93,9 +93,9 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestTwoRoads: btfgen over the linked kernel, and the actions over its
-// objects, write the same bytes.
-func TestTwoRoads(t *testing.T) {
+// TestElfAndGraph compares the bytes that btfgen elf makes of the linked kernel with those that the
+// actions make of its objects.
+func TestElfAndGraph(t *testing.T) {
 	vmlinux, btf := graph(t)
 	elf := func(t *testing.T, in, want string, options ...string) {
 		t.Helper()
@@ -108,7 +108,8 @@ func TestTwoRoads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Errorf("%s: btfgen elf and the graph differ: %s", filepath.Base(in), head(r.Stdout+r.Stderr))
+			t.Errorf("%s: btfgen elf and the graph differ: %s", filepath.Base(in),
+				head(r.Stdout+r.Stderr))
 		}
 	}
 	t.Run("vmlinux", func(t *testing.T) { elf(t, vmlinux, btf.Path) })
@@ -136,8 +137,7 @@ func TestPahole(t *testing.T) {
 	vmlinux, btf := graph(t)
 	reference := oracle.Pahole(t, vmlinux)
 	t.Run("vmlinux", func(t *testing.T) {
-		oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag),
-			reference)
+		oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag), reference)
 	})
 	for _, m := range modules(t) {
 		t.Run(m.name, func(t *testing.T) {

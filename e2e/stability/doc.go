@@ -1,4 +1,4 @@
-// Package stability tests the promise that everything behind an object's BTF
-// is a cache hit: an edit that changes no type leaves the BTF object as it was,
-// byte for byte, and the final BTF depends on the set of objects alone.
+// Package stability tests what the cache of a build relies on. An edit that changes no type changes
+// no byte of the BTF object, so all actions that read it are cache hits; and the final BTF depends
+// on nothing but the set of objects.
 package stability

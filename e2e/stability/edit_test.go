@@ -70,11 +70,13 @@ var edits = []struct {
 		f["types.h"] = strings.Replace(f["types.h"], "typedef", "\n\n\ntypedef", 1)
 	}},
 	{"new locals", true, replace("walk.c", "int sum = 0;",
-		"int sum = 0; volatile char debug[37] = {1}; void ***triple = data; const u64 *q = data; sum += debug[3] + (triple == data) + (q == 0);")},
+		"int sum = 0; volatile char debug[37] = {1}; void ***triple = data; "+
+			"const u64 *q = data; sum += debug[3] + (triple == data) + (q == 0);")},
 	{"a new call", true, replace("walk.c", "return sum;", `return sum + report("sum", sum);`)},
 	{"a longer body", true,
 		replace("walk.c", "registered++;",
-			"for (int i = 0; i < 10; i++) { registered += i; if (registered > 100) registered = report(\"many\", registered); }")},
+			"for (int i = 0; i < 10; i++) { registered += i; "+
+				"if (registered > 100) registered = report(\"many\", registered); }")},
 	{"another string", true, replace("walk.c", `"forget"`, `"forget all about it"`)},
 	{"includes swapped", true, replace("walk.c", "#include \"types.h\"\n#include \"list.h\"",
 		"#include \"list.h\"\n#include \"types.h\"")},
@@ -127,8 +129,7 @@ func TestEditOfSource(t *testing.T) {
 						files[k] = v
 					}
 					e.apply(files)
-					// Each edit is compiled in a directory of its own, so the tree has moved as
-					// well.
+					// Each edit is compiled in a directory of its own, so paths change too.
 					after := objectOf(t, files, options)
 					if same := bytes.Equal(before, after); same != e.same {
 						t.Errorf("the BTF object is the same: %t, want %t", same, e.same)

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by
-// the command that Kbuild used.
+// TestEditOfKernelFile compiles net/core/dev.c, before and after an edit, by the command that
+// Kbuild used.
 func TestEditOfKernelFile(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)
@@ -39,7 +39,8 @@ func TestEditOfKernelFile(t *testing.T) {
 		{"a comment at the top", true, "/* a\n * comment */\n" + source},
 		{"a comment in a body", true, strings.Replace(source, function, function+"\t/* here */\n", 1)},
 		{"new locals and a call", true, strings.Replace(source, function, function+
-			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1)},
+			"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n"+
+			"\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1)},
 		{"control: a struct at file scope", false,
 			source + "\nstruct added_by_test { int a; } added_by_test;\n"},
 		{"control: a function", false, source + "\nint added_by_test(struct " +
@@ -66,12 +67,13 @@ func TestSpellingsOfKernelFile(t *testing.T) {
 	}
 	plain := compile(t, "")
 	for _, flags := range []string{
-		"-gdwarf-2", "-gdwarf-3 -gstrict-dwarf", "-gdwarf-4", "-gdwarf64", "-gdwarf-4 -fdebug-types-section", "-fdebug-types-section",
-		"-gz=zlib", "-gz=zstd", "-ffunction-sections -fdata-sections",
+		"-gdwarf-2", "-gdwarf-3 -gstrict-dwarf", "-gdwarf-4", "-gdwarf64",
+		"-gdwarf-4 -fdebug-types-section", "-fdebug-types-section", "-gz=zlib", "-gz=zstd",
+		"-ffunction-sections -fdata-sections",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			if !bytes.Equal(plain, compile(t, flags)) {
-				t.Error("the BTF object is another one")
+				t.Error("the BTF object is not the same")
 			}
 		})
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/kbuild"
 )
 
-// TestSetOfSources links the BTF of small sources that disagree about a tag,
-// declare it only, and have functions and variables of the same name.
+// TestSetOfSources links the BTF of small sources. They define a tag differently, or only declare
+// it, and have functions and variables of the same name.
 func TestSetOfSources(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()
@@ -35,7 +35,8 @@ func TestSetOfSources(t *testing.T) {
 			text.WriteString("enum disputed_enum { ONE = 1 }; struct disputed;\n")
 		}
 		fmt.Fprintf(&text, "struct holder { struct disputed *p; struct only_%d *q; };\n", i%3)
-		fmt.Fprintf(&text, "static int counter; int use_%d(struct holder *h, struct common *c) { return counter++ + (h->p == c->d); }\n", i)
+		fmt.Fprintf(&text, "static int counter; int use_%d(struct holder *h, struct common *c) "+
+			"{ return counter++ + (h->p == c->d); }\n", i)
 		if i == 0 {
 			text.WriteString("int main(void) { return 0; }\n")
 		}
@@ -57,8 +58,9 @@ func TestSetOfKernel(t *testing.T) {
 	setDecides(t, dir, "vmlinux", tree.Objects, 3)
 }
 
-// setDecides converts the objects (paths in dir) one by one, links them, and
-// demands the same bytes of every other way to do that.
+// setDecides converts the objects (paths in dir) one by one and links them. Then it does that in
+// other ways, for example with random trees of merges, as many as trees says, and compares the
+// bytes.
 func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	work := t.TempDir()
@@ -117,7 +119,8 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 			moved = append(moved, name)
 		}
 		same(t, link(t, harness.Command{Dir: elsewhere, Env: []string{
-			"TMPDIR=" + t.TempDir(), "TZ=Asia/Tokyo", "LC_ALL=tr_TR.UTF-8", "HOME=/nowhere", "GOMAXPROCS=3", "GOGC=10", "SOURCE_DATE_EPOCH=1",
+			"TMPDIR=" + t.TempDir(), "TZ=Asia/Tokyo", "LC_ALL=tr_TR.UTF-8", "HOME=/nowhere",
+			"GOMAXPROCS=3", "GOGC=10", "SOURCE_DATE_EPOCH=1",
 		}}, 2, moved))
 	})
 	t.Run("objects elsewhere", func(t *testing.T) {
@@ -142,7 +145,7 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 		})
 	}
 	t.Run("control: one object less", func(t *testing.T) {
-		// The biggest is the one that has something of its own.
+		// The largest object is sure to have a type that no other one has.
 		biggest := 0
 		for i, u := range units {
 			if len(harness.ReadFile(t, u)) > len(harness.ReadFile(t, units[biggest])) {
@@ -156,8 +159,8 @@ func setDecides(t *testing.T, dir, linked string, objects []string, trees int) {
 	})
 }
 
-// convertAll runs btfgen object for each object, a few at a time, and returns
-// the BTF objects in the same order.
+// convertAll runs btfgen object for each object, a few at a time, and returns the BTF objects in
+// the same order.
 func convertAll(t *testing.T, btfgen, dir string, objects []string, out string) []string {
 	t.Helper()
 	units := make([]string, len(objects))
@@ -201,8 +204,8 @@ func shuffled(random *rand.Rand, in []string) []string {
 	return out
 }
 
-// mergeTree merges units in random groups, and the results in random groups
-// again, until few are left; some units stay alone until the end.
+// mergeTree merges units in random groups, and the results in random groups again, until few are
+// left; some units stay alone until the end.
 func mergeTree(t *testing.T, random *rand.Rand, btfdedup string, units []string) []string {
 	t.Helper()
 	dir := t.TempDir()

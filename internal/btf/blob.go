@@ -170,16 +170,3 @@ func (b *Blob) SecinfosOf(t *Type) []Secinfo { return b.Secinfos[t.First : t.Fir
 
 // ArrayOf is the body of an ARRAY of this very blob.
 func (b *Blob) ArrayOf(t *Type) Array { return b.Arrays[t.First] }
-
-// TypeOffset is the offset in bytes, from the start of the blob as it was read, of a type of this
-// very blob. It walks the types: for error messages.
-func (b *Blob) TypeOffset(id uint32) int64 {
-	off := int64(b.Header.HdrLen) + int64(b.Header.TypeOff)
-	for i := range b.Types {
-		if b.StartID+uint32(i) == id {
-			break
-		}
-		off += int64(b.Types[i].Kind.RecordLen(b.Types[i].Vlen))
-	}
-	return off
-}

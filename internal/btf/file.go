@@ -10,105 +10,122 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
+// Sections of ELF files with BTF.
+const (
+	SectionTypes = ".BTF"
+	SectionBase  = ".BTF.base" // the distilled base on which .BTF stands
+)
+
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
 // whose objects carried BTF holds one blob an object, concatenated. If base is nil and the ELF file
 // brings its own base in .BTF.base, the blob stands on that. Errors begin with the path. Of a large
 // ELF file only the sections needed are read.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
-	isELF, err := hasELFMagic(path)
+	f, data, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if isELF {
-		f, err := elf.Open(path)
-		if err != nil {
-			return nil, err
-		}
+	var blobs []*Blob
+	if f != nil {
 		defer f.Close()
-		blobs, err := readELF(f, base)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return blobs, nil
+		blobs, err = ReadELF(f, base)
+	} else {
+		blobs, err = ParseAll(data, base)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	return someBlobs(path, blobs, err)
+}
+
+func someBlobs(path string, blobs []*Blob, err error) ([]*Blob, error) {
+	if err == nil && len(blobs) == 0 {
+		err = fmt.Errorf("no BTF: 0 bytes")
 	}
-	blobs, err := ReadBytes(data, base)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return blobs, nil
 }
 
-// hasELFMagic looks at the first bytes of a regular file. Others, such as pipes, cannot be looked
-// at twice.
-func hasELFMagic(path string) (bool, error) {
-	f, err := os.Open(path)
+// maxStream bounds what is read of a file that can't be mapped, such as a pipe.
+const maxStream = 1 << 30
+
+// Open opens a file: as an ELF file if it is one, or else it reads the content. It opens the file
+// once, and pipes too.
+func Open(path string) (*elf.File, []byte, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return false, err
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
 	}
-	var magic [len(stdelf.ELFMAG)]byte
-	n, err := io.ReadFull(f, magic[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return false, err
+	if info.Mode().IsRegular() {
+		var magic [len(stdelf.ELFMAG)]byte
+		if n, err := file.ReadAt(magic[:], 0); err != nil && err != io.EOF {
+			return nil, nil, err
+		} else if string(magic[:n]) == stdelf.ELFMAG {
+			f, err := elf.Open(path)
+			return f, nil, err
+		}
 	}
-	return string(magic[:n]) == stdelf.ELFMAG, nil
+	data, err := io.ReadAll(io.LimitReader(file, maxStream+1))
+	if err == nil && len(data) > maxStream {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxStream)
+	}
+	if err != nil || !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
+		return nil, data, err
+	}
+	f, err := elf.Parse(path, data)
+	return f, nil, err
 }
 
 // ReadBytes is ReadFile of a file's content. It returns at least one blob.
 func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
 	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
-		return parseSome(data, base)
+		blobs, err := ParseAll(data, base)
+		return someBlobs("BTF", blobs, err)
 	}
 	f, err := elf.Parse("ELF file", data)
 	if err != nil {
 		return nil, err
 	}
-	return readELF(f, base)
+	blobs, err := ReadELF(f, base)
+	return someBlobs("ELF file", blobs, err)
 }
 
-func readELF(f *elf.File, base *Blob) ([]*Blob, error) {
-	own, err := sectionBytes(f, ".BTF")
+// ReadELF reads the blobs in the .BTF section of an ELF file, none if it is empty. See ReadFile.
+func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
+	own, err := Section(f, SectionTypes)
 	if err != nil {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no .BTF section; build it with -gbtf, or make BTF from its DWARF with btfgen")
+		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf,"+
+			" or make BTF from its DWARF with btfgen", SectionTypes)
 	}
 	if base == nil {
-		distilled, err := sectionBytes(f, ".BTF.base")
+		distilled, err := Section(f, SectionBase)
 		if err != nil {
 			return nil, err
 		}
 		if distilled != nil {
 			if base, err = Parse(distilled, nil); err != nil {
-				return nil, fmt.Errorf("section .BTF.base: %w", err)
+				return nil, fmt.Errorf("section %s: %w", SectionBase, err)
 			}
 		}
 	}
-	blobs, err := parseSome(own, base)
+	blobs, err := ParseAll(own, base)
 	if err != nil {
-		return nil, fmt.Errorf("section .BTF: %w", err)
+		return nil, fmt.Errorf("section %s: %w", SectionTypes, err)
 	}
 	return blobs, nil
 }
 
-func parseSome(data []byte, base *Blob) ([]*Blob, error) {
-	if len(data) == 0 {
-		return nil, fmt.Errorf("no BTF: 0 bytes")
-	}
-	return ParseAll(data, base)
-}
-
-// sectionBytes is a section's content, uncompressed but not relocated: relocations of .BTF (in BPF
-// objects) are for a loader that knows where variables are. It is nil if there is no such section.
-func sectionBytes(f *elf.File, name string) ([]byte, error) {
+// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated, for
+// relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is nil if
+// there is no such section.
+func Section(f *elf.File, name string) ([]byte, error) {
 	s := f.Section(name)
 	if s == nil || s.Type == stdelf.SHT_NOBITS {
 		return nil, nil
@@ -130,7 +147,8 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 		return nil, err
 	}
 	if len(blobs) != 1 {
-		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; merge them first with btfdedup link", path, len(blobs))
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other;"+
+			" merge them first with btfdedup link", path, len(blobs))
 	}
 	return blobs[0], nil
 }

@@ -23,7 +23,8 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 			MaxNameOff+1)
 	}
 	if last := uint64(b.StartID) + uint64(types); last > MaxLastTypeID+1 {
-		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d, the kernel reads up to %d", last-1, MaxLastTypeID)
+		return nil, fmt.Errorf("cannot write BTF: the last type id would be %d,"+
+			" the kernel reads up to %d", last-1, MaxLastTypeID)
 	}
 	if typeLen > 1<<31-1 {
 		return nil, fmt.Errorf("cannot write BTF: %d bytes of types, the format holds %d", typeLen,
@@ -70,7 +71,7 @@ func (m *Image) Finish() []byte {
 	return m.out
 }
 
-// Records writes type records one behind the other: for each its Type, then its elements. Its
+// Records writes type records one after the other: for each its Type, then its elements. Its
 // errors are panics: what is written must fit in the section.
 type Records struct {
 	to []byte // what is left of the section; little endian until the image is finished

@@ -60,9 +60,6 @@ const (
 	// MaxNameOff is the largest string offset, BTF_MAX_NAME_OFFSET; strings of a blob and its bases
 	// together fit in 16 MiB.
 	MaxNameOff = 0xffffff
-	// MaxNameLen is the longest name, without its NUL, that the kernel accepts (KSYM_NAME_LEN since
-	// Linux 6.1; 128 before).
-	MaxNameLen = 512
 )
 
 // Encodings of an INT.
@@ -85,7 +82,8 @@ const DeclTagWhole = ^uint32(0)
 
 var kindNames = [NumKinds]string{
 	"VOID", "INT", "PTR", "ARRAY", "STRUCT", "UNION", "ENUM", "FWD", "TYPEDEF", "VOLATILE",
-	"CONST", "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG", "ENUM64",
+	"CONST", "RESTRICT", "FUNC", "FUNC_PROTO", "VAR", "DATASEC", "FLOAT", "DECL_TAG", "TYPE_TAG",
+	"ENUM64",
 }
 
 // String is the kind as bpftool prints it, such as FUNC_PROTO.
@@ -129,7 +127,8 @@ func (k Kind) HasSize() bool {
 // HasType reports whether Type.SizeOrType is a type id.
 func (k Kind) HasType() bool {
 	switch k {
-	case KindPtr, KindTypedef, KindVolatile, KindConst, KindRestrict, KindFunc, KindFuncProto, KindVar, KindDeclTag, KindTypeTag:
+	case KindPtr, KindTypedef, KindVolatile, KindConst, KindRestrict, KindFunc, KindFuncProto, KindVar,
+		KindDeclTag, KindTypeTag:
 		return true
 	}
 	return false

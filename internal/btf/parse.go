@@ -45,7 +45,8 @@ func (s source) u32(off int) uint32 {
 
 // words reads three words at once.
 func (s source) words(b *[12]byte) (x, y, z uint32) {
-	x, y, z = binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+	x, y = binary.LittleEndian.Uint32(b[0:]), binary.LittleEndian.Uint32(b[4:])
+	z = binary.LittleEndian.Uint32(b[8:])
 	if s.swap {
 		return bits.ReverseBytes32(x), bits.ReverseBytes32(y), bits.ReverseBytes32(z)
 	}

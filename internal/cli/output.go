@@ -113,23 +113,6 @@ func checkDir(path string) error {
 	return nil
 }
 
-// CheckOutput refuses an output that is also an input, by whatever path, and an empty one.
-func CheckOutput(output string, inputs ...string) error {
-	if output == "" {
-		return Usagef("no output file is given; use -o FILE")
-	}
-	out, err := os.Stat(output)
-	if err != nil || output == "-" || !out.Mode().IsRegular() {
-		return nil
-	}
-	for _, in := range inputs {
-		if info, err := os.Stat(in); err == nil && os.SameFile(out, info) {
-			return Usagef("output %s is also an input (%s); write to another file", output, in)
-		}
-	}
-	return nil
-}
-
 func writeSpecial(path string, write func(w io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -145,6 +128,9 @@ func writeSpecial(path string, write func(w io.Writer) error) error {
 	}
 	return f.Close()
 }
+
+// maxTries is how often a temporary name is made or removed that another thread is in the way of.
+const maxTries = 100
 
 // createTemp makes a new file next to path.
 func createTemp(path string) (f *os.File, err error) {
@@ -171,7 +157,7 @@ func makeTemp(path string, create func(name string) error) (string, error) {
 			return temp, nil
 		}
 		temps.forget(temp)
-		if try == 100 || !os.IsExist(err) {
+		if try == maxTries || !os.IsExist(err) {
 			if pe, ok := err.(*fs.PathError); ok {
 				err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
 			}
@@ -219,8 +205,9 @@ func removeTempsOnSignal() {
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
 			gone := name + ".gone"
-			os.Rename(name, gone) // nothing is made in a directory any more
-			os.RemoveAll(gone)
+			os.Rename(name, gone) // nothing is made in a directory any more, but what has begun
+			for try := 0; os.RemoveAll(gone) != nil && try < maxTries; try++ {
+			}
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))
 	}()

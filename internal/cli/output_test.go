@@ -124,24 +124,6 @@ func TestWriteOutput(t *testing.T) {
 	}
 }
 
-func TestCheckOutput(t *testing.T) {
-	dir := t.TempDir()
-	in := filepath.Join(dir, "in")
-	if err := os.WriteFile(in, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(dir, "link")
-	if err := os.Symlink(in, link); err != nil {
-		t.Fatal(err)
-	}
-	for out, ok := range map[string]bool{in: false, link: false, dir + "/./in": false, "": false,
-		filepath.Join(dir, "new"): true, "-": true, "/dev/null": true} {
-		if err := CheckOutput(out, "/dev/null", in); (err == nil) != ok {
-			t.Errorf("output %q: %v", out, err)
-		}
-	}
-}
-
 // TestSignalRemovesTemporaries interrupts a process in the middle of writing a file, or a directory
 // of files.
 func TestSignalRemovesTemporaries(t *testing.T) {

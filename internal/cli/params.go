@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ExpandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel
+// expandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel
 // writes them with set_param_file_format("multiline"): no quoting, no comments. A line that itself
 // begins with @ is refused; a path that does is written ./@path.
-func ExpandParamFiles(args []string) ([]string, error) {
+func expandParamFiles(args []string) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for _, a := range args {
 		if !strings.HasPrefix(a, "@") {
@@ -31,7 +31,8 @@ func ExpandParamFiles(args []string) ([]string, error) {
 		for i, line := range strings.Split(text, "\n") {
 			line = strings.TrimSuffix(line, "\r")
 			if strings.HasPrefix(line, "@") {
-				return nil, Usagef("%s:%d: a parameter file cannot name another (%s); write ./@… for a path that begins with @", path, i+1, line)
+				return nil, Usagef("%s:%d: a parameter file cannot name another (%s);"+
+					" write ./@… for a path that begins with @", path, i+1, line)
 			}
 			if strings.IndexByte(line, 0) >= 0 {
 				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text, one argument a line", path,

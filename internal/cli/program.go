@@ -1,6 +1,9 @@
 // Package cli is the command plumbing: verbs with flags, @paramfile arguments, --help and
 // --version, exit codes and atomic output files.
 //
+// The flags that several verbs share are registered here, once: a verb names those that it takes
+// (Common), and gets their values, checked, in its Env. In names of flags _ is the same as -.
+//
 // Exit codes: 0 for success, 1 for bad input or an answer of "no" (a difference, a violation), 2
 // for wrong usage.
 package cli
@@ -38,23 +41,24 @@ type Program struct {
 type Verb struct {
 	Name     string   // one word
 	Summary  string   // one line for the program's help
-	Args     string   // what follows the flags in the usage line, such as "FILE..."
+	Args     string   // the arguments in the usage line: "A B" are two, "FILE..." is one or more
 	Long     string   // paragraphs for the verb's help; may be empty
 	Examples []string // whole command lines; "# …" above one explains it
 
-	// Setup defines the verb's flags and returns what runs once they are parsed.
-	Setup func(flags *pflag.FlagSet) Run
+	Flags Common // those of the common flags that the verb takes
+	// Setup defines the verb's own flags and returns what runs once they are parsed.
+	Setup func(flags *FlagSet) Run
 }
 
-// Run does a verb's work. args is what is left after the flags.
+// Run does a verb's work. args is what is left after the flags, as many as Verb.Args says.
 type Run func(env *Env, args []string) error
 
-// Env is what a verb sees of the outside.
+// Env is what a verb sees of the outside, and the values of its common flags.
 type Env struct {
-	Program        string
+	Program, Verb  string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Quiet          bool // no warnings
+	Flags
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet.
@@ -120,7 +124,7 @@ func (p *Program) Run(args []string) (code int) {
 }
 
 func (p *Program) dispatch(env *Env, args []string) error {
-	args, err := ExpandParamFiles(args)
+	args, err := expandParamFiles(args)
 	if err != nil {
 		return err
 	}
@@ -153,32 +157,73 @@ func (p *Program) dispatch(env *Env, args []string) error {
 }
 
 func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
-	fs := pflag.NewFlagSet(v.Name, pflag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.Usage = func() {}
-	run := v.Setup(fs)
-	if fs.Lookup("help") == nil {
-		fs.BoolP("help", "h", false, "print this text")
+	env.Verb = v.Name
+	flags, run := v.newFlagSet(&env.Flags)
+	err := flags.Parse(args)
+	if help, _ := flags.GetBool("help"); help && err == nil {
+		return p.verbHelp(env.Stdout, v, flags.FlagSet)
 	}
-	if err := fs.Parse(args); err != nil {
-		return p.flagError(fs, v, err)
+	seeHelp := ""
+	if err != nil {
+		err = parseError(flags.FlagSet, err)
+	} else {
+		err = v.checkArgs(flags.Args())
 	}
-	if help, _ := fs.GetBool("help"); help {
-		return p.verbHelp(env.Stdout, v, fs)
+	if err != nil {
+		seeHelp = fmt.Sprintf(" (see %s %s --help)", p.Name, v.Name)
+	} else if err = flags.check(v.Flags, &env.Flags, flags.Args()); err == nil {
+		defer env.limitThreads()()
+		err = run(env, flags.Args())
 	}
-	return run(env, fs.Args())
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		return Usagef("%s: %v%s", v.Name, err, seeHelp)
+	}
+	return err
 }
 
-// flagError is the usage error for what pflag refused.
-func (p *Program) flagError(fs *pflag.FlagSet, v *Verb, err error) error {
-	hint := ""
+// parseError is the usage error for what pflag refused, in words that speak of no Go package.
+func parseError(fs *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	var valueless *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
 		var names []string
 		fs.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		hint = didYouMean("--"+unknown.GetSpecifiedName(), names)
+		return Usagef("%v%s", err, didYouMean("--"+unknown.GetSpecifiedName(), names))
+	case errors.As(err, &valueless):
+		return Usagef("%s needs a value", flagName(valueless.GetFlag()))
+	case errors.As(err, &invalid):
+		cause := invalid.Unwrap()
+		if invalid.GetFlag().Value.Type() == "bool" {
+			cause = errors.New("it is true or false")
+		}
+		return Usagef("%s=%s: %v", flagName(invalid.GetFlag()), invalid.GetValue(), cause)
 	}
-	return Usagef("%s: %v%s (see %s %s --help)", v.Name, err, hint, p.Name, v.Name)
+	return Usagef("%v", err)
+}
+
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// checkArgs checks the number of arguments.
+func (v *Verb) checkArgs(args []string) error {
+	want := len(strings.Fields(v.Args))
+	switch n := len(args); {
+	case n == want, n > want && strings.HasSuffix(v.Args, "..."):
+		return nil
+	case n == 0:
+		return Usagef("no argument is given; it takes %s", v.Args)
+	case n == 1:
+		return Usagef("1 argument is given; it takes %s", v.Args)
+	default:
+		return Usagef("%d arguments are given; it takes %s", n, v.Args)
+	}
 }
 
 func (p *Program) verbNames() []string {

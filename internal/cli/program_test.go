@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/pflag"
 )
 
 // greeter is a program with a verb that does what its arguments say.
@@ -19,12 +17,12 @@ func greeter(stdout, stderr *bytes.Buffer) *Program {
 		Verbs: []Verb{{
 			Name: "hello", Summary: "greet", Args: "NAME...", Long: "Greets every NAME.",
 			Examples: []string{"greeter hello --loud world"},
-			Setup: func(fs *pflag.FlagSet) Run {
+			Setup: func(fs *FlagSet) Run {
 				loud := fs.Bool("loud", false, "greet aloud")
 				return func(env *Env, args []string) error {
 					switch strings.Join(args, " ") {
-					case "":
-						return Usagef("hello: nobody to greet")
+					case "me":
+						return Usagef("you know yourself")
 					case "nobody":
 						return ErrNo
 					case "ghost":
@@ -67,7 +65,9 @@ func TestRun(t *testing.T) {
 		{args: "--loud", code: 2, stderr: "unknown flag before the verb", oneStderr: true},
 		{args: "hello --laud", code: 2, stderr: "unknown flag: --laud; did you mean --loud?",
 			noStdout: true, oneStderr: true},
-		{args: "hello", code: 2, stderr: "greeter: hello: nobody to greet\n", oneStderr: true},
+		{args: "hello", code: 2, oneStderr: true,
+			stderr: "greeter: hello: no argument is given; it takes NAME... (see greeter hello --help)\n"},
+		{args: "hello me", code: 2, stderr: "greeter: hello: you know yourself\n", oneStderr: true},
 		{args: "hello nobody", code: 1, noStdout: true},
 		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost \n", noStdout: true,
 			oneStderr: true},
@@ -121,7 +121,7 @@ func TestExpandParamFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ExpandParamFiles([]string{"@" + path})
+		got, err := expandParamFiles([]string{"@" + path})
 		var usage *UsageError
 		switch {
 		case c.err != "":
@@ -132,10 +132,10 @@ func TestExpandParamFiles(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", c.content, got, err, c.want)
 		}
 	}
-	if got, err := ExpandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
+	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
 		t.Error("arguments with @ inside:", got, err)
 	}
-	if _, err := ExpandParamFiles([]string{"@"}); err == nil {
+	if _, err := expandParamFiles([]string{"@"}); err == nil {
 		t.Error("a lone @ is accepted")
 	}
 }
@@ -149,7 +149,7 @@ func FuzzExpandParamFiles(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		args, err := ExpandParamFiles([]string{"@" + path})
+		args, err := expandParamFiles([]string{"@" + path})
 		if err != nil {
 			return
 		}

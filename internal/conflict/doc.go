@@ -1,10 +1,9 @@
 // Package conflict reports the names that have several definitions in a set of inputs: which inputs
 // hold which definition, and how the definitions differ.
 //
-// The definitions are those of the link's result, so that a conflict is what the link takes for
-// one: two definitions that mean the same once forward declarations are resolved are one, and each
-// conflict listed here is a name that occurs several times in the linked BTF.
+// It links the inputs and reports the names that occur several times in the linked BTF. So two
+// definitions that become equal when forward declarations are resolved are no conflict.
 //
-// A definition that differs from another only because it leads to a name with several definitions
-// is no conflict of its own right: it is listed with the name that it differs because of.
+// Some definitions differ only because they refer to a name that has several definitions. They are
+// reported with that name.
 package conflict

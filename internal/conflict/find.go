@@ -12,44 +12,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// Inputs collects what is to be compared.
-type Inputs struct {
-	merger  *object.Merger
-	holders [][]holding // by unit of the union
-	paths   []string
-}
-
-// holding is how many units of one input are a unit of the union.
-type holding struct{ path, units int }
-
-// NewInputs returns Inputs with nothing in it.
-func NewInputs() *Inputs { return &Inputs{merger: object.NewMerger()} }
-
-// Add adds an input. After an error the Inputs must not be used.
-func (in *Inputs) Add(path string, o *object.Object) error {
-	at, err := in.merger.Place(path, o)
-	if err != nil {
-		return err
-	}
-	for i, u := range at {
-		for len(in.holders) <= u {
-			in.holders = append(in.holders, nil)
-		}
-		in.holders[u] = append(in.holders[u], holding{len(in.paths), int(o.Units[i].Count)})
-	}
-	in.paths = append(in.paths, path)
-	return nil
-}
-
 // Base is one BTF of a chain of bases.
 type Base struct {
 	Path string
 	Blob *btf.Blob
 }
 
-// Find returns the names with several definitions among the inputs and the bases; those of which a
-// base alone has several are left out. The order in which the inputs were added makes no
-// difference. The Inputs must not be used afterwards.
+// Find returns the names with several definitions in the inputs and the bases, outermost base
+// first. It leaves out names whose definitions are all in bases. The order in which the inputs were
+// added makes no difference. Errors are those of the link. The Inputs must not be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -84,29 +55,29 @@ func (in *Inputs) Find(bases []Base) (*Report, error) {
 	return r, nil
 }
 
-// finder makes a report of a link's result.
+// finder makes the report from the result of a link.
 type finder struct {
 	*Inputs
 	o     *object.Object
 	bases []Base
-	b     *btf.Blob
-	held  map[uint32][]int
+	b     *btf.Blob        // the linked BTF
+	held  map[uint32][]int // by type id of a definition: the units that hold it
 	defs  *diff.Definitions
-	names map[Name][]uint32
+	names map[Name][]uint32 // the type ids of the definitions
 }
 
-// severalNames returns the ids of the names that have several definitions, not all of them in a
-// base.
-func severalNames(b *btf.Blob) (map[Name][]uint32, map[uint32]bool) {
-	names := map[Name][]uint32{}
+// severalNames returns the names that have several definitions, not all of them in a base, with the
+// type ids of the definitions; and the set of these ids.
+func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool) {
+	names = map[Name][]uint32{}
 	for id := uint32(1); id < b.EndID(); id++ {
 		t, _ := b.ByID(id)
-		if kind := word(t); kind != "" && b.TypeName(t) != "" {
+		if kind := kindName(t); kind != "" && b.TypeName(t) != "" {
 			n := Name{kind, b.TypeName(t)}
 			names[n] = append(names[n], id)
 		}
 	}
-	several := map[uint32]bool{}
+	several = map[uint32]bool{}
 	for n, ids := range names {
 		if len(ids) < 2 || ids[len(ids)-1] < b.StartID {
 			delete(names, n)
@@ -119,9 +90,9 @@ func severalNames(b *btf.Blob) (map[Name][]uint32, map[uint32]bool) {
 	return names, several
 }
 
-// word is how the kind of a definition is called, "" for what is none. An enum is called so
-// whatever its width, as the link takes both for one tag.
-func word(t *btf.Type) string {
+// kindName returns the kind of a definition as reports call it, "" if the type is not a definition.
+// ENUM and ENUM64 are both "enum", since the link takes them for one tag.
+func kindName(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:
 		return strings.ToLower(t.Kind.String())
@@ -148,7 +119,7 @@ func compareNames(a, b Name) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind))
 }
 
-// conflict describes the definitions of a name.
+// conflict describes the definitions of a name, given by type id.
 func (f *finder) conflict(name Name, ids []uint32) Conflict {
 	type numbered struct {
 		Definition
@@ -162,7 +133,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 		if a.id < f.b.StartID || b.id < f.b.StartID {
 			return cmp.Compare(a.id, b.id)
 		}
-		return cmp.Compare(b.Units, a.Units) // else by id, an order by content
+		return cmp.Compare(b.Units, a.Units) // those of equal counts stay by id, which is by content
 	})
 	c := Conflict{Name: name, Because: []Name{}}
 	own := false
@@ -186,7 +157,7 @@ func (f *finder) conflict(name Name, ids []uint32) Conflict {
 	return c
 }
 
-// letters numbers definitions: A … Z, AA, AB …
+// letters returns the name of the definition with index i: A … Z, AA, AB …
 func letters(i int) string {
 	s := string(rune('A' + i%26))
 	if i >= 26 {
@@ -195,18 +166,19 @@ func letters(i int) string {
 	return s
 }
 
-// difference says how the definition with the id b differs from that with the id a.
+// difference describes how the definition with the type id b differs from that with a. names are
+// the names of the two in the report.
 func (f *finder) difference(a, b uint32, names [2]string) *Difference {
 	p := f.defs.Explain(a, b, names)
 	d := &Difference{Where: p.Where, What: p.What}
 	if p.Through != nil {
 		t, _ := f.b.ByID(p.Through[0])
-		d.Because = &Name{word(t), f.b.TypeName(t)}
+		d.Because = &Name{kindName(t), f.b.TypeName(t)}
 	}
 	return d
 }
 
-// definition tells the size and the holders of one definition.
+// definition describes the definition with a type id: its size and who holds it.
 func (f *finder) definition(id uint32) Definition {
 	t, _ := f.b.ByID(id)
 	d := Definition{}
@@ -242,7 +214,7 @@ func (f *finder) definition(id uint32) Definition {
 		d.Files = append(d.Files, *x)
 	}
 	slices.SortFunc(d.Files, func(a, b Holder) int { return strings.Compare(a.Path, b.Path) })
-	if d.Files == nil { // a type that no unit lists, only refers to
+	if d.Files == nil { // units refer to the type, but no unit lists it
 		d.Files = []Holder{}
 	}
 	return d

@@ -18,10 +18,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// program is some C files by name, as objects.
+// program is the objects of C files, by name.
 type program map[string]*object.Object
 
-// compile compiles C files that are written one behind the other, each after a line "// NAME.c".
+// compile compiles the C files in src, each of which follows a line "// NAME.c".
 func compile(t *testing.T, src string) program {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
@@ -100,18 +100,21 @@ struct dev; struct bus { struct dev *first; };
 int b(struct bus *b) { return b->first != 0; }
 `, `no conflicts in 2 files (2 units)
 `},
-		{"a member of an unnamed member, and types that only lead there", `
+		{"a member of an anonymous member, and types that only refer to it", `
 // a.c
 struct opts { int x; struct { union { char c; int baz; } u; } bar; int y; };
-struct dev { struct opts *opts; struct bus *bus; }; struct bus { struct dev *first; }; typedef struct bus bus_t;
+struct dev { struct opts *opts; struct bus *bus; };
+struct bus { struct dev *first; }; typedef struct bus bus_t;
 int a(bus_t *b) { return b->first->opts->x; }
 // b.c
 struct opts { int x; struct { union { char c; long baz; } u; } bar; int y; };
-struct dev { struct opts *opts; struct bus *bus; }; struct bus { struct dev *first; }; typedef struct bus bus_t;
+struct dev { struct opts *opts; struct bus *bus; };
+struct bus { struct dev *first; }; typedef struct bus bus_t;
 int b(bus_t *b) { return b->first->opts->x; }
 // c.c
 struct opts { int x; struct { union { char c; long baz; } u; } bar; int y; };
-struct dev { struct opts *opts; struct bus *bus; }; struct bus { struct dev *first; }; typedef struct bus bus_t;
+struct dev { struct opts *opts; struct bus *bus; };
+struct bus { struct dev *first; }; typedef struct bus bus_t;
 int c(bus_t *b) { return b->first->opts->x; }
 `, `struct opts: 2 definitions
   A in 2 units: b (b.c), c (c.c)
@@ -190,17 +193,20 @@ int c(struct arg *p) { return p->i; }
 		{"offsets that differ because of a member", `
 // a.c
 struct lock { int v; int owner; }; union box { struct { int n; struct lock locks[2]; } in; };
-struct first { struct lock lock; int x; }; struct second { struct lock *lock; union box box; char c; };
+struct first { struct lock lock; int x; };
+struct second { struct lock *lock; union box box; char c; };
 struct packed { struct lock *p; char c; int i; };
 int a(struct first *f, struct second *s, struct packed *p) { return f->x + s->c + p->i; }
 // b.c
 struct lock { int v; }; union box { struct { int n; struct lock locks[2]; } in; };
-struct first { struct lock lock; int x; }; struct second { struct lock *lock; union box box; char c; };
+struct first { struct lock lock; int x; };
+struct second { struct lock *lock; union box box; char c; };
 struct packed { struct lock *p; char c; int i; } __attribute__((packed));
 int b(struct first *f, struct second *s, struct packed *p) { return f->x + s->c + p->i; }
 // c.c
 struct lock { int v; }; union box { struct { int n; struct lock locks[2]; } in; };
-struct first { struct lock lock; int x; }; struct second { struct lock *lock; union box box; char c; };
+struct first { struct lock lock; int x; };
+struct second { struct lock *lock; union box box; char c; };
 struct packed { struct lock *p; char c; int i; } __attribute__((packed));
 int c(struct first *f, struct second *s, struct packed *p) { return f->x + s->c + p->i; }
 `, `struct lock: 2 definitions
@@ -282,8 +288,8 @@ struct s { int j; };
 int c(struct s *p) { return p->j; }
 `
 
-// TestMerged looks for conflicts in what was merged before: the units are the same, but not the
-// files.
+// TestMerged looks for conflicts in objects that were merged before: the units are the same, but the
+// files are others.
 func TestMerged(t *testing.T) {
 	p := compile(t, threeUnits)
 	for _, c := range []struct{ inputs, holders string }{
@@ -310,7 +316,8 @@ func TestLongLists(t *testing.T) {
 	r := p.find(t, nil, append(inputs, "a")...)
 	for all, want := range map[bool]string{
 		false: "  A in 9 units: b0 (b.c), b1 (b.c), b2 (b.c) and 6 more files\n  B in 1 unit: a (a.c)\n",
-		true: "  A in 9 units: b0 (b.c), b1 (b.c), b2 (b.c), b3 (b.c), b4 (b.c), b5 (b.c), b6 (b.c), b7 (b.c), b8 (b.c)\n" +
+		true: "  A in 9 units: b0 (b.c), b1 (b.c), b2 (b.c), b3 (b.c), b4 (b.c), " +
+			"b5 (b.c), b6 (b.c), b7 (b.c), b8 (b.c)\n" +
 			"  B in 1 unit: a (a.c)\n",
 	} {
 		if got := text(t, r, all); !strings.Contains(got, want) {
@@ -319,8 +326,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestBase compares units with a base: what differs from it is a conflict, and what it has twice
-// itself is none.
+// TestBase compares units with a base. A definition that differs from the base's is a conflict; a
+// name that the base alone defines twice is not.
 func TestBase(t *testing.T) {
 	p := compile(t, `
 // a.c
@@ -330,7 +337,8 @@ int a(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + !r; }
 struct twice { int j; };
 int b(struct twice *q) { return q->j; }
 // m.c
-struct s { int i, j; }; struct twice { int i; }; struct later { int i; }; struct fine { struct later *p; };
+struct s { int i, j; }; struct twice { int i; };
+struct later { int i; }; struct fine { struct later *p; };
 int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p->i; }
 `)
 	res, err := link.Link([]*object.Object{p["a"], p["b"]}, link.Options{})
@@ -389,18 +397,21 @@ int c(struct user *p) { return p->s->i; }
 	want := strings.Join(strings.Fields(`
 {"schema":1,"files":2,"units":3,"conflicts":[
  {"kind":"struct","name":"s","because":[],"definitions":[
-  {"id":"A","size":4,"units":2,"files":[{"path":"a+b","base":false,"units":2,"sources":["a.c","b.c"]}]},
+  {"id":"A","size":4,"units":2,
+   "files":[{"path":"a+b","base":false,"units":2,"sources":["a.c","b.c"]}]},
   {"id":"B","size":8,"units":1,"files":[{"path":"c","base":false,"units":1,"sources":["c.c"]}],
    "difference":{"where":"member_i","what":"type_int_vs_long_int_(size_4_vs_8)"}}]},
  {"kind":"struct","name":"user","because":[{"kind":"struct","name":"s"}],"definitions":[
-  {"id":"A","size":8,"units":2,"files":[{"path":"a+b","base":false,"units":2,"sources":["a.c","b.c"]}]},
+  {"id":"A","size":8,"units":2,
+   "files":[{"path":"a+b","base":false,"units":2,"sources":["a.c","b.c"]}]},
   {"id":"B","size":8,"units":1,"files":[{"path":"c","base":false,"units":1,"sources":["c.c"]}],
-   "difference":{"where":"member_s","what":"refers_to_struct_s,_which_differs","because":{"kind":"struct","name":"s"}}}]}]}`), "")
+   "difference":{"where":"member_s","what":"refers_to_struct_s,_which_differs",
+   "because":{"kind":"struct","name":"s"}}}]}]}`), "")
 	if got := strings.ReplaceAll(string(got), " ", "_"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got, _ := json.Marshal(p.find(t, nil,
-		"a")); string(got) != `{"schema":1,"files":1,"units":1,"conflicts":[]}` {
-		t.Errorf("%s", got)
+	got, err = json.Marshal(p.find(t, nil, "a"))
+	if err != nil || string(got) != `{"schema":1,"files":1,"units":1,"conflicts":[]}` {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// randomBlob makes BTF of few names, which lead to each other, mostly in the same way, and are
-// defined several times or only declared.
+// randomBlob makes BTF with few names. Their types refer to each other, mostly in the same way, and
+// are defined several times or only declared.
 func randomBlob(r *rand.Rand) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	const tags = 5
@@ -50,7 +50,7 @@ func randomBlob(r *rand.Rand) *btf.Blob {
 	return b.Finish()
 }
 
-// counts counts the definitions of each name as another reader finds them.
+// counts returns how many definitions of each name another reader finds.
 func counts(t *testing.T, data []byte) map[Name]int {
 	t.Helper()
 	spec, err := cilium.LoadSpecFromReader(bytes.NewReader(data))
@@ -87,8 +87,8 @@ func counts(t *testing.T, data []byte) map[Name]int {
 	return n
 }
 
-// spelled is a type with other named types by their names: definitions of one name that differ by
-// themselves are spelled differently.
+// spelled writes a type, and other named types in it by their names. So definitions of one name
+// that differ by themselves are written differently.
 func spelled(b *btf.Blob, id uint32, top bool) string {
 	if id == 0 {
 		return "void"
@@ -96,7 +96,7 @@ func spelled(b *btf.Blob, id uint32, top bool) string {
 	t, own := b.ByID(id)
 	name := b.TypeName(t)
 	if name != "" && !top {
-		return word(t) + " " + name
+		return kindName(t) + " " + name
 	}
 	s := fmt.Sprint(t.Kind, " ", name)
 	switch t.Kind {
@@ -150,7 +150,7 @@ func TestRandom(t *testing.T) {
 		spell := map[Name]map[string]bool{}
 		for id := uint32(1); id < b.EndID(); id++ {
 			typ, _ := b.ByID(id)
-			n := Name{word(typ), b.TypeName(typ)}
+			n := Name{kindName(typ), b.TypeName(typ)}
 			if spell[n] == nil {
 				spell[n] = map[string]bool{}
 			}
@@ -205,7 +205,7 @@ func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	for path, b := range inputs {
 		defines := 0
 		for i := range b.Types {
-			if typ := &b.Types[i]; b.TypeName(typ) == c.Name.Name && word(typ) == c.Kind {
+			if typ := &b.Types[i]; b.TypeName(typ) == c.Name.Name && kindName(typ) == c.Kind {
 				defines++
 			}
 		}
@@ -215,7 +215,8 @@ func checkHolders(t *testing.T, c *Conflict, inputs map[string]*btf.Blob) {
 	}
 }
 
-// TestKernel lists what the running kernel's BTF has several times, as another reader finds it.
+// TestKernel compares the conflicts of the running kernel's BTF with the names that another reader
+// finds several times.
 func TestKernel(t *testing.T) {
 	const path = "/sys/kernel/btf/vmlinux"
 	data, err := os.ReadFile(path)

@@ -1,17 +1,16 @@
 package conflict
 
-// Schema is the version of the report's JSON form, which docs/conflicts.md describes. It is raised
-// when a field changes its meaning or goes; new fields don't raise it.
+// Schema is the version of the report's JSON form, which docs/conflicts.md describes. It increases
+// when a field is removed or changes its meaning, not when one is added.
 const Schema = 1
 
-// Report is what Find makes.
+// Report is the result of Find.
 type Report struct {
 	Schema int `json:"schema"`
-	Files  int `json:"files"` // how many inputs
-	// how many compilation units they hold; one for BTF that was linked before
+	Files  int `json:"files"` // number of inputs
+	// Units is how many compilation units the inputs hold; an input that is linked BTF counts as one.
 	Units int `json:"units"`
-	// Conflicts are by name, then kind: first those of their own right, then those that differ
-	// because of others.
+	// Conflicts are sorted by name and kind: first those with an empty Because, then the others.
 	Conflicts []Conflict `json:"conflicts"`
 }
 
@@ -31,16 +30,16 @@ func (n Name) String() string {
 // Conflict is a name with several definitions.
 type Conflict struct {
 	Name
-	// Because names the conflicts by which the definitions differ; it is empty if some differ by
-	// themselves.
+	// Because has the conflicts because of which the definitions differ. It is empty if some of the
+	// definitions differ by themselves.
 	Because     []Name       `json:"because"`
-	Definitions []Definition `json:"definitions"` // a base's first, then by units, most first
+	Definitions []Definition `json:"definitions"` // those of bases, then the others, most units first
 }
 
 // Definition is one definition of a name.
 type Definition struct {
 	ID    string   `json:"id"`    // A, B …
-	Size  int      `json:"size"`  // bytes; 0 for a typedef
+	Size  int      `json:"size"`  // in bytes; 0 for a typedef
 	Units int      `json:"units"` // how many units hold it
 	Files []Holder `json:"files"` // the inputs that hold it, by path
 	// Difference says how this definition differs from the first; it is missing in the first.
@@ -50,17 +49,17 @@ type Definition struct {
 // Holder is an input that holds a definition.
 type Holder struct {
 	Path  string `json:"path"`
-	Base  bool   `json:"base"`  // it was given as a base
+	Base  bool   `json:"base"`  // whether it was given as a base
 	Units int    `json:"units"` // how many units in it hold the definition; 0 for a base
-	// base names of the units' source files, as far as they are known
+	// Sources are the base names of the units' source files, as far as they are known.
 	Sources []string `json:"sources"`
 }
 
 // Difference is the first difference of two definitions.
 type Difference struct {
-	Where   string `json:"where"`             // such as "member bar.baz"; empty for the type itself
-	What    string `json:"what"`              // such as "bit offset 64 vs 32"
-	Because *Name  `json:"because,omitempty"` // the two differ only through this one
+	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
+	What    string `json:"what"`              // "bit offset 64 vs 32"
+	Because *Name  `json:"because,omitempty"` // they differ only because this name's definitions do
 }
 
 func (d *Difference) String() string {
@@ -70,7 +69,7 @@ func (d *Difference) String() string {
 	return d.Where + ": " + d.What
 }
 
-// Own returns the conflicts of their own right and the others.
+// Own returns the conflicts with an empty Because, and the others.
 func (r *Report) Own() (own, others []Conflict) {
 	for i := range r.Conflicts {
 		if len(r.Conflicts[i].Because) > 0 {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// How many files, source files and names a line of text lists.
+// How many files, source files and names a line of text lists before it counts the rest.
 const (
 	fewFiles   = 3
 	fewSources = 3
 	fewNames   = 8
 )
 
-// WriteText writes the report for people. Long lists are cut short unless all is set.
+// WriteText writes the report for people to read. Long lists are cut short unless all is set.
 func (r *Report) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
 	own, others := r.Own()
@@ -46,7 +46,7 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 	return out.Flush()
 }
 
-// summary is the last line.
+// summary returns the last line.
 func (r *Report) summary(own, others int) string {
 	of := fmt.Sprintf("in %s (%s)", plural(r.Files, "file"), plural(r.Units, "unit"))
 	if own+others == 0 {
@@ -59,8 +59,8 @@ func (r *Report) summary(own, others int) string {
 	return s
 }
 
-// holders tells who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and 9
-// more files".
+// holders describes who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and
+// 9 more files".
 func (d *Definition) holders(all bool) string {
 	var files []string
 	for _, h := range d.Files {
@@ -83,7 +83,8 @@ func (d *Definition) holders(all bool) string {
 	return s
 }
 
-// list joins a list, and counts what comes after the first few unless all is set.
+// list joins items. Unless all is set, it counts those after the first few: "a, b and 9 more
+// files", where what is "file", or "" for no word.
 func list(items []string, few int, all bool, what string) string {
 	if all || len(items) <= few+1 {
 		return strings.Join(items, ", ")

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -62,11 +63,11 @@ func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
 
 // find returns the hash of a description, unless it is to be added without looking whether it is
 // known.
-func (u *unit) find(d *desc, off uint32) (types.Hash, error) {
+func (u *unit) find(d *desc) (types.Hash, error) {
 	if u.c.direct() {
 		return types.Hash{}, nil
 	}
-	return u.hashOf(d, off, 0)
+	return u.hashOf(d, 0)
 }
 
 // findOrBuild returns the node of a description, of which find has returned h, adding it when it is
@@ -92,8 +93,8 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 		return 0, err
 	}
 	if d.stub {
-		if pin, ok := u.pins[off]; ok {
-			return g.PinnedStub(types.TagOf(d.kind), n.Name, pin), nil
+		if u.c.pinned {
+			return g.PinnedStub(types.TagOf(d.kind), n.Name, u.provisional(off)), nil
 		}
 		return g.Stub(types.TagOf(d.kind), n.Name), nil
 	}
@@ -148,11 +149,11 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 // have them.
 func (u *unit) checkNames(off uint32, n *types.Node, elems []types.Elem) error {
 	strs := &u.c.g.Strs
-	if s := strs.Bytes(n.Name); !types.Identifier(s) {
+	if s := strs.Bytes(n.Name); len(s) > 0 && !btf.ValidIdentifier(s) {
 		return u.unencodable(off, "a type named %.100q", s)
 	}
 	for i := range elems {
-		if s := strs.Bytes(elems[i].Name); !types.Identifier(s) {
+		if s := strs.Bytes(elems[i].Name); len(s) > 0 && !btf.ValidIdentifier(s) {
 			return u.unencodable(off, "a member or enumerator named %.100q", s)
 		}
 	}

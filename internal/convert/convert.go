@@ -13,7 +13,7 @@ import (
 type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
-	Jobs        int             // threads; the result doesn't depend on it
+	Jobs        int             // threads, 0: one a processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)
@@ -26,8 +26,11 @@ type Options struct {
 	// Shard is the part of the units to convert. Of a shard without units File gives an object
 	// without units.
 	Shard Shard
+	// Units, when set, are the compilation units to convert, by their place among those of the file,
+	// from 0. Type units that none of them refers to are left out. Shard must be empty then.
+	Units []int
 	// Each, when set, is called with an object of each unit, and the unit's number among the
-	// compilation units of the file, from 0. It is called from several threads, in any order, and
+	// compilation units of the file, from 0, or its place in Units. It is called from several threads, in any order, and
 	// must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
 	// Counts, when set, is added to by File. It is for one call at a time.
@@ -76,7 +79,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 			opt.Warn(s.err.Error() + "; the unit is left out")
 		}
 	}
-	return w.object(), nil
+	return w.object()
 }
 
 // add counts the units of d, which the converters have read.

@@ -29,7 +29,6 @@ type converter struct {
 	reached   map[typeRef]bool
 	clang     bool                 // the unit's producer is clang
 	single    bool                 // there is one compilation unit
-	orphans   []*dwarf.Unit        // of that
 	met       map[*dwarf.Unit]bool // type units that were referred to
 	whole     bool                 // a unit was met that is no partial one
 	excluded  int                  // units of excluded languages
@@ -37,11 +36,10 @@ type converter struct {
 	failed    failure              // what ended the thread
 	skipped   []failure            // units that were left out
 
-	// defs are the entries of tagged definitions, and conflict tells that two of them define one
-	// tag differently. Then the unit is read again, pinned.
-	defs     []typeRef
+	// the unit defines a tag in several ways; pinner then reads it again
 	conflict bool
-	pinned   bool
+	pinner   *converter
+	pinned   bool // this is a pinner: every reference to a tag says which entry defines it
 
 	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
 	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
@@ -87,8 +85,11 @@ type stamp struct {
 const releaseEvery = 8 << 20
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
-	c := &converter{store: s, d: d, opt: opt, symbols: symbols, names: newNameCache(s.size)}
+	c := &converter{store: s, d: d, opt: opt, symbols: symbols}
 	c.main.c = c
+	if s != nil {
+		c.names = newNameCache(s.size)
+	}
 	return c
 }
 
@@ -100,7 +101,7 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 	if u, ok := c.others[h]; ok {
 		return u, nil
 	}
-	u := &unit{c: c}
+	u := &unit{c: c, number: uint32(len(c.others) + 1)}
 	u.r.Share(&c.tables)
 	u.prints.Share(&c.main.prints)
 	if err := u.load(h); err != nil {
@@ -123,7 +124,7 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
-	c.defs, c.conflict = c.defs[:0], false
+	c.conflict = false
 	c.imported, c.imports = nil, c.imports[:0]
 	clear(c.reached)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)

@@ -3,7 +3,6 @@ package convert
 import (
 	"bytes"
 	std "debug/dwarf"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
@@ -56,7 +55,6 @@ func (c *converter) takeImports() error {
 type declarations struct {
 	clang      bool // what the importers' producer is: it counts in judging functions
 	roots      []root
-	defs       []typeRef
 	candidates []candidate
 	imports    []*unit
 }
@@ -70,7 +68,6 @@ func (c *converter) takeImport(u *unit) error {
 		for _, i := range d.imports {
 			c.importUnit(i)
 		}
-		c.defs = append(c.defs, d.defs...)
 		c.candidates = append(c.candidates, d.candidates...)
 		return nil
 	}
@@ -78,14 +75,13 @@ func (c *converter) takeImport(u *unit) error {
 		return u.walk()
 	}
 	d := &declarations{clang: c.clang}
-	defs, candidates := len(c.defs), len(c.candidates)
+	candidates := len(c.candidates)
 	c.recording = d
 	err := u.walk()
 	c.recording = nil
 	if err != nil {
 		return err
 	}
-	d.defs = slices.Clone(c.defs[defs:])
 	for _, f := range c.candidates[candidates:] {
 		f.name = bytes.Clone(f.name)
 		d.candidates = append(d.candidates, f)

@@ -98,7 +98,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
-	h, err := f.proto.u.find(&d, f.proto.off)
+	h, err := f.proto.u.find(&d)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	h, err := u.hashOf(&d, t.off, depth)
+	h, err := u.hashOf(&d, depth)
 	u.c.elems = u.c.elems[:base]
 	if err != nil {
 		return types.Hash{}, err
@@ -75,12 +75,11 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 
 // direct tells whether types are added without looking first whether an equal one is known: there
 // is one unit, so there is one thread, and hardly any type is known. The lock is for others.
-func (c *converter) direct() bool { return c.single && !c.pinned }
+func (c *converter) direct() bool { return c.single || c.pinned }
 
-// alone tells whether the unit's entries are not to be compared with others': definitions that are
-// pinned, and annotations, mean what their unit says, and if there is only one unit, hardly any are
-// equal.
-func (u *unit) alone() bool { return u.c.pinned || u.c.single || u.r.Annotated() }
+// alone tells whether the unit's entries are not to be compared with others': annotations mean what
+// their unit says, and if there is only one unit, hardly any are equal.
+func (u *unit) alone() bool { return u.c.direct() || u.r.Annotated() }
 
 // recall fills in entry i of the memo, which is t's, if an equal type was met before.
 func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
@@ -99,12 +98,9 @@ func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	return fp, true, nil
 }
 
-// hashOf hashes a description; off is its entry.
-func (u *unit) hashOf(d *desc, off uint32, depth int) (types.Hash, error) {
+// hashOf hashes a description.
+func (u *unit) hashOf(d *desc, depth int) (types.Hash, error) {
 	if d.stub {
-		if pin, ok := u.pins[off]; ok {
-			return types.HashPinnedStub(types.TagOf(d.kind), d.name.hash, pin), nil
-		}
 		return types.HashStub(types.TagOf(d.kind), d.name.hash), nil
 	}
 	ref, err := d.ref.hash(depth + 1)

@@ -16,10 +16,7 @@ func (c *converter) walkOrphans() error {
 	if !c.single {
 		return nil
 	}
-	if !c.pinned { // else they are known
-		c.orphans = c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.met[h] })
-	}
-	for _, h := range c.orphans {
+	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.met[h] }) {
 		u, err := c.foreign(h)
 		if err != nil {
 			return err

@@ -224,3 +224,33 @@ func TestShardOfSupplement(t *testing.T) {
 		}
 	}
 }
+
+// TestUnits: Options.Units picks units by number, which are what they are among all.
+func TestUnits(t *testing.T) {
+	f, err := elf.Open(linkedSources(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	each := func(units ...int) map[int][]byte {
+		var mu sync.Mutex
+		out := map[int][]byte{}
+		opt := Options{Features: features.Default(), Jobs: 2, SkipUnencodable: true, Units: units}
+		opt.Each = func(i int, o *object.Object) error {
+			data, err := object.Write(o)
+			mu.Lock()
+			defer mu.Unlock()
+			out[i] = data
+			return err
+		}
+		if _, err := File(f, opt); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	all := each()
+	some := each(5, 2)
+	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) || !bytes.Equal(some[1], all[2]) {
+		t.Errorf("%d of %d units, or not the right ones", len(some), len(all))
+	}
+}

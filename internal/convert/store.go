@@ -35,12 +35,16 @@ func roomFor(size int) int { return min(size/60, 1<<12) + size/1500 }
 // microseconds.
 const lockTries = 1 << 14
 
-// newStore returns one for about size bytes of units.
-func newStore(d *dwarf.Data, opt *Options, size int) *store {
+// newObject returns one with room for so many nodes.
+func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
 	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order,
 		Machine: uint16(d.File.Machine)}
-	s := &store{obj: object.New(target, opt.Features), size: size}
-	s.obj.Graph = types.NewSized(roomFor(size))
+	return &object.Object{Target: target, Features: opt.Features, Graph: types.NewSized(nodes)}
+}
+
+// newStore returns one for about size bytes of units.
+func newStore(d *dwarf.Data, opt *Options, size int) *store {
+	s := &store{obj: newObject(d, opt, roomFor(size)), size: size}
 	s.g = s.obj.Graph
 	s.roots.init()
 	s.known.init()

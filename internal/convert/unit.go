@@ -21,9 +21,7 @@ type unit struct {
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	// pins are, for the definitions of tags that the converted unit defines in several ways, what
-	// tells each from the others.
-	pins map[uint32]types.Hash
+	number uint32 // 0: the one that is converted; others count from 1
 }
 
 // convert reads unit h, which is counted under number.
@@ -61,11 +59,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 		return err
 	}
 	if c.conflict {
-		defer c.unpin()
-		if err := c.pinDefinitions(); err != nil {
-			return err
-		}
-		if err := c.read(name); err != nil {
+		if err := c.readPinned(h, name); err != nil {
 			return err
 		}
 	}
@@ -95,7 +89,6 @@ func (c *converter) read(file string) error {
 
 func (u *unit) load(h *dwarf.Unit) error {
 	u.memo.reset(h.Len)
-	u.pins = nil
 	if err := u.r.Load(u.c.d, h); err != nil {
 		return err
 	}
@@ -205,9 +198,6 @@ func (u *unit) visitRoot(off uint32) (end uint32, err error) {
 // know takes the type at off. One that is known by its fingerprint need not be understood again.
 func (u *unit) know(off uint32, fp dwarf.Fingerprint) error {
 	if r := u.c.roots.get(fp); r != nil {
-		if r.stub != 0 {
-			u.c.defs = append(u.c.defs, typeRef{u, off})
-		}
 		u.c.take(*r)
 		return nil
 	}
@@ -254,7 +244,7 @@ func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
 // take adds a root to the environment.
 func (c *converter) take(r root) {
 	if r.id != 0 && c.item(r.id, r.stub) {
-		c.conflict = c.conflict || !c.pinned
+		c.conflict = true
 	}
 }
 
@@ -322,11 +312,10 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
 			return nil // BTF can't tell an enum without enumerators from a declaration
 		}
-		u.c.defs = append(u.c.defs, typeRef{u, e.Off})
 	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
 		return nil
 	}
-	h, err := u.find(&d, e.Off)
+	h, err := u.find(&d)
 	if err != nil {
 		return err
 	}
@@ -344,10 +333,12 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if !named {
 		return nil
 	}
-	if pin, ok := u.pins[e.Off]; ok {
+	if u.c.pinned {
 		n := u.c.g.Node(id)
-		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, pin)
-		u.c.g.Node(stub).Ref = id
+		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
+		if err := u.c.g.Define(stub, id); err != nil {
+			return err
+		}
 	}
 	if !u.r.Annotated() {
 		return nil

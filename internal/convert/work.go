@@ -2,6 +2,7 @@ package convert
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,12 @@ func newWork(d *dwarf.Data, opt *Options) *work {
 		}
 	}
 	w.single = len(all) == 1
+	if opt.Units != nil {
+		for _, i := range opt.Units {
+			w.units = append(w.units, all[i])
+		}
+		return w
+	}
 	begin, end := opt.Shard.of(all)
 	w.units, w.first, w.others = all[begin:end], begin, slices.Concat(all[:begin], all[end:])
 	return w
@@ -47,7 +54,7 @@ func newWork(d *dwarf.Data, opt *Options) *work {
 func (w *work) run() error {
 	var wg sync.WaitGroup
 	wg.Go(func() { w.symbols.load() })
-	jobs := max(1, min(w.opt.Jobs, len(w.units)))
+	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 	size := 0
 	for _, h := range w.units {
 		size += int(h.Len)
@@ -122,7 +129,7 @@ func (w *work) skipped() []failure {
 
 // orphans adds what the type units hold that nothing refers to. The first shard has it.
 func (w *work) orphans() error {
-	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 {
+	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 || w.opt.Units != nil {
 		return nil
 	}
 	others := w.others
@@ -136,7 +143,7 @@ func (w *work) orphans() error {
 }
 
 // object is what the threads have made, with the units in the order of the file.
-func (w *work) object() *object.Object {
+func (w *work) object() (*object.Object, error) {
 	var parts []*object.Object
 	var all []environment
 	for _, c := range w.threads {
@@ -157,7 +164,7 @@ func (w *work) object() *object.Object {
 	for _, u := range all {
 		o.Units = append(o.Units, u.Unit)
 	}
-	return o
+	return o, nil
 }
 
 // foundWhole tells whether the file has a unit that is no partial one, or no units at all.

@@ -25,7 +25,10 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 		}
 		w := newWork(d, &Options{Features: features.Default()})
 		convert(w)
-		o := w.object()
+		o, err := w.object()
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, u := range o.Units {
 			list = append(list, fileOf(o, u))
 		}

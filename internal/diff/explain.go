@@ -12,19 +12,20 @@ type explanation struct {
 	where, what string
 }
 
-// explainer walks two types of different content side by side, through what has no name of its own.
+// explainer walks two types of different content side by side, down to types that have a name.
 type explainer struct {
 	*comparison
-	sides  [2]string // what the two types are called
-	layout bool      // a layout that differs because a member's type does is no difference of its own
+	sides  [2]string // how the two types are called
+	layout bool      // whether layout.go explains offsets and sizes by the types of members
 	seen   map[[2]uint32]bool
-	budget int // pairs left to look at
+	budget int // how many pairs of nodes may still be looked at
 }
 
-// explain says where two types of one kind and name differ. A difference of their own comes before
-// one in a forward declaration, and that before one in types that they refer to.
+// explain returns the first difference of two types of one kind and name. A difference in their own
+// records comes before one in a forward declaration, and that before one in types that they refer
+// to.
 func (c *comparison) explain(a, b uint32) explanation {
-	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, 10000}
+	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
 }
 
@@ -35,7 +36,7 @@ func (x *explainer) types(a, b uint32) explanation {
 	return explanation{Differs, "", "content differs too deep to show"}
 }
 
-// better says whether e is to be told rather than the explanation so far.
+// better reports whether e explains more than another explanation.
 func better(e, than explanation) bool {
 	rank := func(e explanation) int {
 		switch e.class {
@@ -51,9 +52,10 @@ func better(e, than explanation) bool {
 	return rank(e) > rank(than)
 }
 
-// inside compares the own content of two nodes of one kind, and what they refer to. types are the
-// types at the place where, of which a and b are a part. ok is false if the walk found nothing that
-// it had not seen.
+// inside explains how two nodes of one kind differ: in their records, or in what they refer to.
+// where is the path from the types that are compared to a and b, such as "member bar", and types
+// are the types at the end of that path, of which a and b are a part. ok is false if the walk found
+// nothing that it had not seen.
 func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
 	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
 		return explanation{}, false
@@ -61,34 +63,35 @@ func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best exp
 	x.seen[[2]uint32{a, b}] = true
 	x.budget--
 	if x.label[a] != x.label[b] {
-		if at, what := x.ownDifference(a, b); what != "" {
+		if at, what := x.recordDifference(a, b); what != "" {
 			if x.layout && x.sameMembers(a, b) {
 				if e, ok := x.layoutDifference(a, b, where, types); ok {
 					return e, true
 				}
 			}
-			return explanation{Differs, place(where, at), what}, true
+			return explanation{Differs, joinPath(where, at), what}, true
 		}
 	}
 	return x.references(a, b, where, types)
 }
 
-// references compares what two nodes of one kind refer to.
-func (x *explainer) references(a, b uint32, where string, types [2]uint32) (best explanation,
-	ok bool) {
+// references explains how two nodes of one kind differ in what they refer to.
+func (x *explainer) references(
+	a, b uint32, where string, types [2]uint32,
+) (best explanation, ok bool) {
 	ka, kb := x.children(a), x.children(b)
 	for i := range min(len(ka), len(kb)) {
-		if x.class[ka[i]] == x.class[kb[i]] {
+		if x.content[ka[i]] == x.content[kb[i]] {
 			continue
 		}
 		if best.class != "" && x.sameName(ka[i], kb[i]) && !x.otherDefinition(ka[i]) {
-			continue // that would be told as indirect, which is no better
+			continue // that would be Indirect, which is not better
 		}
 		at, part := types, x.childName(a, i)
-		if part != "" || types == [2]uint32{a, b} && !unnamed(x.kind(a)) {
+		if part != "" || types == [2]uint32{a, b} && !partOfOther(x.kind(a)) {
 			at = [2]uint32{ka[i], kb[i]}
 		}
-		e, found := x.reference(ka[i], kb[i], place(where, part), at, x.kind(a) == btf.KindFunc)
+		e, found := x.reference(ka[i], kb[i], joinPath(where, part), at, x.kind(a) == btf.KindFunc)
 		if found && better(e, best) {
 			best, ok = e, true
 			if e.class == Differs {
@@ -99,8 +102,8 @@ func (x *explainer) references(a, b uint32, where string, types [2]uint32) (best
 	return best, ok
 }
 
-// place joins the parts of a path.
-func place(where, part string) string {
+// joinPath joins the parts of a path.
+func joinPath(where, part string) string {
 	switch {
 	case where == "" || part == "":
 		return where + part
@@ -114,19 +117,23 @@ func place(where, part string) string {
 	return where + ", " + part
 }
 
-// unnamed says whether types of a kind are spelled out where they are used, rather than named.
-func unnamed(k btf.Kind) bool {
+// partOfOther reports whether types of a kind are written in full where they are used, instead of
+// by name.
+func partOfOther(k btf.Kind) bool {
 	switch k {
-	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag, btf.KindFuncProto:
+	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict,
+		btf.KindTypeTag, btf.KindFuncProto:
 		return true
 	}
 	return false
 }
 
-// reference compares two references of different content. types are the types at the place where.
-// open says to look inside types of one kind even if they can be told by their spelling.
-func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open bool) (explanation,
-	bool) {
+// reference explains how two references differ, to a and to b of different content. where and types
+// are as for inside. If open is set it looks inside types of one kind even where their texts
+// differ.
+func (x *explainer) reference(
+	a, b uint32, where string, types [2]uint32, open bool,
+) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
 		return x.through(a, where), true
@@ -138,7 +145,7 @@ func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open b
 		}
 	}
 	class := Differs
-	if x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && declares(x, a, b) {
+	if x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && x.declares(a, b) {
 		class = Forward
 	}
 	sa, sb := x.spell(types[0]), x.spell(types[1])
@@ -151,36 +158,37 @@ func (x *explainer) reference(a, b uint32, where string, types [2]uint32, open b
 	return explanation{class, where, "type " + sa + " vs " + sb}, true
 }
 
-// declares says whether one node is the forward declaration of what the other defines.
-func declares(x *explainer, a, b uint32) bool {
-	if x.kind(a) != btf.KindFwd {
+// declares reports whether one node, of one name with the other, is the forward declaration of what
+// the other defines.
+func (c *comparison) declares(a, b uint32) bool {
+	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
 	}
-	if x.kind(a) != btf.KindFwd {
+	if c.kind(a) != btf.KindFwd {
 		return false
 	}
-	if x.nodes[a].typ.KFlag {
-		return x.kind(b) == btf.KindUnion
+	if c.nodes[a].typ.KFlag {
+		return c.kind(b) == btf.KindUnion
 	}
-	return x.kind(b) == btf.KindStruct
+	return c.kind(b) == btf.KindStruct
 }
 
-// sameName says whether two nodes are of one kind and have the same name, by which they are told.
+// sameName reports whether two nodes are of one kind and have the same name, which is not empty.
 func (x *explainer) sameName(a, b uint32) bool {
 	k := x.kind(a)
 	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 &&
 		k != btf.KindTypeTag
 }
 
-// otherDefinition says that a named type has several definitions, the same on both sides: then a
-// difference in what is referred to is in the reference.
+// otherDefinition reports whether a named type has several definitions, the same on both sides.
+// Then two references to that name that differ refer to different ones of these.
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
 		len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2
 }
 
-// through explains a difference that lies in a type with a name of its own.
+// through explains a difference that is in the type n, or in which definition of it is referred to.
 func (x *explainer) through(n uint32, where string) explanation {
 	if x.otherDefinition(n) {
 		return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(n)}
@@ -188,7 +196,8 @@ func (x *explainer) through(n uint32, where string) explanation {
 	return explanation{Indirect, where, "refers to " + x.spellNamed(n) + ", which differs"}
 }
 
-// childName says what the i-th reference of a node is, "" where its type says it all.
+// childName returns what the i-th reference of a node is, such as "member x" or "return"; "" where
+// the kind of the node says it, as for pointers.
 func (x *explainer) childName(n uint32, i int) string {
 	t, b := x.nodes[n].typ, x.nodes[n].blob
 	named := func(what string, i int, off uint32) string {

@@ -6,25 +6,25 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Nodes that stand for no record.
+// Nodes that are not a type of a blob.
 const (
 	voidNode    = 0
-	missingNode = 1 // what an id refers to that does not exist
+	missingNode = 1 // for an id that no type has
 	firstNode   = 2
 )
 
-// graph is the types of both sides together, as nodes. Equal names have equal numbers on both
+// graph is the types of both sides together, as numbered nodes. A name has the same number on both
 // sides.
 type graph struct {
 	nodes   []node
-	first   []uint32 // children of node n are kids[first[n]:first[n+1]]
-	kids    []uint32 // references in the order of the record
-	uses    []uint32 // how many references lead to a node, those of DECL_TAGs not counted
-	names   []string
+	first   []uint32 // the children of node n are kids[first[n]:first[n+1]]
+	kids    []uint32 // the nodes that nodes refer to, in the order of the records
+	uses    []uint32 // of each node: how many references it has, without those of DECL_TAGs
+	names   []string // by number
 	numbers map[string]uint32
-	label   []uint32 // nodes with one label agree in everything but their references
+	label   []uint32 // of each node: a number that two share if they differ only in references
 	labels  map[string]uint32
-	buf     []byte
+	buf     []byte // the record of which addRecord makes a label
 }
 
 // node is one type.
@@ -34,10 +34,11 @@ type node struct {
 	name uint32
 }
 
+// newGraph makes a graph without types, with room for a number of them.
 func newGraph(types int) *graph {
 	g := &graph{
-		nodes: make([]node, firstNode, firstNode+types), first: make([]uint32, firstNode+1,
-			firstNode+1+types),
+		nodes: make([]node, firstNode, firstNode+types),
+		first: make([]uint32, firstNode+1, firstNode+1+types),
 		names: []string{""}, numbers: map[string]uint32{"": 0},
 		label: make([]uint32, firstNode, firstNode+types), labels: make(map[string]uint32, types),
 	}
@@ -47,15 +48,15 @@ func newGraph(types int) *graph {
 	return g
 }
 
-// placed is where a blob's own types are: StartID is node at.
-type placed struct {
-	blob *btf.Blob
-	at   uint32
+// placedBlob is a blob in the graph: its own types are the nodes from at on, in their order.
+type placedBlob struct {
+	*btf.Blob
+	at uint32
 }
 
-// add adds a side's blobs and their bases, each once, and returns where they are.
-func (g *graph) add(s Side) []placed {
-	var all []placed
+// add adds the blobs of a side and their bases, each once.
+func (g *graph) add(s Side) []placedBlob {
+	var all []placedBlob
 	seen := map[*btf.Blob]uint32{}
 	for _, b := range s {
 		for ; b != nil; b = b.Base {
@@ -63,45 +64,46 @@ func (g *graph) add(s Side) []placed {
 				break
 			}
 			seen[b] = uint32(len(g.nodes))
-			all = append(all, placed{b, uint32(len(g.nodes))})
+			all = append(all, placedBlob{b, uint32(len(g.nodes))})
 			for i := range b.Types {
 				g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i]})
 			}
 		}
 	}
 	for _, p := range all {
-		w := g.wire(p, seen)
-		for i := range p.blob.Types {
-			w.node(p.at + uint32(i))
+		r := g.newReader(p.Blob, seen)
+		for i := range p.Types {
+			r.addRecord(p.at + uint32(i))
 		}
 	}
 	return all
 }
 
-// wiring reads the records of one blob.
-type wiring struct {
+// reader reads the records of one blob.
+type reader struct {
 	*graph
 	blob  *btf.Blob
-	chain []placed // the blob and its bases, deepest last
-	memo  []uint32 // numbers of the blob's own strings by offset; 0 is not known yet
+	chain []placedBlob // the blob, its base, the base of that, …
+	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
 }
 
-func (g *graph) wire(p placed, at map[*btf.Blob]uint32) *wiring {
-	w := &wiring{graph: g, blob: p.blob, memo: make([]uint32, len(p.blob.Strings))}
-	for b := p.blob; b != nil; b = b.Base {
-		w.chain = append(w.chain, placed{b, at[b]})
+// newReader prepares to read b. at has the first nodes of b and its bases.
+func (g *graph) newReader(b *btf.Blob, at map[*btf.Blob]uint32) *reader {
+	r := &reader{graph: g, blob: b, memo: make([]uint32, len(b.Strings))}
+	for ; b != nil; b = b.Base {
+		r.chain = append(r.chain, placedBlob{b, at[b]})
 	}
-	return w
+	return r
 }
 
-// ref is the node of a type id.
-func (w *wiring) ref(id uint32) uint32 {
+// ref returns the node of a type id.
+func (r *reader) ref(id uint32) uint32 {
 	if id == 0 {
 		return voidNode
 	}
-	for _, p := range w.chain {
-		if id >= p.blob.StartID {
-			if i := id - p.blob.StartID; i < uint32(len(p.blob.Types)) {
+	for _, p := range r.chain {
+		if id >= p.StartID {
+			if i := id - p.StartID; i < uint32(len(p.Types)) {
 				return p.at + i
 			}
 			break
@@ -110,92 +112,87 @@ func (w *wiring) ref(id uint32) uint32 {
 	return missingNode
 }
 
-// name is the number of a string offset's string. Offsets that are out of range have the name that
-// the offset's error says, so that they equal nothing else by accident.
-func (w *wiring) name(off uint32) uint32 {
+// name returns the number of the string at an offset. The text of the error takes the place of a
+// string whose offset is out of range, so that it is not taken for another name.
+func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0
 	}
-	own := off - w.blob.BaseStrLen
-	isOwn := off >= w.blob.BaseStrLen && own < uint32(len(w.memo))
-	if isOwn && w.memo[own] != 0 {
-		return w.memo[own]
+	own := off - r.blob.BaseStrLen
+	isOwn := off >= r.blob.BaseStrLen && own < uint32(len(r.memo))
+	if isOwn && r.memo[own] != 0 {
+		return r.memo[own]
 	}
-	s, err := w.blob.Name(off)
+	s, err := r.blob.Name(off)
 	if err != nil {
 		s = "(" + err.Error() + ")"
 	}
-	n, ok := w.numbers[s]
+	n, ok := r.numbers[s]
 	if !ok {
-		n = uint32(len(w.names))
-		w.names = append(w.names, s)
-		w.numbers[s] = n
+		n = uint32(len(r.names))
+		r.names = append(r.names, s)
+		r.numbers[s] = n
 	}
 	if isOwn {
-		w.memo[own] = n
+		r.memo[own] = n
 	}
 	return n
 }
 
-func (w *wiring) put(vs ...uint32) {
+func (r *reader) put(vs ...uint32) {
 	for _, v := range vs {
-		w.buf = binary.LittleEndian.AppendUint32(w.buf, v)
+		r.buf = binary.LittleEndian.AppendUint32(r.buf, v)
 	}
 }
 
-// node gives a node its name, label and children.
-func (w *wiring) node(n uint32) {
-	t, b := w.nodes[n].typ, w.blob
-	name := w.name(t.NameOff)
-	w.nodes[n].name = name
+// addRecord sets the name, label and children of node n from its record.
+func (r *reader) addRecord(n uint32) {
+	t, b := r.nodes[n].typ, r.blob
+	name := r.name(t.NameOff)
+	r.nodes[n].name = name
 	flag := uint32(t.Kind) << 1
 	if t.KFlag {
 		flag |= 1
 	}
-	w.buf = w.buf[:0]
-	w.put(flag, name, t.Vlen, t.Extra)
+	r.buf = r.buf[:0]
+	r.put(flag, name, t.Vlen, t.Extra)
 	if t.Kind.HasSize() {
-		w.put(t.SizeOrType)
-	}
-	if t.Kind.HasType() {
-		w.kids = append(w.kids, w.ref(t.SizeOrType))
+		r.put(t.SizeOrType)
 	}
 	switch t.Kind {
 	case btf.KindArray:
-		a := b.ArrayOf(t)
-		w.put(a.Nelems)
-		w.kids = append(w.kids, w.ref(a.Elem), w.ref(a.Index))
+		r.put(b.ArrayOf(t).Nelems)
 	case btf.KindStruct, btf.KindUnion:
 		for _, m := range b.MembersOf(t) {
-			w.put(w.name(m.NameOff), m.Offset)
-			w.kids = append(w.kids, w.ref(m.Type))
+			r.put(r.name(m.NameOff), m.Offset)
 		}
 	case btf.KindFuncProto:
 		for _, p := range b.ParamsOf(t) {
-			w.put(w.name(p.NameOff))
-			w.kids = append(w.kids, w.ref(p.Type))
+			r.put(r.name(p.NameOff))
 		}
 	case btf.KindEnum, btf.KindEnum64:
 		for _, e := range b.EnumsOf(t) {
-			w.put(w.name(e.NameOff), uint32(e.Value), uint32(e.Value>>32))
+			r.put(r.name(e.NameOff), uint32(e.Value), uint32(e.Value>>32))
 		}
 	case btf.KindDatasec:
 		for _, s := range b.SecinfosOf(t) {
-			w.put(s.Offset, s.Size)
-			w.kids = append(w.kids, w.ref(s.Type))
+			r.put(s.Offset, s.Size)
 		}
 	}
-	w.first = append(w.first, uint32(len(w.kids)))
-	l, ok := w.labels[string(w.buf)]
-	if !ok {
-		l = firstNode + uint32(len(w.labels))
-		w.labels[string(w.buf)] = l
+	for ref := range b.Refs(t) {
+		r.kids = append(r.kids, r.ref(*ref))
 	}
-	w.label = append(w.label, l)
+	r.first = append(r.first, uint32(len(r.kids)))
+	l, ok := r.labels[string(r.buf)]
+	if !ok {
+		l = firstNode + uint32(len(r.labels))
+		r.labels[string(r.buf)] = l
+	}
+	r.label = append(r.label, l)
 }
 
-// children are the nodes that a node refers to, in the order of the record: for a FUNC_PROTO the
-// return type first, for an ARRAY the element type, then the index type.
+// children returns the nodes that a node refers to, in the order of the record: for a FUNC_PROTO
+// the return type first, for an ARRAY the element type, then the index type.
 func (g *graph) children(n uint32) []uint32 { return g.kids[g.first[n]:g.first[n+1]] }
 
 func (g *graph) kind(n uint32) btf.Kind {
@@ -207,7 +204,7 @@ func (g *graph) kind(n uint32) btf.Kind {
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
 
-// countUses fills uses.
+// countUses sets uses.
 func (g *graph) countUses() {
 	g.uses = make([]uint32, len(g.nodes))
 	for n := range uint32(len(g.nodes)) {

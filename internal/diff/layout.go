@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// sameMembers tells whether two nodes are structs or unions with members of the same names, so that
-// only offsets, sizes and types differ.
+// sameMembers reports whether two nodes are structs or unions with members of the same names in the
+// same order.
 func (x *explainer) sameMembers(a, b uint32) bool {
 	if !x.kind(a).IsComposite() || x.kind(a) != x.kind(b) {
 		return false
@@ -17,11 +17,12 @@ func (x *explainer) sameMembers(a, b uint32) bool {
 		memberNames(q, q.MembersOf(x.nodes[b].typ)))
 }
 
-// layoutDifference explains offsets and sizes that differ by the types of members. ok is false if
-// these don't explain it.
-func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32) (explanation,
-	bool) {
-	e, ok := x.references(a, b, where, types)
+// layoutDifference explains why the offsets or sizes of two structs or unions with sameMembers
+// differ, by the types of their members. ok is false if these don't explain it.
+func (x *explainer) layoutDifference(
+	a, b uint32, where string, types [2]uint32,
+) (e explanation, ok bool) {
+	e, ok = x.references(a, b, where, types)
 	if !ok {
 		return e, false
 	}
@@ -32,14 +33,15 @@ func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32)
 		}
 		return e, true
 	}
-	// Offsets grow with the sizes of the members before them.
+	// An offset may differ because the size of a member before it does.
 	ma, mb := x.nodes[a].blob.MembersOf(s), x.nodes[b].blob.MembersOf(t)
 	for i, k := range x.children(a) {
 		o := x.children(b)[i]
 		if x.sizeOf(k, maxSpell) != x.sizeOf(o, maxSpell) {
 			name, _ := x.nodes[a].blob.Name(ma[i].NameOff)
 			again := explainer{x.comparison, x.sides, true, map[[2]uint32]bool{}, x.budget}
-			return again.reference(k, o, place(where, elementName("member", name)), [2]uint32{k, o}, false)
+			return again.reference(k, o, joinPath(where, elementName("member", name)),
+				[2]uint32{k, o}, false)
 		}
 		if ma[i].Offset != mb[i].Offset {
 			break
@@ -48,7 +50,7 @@ func (x *explainer) layoutDifference(a, b uint32, where string, types [2]uint32)
 	return e, false
 }
 
-// sizeOf is the size of a type in bytes; all pointers have one.
+// sizeOf returns the size of a type in bytes, 0 for pointers, which all have the same.
 func (x *explainer) sizeOf(n uint32, depth int) uint64 {
 	t := x.nodes[n].typ
 	switch {

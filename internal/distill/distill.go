@@ -1,23 +1,24 @@
-// Package distill makes split BTF that finds its base again in a kernel whose types have other ids.
+// Package distill gives split BTF a small base of its own, so that it fits other builds of the
+// kernel, whose types have other ids.
 //
-// The BTF of a module names the kernel's types by id, so it fits one build of the kernel only. The
-// distilled base is a small BTF of its own that stands for the kernel's: it has of each type that
-// the module refers to what tells it from others, a name and a size. When a module is loaded that
-// brings its base along (the section .BTF.base), the kernel finds each of these among its own
-// types, and puts the ids in (btf_relocate in tools/lib/bpf/btf_relocate.c, which the kernel
-// compiles too).
+// The BTF of a module refers to the kernel's types by id, so it fits one build of the kernel only.
+// The distilled base is a small BTF that takes the place of the kernel's: for each of the kernel's
+// types that the module needs it has the name and the size. If a module has a distilled base (in
+// the section .BTF.base), the kernel looks up these types among its own when it loads the module,
+// and replaces the ids (btf_relocate in tools/lib/bpf/btf_relocate.c, which the kernel compiles
+// too).
 //
-// What is in the base and what is in the module's own BTF is as with libbpf 1.8's
-// btf__distill_base:
+// Types go to the same place as with btf__distill_base of libbpf 1.8:
 //
-//	in the base         INT, FLOAT, FWD; named structs and unions with their size, but without members; named enums of
-//	                    either width as ENUM with their size, but without values
-//	in the module's     all else that it refers to: pointers, arrays, typedefs, prototypes, unnamed structs and enums …
+//	distilled base   INT, FLOAT, FWD; named structs and unions, with their size and without members;
+//	                 named enums of either width, as ENUM with their size and without values
+//	split BTF        all other types that it refers to: pointers, arrays, typedefs, prototypes,
+//	                 anonymous structs, unions and enums
 //
-// In two things it goes further. A type of the base that could not be found again, for another type
-// of the base looks the same by name and size, is written in full into the module's BTF; libbpf
-// writes a base that the kernel then refuses. And a base that nothing refers to gets an INT, for
-// the kernel refuses BTF without types.
+// There are two differences. A type of the base that the kernel could not find again, because
+// another one has the same name and size, is written in full into the split BTF; libbpf puts it
+// into a distilled base that the kernel then refuses. And if nothing refers to the base, it has one
+// INT, since the kernel refuses BTF without types.
 package distill
 
 import (
@@ -26,8 +27,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Encode distills the base of the split BTF in data, which stands on base. The results are raw BTF:
-// the distilled base, and split BTF on that. Both are in canonical order.
+// Encode distills the base of the raw split BTF in data, whose base is base. It returns raw BTF:
+// the distilled base, and split BTF whose base that is. Both are in canonical order.
 func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	b, err := btf.Parse(data, base)
 	if err != nil {
@@ -46,10 +47,10 @@ func Encode(data []byte, base *btf.Blob) (distilled, split []byte, err error) {
 	return distilled, split, nil
 }
 
-// Split distills the base of b. base stands alone, split stands on it.
+// Split distills the base of b. It returns the distilled base, and split BTF whose base that is.
 func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if b.Base == nil {
-		return nil, nil, fmt.Errorf("BTF that stands alone has no base to distill")
+		return nil, nil, fmt.Errorf("the BTF is not split BTF: it has no base to distill")
 	}
 	d := &distiller{src: b, start: b.StartID, place: make([]place, b.StartID)}
 	if err := d.findNeeded(); err != nil {
@@ -64,38 +65,40 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	return base, split, nil
 }
 
-// place says where a type of the old base goes.
+// place says where a type of the old base goes. "Old base" is the base of the given BTF.
 type place uint8
 
 const (
-	nowhere place = iota
+	nowhere place = iota // it is not needed
 	inBase
 	inSplit
 )
 
 type distiller struct {
-	src   *btf.Blob
-	start uint32 // the first id of src's own types
-	place []place
-	same  index
-	ids   []uint32 // by old id: the new one
+	src    *btf.Blob
+	start  uint32              // the first id of src's own types
+	place  []place             // of each type of the old base, by id
+	byName map[string][]uint32 // what sameName returns; nil before its first call
+	ids    []uint32            // the new ids, by old id
 }
 
-// findNeeded finds the types of the old base that src reaches, and where they go. What a type in
-// the base refers to is not needed.
+// findNeeded sets the place of the types of the old base that src refers to, directly or through
+// others. It does not follow the references of types that go into the distilled base.
 func (d *distiller) findNeeded() error {
 	var work []uint32
 	bad := uint32(0)
-	need := func(id *uint32) {
-		if *id >= d.src.EndID() {
-			bad = max(bad, *id)
-		} else if *id != 0 && *id < d.start && d.place[*id] == nowhere {
-			d.place[*id] = inSplit
-			work = append(work, *id)
+	need := func(owner *btf.Blob, t *btf.Type) {
+		for ref := range owner.Refs(t) {
+			if id := *ref; id >= d.src.EndID() {
+				bad = max(bad, id)
+			} else if id != 0 && id < d.start && d.place[id] == nowhere {
+				d.place[id] = inSplit
+				work = append(work, id)
+			}
 		}
 	}
 	for i := range d.src.Types {
-		eachRef(d.src, &d.src.Types[i], need)
+		need(d.src, &d.src.Types[i])
 	}
 	for len(work) > 0 {
 		id := work[len(work)-1]
@@ -103,13 +106,13 @@ func (d *distiller) findNeeded() error {
 		t, owner := d.src.ByID(id)
 		switch t.Kind {
 		case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			return fmt.Errorf("BTF type [%d] %v %s of the base is referred to, and can't be distilled", id,
-				t.Kind, d.src.TypeName(t))
+			return fmt.Errorf("BTF type [%d] %v %s of the base is referred to, and can't be distilled",
+				id, t.Kind, d.src.TypeName(t))
 		}
-		if d.stays(id, t) {
+		if d.toBase(id, t) {
 			d.place[id] = inBase
 		} else {
-			eachRef(owner, t, need)
+			need(owner, t)
 		}
 	}
 	if bad != 0 {
@@ -118,16 +121,12 @@ func (d *distiller) findNeeded() error {
 	return nil
 }
 
-// stays tells whether a type goes into the distilled base.
-func (d *distiller) stays(id uint32, t *btf.Type) bool {
-	switch t.Kind {
-	case btf.KindInt, btf.KindFloat, btf.KindFwd, btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64:
-		return d.src.TypeName(t) != "" && d.alone(id, t)
-	}
-	return false
+// toBase reports whether a type goes into the distilled base.
+func (d *distiller) toBase(id uint32, t *btf.Type) bool {
+	return canFind(t) && d.src.TypeName(t) != "" && d.findable(id, t)
 }
 
-// makeBase makes the distilled base, in the order of names. It notes the new ids.
+// makeBase makes the distilled base, in the order of names, and sets the new ids.
 func (d *distiller) makeBase() (*btf.Blob, error) {
 	list := d.placed(inBase)
 	if len(list) == 0 {
@@ -153,13 +152,13 @@ func (d *distiller) makeBase() (*btf.Blob, error) {
 	return w.Finish(), nil
 }
 
-// anyInt is an INT of the old base that can be found again, if there is one: "int", or else the
-// first one.
+// anyInt returns the id of an INT of the old base that the kernel can find: "int" or else the first
+// one. The list is empty if there is no such INT.
 func (d *distiller) anyInt() []uint32 {
 	var list []uint32
 	for id := uint32(1); id < d.start; id++ {
 		t, _ := d.src.ByID(id)
-		if t.Kind != btf.KindInt || !d.stays(id, t) {
+		if t.Kind != btf.KindInt || !d.toBase(id, t) {
 			continue
 		}
 		if d.src.TypeName(t) == "int" {
@@ -172,7 +171,7 @@ func (d *distiller) anyInt() []uint32 {
 	return list
 }
 
-// placed lists the ids of the old base's types that go to one place.
+// placed lists the ids of the types of the old base that go to one place.
 func (d *distiller) placed(where place) (list []uint32) {
 	for id, p := range d.place {
 		if p == where {

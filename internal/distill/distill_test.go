@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
-// lines lists a blob's own types: kind, name, size, how many elements, and what it refers to.
+// lines describes each of a blob's own types: kind, name, size, number of elements, references.
 func lines(b *btf.Blob) (list []string) {
 	for i := range b.Types {
 		t := &b.Types[i]
@@ -23,13 +23,13 @@ func lines(b *btf.Blob) (list []string) {
 			s += fmt.Sprintf(" of %d", t.Vlen)
 		}
 		var refs []string
-		eachRef(b, t, func(id *uint32) {
-			if r, _ := b.ByID(*id); r != nil {
+		for ref := range b.Refs(t) {
+			if r, _ := b.ByID(*ref); r != nil {
 				refs = append(refs, fmt.Sprintf("%v %s", r.Kind, b.TypeName(r)))
 			} else {
 				refs = append(refs, "void")
 			}
-		})
+		}
 		list = append(list, strings.Join(append([]string{s}, refs...), "; "))
 	}
 	return list
@@ -45,7 +45,7 @@ func want(t *testing.T, what string, b *btf.Blob, want ...string) {
 	}
 }
 
-// member of a composite type.
+// member is a member at an offset in bytes.
 func member(b *btf.Builder, name string, typ, bytes uint32) btf.Member {
 	return btf.Member{NameOff: b.Name(name), Type: typ, Offset: 8 * bytes}
 }
@@ -75,8 +75,8 @@ func TestSplit(t *testing.T) {
 	m := btf.NewBuilder(binary.LittleEndian, base, nil)
 	m.Func("probe", proto, btf.LinkageStatic)
 	own := m.Composite(btf.KindStruct, "mine", 48, false,
-		member(m, "device", m.Ref(btf.KindPtr, "", fwd), 0), member(m, "list", array, 8), member(m, "w",
-			wide, 32))
+		member(m, "device", m.Ref(btf.KindPtr, "", fwd), 0), member(m, "list", array, 8),
+		member(m, "w", wide, 32))
 	m.Ref(btf.KindTypedef, "mine_t", own)
 	split := m.Finish()
 
@@ -85,17 +85,19 @@ func TestSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "the distilled base", newBase,
-		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4", "FWD only_declared", "ENUM wide size 8")
+		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4",
+		"FWD only_declared", "ENUM wide size 8")
 	got := lines(newSplit)
-	// contents decide
+	// The order of types without a name is by kind, then by content, which says nothing here.
 	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool {
-		return strings.HasPrefix(s,
-			"TYPEDEF")
+		return strings.HasPrefix(s, "TYPEDEF")
 	})])
 	if wanted := []string{
-		"ARRAY ; TYPEDEF handle_t; INT int", "FUNC_PROTO  of 1; INT int; PTR ", "PTR ; FWD only_declared", "PTR ; STRUCT device",
-		"UNION  size 8 of 2; FLOAT double; ENUM mode", "TYPEDEF handle_t; UNION ", "STRUCT mine size 48 of 3; PTR ; ARRAY ; ENUM wide",
-		"TYPEDEF mine_t; STRUCT mine", "FUNC probe; FUNC_PROTO ",
+		"ARRAY ; TYPEDEF handle_t; INT int", "FUNC_PROTO  of 1; INT int; PTR ",
+		"PTR ; FWD only_declared", "PTR ; STRUCT device",
+		"UNION  size 8 of 2; FLOAT double; ENUM mode", "TYPEDEF handle_t; UNION ",
+		"STRUCT mine size 48 of 3; PTR ; ARRAY ; ENUM wide", "TYPEDEF mine_t; STRUCT mine",
+		"FUNC probe; FUNC_PROTO ",
 	}; !slices.Equal(got, wanted) {
 		t.Errorf("the split BTF is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 	}
@@ -104,11 +106,12 @@ func TestSplit(t *testing.T) {
 	}
 	if strings.Contains(newBase.Strings+newSplit.Strings, "only_the_kernel") ||
 		strings.Contains(newBase.Strings, "ON") {
-		t.Errorf("strings of the kernel stay behind: %q, %q", newBase.Strings, newSplit.Strings)
+		t.Errorf("strings that only the kernel needs are left: %q, %q", newBase.Strings, newSplit.Strings)
 	}
 }
 
-// What the kernel couldn't tell apart goes along in full.
+// TestTwins distills types of which the base has several with one name. Those that the kernel could
+// not tell apart are in the split BTF, in full.
 func TestTwins(t *testing.T) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	integer := k.Int("int", 4, btf.IntSigned, 0)
@@ -185,7 +188,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzSplit distills any blob on any base. What comes out can be read.
+// FuzzSplit distills any blob on any base, and parses the result.
 func FuzzSplit(f *testing.F) {
 	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
 	i := k.Int("int", 4, btf.IntSigned, 0)

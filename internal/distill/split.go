@@ -9,15 +9,15 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// makeSplit makes the BTF that stands on the distilled base: src's own types and what goes there of
-// the old base's.
+// makeSplit makes the split BTF on the distilled base: src's own types, and those of the old base
+// whose place is inSplit, in canonical order.
 func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
 	list := d.placed(inSplit)
 	for id := d.start; id < d.src.EndID(); id++ {
 		list = append(list, id)
 	}
-	// The canonical order of equal names follows from content, which is known when the types are
-	// there.
+	// The canonical order of types of one name is by content, and contents are those of written
+	// types: so write them twice.
 	split := d.write(base, list)
 	hashes, err := contents(base, split)
 	if err != nil {
@@ -45,9 +45,10 @@ func contents(base, split *btf.Blob) ([]types.Hash, error) {
 	return hashes, nil
 }
 
+// sortByName sorts types of different names.
 func (d *distiller) sortByName(list []uint32) { d.sort(list, nil) }
 
-// sort puts types into the order of names, then of kinds, then of contents, if these are given.
+// sort sorts types by name, then by kind, then by content, if contents, by id, is not nil.
 func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	slices.SortStableFunc(list, func(a, b uint32) int {
 		x, _ := d.src.ByID(a)
@@ -60,7 +61,7 @@ func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
 	})
 }
 
-// write makes a blob of the listed types, in this order.
+// write makes a blob of the listed types, in the order of the list.
 func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 	w := btf.NewBuilder(d.src.Order, base, nil)
 	for i, id := range list {
@@ -105,12 +106,15 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 		w.Add(x)
 	}
 	for i := range w.Blob.Types {
-		eachRef(w.Blob, &w.Blob.Types[i], func(id *uint32) { *id = d.ids[*id] })
+		for ref := range w.Blob.Refs(&w.Blob.Types[i]) {
+			*ref = d.ids[*ref]
+		}
 	}
 	return w.Finish()
 }
 
-// addNames adds the names that the listed types need, in order.
+// addNames adds the names that the listed types have, sorted, so that strings are in canonical
+// order.
 func (d *distiller) addNames(w *btf.Builder, list []uint32) {
 	seen := map[uint32]bool{0: true}
 	var names []string
@@ -142,30 +146,5 @@ func (d *distiller) addNames(w *btf.Builder, list []uint32) {
 	slices.Sort(names)
 	for _, s := range names {
 		w.Name(s)
-	}
-}
-
-// eachRef calls f for every reference of t, whose elements are b's.
-func eachRef(b *btf.Blob, t *btf.Type, f func(id *uint32)) {
-	switch t.Kind {
-	case btf.KindPtr, btf.KindTypedef, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindFunc, btf.KindVar,
-		btf.KindDeclTag, btf.KindTypeTag:
-		f(&t.SizeOrType)
-	case btf.KindArray:
-		f(&b.Arrays[t.First].Elem)
-		f(&b.Arrays[t.First].Index)
-	case btf.KindStruct, btf.KindUnion:
-		for i := range b.MembersOf(t) {
-			f(&b.Members[t.First+uint32(i)].Type)
-		}
-	case btf.KindFuncProto:
-		f(&t.SizeOrType)
-		for i := range b.ParamsOf(t) {
-			f(&b.Params[t.First+uint32(i)].Type)
-		}
-	case btf.KindDatasec:
-		for i := range b.SecinfosOf(t) {
-			f(&b.Secinfos[t.First+uint32(i)].Type)
-		}
 	}
 }

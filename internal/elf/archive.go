@@ -1,10 +1,11 @@
 package elf
 
 import (
+	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 const (
@@ -12,221 +13,151 @@ const (
 	thinMagic    = "!<thin>\n"
 )
 
-// Bounds for thin archives that name each other.
-const (
-	maxArchiveDepth   = 16
-	maxArchiveMembers = 1 << 20
-)
-
-// Archive is the table of contents of an ar archive.
-type Archive struct {
-	Path    string
-	Thin    bool // the members are files outside the archive
-	members []Member
-}
-
-// Member is one file of an archive, or a file of its own (see [OpenInput]). It
-// holds no resources: each Open maps the bytes anew.
-type Member struct {
-	// Name is the member's name in the archive: a file name, in a thin archive
-	// a path relative to it.
-	Name string
-	// Label names the member in messages: archive(name), or the path.
-	Label string
-
-	path   string // of the file that holds the bytes
-	offset int64  // of the bytes in it
-	size   int64  // -1: to the end of the file
-	data   []byte // the bytes, if the archive was in memory
-	thin   bool
-	header int64 // offset of the member's header in its archive
-}
-
-// IsArchive reports whether the file at path starts like an ar archive. It is
-// false for files that cannot be read.
-func IsArchive(path string) bool {
-	magic, err := readMagic(path)
-	return err == nil && isArchiveMagic(magic)
-}
-
 func isArchiveMagic(magic string) bool { return magic == archiveMagic || magic == thinMagic }
 
-// readMagic reads the first bytes of a file, as many as an archive magic has.
-// It does not wait for pipes and the like, which have none.
-func readMagic(path string) (string, error) {
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() {
-		return "", err
-	}
-	fd, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer fd.Close()
-	b := make([]byte, len(archiveMagic))
-	n, err := io.ReadFull(fd, b)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
-	}
-	return string(b[:n]), err
+// member is a member of an archive.
+type member struct {
+	Input
+	name   string // a file name; in a thin archive a path relative to the archive
+	header int64  // offset of the member's header in the archive
 }
 
-// OpenArchive reads the table of contents of the archive at path: GNU, BSD or
-// thin. Members of archives that a thin archive names are listed in its place.
-// There is nothing to close.
-func OpenArchive(path string) (*Archive, error) {
-	left := maxArchiveMembers
-	return openArchive(path, nil, &left)
-}
+// arHeader is the size of a member's header in bytes: name 16, date 12, uid 6, gid 6, mode 8, size
+// 10 (decimal), end mark 2.
+const arHeader = 60
 
-// openArchive reads an archive that the archives in outer led to. left is how
-// many more members may be listed.
-func openArchive(path string, outer []string, left *int) (*Archive, error) {
-	clean := filepath.Clean(path)
-	for _, o := range outer {
-		if o == clean {
-			return nil, fmt.Errorf("%s: thin archive that contains itself", path)
-		}
+// parseArchive lists the members of one archive, without looking at other files, and tells whether
+// it is thin. The offset of a thin archive's member is 0, or that of a header in the nested archive
+// that path names.
+func parseArchive(name string, data []byte, left *int) (members []member, thin bool, err error) {
+	switch {
+	case bytes.HasPrefix(data, []byte(thinMagic)):
+		thin = true
+	case !bytes.HasPrefix(data, []byte(archiveMagic)):
+		return nil, false, fmt.Errorf("%s: not an ar archive (starts with %q)", name,
+			data[:min(8, len(data))])
 	}
-	if len(outer) >= maxArchiveDepth {
-		return nil, fmt.Errorf("%s: thin archives nested more than %d deep", path, maxArchiveDepth)
+	corrupt := func(format string, args ...any) ([]member, bool, error) {
+		return nil, false, fmt.Errorf("%s: corrupt archive: "+format, append([]any{name}, args...)...)
 	}
-	m, err := mapFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer m.close()
-	a, err := parseArchive(path, m.data, left)
-	if err != nil {
-		return nil, err
-	}
-	if !a.Thin {
-		return a, nil
-	}
-	return a, a.expand(append(outer, clean), left)
-}
-
-// ParseArchive reads an archive that is in memory. name stands for it in
-// errors and locates the members of a thin one; nested ones are not expanded.
-func ParseArchive(name string, data []byte) (*Archive, error) {
-	left := maxArchiveMembers
-	a, err := parseArchive(name, data, &left)
-	if err != nil {
-		return nil, err
-	}
-	for i := range a.members {
-		if m := &a.members[i]; !a.Thin {
-			m.data = data[m.offset : m.offset+m.size]
-		}
-	}
-	return a, nil
-}
-
-// Members returns the members in archive order, without symbol tables. Names
-// may repeat. The caller must not modify the slice.
-func (a *Archive) Members() []Member { return a.members }
-
-// expand replaces the members of a thin archive that are archives, or stand
-// for a member of one, by what they stand for.
-func (a *Archive) expand(outer []string, left *int) error {
-	nested := map[string]*Archive{}
-	open := func(path string) (*Archive, error) {
-		if n := nested[path]; n != nil {
-			return n, nil
-		}
-		n, err := openArchive(path, outer, left)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.Path, err)
-		}
-		nested[path] = n
-		return n, nil
-	}
-	out := make([]Member, 0, len(a.members))
-	for _, m := range a.members {
-		if m.offset != 0 { // GNU ar flattens: a header of the nested archive
-			n, err := open(m.path)
-			if err != nil {
-				return err
+	var long []byte // the table of long names
+	total := int64(len(data))
+	for pos := int64(len(archiveMagic)); pos < total; {
+		if total-pos < arHeader {
+			if len(bytes.Trim(data[pos:], "\n\x00")) == 0 {
+				break // padding
 			}
-			inner, ok := n.memberAt(m.offset)
-			if !ok {
-				return fmt.Errorf("%s: no member of %s starts at byte %d; make the archive again", a.Path,
-					m.path, m.offset)
+			return nil, false, fmt.Errorf("%s: truncated archive: member header at byte %d of %d; "+
+				"make the archive again", name, pos, total)
+		}
+		h := data[pos : pos+arHeader]
+		if h[58] != '`' || h[59] != '\n' {
+			return corrupt("no member header at byte %d; make the archive again", pos)
+		}
+		field := strings.TrimRight(string(h[:16]), " ")
+		size, err := strconv.ParseInt(strings.TrimSpace(string(h[48:58])), 10, 64)
+		if err != nil || size < 0 {
+			return corrupt("member header at byte %d has size %q", pos, h[48:58])
+		}
+		m := member{Input{path: name, offset: pos + arHeader, size: size, thin: thin}, "", pos}
+		special := isSymbolTable(field) || field == "//" || field == "ARFILENAMES/"
+		stored := size
+		if thin && !special {
+			stored = 0
+		}
+		if stored > total-m.offset {
+			return nil, false, fmt.Errorf("%s: truncated archive: member at byte %d needs %d bytes, "+
+				"%d are left; make the archive again", name, pos, stored, total-m.offset)
+		}
+		pos = m.offset + stored
+		pos += pos & 1
+		if special {
+			if !isSymbolTable(field) {
+				long = data[m.offset : m.offset+size]
 			}
-			inner.header = m.header
-			inner.Label = a.Path + "(" + inner.Label + ")"
-			out = append(out, inner)
 			continue
 		}
-		magic, err := readMagic(m.path)
-		if err != nil || !isArchiveMagic(magic) { // a missing file is reported when it is opened
-			out = append(out, m)
+		if err := m.readName(field, long, data); err != nil {
+			return corrupt("member header at byte %d: %w", m.header, err)
+		}
+		if isSymbolTable(m.name) { // BSD: only the long name tells
 			continue
 		}
-		n, err := open(m.path)
-		if err != nil {
-			return err
+		m.Label = name + "(" + printable(m.name) + ")"
+		if *left--; *left < 0 {
+			return nil, false, tooManyMembers(name)
 		}
-		if *left -= len(n.members); *left < 0 {
-			return tooManyMembers(a.Path)
-		}
-		for _, inner := range n.members {
-			inner.header = m.header
-			inner.Label = a.Path + "(" + inner.Label + ")"
-			out = append(out, inner)
-		}
+		members = append(members, m)
 	}
-	a.members = out
+	return members, thin, nil
+}
+
+// readName sets the name from the header's field, and the table of long names. Of a BSD archive it
+// moves offset and size to the content after the name; of a thin archive it sets path, offset and
+// size to those of the file that the name refers to.
+func (m *member) readName(field string, long, data []byte) error {
+	nested := int64(0)
+	switch {
+	case strings.HasPrefix(field, "#1/"): // BSD: the name comes before the content
+		n, err := strconv.ParseInt(field[3:], 10, 64)
+		if err != nil || n < 0 || n > m.size || m.thin {
+			return fmt.Errorf("bad BSD name %q", field)
+		}
+		m.name = strings.TrimRight(string(data[m.offset:m.offset+n]), "\x00")
+		m.offset += n
+		m.size -= n
+	case len(field) > 1 && field[0] == '/': // GNU: offset in the table of long names
+		off, rest := leadingDigits(field[1:])
+		n, err := strconv.ParseInt(off, 10, 64)
+		if err != nil || n >= int64(len(long)) {
+			return fmt.Errorf("long name %q is not inside the name table (%d bytes)", field, len(long))
+		}
+		if strings.HasPrefix(rest, ":") {
+			off, rest = leadingDigits(rest[1:])
+			nested, err = strconv.ParseInt(off, 10, 64)
+			if err != nil || nested == 0 || !m.thin {
+				return fmt.Errorf("bad nested member %q", field)
+			}
+		}
+		// GNU ar may leave the end of the short name after the number.
+		if strings.Trim(rest, " /") != "" {
+			return fmt.Errorf("bad long name %q", field)
+		}
+		name, _, ok := bytes.Cut(long[n:min(n+maxName, int64(len(long)))], []byte("\n"))
+		if !ok {
+			return fmt.Errorf("long name %q has no end", field)
+		}
+		m.name = string(bytes.TrimSuffix(name, []byte("/")))
+	default:
+		m.name = strings.TrimSuffix(field, "/")
+	}
+	if m.name == "" {
+		return fmt.Errorf("empty name")
+	}
+	if !m.thin {
+		return nil
+	}
+	m.offset, m.size = nested, -1
+	if filepath.IsAbs(m.name) {
+		m.path = m.name
+	} else {
+		m.path = filepath.Join(filepath.Dir(m.path), m.name)
+	}
 	return nil
 }
 
-// memberAt finds the member whose header is at an offset.
-func (a *Archive) memberAt(header int64) (Member, bool) {
-	for _, m := range a.members {
-		if m.header == header {
-			return m, true
-		}
-	}
-	return Member{}, false
+// leadingDigits splits s after the decimal digits that it starts with.
+func leadingDigits(s string) (digits, rest string) {
+	rest = strings.TrimLeft(s, "0123456789")
+	return s[:len(s)-len(rest)], rest
 }
 
-func tooManyMembers(path string) error {
-	return fmt.Errorf("%s: more than %d archive members", path, maxArchiveMembers)
-}
-
-// Open maps the member. That it is no ELF file is an error that names the
-// archive and the member and says what it is.
-func (m Member) Open() (*File, error) {
-	if m.data != nil {
-		return Parse(m.Label, m.data)
+// isSymbolTable reports whether a name is that of an archive symbol table, in the 32- or 64-bit
+// form of GNU or BSD.
+func isSymbolTable(name string) bool {
+	switch name {
+	case "/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "__.SYMDEF_64", "__.SYMDEF_64 SORTED":
+		return true
 	}
-	mp, err := mapRange(m.path, m.offset, m.size)
-	switch {
-	case err != nil && m.thin:
-		return nil, fmt.Errorf("%s: member of a thin archive, which needs its files where they were: %w",
-			m.Label, err)
-	case err != nil:
-		return nil, err
-	}
-	return openMapping(m.Label, mp)
-}
-
-// Input is something to read: a member of an archive, or a file of its own.
-type Input = Member
-
-// OpenInput lists what there is to read at path: the members of an archive, or
-// the file itself.
-func OpenInput(path string) ([]Input, error) {
-	magic, err := readMagic(path)
-	if err != nil {
-		return nil, err
-	}
-	if !isArchiveMagic(magic) {
-		return []Input{{Name: path, Label: path, path: path, size: -1}}, nil
-	}
-	a, err := OpenArchive(path)
-	if err != nil {
-		return nil, err
-	}
-	return a.members, nil
+	return false
 }

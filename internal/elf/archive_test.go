@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// archiveDir has the objects a.o, sub/b.o, a long name, an odd-sized text.
+// archiveDir makes a directory with the objects a.o, sub/b.o, c.o, one with a long name, and a text
+// of an odd number of bytes.
 func archiveDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,12 +26,11 @@ func archiveDir(t *testing.T) string {
 	return dir
 }
 
-// defined returns the data symbols of the ELF members, and the errors of
-// others in brackets, in order.
-func defined(t *testing.T, members []Member) []string {
+// defined opens each input, and returns the names of its global symbols, or the error in brackets.
+func defined(t *testing.T, inputs []Input) []string {
 	t.Helper()
 	var out []string
-	for _, m := range members {
+	for _, m := range inputs {
 		f, err := m.Open()
 		if err != nil {
 			out = append(out, "["+err.Error()+"]")
@@ -65,75 +65,55 @@ func TestArchives(t *testing.T) {
 	run(t, dir, "ar", "rcsDT", "overfat.a", "sub/b.o", "fat.a")
 	run(t, dir, "ar", "rcSD", "mixed.a", "text", "a.o")
 	run(t, dir, "ar", "rcsDT", "twice.a", "sub/b.o", "outer.a")
-	mixed := filepath.Join(dir, "mixed.a")
+	labels := func(archive string, names ...string) (list []string) {
+		for _, n := range names {
+			list = append(list, archive+"("+n+")")
+		}
+		return list
+	}
+	notELF := "[" + filepath.Join(dir, "mixed.a") + `(text): not an ELF file (starts with "odd"); ` +
+		"pass an object file, a kernel module or a linked vmlinux]"
 	for _, tt := range []struct {
-		name  string
-		thin  bool
-		names []string
-		want  []string
+		name   string
+		labels []string // without the directory; nil: not checked
+		want   []string
 	}{
-		{"gnu.a", false, []string{"a.o", "b.o", longName + ".o"}, []string{"a", "b", longName}},
-		{"nosyms.a", false, []string{"a.o", "b.o", longName + ".o"}, []string{"a", "b", longName}},
-		{"thin.a", true, []string{"a.o", "sub/b.o", longName + ".o"}, []string{"a", "b", longName}},
-		{"outer.a", true, nil, []string{"a", "b", "c"}},
-		{"overfat.a", true, nil, []string{"b", "a", "c"}},
-		{"twice.a", true, nil, []string{"b", "a", "b", "c"}},
-		{"mixed.a", false, []string{"text", "a.o"},
-			[]string{fmt.Sprintf(`[%s(text): not an ELF file (starts with "odd"); pass an object file, a kernel module or a linked vmlinux]`, mixed), "a"}},
+		{"gnu.a", labels("gnu.a", "a.o", "b.o", longName+".o"), []string{"a", "b", longName}},
+		{"nosyms.a", labels("nosyms.a", "a.o", "b.o", longName+".o"), []string{"a", "b", longName}},
+		{"thin.a", labels("thin.a", "a.o", "sub/b.o", longName+".o"), []string{"a", "b", longName}},
+		{"outer.a", nil, []string{"a", "b", "c"}},
+		{"overfat.a", []string{"overfat.a(sub/b.o)", "overfat.a(fat.a(a.o))", "overfat.a(fat.a(c.o))"},
+			[]string{"b", "a", "c"}},
+		{"twice.a", nil, []string{"b", "a", "b", "c"}},
+		{"mixed.a", labels("mixed.a", "text", "a.o"), []string{notELF, "a"}},
+		{"a.o", []string{"a.o"}, []string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := filepath.Join(dir, tt.name)
-			if !IsArchive(path) {
-				t.Error("not seen as an archive")
-			}
-			a, err := OpenArchive(path)
+			inputs, err := OpenInput(filepath.Join(dir, tt.name))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var names []string
-			for _, m := range a.Members() {
-				names = append(names, m.Name)
+			var got []string
+			for _, in := range inputs {
+				got = append(got, strings.ReplaceAll(in.Label, dir+"/", ""))
 			}
-			if a.Thin != tt.thin || tt.names != nil && !slices.Equal(names, tt.names) {
-				t.Errorf("thin %v, members %q", a.Thin, names)
+			if tt.labels != nil && !slices.Equal(got, tt.labels) {
+				t.Errorf("labels %q, want %q", got, tt.labels)
 			}
-			if got := defined(t, a.Members()); !slices.Equal(got, tt.want) {
+			if got := defined(t, inputs); !slices.Equal(got, tt.want) {
 				t.Errorf("symbols %q, want %q", got, tt.want)
-			}
-			inputs, err := OpenInput(path)
-			if err != nil || len(inputs) != len(a.Members()) {
-				t.Errorf("OpenInput: %d inputs, %v", len(inputs), err)
-			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.thin {
-				return
-			}
-			a, err = ParseArchive(path, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := defined(t, a.Members()); !slices.Equal(got, tt.want) {
-				t.Errorf("from memory: symbols %q, want %q", got, tt.want)
 			}
 		})
 	}
-	inputs, err := OpenInput(filepath.Join(dir, "a.o"))
-	if err != nil || len(inputs) != 1 || !slices.Equal(defined(t, inputs), []string{"a"}) {
-		t.Errorf("a plain object: %v, %v", inputs, err)
-	}
-	for _, name := range []string{"a.o", "text", "sub", "none"} {
-		if IsArchive(filepath.Join(dir, name)) {
-			t.Errorf("%s is seen as an archive", name)
-		}
+	if _, err := OpenInput(filepath.Join(dir, "none")); !os.IsNotExist(err) {
+		t.Errorf("a missing file: %v", err)
 	}
 }
 
 // arMember formats a member with its header.
 func arMember(name, content string) string {
-	s := fmt.Sprintf("%-16s%-12s%-6s%-6s%-8s%-10d`\n%s", name, "0", "0", "0", "644", len(content), content)
+	s := fmt.Sprintf("%-16s%-12s%-6s%-6s%-8s%-10d`\n%s", name, "0", "0", "0", "644", len(content),
+		content)
 	if len(content)%2 == 1 {
 		s += "\n"
 	}
@@ -147,21 +127,29 @@ func TestArchiveNames(t *testing.T) {
 		want       []string
 	}{
 		{"empty", archiveMagic, nil},
-		{"bsd", archiveMagic + arMember("__.SYMDEF", "xxxx") + arMember(bsd, "long name of twenty\x00body") + arMember("short.o", "x"), []string{"long name of twenty:body", "short.o:x"}},
-		{"bsd symbols", archiveMagic + arMember(bsd, "__.SYMDEF SORTED\x00\x00\x00\x00body") + arMember("x", "1"), []string{"x:1"}},
-		{"gnu", archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") + arMember("/7", "two") + arMember("/0", "one") + arMember("sp ace/", ""), []string{"second name:two", "first:one", "sp ace:"}},
-		{"short name's end", archiveMagic + arMember("//", "fifteen_bytes_.o/\n") + arMember("/0             /", "x"), []string{"fifteen_bytes_.o:x"}},
-		{"sym64", archiveMagic + arMember("/SYM64/", "sym") + arMember("x/", "1"), []string{"x:1"}},
+		{"bsd", archiveMagic + arMember("__.SYMDEF", "xxxx") +
+			arMember(bsd, "long name of twenty\x00body") + arMember("short.o", "x"),
+			[]string{"long name of twenty:body", "short.o:x"}},
+		{"bsd symbols", archiveMagic + arMember(bsd, "__.SYMDEF SORTED\x00\x00\x00\x00body") +
+			arMember("x", "1"), []string{"x:1"}},
+		{"gnu", archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") +
+			arMember("/7", "two") + arMember("/0", "one") + arMember("sp ace/", ""),
+			[]string{"second name:two", "first:one", "sp ace:"}},
+		{"short name's end", archiveMagic + arMember("//", "fifteen_bytes_.o/\n") +
+			arMember("/0             /", "x"), []string{"fifteen_bytes_.o:x"}},
+		{"sym64", archiveMagic + arMember("/SYM64/", "sym") + arMember("x/", "1"),
+			[]string{"x:1"}},
 		{"padding", archiveMagic + arMember("x/", "1") + "\n\n", []string{"x:1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, err := ParseArchive("x.a", []byte(tt.data))
-			if err != nil {
-				t.Fatal(err)
+			left := maxArchiveMembers
+			members, thin, err := parseArchive("x.a", []byte(tt.data), &left)
+			if err != nil || thin {
+				t.Fatal(thin, err)
 			}
 			var got []string
-			for _, m := range a.Members() {
-				got = append(got, m.Name+":"+string(m.data))
+			for _, m := range members {
+				got = append(got, m.name+":"+tt.data[m.offset:m.offset+m.size])
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("members %q, want %q", got, tt.want)
@@ -189,7 +177,8 @@ func TestArchiveErrors(t *testing.T) {
 			"bad nested member"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseArchive("x.a", []byte(tt.data))
+			left := maxArchiveMembers
+			_, _, err := parseArchive("x.a", []byte(tt.data), &left)
 			if err == nil || !strings.Contains(err.Error(), tt.want) ||
 				!strings.HasPrefix(err.Error(), "x.a: ") {
 				t.Errorf("error %v, want %q", err, tt.want)
@@ -209,20 +198,20 @@ func TestThinArchiveTraps(t *testing.T) {
 		write(t, path, s)
 		return path
 	}
-	if _, err := OpenArchive(thin("self.a", "self.a")); err == nil ||
+	if _, err := OpenInput(thin("self.a", "self.a")); err == nil ||
 		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("an archive of itself: %v", err)
 	}
 	thin("x.a", "y.a")
-	if _, err := OpenArchive(thin("y.a", "x.a")); err == nil ||
+	if _, err := OpenInput(thin("y.a", "x.a")); err == nil ||
 		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("a cycle: %v", err)
 	}
-	a, err := OpenArchive(thin("gone.a", "gone.o"))
+	inputs, err := OpenInput(thin("gone.a", "gone.o"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Members()[0].Open(); err == nil ||
+	if _, err := inputs[0].Open(); err == nil ||
 		!strings.Contains(err.Error(), "gone.a(gone.o)") ||
 		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a missing member: %v", err)
@@ -233,13 +222,13 @@ func TestThinArchiveTraps(t *testing.T) {
 	for i := 1; i < 8; i++ {
 		last = thin(fmt.Sprintf("%d.a", i), slices.Repeat([]string{fmt.Sprintf("%d.a", i-1)}, 64)...)
 	}
-	if _, err := OpenArchive(last); err == nil || !strings.Contains(err.Error(), "archive members") {
+	if _, err := OpenInput(last); err == nil || !strings.Contains(err.Error(), "archive members") {
 		t.Errorf("exponential archives: %v", err)
 	}
 	for i := range maxArchiveDepth + 1 {
 		last = thin(fmt.Sprintf("d%d.a", i), fmt.Sprintf("d%d.a", i-1))
 	}
-	if _, err := OpenArchive(last); err == nil || !strings.Contains(err.Error(), "nested more than") {
+	if _, err := OpenInput(last); err == nil || !strings.Contains(err.Error(), "nested more than") {
 		t.Errorf("deep archives: %v", err)
 	}
 }

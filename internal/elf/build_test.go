@@ -17,8 +17,8 @@ type testSection struct {
 	link, info uint32
 }
 
-// buildELF makes a 64-bit little-endian file of sections, from index 1 on, and
-// a name table behind them.
+// buildELF makes a 64-bit little-endian file of sections, from index 1 on, and a name table behind
+// them.
 func buildELF(typ stdelf.Type, machine stdelf.Machine, sections []testSection) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}

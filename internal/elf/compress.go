@@ -12,14 +12,14 @@ import (
 
 const (
 	maxInflated   = 4 << 30 // bytes; larger sections are refused
-	maxZlibRatio  = 1100    // deflate cannot do better than 1032
-	trustedRatio  = 32      // up to this the announced size is allocated at once
+	maxZlibRatio  = 1100    // a bit more than the largest that deflate reaches, 1032
+	trustedRatio  = 32      // up to this ratio the announced size is allocated at once
 	trustedSize   = 1 << 20 // bytes that are allocated at once whatever the ratio
 	maxZstdWindow = 1 << 28 // bytes; level 22 of zstd uses 1<<27
 )
 
-// decompress inflates a section in the gABI form (a compression header first)
-// or the GNU form ("ZLIB" and the big-endian size first).
+// decompress returns the content of a compressed section, in the gABI form (it begins with a
+// compression header) or the GNU form (it begins with "ZLIB" and the big-endian size).
 func (s *Section) decompress() ([]byte, error) {
 	var size uint64
 	kind := stdelf.COMPRESS_ZLIB
@@ -40,7 +40,8 @@ func (s *Section) decompress() ([]byte, error) {
 		if len(body) < 12 {
 			return nil, s.errorf("truncated compression header: %d bytes of 12", len(body))
 		}
-		kind, size, body = stdelf.CompressionType(bo.Uint32(body)), uint64(bo.Uint32(body[4:])), body[12:]
+		kind, size = stdelf.CompressionType(bo.Uint32(body)), uint64(bo.Uint32(body[4:]))
+		body = body[12:]
 	}
 	if size > maxInflated {
 		return nil, s.errorf("announces %d decompressed bytes; at most %d are supported", size,
@@ -49,8 +50,8 @@ func (s *Section) decompress() ([]byte, error) {
 	switch kind {
 	case stdelf.COMPRESS_ZLIB:
 		if size/maxZlibRatio > uint64(len(body)) {
-			return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones", len(body),
-				size)
+			return nil, s.errorf("corrupt: %d compressed bytes cannot be %d decompressed ones",
+				len(body), size)
 		}
 		r, err := zlib.NewReader(bytes.NewReader(body))
 		if err != nil {
@@ -67,11 +68,12 @@ func (s *Section) decompress() ([]byte, error) {
 		defer r.Close()
 		return s.inflate(r, "zstd", size)
 	}
-	return nil, s.errorf("unknown compression type %d; zlib (1) and zstd (2) are supported: use objcopy --decompress-debug-sections", uint32(kind))
+	return nil, s.errorf("unknown compression type %d; zlib (1) and zstd (2) are supported: "+
+		"use objcopy --decompress-debug-sections", uint32(kind))
 }
 
-// inflate reads exactly size bytes. The buffer grows with what really arrives
-// where the announced size is not plausible.
+// inflate reads exactly size bytes from r. If size is not plausible, the buffer grows with what r
+// really returns.
 func (s *Section) inflate(r io.Reader, kind string, size uint64) ([]byte, error) {
 	n := min(size, max(trustedSize, trustedRatio*uint64(len(s.raw))))
 	buf := make([]byte, n)

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestCompressedObjects compresses the debug sections of an object in each way
-// and wants the relocated content of the uncompressed one.
+// TestCompressedObjects compresses the debug sections of an object in each way and wants the
+// relocated content of the uncompressed one.
 func TestCompressedObjects(t *testing.T) {
 	path := compile(t, smallC, "-g", "-gz=none")
 	plain := open(t, path)

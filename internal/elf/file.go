@@ -7,36 +7,34 @@ import (
 	"sync"
 )
 
-// File is an open ELF file. Its methods may be called by several goroutines at
-// once, except Close.
+// File is an open ELF file. Its methods may be called by several goroutines at once, except Close.
 type File struct {
 	Path     string           // as given to Open, or archive(member)
 	AddrSize int              // bytes of an address: 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder // of every number in the file
 	Machine  stdelf.Machine
 	Type     stdelf.Type
-	Flags    uint32 // e_flags, meaning depends on the machine
-	// Sections holds every section header by index; [0] is the reserved null
-	// section. It is empty if the file has no section headers.
+	// Sections holds every section by index; [0] is the reserved null section. It is empty if the
+	// file has no section headers.
 	Sections []*Section
-	// Threads is how many may read and relocate a large section together. It is to be set before
-	// any section is read.
+	// Threads is how many threads may read and relocate a large section together; 0 means one for
+	// each processor. Set it before any section is read.
 	Threads int
 
 	data []byte   // the whole file
 	m    *mapping // nil if data belongs to the caller
 
-	byAddr  []addrRange // allocated sections for SectionAt
-	maxEnd  []uint64    // maxEnd[i] is the largest end in byAddr[:i+1]
-	nameIdx func() map[string][]*Section
-	syms    func() (*Symbols, error)
+	addresses addressIndex
+	// Each of these computes its value at the first call.
+	names   func() map[string][]*Section
+	symbols func() (*Symbols, error)
 	funcs   func() (*Functions, error)
 	relSyms func() (*symbolValues, error)
 }
 
-// Open maps the ELF file at path. Anything that is not a complete ELF file is
-// an error that says what the file is and what to do. The caller must Close
-// the File; all bytes and names obtained from it are invalid afterwards.
+// Open maps and parses the ELF file at path. If it is not a complete ELF file, the error says what
+// it is and what to do. The caller must Close the File; all bytes and names obtained from it are
+// invalid afterwards.
 func Open(path string) (*File, error) {
 	m, err := mapFile(path)
 	if err != nil {
@@ -45,7 +43,8 @@ func Open(path string) (*File, error) {
 	return openMapping(path, m)
 }
 
-// openMapping parses what m holds and takes ownership of m.
+// openMapping parses the ELF file that is mapped, and takes ownership of the mapping. name stands
+// for the file in errors.
 func openMapping(name string, m *mapping) (*File, error) {
 	f, err := Parse(name, m.data)
 	if err != nil {
@@ -56,8 +55,8 @@ func openMapping(name string, m *mapping) (*File, error) {
 	return f, nil
 }
 
-// Parse reads an ELF file that is in memory. name stands for it in errors. The
-// File refers to data, which must not change while the File is in use.
+// Parse parses an ELF file that is in memory. name stands for it in errors. The File refers to
+// data, which must not change while the File is in use.
 func Parse(name string, data []byte) (*File, error) {
 	if err := checkMagic(name, data); err != nil {
 		return nil, err
@@ -72,9 +71,9 @@ func Parse(name string, data []byte) (*File, error) {
 	if err := f.attachRelocs(); err != nil {
 		return nil, err
 	}
-	f.indexAddresses()
-	f.nameIdx = sync.OnceValue(f.indexNames)
-	f.syms = sync.OnceValues(f.readSymbols)
+	f.addresses = indexAddresses(f)
+	f.names = sync.OnceValue(f.indexNames)
+	f.symbols = sync.OnceValues(f.readSymbols)
 	f.funcs = sync.OnceValues(f.readFunctions)
 	f.relSyms = sync.OnceValues(f.readSymbolValues)
 	return f, nil
@@ -96,8 +95,8 @@ func (f *File) Bytes() []byte { return f.data }
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
 
-// Section returns the first section of that name, or nil. If there is none,
-// ".debug_x" also finds the legacy compressed ".zdebug_x".
+// Section returns the first section of that name, or nil. If the file has no ".debug_x", it returns
+// the legacy compressed ".zdebug_x".
 func (f *File) Section(name string) *Section {
 	if s := f.SectionsNamed(name); len(s) > 0 {
 		return s[0]
@@ -105,11 +104,11 @@ func (f *File) Section(name string) *Section {
 	return nil
 }
 
-// SectionsNamed returns all sections of that name in index order: a
-// relocatable file may have several, one a COMDAT group. Like Section it falls
-// back to legacy compressed names. The caller must not modify the slice.
+// SectionsNamed returns all sections of that name in index order: a relocatable file may have
+// several, one for each COMDAT group. Like Section it falls back to legacy compressed names. The
+// caller must not modify the slice.
 func (f *File) SectionsNamed(name string) []*Section {
-	idx := f.nameIdx()
+	idx := f.names()
 	if s := idx[name]; len(s) > 0 {
 		return s
 	}
@@ -129,7 +128,7 @@ func (f *File) indexNames() map[string][]*Section {
 	return idx
 }
 
-// errorf makes an error that starts with the file's name.
+// errorf makes an error that starts with the name of the file.
 func (f *File) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: "+format, append([]any{f.Path}, args...)...)
 }

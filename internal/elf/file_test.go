@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 const smallC = `
@@ -57,6 +59,13 @@ func TestOpenErrors(t *testing.T) {
 	}
 	if _, err := Open(os.DevNull); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("device: %v", err)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := unix.Mkfifo(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(fifo); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("FIFO without a writer: %v", err)
 	}
 	if _, err := Open(filepath.Join(dir, "none")); !os.IsNotExist(err) {
 		t.Errorf("missing file: %v", err)
@@ -124,8 +133,9 @@ func TestAgainstStandardLibrary(t *testing.T) {
 func TestSymbolFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.c", "b.c"} {
-		write(t, filepath.Join(dir, name),
-			"static int same = 1; int *"+name[:1]+"(void) { return &same; } extern int undefined; int *u"+name[:1]+"(void) { return &undefined; }")
+		write(t, filepath.Join(dir, name), strings.ReplaceAll(
+			`static int same = 1; int *X(void) { return &same; }
+			extern int undefined; int *uX(void) { return &undefined; }`, "X", name[:1]))
 	}
 	run(t, dir, "gcc", "-c", "-fno-pic", "a.c", "b.c")
 	run(t, dir, "ld", "-r", "-o", "ab.o", "a.o", "b.o")
@@ -235,7 +245,7 @@ func TestSectionAtOverlap(t *testing.T) {
 	}
 }
 
-// TestManySections needs section numbers that do not fit 16 bits.
+// TestManySections reads a file whose section numbers do not fit 16 bits.
 func TestManySections(t *testing.T) {
 	const n = 70_000
 	var src bytes.Buffer
@@ -269,8 +279,8 @@ func TestManySections(t *testing.T) {
 	}
 }
 
-// TestGroups has several sections of one name, which -fdebug-types-section and
-// COMDAT groups make.
+// TestGroups reads a file with several sections of one name, each in a COMDAT group, as
+// -fdebug-types-section makes them.
 func TestGroups(t *testing.T) {
 	f := open(t, compile(t, smallC+"struct other { long a; } o;", "-gdwarf-5",
 		"-fdebug-types-section"))
@@ -315,7 +325,7 @@ func TestReadAt(t *testing.T) {
 				t.Errorf("%s: at the end: %d, %v", name, n, err)
 			}
 			if _, err := s.ReadAt(make([]byte, 8), int64(len(want))); err != io.EOF {
-				t.Errorf("%s: behind the end: %v", name, err)
+				t.Errorf("%s: after the end: %v", name, err)
 			}
 			if _, err := s.ReadAt(make([]byte, 8), -1); err == nil {
 				t.Errorf("%s: negative offset accepted", name)
@@ -329,8 +339,18 @@ func TestLargeFile(t *testing.T) {
 	const n = 3*chunkEntries + 5
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.o")
-	write(t, filepath.Join(dir, "x.s"),
-		fmt.Sprintf(".data\nstart: .rept %d\n.byte 1\n.endr\n.section .debug_x,\"\",@progbits\n.set i,0\n.rept %d\n.quad start+i\n.set i,i+1\n.endr\n", n, n))
+	write(t, filepath.Join(dir, "x.s"), fmt.Sprintf(`
+	.data
+start:	.rept %d
+	.byte 1
+	.endr
+	.section .debug_x,"",@progbits
+	.set i,0
+	.rept %d
+	.quad start+i
+	.set i,i+1
+	.endr
+`, n, n))
 	run(t, dir, "as", "-o", "x.o", "x.s")
 	if err := os.Truncate(path, keepOpenSize); err != nil {
 		t.Fatal(err)
@@ -376,7 +396,7 @@ func TestSymbolErrors(t *testing.T) {
 		{testSection{data: sym(99, 1), link: 2}, "not a string"},
 		{testSection{data: sym(1, 77), link: 2}, "its section is 77 of 4"},
 		{testSection{data: sym(1, 0xffff), link: 2}, "SHT_SYMTAB_SHNDX, which is missing"},
-		{testSection{data: sym(1, 1)[:47], link: 2}, "no multiple"},
+		{testSection{data: sym(1, 1)[:47], link: 2}, "not a multiple"},
 		{testSection{data: sym(1, 1), link: 9}, "string table is section 9 of 4"},
 	} {
 		tt.sec.name, tt.sec.typ = ".symtab", stdelf.SHT_SYMTAB

@@ -24,7 +24,7 @@ func symbolAt(name string, typ stdelf.SymType, section int32, value, size uint64
 	return namedSymbol{Symbol{Value: value, Size: size, Section: section, Type: uint8(typ)}, name}
 }
 
-func TestFunctionMarks(t *testing.T) {
+func TestPrefixSymbols(t *testing.T) {
 	const fn, label = stdelf.STT_FUNC, stdelf.STT_NOTYPE
 	symbols := symbolTable(
 		symbolAt("padded", fn, 1, 0x110, 8),
@@ -102,7 +102,7 @@ func TestFunctionsAt(t *testing.T) {
 	}
 }
 
-func TestNamesEnd(t *testing.T) {
+func TestAllStringsEnd(t *testing.T) {
 	long := strings.Repeat("x", maxName-1) + "\x00"
 	for _, tt := range []struct {
 		tab  string
@@ -112,7 +112,7 @@ func TestNamesEnd(t *testing.T) {
 			true}, {"\x00" + long + long, true},
 		{"\x00xx" + long, false}, {long + "xx" + long + "\x00", false},
 	} {
-		if got := namesEnd([]byte(tt.tab)); got != tt.want {
+		if got := allStringsEnd([]byte(tt.tab)); got != tt.want {
 			t.Errorf("a table of %d bytes: %v, want %v", len(tt.tab), got, tt.want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// exercise reads all that a file has.
+// exercise reads everything that a file has.
 func exercise(f *File) {
 	if functions, err := f.Functions(); err == nil {
 		for _, fn := range functions.List {
@@ -53,12 +53,13 @@ func FuzzArchive(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := ParseArchive("fuzz", data)
-		if err != nil || a.Thin {
+		left := maxArchiveMembers
+		members, thin, err := parseArchive("fuzz", data, &left)
+		if err != nil || thin {
 			return
 		}
-		for _, m := range a.Members() {
-			if file, err := m.Open(); err == nil {
+		for _, m := range members {
+			if file, err := Parse(m.Label, data[m.offset:m.offset+m.size]); err == nil {
 				exercise(file)
 			}
 		}

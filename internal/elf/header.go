@@ -1,10 +1,8 @@
 package elf
 
 import (
-	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
-	"unsafe"
 )
 
 // Header sizes of the gABI by class.
@@ -13,7 +11,7 @@ const (
 	shdrSize32, shdrSize64 = 40, 64
 )
 
-// xindex is SHN_XINDEX: the real index does not fit 16 bits and is elsewhere.
+// xindex is SHN_XINDEX: the real index does not fit 16 bits and is stored elsewhere.
 const xindex = 0xffff
 
 // parseHeader fills f from the ELF header and the section headers.
@@ -38,7 +36,9 @@ func (f *File) parseHeader() error {
 	case stdelf.ELFDATA2MSB:
 		f.Order = binary.BigEndian
 	default:
-		return f.errorf("bad ELF header: data encoding %d is neither 1 (little-endian) nor 2 (big-endian)", d[stdelf.EI_DATA])
+		return f.errorf(
+			"bad ELF header: data encoding %d is neither 1 (little-endian) nor 2 (big-endian)",
+			d[stdelf.EI_DATA])
 	}
 	if len(d) < size {
 		return f.errorf("truncated ELF header: %d bytes of %d; build the file again", len(d), size)
@@ -53,7 +53,6 @@ func (f *File) parseHeader() error {
 	} else {
 		shoff, tail = uint64(bo.Uint32(d[32:])), d[36:]
 	}
-	f.Flags = bo.Uint32(tail)
 	shentsize, shnum, shstrndx := bo.Uint16(tail[10:]), bo.Uint16(tail[12:]), bo.Uint16(tail[14:])
 	if shoff == 0 {
 		return nil
@@ -61,8 +60,8 @@ func (f *File) parseHeader() error {
 	return f.parseSections(shoff, int(shentsize), uint64(shnum), uint32(shstrndx))
 }
 
-// parseSections reads the section header table. Numbers that do not fit the
-// ELF header are in section header 0.
+// parseSections reads the section header table. Numbers that do not fit the ELF header are in
+// section header 0.
 func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint32) error {
 	want := shdrSize64
 	if f.AddrSize == 4 {
@@ -73,7 +72,8 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 	}
 	total := uint64(len(f.data))
 	if shoff > total || total-shoff < uint64(want) {
-		return f.errorf("truncated: section headers start at byte %d of %d; build or copy the file again",
+		return f.errorf(
+			"truncated: section headers start at byte %d of %d; build or copy the file again",
 			shoff, total)
 	}
 	table := f.data[shoff:]
@@ -86,8 +86,8 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		strndx = first.Link
 	}
 	if num > uint64(len(table)/entsize) {
-		return f.errorf("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes; build or copy the file again",
-			num, entsize, shoff, total)
+		return f.errorf("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes; "+
+			"build or copy the file again", num, entsize, shoff, total)
 	}
 	secs := make([]Section, num)
 	f.Sections = make([]*Section, num)
@@ -100,16 +100,16 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 			continue
 		}
 		if s.Offset > total || s.Size > total-s.Offset {
-			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file (%d bytes); build or copy the file again",
-				i, s.Offset, s.Offset+s.Size, total)
+			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file "+
+				"(%d bytes); build or copy the file again", i, s.Offset, s.Offset+s.Size, total)
 		}
 		s.raw = f.data[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 	}
 	return f.nameSections(strndx)
 }
 
-// readSectionHeader reads the fields of the header at the start of b. The name
-// is an offset until nameSections.
+// readSectionHeader reads the fields of the section header at the start of b. nameSections looks up
+// the name later, when the string table is known.
 func (f *File) readSectionHeader(s *Section, b []byte) {
 	bo := f.Order
 	s.nameOff = bo.Uint32(b)
@@ -152,23 +152,4 @@ func (f *File) nameSections(strndx uint32) error {
 		s.Name = name
 	}
 	return nil
-}
-
-// maxName is the longest name in bytes. It bounds the time that a hostile
-// table without NUL bytes can take.
-const maxName = 1 << 16
-
-// stringAt returns the NUL-terminated string at off. It shares tab's memory.
-func stringAt(tab []byte, off uint32) (string, bool) {
-	if off == 0 && len(tab) == 0 {
-		return "", true
-	}
-	if int64(off) >= int64(len(tab)) {
-		return "", false
-	}
-	n := bytes.IndexByte(tab[off:min(int64(off)+maxName+1, int64(len(tab)))], 0)
-	if n < 0 {
-		return "", false
-	}
-	return unsafe.String(unsafe.SliceData(tab[off:]), n), true
 }

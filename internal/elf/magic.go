@@ -3,17 +3,18 @@ package elf
 import (
 	"bytes"
 	"fmt"
-	"strconv"
-	"strings"
 )
 
-// foreign lists what people pass by mistake, by its first bytes.
+const bitcodeText = "LLVM bitcode (made with -flto), not an ELF file; " +
+	"pass the object that the linker makes of it, or compile without -flto"
+
+// foreign lists the formats that people pass by mistake, by their first bytes.
 var foreign = []struct {
 	magic string
 	text  string
 }{
-	{"BC\xc0\xde", "LLVM bitcode (made with -flto), not an ELF file; pass the object that the linker makes of it, or compile without -flto"},
-	{"\xde\xc0\x17\x0b", "wrapped LLVM bitcode (made with -flto), not an ELF file; pass the object that the linker makes of it, or compile without -flto"},
+	{"BC\xc0\xde", bitcodeText},
+	{"\xde\xc0\x17\x0b", "wrapped " + bitcodeText},
 	{archiveMagic, "an ar archive, not an ELF file; its members have to be opened one by one"},
 	{thinMagic, "a thin ar archive, not an ELF file; its members have to be opened one by one"},
 	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
@@ -25,7 +26,8 @@ var foreign = []struct {
 
 const elfMagic = "\x7fELF"
 
-// checkMagic refuses what is not ELF, and says what it is instead.
+// checkMagic returns an error unless data starts like an ELF file. The error says which format it
+// is, if that is known.
 func checkMagic(name string, data []byte) error {
 	switch {
 	case bytes.HasPrefix(data, []byte(elfMagic)):
@@ -39,13 +41,6 @@ func checkMagic(name string, data []byte) error {
 			return fmt.Errorf("%s: %s", name, k.text)
 		}
 	}
-	return fmt.Errorf("%s: not an ELF file (starts with %q); pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])
-}
-
-// printable quotes a name of the file that would spoil a line of text.
-func printable(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
+	return fmt.Errorf("%s: not an ELF file (starts with %q); "+
+		"pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])
 }

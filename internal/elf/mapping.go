@@ -9,27 +9,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepOpenSize is the file size from which the descriptor stays open for
-// reading without the mapping. Below it the mapping serves every read, and
-// thousands of open files need no descriptors.
+// keepOpenSize is the file size, in bytes, from which the descriptor stays open for pread. Smaller
+// files are read through the mapping, so that thousands of open files need no descriptors.
 const keepOpenSize = 16 << 20
 
 // mapping is a read-only view of a range of a file.
 type mapping struct {
-	mu     sync.Mutex
-	copies [][]byte // private memory that goes with the mapping
 	data   []byte   // the range
 	pages  []byte   // the mapped pages around it; nil if data is on the heap
 	fd     *os.File // nil for small files
 	offset int64    // of data in fd
+
+	mu     sync.Mutex
+	copies [][]byte // memory from alloc, unmapped with the mapping
 }
 
 // mapFile maps the whole file at path.
 func mapFile(path string) (*mapping, error) { return mapRange(path, 0, -1) }
 
-// mapRange maps size bytes from offset on; size -1 means to the end. Errors
-// name the path.
+// mapRange maps size bytes from offset on; size -1 means to the end. Errors name the path.
 func mapRange(path string, offset, size int64) (*mapping, error) {
+	if err := checkRegular(path); err != nil { // first: to open a FIFO waits for a writer
+		return nil, err
+	}
 	fd, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -41,25 +43,33 @@ func mapRange(path string, offset, size int64) (*mapping, error) {
 	return m, err
 }
 
+func checkRegular(path string) error {
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s: is a directory; name the ELF files in it", path)
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s: not a regular file; copy its content to one first", path)
+	}
+	return nil
+}
+
 func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	st, err := fd.Stat()
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case st.IsDir():
-		return nil, fmt.Errorf("%s: is a directory; name the ELF files in it", path)
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a regular file; copy its content to one first", path)
-	case st.Size() == 0:
-		return nil, fmt.Errorf("%s: empty file (0 bytes); an interrupted build leaves such files, build it again", path)
+	if st.Size() == 0 {
+		return nil, fmt.Errorf("%s: empty file (0 bytes); an interrupted build leaves such files, "+
+			"build it again", path)
 	}
 	if size < 0 {
 		size = st.Size() - offset
 	}
 	if offset < 0 || size < 0 || offset > st.Size() || size > st.Size()-offset {
-		return nil, fmt.Errorf("%s: bytes %d to %d are past the end of the file (%d bytes); it changed or was truncated, build it again",
-			path, offset, offset+size, st.Size())
+		return nil, fmt.Errorf("%s: bytes %d to %d are past the end of the file (%d bytes); "+
+			"it changed or was truncated, build it again", path, offset, offset+size, st.Size())
 	}
 	m := &mapping{offset: offset}
 	if size == 0 {
@@ -85,8 +95,8 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// readAt copies bytes from offset off of the range on, with pread where a
-// descriptor is open, so that large sections do not become resident.
+// readAt fills p from offset off of the range on. If the descriptor is open it uses pread, so that
+// large sections do not become resident.
 func (m *mapping) readAt(p []byte, off int64) (int, error) {
 	if m.fd == nil {
 		n := copy(p, m.data[off:])
@@ -98,11 +108,12 @@ func (m *mapping) readAt(p []byte, off int64) (int, error) {
 	return m.fd.ReadAt(p, m.offset+off)
 }
 
-// largeCopy is the size from which memory comes from the system and goes back there at once. The
-// garbage collector would keep it for long, and let as much again pile up.
+// largeCopy is the size, in bytes, from which alloc takes memory from the system, to give it back
+// at once when the mapping is closed. The garbage collector would keep the memory for long, and let
+// the heap grow by as much again.
 const largeCopy = 16 << 20
 
-// alloc returns memory that is good until the mapping is closed.
+// alloc returns size bytes that are zero and may be used until the mapping is closed.
 func (m *mapping) alloc(size int) []byte {
 	if m == nil || size < largeCopy {
 		return make([]byte, size)
@@ -117,6 +128,7 @@ func (m *mapping) alloc(size int) []byte {
 	return b
 }
 
+// close unmaps the file and what alloc returned.
 func (m *mapping) close() error {
 	var err error
 	for _, b := range m.copies {
@@ -137,8 +149,8 @@ func (m *mapping) close() error {
 	return err
 }
 
-// release lets go of the mapped pages that lie wholly in a part of the range. What is read of them
-// later comes from the file again.
+// release drops the mapped pages that lie wholly in size bytes from offset off of the range on, so
+// that they are no longer resident. What is read of them later comes from the file again.
 func (m *mapping) release(off, size int64) {
 	if m == nil || m.pages == nil {
 		return

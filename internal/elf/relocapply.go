@@ -1,32 +1,20 @@
 package elf
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
-// applier applies one relocation section to one section's content.
-type applier struct {
-	s, r  *Section
-	data  []byte
-	ops   []relocOp
-	syms  *symbolValues
-	order binary.ByteOrder
-	rela  bool // addends are in the relocations, not in data
-	uleb  ulebPair
-}
-
-// tlsBias is how far into the thread-local block the pointers of PowerPC and
-// MIPS point.
+// tlsBias is how far into the block of thread-local variables the thread pointers of PowerPC and
+// MIPS point, in bytes.
 const tlsBias = 0x8000
 
-// ulebPair is the first half of a relocation pair for the ULEB128 at off.
+// ulebPair is the first half of a pair of relocations for the ULEB128 number at off.
 type ulebPair struct {
-	pending bool
+	pending bool // whether the second half is still to come
 	off     uint64
 	value   uint64
 }
 
-// apply does one relocation: the general path, for every machine.
+// apply applies one relocation, of any machine: at offset off of the section, with the machine's
+// number of the type, the index of a symbol, and the addend if it is in the relocation.
 func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	op := opUnknown
 	if uint64(typ) < uint64(len(a.ops)) {
@@ -36,7 +24,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		return nil
 	}
 	if op == opUnknown {
-		return a.errorf(off, typ, "is not one known in data sections; pass the linked file instead")
+		return a.errorf(off, typ, "is not known in data sections; pass the linked file instead")
 	}
 	if uint64(sym) >= uint64(len(a.syms.values)) {
 		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
@@ -46,7 +34,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 		return a.errorf(off, typ, "is past the end of the section (%d bytes)", len(a.data))
 	}
 	if a.uleb.pending && (op != opSubULEB || off != a.uleb.off) {
-		return a.errorf(a.uleb.off, typ, "stands where the second half of a ULEB128 pair should")
+		return a.errorf(a.uleb.off, typ, "is where the second half of a ULEB128 pair should be")
 	}
 	sv := a.syms.values[sym]
 	if h.calc == calcULEB {
@@ -66,7 +54,7 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	case calcRel:
 		v = sv + addend - (a.s.Addr + off)
 	case calcTLS, calcTLSBias, calcSize:
-		// Symbol 0 has no entry to read; it counts as 0.
+		// Symbol 0 means no symbol, and counts as 0.
 		if sym != 0 {
 			var s Symbol
 			if err := a.syms.tab.at(int(sym), &s); err != nil {
@@ -97,8 +85,8 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	return nil
 }
 
-// applyULEB handles the pairs that store a difference in a ULEB128 of fixed
-// length: SET or ADD, then SUB at the same place.
+// applyULEB applies one half of a pair that stores a difference in a ULEB128 number, whose length
+// stays: SET or ADD, then SUB at the same offset. v is the symbol's value plus the addend.
 func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error {
 	field := a.data[off:]
 	n := 0
@@ -139,7 +127,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 	return nil
 }
 
-// finish checks that no pair is left half done.
+// finish returns an error if the last relocation was the first half of a pair.
 func (a *applier) finish() error {
 	if a.uleb.pending {
 		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
@@ -148,17 +136,19 @@ func (a *applier) finish() error {
 	return nil
 }
 
+// errorf makes an error about the relocation of type typ at offset off.
 func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) error {
 	return a.s.errorf("relocation at offset %#x, machine %s, type %d (%s) "+format,
 		append([]any{off, a.s.f.Machine, typ, relocName(a.s.f.Machine, typ)}, args...)...)
 }
 
+// signExtend returns the signed number in the low bits of v.
 func signExtend(v uint64, bits uint8) uint64 {
 	shift := 64 - bits
 	return uint64(int64(v<<shift) >> shift)
 }
 
-// getField reads a number of len(b) bytes: 1, 2, 3, 4 or 8.
+// getField reads an unsigned number of len(b) bytes: 1, 2, 3, 4 or 8.
 func getField(bo binary.ByteOrder, b []byte) uint64 {
 	switch len(b) {
 	case 1:
@@ -176,7 +166,7 @@ func getField(bo binary.ByteOrder, b []byte) uint64 {
 	return bo.Uint64(b)
 }
 
-// putField is the inverse of getField.
+// putField writes the low bytes of v as a number of len(b) bytes, as getField reads it.
 func putField(bo binary.ByteOrder, b []byte, v uint64) {
 	switch len(b) {
 	case 1:

@@ -1,40 +1,41 @@
 package elf
 
 import (
+	"bytes"
 	stdelf "debug/elf"
 	"io"
 	"strings"
 	"sync"
 )
 
-// Section is one section header and the bytes that belong to it.
+// Section is a section: its header, and its content.
 type Section struct {
 	Index   int    // in File.Sections
 	Name    string // as in the file; shares its memory
 	Type    stdelf.SectionType
 	Flags   stdelf.SectionFlag
-	Addr    uint64 // laid-out address in a relocatable file, else the file's
+	Addr    uint64 // in a relocatable file the one that the File chose (addresses.go)
 	Offset  uint64 // of the bytes in the file
-	Size    uint64 // bytes in the file (compressed ones, if so); bytes in memory for SHT_NOBITS
+	Size    uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
 	Link    uint32
 	Info    uint32
-	Align   uint64
-	EntSize uint64
+	Align   uint64 // in bytes; 0 and 1 mean any
+	EntSize uint64 // bytes of an entry if the section is a table
 
 	f       *File
 	nameOff uint32
-	raw     []byte     // bytes in the file, nil for SHT_NOBITS
-	relocs  []*Section // relocation sections to apply, in index order
+	raw     []byte     // the bytes in the file, nil for SHT_NOBITS
+	relocs  []*Section // the relocation sections to apply, by index
 
 	once sync.Once
-	data []byte
+	data []byte // what load returned
 	err  error
 }
 
-// Data returns the section's content: decompressed, and relocated if the file
-// is relocatable and the section is not code. Content that needs neither is
-// the mapped file itself, else a private copy that is made once and kept. The
-// caller must not modify it. It is nil for SHT_NOBITS.
+// Data returns the section's content: decompressed, and relocated if the file is relocatable and
+// the section is not code. Content that needs neither is the mapped file itself; else it is a
+// private copy that is made once and kept. The caller must not modify it. Data returns nil for
+// SHT_NOBITS. Errors name the file, the section, and the offset of a relocation.
 func (s *Section) Data() ([]byte, error) {
 	if s.Plain() {
 		return s.raw, nil
@@ -43,31 +44,30 @@ func (s *Section) Data() ([]byte, error) {
 	return s.data, s.err
 }
 
-// Raw returns the section's bytes as they are in the file: compressed and not
-// relocated. The caller must not modify them.
+// Raw returns the section's bytes as they are in the file: maybe compressed, and not relocated. The
+// caller must not modify them.
 func (s *Section) Raw() []byte { return s.raw }
 
-// Plain reports whether Data is the bytes in the file: neither compressed nor
-// in need of relocation.
+// Plain reports whether Data returns the bytes in the file: they are not compressed and have no
+// relocations.
 func (s *Section) Plain() bool { return !s.compressed() && len(s.relocs) == 0 }
 
-// Alloc reports whether the section occupies memory when the program runs.
+// Alloc reports whether the section occupies memory when the program runs (SHF_ALLOC).
 func (s *Section) Alloc() bool { return s.Flags&stdelf.SHF_ALLOC != 0 }
 
 // Contains reports whether addr is inside the section's addresses.
 func (s *Section) Contains(addr uint64) bool { return addr-s.Addr < s.Size && s.Alloc() }
 
-// Release says that the section will not be read for a while, so that it need not count as the
-// process's memory meanwhile. It is of use for large sections that are read through Data.
+// Release tells the system that the section will not be read for a while, so that its mapped pages
+// need not be resident meanwhile. It helps with large sections that are read through Data.
 func (s *Section) Release() {
 	if s.Plain() {
 		s.f.m.release(int64(s.Offset), int64(len(s.raw)))
 	}
 }
 
-// ReadAt implements io.ReaderAt over the content that Data returns. For Plain
-// sections of large files it reads with pread, not through the mapping, so
-// that the pages do not count as the process's memory.
+// ReadAt implements io.ReaderAt over the content that Data returns. Plain sections of large files
+// are read with pread instead of through the mapping, so that their pages do not become resident.
 func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	data := s.raw
 	if !s.Plain() {
@@ -95,7 +95,7 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, data[off:]), eof
 }
 
-// readRaw copies bytes of the file, which the section is known to have.
+// readRaw fills p with the section's bytes in the file from off on. There must be as many.
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
 	if m == nil {
@@ -109,21 +109,18 @@ func (s *Section) readRaw(p []byte, off int64) error {
 }
 
 // load makes the private copy of a section that is not Plain.
-func (s *Section) load() ([]byte, error) {
-	if data := s.loadInParts(); data != nil {
-		return data, nil
-	}
-	data := s.raw
+func (s *Section) load() (data []byte, err error) {
 	if s.compressed() {
-		var err error
-		if data, err = s.decompress(); err != nil {
-			return nil, err
-		}
+		data, err = s.decompress()
 	} else {
 		data = s.f.m.alloc(len(s.raw))
-		if err := s.readRaw(data, 0); err != nil {
-			return nil, err
+		if threads := s.partThreads(); threads > 1 && s.loadInParts(data, threads) {
+			return data, nil
 		}
+		err = s.readRaw(data, 0)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, r := range s.relocs {
 		if err := s.relocate(data, r); err != nil {
@@ -133,12 +130,11 @@ func (s *Section) load() ([]byte, error) {
 	return data, nil
 }
 
-// compressed reports whether the bytes in the file are compressed, by the gABI
-// flag or in the older GNU form with a name of its own.
+// compressed reports whether the bytes in the file are compressed: by the gABI's flag, or in the
+// older GNU form, which has names of its own.
 func (s *Section) compressed() bool {
 	return s.Flags&stdelf.SHF_COMPRESSED != 0 && s.Type != stdelf.SHT_NOBITS ||
-		strings.HasPrefix(s.Name, ".zdebug_") && strings.HasPrefix(string(s.raw[:min(4, len(s.raw))]),
-			"ZLIB")
+		strings.HasPrefix(s.Name, ".zdebug_") && bytes.HasPrefix(s.raw, []byte("ZLIB"))
 }
 
 // errorf makes an error that starts with the names of the file and section.

@@ -1,5 +1,5 @@
-// Package elfwrite writes small relocatable ELF files whose sections are plain
-// data, and puts sections into existing ELF files.
+// Package elfwrite writes ELF files: small relocatable ones whose sections are plain data, and
+// copies of existing files with sections replaced or added.
 //
 // The output depends on the input alone, byte for byte.
 package elfwrite

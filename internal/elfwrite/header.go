@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// xindex marks a number of the ELF header that is in section header 0 instead.
+// xindex is the value of a field of the ELF header whose real value is in section header 0.
 const xindex = uint16(stdelf.SHN_XINDEX)
 
-// class is what the gABI lets vary with the class and byte order of a file.
+// class is the class and byte order of a file, on which the sizes and encoding of fields depend.
 type class struct {
 	wide bool // ELFCLASS64
 	bo   binary.ByteOrder
@@ -30,6 +30,7 @@ func (c class) ehdrSize() int { return c.pick(52, 64) }
 func (c class) shdrSize() int { return c.pick(40, 64) }
 func (c class) addrSize() int { return c.pick(4, 8) }
 
+// pick returns narrow for ELFCLASS32 and wide for ELFCLASS64.
 func (c class) pick(narrow, wide int) int {
 	if c.wide {
 		return wide
@@ -37,7 +38,7 @@ func (c class) pick(narrow, wide int) int {
 	return narrow
 }
 
-// putAddr writes a number of an address's size.
+// putAddr writes a number of the size of an address.
 func (c class) putAddr(b []byte, v uint64) {
 	if c.wide {
 		c.bo.PutUint64(b, v)
@@ -46,6 +47,7 @@ func (c class) putAddr(b []byte, v uint64) {
 	}
 }
 
+// addr reads a number of the size of an address.
 func (c class) addr(b []byte) uint64 {
 	if c.wide {
 		return c.bo.Uint64(b)
@@ -53,7 +55,7 @@ func (c class) addr(b []byte) uint64 {
 	return uint64(c.bo.Uint32(b))
 }
 
-// checkSize refuses files whose offsets do not fit the class.
+// checkSize returns an error if a file of size bytes has offsets that do not fit its class.
 func (c class) checkSize(size uint64) error {
 	if !c.wide && size > math.MaxUint32 {
 		return fmt.Errorf("%d bytes do not fit a 32-bit ELF file", size)
@@ -107,8 +109,8 @@ func (c class) sectionHeader(b []byte) (h sectionHeader) {
 	return h
 }
 
-// setSectionTable writes the place of the section headers to an ELF header,
-// and to section header 0 what does not fit there.
+// setSectionTable writes the offset, number and size of the section headers to an ELF header, and
+// to section header 0, null, the numbers that do not fit there.
 func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, num, strndx int) {
 	tail := 36 // offset of e_flags
 	if c.wide {

@@ -27,18 +27,18 @@ func (s Section) check() error {
 	return nil
 }
 
-// Object is a relocatable ELF file without symbols and code. Its symbol table
-// has only the null entry: some readers insist on there being one.
+// Object is a relocatable ELF file without symbols and code. Its symbol table has only the null
+// entry; it is there because some readers refuse files without one.
 type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
-	Flags    uint32 // e_flags
 	Sections []Section
 }
 
-// Bytes returns the file: header, sections in the given order, symbol table,
-// string table (for sections and symbols), section headers. Names may repeat.
+// Bytes returns the file: header, sections in the given order, symbol table, string table (for
+// sections and symbols), section headers. Names may repeat. Errors are those of impossible values
+// in o.
 func (o *Object) Bytes() ([]byte, error) {
 	c, err := newClass(o.AddrSize, o.Order)
 	if err != nil {
@@ -53,8 +53,8 @@ func (o *Object) Bytes() ([]byte, error) {
 		}
 		total += padding(total, max(s.Align, 1))
 		headers = append(headers, sectionHeader{name: uint32(len(names)),
-			typ:    uint32(stdelf.SHT_PROGBITS),
-			offset: total, size: uint64(len(s.Data)), addralign: max(s.Align, 1)})
+			typ: uint32(stdelf.SHT_PROGBITS), offset: total, size: uint64(len(s.Data)),
+			addralign: max(s.Align, 1)})
 		names = append(append(names, s.Name...), 0)
 		total += uint64(len(s.Data))
 	}
@@ -62,8 +62,8 @@ func (o *Object) Bytes() ([]byte, error) {
 	strndx := len(o.Sections) + 2
 	symtab := make([]byte, c.pick(16, 24))
 	headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_SYMTAB),
-		offset: total,
-		size:   uint64(len(symtab)), link: uint32(strndx), info: 1, addralign: 8, entsize: uint64(len(symtab))})
+		offset: total, size: uint64(len(symtab)), link: uint32(strndx), info: 1, addralign: 8,
+		entsize: uint64(len(symtab))})
 	names = append(names, ".symtab\x00"...)
 	total += uint64(len(symtab))
 	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total,
@@ -92,7 +92,7 @@ func (o *Object) Bytes() ([]byte, error) {
 	return out, nil
 }
 
-// putHeader writes the ELF header but for the section table's place.
+// putHeader writes the ELF header, except for what setSectionTable writes.
 func (o *Object) putHeader(b []byte, c class) {
 	copy(b, stdelf.ELFMAG)
 	b[stdelf.EI_CLASS] = byte(c.pick(int(stdelf.ELFCLASS32), int(stdelf.ELFCLASS64)))
@@ -105,6 +105,5 @@ func (o *Object) putHeader(b []byte, c class) {
 	c.bo.PutUint16(b[18:], o.Machine)
 	c.bo.PutUint32(b[20:], uint32(stdelf.EV_CURRENT))
 	tail := c.pick(36, 48)
-	c.bo.PutUint32(b[tail:], o.Flags)
 	c.bo.PutUint16(b[tail+4:], uint16(c.ehdrSize()))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// run runs a program, or skips the test where there is none.
+// run runs a program, or skips the test if it is not installed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -38,7 +38,7 @@ func writeFile(t *testing.T, data []byte) string {
 	return path
 }
 
-// readelf runs readelf and wants no complaint.
+// readelf fails the test if readelf complains about a file.
 func readelf(t *testing.T, path string) string {
 	t.Helper()
 	out := run(t, "readelf", "-WaS", path)
@@ -60,7 +60,7 @@ func TestObject(t *testing.T) {
 				if order == binary.BigEndian {
 					machine = stdelf.EM_S390
 				}
-				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine), Flags: 0x12,
+				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine),
 					Sections: sections}
 				data, err := o.Bytes()
 				if err != nil {
@@ -72,8 +72,8 @@ func TestObject(t *testing.T) {
 				}
 				checkSections(t, data, sections)
 				f, err := elf.Parse("x", data)
-				if err != nil || f.Machine != machine || f.Flags != 0x12 || f.AddrSize != size ||
-					f.Order != order || !f.Relocatable() {
+				if err != nil || f.Machine != machine || f.AddrSize != size || f.Order != order ||
+					!f.Relocatable() {
 					t.Errorf("%+v, %v", f, err)
 				}
 				readelf(t, writeFile(t, data))
@@ -82,7 +82,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// checkSections wants the sections, as debug/elf sees the file.
+// checkSections compares the sections that debug/elf finds in a file.
 func checkSections(t *testing.T, data []byte, want []Section) {
 	t.Helper()
 	f, err := stdelf.NewFile(bytes.NewReader(data))
@@ -126,7 +126,7 @@ func TestObjectErrors(t *testing.T) {
 	}
 }
 
-// TestManySections needs section numbers that do not fit 16 bits.
+// TestManySections writes a file whose section numbers do not fit 16 bits.
 func TestManySections(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
 	for i := range 70_000 {

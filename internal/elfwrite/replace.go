@@ -9,18 +9,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// moduleSignature ends a signed kernel module.
+// moduleSignature is the end of a signed kernel module (MODULE_SIG_STRING).
 const moduleSignature = "~Module signature appended~\n"
 
-// ReplaceSections writes f with the given sections to w. A section that f has
-// by that name gets the new data and keeps its index, type and flags; others
-// are added behind the last one. All other bytes that sections and segments
-// refer to stay at their offsets; the data, a section name table and section
-// headers follow them. Doing it again with the same sections gives the same
-// bytes.
+// ReplaceSections writes f to w with the given sections. A section of f with one of their names
+// gets the new data and keeps its index, type and flags; sections of other names are added after
+// the last one. All other bytes that sections and segments refer to keep their offsets. After them
+// come the new data, a new section name table and the section headers. Replacing the same sections
+// again gives the same bytes.
 //
-// Sections that belong to a loaded segment or have relocations cannot be
-// replaced, and signed kernel modules are refused.
+// It is an error to replace a section that belongs to a loaded segment or has relocations, and to
+// change a signed kernel module, whose signature would no longer hold.
 func ReplaceSections(w io.Writer, f *elf.File, sections []Section) error {
 	r, err := newReplacement(f)
 	if err == nil {
@@ -37,15 +36,14 @@ func ReplaceSections(w io.Writer, f *elf.File, sections []Section) error {
 	return nil
 }
 
-// replacement is an ELF file in the making: ehdr, the input's bytes up to
-// kept, tail.
+// replacement is the new file: ehdr, then the bytes of f up to kept, then tail.
 type replacement struct {
 	class
 	f       *elf.File
 	ehdr    []byte
 	headers []sectionHeader
 	strndx  int
-	names   []byte // the new section name table
+	names   []byte // the new section name table, whose section has the index strndx
 	kept    uint64
 	tail    []byte
 }
@@ -61,7 +59,8 @@ func newReplacement(f *elf.File) (*replacement, error) {
 		return nil, fmt.Errorf("no section headers; sections cannot be added to such a file")
 	}
 	if bytes.HasSuffix(in, []byte(moduleSignature)) {
-		return nil, fmt.Errorf("signed kernel module, whose signature would no longer hold; embed BTF before signing")
+		return nil, fmt.Errorf("signed kernel module, whose signature would no longer hold; " +
+			"embed BTF before signing")
 	}
 	tail, shoff := 36, c.addr(in[32:])
 	if c.wide {
@@ -131,7 +130,8 @@ func (r *replacement) replace(sections []Section) error {
 	return r.checkSize(r.kept + uint64(len(r.tail)))
 }
 
-// find returns the index of the section to replace, or of a new header.
+// find returns the index of the section of a name, and adds a header if f has no such section. It
+// returns an error if the section cannot be replaced.
 func (r *replacement) find(name string) (int, error) {
 	var old *elf.Section
 	for _, s := range r.f.Sections[1:] {
@@ -151,7 +151,8 @@ func (r *replacement) find(name string) (int, error) {
 		return len(r.headers) - 1, nil
 	}
 	if old.Alloc() && !r.f.Relocatable() {
-		return 0, fmt.Errorf("section %d (%s) is loaded with a segment and cannot change its size; link the data in instead", old.Index, name)
+		return 0, fmt.Errorf("section %d (%s) is loaded with a segment and cannot change its size; "+
+			"link the data in instead", old.Index, name)
 	}
 	if old.Type == stdelf.SHT_NOBITS || old.Index == r.strndx {
 		return 0, fmt.Errorf("section %d (%s) cannot be replaced: it is of type %s", old.Index, name,
@@ -159,21 +160,23 @@ func (r *replacement) find(name string) (int, error) {
 	}
 	for _, s := range r.f.Sections {
 		if (s.Type == stdelf.SHT_REL || s.Type == stdelf.SHT_RELA) && int(s.Info) == old.Index {
-			return 0, fmt.Errorf("section %d (%s) has relocations (section %d), which would not fit other data; pass the linked file", old.Index, name, s.Index)
+			return 0, fmt.Errorf("section %d (%s) has relocations (section %d), which would not fit "+
+				"other data; pass the linked file", old.Index, name, s.Index)
 		}
 	}
 	r.headers[old.Index].flags &^= uint64(stdelf.SHF_COMPRESSED)
 	return old.Index, nil
 }
 
-// findKept sets kept to the end of the last byte that something refers to
-// other than the moved sections and the old section headers.
+// findKept sets kept to the end of the last byte that must keep its offset: of the sections that
+// are not moved, the segments and the program headers.
 func (r *replacement) findKept(moved []bool) error {
 	in := r.f.Bytes()
 	r.kept = uint64(len(r.ehdr))
 	keep := func(off, size uint64) error {
 		if off > uint64(len(in)) || size > uint64(len(in))-off {
-			return fmt.Errorf("program headers refer to bytes past the end of the file (%d bytes); was it truncated?", len(in))
+			return fmt.Errorf("program headers refer to bytes past the end of the file (%d bytes); "+
+				"was it truncated?", len(in))
 		}
 		r.kept = max(r.kept, off+size)
 		return nil
@@ -218,7 +221,7 @@ func (r *replacement) findKept(moved []bool) error {
 	return nil
 }
 
-// place appends data and points header i to it.
+// place appends data to the tail, and sets section header i to it.
 func (r *replacement) place(i int, data []byte, align uint64) {
 	at := r.kept + uint64(len(r.tail))
 	gap := padding(at, align)

@@ -103,8 +103,8 @@ func readSections(t *testing.T, path string) []stdelf.SectionHeader {
 	return out
 }
 
-// sameSections wants all headers of before in after, but for the section name
-// table and what was added.
+// sameSections wants all headers of before in after, but for the section name table and what was
+// added.
 func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...string) {
 	t.Helper()
 	if len(after) != len(before)+len(added) {
@@ -122,8 +122,8 @@ func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...s
 	}
 }
 
-// TestReplaceForeign embeds into files of other classes, orders and writers:
-// clang shares one table between section and symbol names.
+// TestReplaceForeign embeds into files of other classes, orders and writers: clang shares one table
+// between section and symbol names.
 func TestReplaceForeign(t *testing.T) {
 	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
 	if len(paths) == 0 {

@@ -181,8 +181,8 @@ func TestWithoutFileSymbols(t *testing.T) {
 	if f.HasFiles || len(f.Files) != 1 || f.Files[0].Name != "" || len(f.Files[0].Funcs) != 4 {
 		t.Errorf("files %v: %v", f.HasFiles, f.Files)
 	}
-	if got := f.Functions()["helper"]; got.Addresses != 2 || len(got.Symbols) != 2 {
-		t.Errorf("helper: %+v", got)
+	if want := []Base{{"helper", 2}}; !reflect.DeepEqual(f.Repeated, want) {
+		t.Errorf("repeated %v, want %v", f.Repeated, want)
 	}
 	text(t, f)
 	// LLVM's full LTO has one file of this name for all sources.
@@ -193,24 +193,6 @@ func TestWithoutFileSymbols(t *testing.T) {
 	w.run("strip", "-o", "stripped", name)
 	if f := w.extract("stripped", defaults); len(f.Files)+len(f.Globals)+len(f.Objects) != 0 {
 		t.Errorf("stripped: %+v", f)
-	}
-}
-
-func TestFunctions(t *testing.T) {
-	w := newWorkspace(t)
-	functions := w.extract(buildSmall(w, 0, 1, 2), defaults).Functions()
-	for base, want := range map[string]Function{
-		"helper":  {[]string{"helper", "helper"}, 2},
-		"entry_a": {[]string{"entry_a"}, 1},
-		"alias_a": {[]string{"alias_a"}, 1},
-		"weak":    {[]string{"weak"}, 1},
-	} {
-		if got := functions[base]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, want %+v", base, got, want)
-		}
-	}
-	if len(functions) != 8 {
-		t.Errorf("%d functions: %v", len(functions), functions)
 	}
 }
 

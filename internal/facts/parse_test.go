@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	ourelf "github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-const head = "btffacts 1\nmachine 62 64 little\nsymfiles yes\nvariables percpu\nkfuncs listed\n"
+const head = "btffacts 2\nmachine 62 64 little\nsymfiles yes\nvariables percpu\nkfuncs listed\n"
 
 const sample = head + `kfunc bpf_a 0x0
 kfunc bpf_b 0x1004
@@ -32,7 +33,7 @@ var counter .data..percpu 8 8
 file core.c
 func f
 func helper
-var counter .data..percpu 24 8
+var counter .data..percpu 24 8 00000000000000010123456789abcdef
 end
 `
 
@@ -48,10 +49,10 @@ func TestParseSample(t *testing.T) {
 		t.Errorf("head: %+v", f)
 	}
 	want := []Object{
-		{"counter", PerCPUSection, 0, 8, true, 2},
-		{"counter", PerCPUSection, 8, 8, true, 2},
-		{"shared", PerCPUSection, 16, 4, false, -1},
-		{"counter", PerCPUSection, 24, 8, true, 3},
+		{"counter", PerCPUSection, 0, 8, true, 2, types.Hash{}},
+		{"counter", PerCPUSection, 8, 8, true, 2, types.Hash{}},
+		{"shared", PerCPUSection, 16, 4, false, -1, types.Hash{}},
+		{"counter", PerCPUSection, 24, 8, true, 3, types.Hash{A: 1, B: 0x0123456789abcdef}},
 	}
 	for i, o := range f.Objects {
 		if o != want[i] {
@@ -73,16 +74,16 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "line 1: no facts file: the text ends"},
 		{"something else", "\x7fELF\x02\n", "line 1: no facts file"},
-		{"newer format", edit("btffacts 1", "btffacts 2"), "line 1: format 2 is not supported"},
-		{"leading zero", edit("btffacts 1", "btffacts 01"), "line 1: \"01\" is no number"},
+		{"newer format", edit("btffacts 2", "btffacts 3"), "line 1: format 3 is not supported"},
+		{"leading zero", edit("btffacts 2", "btffacts 02"), "line 1: \"02\" is no number"},
 		{"machine too large", edit("machine 62", "machine 65536"), "line 2:"},
-		{"address size", edit("62 64", "62 16"), "line 2: \"16\" is none of 64, 32"},
+		{"address size", edit("62 64", "62 16"), "line 2: \"16\" is not one of 64, 32"},
 		{"byte order", edit("little", "middle"), "line 2:"},
-		{"word missing", edit(" little", ""), "line 2: \"machine\" has 2 words behind it, not 3"},
+		{"word missing", edit(" little", ""), "line 2: \"machine\" has 2 words after it, not 3"},
 		{"yes or no", edit("symfiles yes", "symfiles maybe"), "line 3:"},
 		{"line missing", edit("variables percpu\n", ""), "line 4: \"kfuncs\" where \"variables\" is due"},
 		{"kfuncs unsorted", edit("kfunc bpf_a 0x0", "kfunc bpf_c 0x0"),
-			"line 7: kfunc bpf_b is not behind"},
+			"line 7: kfunc bpf_b is out of order"},
 		{"kfunc twice", edit("kfunc bpf_a 0x0", "kfunc bpf_b 0x0"), "line 7:"},
 		{"kfunc flags", edit("0x1004", "0x01004"), "line 7:"},
 		{"kfunc flags, decimal", edit("0x1004", "4100"), "line 7:"},
@@ -92,10 +93,17 @@ func TestParseErrors(t *testing.T) {
 		{"variables where none can be", edit("variables percpu", "variables none"),
 			"line 12: a variable although"},
 		{"functions unsorted", edit("func entry\n", "func fentry\n"),
-			"line 11: func entry is not behind"},
+			"line 11: func entry is out of order"},
 		{"function behind a variable", edit("16 4\n", "16 4\nfunc z\n"), "line 13:"},
-		{"variables unsorted", edit("percpu 0 8", "percpu 9 8"), "line 21: var counter is not behind"},
+		{"variables unsorted", edit("percpu 0 8", "percpu 9 8"), "line 21: var counter is out of order"},
 		{"number too large", edit("percpu 0 8", "percpu 0 18446744073709551616"), "line 20:"},
+		{"short hash", edit("89abcdef", "9abcdef"), "line 25: \"000000000000000101234567"},
+		{"upper case hash", edit("89abcdef", "89ABcdef"), "line 25:"},
+		{"signed hash", edit(" 0000000000000001", " +000000000000001"), "line 25:"},
+		{"zero hash", edit("00000000000000010123456789abcdef", strings.Repeat("0", 32)), "line 25:"},
+		{"hash of a global variable", edit("16 4\n", "16 4 "+strings.Repeat("1", 32)+"\n"),
+			"line 12: \"var\" has 5 words"},
+		{"two hashes", edit("89abcdef", "89abcdef "+strings.Repeat("1", 32)), "line 25:"},
 		{"files unsorted", edit("file core.c", "file d.c"),
 			"line 26: the \"file\" before this line should stand before"},
 		{"empty file", edit("func linker.made\n", ""),
@@ -110,7 +118,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown line", edit("func f", "fun f"), "line 16: \"fun\" where"},
 		{"no end", strings.TrimSuffix(sample, "end\n"), "line 26: the text ends before the line \"end\""},
 		{"cut short", strings.TrimSuffix(sample, "d\n"), "line 26: the line has no newline"},
-		{"behind the end", sample + "end\n", "line 27: text behind"},
+		{"behind the end", sample + "end\n", "line 27: text after"},
 		{"long line", edit("linker.made", strings.Repeat("x", maxLine)), "line 14: the line is longer"},
 	} {
 		f, err := Parse(strings.NewReader(c.text))
@@ -137,7 +145,7 @@ func TestTokens(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(head + "global\nend\n"))
-	f.Add([]byte("btffacts 1\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs off\naddresses x 3\nglobal\nvar - .bss 0 0\nend\n"))
+	f.Add([]byte("btffacts 2\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs off\naddresses x 3\nglobal\nvar - .bss 0 0\nend\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts, err := Parse(bytes.NewReader(data))
 		if err != nil {
@@ -150,7 +158,6 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(out.Bytes(), data) {
 			t.Errorf("read %q\nwrote %q", data, out.Bytes())
 		}
-		facts.Functions()
 	})
 }
 

@@ -2,9 +2,15 @@ package facts
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/rules-btf/rules_btf/internal/types"
 )
+
+// formatVersion is the version of the text form.
+const formatVersion = 2
 
 // The keywords that begin the lines of the text form.
 const (
@@ -26,7 +32,7 @@ const (
 func (f *Facts) Write(w io.Writer) error {
 	f.sort()
 	out := lineWriter{w: bufio.NewWriterSize(w, 1<<16)}
-	out.line(lineHeader).number(Format).end()
+	out.line(lineHeader).number(formatVersion).end()
 	order := "little"
 	if f.BigEndian {
 		order = "big"
@@ -76,7 +82,11 @@ func (l *lineWriter) group(funcs []string, objects []Object) {
 		l.line(lineFunc).name(name).end()
 	}
 	for _, o := range objects {
-		l.line(lineVar).name(o.Name).name(o.Section).number(o.Offset).number(o.Size).end()
+		l.line(lineVar).name(o.Name).name(o.Section).number(o.Offset).number(o.Size)
+		if o.Definition != (types.Hash{}) {
+			l.hash(o.Definition)
+		}
+		l.end()
 	}
 }
 
@@ -104,5 +114,8 @@ func (l *lineWriter) hex(v uint64) *lineWriter {
 	l.buf = strconv.AppendUint(append(l.buf, " 0x"...), v, 16)
 	return l
 }
+
+// hash writes 32 hexadecimal digits.
+func (l *lineWriter) hash(h types.Hash) { l.buf = fmt.Appendf(l.buf, " %016x%016x", h.A, h.B) }
 
 func (l *lineWriter) end() { l.w.Write(append(l.buf, '\n')) }

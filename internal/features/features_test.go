@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-const defaultNames = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func,consistent_func,decl_tag_kfuncs"
+const defaultNames = "encode_force,var,float,decl_tag,type_tag,enum64,optimized_func," +
+	"consistent_func,decl_tag_kfuncs"
 
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ list, want string }{

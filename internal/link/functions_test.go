@@ -319,8 +319,8 @@ func TestKfuncs(t *testing.T) {
 	b.hold(b.add(types.Node{Kind: types.KindDeclTag, Name: b.str("mine"), Ref: tagged, Aux: 1}))
 	x := &facts.Facts{
 		Globals: []string{"k1", "k2", "k3", "plain"},
-		Kfuncs: []facts.Kfunc{{Name: "gone"}, {Name: "k1", Flags: kfFastcall},
-			{Name: "k2", Flags: kfArenaArg1},
+		Kfuncs: []facts.Kfunc{{Name: "gone"}, {Name: "k1", Flags: 1 << 12},
+			{Name: "k2", Flags: 1 << 14},
 			{Name: "k3"}},
 	}
 	lines, _ := b.link(t, Options{Facts: x, Features: features.Default()})

@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -358,7 +359,7 @@ func define(o *object.Object) {
 				own[id] = true
 				work = append(work, d)
 			}
-			if named(n) && !slices.Contains(u.Items, id) {
+			if survey.Named(n) && !slices.Contains(u.Items, id) {
 				u.Items = append(u.Items, id)
 			}
 			if n.Kind == types.KindStub {

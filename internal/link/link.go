@@ -4,22 +4,28 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/decide"
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/survey"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
+	"github.com/rules-btf/rules_btf/internal/link/write"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // Options are what besides the units decides the result.
 type Options struct {
 	// Facts are those of the linked file. Without them every function candidate counts as linked
-	// under its own name, and no variables are encoded but those of linked BTF.
+	// under its own name, and no variables are encoded but those of BTF that was linked before.
 	Facts *facts.Facts
 	// Bases make the result split BTF: a chain, each parsed on the one before.
 	Bases    []*btf.Blob
@@ -30,7 +36,7 @@ type Options struct {
 }
 
 // Skipped is a function or variable of the linked file that is not encoded.
-type Skipped struct{ Name, Reason string }
+type Skipped = decide.Skipped
 
 // Result is what Link makes.
 type Result struct {
@@ -40,154 +46,103 @@ type Result struct {
 	Conflicts int
 }
 
-// linker holds the state of one Link. The fields are in the order in which they are filled.
-type linker struct {
-	opt   Options
-	jobs  int
-	order binary.ByteOrder
-	g     *types.Graph
-	nodes []types.Node
-	units []object.Unit
-	base  baseTypes
-
-	isBase []bool // by unit: it is a base, which split BTF brought along; nil for none
-
-	seen         survey
-	weight       []uint64 // by node: how many selected units hold it
-	linkedWeight []uint64 // by node: how many of these were linked before; nil for none
-	selected     []bool
-	symbols      symbolIndex
-
-	tags      tagTable
-	role      []role
-	anchors   []types.ID // in order
-	norm      []types.Hash
-	progs     programs
-	evalBuf   []types.Hash
-	worlds    []world
-	leaves    [][]types.ID // by unit: varying functions, variables, unnamed roots
-	attached  [][]types.ID // by unit: varying declaration tags and sections
-	worldOf   []int32      // by unit; -1 if nothing in it varies
-	defaults  []types.ID
-	slotUsers adjacency
-	onlyView  *view
-	settled   *phase
-	open      func(world int32, s *slot) int32
-	inst      instances
-	types     []final // by shape that doesn't vary: the type that it is
-
-	attachments []attachment
-	made        []made
-	madeElems   [][]madeElem
-	arena       map[types.Hash]final // types made for arena pointers, by content
-	kfuncs      map[types.Str]final  // by name: the encoded function
-	group       []holder
-	loose       map[types.ID]types.Hash
-
-	localObjects map[string]uint64 // by name: how many local objects the facts have
-	// by type that a unit holds: the FUNC or VAR that is encoded for it + 1; nil if nobody asks
-	encoded []final
-	skipped []Skipped
-
-	keep   []bool
-	places places
-	puts   []final  // the types that are written, in order
-	chunks []uint64 // by chunk of these: where it begins in the type section
-	strs   []types.Str
-	hashes []types.Hash
-	ids    []uint32
-	offset []uint32 // by string
-
-	sorting    sync.WaitGroup
-	early      []types.Str // strings that were sorted while the types were chosen
-	blob       *btf.Blob   // the result's place in the chain of bases
-	stringsLen int         // of the result's own strings
-}
-
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their
-// graphs may gain shapes.
+// graphs may gain names.
 func Link(inputs []*object.Object, opt Options) (*Result, error) {
-	_, res, err := run(inputs, opt)
-	return res, err
-}
-
-func run(inputs []*object.Object, opt Options) (*linker, *Result, error) {
 	if len(inputs) == 0 {
-		return nil, nil, errors.New("link: there is no input")
-	}
-	if err := checkFacts(opt.Facts, opt.Features); err != nil {
-		return nil, nil, err
+		return nil, errors.New("link: there is no input")
 	}
 	o := inputs[0]
 	if len(inputs) > 1 {
 		var err error
 		if o, err = object.Merge(inputs...); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	l := &linker{opt: opt, jobs: opt.Jobs, order: o.Target.Order, g: o.Graph, units: o.Units}
-	if l.jobs == 0 {
-		l.jobs = runtime.GOMAXPROCS(0)
-	}
-	if l.order == nil {
-		l.order = binary.LittleEndian
-	}
-	if err := l.addBases(o.Target, opt.Bases); err != nil {
-		return nil, nil, &BaseError{err}
-	}
-	res, err := l.link()
-	return l, res, err
-}
-
-func (l *linker) link() (*Result, error) {
-	l.nodes = l.g.Nodes
-	l.step("select units")
-	first := []func(){l.survey, l.indexSymbols, l.countHolders}
-	parallel(l.jobs, len(first), func(i int) { first[i]() })
-	l.selectUnits()
-	if len(l.units) > 0 && !slices.Contains(l.selected, true) {
-		return nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its symbols tell; "+
-			"the facts are of another file, or its symbol table is stripped or damaged", len(l.units))
-	}
-	l.sortEarly()
-	defer l.sorting.Wait()
-	l.step("resolve conflicts")
-	l.findConflicts()
-	l.findRoles()
-	if l.conflicts() > 0 {
-		l.findWorlds()
-	}
-	if err := l.instantiate(); err != nil {
-		return nil, err
-	}
-	l.findTypes()
-	l.indexBase()
-	l.step("choose functions and variables")
-	l.encodeFunctions()
-	l.tagKfuncs()
-	if err := l.encodeVariables(); err != nil {
-		return nil, err
-	}
-	l.attachTags()
-	l.step("order types")
-	l.keepAll()
-	l.arrange()
-	l.step("write types")
-	data, err := l.emit()
+	t, err := Trace(o, opt)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(l.skipped, func(a, b Skipped) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Reason, b.Reason)
-	})
-	return &Result{BTF: data, Skipped: slices.Compact(l.skipped), Conflicts: l.conflicts()}, nil
+	return t.Result, nil
 }
 
-func (l *linker) step(name string) {
-	if l.opt.Step != nil {
-		l.opt.Step(name)
-	}
+// linked is what the stages of one link have made.
+type linked struct {
+	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
+	types   *resolve.Types
+	written *write.Written
 }
+
+func link(o *object.Object, opt Options) (*linked, *Result, error) {
+	if opt.Jobs == 0 {
+		opt.Jobs = runtime.GOMAXPROCS(0)
+	}
+	step := func(name string) {
+		if opt.Step != nil {
+			opt.Step(name)
+		}
+	}
+	step("select units")
+	b, err := parseBase(opt.Bases)
+	if err != nil {
+		return nil, nil, &BaseError{err}
+	}
+	var l linked
+	units, is, copies := resolve.Copies(o.Graph, o.Units, b)
+	l.copied = is
+	s, x, err := selectUnits(o.Graph, units, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sorted *write.SortedStrings
+	if opt.Jobs > 1 {
+		sorted = write.SortStrings(o.Graph.Strs)
+		defer sorted.Wait()
+	}
+	step("resolve conflicts")
+	l.types = resolve.Resolve(s, b, copies, opt.Jobs)
+	step("choose functions and variables")
+	d, err := decide.Decide(l.types, x, opt.Facts, opt.Features)
+	if err != nil {
+		return nil, nil, err
+	}
+	step("write types")
+	order := o.Target.Order
+	if order == nil {
+		order = binary.LittleEndian
+	}
+	l.written, err = write.BTF(l.types, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
+		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil})
+	if err != nil {
+		return nil, nil, err
+	}
+	return &l, &Result{l.written.BTF, d.Skipped, l.types.Conflicts}, nil
+}
+
+// parseBase returns what the result stands on, nil for nothing.
+func parseBase(chain []*btf.Blob) (base.Base, error) {
+	if len(chain) == 0 {
+		return nil, nil
+	}
+	return base.Parse(chain[len(chain)-1])
+}
+
+// selectUnits looks at the units and the symbols, and drops the units that are not linked.
+func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey, *symbols.Index,
+	error) {
+	s := survey.New(g, units)
+	var x *symbols.Index
+	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts, opt.Features) },
+		s.Holders)
+	x.Select(s, opt.Facts, opt.Features)
+	if len(units) > 0 && !slices.Contains(s.Selected, true) {
+		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its "+
+			"symbols tell; the facts are of another file, or its symbol table is stripped or damaged",
+			len(units))
+	}
+	return s, x, nil
+}
+
+// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
+// the reason.
+func WriteSkipped(w io.Writer, list []Skipped) error { return decide.WriteSkipped(w, list) }

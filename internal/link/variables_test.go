@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -244,4 +245,47 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestVariablesByDefinition: the hash in the facts tells which of several units defines a variable.
+func TestVariablesByDefinition(t *testing.T) {
+	b := newBuilder()
+	i := b.int("int")
+	static := func(file string, typ types.ID) (definition types.Hash) {
+		b.unit(file, 1)
+		b.hold(typ)
+		b.variable("v", 0, 4, typ)
+		b.fn("f_"+file, 1, 0, b.proto(0))
+		n := b.o.Graph.Nodes[b.u.Items[1]]
+		if n.Kind != types.KindVar {
+			t.Fatalf("item of kind %v", n.Kind)
+		}
+		return object.VariableHash(n.Hash, b.u.TypesHash(b.o.Graph))
+	}
+	first := static("a.c", i)
+	second := static("a.c", b.add(types.Node{Kind: types.KindVolatile, Ref: i}))
+	x := &facts.Facts{HasFiles: true, Globals: []string{"f_a.c"},
+		Files: []facts.File{{Name: "a.c"}, {Name: "a.c"}, {Name: "a.c"}}}
+	for k, h := range []types.Hash{second, first, second} {
+		x.Objects = append(x.Objects, facts.Object{Name: "v", Section: facts.PerCPUSection,
+			Offset: uint64(8 * k), Size: 4, Local: true, File: k, Definition: h})
+	}
+	check := func(skipped string, want ...string) {
+		t.Helper()
+		lines, res := b.link(t, Options{Facts: x, Features: features.Default()})
+		lines = slices.DeleteFunc(funcsOf(lines),
+			func(s string) bool { return strings.HasPrefix(s, "func") })
+		slices.Sort(lines)
+		wantLines(t, lines, want...)
+		wantSkipped(t, res, skipped)
+	}
+	all := []string{"var v linkage 0(int int)", "var v linkage 0(volatile(int int))"}
+	check("", append([]string{"datasec .data..percpu size 20 v@0+4 v@8+4 v@16+4"}, all...)...)
+	x.Objects[1].Definition = types.Hash{} // no unit of the linked file has it
+	check("v\tno variable of file scope in the debug information\n",
+		"datasec .data..percpu size 20 v@0+4 v@16+4", all[1])
+	for k := range x.Objects {
+		x.Objects[k].Definition = types.Hash{} // it has no DWARF
+	}
+	check("v\tseveral static variables of this name\n")
 }

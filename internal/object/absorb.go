@@ -78,7 +78,7 @@ func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 	if err != nil {
 		return nil, Target{}, false
 	}
-	records, units := f.Section(SectionBTF), f.Section(SectionUnits)
+	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {
 		return nil, Target{}, false
 	}
@@ -95,15 +95,15 @@ func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 
 // load reads the file at path.
 func (a *absorber) load(path string) bool {
+	info, err := os.Stat(path) // before it is opened: a pipe can be read once
+	if err != nil || !info.Mode().IsRegular() || info.Size() > math.MaxInt32 {
+		return false
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > math.MaxInt32 {
-		return false
-	}
 	if n := int(info.Size()); n > cap(a.file) {
 		a.file = make([]byte, n, n+n/2)
 	} else {

@@ -12,7 +12,7 @@ import (
 
 // FromBTF returns an object with the units of blobs that do not depend on each other, such as the
 // concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
-// as units of their own. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
+// as units of their own, whose shapes don't depend on it. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
@@ -27,7 +27,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)
 		}
-		if _, err := o.AddBTF(Chain(b)...); err != nil {
+		if _, err := o.addChain(Chain(b), true); err != nil {
 			if len(blobs) > 1 {
 				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
 			}
@@ -55,7 +55,11 @@ func Chain(b *btf.Blob) []*btf.Blob {
 //
 // Where the chain holds several different definitions of one tag, or defines it in one blob and
 // declares it in another, the stubs that refer to definitions are pinned.
-func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
+func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) { return o.addChain(chain, false) }
+
+// addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
+// say asks for it; so the shapes of a base don't depend on what stands on it.
+func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	r, err := newRecords(o.Graph, chain)
 	if err != nil {
 		return nil, err
@@ -64,14 +68,17 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	pins, err := r.pins(order)
+	d, err := r.definitions(bases)
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{records: r, pin: func(_ uint32, _ int, target uint32) (types.Hash, bool) {
-		pin, ok := pins[target]
-		return pin, ok
-	}}
+	s := &shaper{records: r}
+	if d != nil {
+		if s.ids, err = d.shape(order); err != nil {
+			return nil, fmt.Errorf("BTF: %w", err)
+		}
+	}
+	s.pin = func(uint32, int, uint32) (types.Hash, bool) { return types.Hash{}, false }
 	if err := s.shape(order); err != nil {
 		return nil, err
 	}

@@ -1,46 +1,28 @@
 package object
 
 import (
-	"fmt"
-	"slices"
+	"cmp"
 
+	"github.com/rules-btf/rules_btf/internal/pin"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// refineBudget bounds the work of refine, in references looked at. A kernel whose BTF holds a
-// thousand types several times needs about a million.
-const refineBudget = 1 << 27
-
-// definitions tells the definitions of tags apart that one BTF holds several of.
+// definitions are what references must tell apart, with a pin, in a chain of blobs: the definitions
+// of tags of which it holds several, or which one blob defines and another declares, and cyclic
+// typedefs.
 type definitions struct {
 	*records
-	order  []uint32     // ids, children first
-	hashes []types.Hash // by id: the content hash, as far as it is known
-	// definitions of tags that have several, or that are in apart: the latest colour
-	multi map[uint32]types.Hash
-	apart map[tagName]bool // tags that one blob of a chain defines and another one declares
-	// types whose shape refers to one of multi, themselves included, children first
-	reach []uint32
-	in    []bool // by id: in reach
+	apart  map[uint32]bool // the ids
+	scopes []scope
 }
 
-// pins returns, for each definition of a tag of which there are several different ones, or which
-// another blob of the chain only declares, the hash that tells it from the others. Definitions of
-// equal content get the same hash: colours are refined from the content with stubs, by replacing
-// each reference to such a definition with the colour of the last round, until no further round
-// tells more of them apart. The result is the coarsest partition, whatever the ids are.
-func (r *records) pins(order []uint32) (map[uint32]types.Hash, error) {
-	d := &definitions{records: r, order: order}
-	if err := d.find(); err != nil || len(d.multi) == 0 {
-		return nil, err
-	}
-	if err := d.trace(); err != nil {
-		return nil, err
-	}
-	if err := d.refine(); err != nil {
-		return nil, err
-	}
-	return d.final()
+// scope is a range of ids whose references need a pin where the ids up to its end need one: a chain,
+// or each of its blobs.
+type scope struct {
+	start, end uint32
+	// the definitions in it of tags that have several; and declarations of tags that from this
+	// scope on do not mean the definition
+	listed []uint32
 }
 
 type tagName struct {
@@ -48,232 +30,175 @@ type tagName struct {
 	name types.Str
 }
 
-func (r *records) tagOf(id uint32) (k tagName, err error) {
-	t, _ := r.at(id)
-	k.tag = types.TagOf(types.Kind(t.Kind))
-	k.name, err = r.name(t.NameOff)
-	return k, err
+// presence is where a chain defines and declares a tag.
+type presence struct {
+	ids      []uint32 // of its definitions
+	defined  span
+	declared span
+	fwd      uint32 // a declaration
+	apart    bool   // a blob declares it that is not the one that defines it
 }
 
-// find collects the definitions of tags that have more than one, and of those that other blobs of
-// the chain declare.
-func (d *definitions) find() error {
-	if err := d.findApart(); err != nil {
-		return err
+// span is from the first to the last layer; the zero value is empty.
+type span struct{ first, end int }
+
+func (s *span) add(layer int) {
+	if s.end == 0 {
+		s.first = layer
 	}
-	first := make(map[tagName]uint32)
-	d.multi = map[uint32]types.Hash{}
-	for id := uint32(1); id < d.end; id++ {
-		t, _ := d.at(id)
-		if !d.tagged(t) || d.declared(t) != 0 {
+	s.end = layer + 1
+}
+
+// definitions finds the definitions that must be told apart: in the whole chain, or if bases is set
+// in each blob and those before it. The result is nil if there are none.
+func (r *records) definitions(bases bool) (*definitions, error) {
+	d := &definitions{records: r, apart: map[uint32]bool{}, scopes: []scope{{start: 1, end: r.end}}}
+	if bases {
+		d.scopes = nil
+		for _, l := range r.layers {
+			d.scopes = append(d.scopes, scope{start: l.StartID, end: l.EndID()})
+		}
+	}
+	for id, ok := range r.cyclic {
+		if ok {
+			d.apart[id] = true
+		}
+	}
+	index := map[tagName]int{}
+	var tags []presence
+	for id := uint32(1); id < r.end; id++ {
+		t, _ := r.at(id)
+		if !r.tagged(t) {
 			continue
 		}
-		k, err := d.tagOf(id)
-		if err != nil {
-			return err
-		}
-		if d.apart[k] {
-			d.multi[id] = types.Hash{}
-		}
-		if f, ok := first[k]; ok {
-			d.multi[f], d.multi[id] = types.Hash{}, types.Hash{}
-		} else {
-			first[k] = id
-		}
-	}
-	return nil
-}
-
-// findApart finds the tags that are declared in another blob of the chain than one that defines
-// them. There a type that leads to the declaration is another one than a type that leads to the
-// definition; within one blob they are the same.
-func (d *definitions) findApart() error {
-	if len(d.layers) < 2 {
-		return nil
-	}
-	type span struct{ first, last int }
-	declared := map[tagName]span{}
-	each := func(f func(layer int, k tagName, declares bool)) error {
-		for i := range d.layers {
-			for id := d.layers[i].StartID; id < d.layers[i].EndID(); id++ {
-				t, _ := d.at(id)
-				if !d.tagged(t) {
-					continue
-				}
-				k, err := d.tagOf(id)
-				if err != nil {
-					return err
-				}
-				if tag := d.declared(t); tag != 0 {
-					k.tag = tag
-					f(i, k, true)
-				} else {
-					f(i, k, false)
-				}
-			}
-		}
-		return nil
-	}
-	if err := each(func(layer int, k tagName, declares bool) {
-		if s, ok := declared[k]; declares && ok {
-			declared[k] = span{s.first, layer}
-		} else if declares {
-			declared[k] = span{layer, layer}
-		}
-	}); err != nil {
-		return err
-	}
-	d.apart = map[tagName]bool{}
-	return each(func(layer int, k tagName, declares bool) {
-		if s, ok := declared[k]; ok && !declares && s != (span{layer, layer}) {
-			d.apart[k] = true
-		}
-	})
-}
-
-// trace finds reach, and the hashes of all types outside of it that those inside refer to.
-func (d *definitions) trace() error {
-	d.hashes = make([]types.Hash, d.end)
-	d.in = make([]bool, d.end)
-	var rec record
-	for _, id := range d.order {
-		t, l := d.at(id)
-		_, in := d.multi[id]
-		l.refs(t, func(child uint32) {
-			if child == 0 {
-				return
-			}
-			if c, _ := d.at(child); d.crosses(t, c) {
-				_, ok := d.multi[child]
-				in = in || ok
-			} else {
-				in = in || d.in[child]
-			}
-		})
-		d.in[id] = in
-		if in {
-			d.reach = append(d.reach, id)
-			continue
-		}
-		var err error
-		if d.hashes[id], err = d.hash(id, &rec); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hash is the content hash of id with the present colours as pins.
-func (d *definitions) hash(id uint32, rec *record) (types.Hash, error) {
-	if err := d.decode(id, rec); err != nil {
-		return types.Hash{}, err
-	}
-	t, _ := d.at(id)
-	ref := func(child types.ID) types.Hash {
-		if child == 0 {
-			return types.Hash{}
-		}
-		c, _ := d.at(uint32(child))
-		if !d.crosses(t, c) {
-			return d.hashes[child]
-		}
-		tag := d.declared(c)
-		if tag == 0 {
-			tag = types.TagOf(types.Kind(c.Kind))
-		}
-		name, _ := d.name(c.NameOff)
-		stub := types.HashStub(tag, d.g.Strs.Hash(name))
-		if pin, ok := d.multi[uint32(child)]; ok {
-			h := types.Start(types.KindStub, 1, uint32(tag), stub, pin)
-			return h.Sum(true)
-		}
-		return stub
-	}
-	h := types.Start(rec.Kind, rec.Size, rec.Aux, d.g.Strs.Hash(rec.Name), ref(rec.Ref))
-	for i := range rec.elems {
-		e := &rec.elems[i]
-		h.Elem(d.g.Strs.Hash(e.Name), ref(e.Ref), e.Val)
-	}
-	return h.Sum(rec.Flag), nil
-}
-
-// round gives every definition of multi its next colour, and counts the different ones.
-func (d *definitions) round(budget *int) (int, error) {
-	var rec record
-	for _, id := range d.reach {
-		h, err := d.hash(id, &rec)
-		if err != nil {
-			return 0, err
-		}
-		d.hashes[id] = h
-		if *budget -= 2 + len(rec.elems); *budget < 0 {
-			return 0, fmt.Errorf("BTF: the definitions of tags that occur several times refer to each other too deeply to be told apart")
-		}
-	}
-	distinct := make(map[types.Hash]struct{}, len(d.multi))
-	for id := range d.multi {
-		d.multi[id] = d.hashes[id]
-		distinct[d.hashes[id]] = struct{}{}
-	}
-	return len(distinct), nil
-}
-
-func (d *definitions) refine() error {
-	budget := refineBudget
-	for last := 0; ; {
-		n, err := d.round(&budget)
-		if err != nil {
-			return err
-		}
-		if n == last {
-			return nil
-		}
-		last = n
-	}
-}
-
-// final returns the pins. A colour describes a definition down to as many references as there were
-// rounds; joined with the colours of all definitions in this and in one more round, which spell out
-// how they refer to each other, it describes the definition completely.
-func (d *definitions) final() (map[uint32]types.Hash, error) {
-	before := make(map[uint32]types.Hash, len(d.multi))
-	colours := map[tagName]map[types.Hash]bool{}
-	for id, c := range d.multi {
-		k, err := d.tagOf(id)
+		name, err := r.name(t.NameOff)
 		if err != nil {
 			return nil, err
 		}
-		if colours[k] == nil {
-			colours[k] = map[types.Hash]bool{}
+		declared := r.declared(t)
+		k := tagName{cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), name}
+		i, ok := index[k]
+		if !ok {
+			i = len(tags)
+			index[k] = i
+			tags = append(tags, presence{})
 		}
-		colours[k][c] = true
-		before[id] = c
+		p, layer := &tags[i], r.layerOf(id)
+		if declared != 0 {
+			p.declared.add(layer)
+			p.fwd = id
+		} else {
+			p.defined.add(layer)
+			p.ids = append(p.ids, id)
+		}
+		one := span{layer, layer + 1}
+		if !p.apart && p.declared.end > 0 && p.defined.end > 0 && (p.declared != one || p.defined != one) {
+			p.apart = true
+			d.list(id, p.fwd)
+		}
 	}
-	budget := refineBudget
-	if _, err := d.round(&budget); err != nil {
+	for i := range tags {
+		if p := &tags[i]; len(p.ids) > 1 || p.apart {
+			for _, id := range p.ids {
+				d.apart[id] = true
+				d.list(id, id)
+			}
+		}
+	}
+	if len(d.apart) == 0 {
+		return nil, nil
+	}
+	return d, nil
+}
+
+// list lists a definition or declaration in the scope of an id.
+func (d *definitions) list(at, id uint32) {
+	i := 0
+	for at >= d.scopes[i].end {
+		i++
+	}
+	d.scopes[i].listed = append(d.scopes[i].listed, id)
+}
+
+// shape adds the types that refer to definitions by pins, and the definitions, to the graph. The
+// result has their nodes by id, and 0 for the other types.
+//
+// What a blob takes from its base without a tag in between, such as a typedef, is a part of its own
+// shapes: there a tag may need a pin of which the base has one definition only.
+func (d *definitions) shape(order []uint32) ([]types.ID, error) {
+	ids := make([]types.ID, d.end)
+	defined := make([][]types.ID, len(d.scopes))
+	own := &shaper{records: d.with(types.New())}
+	lead := d.lead(order)
+	for i := range d.scopes {
+		s := &d.scopes[i]
+		own.ids, own.pinned = make([]types.ID, d.end), nil
+		own.pin = func(_ uint32, _ int, target uint32) (types.Hash, bool) {
+			return pin.Provisional(uint64(target), i), d.apart[target]
+		}
+		for id := uint32(1); id < s.start; id++ {
+			if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
+				own.ids[id] = ids[id]
+			}
+		}
+		if err := own.shape(d.reach(order, lead, s)); err != nil {
+			return nil, err
+		}
+		copy(ids[s.start:s.end], own.ids[s.start:])
+		for _, id := range s.listed {
+			node := ids[id]
+			if t, _ := d.at(id); d.declared(t) != 0 {
+				name, _ := own.name(t.NameOff)
+				node = own.g.Stub(d.declared(t), name)
+			}
+			defined[i] = append(defined[i], node)
+		}
+	}
+	nodes, err := pin.Import(d.g, own.g, defined)
+	if err != nil {
 		return nil, err
 	}
-	after := map[types.Hash]types.Hash{}
-	for id, c := range before {
-		after[c] = d.multi[id]
+	for id, node := range ids {
+		ids[id] = nodes[node]
 	}
-	var list []types.Hash
-	for c := range after {
-		list = append(list, c)
+	return ids, nil
+}
+
+// lead tells for each id whether it leads to one of the definitions, or is one.
+func (d *definitions) lead(order []uint32) []bool {
+	lead := make([]bool, d.end)
+	for _, id := range order {
+		lead[id] = d.apart[id]
+		t, l := d.at(id)
+		l.refs(t, func(child uint32) {
+			if child != 0 && d.crosses(t, child) {
+				lead[id] = lead[id] || d.apart[child]
+			} else {
+				lead[id] = lead[id] || lead[child]
+			}
+		})
 	}
-	slices.SortFunc(list, types.Hash.Cmp)
-	all := types.Start(types.KindStub, 0, 0, types.Hash{}, types.Hash{})
-	for _, c := range list {
-		all.Elem(c, after[c], 0)
+	return lead
+}
+
+// reach returns those of a scope's types that lead to definitions, and what their shapes contain;
+// children first.
+func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
+	in := make([]bool, d.end)
+	for i := len(order) - 1; i >= 0; i-- {
+		id := order[i]
+		in[id] = in[id] || lead[id] && s.start <= id && id < s.end
+		if !in[id] {
+			continue
+		}
+		t, l := d.at(id)
+		l.refs(t, func(child uint32) { in[child] = in[child] || child != 0 && !d.crosses(t, child) })
 	}
-	system := all.Sum(false)
-	pins := map[uint32]types.Hash{}
-	for id, c := range before {
-		k, _ := d.tagOf(id)
-		if len(colours[k]) > 1 || d.apart[k] {
-			h := types.Start(types.KindStub, 0, 0, c, system)
-			pins[id] = h.Sum(false)
+	var list []uint32
+	for _, id := range order {
+		if in[id] {
+			list = append(list, id)
 		}
 	}
-	return pins, nil
+	return list
 }

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	cilium "github.com/cilium/ebpf/btf"
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
@@ -250,5 +254,86 @@ func TestOtherReaders(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A pipe can be read once. Whoever opens it again waits for another writer.
+func TestPipes(t *testing.T) {
+	blob := two(false, 8)
+	want := write(t, fromBTF(t, blob))
+	for name, data := range map[string][]byte{
+		"raw BTF":            encode(t, blob),
+		"BTF object":         want,
+		"ELF file with .BTF": assemble(t, amd64, encode(t, blob), nil),
+	} {
+		path := filepath.Join(t.TempDir(), "pipe")
+		if err := syscall.Mkfifo(path, 0o666); err != nil {
+			t.Skip(err)
+		}
+		for _, read := range []func() (*Object, error){
+			func() (*Object, error) { return ReadFile(path, nil) },
+			func() (*Object, error) {
+				return MergeFiles([]string{path}, nil, 1, func(int, int) {})
+			},
+		} {
+			go os.WriteFile(path, data, 0)
+			done := make(chan error, 1)
+			var o *Object
+			go func() {
+				var err error
+				o, err = read()
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				o.Target = amd64
+				if !bytes.Equal(write(t, o), want) {
+					t.Errorf("%s: another object is read", name)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s: the pipe is read twice", name)
+			}
+		}
+	}
+}
+
+// The relocations of .BTF in BPF objects are for their loader.
+func TestRelocationsOfBTF(t *testing.T) {
+	if _, err := exec.LookPath("clang"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	source, out := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.o")
+	const text = "long first, second = 1; int f(void *c) { return first + second; }"
+	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("clang", "-target", "bpf", "-g", "-O2", "-c", source, "-o",
+		out).CombinedOutput(); err != nil {
+		t.Skipf("clang: %v: %s", err, text)
+	}
+	f, err := elf.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Section(".rel.BTF") == nil && f.Section(".rela.BTF") == nil {
+		t.Fatal("the object has no relocations of .BTF")
+	}
+	blobs, err := btf.ParseAll(f.Section(btf.SectionTypes).Raw(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ReadFile(out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fromBTF(t, blobs...)
+	want.Target = o.Target
+	if !bytes.Equal(write(t, o), write(t, want)) {
+		t.Error("the content of .BTF was changed")
 	}
 }

@@ -105,7 +105,7 @@ func assemble(t testing.TB, target Target, records, units []byte) []byte {
 	t.Helper()
 	f := elfwrite.Object{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}
 	if records != nil {
-		f.Sections = append(f.Sections, elfwrite.Section{Name: SectionBTF, Data: records, Align: 4})
+		f.Sections = append(f.Sections, elfwrite.Section{Name: btf.SectionTypes, Data: records, Align: 4})
 	}
 	if units != nil {
 		f.Sections = append(f.Sections, elfwrite.Section{Name: SectionUnits, Data: units})

@@ -78,7 +78,10 @@ func (m *Merger) place(name string, o *Object) ([]int, error) {
 		m.g = o.Graph.Clone()
 		m.set.g = m.g
 	} else {
-		ids = m.g.Import(o.Graph)
+		var err error
+		if ids, err = m.g.Import(o.Graph); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	at := make([]int, len(o.Units))
 	for i, u := range o.Units {

@@ -10,8 +10,18 @@ const maxDepth = 1000
 
 // childrenFirst returns the ids in an order in which each type comes after those that its shape
 // contains. It checks all references: that they exist, that their kinds fit, and that no cycle goes
-// without a tag.
+// without a tag or a typedef. It finds r.cyclic.
 func (r *records) childrenFirst() ([]uint32, error) {
+	order, cyclic, err := r.depthFirst()
+	if cyclic {
+		r.findCyclic()
+		order, _, err = r.depthFirst()
+	}
+	return order, err
+}
+
+// depthFirst is childrenFirst for the present r.cyclic. cyclic tells that the error is a cycle.
+func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	const open, done = 1, 2
 	state := make([]uint8, r.end)
 	depth := make([]uint16, r.end)
@@ -31,13 +41,12 @@ func (r *records) childrenFirst() ([]uint32, error) {
 			t, l := r.at(id)
 			entered := state[id] == open
 			state[id] = open
-			var err error
 			deep := uint16(0)
 			l.refs(t, func(child uint32) {
 				switch {
 				case err != nil:
 				case entered && child != 0:
-					if c, _ := r.at(child); !r.crosses(t, c) {
+					if !r.crosses(t, child) {
 						deep = max(deep, depth[child])
 					}
 				case !entered:
@@ -45,36 +54,38 @@ func (r *records) childrenFirst() ([]uint32, error) {
 					if err != nil || child == 0 {
 						return
 					}
-					if c, _ := r.at(child); r.crosses(t, c) {
+					if r.crosses(t, child) {
 						return
 					}
 					if state[child] == open {
-						err = typeError(id, t,
-							"contains itself by way of [%d], without a named struct, union or enum in between", child)
+						cyclic = true
+						err = typeError(id, t, "contains itself by way of [%d], "+
+							"without a named struct, union or typedef in between", child)
 					} else if state[child] == 0 {
 						stack = append(stack, child)
 					}
 				}
 			})
 			if err != nil {
-				return nil, err
+				return nil, cyclic, err
 			}
 			if entered {
 				if depth[id] = deep + 1; deep >= maxDepth {
-					return nil, typeError(id, t, "nests more than %d types deep", maxDepth)
+					return nil, false, typeError(id, t, "nests more than %d types deep", maxDepth)
 				}
 				state[id] = done
 				order = append(order, id)
 			}
 		}
 	}
-	return order, nil
+	return order, false, nil
 }
 
 // crosses tells whether a reference from one type to another is a stub. A declaration tag means one
 // definition.
-func (r *records) crosses(from, to *btf.Type) bool {
-	return r.tagged(to) && (from.Kind != btf.KindDeclTag || r.declared(to) != 0)
+func (r *records) crosses(from *btf.Type, to uint32) bool {
+	t, _ := r.at(to)
+	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
 }
 
 // checkRef checks that id, the type t, may refer to child.

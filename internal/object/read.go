@@ -27,16 +27,16 @@ func readObject(f *elf.File) (*Object, error) {
 }
 
 func decodeObject(f *elf.File) (*Object, error) {
-	records, units := f.Section(SectionBTF), f.Section(SectionUnits)
+	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {
-		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; run btfgen object first", SectionBTF, SectionUnits)
+		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; run btfgen object first", btf.SectionTypes, SectionUnits)
 	}
 	blob, err := btf.Parse(records.Raw(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", SectionBTF, err)
+		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
 	}
 	if byteOrder(blob) != f.Order {
-		return nil, fmt.Errorf("section %s is %v, but the file is %v", SectionBTF, byteOrder(blob),
+		return nil, fmt.Errorf("section %s is %v, but the file is %v", btf.SectionTypes, byteOrder(blob),
 			f.Order)
 	}
 	s, err := decodeUnits(units.Raw(), blob)
@@ -45,7 +45,7 @@ func decodeObject(f *elf.File) (*Object, error) {
 	}
 	o := New(target(f), s.features)
 	if err := o.addUnits(blob, s); err != nil {
-		return nil, fmt.Errorf("section %s: %w", SectionBTF, err)
+		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
 	}
 	return o, nil
 }

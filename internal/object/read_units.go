@@ -18,14 +18,14 @@ const (
 // unitsSection is a decoded .BTF.units section, in type ids of .BTF.
 type unitsSection struct {
 	features features.Set
-	pins     []pin
+	pins     []pinRecord
 	refs     map[slotOf]uint32 // pinned references: index in pins
 	sizes    []uint32          // Node.Size of FUNCs and VARs, by type id
 	groups   [][]uint32
 	units    []unitRecord
 }
 
-type pin struct {
+type pinRecord struct {
 	def  uint32
 	hash types.Hash
 }
@@ -57,7 +57,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
 		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n,
-			SectionBTF, len(blob.Types))
+			btf.SectionTypes, len(blob.Types))
 	}
 	end := blob.EndID()
 	s.decodePins(d, end)
@@ -85,7 +85,7 @@ func (s *unitsSection) decodePins(d *decoder, end uint32) {
 			return
 		}
 		h := types.Hash{A: binary.LittleEndian.Uint64(b), B: binary.LittleEndian.Uint64(b[8:])}
-		s.pins = append(s.pins, pin{uint32(last), h})
+		s.pins = append(s.pins, pinRecord{uint32(last), h})
 	}
 	last = 0
 	for range d.count(3, "pinned references") {

@@ -13,8 +13,9 @@ import (
 type records struct {
 	g      *types.Graph
 	layers []layer
-	end    uint32 // one more than the last id
-	budget int    // bytes of names that may still be interned, against names that overlap
+	end    uint32          // one more than the last id
+	budget int             // bytes of names that may still be interned, against names that overlap
+	cyclic map[uint32]bool // see findCyclic
 }
 
 type layer struct {
@@ -33,19 +34,37 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 		}
 		r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
 		r.end = b.EndID()
-		r.budget += 4*len(b.Strings) + 1<<16
+		r.budget += nameBudget(b)
 		below = b
 	}
 	return r, nil
 }
 
-// at returns the record of an id in 1 … end-1, and the layer with its elements.
-func (r *records) at(id uint32) (*btf.Type, *layer) {
+// with returns the records for another graph.
+func (r *records) with(g *types.Graph) *records {
+	c := &records{g: g, end: r.end, cyclic: r.cyclic}
+	for i := range r.layers {
+		b := r.layers[i].Blob
+		c.layers = append(c.layers, layer{b, make([]types.Str, len(b.Strings))})
+		c.budget += nameBudget(b)
+	}
+	return c
+}
+
+func nameBudget(b *btf.Blob) int { return 4*len(b.Strings) + 1<<16 }
+
+// layerOf returns the number of the layer that holds an id.
+func (r *records) layerOf(id uint32) int {
 	i := len(r.layers) - 1
 	for id < r.layers[i].StartID {
 		i--
 	}
-	l := &r.layers[i]
+	return i
+}
+
+// at returns the record of an id in 1 … end-1, and the layer with its elements.
+func (r *records) at(id uint32) (*btf.Type, *layer) {
+	l := &r.layers[r.layerOf(id)]
 	return &l.Types[id-l.StartID], l
 }
 

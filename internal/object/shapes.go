@@ -1,16 +1,12 @@
 package object
 
-import (
-	"fmt"
-
-	"github.com/rules-btf/rules_btf/internal/types"
-)
+import "github.com/rules-btf/rules_btf/internal/types"
 
 // shaper adds the shapes of type records to their graph.
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; the stub for a declaration
-	// pin returns the hash of the definition target if slot of type id means it exactly.
+	// pin returns the pin of the definition target if slot of type id means it exactly.
 	pin func(id uint32, slot int, target uint32) (types.Hash, bool)
 	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be
 	// nil.
@@ -31,11 +27,17 @@ const (
 	slotElem = 1 // slotElem+i is element i
 )
 
-// shape adds all records, given in an order in which children come first.
+// shape adds records, given in an order in which children come first, and leaves out those that
+// have an entry in ids.
 func (s *shaper) shape(order []uint32) error {
-	s.ids = make([]types.ID, s.end)
+	if s.ids == nil {
+		s.ids = make([]types.ID, s.end)
+	}
 	var rec record
 	for _, id := range order {
+		if s.ids[id] != 0 {
+			continue
+		}
 		t, _ := s.at(id)
 		if tag := s.declared(t); tag != 0 {
 			name, err := s.name(t.NameOff)
@@ -62,11 +64,9 @@ func (s *shaper) shape(order []uint32) error {
 		s.ids[id] = s.g.Add(rec.Node, rec.elems)
 	}
 	for _, p := range s.pinned {
-		n, def := s.g.Node(p.stub), s.ids[p.def]
-		if n.Ref != 0 && n.Ref != def {
-			return fmt.Errorf("BTF: two different definitions of %q have the same pin", s.g.Name(n))
+		if err := s.g.Define(p.stub, s.ids[p.def]); err != nil {
+			return err
 		}
-		n.Ref = def
 	}
 	return nil
 }
@@ -77,16 +77,18 @@ func (s *shaper) ref(id uint32, slot int, target types.ID) types.ID {
 		return 0
 	}
 	t, _ := s.at(id)
-	c, _ := s.at(uint32(target))
-	if !s.crosses(t, c) {
+	if !s.crosses(t, uint32(target)) {
 		return s.ids[target]
 	}
-	if s.declared(c) != 0 {
-		name, _ := s.name(c.NameOff)
-		return s.g.Stub(s.declared(c), name)
+	c, _ := s.at(uint32(target))
+	name, _ := s.name(c.NameOff) // its own record has been read, or will be
+	if tag := s.declared(c); tag != 0 {
+		return s.g.Stub(tag, name)
 	}
-	name, _ := s.name(c.NameOff)
 	tag := types.TagOf(types.Kind(c.Kind))
+	if tag == 0 {
+		tag = types.TagTypedef
+	}
 	pin, ok := s.pin(id, slot, uint32(target))
 	if !ok {
 		return s.g.Stub(tag, name)

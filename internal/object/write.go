@@ -11,11 +11,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// The sections of a .btfo file.
-const (
-	SectionBTF   = ".BTF"
-	SectionUnits = ".BTF.units"
-)
+// SectionUnits is what a .btfo file has beside the section of types, btf.SectionTypes.
+const SectionUnits = ".BTF.units"
 
 // Write returns the .btfo file of an object: what is reachable from the units' items, in canonical
 // order. Objects of equal meaning give equal bytes, however they were built. See docs/btfo.md for
@@ -46,7 +43,7 @@ func Write(o *Object) ([]byte, error) {
 	}
 	f := elfwrite.Object{AddrSize: o.Target.AddrSize, Order: o.Target.Order, Machine: o.Target.Machine,
 		Sections: []elfwrite.Section{
-			{Name: SectionBTF, Data: records, Align: 8},
+			{Name: btf.SectionTypes, Data: records, Align: 8},
 			{Name: SectionUnits, Data: units, Align: 1},
 		}}
 	return f.Bytes()

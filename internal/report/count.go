@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -20,13 +19,13 @@ func (r *Run) EndConvert(p *Phase, c *convert.Counts, o *object.Object) {
 	if r.wanted() {
 		text += ", " + r.countShapes(o)
 	}
-	p.met(text)
+	p.found(text)
 }
 
 // EndFacts ends the phase in which the facts of a linked file were found.
 func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
 	p.stop()
-	p.met(r.countFacts(f))
+	p.found(r.countFacts(f))
 }
 
 // EndRead ends the phase in which n BTF objects were read and merged to o.
@@ -36,31 +35,7 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	if r.wanted() {
 		text += ", " + r.countShapes(o)
 	}
-	p.met(text)
-}
-
-// WriteObject is the last phase of a verb whose output is the BTF object o.
-func (r *Run) WriteObject(path string, o *object.Object) error {
-	p := r.Phase("write", "")
-	data, err := object.Write(o)
-	if err != nil {
-		return err
-	}
-	p.stop()
-	text := "no types"
-	if r.wanted() {
-		if text, err = r.countTypes(data, nil); err != nil {
-			return err
-		}
-	}
-	p.met(text)
-	if err := r.Finish(len(data)); err != nil {
-		return err
-	}
-	return r.env.WriteOutput(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	p.found(text)
 }
 
 // EndLink ends the phase of a link on base, which may be nil.
@@ -73,11 +48,11 @@ func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 			return err
 		}
 	}
-	p.met(text)
+	p.found(text)
 	return nil
 }
 
-// countUnits notes what a conversion met, and returns it in words.
+// countUnits notes which units a conversion read, and returns it in words.
 func (r *Run) countUnits(c *convert.Counts) string {
 	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
 	text := plural(c.Units, "unit")

@@ -55,7 +55,7 @@ func (p *Phase) endStep(now time.Time) {
 	}
 }
 
-// stop ends the phase; counting what it met isn't part of it.
+// stop ends the phase; counting what it found isn't part of it.
 func (p *Phase) stop() {
 	now := time.Now()
 	r := p.run
@@ -66,8 +66,8 @@ func (p *Phase) stop() {
 	r.open = slices.DeleteFunc(r.open, func(q *Phase) bool { return q == p })
 }
 
-// met notes the phase, which has ended, and says what it met.
-func (p *Phase) met(what string) {
+// found notes the phase, which has ended, and says what it found.
+func (p *Phase) found(what string) {
 	r := p.run
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,3 +1,8 @@
+// Package report is what a run of a command tells about itself: a progress line on a terminal, a
+// line for each phase with --verbose, nothing but errors with --quiet, and statistics as JSON with
+// --stats (docs/stats.md). It also writes the outputs, of which it counts the types.
+//
+// Nothing of it reaches the command's output.
 package report
 
 import (
@@ -21,7 +26,6 @@ type Run struct {
 
 	env     *cli.Env
 	stderr  io.Writer
-	flags   Flags
 	start   time.Time
 	line    *progress.Line
 	verbose io.Writer // nil without --verbose
@@ -30,37 +34,33 @@ type Run struct {
 	open []*Phase
 }
 
-// Start begins a run. The caller must Close it. Until then what is written to env.Stderr gets along
-// with the progress line.
-func (f *Flags) Start(env *cli.Env, job Job) (*Run, error) {
-	if err := f.check(&job); err != nil {
-		return nil, err
-	}
-	r := &Run{env: env, stderr: env.Stderr, flags: *f, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: job.Verb, Version: cli.Version,
-		Jobs: job.Threads}
-	for _, in := range job.Inputs {
+// Start begins a run of env's verb on the input files. The caller must Close it. Until then what is
+// written to env.Stderr gets along with the progress line.
+func Start(env *cli.Env, inputs []string) *Run {
+	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
+	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: env.Verb, Version: cli.Version,
+		Jobs: env.Jobs}
+	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
 			r.Stats.Input.Bytes += info.Size()
 		}
 	}
-	if f.quiet {
-		env.Quiet = true
-		return r, nil
+	if env.Quiet {
+		return r
 	}
 	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
 		env.Stderr = r.line
 		cli.AtSignal(r.line.Abandon)
 	}
-	if f.verbose {
+	if env.Verbose {
 		r.verbose = env.Stderr
 	}
-	return r, nil
+	return r
 }
 
 // wanted tells whether counts are shown or written at all.
-func (r *Run) wanted() bool { return r.flags.verbose || r.flags.stats != "" }
+func (r *Run) wanted() bool { return r.env.Verbose || r.env.Stats != "" }
 
 // Close ends the progress line.
 func (r *Run) Close() {
@@ -68,8 +68,8 @@ func (r *Run) Close() {
 	r.env.Stderr = r.stderr
 }
 
-// Finish writes the statistics, if they are wanted. The verb calls it when all is done but for
-// writing its output, of size bytes: so an output is the last file to appear.
+// Finish writes the statistics, if they are wanted. It is called when all is done but for writing
+// the output, of size bytes: so an output is the last file to appear.
 func (r *Run) Finish(size int) error {
 	if !r.wanted() {
 		return nil
@@ -81,10 +81,10 @@ func (r *Run) Finish(size int) error {
 	slices.SortStableFunc(s.Phases, func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
 	r.tell("%s: %s read, %s to write, peak memory %s, %.2f s", s.Verb,
 		bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
-	if r.flags.stats == "" {
+	if r.env.Stats == "" {
 		return nil
 	}
-	return r.env.WriteOutput(r.flags.stats, func(w io.Writer) error {
+	return r.env.WriteOutput(r.env.Stats, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")

@@ -78,7 +78,7 @@ func (s *Screen) End() []string {
 	lines := s.Lines(s.WaitFor(mark))
 	last, ok := strings.CutSuffix(lines[len(lines)-1], mark)
 	if !ok {
-		s.t.Errorf("the terminal shows %q, with something behind the cursor", lines)
+		s.t.Errorf("the terminal shows %q, with something after the cursor", lines)
 	}
 	lines[len(lines)-1] = last
 	return lines

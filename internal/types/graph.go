@@ -2,6 +2,7 @@ package types
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 )
 
@@ -148,13 +149,23 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 		Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
 }
 
-// PinnedStub returns the stub that means one certain definition of the tag: the one that pin, a
-// hash of that definition's content, tells from the others of its unit. The caller sets the node's
-// Ref to the definition when it has been added.
+// PinnedStub returns the stub that means one certain definition of the tag: the one whose content
+// has the hash pin. The caller tells by Define which that is, when it has been added.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 	h := HashPinnedStub(tag, g.Strs.Hash(name), pin)
 	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
 	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
+}
+
+// Define makes def what a pinned stub means.
+func (g *Graph) Define(stub, def ID) error {
+	n := &g.Nodes[stub]
+	if n.Ref != 0 && n.Ref != def {
+		return fmt.Errorf("two different definitions of %q have the same pin; a file was altered: rebuild",
+			g.Name(n))
+	}
+	n.Ref = def
+	return nil
 }
 
 // Pin returns the pin of a stub that PinnedStub made.
@@ -166,8 +177,9 @@ func (g *Graph) Pin(n *Node) Hash {
 // StubFor returns the unpinned stub for the tag that n defines.
 func (g *Graph) StubFor(n *Node) ID { return g.Stub(TagOf(n.Kind), n.Name) }
 
-// Import adds every node of o and returns the IDs that they have here, indexed by their ID in o.
-func (g *Graph) Import(o *Graph) []ID {
+// Import adds every node of o and returns the IDs that they have here, indexed by their ID in o. It
+// is an error if a pinned stub means another definition here.
+func (g *Graph) Import(o *Graph) ([]ID, error) {
 	strs := make([]Str, o.Strs.Len())
 	for i := 1; i < len(strs); i++ {
 		strs[i] = g.Strs.InternHashed(o.Strs.Bytes(Str(i)), o.Strs.hash[i])
@@ -177,6 +189,10 @@ func (g *Graph) Import(o *Graph) []ID {
 	var pinned []ID
 	for i := 1; i < len(o.Nodes); i++ {
 		n := o.Nodes[i]
+		if n.Kind == KindStub && n.Ref != 0 {
+			n.Ref = 0
+			pinned = append(pinned, ID(i))
+		}
 		if id := g.Find(n.Hash); id != 0 {
 			ids[i] = id
 			continue
@@ -185,19 +201,15 @@ func (g *Graph) Import(o *Graph) []ID {
 		for _, e := range o.ElemsOf(&n) {
 			elems = append(elems, Elem{strs[e.Name], ids[e.Ref], e.Val})
 		}
-		n.Name = strs[n.Name]
-		if n.Kind != KindStub {
-			n.Ref = ids[n.Ref]
-		} else if n.Ref != 0 {
-			n.Ref = 0
-			pinned = append(pinned, ID(i))
-		}
+		n.Name, n.Ref = strs[n.Name], ids[n.Ref]
 		ids[i] = g.AddHashed(n, elems)
 	}
 	for _, id := range pinned {
-		g.Nodes[ids[id]].Ref = ids[o.Nodes[id].Ref]
+		if err := g.Define(ids[id], ids[o.Nodes[id].Ref]); err != nil {
+			return nil, err
+		}
 	}
-	return ids
+	return ids, nil
 }
 
 // Compare is the canonical order of shapes: unnamed before named, then by name, kind and content.
@@ -210,4 +222,33 @@ func (g *Graph) Compare(a, b ID) int {
 		return int(x.Kind) - int(y.Kind)
 	}
 	return x.Hash.Cmp(y.Hash)
+}
+
+// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one:
+// what the shape says whatever definitions its unit means by the tags in it.
+func (g *Graph) Unpinned() []Hash {
+	shapes := make([]Hash, len(g.Nodes))
+	of := func(id ID) Hash { return shapes[id] }
+	same := make([]bool, len(g.Nodes)) // the shape leads to no pinned stub
+	same[0] = true
+	var refs []ID
+	for i := 1; i < len(g.Nodes); i++ {
+		id, n := ID(i), &g.Nodes[i]
+		if n.Kind == KindStub {
+			same[i], shapes[i] = n.Size == 0, n.Hash
+			if n.Size != 0 {
+				shapes[i] = HashStub(Tag(n.Aux), g.Strs.Hash(n.Name))
+			}
+			continue
+		}
+		same[i], shapes[i] = true, n.Hash
+		refs = g.Refs(id, refs[:0])
+		for _, r := range refs {
+			if !same[r] {
+				same[i], shapes[i] = false, g.HashWith(n, g.ElemsOf(n), of)
+				break
+			}
+		}
+	}
+	return shapes
 }

@@ -111,11 +111,27 @@ func TestPinnedStubsAreNotTheStub(t *testing.T) {
 	}
 	def := g.Add(Node{Kind: KindStruct, Name: s, Size: 8},
 		[]Elem{{g.Strs.Intern([]byte("self")), one, 0}})
-	g.Node(one).Ref = def
+	if err := g.Define(one, def); err != nil {
+		t.Fatal(err)
+	}
 	other := New()
-	ids := other.Import(g)
+	ids, err := other.Import(g)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if n := other.Node(ids[one]); n.Ref != ids[def] {
 		t.Errorf("imported, the pin means node %d, want %d", n.Ref, ids[def])
+	}
+	// A pin that means something else elsewhere is no pin.
+	if err := g.Define(one, stub); err == nil {
+		t.Error("a pinned stub took another definition")
+	}
+	wrong := New()
+	s = wrong.Strs.Intern([]byte("s"))
+	wrong.Node(wrong.PinnedStub(TagStruct, s, Hash{1, 1})).Ref = wrong.Add(
+		Node{Kind: KindStruct, Name: s, Size: 4}, nil)
+	if _, err := other.Import(wrong); err == nil {
+		t.Error("imported a graph in which a pin means another definition")
 	}
 }
 
@@ -154,7 +170,13 @@ func TestImportIsUnion(t *testing.T) {
 	}
 	want := contents(a, b)
 	sum := New()
-	ids := map[*Graph][]ID{b: sum.Import(b), a: sum.Import(a)}
+	ids := map[*Graph][]ID{}
+	for _, g := range []*Graph{b, a} {
+		var err error
+		if ids[g], err = sum.Import(g); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if len(sum.Nodes)-1 != len(want) {
 		t.Errorf("%d nodes, want %d", len(sum.Nodes)-1, len(want))
 	}

@@ -31,14 +31,18 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is the namespace of a tag. C has one namespace for all three; BTF forward declarations tell
-// struct from union.
+// Tag is the namespace of the name in a stub. C has one namespace for struct, union and enum tags;
+// BTF forward declarations tell struct from union.
 type Tag uint8
 
 const (
 	TagStruct Tag = 1
 	TagUnion  Tag = 2
 	TagEnum   Tag = 3 // of either width
+	// TagTypedef is the namespace of typedefs that lead to themselves without a tag in between, as
+	// only BTF can have them: f is a function that returns a pointer to f. References to these are
+	// stubs too, always pinned ones.
+	TagTypedef Tag = 4
 )
 
 // TagOf returns the namespace in which a definition of kind k is found, 0 when k has no tags.

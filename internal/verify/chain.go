@@ -22,7 +22,8 @@ func (c *checker) chains() {
 		if to, _ := c.b.ByID(t.SizeOrType); to != nil && to.Kind == btf.KindTypeTag &&
 			t.Kind != btf.KindTypeTag {
 			c.report(Reader, uint32(i), "tag-order",
-				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse tags behind other modifiers", t.SizeOrType)
+				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse a tag after another modifier",
+				t.SizeOrType)
 		}
 	}
 }

@@ -7,53 +7,14 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
-
-// Scope is who insists on a rule.
-type Scope uint8
-
-const (
-	// Boot rules hold wherever the kernel reads BTF: its own at boot, a module's, and BPF_BTF_LOAD.
-	Boot Scope = iota
-	// Load rules hold for BPF_BTF_LOAD, which resolves all references; the kernel trusts its own
-	// BTF in these.
-	Load
-	// Reader rules are those of other readers or of older kernels, named in the violation.
-	Reader
-	// Order is the rule that types are sorted by name, anonymous ones first, which Linux 7.0 and
-	// later rely on in the BTF of the kernel and its modules.
-	Order
-)
-
-// Violation is one broken rule.
-type Violation struct {
-	TypeID uint32   // 0 for the blob as a whole
-	Kind   btf.Kind // of the type
-	Name   string   // of the type, "" if it has none
-	Rule   string   // a short fixed name, such as "member-bounds"
-	Detail string   // what is wrong, with the values
-	Scope  Scope
-}
-
-// String is the violation as one line: "[12] STRUCT foo: member-bounds: member bar ends at byte 24,
-// the size is 16".
-func (v Violation) String() string {
-	if v.TypeID == 0 {
-		return fmt.Sprintf("%s: %s", v.Rule, v.Detail)
-	}
-	name := v.Name
-	if name == "" {
-		name = "(anon)"
-	}
-	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, printable(name), v.Rule, v.Detail)
-}
-
-// MaxViolations is how many violations Check returns at most; then one more says that there are
-// others.
-const MaxViolations = 10000
 
 // Options chooses what Check looks at. The zero value is the rules of all scopes but Order.
 type Options struct {
@@ -61,9 +22,11 @@ type Options struct {
 	Sorted bool
 	// Only keeps the rules of this scope and the ones before it; nil keeps all.
 	Only *Scope
-	// PointerSize is in bytes; 0 means the size of the INT named long, or 8 if there is none.
-	PointerSize uint32
 }
+
+// MaxViolations is how many violations Check returns at most; then one more says that there are
+// others.
+const MaxViolations = 10000
 
 // Check returns the violations of b's own types, in the order of their ids (form before
 // references). Types of b's bases are taken as they are. Checks are bounded by the size of the
@@ -75,7 +38,7 @@ func Check(b *btf.Blob, opts Options) []Violation {
 		c.form(uint32(i))
 	}
 	c.chains()
-	c.references(pointerSize(b, opts))
+	c.references(pointerSize(b))
 	if opts.Sorted {
 		c.order()
 	}
@@ -142,33 +105,28 @@ func (c *checker) blobRules() {
 	}
 }
 
-// sorted is what was found in order of type ids; form stands before references as it was found
+// order checks that anonymous types come first and named ones are in strcmp order.
+func (c *checker) order() {
+	prev := ""
+	for i := range c.b.Types {
+		s := c.b.TypeName(&c.b.Types[i])
+		if strings.Compare(s, prev) < 0 {
+			c.report(Order, uint32(i), "order",
+				"it comes after %s, which sorts after it; Linux 7.0 and later find types by binary search",
+				strconv.Quote(prev))
+		}
+		prev = s
+	}
+}
+
+// sorted is what was found in the order of type ids; what is found first of a type, its form, comes
 // first.
 func (c *checker) sorted() []Violation {
-	sortByID(c.found)
+	slices.SortStableFunc(c.found,
+		func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })
 	if c.more > 0 {
 		c.found = append(c.found,
 			Violation{Rule: "more", Detail: fmt.Sprintf("%d further violations are not listed", c.more)})
 	}
 	return c.found
-}
-
-// pointerSize guesses as libbpf does: a pointer is as long as a long.
-func pointerSize(b *btf.Blob, opts Options) uint32 {
-	if opts.PointerSize != 0 {
-		return opts.PointerSize
-	}
-	for ; b != nil; b = b.Base {
-		for i := range b.Types {
-			t := &b.Types[i]
-			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-				continue
-			}
-			switch b.TypeName(t) {
-			case "long", "long int", "int long", "unsigned long", "long unsigned", "unsigned long int", "long unsigned int", "int long unsigned":
-				return t.SizeOrType
-			}
-		}
-	}
-	return 8
 }

@@ -2,8 +2,9 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
-// contents finds structs, unions and arrays that contain themselves. The resolver finds most; like
-// the kernel it misses those behind a modifier that was first reached through a pointer.
+// contents finds structs, unions and arrays that contain themselves. The resolver finds most of
+// them; like the kernel it misses those that contain themselves through a modifier that a pointer
+// reached first.
 func (r *resolver) contents() {
 	const (
 		unseen = iota
@@ -21,13 +22,15 @@ func (r *resolver) contents() {
 		for len(path) > 0 {
 			v := &path[len(path)-1]
 			at := v.id - r.b.StartID
-			id, ok := r.content(&r.b.Types[at], v.next)
-			if !ok || r.state[at] == broken {
+			t := &r.b.Types[at]
+			ref := r.b.Ref(t, v.next)
+			if ref == nil || isIndex(t, v.next) || r.state[at] == broken {
 				seen[at] = finite
 				path = path[:len(path)-1]
 				continue
 			}
 			v.next++
+			id := *ref
 			if id < r.b.StartID || id >= r.b.EndID() || !holds(r.b.Types[id-r.b.StartID].Kind) {
 				continue
 			}
@@ -46,18 +49,6 @@ func (r *resolver) contents() {
 // holds says whether a kind contains others by value, or stands for one.
 func holds(k btf.Kind) bool { return k.IsComposite() || k == btf.KindArray || k.IsModifier() }
 
-// content is the n-th type that a type contains by value.
-func (r *resolver) content(t *btf.Type, n uint32) (id uint32, ok bool) {
-	switch {
-	case t.Kind.IsComposite():
-		if n < t.Vlen {
-			return r.b.Members[t.First+n].Type, true
-		}
-	case n > 0:
-	case t.Kind == btf.KindArray:
-		return r.b.ArrayOf(t).Elem, true
-	default:
-		return t.SizeOrType, true
-	}
-	return 0, false
-}
+// isIndex says whether the n-th reference of t is to an array's index type, of which it holds
+// nothing.
+func isIndex(t *btf.Type, n uint32) bool { return t.Kind == btf.KindArray && n == 1 }

@@ -150,7 +150,7 @@ func (c *checker) memberForm(i uint32) {
 	for n, m := range c.b.MembersOf(t) {
 		what := func() string { return "name of member " + strconv.Itoa(n) }
 		name, ok := c.name(Boot, i, m.NameOff, what)
-		if ok && m.NameOff != 0 && !identifier(name) {
+		if ok && m.NameOff != 0 && !btf.ValidIdentifier([]byte(name)) {
 			c.report(Boot, i, "name-invalid", "member %d: %s", n, badName(name, optional))
 		}
 		if m.Type == 0 || m.Type > btf.MaxTypeID {
@@ -172,14 +172,6 @@ func (c *checker) memberForm(i uint32) {
 	}
 }
 
-// label names an element in a message.
-func label(name string, n int) string {
-	if name == "" {
-		return "number " + strconv.Itoa(n)
-	}
-	return printable(name)
-}
-
 func (c *checker) enumForm(i uint32) {
 	t := &c.b.Types[i]
 	switch t.SizeOrType {
@@ -192,7 +184,7 @@ func (c *checker) enumForm(i uint32) {
 			return "name of value " +
 				strconv.Itoa(n)
 		})
-		if ok && (e.NameOff == 0 || !identifier(name)) {
+		if ok && (e.NameOff == 0 || !btf.ValidIdentifier([]byte(name))) {
 			c.report(Boot, i, "name-invalid", "value %d: %s", n, badName(name, required))
 		}
 	}

@@ -128,10 +128,11 @@ func askKernel(t testing.TB, data []byte, logSize int) string {
 }
 
 // stricter says whether Check refuses on purpose what the kernel lets pass:
-//   - pointers to and modifiers of a FUNC, which the kernel accepts or not depending on the order of ids;
+//   - pointers to and modifiers of a FUNC, which the kernel accepts or not depending on the order
+//     of ids;
 //   - the order of tags and modifiers, which Linux 7.2 no longer wants;
-//   - types that contain themselves behind a modifier that the kernel resolved for a pointer's sake. (It misses the
-//     size of arrays there, too: TestStricterThanTheKernel.)
+//   - types that contain themselves through a modifier that the kernel resolved for a pointer. (It
+//     misses the size of arrays there, too: TestStricterThanTheKernel.)
 func stricter(why string) bool {
 	return strings.Contains(why, "type-kind: it comes to [") && strings.HasSuffix(why, "a FUNC") ||
 		strings.Contains(why, ": tag-order: ") || strings.Contains(why,

@@ -62,7 +62,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	}
 	n := bits%8 + uint64(width)
 	if n > 128 {
-		return "member-bitfield", fmt.Sprintf("spans %d bits from its first byte on, the kernel reads 128", n)
+		return "member-bitfield",
+			fmt.Sprintf("spans %d bits from its first byte on, the kernel reads 128", n)
 	}
 	if end := bits/8 + (n+7)/8; end > uint64(s.SizeOrType) {
 		return "member-bounds", fmt.Sprintf("ends at byte %d, the size is %d", end, s.SizeOrType)

@@ -1,61 +1,22 @@
 package verify
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-func sortByID(v []Violation) {
-	slices.SortStableFunc(v, func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })
-}
+// needs is what a kind wants of its name.
+type needs uint8
 
-// printable shows names with control characters or spaces quoted.
-func printable(s string) string {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return strconv.Quote(s)
-		}
-	}
-	return s
-}
-
-// letter and digit are the kernel's isalpha and isdigit: its character table is Latin-1.
-func letter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0xc0 && c != 0xd7 && c != 0xf7
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// identifier says whether a name is a valid identifier: letters, digits, _ and . with no digit
-// first.
-func identifier(s string) bool {
-	if s == "" || len(s) > btf.MaxNameLen || digit(s[0]) {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; !letter(c) && !digit(c) && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return true
-}
-
-// sectionName says whether a name is a valid section name: printable characters.
-func sectionName(s string) bool {
-	if s == "" || len(s) > btf.MaxNameLen {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f && c < 0xa0 {
-			return false
-		}
-	}
-	return true
-}
+const (
+	optional  needs = iota // none, or an identifier
+	required               // an identifier
+	section                // printable characters
+	anyText                // anything but empty
+	anyOrNone              // anything
+	forbidden              // none: the offset is 0
+)
 
 // name reads a string offset of an own type; what says whose it is ("name", "name of member 3"). ok
 // is false if it is out of range, which is reported.
@@ -86,18 +47,6 @@ func startsString(b *btf.Blob, off uint32) bool {
 
 func ownName() string { return "name" }
 
-// needs is what a kind wants of its name.
-type needs uint8
-
-const (
-	optional  needs = iota // none, or an identifier
-	required               // an identifier
-	section                // printable characters
-	anyText                // anything but empty
-	anyOrNone              // anything
-	forbidden              // none: the offset is 0
-)
-
 // typeName checks an own type's name.
 func (c *checker) typeName(i uint32, want needs) {
 	t := &c.b.Types[i]
@@ -116,11 +65,11 @@ func (c *checker) typeName(i uint32, want needs) {
 	}
 	switch want {
 	case optional:
-		ok = t.NameOff == 0 || identifier(s)
+		ok = t.NameOff == 0 || btf.ValidIdentifier([]byte(s))
 	case required:
-		ok = t.NameOff != 0 && identifier(s)
+		ok = t.NameOff != 0 && btf.ValidIdentifier([]byte(s))
 	case section:
-		ok = t.NameOff != 0 && sectionName(s)
+		ok = t.NameOff != 0 && btf.ValidSectionName([]byte(s))
 	case anyText:
 		ok = s != ""
 	}
@@ -141,17 +90,4 @@ func badName(s string, want needs) string {
 	}
 	return "the name " + strconv.Quote(s) +
 		" is not an identifier (letters, digits, _ and ., no digit first)"
-}
-
-// order checks that anonymous types come first and named ones are in strcmp order.
-func (c *checker) order() {
-	prev := ""
-	for i := range c.b.Types {
-		s := c.b.TypeName(&c.b.Types[i])
-		if strings.Compare(s, prev) < 0 {
-			c.report(Order, uint32(i), "order",
-				"stands after %s, which sorts after it; Linux 7.0 and later find types by bisection", strconv.Quote(prev))
-		}
-		prev = s
-	}
 }

@@ -15,7 +15,7 @@ func TestStricterThanTheKernel(t *testing.T) {
 		build func(b *btf.Builder)
 		want  string
 	}{
-		{"array beyond a struct, behind a const that a pointer reached first", func(b *btf.Builder) {
+		{"array beyond a struct, in a const that a pointer reached first", func(b *btf.Builder) {
 			// 2
 			b.Ref(btf.KindPtr, "", 3)
 			// 3
@@ -27,9 +27,10 @@ func TestStricterThanTheKernel(t *testing.T) {
 			// 6
 			b.Composite(btf.KindStruct, "plain", 8, false, btf.Member{NameOff: b.Name("a"), Type: 5})
 			// 7
-			b.Composite(btf.KindStruct, "plain_const", 8, false, btf.Member{NameOff: b.Name("a"), Type: 3})
+			b.Composite(btf.KindStruct, "plain_const", 8, false,
+				btf.Member{NameOff: b.Name("a"), Type: 3})
 		}, "[4] STRUCT s: member-bounds: member a ends at byte 8, the size is 4"},
-		{"struct in itself, behind a const that a pointer reached first", func(b *btf.Builder) {
+		{"struct in itself, through a const that a pointer reached first", func(b *btf.Builder) {
 			b.Ref(btf.KindPtr, "", 3)
 			b.Ref(btf.KindConst, "", 4)
 			b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("a"), Type: 3})

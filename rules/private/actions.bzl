@@ -1,7 +1,8 @@
 """The five actions that the rules are made of, one function each.
 
-Every action is one run of a static tool with a parameter file: no shell, no environment, nothing that the machine decides. Each says that it
-supports path mapping, because the tools never let a path reach an output.
+Every action is one run of a static tool with a parameter file: no shell, no environment, nothing
+that the machine decides. Each says that it supports path mapping, because the tools never let a
+path reach an output. Each runs as many threads (-j) as it reserves CPUs.
 """
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -11,8 +12,8 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 LINK_EXEC_GROUP = "btf_link"
 LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
-# How many threads the tools get where there is work for several. Part of the command line, so the
-# same everywhere.
+# How many threads a tool gets where there is work for several. Part of the command line, so the
+# same everywhere. Other actions get one.
 _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
@@ -36,11 +37,12 @@ def _tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
-def _run(ctx, tool, verb, args, exec_group = None, **kwargs):
+def _run(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")
     command = ctx.actions.args()
     command.add(verb)
+    command.add("-j", threads)
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
@@ -51,7 +53,12 @@ def _run(ctx, tool, verb, args, exec_group = None, **kwargs):
     )
 
 def _add_features(args, features):
-    args.add_joined(features, join_with = ",", format_joined = "--features=%s", omit_if_empty = True)
+    args.add_joined(
+        features,
+        join_with = ",",
+        format_joined = "--features=%s",
+        omit_if_empty = True,
+    )
 
 def btf_gen(ctx, elf, out, conversion):
     """Declares BtfGen: the types of one ELF object, or of an archive's members.
@@ -66,14 +73,19 @@ def btf_gen(ctx, elf, out, conversion):
     args = ctx.actions.args()
     args.add("-o", out)
     _add_features(args, conversion.btf_features)
-    args.add_joined(conversion.lang_exclude, join_with = ",", format_joined = "--lang-exclude=%s", omit_if_empty = True)
-    args.add("-j", _THREADS if archive else 1)
+    args.add_joined(
+        conversion.lang_exclude,
+        join_with = ",",
+        format_joined = "--lang-exclude=%s",
+        omit_if_empty = True,
+    )
     args.add(elf)
     _run(
         ctx,
         _tools(ctx).btfgen,
         "object",
         args,
+        threads = _THREADS if archive else 1,
         inputs = [elf],
         outputs = [out],
         mnemonic = "BtfGen",
@@ -149,13 +161,13 @@ def btf_link(ctx, objects, out, skipped, facts = None, bases = depset(), distill
     if facts:
         args.add("--facts", facts)
     args.add_all(bases, before_each = "--base")
-    args.add("-j", _THREADS)
     args.add_all(objects)
     _run(
         ctx,
         _tools(ctx, LINK_EXEC_GROUP).btfdedup,
         "link",
         args,
+        threads = _THREADS,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([facts] if facts else [], transitive = [objects, bases]),
         outputs = [out, skipped] + ([distilled] if distilled else []),

@@ -35,7 +35,10 @@ def _btf_diff_test_impl(ctx):
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
-        "#!/bin/sh\nexec {} diff {}\n".format(shell.quote(btfdedup.short_path), shell.quote("@" + params.short_path)),
+        "#!/bin/sh\nexec {} diff {}\n".format(
+            shell.quote(btfdedup.short_path),
+            shell.quote("@" + params.short_path),
+        ),
         is_executable = True,
     )
     runfiles = ctx.runfiles(
@@ -46,7 +49,16 @@ def _btf_diff_test_impl(ctx):
 
 btf_diff_test = rule(
     implementation = _btf_diff_test_impl,
-    doc = """Tests that two BTF files hold the same types, functions and variables, whatever their ids and order. Prints what differs.""",
+    doc = """Tests that two BTF files hold the same types, functions and variables, whatever their
+ids and order. Prints what differs.
+
+```starlark
+btf_diff_test(
+    name = "same_as_pahole_test",
+    actual = ":vmlinux_btf",
+    expected = "pahole.btf",
+)
+```""",
     test = True,
     attrs = {
         "actual": attr.label(
@@ -55,7 +67,8 @@ btf_diff_test = rule(
             mandatory = True,
         ),
         "actual_bases": attr.label_list(
-            doc = "The chain that `actual` is split against, outermost first, when it is a file. A `module_btf` brings its own.",
+            doc = """The chain that `actual` is split against, outermost first, when it is a file.
+A `module_btf` brings its own.""",
             allow_files = True,
         ),
         "expected": attr.label(

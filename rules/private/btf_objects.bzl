@@ -17,7 +17,8 @@ def convert_all(ctx, elves, prefix, conversion):
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from each ELF file's path, relative to the package where it lies inside, to its BTF object.
+        dict from each ELF file's path to its BTF object. The path is relative to the package if the
+        file is inside of that.
     """
     objects = {}
     package = ctx.label.package + "/" if ctx.label.package else ""
@@ -47,13 +48,22 @@ def _btf_objects_impl(ctx):
 
 btf_objects = rule(
     implementation = _btf_objects_impl,
-    doc = """Converts object files and archives: one `BtfGen` action each, then `BtfMerge` actions that follow the directories.
+    doc = """Converts object files and archives: one `BtfGen` action each, then `BtfMerge` actions
+that follow the directories.
 
-Use one target a directory where you can. Its default output is one BTF object with everything merged; the output group `btf_objects`
-has one for each source.""",
+```starlark
+btf_objects(
+    name = "net_objects",
+    srcs = glob(["*.o"]) + ["ipv4/built-in.a"],
+)
+```
+
+Use one target for each directory where you can. Its default output is one BTF object with
+everything merged; the output group `btf_objects` has one for each source.""",
     attrs = CONVERSION_ATTRS | {
         "srcs": attr.label_list(
-            doc = "Object files and archives (thin archives aren't followed: name their members). Each must have DWARF: compile with `-g`.",
+            doc = """Object files and archives (thin archives aren't followed: name their members).
+Each must have DWARF: compile with `-g`.""",
             allow_files = [".o", ".a", ".ko", ".lo"],
             allow_empty = False,
             mandatory = True,

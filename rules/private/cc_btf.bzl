@@ -11,9 +11,10 @@ load(":merge_tree.bzl", "merge_tree")
 _EDGES = ["deps", "implementation_deps", "srcs"]
 
 def _library_objects(library):
-    """The ELF files of one LibraryToLink: its objects in one kind of code, or its archive where it has no objects.
+    """The ELF files of one LibraryToLink: its objects, or its archive where it has no objects.
 
-    Code that isn't position independent comes first, as it does where the linker chooses between both.
+    Of objects in two kinds of code those that aren't position independent are taken, as they are
+    where the linker chooses between both.
     """
     for objects in [library.objects, library.pic_objects]:
         if objects:
@@ -84,8 +85,9 @@ def _btf_cc_aspect_impl(target, ctx):
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
-    doc = """Declares one `BtfGen` for each object that a C or C++ target compiles, on that target, so that all who link it share the action,
-and the merge of them. Follows `deps`, `implementation_deps` and `srcs`.""",
+    doc = """Declares one `BtfGen` for each object that a C or C++ target compiles, and the merge of
+them. The actions are the target's own, so all who link it share them. Follows `deps`,
+`implementation_deps` and `srcs`.""",
     attr_aspects = _EDGES,
     attrs = CONVERSION_SETTINGS,
     toolchains = [TOOLCHAIN_TYPE],
@@ -95,25 +97,41 @@ and the merge of them. Follows `deps`, `implementation_deps` and `srcs`.""",
 def _cc_btf_impl(ctx):
     for dep in ctx.attr.deps:
         if not dep[BtfCcInfo].objects:
-            fail("{} links no object file: deps needs cc_library, cc_binary or another rule that compiles".format(dep.label))
+            fail(("{} links no object file: deps needs cc_library, cc_binary or another rule " +
+                  "that compiles").format(dep.label))
     infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
     objects = depset(transitive = [info.objects for info in infos])
     roots = depset(transitive = [info.roots for info in infos])
     return [
         DefaultInfo(files = roots),
-        BtfObjectsInfo(btf_features = conversion_of(ctx.attr).btf_features, objects = objects, root = None, roots = roots),
+        BtfObjectsInfo(
+            btf_features = conversion_of(ctx.attr).btf_features,
+            objects = objects,
+            root = None,
+            roots = roots,
+        ),
         OutputGroupInfo(btf_objects = objects),
     ]
 
 cc_btf = rule(
     implementation = _cc_btf_impl,
-    doc = """Converts everything that C and C++ targets link: one `BtfGen` for each object of each target, however many paths lead to it.
+    doc = """Converts everything that C and C++ targets link: one `BtfGen` for each object of each
+target, however many paths lead to it.
 
-Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that says so. What to encode comes from the flags
-`@rules_btf//rules/settings:btf_features` and `:lang_exclude`.""",
+```starlark
+cc_btf(
+    name = "drivers_objects",
+    deps = ["//drivers:disk", "//drivers:net"],
+)
+```
+
+Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that
+says so. What to encode comes from the flags `@rules_btf//rules/settings:btf_features` and
+`:lang_exclude`.""",
     attrs = CONVERSION_SETTINGS | {
         "deps": attr.label_list(
-            doc = "`cc_library`, `cc_binary` and other targets that link; what they depend on is included.",
+            doc = """`cc_library`, `cc_binary` and other targets that link; what they depend on is
+included.""",
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,

@@ -18,12 +18,13 @@ CONVERSION_SETTINGS = {
 
 CONVERSION_ATTRS = CONVERSION_SETTINGS | {
     "btf_features": attr.string_list(
-        doc = """What to encode, by the names that `btfgen object --features` and pahole's `--btf_features` take. Empty: the value of
-the flag `@rules_btf//rules/settings:btf_features`, whose default is the tool's.""",
+        doc = """What to encode, by the names that `btfgen object --features` and pahole's
+`--btf_features` take. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
+default is the tool's.""",
     ),
     "lang_exclude": attr.string_list(
-        doc = """Source languages (`rust`, `c++11`, ...) whose units are left out. Empty: the value of the flag
-`@rules_btf//rules/settings:lang_exclude`, which is empty too by default.""",
+        doc = """Source languages (`rust`, `c++11`, ...) whose units are left out. Empty: the value
+of the flag `@rules_btf//rules/settings:lang_exclude`, which is empty too by default.""",
     ),
 }
 
@@ -54,7 +55,9 @@ def conversion_of(attr):
     Returns:
         a struct of `btf_features` and `lang_exclude`, lists of string.
     """
+    default_features = attr._btf_features[BuildSettingInfo].value
+    default_exclude = attr._lang_exclude[BuildSettingInfo].value
     return struct(
-        btf_features = getattr(attr, "btf_features", []) or attr._btf_features[BuildSettingInfo].value,
-        lang_exclude = getattr(attr, "lang_exclude", []) or attr._lang_exclude[BuildSettingInfo].value,
+        btf_features = getattr(attr, "btf_features", []) or default_features,
+        lang_exclude = getattr(attr, "lang_exclude", []) or default_exclude,
     )

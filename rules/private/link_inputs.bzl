@@ -1,4 +1,4 @@
-"""What vmlinux_btf and module_btf have in common: their sources, and which files a link of them reads."""
+"""What vmlinux_btf and module_btf share: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":conversion.bzl", "conversion_of")
@@ -17,8 +17,9 @@ def srcs_attr(mandatory, doc):
 def link_inputs(ctx):
     """Declares the merges above the sources.
 
-    Files that are known one by one go into a merge tree. Those that come from a graph of targets are linked as they are, merged for each target
-    already: two sources may share parts of such a graph, and each part must count once.
+    Files that are known one by one go into a merge tree. Those that come from a graph of targets
+    are linked as they are, merged for each target already: two sources may share parts of such a
+    graph, and each part must count once.
 
     Args:
         ctx: context of a rule with the toolchain and `srcs_attr`.
@@ -55,10 +56,10 @@ def linked_features(ctx):
         if BtfObjectsInfo in src and hasattr(src[BtfObjectsInfo], "btf_features"):
             labels.setdefault(",".join(src[BtfObjectsInfo].btf_features), src.label)
     if len(labels) > 1:
-        fail("{} links objects that were converted with different btf_features: {}".format(ctx.label, ", ".join([
-            "{} with \"{}\"".format(label, features)
-            for features, label in labels.items()
-        ])))
+        fail("{} links objects that were converted with different btf_features: {}".format(
+            ctx.label,
+            ", ".join(["{} with \"{}\"".format(label, names) for names, label in labels.items()]),
+        ))
     for features in labels:
         return features.split(",") if features else []
     return conversion_of(ctx.attr).btf_features
@@ -78,7 +79,12 @@ def linked_providers(btf, skipped, facts, bases, distilled = None):
     """
     return [
         DefaultInfo(files = depset([btf])),
-        BtfInfo(btf = btf, bases = depset([distilled]) if distilled else bases, distilled = bool(distilled), skipped = skipped),
+        BtfInfo(
+            btf = btf,
+            bases = depset([distilled]) if distilled else bases,
+            distilled = bool(distilled),
+            skipped = skipped,
+        ),
         OutputGroupInfo(
             btf_distilled_base = depset([distilled] if distilled else []),
             btf_facts = depset([facts] if facts else []),

@@ -1,14 +1,17 @@
 """How many BTF objects become few: the layout of BtfMerge actions.
 
-Merging is associative and commutative, so any layout gives the same bytes and the cache alone decides which is best:
+Merging is associative and commutative, so any layout gives the same bytes and the cache alone
+decides which is best:
 
-  - The tree follows the directories. What changes together mostly lies together, and an edited header of one directory reruns
-    that directory's merges and the few above it.
-  - A directory with more than FAN_IN things is cut into buckets by a hash of each thing's path, never by position: a new file joins one
-    bucket and moves none of its neighbours. The number of buckets is a power of two, so it changes rarely.
+  - The tree follows the directories. What changes together mostly lies together, and an edited
+    header of one directory reruns that directory's merges and the few above it.
+  - A directory with more than FAN_IN things is cut into buckets by a hash of each thing's path,
+    never by position: a new file joins one bucket and moves none of its neighbours. The number of
+    buckets is a power of two, so it changes rarely.
   - A directory with few things gets no merge of its own; they count as its parent's.
 
-So an edit of one object reruns at most one merge a level, and each reads about FAN_IN files at most.
+So an edit of one object reruns at most one merge at each level, and each reads about FAN_IN files
+at most.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
@@ -23,7 +26,7 @@ _FEW = 8
 _ROUNDS = 8
 
 def layout_path(file):
-    """The path by which a file is laid out: without a configuration's directory, and below no other.
+    """The path by which a file is laid out: without the directory of a configuration.
 
     Args:
         file: File.

@@ -9,10 +9,8 @@ load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "
 def _module_btf_impl(ctx):
     base = ctx.attr.base[BtfInfo]
     if getattr(base, "distilled", False):
-        fail("{} can't stand on {}: that was made with the feature distilled_base, so it fits many kernels and has the ids of none".format(
-            ctx.label,
-            ctx.attr.base.label,
-        ))
+        fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
+              "many kernels and has the ids of none").format(ctx.label, ctx.attr.base.label))
     bases = depset([base.btf], transitive = [base.bases], order = "postorder")
     facts = None
     if ctx.file.module:
@@ -36,13 +34,30 @@ def _module_btf_impl(ctx):
 
 module_btf = rule(
     implementation = _module_btf_impl,
-    doc = """Links the BTF of a module, `NAME.btf`: only what the chain of bases doesn't have already.
+    doc = """Links the BTF of a module, `NAME.btf`: only what the chain of bases doesn't have
+already.
 
-The base is read as a small file of its own and never as the linked kernel, so a kernel whose types stay as they are leaves all modules'
-actions in the cache. Output groups: `btf_skipped`, `btf_facts`.
+```starlark
+module_btf(
+    name = "disk_btf",
+    base = ":vmlinux_btf",
+    module = "disk.ko",
+)
 
-With the feature `distilled_base`, which is for modules that other builds of the kernel load, `NAME.btf` stands on a small base of its own instead,
-`NAME.base.btf`: output group `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
+module_btf(
+    name = "raid_btf",           # a module that uses types of the first
+    base = ":disk_btf",
+    module = "raid.ko",
+)
+```
+
+The base is read as a small file of its own and never as the linked kernel, so a kernel whose types
+stay as they are leaves all modules' actions in the cache. Output groups: `btf_skipped`,
+`btf_facts`.
+
+With the feature `distilled_base`, which is for modules that other builds of the kernel load,
+`NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group
+`btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
     attrs = CONVERSION_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
@@ -55,7 +70,8 @@ With the feature `distilled_base`, which is for modules that other builds of the
         ),
         "srcs": srcs_attr(
             mandatory = False,
-            doc = "Targets of `btf_objects` and `cc_btf`, or `.btfo` files: the module's objects, for actions as small as the edits.",
+            doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: the module's objects,
+for actions as small as the edits.""",
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

@@ -18,18 +18,29 @@ def _vmlinux_btf_impl(ctx):
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
-    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order that kernels search by bisection.
+    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order in which kernels do a
+binary search.
 
-The linked kernel is read for facts alone (which functions are in it, which variables are per CPU, ...), so a link that moves code and changes
-nothing else is a cache hit behind `BtfFacts`. Output groups: `btf_skipped` (what was left out and why), `btf_facts`.""",
+```starlark
+vmlinux_btf(
+    name = "vmlinux_btf",
+    srcs = [":net_objects", ":drivers_objects"],
+    vmlinux = ":vmlinux",
+)
+```
+
+The linked kernel is read for facts alone (which functions are in it, which variables are per CPU,
+...), so after a link that moves code and changes nothing else only `BtfFacts` runs. Output groups:
+`btf_skipped` (what was left out and why), `btf_facts`.""",
     attrs = CONVERSION_SETTINGS | {
         "srcs": srcs_attr(
             mandatory = True,
-            doc = "Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the kernel.",
+            doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the
+kernel.""",
         ),
         "vmlinux": attr.label(
-            doc = """The linked ELF. Without it every function that an object defines counts as present and there are no variables, which suits
-libraries of types, not kernels.""",
+            doc = """The linked ELF. Without it every function that an object defines counts as
+present and there are no variables, which suits libraries of types, not kernels.""",
             allow_single_file = True,
         ),
     },

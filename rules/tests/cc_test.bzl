@@ -23,7 +23,8 @@ def _diamond_impl(ctx):
         ["bottom", "bottom2", "left", "main", "precompiled", "right"],
         sorted([_stem(file.basename) for file in objects]),
     )
-    asserts.equals(env, 4, len(info.roots.to_list()), "one root for each target with objects of its own")
+    roots = info.roots.to_list()
+    asserts.equals(env, 4, len(roots), "one root for each target with objects of its own")
     pic = [name for name in names(objects) if ".pic." in name]
     if ctx.attr.pic:
         asserts.equals(env, 5, len(pic))
@@ -63,7 +64,12 @@ def cc_suite(name):
         tags = ["manual"],
         deps = [":headers"],
     )
-    cc_library(name = "left", srcs = ["cc/left.c"], implementation_deps = [":bottom"], tags = ["manual"])
+    cc_library(
+        name = "left",
+        srcs = ["cc/left.c"],
+        implementation_deps = [":bottom"],
+        tags = ["manual"],
+    )
     cc_library(name = "right", srcs = ["cc/right.c"], tags = ["manual"], deps = [":bottom"])
     cc_binary(name = "main", srcs = ["cc/main.c"], tags = ["manual"], deps = [":left", ":right"])
     cc_btf(name = "diamond", tags = ["manual"], deps = [":main", ":left", ":bottom"])

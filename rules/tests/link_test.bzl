@@ -8,15 +8,32 @@ load(":common.bzl", "actions_of", "arguments", "elf_inputs", "failure_test", "na
 def _vmlinux_impl(ctx):
     env = analysistest.begin(ctx)
     facts = only_action(env, "BtfFacts")
-    asserts.equals(env, ["facts", "-o", "kernel.facts", "vmlinux.elf"], arguments(facts))
+    asserts.equals(env, ["facts", "-j", "1", "-o", "kernel.facts", "vmlinux.elf"], arguments(facts))
     asserts.equals(env, ["vmlinux.elf"], elf_inputs(facts))
     link = only_action(env, "BtfLink")
 
     # The kernel itself isn't an input of the link, only facts about it.
-    asserts.equals(env, ["kernel.facts", "loose.btfo", "merge.btfo", "one.o.btfo"], elf_inputs(link))
     asserts.equals(
         env,
-        ["link", "-o", "kernel.btf", "--skipped", "kernel.skipped", "--facts", "kernel.facts", "-j", "4", "loose.btfo", "merge.btfo", "one.o.btfo"],
+        ["kernel.facts", "loose.btfo", "merge.btfo", "one.o.btfo"],
+        elf_inputs(link),
+    )
+    asserts.equals(
+        env,
+        [
+            "link",
+            "-j",
+            "4",
+            "-o",
+            "kernel.btf",
+            "--skipped",
+            "kernel.skipped",
+            "--facts",
+            "kernel.facts",
+            "loose.btfo",
+            "merge.btfo",
+            "one.o.btfo",
+        ],
         arguments(link),
     )
     target = analysistest.target_under_test(env)
@@ -34,6 +51,8 @@ def _chain_impl(ctx):
         env,
         [
             "link",
+            "-j",
+            "4",
             "-o",
             "third.btf",
             "--skipped",
@@ -46,17 +65,23 @@ def _chain_impl(ctx):
             "first.btf",
             "--base",
             "second.btf",
-            "-j",
-            "4",
             "third.btfo",
         ],
         arguments(link),
     )
-    asserts.equals(env, ["first.btf", "kernel.btf", "second.btf", "third.btfo", "third.facts"], elf_inputs(link))
+    asserts.equals(
+        env,
+        ["first.btf", "kernel.btf", "second.btf", "third.btfo", "third.facts"],
+        elf_inputs(link),
+    )
     asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfGen")))
     asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfFacts")))
     bases = analysistest.target_under_test(env)[BtfInfo].bases.to_list()
-    asserts.equals(env, ["kernel.btf", "first.btf", "second.btf"], [file.basename for file in bases])
+    asserts.equals(
+        env,
+        ["kernel.btf", "first.btf", "second.btf"],
+        [file.basename for file in bases],
+    )
     return analysistest.end(env)
 
 _chain_test = analysistest.make(_chain_impl)
@@ -72,8 +97,8 @@ _module_of_objects_test = analysistest.make(_module_of_objects_impl)
 
 def _facts_features_impl(ctx):
     env = analysistest.begin(ctx)
-    arguments_of_facts = arguments(only_action(env, "BtfFacts"))
-    asserts.true(env, "--features=default,global_var" in arguments_of_facts, "features in {}".format(arguments_of_facts))
+    args = arguments(only_action(env, "BtfFacts"))
+    asserts.true(env, "--features=default,global_var" in args, "features in {}".format(args))
     return analysistest.end(env)
 
 _facts_features_test = analysistest.make(_facts_features_impl)
@@ -83,16 +108,20 @@ _facts_features_of_flag_test = analysistest.make(
     config_settings = {str(Label("//rules/settings:btf_features")): ["default", "global_var"]},
 )
 
-_other_features_test = analysistest.make(failure_test("converted with different btf_features"), expect_failure = True)
+_other_features_test = analysistest.make(
+    failure_test("converted with different btf_features"),
+    expect_failure = True,
+)
 
 def _distilled_impl(ctx):
     env = analysistest.begin(ctx)
-    link = only_action(env, "BtfLink")
-    asserts.true(env, "--distilled-base distilled.base.btf" in " ".join(arguments(link)), "output in {}".format(arguments(link)))
+    args = " ".join(arguments(only_action(env, "BtfLink")))
+    asserts.true(env, "--distilled-base distilled.base.btf" in args, "output in {}".format(args))
     target = analysistest.target_under_test(env)
+    base = ["distilled.base.btf"]
     asserts.equals(env, ["distilled.btf"], names(target[DefaultInfo].files.to_list()))
-    asserts.equals(env, ["distilled.base.btf"], names(target[OutputGroupInfo].btf_distilled_base.to_list()))
-    asserts.equals(env, ["distilled.base.btf"], names(target[BtfInfo].bases.to_list()))
+    asserts.equals(env, base, names(target[OutputGroupInfo].btf_distilled_base.to_list()))
+    asserts.equals(env, base, names(target[BtfInfo].bases.to_list()))
     return analysistest.end(env)
 
 _distilled_test = analysistest.make(_distilled_impl)
@@ -109,8 +138,14 @@ def _diff_impl(ctx):
 _diff_test = analysistest.make(_diff_impl)
 
 _nothing_test = analysistest.make(failure_test("module_btf needs srcs"), expect_failure = True)
-_base_test = analysistest.make(failure_test("does not have mandatory providers"), expect_failure = True)
-_bases_twice_test = analysistest.make(failure_test("knows its bases: name none"), expect_failure = True)
+_base_test = analysistest.make(
+    failure_test("does not have mandatory providers"),
+    expect_failure = True,
+)
+_bases_twice_test = analysistest.make(
+    failure_test("knows its bases: name none"),
+    expect_failure = True,
+)
 
 def link_suite(name):
     """Declares the tests.
@@ -118,7 +153,8 @@ def link_suite(name):
     Args:
         name: name of the test suite.
     """
-    for file in ["vmlinux.elf", "first.ko", "second.ko", "third.ko", "one.o", "two.o", "three.o", "loose.btfo"]:
+    modules = ["first.ko", "second.ko", "third.ko"]
+    for file in ["vmlinux.elf", "one.o", "two.o", "three.o", "loose.btfo"] + modules:
         write_file(name = file + "_file", out = "link/" + file, content = [])
     btf_objects(name = "pair", srcs = ["link/two.o", "link/three.o"], tags = ["manual"])
     btf_objects(name = "single", srcs = ["link/one.o"], tags = ["manual"])
@@ -128,9 +164,24 @@ def link_suite(name):
         tags = ["manual"],
         vmlinux = "link/vmlinux.elf",
     )
-    btf_objects(name = "variables", srcs = ["link/one.o"], btf_features = ["default", "global_var"], tags = ["manual"])
-    vmlinux_btf(name = "with_variables", srcs = [":variables"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
-    vmlinux_btf(name = "with_both", srcs = [":variables", ":pair"], tags = ["manual"], vmlinux = "link/vmlinux.elf")
+    btf_objects(
+        name = "variables",
+        srcs = ["link/one.o"],
+        btf_features = ["default", "global_var"],
+        tags = ["manual"],
+    )
+    vmlinux_btf(
+        name = "with_variables",
+        srcs = [":variables"],
+        tags = ["manual"],
+        vmlinux = "link/vmlinux.elf",
+    )
+    vmlinux_btf(
+        name = "with_both",
+        srcs = [":variables", ":pair"],
+        tags = ["manual"],
+        vmlinux = "link/vmlinux.elf",
+    )
     module_btf(name = "first", base = ":kernel", module = "link/first.ko", tags = ["manual"])
     module_btf(
         name = "distilled",
@@ -139,7 +190,12 @@ def link_suite(name):
         module = "link/first.ko",
         tags = ["manual"],
     )
-    module_btf(name = "on_distilled", base = ":distilled", module = "link/second.ko", tags = ["manual"])
+    module_btf(
+        name = "on_distilled",
+        base = ":distilled",
+        module = "link/second.ko",
+        tags = ["manual"],
+    )
     module_btf(name = "second", base = ":first", module = "link/second.ko", tags = ["manual"])
     module_btf(name = "third", base = ":second", module = "link/third.ko", tags = ["manual"])
     module_btf(name = "of_objects", srcs = [":single"], base = ":kernel", tags = ["manual"])
@@ -158,7 +214,10 @@ def link_suite(name):
     _chain_test(name = "chain_test", target_under_test = ":third")
     _module_of_objects_test(name = "module_of_objects_test", target_under_test = ":of_objects")
     _facts_features_test(name = "facts_features_test", target_under_test = ":with_variables")
-    _facts_features_of_flag_test(name = "facts_features_of_flag_test", target_under_test = ":kernel")
+    _facts_features_of_flag_test(
+        name = "facts_features_of_flag_test",
+        target_under_test = ":kernel",
+    )
     _other_features_test(name = "other_features_test", target_under_test = ":with_both")
     _distilled_test(name = "distilled_test", target_under_test = ":distilled")
     _on_distilled_test(name = "on_distilled_test", target_under_test = ":on_distilled")

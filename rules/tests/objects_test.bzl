@@ -9,15 +9,29 @@ load(":common.bzl", "actions_of", "arguments", "elf_inputs", "names", "only_acti
 def _one_action_an_object_impl(ctx):
     env = analysistest.begin(ctx)
     gens = actions_of(env, "BtfGen")
-    asserts.equals(env, [["a.o"], ["b.o"], ["lib.a"]], sorted([elf_inputs(action) for action in gens]))
+    inputs = sorted([elf_inputs(action) for action in gens])
+    asserts.equals(env, [["a.o"], ["b.o"], ["lib.a"]], inputs)
     asserts.equals(
         env,
-        ["object", "-o", "a.o.btfo", "--features=var,float", "--lang-exclude=rust", "-j", "1", "a.o"],
+        [
+            "object",
+            "-j",
+            "1",
+            "-o",
+            "a.o.btfo",
+            "--features=var,float",
+            "--lang-exclude=rust",
+            "a.o",
+        ],
         arguments([action for action in gens if elf_inputs(action) == ["a.o"]][0]),
     )
     merge = only_action(env, "BtfMerge")
     asserts.equals(env, ["a.o.btfo", "b.o.btfo", "lib.a.btfo"], elf_inputs(merge))
-    asserts.equals(env, ["merge", "-o", "merge.btfo", "a.o.btfo", "b.o.btfo", "lib.a.btfo"], arguments(merge))
+    asserts.equals(
+        env,
+        ["merge", "-j", "1", "-o", "merge.btfo", "a.o.btfo", "b.o.btfo", "lib.a.btfo"],
+        arguments(merge),
+    )
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     asserts.equals(env, ["a.o.btfo", "b.o.btfo", "lib.a.btfo"], names(info.objects.to_list()))
     asserts.equals(env, [info.root], info.roots.to_list())
@@ -28,7 +42,20 @@ _one_action_an_object_test = analysistest.make(_one_action_an_object_impl)
 def _settings_impl(ctx):
     env = analysistest.begin(ctx)
     gen = only_action(env, "BtfGen")
-    asserts.equals(env, ["object", "-o", "a.o.btfo", "--features=float", "--lang-exclude=c++11,rust", "-j", "1", "a.o"], arguments(gen))
+    asserts.equals(
+        env,
+        [
+            "object",
+            "-j",
+            "1",
+            "-o",
+            "a.o.btfo",
+            "--features=float",
+            "--lang-exclude=c++11,rust",
+            "a.o",
+        ],
+        arguments(gen),
+    )
     asserts.equals(env, [], actions_of(env, "BtfMerge"))
     return analysistest.end(env)
 
@@ -56,7 +83,8 @@ def _merge_tree_impl(ctx):
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     asserts.equals(env, ctx.attr.objects, len(info.objects.to_list()))
     for file in info.objects.to_list() + [merge.outputs.to_list()[0] for merge in merges]:
-        asserts.equals(env, 0 if file == info.root else 1, read.get(file, 0), "reads of {}".format(file.short_path))
+        want = 0 if file == info.root else 1
+        asserts.equals(env, want, read.get(file, 0), "reads of {}".format(file.short_path))
     return analysistest.end(env)
 
 _merge_tree_test = analysistest.make(_merge_tree_impl, attrs = {"objects": attr.int()})
@@ -81,7 +109,7 @@ def _new_object_impl(ctx):
     now = merges(analysistest.target_actions(env))
     before = merges(ctx.attr.before[_ActionsInfo].actions)
     changed = [path for path in now if now[path] != before.get(path)]
-    asserts.true(env, len(changed) <= _LEVELS, "merges that a new object changed: {}".format(changed))
+    asserts.true(env, len(changed) <= _LEVELS, "a new object changed {}".format(changed))
     asserts.true(env, len(changed) > 0, "a new object changes a merge")
     return analysistest.end(env)
 
@@ -105,8 +133,8 @@ def objects_suite(name):
     """
     for path in ["a.o", "b.o", "lib.a"]:
         write_file(name = path + "_file", out = "objects/" + path, content = [])
-    paths = ["tree/drivers/d{}/f{}.o".format(d, f) for d in range(3) for f in range(50)] + ["tree/few/g{}.o".format(f) for f in range(3)]
-    paths += ["tree/lib/extra.o"]
+    paths = ["tree/drivers/d{}/f{}.o".format(d, f) for d in range(3) for f in range(50)]
+    paths += ["tree/few/g{}.o".format(f) for f in range(3)] + ["tree/lib/extra.o"]
     for path in paths:
         write_file(name = path + "_file", out = path, content = [])
     btf_objects(
@@ -119,11 +147,23 @@ def objects_suite(name):
     btf_objects(name = "one_object", srcs = ["objects/a.o"], tags = ["manual"])
     btf_objects(name = "tree", srcs = paths[:-1], tags = ["manual"])
     btf_objects(name = "tree_with_more", srcs = paths + ["objects/a.o"], tags = ["manual"])
-    _one_action_an_object_test(name = "one_action_an_object_test", target_under_test = ":three_objects")
+    _one_action_an_object_test(
+        name = "one_action_an_object_test",
+        target_under_test = ":three_objects",
+    )
     _settings_test(name = "settings_test", target_under_test = ":one_object")
     _merge_tree_test(name = "merge_tree_test", objects = 153, target_under_test = ":tree")
-    _new_object_test(name = "new_object_test", before = ":tree", target_under_test = ":tree_with_more")
+    _new_object_test(
+        name = "new_object_test",
+        before = ":tree",
+        target_under_test = ":tree_with_more",
+    )
     native.test_suite(
         name = name,
-        tests = [":one_action_an_object_test", ":settings_test", ":merge_tree_test", ":new_object_test"],
+        tests = [
+            ":one_action_an_object_test",
+            ":settings_test",
+            ":merge_tree_test",
+            ":new_object_test",
+        ],
     )

@@ -2,14 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/conflict"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/spf13/pflag"
 )
 
 func conflictsVerb() cli.Verb {
@@ -45,46 +43,36 @@ Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check,
 			"# what a module has otherwise than the kernel",
 			"btfdedup conflicts --base vmlinux.btf module.btfo",
 		},
-		Setup: func(fs *pflag.FlagSet) cli.Run {
+		Flags: cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r conflictsRun
-			fs.StringArrayVar(&r.bases, "base", nil,
-				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
-			fs.BoolVar(&r.json, "json", false, "print JSON, with all files")
-			fs.BoolVar(&r.all, "all", false, "list all files and names, however many")
-			fs.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
-			return func(env *cli.Env, args []string) error {
-				if len(args) == 0 {
-					return cli.Usagef("conflicts: no file is given (see btfdedup conflicts --help)")
-				}
-				r.files = args
-				return r.run(env)
-			}
+			flags.BoolVar(&r.json, "json", false, "print JSON, with all files")
+			flags.BoolVar(&r.all, "all", false, "list all files and names, however many")
+			flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
+			return r.run
 		},
 	}
 }
 
 // conflictsRun is one run of the verb.
-type conflictsRun struct {
-	files, bases     []string
-	json, all, check bool
-}
+type conflictsRun struct{ json, all, check bool }
 
-func (r *conflictsRun) run(env *cli.Env) error {
-	base, err := btf.ReadBases(r.bases)
+func (r *conflictsRun) run(env *cli.Env, files []string) error {
+	base, err := btf.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}
 	var bases []conflict.Base
 	for i, b := range object.Chain(base) {
-		bases = append(bases, conflict.Base{Path: r.bases[i], Blob: b})
+		bases = append(bases, conflict.Base{Path: env.Bases[i], Blob: b})
 	}
 	in := conflict.NewInputs()
-	if err := readObjects(r.files, base, in.Add); err != nil {
+	if err := readObjects(files, base, env.Jobs, in.Add); err != nil {
 		return err
 	}
 	report, err := in.Find(bases)
 	if err != nil {
-		return link.NameError(err, strings.Join(r.files[:min(len(r.files), 3)], ", "), r.bases)
+		return link.NameError(err, someOf(files), env.Bases)
 	}
 	if r.json {
 		enc := json.NewEncoder(env.Stdout)
@@ -99,6 +87,41 @@ func (r *conflictsRun) run(env *cli.Env) error {
 	}
 	if r.check && len(report.Conflicts) > 0 {
 		return cli.ErrNo
+	}
+	return nil
+}
+
+// readObjects reads files, jobs of them at a time, and calls use with each in order.
+func readObjects(files []string, base *btf.Blob, jobs int,
+	use func(path string, o *object.Object) error) error {
+	type result struct {
+		o   *object.Object
+		err error
+	}
+	results := make([]chan result, len(files))
+	start := func(i int) {
+		if i >= len(files) {
+			return
+		}
+		results[i] = make(chan result, 1)
+		go func() {
+			o, err := object.ReadFile(files[i], base)
+			results[i] <- result{o, err}
+		}()
+	}
+	for i := range jobs {
+		start(i)
+	}
+	for i, path := range files {
+		r := <-results[i]
+		results[i] = nil
+		if r.err != nil {
+			return r.err
+		}
+		start(i + jobs)
+		if err := use(path, r.o); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/diff"
-	"github.com/spf13/pflag"
 )
 
 func diffVerb() cli.Verb {
@@ -38,57 +37,62 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 			"btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf",
 			"btfdedup diff --kinds=struct,union --format=json a.btf b.btf",
 		},
-		Setup: setupDiff,
+		Flags: cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r diffRun
+			flags.StringArrayVar(&r.baseA, "base-a", nil,
+				"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
+			flags.StringArrayVar(&r.baseB, "base-b", nil, "a base of B: `FILE`, likewise")
+			flags.StringSliceVar(&r.kinds, "kinds", nil,
+				"compare these `kinds` only, such as struct,union,func")
+			flags.StringVar(&r.format, "format", "text", "`text` or json")
+			flags.BoolVar(&r.ownOnly, "own-only", false,
+				"what is in a base of the other side does not count as there")
+			flags.BoolVar(&r.indirect, "indirect", false,
+				"also list types that differ only through others")
+			return r.run
+		},
 	}
 }
 
-func setupDiff(fs *pflag.FlagSet) cli.Run {
-	baseA := fs.StringArray("base-a", nil,
-		"a base of A, a `FILE`; repeat for a chain, the deepest first")
-	baseB := fs.StringArray("base-b", nil,
-		"a base of B, a `FILE`; repeat for a chain, the deepest first")
-	base := fs.StringArray("base", nil,
-		"a base of both, a `FILE`; repeat for a chain, the deepest first")
-	kinds := fs.StringSlice("kinds", nil, "compare these `kinds` only, such as struct,union,func")
-	format := fs.String("format", "text", "`text` or json")
-	ownOnly := fs.Bool("own-only", false,
-		"what is in a base of the other side does not count as there")
-	indirect := fs.Bool("indirect", false, "also list types that differ only through others")
-	return func(env *cli.Env, args []string) error {
-		opts := diff.Options{OwnOnly: *ownOnly, Indirect: *indirect}
-		var err error
-		if opts.Kinds, err = parseKinds(*kinds); err != nil {
-			return err
-		}
-		if *format != "text" && *format != "json" {
-			return cli.Usagef("diff: --format=%s is neither text nor json", *format)
-		}
-		if len(args) != 2 {
-			return cli.Usagef("diff: two files are wanted, %d given (see btfdedup diff --help)", len(args))
-		}
-		if len(*base) > 0 {
-			if len(*baseA)+len(*baseB) > 0 {
-				return cli.Usagef("diff: --base is for both sides; give either it or --base-a and --base-b")
-			}
-			*baseA, *baseB = *base, *base
-		}
-		a, err := readSide(*baseA, args[0])
-		if err != nil {
-			return err
-		}
-		b, err := readSide(*baseB, args[1])
-		if err != nil {
-			return err
-		}
-		found, summary := diff.Compare(a, b, opts)
-		if err := printDiff(env, *format, found, summary); err != nil {
-			return err
-		}
-		if !summary.Same() {
-			return cli.ErrNo
-		}
-		return nil
+// diffRun is one run of the verb.
+type diffRun struct {
+	baseA, baseB, kinds []string
+	format              string
+	ownOnly, indirect   bool
+}
+
+func (r *diffRun) run(env *cli.Env, files []string) error {
+	opts := diff.Options{OwnOnly: r.ownOnly, Indirect: r.indirect}
+	var err error
+	if opts.Kinds, err = parseKinds(r.kinds); err != nil {
+		return err
 	}
+	if r.format != "text" && r.format != "json" {
+		return cli.Usagef("--format=%s is neither text nor json", r.format)
+	}
+	if len(env.Bases) > 0 {
+		if len(r.baseA)+len(r.baseB) > 0 {
+			return cli.Usagef("--base is for both sides; give either it or --base-a and --base-b")
+		}
+		r.baseA, r.baseB = env.Bases, env.Bases
+	}
+	a, err := readSide(r.baseA, files[0])
+	if err != nil {
+		return err
+	}
+	b, err := readSide(r.baseB, files[1])
+	if err != nil {
+		return err
+	}
+	found, summary := diff.Compare(a, b, opts)
+	if err := printDiff(env, r.format, found, summary); err != nil {
+		return err
+	}
+	if !summary.Same() {
+		return cli.ErrNo
+	}
+	return nil
 }
 
 func parseKinds(names []string) ([]btf.Kind, error) {
@@ -100,7 +104,7 @@ func parseKinds(names []string) ([]btf.Kind, error) {
 			for k := btf.KindInt; k < btf.NumKinds; k++ {
 				all = append(all, strings.ToLower(k.String()))
 			}
-			return nil, cli.Usagef("diff: --kinds=%s is no kind; the kinds are %s", n,
+			return nil, cli.Usagef("--kinds=%s is no kind; the kinds are %s", n,
 				strings.Join(all, ", "))
 		}
 		kinds = append(kinds, k)

@@ -10,8 +10,9 @@ func main() {
 
 func program() *cli.Program {
 	return &cli.Program{
-		Name:    "btfdedup",
-		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and compares BTF.",
+		Name: "btfdedup",
+		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and" +
+			" compares BTF.",
 		Verbs: []cli.Verb{
 			mergeVerb(),
 			linkVerb(),

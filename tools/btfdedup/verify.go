@@ -7,7 +7,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/verify"
-	"github.com/spf13/pflag"
 )
 
 func verifyVerb() cli.Verb {
@@ -25,42 +24,39 @@ section; a linked file that holds several blobs has all of them checked.
   load    also BPF_BTF_LOAD, which resolves all references between types
   all     also older kernels and other readers
 
-Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong usage.`,
+Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong
+usage.`,
 		Examples: []string{
 			"btfdedup verify vmlinux.btf",
 			"# a module's BTF stands on the kernel's",
 			"btfdedup verify --base vmlinux.btf module.btf",
 		},
-		Setup: func(fs *pflag.FlagSet) cli.Run {
-			bases := fs.StringArray("base", nil,
-				"a base of split BTF `FILE`s; repeat for a chain, the deepest first")
-			scope := fs.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
-			sorted := fs.Bool("sorted", false,
+		Flags: cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			scope := flags.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
+			sorted := flags.Bool("sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
-			return func(env *cli.Env, args []string) error {
+			return func(env *cli.Env, files []string) error {
 				opts := verify.Options{Sorted: *sorted}
-				switch *scope {
-				case "kernel":
-					opts.Only = new(verify.Scope)
-					*opts.Only = verify.Boot
-				case "load":
-					opts.Only = new(verify.Scope)
-					*opts.Only = verify.Load
-				case "all":
-				default:
-					return cli.Usagef("verify: --for=%s is none of kernel, load and all", *scope)
+				var ok bool
+				if opts.Only, ok = scopes[*scope]; !ok {
+					return cli.Usagef("--for=%s is none of kernel, load and all", *scope)
 				}
-				if len(args) == 0 {
-					return cli.Usagef("verify: no file is given (see btfdedup verify --help)")
-				}
-				return runVerify(env, *bases, args, opts)
+				return runVerify(env, files, opts)
 			}
 		},
 	}
 }
 
-func runVerify(env *cli.Env, bases, files []string, opts verify.Options) error {
-	base, err := btf.ReadBases(bases)
+// scopes are the values of --for.
+var scopes = map[string]*verify.Scope{
+	"kernel": new(verify.Boot),
+	"load":   new(verify.Load),
+	"all":    nil,
+}
+
+func runVerify(env *cli.Env, files []string, opts verify.Options) error {
+	base, err := btf.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}

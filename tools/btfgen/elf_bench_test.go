@@ -27,11 +27,8 @@ func BenchmarkElf(b *testing.B) {
 				options := convert.Options{Features: features.Default(), LangExclude: excluded, Jobs: jobs,
 					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
-				run, err := new(report.Flags).Start(env, report.Job{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				_, _, err = encode(env, run, path, nil, options)
+				run := report.Start(env, nil)
+				_, _, err := encode(env, run, path, options)
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -21,59 +19,60 @@ func objectVerb() cli.Verb {
 		Name:    "object",
 		Summary: "convert the DWARF of one object file or archive into a BTF object",
 		Args:    "INPUT",
-		Long: `Reads an object file, an archive of them (thin ones too) or a linked file, and writes a BTF object (.btfo) for
-"btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line numbers, paths or the order in which
-the source declares things.
+		Long: `
+Reads an object file, an archive of them (thin ones too) or a linked file, and writes a BTF object
+(.btfo) for "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line
+numbers, paths or the order in which the source declares things.
 
-A large linked file can be converted in parts: --shard=I/N takes the I-th of N similarly large parts of its compilation
-units, and --each-unit writes an object for each unit. All of these objects, merged or linked, give what the file as a whole
-gives.`,
+A large linked file can be converted in parts: --shard=I/N takes the I-th of N similarly large
+parts of its compilation units, and --each-unit writes an object for each unit. All of these
+objects, merged or linked, give what the file as a whole gives.`,
 		Examples: []string{
 			"btfgen object -o foo.btfo foo.o",
 			"btfgen object --lang-exclude=rust -o lib.btfo lib.a",
 			"# one of eight parts of a kernel",
 			"btfgen object --shard=3/8 -o 3.btfo vmlinux",
 		},
-		Setup: func(flags *pflag.FlagSet) cli.Run {
-			c := conversionFlags(flags, "BTF object")
-			shard := flags.String("shard", "",
+		Flags: cli.Output | cli.Features | cli.Report,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r objectRun
+			r.define(flags)
+			flags.StringVar(&r.shard, "shard", "",
 				"convert the `I/N`-th part of the compilation units only, 1/N to N/N")
-			each := flags.String("each-unit", "",
-				"write an object for each compilation unit to the new directory `DIR`, in place of -o: 00000.btfo is of the file's first one")
-			return func(env *cli.Env, args []string) error {
-				options, err := c.options(env, "object", args)
-				if err != nil {
-					return err
-				}
-				if *shard != "" {
-					if options.Shard, err = convert.ParseShard(*shard); err != nil {
-						return cli.Usagef("object: %v", err)
-					}
-				}
-				if *each != "" {
-					if *c.output != "" {
-						return cli.Usagef("object: -o and --each-unit contradict each other")
-					}
-				} else if err := c.checkOutput("object", args); err != nil {
-					return err
-				}
-				run, err := c.report.Start(env, report.Job{Verb: "object", Threads: options.Jobs, Inputs: args,
-					Outputs: []string{*c.output, *each}})
-				if err != nil {
-					return err
-				}
-				defer run.Close()
-				if *each != "" {
-					return writeUnits(run, *each, args[0], options)
-				}
-				o, err := convertInput(run, args[0], options)
-				if err != nil {
-					return err
-				}
-				return run.WriteObject(*c.output, o)
-			}
+			flags.InsteadOfOutputVar(&r.each, "each-unit",
+				"write an object for each compilation unit to the new directory `DIR`, in place of -o:"+
+					" 00000.btfo is of the file's first one")
+			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
 		},
 	}
+}
+
+// objectRun is one run of the verb.
+type objectRun struct {
+	conversion
+	shard, each string
+}
+
+func (r *objectRun) run(env *cli.Env, path string) error {
+	options, err := r.options(env, path)
+	if err != nil {
+		return err
+	}
+	if r.shard != "" {
+		if options.Shard, err = convert.ParseShard(r.shard); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
+	run := report.Start(env, []string{path})
+	defer run.Close()
+	if r.each != "" {
+		return writeUnits(run, r.each, path, options)
+	}
+	o, err := convertInput(run, path, options)
+	if err != nil {
+		return err
+	}
+	return run.WriteObject(o)
 }
 
 // writeUnits writes an object of each unit of the file at path to the directory dir.
@@ -105,7 +104,8 @@ func convertInput(run *report.Run, path string, options convert.Options) (*objec
 		return nil, fmt.Errorf("%s: an archive without members", path)
 	}
 	if len(members) > 1 && (options.Shard.Count > 0 || options.Each != nil) {
-		return nil, fmt.Errorf("%s: an archive of %d members; --shard and --each-unit are for one file's units", path, len(members))
+		return nil, fmt.Errorf("%s: an archive of %d members;"+
+			" --shard and --each-unit are for one file's units", path, len(members))
 	}
 	var phase *report.Phase
 	if len(members) == 1 {

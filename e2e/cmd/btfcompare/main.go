@@ -1,10 +1,10 @@
-// Command btfcompare compares our BTF with an oracle's, made from the same ELF
-// file, and explains the differences.
+// Command btfcompare compares our BTF with an oracle's, made from the same ELF file, and explains
+// the differences.
 //
 //	btfcompare [--base OURS:ORACLE]... [--skipped FILE] [--examples N] OURS ORACLE
 //
-// It prints a table of counts and a list by class and reason. Exit code 1
-// means that something is not explained.
+// It prints a table of counts and a list by class and reason. Exit code 1 means that something is
+// not explained.
 package main
 
 import (

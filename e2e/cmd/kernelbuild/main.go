@@ -1,9 +1,9 @@
-// Command kernelbuild writes the BUILD file that makes a built Linux tree a
-// Bazel repository with every object's BTF an action of its own.
+// Command kernelbuild writes the BUILD file that makes a built Linux tree a Bazel repository with
+// every object's BTF an action of its own.
 //
 //	kernelbuild -o BUILD.bazel KERNEL_DIR
 //
-// It leaves a file alone that is up to date.
+// It does not write a file that is up to date.
 package main
 
 import (

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// group is what code is for.
+// group is a group of code, by its purpose.
 type group int
 
 const (
@@ -21,7 +21,7 @@ const (
 	others
 )
 
-// groups are the names, in the order of the table.
+// groups has the names of the groups, in the order of the table.
 var groups = [...]string{
 	reading:       "reading the file",
 	abbreviations: "abbreviation tables",
@@ -35,32 +35,32 @@ var groups = [...]string{
 	others:        "the rest: scheduler, runtime",
 }
 
-// frame is a function of a stack.
+// frame is a function on a stack, and its source file.
 type frame struct{ function, file string }
 
 const module = "github.com/rules-btf/rules_btf/internal/"
 
-// inPackage tells whether the function is of one of the module's internal packages.
+// inPackage reports whether the function is in a package below internal.
 func (f frame) inPackage(name string) bool {
 	return strings.HasPrefix(f.function, module+name+".")
 }
 
-// whole are groups that take all that is called from them.
+// whole has the groups that also count what their functions call.
 var whole = []struct {
 	group   group
 	matches func(frame) bool
 }{
 	{collecting, func(f frame) bool {
 		switch f.function {
-		case "runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart", "runtime.gcMarkDone":
+		case "runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep",
+			"runtime.bgscavenge", "runtime.gcStart", "runtime.gcMarkDone":
 			return true
 		}
 		return false
 	}},
 	{symbolFacts, func(f frame) bool { return f.inPackage("facts") }},
 	{linking, func(f frame) bool {
-		return f.inPackage("link") || f.inPackage("btf") ||
-			f.inPackage("verify")
+		return f.inPackage("link") || f.inPackage("btf") || f.inPackage("verify")
 	}},
 	{reading, func(f frame) bool { return f.inPackage("elf") }},
 	{abbreviations, func(f frame) bool {
@@ -69,7 +69,7 @@ var whole = []struct {
 	}},
 }
 
-// files are the groups of source files, by which the innermost frame that has one decides.
+// files has the groups of source files. The innermost frame whose file has a group decides.
 var files = map[string]group{
 	"dwarf/fingerprint.go": fingerprints,
 	"dwarf/planprint.go":   fingerprints,
@@ -93,7 +93,7 @@ var files = map[string]group{
 	"dwarf/parts.go":           functions,
 }
 
-// packages are the groups of the other files, by package.
+// packages has the groups of the other source files, by package.
 var packages = []struct {
 	name  string
 	group group
@@ -104,7 +104,7 @@ var packages = []struct {
 	{"convert", walking},
 }
 
-// groupOf decides on a stack, callees first.
+// groupOf returns the group of a sample by its stack, callees first.
 func groupOf(stack []frame) group {
 	for _, w := range whole {
 		for _, f := range stack {

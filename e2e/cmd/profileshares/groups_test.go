@@ -46,7 +46,7 @@ func TestGroupOf(t *testing.T) {
 	}
 }
 
-// TestFilesExist fails when a file that groups go by was renamed.
+// TestFilesExist fails if a file or package that has a group is renamed.
 func TestFilesExist(t *testing.T) {
 	if _, err := os.Stat("../../../internal"); err != nil {
 		t.Skip("the sources aren't here: ", err)
@@ -70,8 +70,8 @@ func TestSum(t *testing.T) {
 	}
 	p := &profile.Profile{Sample: []*profile.Sample{
 		{Value: []int64{1, 30}, Location: []*profile.Location{function(in("link", "Link", "link.go"))}},
-		{Value: []int64{1, 10}, Location: []*profile.Location{function(in("params", "Judge",
-			"params.go"))}},
+		{Value: []int64{1, 10},
+			Location: []*profile.Location{function(in("params", "Judge", "params.go"))}},
 		{Value: []int64{1, 5}, Location: []*profile.Location{function(in("link", "Link", "link.go"))}},
 	}}
 	times, all := sum(p)

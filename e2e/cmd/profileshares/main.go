@@ -1,6 +1,5 @@
-// Command profileshares says where the time of a conversion goes: it sums the
-// samples of a processor profile by what the code is for, and prints a Markdown
-// table.
+// Command profileshares says where the time of a conversion goes: it sums the samples of a
+// processor profile by what the code is for, and prints a Markdown table.
 //
 //	profileshares cpu.prof
 package main

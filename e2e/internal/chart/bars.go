@@ -1,7 +1,7 @@
 package chart
 
-// Bars are groups of bars. The longest of a group is as long as that of any other: what can be
-// compared are the shares in a group.
+// Bars is a panel with groups of bars. Each group has a scale of its own: its longest bar is as
+// long as that of any other group.
 type Bars struct {
 	Title  string
 	Groups []Group
@@ -13,7 +13,7 @@ type Group struct {
 	Bars []Bar
 }
 
-// Bar is one bar. Its label stands behind it.
+// Bar is one bar. Its label comes after it.
 type Bar struct {
 	Label string
 	Value float64

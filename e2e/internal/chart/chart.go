@@ -1,6 +1,6 @@
-// Package chart draws a few kinds of panels, side by side, as SVG: bars of shares, and curves over
-// an axis from 0. The same numbers give the same bytes. Its few lines stand for a plotting library,
-// which would bring a dozen modules and fonts.
+// Package chart draws panels side by side, as SVG: bars, and curves over axes from 0. The same
+// numbers give the same bytes. It replaces a plotting library, which would bring a dozen modules
+// and fonts.
 package chart
 
 import (
@@ -16,7 +16,7 @@ type Panel interface {
 	draw(c *canvas)
 }
 
-// colors of series, in order; the first is of what is compared with.
+// colors of series, in order; the first one is for the reference.
 var colors = []string{"#9198a1", "#0969da", "#bc4c00", "#1a7f37", "#8250df"}
 
 const (
@@ -36,7 +36,8 @@ func SVG(panels ...Panel) []byte {
 		c.WriteString("</g>\n")
 		x, height = x+w+2*margin, max(height, h)
 	}
-	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" font-family="sans-serif" font-size="12" fill="%[3]s">
+	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" `+
+		`viewBox="0 0 %[1]s %[2]s" font-family="sans-serif" font-size="12" fill="%[3]s">
 <rect width="%[1]s" height="%[2]s" fill="#ffffff"/>
 %[4]s</svg>
 `, number(x-margin), number(height+2*margin), ink, c.String())
@@ -72,8 +73,8 @@ const (
 	title = ` font-weight="bold" font-size="14"`
 )
 
-// step is the distance of an axis' ticks, 1, 2 or 5 times a power of ten, so that there are four to
-// ten of them up to most.
+// step returns the distance of the ticks of an axis up to most: 1, 2 or 5 times a power of ten,
+// such that there are four to ten ticks.
 func step(most float64) float64 {
 	if !(most > 0) || math.IsInf(most, 0) {
 		return 1

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Curves are lines through points, and single points, over axes that begin at 0.
+// Curves is a panel with lines through points, and single points, over axes that begin at 0.
 type Curves struct {
 	Title, X, Y string // Y is written above its axis
 	Curves      []Curve
@@ -88,7 +88,7 @@ func mark(c *canvas, x, y float64, color string) {
 	fmt.Fprintf(c, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" fill=\"%s\"/>\n", number(x), number(y), color)
 }
 
-// ceil is the end of an axis: the first tick that isn't below most.
+// ceil returns the end of an axis: the first tick at or above most.
 func ceil(most float64) float64 {
 	d := step(most)
 	for i := 1; ; i++ {

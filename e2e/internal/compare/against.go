@@ -13,8 +13,8 @@ import (
 // Skips says why a function that the ELF file has is not in our BTF.
 type Skips map[string]string
 
-// LoadSkips reads the file that `btfgen elf --skipped` writes: a line a
-// function, its name and the reason separated by a tab; # starts a comment.
+// LoadSkips reads the file that `btfgen elf --skipped` writes: a line for each function, with its
+// name, a tab and the reason. Lines that begin with # are comments.
 func LoadSkips(path string) (Skips, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -39,9 +39,9 @@ func LoadSkips(path string) (Skips, error) {
 
 var funcTags = regexp.MustCompile(`^(func \S+ \S+)( \{[^}]*\})`)
 
-// Against returns the reasons for which our BTF and pahole 1.32's may differ:
-// functions that we list as skipped, what only dropped things refer to, and
-// defects of pahole.
+// Against returns a function for Result.Explain, with the reasons for which our BTF may differ from
+// that of pahole 1.32: functions that we list as skipped, types that only skipped functions refer
+// to, and defects of pahole.
 func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	return func(d *Difference) string {
 		switch d.Class {
@@ -63,8 +63,8 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 				return "pahole cuts names of more than 127 bytes"
 			}
 			for _, text := range d.Ours {
-				if strings.Contains(text, content.Unnamed) {
-					return "pahole loses functions with an unnamed parameter"
+				if strings.Contains(text, content.Anonymous) {
+					return "pahole loses functions with a parameter without a name"
 				}
 			}
 		case Differs:
@@ -76,6 +76,7 @@ func Against(ours *content.Contents, skips Skips) func(*Difference) string {
 	}
 }
 
+// sameWithoutTags reports whether two functions are equal except for their declaration tags.
 func sameWithoutTags(a, b []string) bool {
 	if len(a) != 1 || len(b) != 1 {
 		return false

@@ -1,17 +1,18 @@
-// Package compare explains how two BTF blobs made from the same ELF file
-// differ: the one under test ("ours") and an oracle's.
+// Package compare compares two BTF blobs made from one ELF file, by us ("ours") and by an oracle,
+// and explains the differences.
 package compare
 
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// Kind says on which side a difference is.
+// Kind is a kind of difference.
 type Kind string
 
 // The kinds of difference.
@@ -28,10 +29,10 @@ type Difference struct {
 	Name   string
 	Ours   []string // texts that only our side has, sorted
 	Oracle []string // texts that only the oracle has, sorted
-	Reason string   // why this is expected; "" if it is not explained
+	Reason string   // why the difference is expected; "" if it is not explained
 }
 
-// Result is what Contents found.
+// Result is the result of Contents.
 type Result struct {
 	Differences []Difference          // by class, kind and name
 	Ours        map[content.Class]int // names on our side
@@ -94,7 +95,7 @@ func minus(a, b []string) []string {
 	return out
 }
 
-// Explain sets the reason of each difference for which why has one.
+// Explain calls why for each difference without a reason, and sets the reason that it returns.
 func (r *Result) Explain(why func(*Difference) string) {
 	for i := range r.Differences {
 		if d := &r.Differences[i]; d.Reason == "" {
@@ -103,31 +104,22 @@ func (r *Result) Explain(why func(*Difference) string) {
 	}
 }
 
-// Unexplained returns the differences without a reason, of the given classes
-// or of all.
+// Unexplained returns the differences without a reason, of the given classes or of all classes.
 func (r *Result) Unexplained(classes ...content.Class) []Difference {
 	var out []Difference
 	for _, d := range r.Differences {
-		if d.Reason == "" && (len(classes) == 0 || contains(classes, d.Class)) {
+		if d.Reason == "" && (len(classes) == 0 || slices.Contains(classes, d.Class)) {
 			out = append(out, d)
 		}
 	}
 	return out
 }
 
-func contains(classes []content.Class, c content.Class) bool {
-	for _, x := range classes {
-		if x == c {
-			return true
-		}
-	}
-	return false
-}
-
-// Print writes a table of counts and then up to examples differences of each
-// class, kind and reason (all of them if examples is negative).
+// Print writes a table of counts and then up to examples differences of each class, kind and reason
+// (all of them if examples is negative).
 func (r *Result) Print(w io.Writer, examples int) {
-	fmt.Fprintf(w, "| class | ours | oracle | only ours | only oracle | differs | explained |\n|---|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintln(w, "| class | ours | oracle | only ours | only oracle | differs | explained |")
+	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|")
 	for _, class := range content.Classes {
 		n := map[Kind]int{}
 		explained := 0
@@ -176,8 +168,8 @@ func (r *Result) Print(w io.Writer, examples int) {
 	}
 }
 
-// general is a reason without what is particular to one name: all before the
-// first colon.
+// general returns the part of a reason before the first colon, without what is particular to one
+// name.
 func general(reason string) string {
 	s, _, _ := strings.Cut(reason, ":")
 	return s

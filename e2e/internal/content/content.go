@@ -1,10 +1,9 @@
-// Package content reads BTF through cilium/ebpf, a reader that shares no code
-// with the tools under test, and says what each named thing in it contains.
+// Package content writes the content of BTF as text, to compare it. It reads BTF through
+// cilium/ebpf, a reader that shares no code with the tools under test.
 //
-// Two blobs with the same meaning differ in ids, order and string offsets.
-// Here every named type, function, variable and section becomes a line of
-// text that has none of these: anonymous types are written out, named ones are
-// written as their kind and name. A name with several definitions has several
+// Two blobs with the same meaning may differ in ids, order and string offsets. Here every named
+// type, function, variable and section becomes a line of text without these. In it, anonymous types
+// are written in full, and named ones as kind and name. A name with several definitions has several
 // texts.
 package content
 
@@ -17,8 +16,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Class is the kind of a named thing, with the kinds that C keeps in one
-// name space held together.
+// Class is a class of definitions. Those of one class and name are compared.
 type Class string
 
 // The classes in the order in which reports print them.
@@ -42,14 +40,13 @@ var Classes = []Class{Int, Float, Struct, Union, Enum, Typedef, Forward, Var, Se
 type Contents struct {
 	// Definitions holds, for each class and name, the sorted distinct texts.
 	Definitions map[Class]map[string][]string
-	// References has what the definitions refer to by name: base types as they
-	// are called, tagged types as "struct name".
+	// References has the names that the definitions refer to: "int" for base types, "struct s",
+	// "typedef t".
 	References map[string]bool
 }
 
-// Load reads a raw BTF file, or an ELF file's .BTF section. bases is the chain
-// of blobs it is split against, outermost first; their types can be referred
-// to and are not part of the result.
+// Load reads a raw BTF file, or the .BTF section of an ELF file. bases are the bases of split BTF,
+// outermost first; their types are not part of the result.
 func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
@@ -95,7 +92,7 @@ func Of(spec *btf.Spec) (*Contents, error) {
 		}
 		c.add(class, name, text)
 	}
-	// A forward declaration beside a definition of its tag says nothing of its own.
+	// A forward declaration of a tag that is defined too is left out.
 	for _, f := range forwards {
 		if !defined[f] {
 			c.add(Forward, f, f)
@@ -128,12 +125,12 @@ func (c *Contents) normalize() {
 }
 
 type writer struct {
-	memo       map[btf.Type]string // what ref wrote for types without a name
+	memo       map[btf.Type]string // what ref returned for types without a name
 	references map[string]bool
 }
 
-// named classifies t and writes its whole definition. Class "" means that t
-// has no name of its own.
+// named returns the class, the name and the definition of t. The class is "" for kinds without a
+// name, such as pointers.
 func (w *writer) named(t btf.Type) (Class, string, string) {
 	switch t := t.(type) {
 	case *btf.Int:
@@ -160,8 +157,7 @@ func (w *writer) named(t btf.Type) (Class, string, string) {
 	return "", "", ""
 }
 
-// ref writes a reference to t: kind and name for what has a tag or a typedef
-// name, else the definition.
+// ref writes a reference to t: its kind and name, or its definition if it has no name.
 func (w *writer) ref(t btf.Type) string {
 	if name := reference(t); name != "" {
 		w.references[name] = true
@@ -175,7 +171,7 @@ func (w *writer) ref(t btf.Type) string {
 	return s
 }
 
-// reference is what t is called where it is used, "" if it has no name.
+// reference returns how t is called where it is used, "" if it has no name.
 func reference(t btf.Type) string {
 	switch t := t.(type) {
 	case nil, *btf.Void:
@@ -231,9 +227,9 @@ func (w *writer) define(t btf.Type) string {
 	case *btf.TypeTag:
 		return "tag(" + t.Value + ") " + w.ref(t.Type)
 	case *btf.Struct:
-		return fmt.Sprintf("struct %s size=%d%s %s", t.Name, t.Size, tags(t.Tags), w.members(t.Members))
+		return w.composite("struct", t.Name, t.Size, t.Tags, t.Members)
 	case *btf.Union:
-		return fmt.Sprintf("union %s size=%d%s %s", t.Name, t.Size, tags(t.Tags), w.members(t.Members))
+		return w.composite("union", t.Name, t.Size, t.Tags, t.Members)
 	case *btf.Enum:
 		return enum(t)
 	case *btf.Typedef:
@@ -252,9 +248,11 @@ func (w *writer) define(t btf.Type) string {
 	return fmt.Sprintf("%T", t)
 }
 
-func (w *writer) members(ms []btf.Member) string {
+func (w *writer) composite(
+	kind, name string, size uint32, declTags []string, ms []btf.Member,
+) string {
 	var b strings.Builder
-	b.WriteString("{")
+	fmt.Fprintf(&b, "%s %s size=%d%s {", kind, name, size, tags(declTags))
 	for _, m := range ms {
 		fmt.Fprintf(&b, " %s@%d", m.Name, m.Offset)
 		if m.BitfieldSize != 0 {
@@ -282,13 +280,13 @@ func (w *writer) function(t *btf.Func) string {
 		return fmt.Sprintf("func %s of %T", t.Name, t.Type)
 	}
 	return fmt.Sprintf("func %s %s%s %s", t.Name, t.Linkage, tags(t.Tags),
-		w.proto(p, t.ParamTags, Unnamed))
+		w.proto(p, t.ParamTags, Anonymous))
 }
 
-// Unnamed stands in a function's text for the name of a parameter that has none.
-const Unnamed = "<unnamed>"
+// Anonymous is in the text of a function in place of the name of a parameter without a name.
+const Anonymous = "<anonymous>"
 
-func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, unnamed string) string {
+func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, anonymous string) string {
 	var b strings.Builder
 	b.WriteString("(")
 	for i, a := range p.Params {
@@ -300,9 +298,9 @@ func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, unnamed string) s
 		}
 		name := a.Name
 		if name == "" {
-			name = unnamed
+			name = anonymous
 			if _, void := a.Type.(*btf.Void); void && i == len(p.Params)-1 {
-				name = "..." // a variadic function ends so
+				name = "..." // the last parameter of a variadic function
 			}
 		}
 		b.WriteString(name + " " + w.ref(a.Type))

@@ -1,5 +1,5 @@
-// Package damage makes broken variants of a file, systematically: cut at every
-// section, every header field changed, bytes of every section changed.
+// Package damage makes broken variants of a file: cut at every section, with every header field
+// changed, and with bytes of every section changed.
 package damage
 
 import (
@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+	"strings"
 )
 
 // Variant is one broken file.
@@ -16,33 +17,34 @@ type Variant struct {
 	Data []byte
 }
 
-// Fields of the ELF64 file header and of a section header: name, offset, size.
+// field is a field of a header.
 type field struct {
 	name         string
-	offset, size int
+	offset, size int // in bytes
 }
 
 var (
+	// Fields of Elf64_Ehdr.
 	fileFields = []field{
-		{"magic", 0, 4}, {"class", 4, 1}, {"data", 5, 1}, {"version", 6, 1}, {"type", 16, 2}, {"machine",
-			18, 2},
-		{"phoff", 32, 8}, {"shoff", 40, 8}, {"ehsize", 52, 2}, {"phentsize", 54, 2}, {"phnum", 56, 2},
+		{"magic", 0, 4}, {"class", 4, 1}, {"data", 5, 1}, {"version", 6, 1}, {"type", 16, 2},
+		{"machine", 18, 2}, {"phoff", 32, 8}, {"shoff", 40, 8}, {"ehsize", 52, 2},
+		{"phentsize", 54, 2}, {"phnum", 56, 2},
 		{"shentsize", 58, 2}, {"shnum", 60, 2}, {"shstrndx", 62, 2},
 	}
+	// Fields of Elf64_Shdr.
 	sectionFields = []field{
-		{"name", 0, 4}, {"type", 4, 4}, {"flags", 8, 8}, {"offset", 24, 8}, {"size", 32, 8}, {"link", 40,
-			4},
-		{"info", 44, 4}, {"addralign", 48, 8}, {"entsize", 56, 8},
+		{"name", 0, 4}, {"type", 4, 4}, {"flags", 8, 8}, {"offset", 24, 8}, {"size", 32, 8},
+		{"link", 40, 4}, {"info", 44, 4}, {"addralign", 48, 8}, {"entsize", 56, 8},
 	}
+	// Fields of struct btf_header.
 	btfFields = []field{
-		{"magic", 0, 2}, {"version", 2, 1}, {"flags", 3, 1}, {"hdr_len", 4, 4}, {"type_off", 8,
-			4}, {"type_len", 12, 4},
-		{"str_off", 16, 4}, {"str_len", 20, 4},
+		{"magic", 0, 2}, {"version", 2, 1}, {"flags", 3, 1}, {"hdr_len", 4, 4}, {"type_off", 8, 4},
+		{"type_len", 12, 4}, {"str_off", 16, 4}, {"str_len", 20, 4},
 	}
 )
 
-// values are the numbers that a field is set to: the ends of its range, and
-// neighbours of what it was.
+// values returns the numbers that a field of size bytes is set to: the ends of its range, and
+// numbers close to the old one.
 func values(old uint64, size int) []uint64 {
 	most := uint64(1)<<(8*size) - 1
 	if size == 8 {
@@ -62,7 +64,7 @@ func ELF(data []byte) ([]Variant, error) {
 	shoff := int(binary.LittleEndian.Uint64(data[40:]))
 	for i, s := range f.Sections {
 		name := fmt.Sprintf("%d %s", i, s.Name)
-		if interesting(s) {
+		if isRead(s) {
 			out = append(out, setFields("section "+name, data, shoff+64*i, sectionFields)...)
 		}
 		if i == 0 || s.Type == elf.SHT_NOBITS || s.FileSize == 0 {
@@ -70,27 +72,27 @@ func ELF(data []byte) ([]Variant, error) {
 		}
 		start, end := int(s.Offset), int(s.Offset+s.FileSize)
 		out = append(out,
-			Variant{"cut at the start of " + name, clone(data[:start])},
-			Variant{"cut in the middle of " + name, clone(data[:(start+end)/2])},
-			Variant{"cut at the last byte of " + name, clone(data[:end-1])})
-		if interesting(s) {
+			Variant{"cut at the start of " + name, bytes.Clone(data[:start])},
+			Variant{"cut in the middle of " + name, bytes.Clone(data[:(start+end)/2])},
+			Variant{"cut at the last byte of " + name, bytes.Clone(data[:end-1])})
+		if isRead(s) {
 			out = append(out, bytesOf(name, data, start, end)...)
 		}
 	}
-	out = append(out, Variant{"cut before the section headers", clone(data[:shoff])})
+	out = append(out, Variant{"cut before the section headers", bytes.Clone(data[:shoff])})
 	return out, nil
 }
 
-// interesting says whether the tools read s.
-func interesting(s *elf.Section) bool {
+// isRead reports whether the tools read s.
+func isRead(s *elf.Section) bool {
 	switch s.Type {
 	case elf.SHT_SYMTAB, elf.SHT_STRTAB, elf.SHT_SYMTAB_SHNDX:
 		return true
 	}
 	for _, prefix := range []string{".debug_info", ".debug_abbrev", ".debug_str", ".debug_addr",
-		".debug_types",
-		".rela.debug_info", ".rela.debug_str_offsets", ".BTF", ".debug_loclists", ".data..percpu"} {
-		if len(s.Name) >= len(prefix) && s.Name[:len(prefix)] == prefix {
+		".debug_types", ".rela.debug_info", ".rela.debug_str_offsets", ".BTF", ".debug_loclists",
+		".data..percpu"} {
+		if strings.HasPrefix(s.Name, prefix) {
 			return true
 		}
 	}
@@ -101,7 +103,7 @@ func interesting(s *elf.Section) bool {
 func BTF(data []byte) []Variant {
 	out := setFields("header", data, 0, btfFields)
 	for _, part := range []int{1, 8, 23, 24, 25, len(data) / 4, len(data) / 2, len(data) - 1} {
-		out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), clone(data[:part])})
+		out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
 	}
 	return append(out, bytesOf("blob", data, 24, len(data))...)
 }
@@ -111,12 +113,13 @@ func Archive(data []byte) []Variant {
 	var out []Variant
 	for _, part := range []int{1, 7, 8, 9, 60, 67, 68, 100, len(data) / 2, len(data) - 1} {
 		if part < len(data) {
-			out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), clone(data[:part])})
+			out = append(out, Variant{fmt.Sprintf("cut at byte %d", part), bytes.Clone(data[:part])})
 		}
 	}
 	return append(out, bytesOf("headers", data, 8, min(68+120, len(data)))...)
 }
 
+// setFields returns the variants in which one of the fields of the header at base is changed.
 func setFields(what string, data []byte, base int, fields []field) []Variant {
 	var out []Variant
 	for _, f := range fields {
@@ -128,7 +131,7 @@ func setFields(what string, data []byte, base int, fields []field) []Variant {
 		old := binary.LittleEndian.Uint64(word[:])
 		for _, v := range values(old, f.size) {
 			binary.LittleEndian.PutUint64(word[:], v)
-			d := clone(data)
+			d := bytes.Clone(data)
 			copy(d[base+f.offset:base+f.offset+f.size], word[:f.size])
 			if !bytes.Equal(d, data) {
 				out = append(out, Variant{fmt.Sprintf("%s: %s = %#x", what, f.name, v), d})
@@ -138,19 +141,19 @@ func setFields(what string, data []byte, base int, fields []field) []Variant {
 	return out
 }
 
-// bytesOf changes bytes in [start, end): a few single ones at places that are
-// the same in every run, a run of zeros and one of 0xff.
+// bytesOf returns variants with changed bytes in [start, end): a few with one bit flipped, at
+// places that are the same in every run, one with 64 zeros, and one with 64 bytes of 0xff.
 func bytesOf(what string, data []byte, start, end int) []Variant {
 	var out []Variant
 	random := rand.New(rand.NewSource(int64(end - start)))
 	for n := 0; n < 8 && start < end; n++ {
 		at := start + random.Intn(end-start)
-		d := clone(data)
+		d := bytes.Clone(data)
 		d[at] ^= 1 << random.Intn(8)
 		out = append(out, Variant{fmt.Sprintf("%s: a bit of byte %#x", what, at-start), d})
 	}
 	for _, fill := range []byte{0, 0xff} {
-		d := clone(data)
+		d := bytes.Clone(data)
 		at := start + (end-start)/3
 		for i := at; i < min(at+64, end); i++ {
 			d[i] = fill
@@ -159,5 +162,3 @@ func bytesOf(what string, data []byte, start, end int) []Variant {
 	}
 	return out
 }
-
-func clone(b []byte) []byte { return append([]byte(nil), b...) }

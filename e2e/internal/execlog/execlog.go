@@ -1,7 +1,6 @@
-// Package execlog reads Bazel's compact execution log
-// (--execution_log_compact_file): one zstd stream of ExecLogEntry messages,
-// each after its length as a varint. The messages are tools.protos in Bazel's
-// src/main/protobuf/spawn.proto; only spawns are read here.
+// Package execlog reads Bazel's compact execution log (--execution_log_compact_file): one zstd
+// stream of ExecLogEntry messages, each after its length as a varint. The messages are tools.protos
+// in Bazel's src/main/protobuf/spawn.proto; only spawns are read here.
 package execlog
 
 import (
@@ -15,16 +14,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Spawn is one action that ran or whose result came from a cache.
+// Spawn is an action that ran, or whose result came from a cache.
 type Spawn struct {
 	Label    string // of the target
 	Mnemonic string
-	Runner   string // linux-sandbox, disk cache hit, remote cache hit, …
+	Runner   string // "linux-sandbox", "disk cache hit", "remote cache hit", …
 	CacheHit bool
 	Args     []string
 }
 
-// Field numbers.
+// Field numbers of ExecLogEntry and Spawn.
 const (
 	entrySpawn protowire.Number = 7
 
@@ -35,11 +34,11 @@ const (
 	spawnCacheHit protowire.Number = 12
 )
 
-// maxEntry bounds one message. The largest are sets of input files.
+// maxEntry is the largest size of a message, in bytes. The largest messages are sets of input
+// files.
 const maxEntry = 64 << 20
 
-// Read returns the spawns of a log, in its order, which is that in which they
-// ended.
+// Read returns the spawns of a log, in the order in which they ended.
 func Read(r io.Reader) ([]Spawn, error) {
 	z, err := zstd.NewReader(r)
 	if err != nil {
@@ -121,7 +120,7 @@ func fields(message []byte, f func(protowire.Number, value) error) error {
 			size = protowire.ConsumeFieldValue(n, typ, message)
 		}
 		if size < 0 {
-			return errors.New("a field is cut")
+			return errors.New("a field is cut short")
 		}
 		message = message[size:]
 		if typ == protowire.VarintType || typ == protowire.BytesType {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Kernel returns the built kernel tree that the environment variable
-// KERNEL_DIR names, and skips the test if there is none.
+// Kernel returns the built kernel tree that the environment variable KERNEL_DIR names, and skips
+// the test if there is none.
 func Kernel(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("KERNEL_DIR")
@@ -21,8 +21,7 @@ func Kernel(tb testing.TB) string {
 	return dir
 }
 
-// KernelCompiler skips the test unless gcc is the compiler that the kernel in
-// dir was built with.
+// KernelCompiler skips the test unless gcc is the compiler that the kernel in dir was built with.
 func KernelCompiler(tb testing.TB, dir string) {
 	tb.Helper()
 	Need(tb, "gcc")
@@ -40,9 +39,9 @@ func KernelCompiler(tb testing.TB, dir string) {
 
 var savedCommand = regexp.MustCompile(`(?m)^savedcmd_\S+ := (.*?)( ; |$)`)
 
-// CompileCommand returns the shell command by which Kbuild compiled object
-// (a path in the kernel's tree), changed so that it compiles source into
-// output. Local includes still come from the object's directory.
+// CompileCommand returns the shell command by which Kbuild compiled object (a path in the kernel's
+// tree), changed so that it compiles source into output. Local includes still come from the
+// object's directory.
 func CompileCommand(dir, object, source, output string) (string, error) {
 	record := filepath.Join(dir, filepath.Dir(object), "."+filepath.Base(object)+".cmd")
 	b, err := os.ReadFile(record)
@@ -59,7 +58,7 @@ func CompileCommand(dir, object, source, output string) (string, error) {
 	for i, w := range words {
 		switch {
 		case strings.HasPrefix(w, "-Wp,-MMD,"):
-			// Kbuild's list of dependencies stays as it is.
+			// Leave Kbuild's list of dependencies alone.
 		case i > 0 && words[i-1] == "-o":
 			command = append(command, "'"+output+"'")
 		case w == strings.TrimSuffix(object, ".o")+".c":

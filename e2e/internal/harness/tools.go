@@ -1,5 +1,5 @@
-// Package harness runs the tools as their users do, for tests: it finds or
-// builds them, compiles C sources, and finds the kernel that e2e/linux builds.
+// Package harness runs the tools as their users do, for tests: it finds or builds them, compiles C
+// sources, and finds the kernel that e2e/linux builds.
 package harness
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Repo is the repository's root, known from where this file was compiled.
+// Repo returns the root of the repository that this file was compiled from.
 func Repo() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Clean(filepath.Join(filepath.Dir(file), "../../.."))
@@ -38,8 +38,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Tool returns the path of btfgen or btfdedup: what the environment variable
-// BTFGEN or BTFDEDUP names, else one built from source.
+// Tool returns the path of btfgen or btfdedup: what the environment variable BTFGEN or BTFDEDUP
+// names, else one built from source.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if path := os.Getenv(strings.ToUpper(name)); path != "" {
@@ -77,7 +77,7 @@ type Command struct {
 	Timeout time.Duration // 0: ten minutes
 }
 
-// Run runs c. A command that starts and fails is not an error here.
+// Run runs c. The error is set if c could not be started; a command that fails is no error.
 func (c Command) Run() (Result, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -102,8 +102,8 @@ func (c Command) Run() (Result, error) {
 	return r, nil
 }
 
-// MustRun runs argv in dir and fails the test unless it exits with 0. It
-// returns what the command wrote to stdout.
+// MustRun runs argv in dir and fails the test unless it exits with 0. It returns what the command
+// wrote to stdout.
 func MustRun(tb testing.TB, dir string, argv ...string) string {
 	tb.Helper()
 	return Command{Argv: argv, Dir: dir}.Must(tb)
@@ -126,7 +126,7 @@ func (c Command) Must(tb testing.TB) string {
 	return r.Stdout
 }
 
-// Need skips the test, saying so, if one of the programs isn't on PATH.
+// Need skips the test if one of the programs isn't on PATH.
 func Need(tb testing.TB, programs ...string) {
 	tb.Helper()
 	for _, p := range programs {
@@ -136,13 +136,13 @@ func Need(tb testing.TB, programs ...string) {
 	}
 }
 
-// Has says whether a program is on PATH.
+// Has reports whether a program is on PATH.
 func Has(program string) bool {
 	_, err := exec.LookPath(program)
 	return err == nil
 }
 
-// ReadFile returns the bytes of a file that must be there.
+// ReadFile returns the content of a file, or fails the test.
 func ReadFile(tb testing.TB, path string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(path)
@@ -163,8 +163,7 @@ func WriteFile(tb testing.TB, path, text string) {
 	}
 }
 
-// ParamFile writes lines as a parameter file and returns the argument that
-// names it.
+// ParamFile writes lines as a parameter file and returns the argument that names it.
 func ParamFile(tb testing.TB, lines []string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "params")

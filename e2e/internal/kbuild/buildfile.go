@@ -8,15 +8,16 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 )
 
-// BuildFile writes the BUILD file of a Bazel repository whose only package is
-// the tree: a btf_objects for each directory that vmlinux has objects from, a
-// vmlinux_btf, and for each module a module_btf. Filegroups collect what tests
-// read.
+// BuildFile returns the BUILD file of a Bazel repository whose only package is the tree. It has a
+// btf_objects for each directory with objects of vmlinux, a vmlinux_btf, and a module_btf for each
+// module. Filegroups collect the files that tests read.
 func (t *Tree) BuildFile() []byte {
 	f := &build.File{Path: "BUILD.bazel", Type: build.TypeBuild}
 	load := call("load", str("@rules_btf//rules:defs.bzl"), str("btf_objects"), str("module_btf"),
 		str("vmlinux_btf"))
-	load.Comment().Before = []build.Comment{{Token: "# Written by e2e/cmd/kernelbuild from what Kbuild linked."}}
+	load.Comment().Before = []build.Comment{
+		{Token: "# Written by e2e/cmd/kernelbuild from what Kbuild linked."},
+	}
 	f.Stmt = append(f.Stmt, load,
 		call("package", arg("default_visibility", list("//visibility:public"))),
 		call("exports_files", list("vmlinux")),
@@ -46,8 +47,8 @@ func (t *Tree) BuildFile() []byte {
 		name := m.Name + "_btf"
 		modules, files = append(modules, ":"+name), append(files, m.Path)
 		f.Stmt = append(f.Stmt, call("module_btf",
-			arg("name", str(name)), arg("srcs", list(":"+m.Name+"_objects")), arg("module",
-				str(m.Path)), arg("base", str(":vmlinux_btf"))))
+			arg("name", str(name)), arg("srcs", list(":"+m.Name+"_objects")),
+			arg("module", str(m.Path)), arg("base", str(":vmlinux_btf"))))
 		f.Stmt = append(f.Stmt, call("btf_objects", arg("name", str(m.Name+"_objects")),
 			arg("srcs", list(m.Objects...))))
 	}

@@ -1,5 +1,5 @@
-// Package kbuild reads from a built Linux tree which objects its vmlinux and
-// its modules were linked from.
+// Package kbuild reads from a built Linux tree which objects its vmlinux and its modules were
+// linked from.
 package kbuild
 
 import (
@@ -22,8 +22,8 @@ type Module struct {
 	Objects []string // what it was linked from, in link order
 }
 
-// Read reads the kernel built in dir. It needs vmlinux.map (CONFIG_VMLINUX_MAP)
-// and, if there are modules, modules.order and each module's .mod file.
+// Read reads the kernel built in dir. It needs vmlinux.map (CONFIG_VMLINUX_MAP) and, if there are
+// modules, modules.order and each module's .mod file.
 func Read(dir string) (*Tree, error) {
 	f, err := os.Open(filepath.Join(dir, "vmlinux.map"))
 	if err != nil {
@@ -36,7 +36,8 @@ func Read(dir string) (*Tree, error) {
 	}
 	for _, o := range t.Objects {
 		if o == "vmlinux.o" {
-			return nil, fmt.Errorf("%s: vmlinux was linked from vmlinux.o, whose own objects aren't told: build the kernel without CONFIG_X86_KERNEL_IBT", f.Name())
+			return nil, fmt.Errorf("%s: vmlinux was linked from vmlinux.o, and the map does not name "+
+				"the objects of that: build the kernel without CONFIG_X86_KERNEL_IBT", f.Name())
 		}
 	}
 	order, err := lines(filepath.Join(dir, "modules.order"))

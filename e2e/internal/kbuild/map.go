@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// LinkedObjects reads a map of GNU ld or of lld and returns the object files that were linked, in
-// order: the members that were taken from thin archives, then the files that were named themselves.
-// The tables that link-vmlinux.sh makes from an earlier link (.tmp_vmlinux*) are left out: they
-// hold no types. In lld's map the order is that of the first section.
+// LinkedObjects reads a map file of GNU ld or of lld. It returns the object files that were linked,
+// in order: first members of thin archives, then files that the command line named; in lld's map by
+// their first sections. It leaves out the tables that link-vmlinux.sh makes from an earlier link
+// (.tmp_vmlinux*), which have no types.
 func LinkedObjects(r io.Reader) ([]string, error) {
 	var objects []string
 	seen := map[string]bool{}
@@ -56,7 +56,7 @@ func LinkedObjects(r io.Reader) ([]string, error) {
 	return objects, nil
 }
 
-// lldInput is the object of a line of lld's map such as "ffffffff81000000 1000000 1b0 16
+// lldInput returns the object file of a line of lld's map, such as "ffffffff81000000 1000000 1b0 16
 // vmlinux.a(init/main.o):(.text)".
 func lldInput(line string) (string, bool) {
 	name, _, ok := strings.Cut(line, ":(")

@@ -1,5 +1,5 @@
-// Package measure runs commands one after another and reports what they used:
-// wall time, processor time and peak resident memory.
+// Package measure runs commands one after another and measures what they use: wall time, processor
+// time and peak resident memory.
 package measure
 
 import (
@@ -18,7 +18,7 @@ type Command struct {
 	Argv []string
 }
 
-// Run is what one run of a command used.
+// Run has what one run of a command used.
 type Run struct {
 	Wall time.Duration
 	CPU  time.Duration // user and system, all threads
@@ -49,12 +49,13 @@ func Once(c Command) (Run, error) {
 	return Run{Wall: wall, CPU: cpu, Peak: usage.Maxrss * 1024, Others: max(0, all-cpu)}, nil
 }
 
-// Alternate runs each command once unmeasured, so that all find their input in
-// the page cache, and then all of them in turn, runs times: what disturbs the
-// machine for a while disturbs all of them. between is called before each run.
-// A run that others disturbed is repeated as long as there is patience.
-func Alternate(runs int, commands []Command, between func() error, patience *Patience) ([]Series,
-	error) {
+// Alternate runs each command once without measuring, so that their input is in the page cache.
+// Then it runs all of them in turn, runs times, so that a disturbance of the machine affects all of
+// them. It calls between before each run. It repeats runs that other processes disturbed, as long
+// as patience allows.
+func Alternate(
+	runs int, commands []Command, between func() error, patience *Patience,
+) ([]Series, error) {
 	series := make([]Series, len(commands))
 	for i, c := range commands {
 		series[i].Command = c
@@ -119,8 +120,8 @@ func (s Series) Disturbed() int {
 	return n
 }
 
-// Sum is what two commands, of as many runs each, use one after the other: the sums of their times
-// and the larger memory.
+// Sum returns what two commands, of as many runs each, use one after the other: the sums of their
+// times, and the larger of their memory peaks.
 func Sum(name string, a, b Series) Series {
 	s := Series{Command: Command{Name: name}}
 	for i, r := range a.Runs {
@@ -131,8 +132,8 @@ func Sum(name string, a, b Series) Series {
 	return s
 }
 
-// Median returns the median of sorted, not empty values: the mean of the two
-// middle ones if their number is even.
+// Median returns the median of a sorted list that is not empty: the mean of the two middle values
+// if their number is even.
 func Median(sorted []time.Duration) time.Duration {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

@@ -10,8 +10,8 @@ import (
 // tick is what /proc/stat counts in: USER_HZ is 100 on all machines that Linux runs on.
 const tick = 10 * time.Millisecond
 
-// busy returns the processor time that all processes have used since the machine was started, with
-// the time that its hypervisor gave to others. Where there is no /proc/stat it is 0.
+// busy returns the processor time that all processes have used since the machine was started, plus
+// the time that its hypervisor gave to others. It returns 0 if /proc/stat cannot be read.
 func busy() time.Duration {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -21,7 +21,7 @@ func busy() time.Duration {
 }
 
 // parseBusy reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq,
-// steal, and guests, which user and nice have in them (proc_stat(5)).
+// steal, and guests, which user and nice include (proc_stat(5)).
 func parseBusy(stat string) time.Duration {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)
@@ -39,18 +39,17 @@ func parseBusy(stat string) time.Duration {
 	return sum
 }
 
-// Disturbed tells whether others used more than a tenth of a processor during the run. Two ticks
-// more are what the clock can't tell.
+// Disturbed reports whether other processes used more than a tenth of a processor during the run.
+// Two ticks are allowed for the resolution of the clock.
 func (r Run) Disturbed() bool { return r.Others > r.Wall/10+2*tick }
 
-// Patience is the time that a comparison may spend on waiting for others to leave the machine
-// alone. Nil is none.
+// Patience is how much time a comparison may spend to repeat disturbed runs. Nil means no time.
 type Patience struct{ Left time.Duration }
 
 // pause is how long to wait before a disturbed run is repeated.
 const pause = 2 * time.Second
 
-// again tells whether there is time to repeat a run that was disturbed, and waits before that.
+// again reports whether there is time to repeat a disturbed run. If so it waits before it returns.
 func (p *Patience) again(r Run) bool {
 	if p == nil || p.Left < r.Wall+pause {
 		return false

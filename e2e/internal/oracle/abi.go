@@ -5,26 +5,26 @@ import (
 	"debug/elf"
 )
 
-// byABI says what is wrong with the reason for which pahole leaves out a
-// function that takes such arguments on that machine; "" if nothing is known to
-// be. Where a function's parameters lie is up to the ABI, which pahole 1.32
-// doesn't know well of these machines.
+// byABI returns why pahole's reason for leaving out a function with these arguments is wrong on
+// that machine, "" if nothing is known to be wrong. The ABI says where parameters are, and pahole
+// 1.32 does not follow it on these machines.
 func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	switch {
 	case machine == elf.EM_ARM && !sameRegistersARM(arguments):
 		return "pahole expects the parameters in other registers than AAPCS32 has"
 	case machine == elf.EM_386 && hasUnalignedStruct(arguments):
-		return "pahole takes a struct for packed in which an 8-byte number is aligned at 4 bytes, as i386 does"
+		return "pahole takes a struct for packed in which an 8-byte number is aligned at 4 bytes, " +
+			"as i386 does"
 	}
 	return ""
 }
 
-// sameRegistersARM says whether the arguments are where pahole expects them:
-// one word behind the other in r0 to r7. By AAPCS32 there are r0 to r3 (the
-// rest is on the stack), and numbers of 8 bytes begin at an even one (C.3).
+// sameRegistersARM reports whether the arguments are where pahole expects them: in r0 to r7,
+// without gaps. AAPCS32 has r0 to r3, then the stack, and numbers of 8 bytes begin at an even
+// register (C.3).
 func sameRegistersARM(arguments []dwarf.Type) bool {
 	const word, registers = 4, 4
-	pahole, abi := 0, 0
+	pahole, abi := 0, 0 // the next register
 	for _, t := range arguments {
 		size := int(sizeOf(t))
 		if size == 2*word {
@@ -39,8 +39,8 @@ func sameRegistersARM(arguments []dwarf.Type) bool {
 	return true
 }
 
-// hasUnalignedStruct says whether one of the arguments is a struct with a
-// member of 8 bytes, whose own size is no multiple of 8.
+// hasUnalignedStruct reports whether one of the arguments is a struct with a member of 8 bytes
+// whose own size is not a multiple of 8.
 func hasUnalignedStruct(arguments []dwarf.Type) bool {
 	for _, t := range arguments {
 		s, ok := plain(t).(*dwarf.StructType)
@@ -57,7 +57,7 @@ func hasUnalignedStruct(arguments []dwarf.Type) bool {
 	return false
 }
 
-// plain is a type without typedefs and qualifiers.
+// plain returns a type without typedefs and qualifiers.
 func plain(t dwarf.Type) dwarf.Type {
 	for {
 		switch x := t.(type) {

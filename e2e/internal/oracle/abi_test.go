@@ -7,7 +7,8 @@ import (
 
 func TestSameRegistersARM(t *testing.T) {
 	number := func(size int64) dwarf.Type {
-		return &dwarf.TypedefType{Type: &dwarf.UintType{BasicType: dwarf.BasicType{CommonType: dwarf.CommonType{ByteSize: size}}}}
+		basic := dwarf.BasicType{CommonType: dwarf.CommonType{ByteSize: size}}
+		return &dwarf.TypedefType{Type: &dwarf.UintType{BasicType: basic}}
 	}
 	for _, c := range []struct {
 		sizes []int64

@@ -9,8 +9,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// explainByDWARF gives the reasons for differences of functions that show in
-// the DWARF and the symbols of the file that both sides were made from.
+// explainByDWARF sets the reasons of differences of functions that follow from the DWARF and the
+// symbols of the file that both sides were made from.
 func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	tb.Helper()
 	var names []string
@@ -35,7 +35,8 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 		case compare.Differs:
 			switch {
 			case !kept:
-				return "made a jump to an equal function, so no definition has code; pahole takes another one than we"
+				return "made a jump to an equal function, so no definition has code; " +
+					"pahole takes another one than we"
 			case len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
 				return "pahole takes the parameters of a weak definition that lost"
 			}
@@ -54,9 +55,8 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	})
 }
 
-// explainBase gives a reason for what is in our BTF of a module alone and that
-// pahole's innermost base has too: functions, of which libbpf takes the two for
-// one, and types that our base lacks.
+// explainBase sets the reasons of definitions that only our BTF of a module has, but that pahole's
+// base has too: functions, which libbpf drops then, and types that our base lacks.
 func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	tb.Helper()
 	last := len(bases) - 1
@@ -67,7 +67,8 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	r.Explain(func(d *compare.Difference) string {
 		if d.Class == content.Func && d.Kind == compare.OnlyOurs &&
 			slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {
-			return "libbpf drops a module's function where the base has a function of that name and prototype"
+			return "libbpf drops a module's function where the base has a function " +
+				"of that name and prototype"
 		}
 		switch d.Class {
 		case content.Int, content.Float, content.Forward:
@@ -79,7 +80,7 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	})
 }
 
-// sameNames says whether the parameters in a function's text have these names.
+// sameNames reports whether the parameters in the text of a function have these names.
 func sameNames(text string, names []string) bool {
 	_, text, ok := strings.Cut(text, "(")
 	depth, start := 0, 0

@@ -11,10 +11,9 @@ import (
 
 var funcTags = regexp.MustCompile(`^func \S+ \S+ (\{[^}]*\})`)
 
-// SameKfuncs compares the tags of kfuncs in ours with those in the .BTF that
-// the kernel's own build put into elf. That was made before resolve_btfids
-// sorted the sets of kfuncs, so it pairs names and flags rightly, which pahole
-// on a finished vmlinux doesn't.
+// SameKfuncs compares the tags of kfuncs in ours with those in the .BTF that the kernel's own build
+// put into elf. That .BTF was made before resolve_btfids sorted the sets of kfuncs, so its names
+// and flags fit, unlike those of pahole on a finished vmlinux.
 func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	tb.Helper()
 	f, err := elf.Open(elfPath)
@@ -48,6 +47,7 @@ func SameKfuncs(tb testing.TB, ours Blob, elfPath string) {
 	fmt.Printf("%d kfuncs, tagged as in the kernel's own .BTF\n", len(theirs))
 }
 
+// kfuncTags returns the declaration tags of functions, as the texts have them, by name.
 func kfuncTags(c *content.Contents) map[string]string {
 	out := map[string]string{}
 	for name, texts := range c.Definitions[content.Func] {

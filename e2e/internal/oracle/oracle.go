@@ -1,5 +1,5 @@
-// Package oracle holds our BTF of a kernel against programs that share no code
-// with the tools: pahole, bpftool with a C compiler, and the running kernel.
+// Package oracle compares our BTF of a kernel with the results of programs that share no code with
+// the tools: pahole, bpftool with a C compiler, and the running kernel.
 package oracle
 
 import (
@@ -17,10 +17,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btfload"
 )
 
-// Features is what Linux 7.2 asks of pahole, which is pahole's default set too.
-const Features = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs"
+// Features is the --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf), and
+// pahole's default set.
+const Features = "encode_force,var,float,enum64,decl_tag,type_tag,optimized_func," +
+	"consistent_func,decl_tag_kfuncs"
 
-// Blob is one BTF file and what it is split against, outermost base first.
+// Blob is a BTF file and its bases, outermost first.
 type Blob struct {
 	Path  string
 	Bases []string
@@ -46,13 +48,13 @@ func PaholeWith(tb testing.TB, features, elf string, bases ...string) Blob {
 	return Blob{out, bases}
 }
 
-// maxFunctions is the share of a kernel's functions that only pahole may have, each
-// with a reason. Modules are too small for a share.
+// maxFunctions is the largest share of a kernel's functions that only pahole may encode; each of
+// them needs a reason too. It does not apply to modules, which are too small.
 const maxFunctions = 0.005
 
-// SameTypes compares ours with pahole's BTF of the same file elfPath, prints what
-// differs, and fails the test if a named type, a per-CPU variable or a function
-// differs without a reason. skipped is the file that our link wrote beside ours.
+// SameTypes compares ours with pahole's BTF of the same file elfPath and prints the differences. It
+// fails the test if a named type, a per-CPU variable or a function differs without a reason.
+// skipped is the file that our --skipped wrote.
 func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob) {
 	tb.Helper()
 	a, err := content.Load(ours.Path, ours.Bases...)
@@ -103,8 +105,8 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 	}
 }
 
-// dropBase removes from c the definitions of types that a base has as well.
-// pahole's libbpf leaves some of those in split BTF, ours none.
+// dropBase removes from c the definitions of types that a base has too. In pahole's split BTF
+// libbpf leaves some of them; ours never has them.
 func dropBase(tb testing.TB, c *content.Contents, bases []string) {
 	tb.Helper()
 	for i, path := range bases {
@@ -137,7 +139,7 @@ func dropBase(tb testing.TB, c *content.Contents, bases []string) {
 	}
 }
 
-// Compiles has bpftool write a C header of b and gcc compile it.
+// Compiles lets bpftool write a C header of b, and gcc compile it.
 func Compiles(tb testing.TB, b Blob) {
 	tb.Helper()
 	harness.Need(tb, "bpftool", "gcc")
@@ -158,8 +160,8 @@ func Compiles(tb testing.TB, b Blob) {
 		strings.Count(header, "\n"), structs)
 }
 
-// KernelAccepts has the running kernel load b, its bases joined with it, as
-// the kernel loads no split BTF from user space.
+// KernelAccepts loads b into the running kernel. It joins b with its bases first, since the kernel
+// loads no split BTF from user space.
 func KernelAccepts(tb testing.TB, b Blob) {
 	tb.Helper()
 	blob, err := Join(append(append([]string{}, b.Bases...), b.Path)...)
@@ -183,9 +185,9 @@ func KernelAccepts(tb testing.TB, b Blob) {
 	fmt.Printf("the running kernel accepts %s (%d bytes)\n", filepath.Base(b.Path), len(blob))
 }
 
-// Join makes one blob of a little-endian raw BTF file and the files that are
-// split against it in turn: type ids and string offsets continue those of the
-// base, so types and strings are put one behind the other.
+// Join makes one blob of a little-endian raw BTF file and the split BTF on it, outermost base
+// first. The type ids and string offsets of split BTF continue those of its base, so types and
+// strings are concatenated.
 func Join(paths ...string) ([]byte, error) {
 	const headerSize = 24
 	var types, strs []byte
@@ -202,7 +204,7 @@ func Join(paths ...string) ([]byte, error) {
 			start := uint64(order.Uint32(b[4:])) + uint64(order.Uint32(b[at:]))
 			end := start + uint64(order.Uint32(b[at+4:]))
 			if end > uint64(len(b)) {
-				return nil, fmt.Errorf("%s: section at %d..%d is outside of the file", path, start, end)
+				return nil, fmt.Errorf("%s: section at bytes %d to %d is outside of the file", path, start, end)
 			}
 			return b[start:end], nil
 		}

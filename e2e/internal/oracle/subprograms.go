@@ -9,31 +9,30 @@ import (
 	"strings"
 )
 
-// subprograms is what the DWARF and the symbols of a linked ELF file say about
-// some functions, by name.
+// subprograms is what the DWARF and the symbols of a linked ELF file say about some functions, by
+// name.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the names of the parameters of the definition that the link kept:
-	// the one whose code is where the symbol is. A weak definition that lost
-	// still has its DWARF, at another address. A function that isn't here has no
-	// code in the DWARF: the compiler found its body equal to another one's and
-	// made it a jump there.
+	// kept has the names of the parameters of the definition that the link kept, whose code is at the
+	// symbol's address. A weak definition that lost still has its DWARF, at another address. If a
+	// function is missing here, no definition has code: the compiler found its body equal to another
+	// one's, and made it a jump to that.
 	kept map[string][]string
-	// inlined tells of functions for which there is also one that is declared
-	// inline and has no code.
+	// inlined has the functions of whose name there is also one that is declared inline and has no
+	// code.
 	inlined map[string]bool
-	// split tells of functions of which a part was split off.
+	// split has the functions of which a part was split off.
 	split map[string]bool
-	// renamed tells of functions for which there is also one that got a symbol of
-	// another name (objcopy --prefix-symbols).
+	// renamed has the functions of whose name there is also one whose symbol has another name
+	// (objcopy --prefix-symbols).
 	renamed map[string]bool
 	// arguments has the types of the parameters of each function with code.
 	arguments map[string][]dwarf.Type
 
-	at map[uint64][]string // the base names of the functions that start at an address
+	at map[uint64][]string // the names, without suffix, of the functions that start at an address
 }
 
-// readSubprograms looks for the functions in the file at path.
+// readSubprograms reads what the file at path says about some functions.
 func readSubprograms(path string, functions []string) (*subprograms, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -46,10 +45,10 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{}, renamed: map[string]bool{},
-		arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
+		kept:    map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{},
+		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
-	addresses := map[string][]uint64{} // of each function; none where its symbol has a suffix
+	addresses := map[string][]uint64{} // of each function's symbols without a suffix
 	for _, name := range functions {
 		addresses[name] = nil
 	}
@@ -90,12 +89,12 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 			}
 		}
 		if die.Children {
-			r.SkipChildren() // the functions of C stand at the top of a unit
+			r.SkipChildren() // functions of C are children of the unit
 		}
 	}
 }
 
-// add takes in a subprogram if it is one of the functions.
+// add adds what a DW_TAG_subprogram says, if it is one of the functions in addresses.
 func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) error {
 	const declaredInlined = 3 // DW_INL_declared_inlined
 	name, err := nameOf(data, die)
@@ -133,8 +132,8 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	return nil
 }
 
-// origin follows abstract origins and specifications from die until one has the
-// attribute. nil: none has.
+// origin follows abstract origins and specifications from die to the first DIE that has the
+// attribute. It returns nil if no DIE has it.
 func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) (*dwarf.Entry, error) {
 	for range 4 {
 		if die.Val(attr) != nil {
@@ -159,7 +158,7 @@ func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) (*dwarf.Entry, 
 	return nil, errors.New("a chain of more than 4 abstract origins")
 }
 
-// nameOf is a DIE's name, its own or that of its abstract origin; "" if it has none.
+// nameOf returns the name of a DIE or of its abstract origin, "" if neither has a name.
 func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
 	die, err := origin(data, die, dwarf.AttrName)
 	if die == nil || err != nil {
@@ -169,7 +168,7 @@ func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
 	return name, nil
 }
 
-// typeOf is a DIE's type, its own or that of its abstract origin; nil if it has none.
+// typeOf returns the type of a DIE or of its abstract origin, nil if neither has a type.
 func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
 	die, err := origin(data, die, dwarf.AttrType)
 	if die == nil || err != nil {
@@ -178,9 +177,10 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
 	return data.Type(die.Val(dwarf.AttrType).(dwarf.Offset))
 }
 
-// parameters reads the names and types of the parameters below die.
-func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type,
-	err error) {
+// parameters returns the names and types of the parameters among the children of die.
+func parameters(
+	data *dwarf.Data, die *dwarf.Entry,
+) (names []string, types []dwarf.Type, err error) {
 	names = []string{}
 	if !die.Children {
 		return names, nil, nil

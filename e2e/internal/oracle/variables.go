@@ -19,11 +19,12 @@ const (
 	reasonOpenArray  = "pahole drops an array that was first declared without a number of elements"
 	reasonNoSymbol   = "pahole encodes a variable whose symbol has another name, or none"
 	reasonLost       = "pahole encodes a weak definition too that lost to one of another size"
-	reasonComputed   = "pahole encodes a variable that is not in one place as it is: clang has shrunk it or taken it apart"
+	reasonComputed   = "pahole encodes a variable that is not in one place as it is: " +
+		"clang has shrunk it or taken it apart"
 )
 
-// explainVariables gives the reasons for differences of variables, and of the
-// sections that hold these alone.
+// explainVariables sets the reasons of differences of variables, and of sections that differ only
+// in such variables.
 func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
 	tb.Helper()
 	wanted := map[string]bool{}
@@ -55,28 +56,24 @@ func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
 	})
 }
 
-// variables is what the DWARF and the symbols of an ELF file say about some
-// variables, by name.
+// variables is what the DWARF and the symbols of an ELF file say about some variables, by name.
 type variables struct {
-	// relocatable: all sections have address 0.
+	// relocatable says that all sections have address 0.
 	relocatable bool
-	// symbols has those that an STT_OBJECT symbol of that name stands for.
+	// symbols has the variables with an STT_OBJECT symbol of their name.
 	symbols map[string]bool
-	// open has those that are declared as an array without a number of elements
-	// and then defined with one.
+	// open has those that are declared as an array without a number of elements and defined with one.
 	open map[string]bool
-	// nameless has those with a definition at an address where no STT_OBJECT
-	// symbol has the name.
+	// nameless has those with a definition at an address where no STT_OBJECT symbol has the name.
 	nameless map[string]bool
-	// computed has those with a location of which an address is but the
-	// beginning.
+	// computed has those whose location is an expression that only begins with an address.
 	computed map[string]bool
 	// lost has those with a definition of another size than the symbol.
 	lost map[string]bool
 }
 
-// explain gives a reason for a variable that only we, only pahole, or both
-// have in a form of their own.
+// explain returns the reason for a variable that only we (ours), only pahole (oracle) or both
+// encode differently.
 func (v *variables) explain(name string, ours, oracle bool) string {
 	switch {
 	case ours && v.relocatable && v.symbols[name]:
@@ -93,8 +90,8 @@ func (v *variables) explain(name string, ours, oracle bool) string {
 	return reasonNoSymbol
 }
 
-// explainSection gives a reason for a section that differs: that of one of the
-// variables that only one side has, if all of these have one.
+// explainSection returns the reason for a section that differs, if there is one for each variable
+// that only one side has in it.
 func (v *variables) explainSection(d *compare.Difference) string {
 	ours, oracle := entriesOf(d.Ours), entriesOf(d.Oracle)
 	reason := ""
@@ -114,8 +111,8 @@ func (v *variables) explainSection(d *compare.Difference) string {
 	return reason
 }
 
-// entriesOf are the names of the variables in a section's texts by offset and
-// size ("section .data size=8 { 0x0+4 a; 0x4+4 b; }").
+// entriesOf returns the names of the variables in the texts of a section ("section .data size=8 {
+// 0x0+4 a; 0x4+4 b; }"), by offset, size and name.
 func entriesOf(texts []string) map[string]string {
 	entries := map[string]string{}
 	for _, text := range texts {
@@ -129,14 +126,14 @@ func entriesOf(texts []string) map[string]string {
 	return entries
 }
 
-// without is a without what b has.
+// without returns the entries of a that b does not have.
 func without(a, b map[string]string) map[string]string {
 	left := maps.Clone(a)
 	maps.DeleteFunc(left, func(k, _ string) bool { _, ok := b[k]; return ok })
 	return left
 }
 
-// readVariables looks for the variables in the file at path.
+// readVariables reads what the file at path says about some variables.
 func readVariables(path string, wanted map[string]bool) (*variables, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -144,7 +141,8 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 	}
 	defer f.Close()
 	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{},
-		open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{}, lost: map[string]bool{}}
+		open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{},
+		lost: map[string]bool{}}
 	symbols, err := f.Symbols()
 	if err != nil {
 		return nil, err
@@ -191,15 +189,15 @@ func readVariables(path string, wanted map[string]bool) (*variables, error) {
 	}
 }
 
-// addressPool is .debug_addr, and where a unit's addresses begin in it.
+// addressPool is .debug_addr, with the offset of a unit's addresses in it (DW_AT_addr_base).
 type addressPool struct {
 	data  []byte
 	order binary.ByteOrder
 	base  int64
 }
 
-// address reads the address with which a location begins, and tells what
-// follows it. ok is false if it begins otherwise.
+// address reads the address of size bytes with which a location expression begins, and returns the
+// rest of the expression. ok is false if it does not begin with an address.
 func (p *addressPool) address(location []byte, size int) (address uint64, rest []byte, ok bool) {
 	const opAddr, opAddrx = 0x03, 0xa1 // DW_OP_addr, DW_OP_addrx
 	if len(location) == 0 {
@@ -228,9 +226,11 @@ func (p *addressPool) address(location []byte, size int) (address uint64, rest [
 	return uint64(p.order.Uint32(b)), rest, true
 }
 
-// add takes in a variable that lies at a fixed address.
-func (v *variables) add(data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
-	at map[uint64][]string, sizes map[string]uint64, pool addressPool) error {
+// add adds what a DW_TAG_variable at a fixed address says.
+func (v *variables) add(
+	data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
+	at map[uint64][]string, sizes map[string]uint64, pool addressPool,
+) error {
 	location, _ := die.Val(dwarf.AttrLocation).([]byte)
 	address, rest, ok := pool.address(location, r.AddressSize())
 	if !ok {

@@ -12,7 +12,8 @@ set -euo pipefail
 root=$1 bazelrc=$2
 shift 2
 if [[ -z ${BTF_OFFLINE_NAMESPACE:-} ]]; then
-  BTF_OFFLINE_NAMESPACE=1 exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$root" "$bazelrc" "$@"
+  export BTF_OFFLINE_NAMESPACE=1
+  exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$root" "$bazelrc" "$@"
 fi
 unset BTF_OFFLINE_NAMESPACE
 
@@ -36,7 +37,8 @@ for dir in /*; do
 done
 # What the build uses from below the directories that the root has of its own.
 goroot=$(go env GOROOT) gomodcache=$(go env GOMODCACHE)
-for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do
+for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" \
+  "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do
   case $dir in
     /etc/* | /lib/* | /usr/* | /var/*) show "$dir" ;;
   esac

@@ -1,0 +1,55 @@
+package btf
+
+// MaxNameLen is the length in bytes of the longest name that the kernel accepts, its NUL not
+// counted: KSYM_NAME_LEN since Linux 6.1 (128 before).
+const MaxNameLen = 512
+
+// inIdentifier and inSectionName are 1 for the characters that the kernel takes there, 0 for the
+// others. Its isalpha, isdigit and isprint (lib/ctype.c) read Latin-1.
+var inIdentifier, inSectionName = func() (identifier, section [256]uint8) {
+	for i := range 256 {
+		c := byte(i)
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0xc0 && c != '×' && c != '÷'
+		if letter || '0' <= c && c <= '9' || c == '_' || c == '.' {
+			identifier[c] = 1
+		}
+		if ' ' <= c && c < 0x7f || c >= 0xa0 {
+			section[c] = 1
+		}
+	}
+	return identifier, section
+}()
+
+// ValidIdentifier reports whether the kernel takes name as that of a type, a member, a parameter,
+// a function or a variable: 1 to MaxNameLen letters, digits, underscores and dots, of which the
+// first is no digit. The letters are ASCII's and Latin-1's. This is btf_name_valid_identifier in
+// kernel/bpf/btf.c.
+func ValidIdentifier(name []byte) bool {
+	return len(name) > 0 && (name[0] < '0' || name[0] > '9') && allIn(&inIdentifier, name)
+}
+
+// ValidSectionName reports whether the kernel takes name as that of a DATASEC: 1 to MaxNameLen
+// printable characters, the space included, of ASCII and Latin-1. This is btf_name_valid_section
+// in kernel/bpf/btf.c.
+func ValidSectionName(name []byte) bool {
+	return len(name) > 0 && allIn(&inSectionName, name)
+}
+
+// allIn reports whether name is not too long and all its bytes are in the set. It looks at eight
+// bytes at a time: a link checks every name.
+func allIn(in *[256]uint8, s []byte) bool {
+	if len(s) > MaxNameLen {
+		return false
+	}
+	for ; len(s) >= 8; s = s[8:] {
+		if in[s[0]]&in[s[1]]&in[s[2]]&in[s[3]]&in[s[4]]&in[s[5]]&in[s[6]]&in[s[7]] == 0 {
+			return false
+		}
+	}
+	for _, c := range s {
+		if in[c] == 0 {
+			return false
+		}
+	}
+	return true
+}

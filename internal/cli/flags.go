@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// Common is a set of the flags that several verbs share. Every verb has -j besides.
+type Common uint
+
+const (
+	Output        Common = 1 << iota // -o: the file to write
+	Base                             // --base: the BTF that split BTF stands on
+	Features                         // --features: what to encode
+	Skipped                          // --skipped: the list of what is not encoded
+	DistilledBase                    // --distilled-base: a base for other builds of the kernel
+	Report                           // -q, -v, --stats: what the run tells about itself
+)
+
+// Flags are the values of the common flags.
+type Flags struct {
+	Output        string
+	Jobs          int      // how many threads may work at the same time, at least 1
+	Bases         []string // the deepest first
+	Features      features.Set
+	Skipped       string // "" if no list is wanted, like the next
+	DistilledBase string
+	Quiet         bool // no warnings
+	Verbose       bool
+	Stats         string
+}
+
+// FlagSet is the flags that a verb defines. It knows which of them name files.
+type FlagSet struct {
+	*pflag.FlagSet
+	outputs, inputs []fileFlag
+	instead         *string // the output in place of -o; nil if the verb has no such flag
+	insteadFlag     string
+}
+
+// fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
+type fileFlag struct {
+	flag string
+	path *string
+}
+
+// newFlagSet makes the flags of a verb: the common ones, and its own.
+func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
+	f := &FlagSet{FlagSet: pflag.NewFlagSet(v.Name, pflag.ContinueOnError)}
+	f.Usage = func() {}
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // as pahole spells them
+	})
+	f.common(v.Flags, values)
+	f.BoolP("help", "h", false, "print this text")
+	return f, v.Setup(f)
+}
+
+// common defines the common flags.
+func (f *FlagSet) common(takes Common, values *Flags) {
+	f.VarP((*jobs)(&values.Jobs), "jobs", "j", "how many `threads` may work at the same time;"+
+		" without it, one for each processor. The result doesn't depend on it")
+	if takes&Output != 0 {
+		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
+		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+	}
+	if takes&Base != 0 {
+		f.StringArrayVar(&values.Bases, "base", nil,
+			"a base of split BTF: `FILE`; repeat it for a chain, the deepest first")
+	}
+	if takes&Features != 0 {
+		values.Features = features.Default()
+		f.Var((*featureList)(&values.Features), "features",
+			"comma-separated `names` of features, as in pahole's --btf_features")
+		f.Lookup("features").DefValue = "default"
+	}
+	if takes&DistilledBase != 0 {
+		f.outputVar(&values.DistilledBase, "distilled-base",
+			"the distilled base to write, on which the BTF stands then: `FILE`")
+	}
+	if takes&Skipped != 0 {
+		f.outputVar(&values.Skipped, "skipped", "list what is not encoded in `FILE`")
+	}
+	if takes&Report != 0 {
+		f.BoolVarP(&values.Quiet, "quiet", "q", false, "no warnings and no progress line, errors only")
+		f.BoolVarP(&values.Verbose, "verbose", "v", false,
+			"a line on standard error for each phase: what it found and how long it took")
+		f.outputVar(&values.Stats, "stats",
+			"write counts, times and memory as JSON to `FILE`; - means standard output")
+	}
+}
+
+// InputVar defines a flag that names a file to read.
+func (f *FlagSet) InputVar(path *string, name, usage string) {
+	f.StringVar(path, name, "", usage)
+	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
+}
+
+// outputVar defines a flag that names a file to write.
+func (f *FlagSet) outputVar(path *string, name, usage string) {
+	f.StringVar(path, name, "", usage)
+	f.outputs = append(f.outputs, fileFlag{"--" + name, path})
+}
+
+// InsteadOfOutputVar defines a flag that names what to write in place of the file of -o.
+func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
+	f.outputVar(path, name, usage)
+	f.instead, f.insteadFlag = path, "--"+name
+}
+
+// check checks the values of the common flags, and which files are read and written. args are the
+// files that the command line names without a flag.
+func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
+	instead := f.instead != nil && *f.instead != ""
+	switch {
+	case takes&Output != 0 && values.Output == "" && !instead:
+		return Usagef("-o OUT is missing")
+	case values.Output != "" && instead:
+		return Usagef("-o and %s contradict each other", f.insteadFlag)
+	case values.Quiet && values.Verbose:
+		return Usagef("--quiet and --verbose contradict each other")
+	case values.DistilledBase != "" && len(values.Bases) == 0:
+		return Usagef("--distilled-base=%s without --base: what stands alone has no base",
+			values.DistilledBase)
+	}
+	inputs := slices.Concat(args, values.Bases)
+	for _, in := range f.inputs {
+		if *in.path != "" {
+			inputs = append(inputs, *in.path)
+		}
+	}
+	for i, out := range f.outputs {
+		if err := out.check(f.outputs[:i], inputs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses an output that is another output or an input, by whatever path. Devices and pipes
+// may be several.
+func (out fileFlag) check(others []fileFlag, inputs []string) error {
+	if *out.path == "" {
+		return nil
+	}
+	info, err := os.Stat(*out.path)
+	exists := err == nil && *out.path != "-"
+	if exists && !info.Mode().IsRegular() {
+		return nil
+	}
+	same := func(path string) bool {
+		if filepath.Clean(path) == filepath.Clean(*out.path) {
+			return true
+		}
+		if !exists {
+			return false
+		}
+		other, err := os.Stat(path)
+		return err == nil && os.SameFile(info, other)
+	}
+	for _, other := range others {
+		if *other.path != "" && same(*other.path) {
+			return Usagef("%s and %s name one output, %s", other.flag, out.flag, *out.path)
+		}
+	}
+	for _, in := range inputs {
+		if *out.path != "-" && same(in) {
+			return Usagef("output %s is also an input (%s); write to another file", *out.path, in)
+		}
+	}
+	return nil
+}
+
+// limitThreads makes Jobs a promise: the Go runtime, garbage collection included, runs no more
+// threads than that at the same time. The result undoes it.
+func (f *Flags) limitThreads() (undo func()) {
+	all := runtime.GOMAXPROCS(0)
+	if f.Jobs == 0 {
+		f.Jobs = all
+	}
+	if f.Jobs >= all {
+		return func() {}
+	}
+	runtime.GOMAXPROCS(f.Jobs)
+	return func() { runtime.GOMAXPROCS(all) }
+}
+
+// jobs is a number of threads on the command line, 0 if it is not given.
+type jobs int
+
+const maxJobs = 1024
+
+func (j *jobs) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > maxJobs {
+		return fmt.Errorf("the number of threads is from 1 to %d", maxJobs)
+	}
+	*j = jobs(n)
+	return nil
+}
+
+func (j *jobs) String() string {
+	if *j == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*j))
+}
+
+func (*jobs) Type() string { return "threads" }
+
+// featureList is a list of features on the command line.
+type featureList features.Set
+
+func (l *featureList) Set(s string) error {
+	set, err := features.Parse(s)
+	*l = featureList(set)
+	return err
+}
+
+func (l *featureList) String() string { return features.Set(*l).String() }
+
+func (*featureList) Type() string { return "string" } // its default is shown in quotes

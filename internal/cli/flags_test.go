@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// copier is a program with a verb that takes all common flags, some of its own that name files,
+// and calls run.
+func copier(run Run) *Program {
+	return &Program{Name: "copier", Verbs: []Verb{{
+		Name: "copy", Args: "A B", Flags: Output | Base | Features | Skipped | DistilledBase | Report,
+		Setup: func(fs *FlagSet) Run {
+			fs.InputVar(new(string), "also-read", "")
+			fs.outputVar(new(string), "also-write", "")
+			fs.InsteadOfOutputVar(new(string), "directory", "")
+			return run
+		},
+	}}}
+}
+
+// runCopier returns the exit code and what is on standard error.
+func runCopier(run Run, args ...string) (int, string) {
+	var stderr bytes.Buffer
+	p := copier(run)
+	p.Stdout, p.Stderr = new(bytes.Buffer), &stderr
+	code := p.Run(append([]string{"copy"}, args...))
+	return code, stderr.String()
+}
+
+func TestCommonFlags(t *testing.T) {
+	var got Flags
+	code, stderr := runCopier(func(env *Env, args []string) error {
+		if got = env.Flags; env.Verb != "copy" || strings.Join(args, " ") != "a b" {
+			t.Errorf("verb %s, arguments %q", env.Verb, args)
+		}
+		return nil
+	}, "-oout", "a", "--base=x", "--base", "y", "--features=-float", "--skipped", "list", "-j7", "b",
+		"--distilled_base=small", "--stats=stats", "-v") // underscores are dashes
+	want := Flags{Output: "out", Bases: []string{"x", "y"}, Jobs: 7, Skipped: "list",
+		Features: features.Default().Without(features.Float), DistilledBase: "small", Verbose: true,
+		Stats: "stats"}
+	if code != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("exit code %d: %s\n%+v, want\n%+v", code, stderr, got, want)
+	}
+}
+
+// TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
+// without it.
+func TestJobsLimitTheRuntime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, c := range []struct {
+		flag          string
+		jobs, threads int
+	}{{"-v", 4, 4}, {"-j1", 1, 1}, {"--jobs=3", 3, 3}, {"-j4", 4, 4}, {"-j1024", 1024, 4}} {
+		var jobs, threads int
+		runCopier(func(env *Env, _ []string) error {
+			jobs, threads = env.Jobs, runtime.GOMAXPROCS(0)
+			return nil
+		}, "-oout", c.flag, "a", "b")
+		if jobs != c.jobs || threads != c.threads {
+			t.Errorf("%s: %d jobs on %d threads, want %d on %d", c.flag, jobs, threads, c.jobs, c.threads)
+		}
+		if after := runtime.GOMAXPROCS(0); after != 4 {
+			t.Fatalf("%s: %d threads are left", c.flag, after)
+		}
+	}
+}
+
+// TestOutputsAndInputs refuses an output that is another one or an input, by whatever path.
+func TestOutputsAndInputs(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"in", "old"} {
+		if err := os.WriteFile(p(name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(name, p(name+".link")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"-o OUT", ""},
+		{"-o OUT --skipped old --also-write new --stats -", ""},
+		{"-o /dev/null --skipped /dev/null --base /dev/null", ""},
+		{"--directory OUT", ""},
+		{"", "copy: -o OUT is missing"},
+		{"-o OUT --directory other", "copy: -o and --directory contradict each other"},
+		{"-o in", "copy: output in is also an input (in); write to another file"},
+		{"-o in.link", "output in.link is also an input (in)"},
+		{"-o ./in", "output ./in is also an input (in)"},
+		{"-o OUT --stats in", "output in is also an input"},
+		{"-o OUT --base x --skipped x", "output x is also an input"},
+		{"-o OUT --also-read old.link --also-write old", "output old is also an input (old.link)"},
+		{"-o OUT --stats ./OUT", "-o and --stats name one output, ./OUT"},
+		{"-o - --stats -", "-o and --stats name one output, -"},
+		{"--directory OUT --also-write OUT", "--also-write and --directory name one output"},
+		{"--skipped old --distilled-base old.link --base x -o OUT",
+			"--distilled-base and --skipped name one output, old"},
+	} {
+		t.Chdir(dir)
+		called := false
+		code, stderr := runCopier(func(*Env, []string) error { called = true; return nil },
+			append(strings.Fields(c.args), "in", "b")...)
+		if good := c.want == ""; called != good || (code == 0) != good || !good && code != 2 ||
+			!strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, code, stderr, c.want)
+		}
+	}
+}

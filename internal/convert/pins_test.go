@@ -1,0 +1,117 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// inBlocks is a source with a function of that name, in whose blocks the tags t0, t1 and t2 are
+// defined, t0 leading to t1, and that to t2. Each block has its own names of members, so that each
+// definition differs from the tag's other one at first sight, and its own type of that in t2.
+func inBlocks(name string, blocks ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "int %s(void) { int n = 0;\n", name)
+	for i, typ := range blocks {
+		fmt.Fprintf(&b, `	{
+		struct t2 { %[2]s m%[1]d; }; struct t1 { struct t2 *m%[1]d; };
+		struct t0 { struct t1 *m%[1]d; };
+		volatile struct t0 v = { 0 }; n += v.m%[1]d != 0;
+	}
+`, i, typ)
+	}
+	b.WriteString("\treturn n;\n}\n")
+	return b.String()
+}
+
+// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between the
+// two units is further away than any unit by itself has to look to tell its own apart.
+func TestPinsAreGlobal(t *testing.T) {
+	dir := t.TempDir()
+	var objs []string
+	for name, text := range map[string]string{
+		"a": inBlocks("a", "int", "char"),
+		"b": inBlocks("b", "long", "char"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, "gcc", "-std=gnu17", "-g", "-O0", "-c", name+".c")
+		objs = append(objs, filepath.Join(dir, name+".o"))
+	}
+	linked := filepath.Join(dir, "linked")
+	linkObjects(t, linked, nil, objs...)
+	set := features.Default()
+	want := linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 1})).BTF
+	for tag := range 3 {
+		n := 0
+		for _, line := range dump(t, want, false) {
+			if strings.HasPrefix(line, fmt.Sprintf("struct t%d {", tag)) {
+				n++
+			}
+		}
+		if n != 3 {
+			t.Errorf("%d definitions of struct t%d, want 3", n, tag)
+		}
+	}
+
+	same := func(how string, objs ...*object.Object) {
+		t.Helper()
+		if got := linkTo(t, linked, set, objs...).BTF; !bytes.Equal(got, want) {
+			t.Fatalf("%s: other BTF: %s", how, diff(dump(t, got, false), dump(t, want, false)))
+		}
+	}
+	for range 40 {
+		same("two threads", convertFile(t, linked, Options{Features: set, Jobs: 2}))
+	}
+	x := convertFile(t, objs[0], Options{Features: set, Jobs: 1})
+	y := convertFile(t, objs[1], Options{Features: set, Jobs: 1})
+	same("objects", x, y)
+	same("objects in the other order", y, x)
+	var merged [][]byte
+	for _, order := range [][]*object.Object{{x, y}, {y, x}} {
+		m, err := object.Merge(order...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := object.Write(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if merged = append(merged, data); !bytes.Equal(data, merged[0]) {
+			t.Error("the order of merging shows")
+		}
+		if m, err = object.Read(data); err != nil {
+			t.Fatal(err)
+		}
+		same("merged", m)
+	}
+
+	// The definitions that the units have in common have the same pins.
+	pins := func(o *object.Object) map[types.Hash]bool {
+		set := map[types.Hash]bool{}
+		for i := range o.Graph.Nodes {
+			if n := &o.Graph.Nodes[i]; n.Kind == types.KindStub && n.Size == 1 && n.Ref != 0 {
+				set[o.Graph.Pin(n)] = true
+			}
+		}
+		return set
+	}
+	a, b := pins(x), pins(y)
+	both := 0
+	for pin := range a {
+		if b[pin] {
+			both++
+		}
+	}
+	if len(a) != 6 || len(b) != 6 || both != 3 {
+		t.Errorf("%d and %d pins, %d of them in both units; want 6, 6, 3", len(a), len(b), both)
+	}
+}

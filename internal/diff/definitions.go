@@ -1,0 +1,117 @@
+package diff
+
+import "github.com/rules-btf/rules_btf/internal/btf"
+
+// Definitions explains how definitions of one name differ, in one blob and its bases.
+type Definitions struct {
+	c    *comparison
+	at   map[*btf.Blob]uint32 // the node of each blob's first type
+	b    *btf.Blob
+	left int // how many pairs of types may still be looked at
+}
+
+// NewDefinitions prepares to compare the types of b and its bases.
+func NewDefinitions(b *btf.Blob) *Definitions {
+	total := 0
+	for x := b; x != nil; x = x.Base {
+		total += len(x.Types)
+	}
+	c := &comparison{graph: newGraph(total)}
+	d := &Definitions{c: c, at: map[*btf.Blob]uint32{}, b: b, left: allPairs}
+	for _, p := range c.add(Side{b}) {
+		d.at[p.Blob] = p.at
+	}
+	c.content, c.contents = c.classes()
+	return d
+}
+
+// Pair says how two types differ.
+type Pair struct {
+	Where string // "member bar.baz"; "" for the type itself
+	What  string // "bit offset 64 vs 32"; "" if they are equal
+	// Through is set if the two differ only because types that they refer to differ: the ids of two
+	// such types, of one name, that differ by themselves.
+	Through *[2]uint32
+}
+
+// maxPairs bounds how many pairs of types are looked at to explain one difference, and allPairs how
+// many for all explanations of a Definitions. Only hostile input reaches the bounds; then
+// explanations are less exact.
+const (
+	maxPairs = 10000
+	allPairs = 1 << 24
+)
+
+// Explain compares the types with the ids a and b, of one kind and name. names are how the text
+// calls the two, as in "only in NAME". Of several differences it explains the first one in the
+// records; else the nearest one in the types that they refer to.
+func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
+	start := [2]uint32{d.node(a), d.node(b)}
+	if d.c.content[start[0]] == d.c.content[start[1]] {
+		return Pair{}
+	}
+	first := d.explain(start, names)
+	pair := Pair{Where: first.where, What: first.what}
+	if first.class != Indirect {
+		return pair
+	}
+	seen := map[[2]uint32]bool{start: true}
+	queue := [][2]uint32{start}
+	defer func() { d.left = max(0, d.left-len(seen)) }()
+	for i := 0; i < len(queue) && len(queue) < maxPairs && d.left > 0; i++ {
+		if p := queue[i]; i > 0 && d.explain(p, names).class != Indirect {
+			pair.Through = &[2]uint32{d.id(p[0]), d.id(p[1])}
+			return pair
+		}
+		queue = d.c.differingChildren(queue[i], seen, queue)
+	}
+	return pair
+}
+
+func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
+	budget := min(d.left, maxPairs)
+	x := explainer{d.c, names, true, map[[2]uint32]bool{}, budget}
+	e := x.types(p[0], p[1])
+	d.left -= budget - x.budget
+	return e
+}
+
+// node returns the node of a type id.
+func (d *Definitions) node(id uint32) uint32 {
+	for b := d.b; b != nil; b = b.Base {
+		if i := id - b.StartID; id >= b.StartID && i < uint32(len(b.Types)) {
+			return d.at[b] + i
+		}
+	}
+	return missingNode
+}
+
+// id returns the type id of a node.
+func (d *Definitions) id(n uint32) uint32 {
+	b := d.c.nodes[n].blob
+	return b.StartID + n - d.at[b]
+}
+
+// differingChildren appends to out pairs of types of one name but different content: those that the
+// two types of p refer to at the same place, directly or through types without a name. It leaves
+// out the pairs in seen, and adds to it those that it looks at.
+func (c *comparison) differingChildren(
+	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
+) [][2]uint32 {
+	ka, kb := c.children(p[0]), c.children(p[1])
+	for i := range min(len(ka), len(kb)) {
+		a, b := ka[i], kb[i]
+		if c.content[a] == c.content[b] || seen[[2]uint32{a, b}] || len(seen) > 4*maxPairs {
+			continue
+		}
+		seen[[2]uint32{a, b}] = true
+		if c.name(a) != "" && c.kind(a) != btf.KindTypeTag {
+			if c.nodes[a].name == c.nodes[b].name {
+				out = append(out, [2]uint32{a, b})
+			}
+			continue
+		}
+		out = c.differingChildren([2]uint32{a, b}, seen, out)
+	}
+	return out
+}

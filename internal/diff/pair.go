@@ -1,0 +1,93 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+)
+
+// noPartner takes the place of a node in a pair.
+const noPartner = ^uint32(0)
+
+// pair pairs the types a of one side with the types b of the other, first those with the most in
+// common. Each type is in one pair; noPartner takes the place of a missing partner.
+func (c *comparison) pair(a, b []uint32) [][2]uint32 {
+	var pairs [][2]uint32
+	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
+	take := func(i, j int) {
+		usedA[i], usedB[j] = true, true
+		pairs = append(pairs, [2]uint32{a[i], b[j]})
+	}
+	if len(a)+len(b) > 2 {
+		c.pairByText(a, b, take)
+	}
+	const many = 256 // with more possible pairs, the rest is paired in the order of the lists
+	if n := len(a) * len(b); n > 1 && n <= many {
+		for want := 2; want > 0; want-- {
+			for i := range a {
+				for j := range b {
+					if !usedA[i] && !usedB[j] && c.likeness(a[i], b[j]) >= want {
+						take(i, j)
+					}
+				}
+			}
+		}
+	}
+	j := 0
+	for i := range a {
+		if usedA[i] {
+			continue
+		}
+		for j < len(b) && usedB[j] {
+			j++
+		}
+		if j < len(b) {
+			take(i, j)
+		} else {
+			pairs = append(pairs, [2]uint32{a[i], noPartner})
+		}
+	}
+	for j := range b {
+		if !usedB[j] {
+			pairs = append(pairs, [2]uint32{noPartner, b[j]})
+		}
+	}
+	return pairs
+}
+
+// pairByText calls take for types whose records are equal and whose references are written equally,
+// so that they differ only in types further away.
+func (c *comparison) pairByText(a, b []uint32, take func(i, j int)) {
+	text := func(n uint32) string {
+		var t strings.Builder
+		fmt.Fprint(&t, c.label[n])
+		for _, k := range c.children(n) {
+			t.WriteByte(0)
+			t.WriteString(c.spell(k))
+		}
+		return t.String()
+	}
+	byText := map[string][]int{}
+	for j := range b {
+		k := text(b[j])
+		byText[k] = append(byText[k], j)
+	}
+	for i := range a {
+		k := text(a[i])
+		if js := byText[k]; len(js) > 0 {
+			take(i, js[0])
+			byText[k] = js[1:]
+		}
+	}
+}
+
+// likeness returns 2 if two records are equal except for references, 1 if their sizes and numbers
+// of elements are equal, else 0.
+func (c *comparison) likeness(a, b uint32) int {
+	if c.label[a] == c.label[b] {
+		return 2
+	}
+	if x, y := c.nodes[a].typ, c.nodes[b].typ; x.SizeOrType == y.SizeOrType && x.Vlen == y.Vlen {
+		return 1
+	}
+	return 0
+}

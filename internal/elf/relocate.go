@@ -1,0 +1,205 @@
+package elf
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+)
+
+const (
+	shtCREL      = 0x40000014 // SHT_CREL, LLVM's compact relocations
+	shfLivepatch = 0x00100000 // SHF_RELA_LIVEPATCH: for the kernel to apply, not the linker
+)
+
+// attachRelocs gives each section of a relocatable file its relocation sections. Code keeps its
+// bytes, since nobody reads it.
+func (f *File) attachRelocs() error {
+	if !f.Relocatable() {
+		return nil
+	}
+	for _, r := range f.Sections {
+		if r.Type != stdelf.SHT_RELA && r.Type != stdelf.SHT_REL && r.Type != shtCREL {
+			continue
+		}
+		if r.Info == 0 || r.Flags&shfLivepatch != 0 {
+			continue
+		}
+		if int64(r.Info) >= int64(len(f.Sections)) {
+			return r.errorf("relocates section %d of %d", r.Info, len(f.Sections))
+		}
+		if s := f.Sections[r.Info]; len(s.raw) > 0 && s.Flags&stdelf.SHF_EXECINSTR == 0 {
+			s.relocs = append(s.relocs, r)
+		}
+	}
+	return nil
+}
+
+// symbolValues is what relocations need of the symbol table, by the symbols' indexes.
+type symbolValues struct {
+	tab    *symtab  // nil without a symbol table
+	values []uint64 // addresses, or the file's numbers; 0 for undefined and common symbols
+}
+
+// readSymbolValues resolves every symbol once for all relocations.
+func (f *File) readSymbolValues() (*symbolValues, error) {
+	t, err := f.symtab()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.n == 0 {
+		return &symbolValues{values: []uint64{0}}, nil
+	}
+	v := &symbolValues{tab: t, values: make([]uint64, t.n)}
+	var s Symbol
+	for i := 1; i < t.n; i++ {
+		if err := t.at(i, &s); err != nil {
+			return nil, err
+		}
+		switch s.Place {
+		case InSection:
+			v.values[i] = f.Sections[s.Section].Addr + s.Value
+		case Absolute:
+			v.values[i] = s.Value
+		}
+	}
+	return v, nil
+}
+
+// applier applies one relocation section to one section's content.
+type applier struct {
+	s, r  *Section // the section, and the relocations
+	data  []byte   // the content of s
+	ops   []relocOp
+	syms  *symbolValues
+	order binary.ByteOrder
+	rela  bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
+	uleb  ulebPair
+}
+
+// relocate applies relocation section r to data, the content of s.
+func (s *Section) relocate(data []byte, r *Section) error {
+	a, err := s.applier(r)
+	if err != nil {
+		return err
+	}
+	a.data = data
+	run := a.run
+	if a.hasFast() {
+		run = a.runFast
+	}
+	if err := r.eachChunk(a.size(), run); err != nil {
+		return err
+	}
+	return a.finish()
+}
+
+// applier prepares to apply relocation section r to s. The caller sets data.
+func (s *Section) applier(r *Section) (*applier, error) {
+	f := s.f
+	ops := relocOps[f.Machine]
+	switch {
+	case r.Type == shtCREL:
+		return nil, r.errorf(
+			"compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
+	case ops == nil:
+		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file",
+			f.Machine)
+	case r.compressed():
+		return nil, r.errorf("compressed relocations are not supported")
+	}
+	syms, err := f.relSyms()
+	if err != nil {
+		return nil, err
+	}
+	if syms.tab != nil && int(r.Link) != syms.tab.sec.Index {
+		return nil, r.errorf(
+			"its symbol table is section %d, which is not the file's symbol table (section %d)",
+			r.Link, syms.tab.sec.Index)
+	}
+	a := &applier{s: s, r: r, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
+	if len(r.raw)%a.size() != 0 {
+		return nil, r.errorf("%d bytes are not a multiple of a relocation's %d", len(r.raw), a.size())
+	}
+	return a, nil
+}
+
+// size returns the size of a relocation in bytes.
+func (a *applier) size() int {
+	if a.rela {
+		return 3 * a.s.f.AddrSize
+	}
+	return 2 * a.s.f.AddrSize
+}
+
+// chunkEntries is how many entries eachChunk reads at once.
+const chunkEntries = 1 << 13
+
+// eachChunk passes a table with entries of size bytes to fn, in one or more pieces. Large files are
+// read with pread instead of through the mapping, so that the process's memory does not grow by
+// their tables.
+func (s *Section) eachChunk(size int, fn func([]byte) error) error {
+	if m := s.f.m; m == nil || m.fd == nil {
+		return fn(s.raw)
+	}
+	buf := make([]byte, min(len(s.raw), chunkEntries*size))
+	for off := 0; off < len(s.raw); off += len(buf) {
+		buf = buf[:min(len(buf), len(s.raw)-off)]
+		if _, err := s.ReadAt(buf, int64(off)); err != nil {
+			return err
+		}
+		if err := fn(buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run applies relocations of any machine, one by one. What runFast does must be the same.
+func (a *applier) run(rel []byte) error {
+	size := a.size()
+	for ; len(rel) >= size; rel = rel[size:] {
+		var err error
+		switch {
+		case a.s.f.AddrSize == 4:
+			err = a.apply32(rel)
+		case a.s.f.Machine == stdelf.EM_MIPS:
+			err = a.applyMIPS64(rel)
+		default:
+			err = a.apply64(rel)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply32 applies the first relocation of rel, of 32-bit machines (Elf32_Rel, Elf32_Rela).
+func (a *applier) apply32(rel []byte) error {
+	info := a.order.Uint32(rel[4:])
+	addend := uint64(0)
+	if a.rela {
+		addend = uint64(int64(int32(a.order.Uint32(rel[8:]))))
+	}
+	return a.apply(uint64(a.order.Uint32(rel)), info&0xff, info>>8, addend)
+}
+
+// apply64 applies the first relocation of rel, of 64-bit machines (Elf64_Rel, Elf64_Rela).
+func (a *applier) apply64(rel []byte) error {
+	info := a.order.Uint64(rel[8:])
+	return a.apply(a.order.Uint64(rel), uint32(info), uint32(info>>32), a.addend64(rel))
+}
+
+// applyMIPS64 applies the first relocation of rel, of 64-bit MIPS. Its r_info is a symbol in the
+// file's byte order, a special symbol, and three types that apply one after the other. In data
+// sections only one of the types is set; several together make a number that is no known type.
+func (a *applier) applyMIPS64(rel []byte) error {
+	typ := uint32(rel[15]) | uint32(rel[14])<<8 | uint32(rel[13])<<16 | uint32(rel[12])<<24
+	return a.apply(a.order.Uint64(rel), typ, a.order.Uint32(rel[8:]), a.addend64(rel))
+}
+
+func (a *applier) addend64(rel []byte) uint64 {
+	if a.rela {
+		return a.order.Uint64(rel[16:])
+	}
+	return 0
+}

@@ -1,0 +1,154 @@
+package elf
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"slices"
+	"strings"
+)
+
+// Place says where a symbol is defined.
+type Place uint8
+
+const (
+	InSection  Place = iota // in the section with the index Symbol.Section
+	Undefined               // in another file (SHN_UNDEF)
+	Absolute                // a number that no layout changes (SHN_ABS)
+	Common                  // a tentative definition without a section yet (SHN_COMMON)
+	OtherPlace              // an index that the processor's supplement reserves
+)
+
+// Symbol is an entry of the symbol table. A kernel has many, so it contains no pointers;
+// Symbols.Name returns its name.
+type Symbol struct {
+	// Value is the address of a symbol in a section. In a relocatable file that is the address that
+	// the File gave the section, plus the symbol's offset. The Thumb bit of arm functions is cleared.
+	// Where ppc64 functions have descriptors (ABI version 1), it is the address of the code. For
+	// symbols that are not in a section, it is the number in the file.
+	Value uint64
+	Size  uint64 // in bytes
+	// Section is the index of the section that the symbol is in, -1 unless Place is InSection.
+	Section int32
+	// FileIndex is, for local symbols, the ordinal of the STT_FILE symbol that precedes them, counted
+	// from 0; -1 for other symbols and for local ones before the first STT_FILE. An STT_FILE symbol
+	// has its own ordinal.
+	FileIndex int32
+	name      uint32 // offset in the string table
+	Type      uint8  // STT_*
+	Bind      uint8  // STB_*
+	Other     uint8  // st_other: visibility and bits of the processor
+	Place     Place
+}
+
+// Symbols is the symbol table (SHT_SYMTAB).
+type Symbols struct {
+	List  []Symbol // in file order without the null entry; empty if the file is stripped
+	names []byte   // the string table; readSymbols has checked each symbol's name
+}
+
+// Name returns a symbol's name. The string shares the mapped file's memory, so it is valid while
+// the File is open; use strings.Clone to keep it.
+func (t *Symbols) Name(s *Symbol) string {
+	name, _ := stringAt(t.names, s.name)
+	return name
+}
+
+// HasPrefix reports whether a symbol's name begins with prefix. It is faster than Name, since it
+// does not look for the end of the name.
+func (t *Symbols) HasPrefix(s *Symbol, prefix string) bool {
+	from := min(int(s.name), len(t.names))
+	return string(t.names[from:min(from+len(prefix), len(t.names))]) == prefix
+}
+
+// Contain reports whether any symbol's name contains part, which must have at least two bytes.
+func (t *Symbols) Contain(part string) bool {
+	if !bytes.Contains(t.names, []byte(part)) { // the usual answer, without a look at each symbol
+		return false
+	}
+	return slices.ContainsFunc(t.List, func(s Symbol) bool {
+		return strings.Contains(t.Name(&s), part)
+	})
+}
+
+// Symbols returns the symbol table. It is read once; the caller must not modify it.
+func (f *File) Symbols() (*Symbols, error) { return f.symbols() }
+
+// readSymbols reads the symbol table of the file.
+func (f *File) readSymbols() (*Symbols, error) {
+	t, err := f.symtab()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || t.n <= 1 {
+		return &Symbols{}, nil
+	}
+	list := make([]Symbol, t.n-1)
+	addrs := make([]uint64, len(f.Sections)) // added to the values of the sections' symbols
+	if f.Relocatable() {
+		for i, s := range f.Sections {
+			addrs[i] = s.Addr
+		}
+	}
+	thumb := f.Machine == stdelf.EM_ARM
+	ends := allStringsEnd(t.strs)
+	fileIndex := int32(-1)
+	for i := range list {
+		s := &list[i]
+		if err := t.at(i+1, s); err != nil {
+			return nil, err
+		}
+		if !ends || int64(s.name) >= int64(len(t.strs)) {
+			if _, ok := stringAt(t.strs, s.name); !ok {
+				return nil, t.sec.errorf(
+					"symbol %d: name at offset %d is not a string of the string table (%d bytes)",
+					i+1, s.name, len(t.strs))
+			}
+		}
+		if s.Place == InSection {
+			s.Value += addrs[s.Section]
+			if thumb && s.Type == uint8(stdelf.STT_FUNC) {
+				s.Value &^= 1
+			}
+		}
+		if s.Type == uint8(stdelf.STT_FILE) {
+			fileIndex++
+		}
+		s.FileIndex = -1
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
+			s.FileIndex = fileIndex
+		}
+	}
+	return &Symbols{list, t.strs}, f.resolveDescriptors(list)
+}
+
+// resolveDescriptors sets the symbols of ppc64 functions to the address of their code. With version
+// 1 of the ABI they are in .opd, at a descriptor of three words, the first of which is that
+// address.
+func (f *File) resolveDescriptors(syms []Symbol) error {
+	if f.Machine != stdelf.EM_PPC64 {
+		return nil
+	}
+	opd := f.Section(".opd")
+	if opd == nil || opd.Type != stdelf.SHT_PROGBITS {
+		return nil
+	}
+	data, err := opd.Data()
+	if err != nil {
+		return err
+	}
+	for i := range syms {
+		s := &syms[i]
+		if s.Section != int32(opd.Index) || s.Type != uint8(stdelf.STT_FUNC) {
+			continue
+		}
+		off := s.Value - opd.Addr
+		if uint64(len(data)) < 8 || off > uint64(len(data))-8 {
+			continue
+		}
+		code := f.Order.Uint64(data[off:])
+		if to := f.SectionAt(code); to != nil && to != opd {
+			s.Value, s.Section = code, int32(to.Index)
+		}
+	}
+	return nil
+}

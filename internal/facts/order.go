@@ -1,0 +1,101 @@
+package facts
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// sortFew sorts all but the functions, of which there are many. So it sorts files by name alone.
+func (f *Facts) sortFew() {
+	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.Repeated, func(a, b Base) int { return strings.Compare(a.Name, b.Name) })
+	f.sortFiles(func(a, b int) int { return strings.Compare(f.Files[a].Name, f.Files[b].Name) })
+	slices.SortFunc(f.Objects, compareObjects)
+}
+
+// sort sorts everything as the types' comments say.
+func (f *Facts) sort() {
+	f.sortFew()
+	sortNames(f.Globals)
+	for i := range f.Files {
+		slices.Sort(f.Files[i].Funcs)
+	}
+	objects := make([][]Object, len(f.Files))
+	for _, o := range f.Objects {
+		if o.File >= 0 {
+			i := o.File
+			o.File = 0 // only what the object is counts
+			objects[i] = append(objects[i], o)
+		}
+	}
+	f.sortFiles(func(a, b int) int {
+		return cmp.Or(compareFiles(&f.Files[a], &f.Files[b]),
+			slices.CompareFunc(objects[a], objects[b], compareObjects))
+	})
+	slices.SortFunc(f.Objects, compareObjects)
+}
+
+// sortFiles sorts Files, of which compare gets indexes, and keeps Objects with theirs.
+func (f *Facts) sortFiles(compare func(a, b int) int) {
+	order := make([]int, len(f.Files))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	var files []File
+	place := make([]int, len(order))
+	for i, old := range order {
+		files = append(files, f.Files[old])
+		place[old] = i
+	}
+	f.Files = files
+	for i := range f.Objects {
+		if o := &f.Objects[i]; o.File >= 0 {
+			o.File = place[o.File]
+		}
+	}
+}
+
+// sortNames is slices.Sort for many names, of which it compares the first bytes as numbers.
+func sortNames(names []string) {
+	type entry struct {
+		key  uint64
+		name string
+	}
+	list := make([]entry, len(names))
+	for i, s := range names {
+		list[i] = entry{sortKey(s), s}
+	}
+	slices.SortFunc(list, func(a, b entry) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for i := range list {
+		names[i] = list[i].name
+	}
+}
+
+// sortKey packs the first bytes of a name such that numbers compare as names do.
+func sortKey(s string) uint64 {
+	var first [8]byte
+	copy(first[:], s)
+	return binary.BigEndian.Uint64(first[:])
+}
+
+func compareFiles(a, b *File) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), slices.Compare(a.Funcs, b.Funcs))
+}
+
+func compareObjects(a, b Object) int {
+	return cmp.Or(
+		strings.Compare(a.Section, b.Section),
+		cmp.Compare(a.Offset, b.Offset),
+		strings.Compare(a.Name, b.Name),
+		cmp.Compare(a.Size, b.Size),
+		cmp.Compare(a.File, b.File),
+		a.Definition.Cmp(b.Definition))
+}

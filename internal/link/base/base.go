@@ -1,0 +1,54 @@
+// Package base answers what a link of split BTF asks of the BTF that it stands on.
+package base
+
+import "github.com/rules-btf/rules_btf/internal/types"
+
+// Base is a chain of base BTFs, seen from the split BTF that is to stand on it. Ids and string
+// offsets are those that the split BTF uses for what the chain has.
+//
+// The shape of a type is its content with a stub in place of each tag that it refers to, whatever
+// definition of the tag is meant (types.Graph.Unpinned).
+type Base interface {
+	// Ends returns the first type id and the first string offset that are the split BTF's own.
+	Ends() (id, offset uint32)
+	// Find returns the smallest id of a type with this shape, 0 if there is none. Functions,
+	// variables, sections and declaration tags are not found: they are never taken from a base.
+	Find(shape types.Hash) uint32
+	// Next returns the next larger id of a type with the same shape as id, 0 if there is none.
+	Next(id uint32) uint32
+	// Tag returns the smallest id of a definition and that of a forward declaration of the tag that
+	// has this stub, 0 where there is none, and how many there are of both.
+	Tag(stub types.Hash) (definition, declaration uint32, count int)
+	// Refs appends the types that id refers to, in the order of types.Graph.Refs; void is left out.
+	Refs(id uint32, into []uint32) []uint32
+	// Declares tells whether a type is a forward declaration, or an enum without enumerators.
+	Declares(id uint32) bool
+	// HasDeclTag tells whether a declaration tag with this value is on the type target; component
+	// is the index of the member or parameter that it is on plus 1, 0 for the type itself.
+	HasDeclTag(value []byte, target, component uint32, flag bool) bool
+	// String returns the smallest offset of a string, 0 if the chain does not have it.
+	String(s []byte) uint32
+	// Layers returns a digest of each BTF of the chain: the sum of the shapes' hashes of all its
+	// types, each shape counted once.
+	Layers() []types.Hash
+}
+
+// Digest is the sum of the shapes' hashes of some types, each shape counted once.
+func Digest(shapes []types.Hash) types.Hash {
+	var sum types.Hash
+	seen := make(map[types.Hash]bool, len(shapes))
+	for _, h := range shapes {
+		if !seen[h] {
+			seen[h] = true
+			sum.A += h.A
+			sum.B += h.B
+		}
+	}
+	return sum
+}
+
+// IDHash is the content hash that stands for a type of the base, whatever its content.
+func IDHash(id uint32) types.Hash {
+	h := types.Start(types.KindVoid, id, 1, types.Hash{}, types.Hash{})
+	return h.Sum(true)
+}

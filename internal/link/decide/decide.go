@@ -1,0 +1,101 @@
+// Package decide says what is encoded besides the types of the units: which functions, with which
+// prototypes; which variables, at which places in their sections; which declaration tags.
+//
+// The rules are pahole's (dwarves btf_encoder.c) and, for kfuncs, the kernel's, unless a comment
+// says otherwise:
+//
+//	functions.go   functions
+//	prototypes.go  when prototypes of one name are consistent
+//	variables.go   variables
+//	files.go       which file's variable a local symbol is
+//	kfuncs.go      kfuncs, and pointers into an arena
+//	tags.go        declaration tags
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Type and Holder are those of package resolve.
+type (
+	Type   = resolve.Type
+	Holder = resolve.Holder
+)
+
+// decider is the work of this package.
+type decider struct {
+	*resolve.Types
+	*Decisions
+	facts    *facts.Facts // nil: every candidate counts as linked
+	features features.Set
+	symbols  *symbols.Index
+	group    []Holder
+	// encoded is, by FUNC or VAR that units hold, the made one that is encoded for it, 0 for none.
+	encoded    map[Type]Type
+	kfuncs     map[types.Str]Type // by name: the encoded function
+	arena      map[types.Hash]Type
+	prototypes looseHashes
+	locals     locals
+}
+
+// Decide decides about the candidates of the units. f may be nil: then functions are linked under
+// their own names, and variables are those of BTF that was linked before.
+func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions, error) {
+	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
+		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
+		arena: map[types.Hash]Type{}, prototypes: looseHashes{Types: t}}
+	if err := checkFacts(f, set); err != nil {
+		return nil, err
+	}
+	d.encodeFunctions()
+	d.tagKfuncs()
+	if err := d.encodeVariables(); err != nil {
+		return nil, err
+	}
+	d.attachTags()
+	slices.SortFunc(d.Skipped, func(a, b Skipped) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	d.Skipped = slices.Compact(d.Skipped)
+	return d.Decisions, nil
+}
+
+// holders returns the functions or variables of a name that units hold. The result is good until
+// the next call.
+func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
+	d.group = d.Holders(kind, name, d.group[:0])
+	return d.group
+}
+
+// checkFacts refuses facts that do not list what the features need: it would be missing without a
+// word.
+func checkFacts(f *facts.Facts, set features.Set) error {
+	if f == nil {
+		return nil
+	}
+	missing := func(what string, feature features.Feature) error {
+		return fmt.Errorf("the objects were made with the feature %v, but the facts list no %s; "+
+			"run btfgen facts with the --features of btfgen object", feature, what)
+	}
+	perCPU := f.Variables == facts.VariablesNone || f.Variables == facts.VariablesPerCPU
+	switch {
+	case set.Has(features.GlobalVar) && perCPU:
+		return missing("variables of other sections than "+facts.PerCPUSection, features.GlobalVar)
+	case set.Has(features.Var) && f.Variables == facts.VariablesNone:
+		return missing("variables", features.Var)
+	case set.Has(features.DeclTagKfuncs) && f.KfuncState == facts.KfuncsOff:
+		return missing("kfuncs", features.DeclTagKfuncs)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package decide
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
+	"github.com/rules-btf/rules_btf/internal/params"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// encodeFunctions makes the FUNCs.
+func (d *decider) encodeFunctions() {
+	d.list = make([]Made, 0, len(d.Functions.All()))
+	renamed := func(h Holder) bool { return flags(&h)&types.FuncRenamed != 0 }
+	if d.facts != nil && d.features.Has(features.TrueSignature) {
+		d.findClones()
+	}
+	for name := range d.Functions.Names() {
+		group := d.holders(types.KindFunc, name)
+		if slices.ContainsFunc(group, renamed) {
+			group = slices.DeleteFunc(group, renamed)
+		}
+		if len(group) != 0 {
+			d.encodeFunction(name, group)
+		}
+	}
+}
+
+// encodeFunction decides on the candidates of one base name.
+func (d *decider) encodeFunction(name types.Str, group []Holder) {
+	if d.facts == nil {
+		// Results of an earlier link stay as they are.
+		rest := group[:0]
+		for _, h := range group {
+			if h.Linked {
+				n := d.Node(h.Type)
+				d.encodedAs(h.Type, d.make(Made{Kind: types.KindFunc, Name: name, Aux: n.Aux, Ref: h.Ref}))
+			} else {
+				rest = append(rest, h)
+			}
+		}
+		if len(rest) == 0 || len(rest) < len(group) {
+			return
+		}
+		group = rest
+	} else {
+		if !d.linked(name) {
+			return
+		}
+		if d.severalAddresses(name) {
+			d.skip(name, params.ReasonAmbiguousAddress)
+			return
+		}
+	}
+	own := d.owners(group)
+	if reason := d.against(own, group); reason != "" {
+		d.skip(name, reason)
+		return
+	}
+	proto := d.prototype(own)
+	f := d.make(Made{Kind: types.KindFunc, Name: name, Aux: types.LinkageStatic, Ref: proto})
+	if d.facts != nil && d.symbols.Of(name)&symbols.Kfunc != 0 {
+		d.kfuncs[name] = f
+	}
+	for i := range group {
+		if group[i].Ref == proto {
+			d.encodedAs(group[i].Type, f)
+		}
+	}
+}
+
+// encodedAs notes which made type is encoded for a FUNC or VAR, for what else refers to that.
+func (d *decider) encodedAs(k, made Type) {
+	if len(d.DeclTags)+len(d.Sections) > 0 || d.facts == nil {
+		d.encoded[k] = made
+	}
+}
+
+// linked tells whether the linked file has the function, under this name or as a clone that has no
+// candidate of its own.
+func (d *decider) linked(name types.Str) bool {
+	switch bits := d.symbols.Of(name); {
+	case bits&symbols.Exact != 0:
+		return true
+	case bits&symbols.Suffixed != 0:
+		return bits&symbols.HasClones == 0 && d.features.Has(features.OptimizedFunc)
+	}
+	return false
+}
+
+// severalAddresses tells whether the function has several addresses. Clones count as the function
+// that they are of, unless they are encoded under their own names.
+func (d *decider) severalAddresses(name types.Str) bool {
+	bits := d.symbols.Of(name)
+	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
+		return bits&symbols.Ambiguous != 0
+	}
+	if bits&symbols.Repeated == 0 {
+		return false
+	}
+	base, _ := facts.BaseName(d.Graph.Strs.String(name))
+	_, several := slices.BinarySearchFunc(d.facts.Repeated, base,
+		func(b facts.Base, name string) int {
+			return strings.Compare(b.Name, name)
+		})
+	return several
+}
+
+// findClones notes which functions have clones that are encoded under their own names.
+func (d *decider) findClones() {
+	for name := range d.Functions.Names() {
+		if len(d.holders(types.KindFunc, name)) == 0 || d.symbols.Of(name)&symbols.Exact == 0 {
+			continue
+		}
+		b := d.Graph.Strs.Bytes(name)
+		if i := bytes.IndexByte(b, '.'); i > 0 {
+			if base, ok := d.Graph.Strs.Lookup(b[:i]); ok {
+				d.symbols.Add(base, symbols.HasClones)
+			}
+		}
+	}
+}
+
+// owners returns the candidates whose the symbol is: those with code, if any have some (the others
+// are copies that were inlined away; where all are without code, the symbol is an alias of an
+// identical function), and of these the strong ones, if any are.
+func (d *decider) owners(group []Holder) []Holder {
+	return d.without(types.FuncWeak, d.without(types.FuncNoCode, group))
+}
+
+// without drops the candidates that have the flag, unless all have it.
+func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
+	if len(group) == 1 {
+		return group // as nearly always
+	}
+	with := 0
+	for i := range group {
+		if flags(&group[i])&flag != 0 {
+			with++
+		}
+	}
+	if with == 0 || with == len(group) {
+		return group
+	}
+	kept := make([]Holder, 0, len(group)-with)
+	for i := range group {
+		if flags(&group[i])&flag == 0 {
+			kept = append(kept, group[i])
+		}
+	}
+	return kept
+}
+
+// flags are those of a function; a result of an earlier link has none.
+func flags(h *Holder) types.FuncFlags {
+	if h.Linked {
+		return 0
+	}
+	return types.FuncFlags(h.Size)
+}
+
+// against returns why a function can't be encoded, "" if it can. One candidate with code whose
+// parameters are out of place is enough, such as a part that was split off; but a clone that lost
+// parameters matters only if all owners are such. The prototypes of all candidates of the name are
+// compared.
+func (d *decider) against(own, group []Holder) string {
+	var any types.FuncFlags
+	coded := d.without(types.FuncNoCode, group)
+	for i := range coded {
+		any |= flags(&coded[i])
+	}
+	all := ^types.FuncFlags(0)
+	for i := range own {
+		all &= flags(&own[i])
+	}
+	switch {
+	case all&types.FuncOptimized != 0:
+		return params.ReasonOptimized
+	case any&types.FuncReordered != 0:
+		return params.ReasonReordered
+	case any&types.FuncUncertain != 0:
+		return params.ReasonUncertainLocation
+	case d.features.Has(features.ConsistentFunc) && !d.consistent(group):
+		return params.ReasonInconsistentPrototype
+	case any&types.FuncUnexpectedReg != 0:
+		return params.ReasonUnexpectedRegister
+	}
+	return ""
+}
+
+// consistent tells whether the prototypes of all candidates are the same but for what looseHashes
+// overlook.
+func (d *decider) consistent(group []Holder) bool {
+	if len(group) == 1 {
+		return true
+	}
+	shape := func(h *Holder) types.ID { return d.Node(h.Type).Ref }
+	first := shape(&group[0])
+	for i := range group {
+		if r := shape(&group[i]); r != first && d.prototypes.hash(r) != d.prototypes.hash(first) {
+			return false
+		}
+	}
+	return true
+}
+
+// prototype returns the prototype that most units have, ties by content.
+func (d *decider) prototype(group []Holder) Type {
+	best := group[0].Ref
+	if !slices.ContainsFunc(group, func(h Holder) bool { return h.Ref != best }) {
+		return best
+	}
+	weights := map[Type]uint64{}
+	for i := range group {
+		weights[group[i].Ref] += group[i].Weight
+	}
+	for i := range group {
+		p := group[i].Ref
+		if weights[p] > weights[best] || weights[p] == weights[best] &&
+			d.Content(p).Less(d.Content(best)) {
+			best = p
+		}
+	}
+	return best
+}

@@ -1,0 +1,45 @@
+package decide
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Skipped is a function or variable of the linked file that is not encoded. The reasons for
+// functions are those of package params.
+type Skipped struct{ Name, Reason string }
+
+// Why a variable is not encoded.
+const (
+	reasonNoVariable = "no variable of file scope in the debug information"
+	reasonName       = "name is no identifier"
+	reasonSeveral    = "several static variables of this name"
+)
+
+// Variable tells whether a variable is meant rather than a function.
+func (s Skipped) Variable() bool {
+	switch s.Reason {
+	case reasonNoVariable, reasonName, reasonSeveral:
+		return true
+	}
+	return false
+}
+
+func (d *decider) skip(name types.Str, reason string) {
+	d.Skipped = append(d.Skipped, Skipped{d.Graph.Strs.String(name), reason})
+}
+
+// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
+// the reason.
+func WriteSkipped(w io.Writer, list []Skipped) error {
+	b := bufio.NewWriter(w)
+	for _, s := range list {
+		b.WriteString(s.Name)
+		b.WriteByte('\t')
+		b.WriteString(s.Reason)
+		b.WriteByte('\n')
+	}
+	return b.Flush()
+}

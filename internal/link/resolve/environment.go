@@ -1,0 +1,287 @@
+package resolve
+
+import (
+	"github.com/rules-btf/rules_btf/internal/parallel"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// environment is what units with the same varying definitions and typedefs share: in all of them
+// the same shape is the same type.
+type environment struct {
+	anchors  []types.ID
+	declares []int32 // of BTF that was linked before: the tags that it declares
+	units    []int32
+	weight   uint64 // how many units
+	sum      types.Hash
+	// linked: the units are BTF that was linked before. Its forward declarations are meant as such.
+	linked bool
+	// copied: the environment is that of a BTF of the base, which split BTF as an input brought
+	// along. What it holds is not linked; pinned stubs of the split BTF may mean it.
+	copied bool
+}
+
+// environments are those of the selected units.
+type environments struct {
+	list []environment
+	of   []int32 // by unit; -1 if nothing in it varies
+	// roots are by unit the varying functions, variables and anonymous types that it holds.
+	roots [][]types.ID
+	// attached are by unit its varying declaration tags and sections.
+	attached [][]types.ID
+}
+
+// findVarying lists the varying shapes that each unit holds, in the units' order. Most units hold
+// none.
+func (r *resolver) findVarying() [][]types.ID {
+	varying := make([][]types.ID, len(r.Units))
+	roles := r.roles
+	add := func(u int, items []types.ID) {
+		for _, id := range items {
+			if roles[id] != fixed {
+				varying[u] = append(varying[u], id)
+			}
+		}
+	}
+	const part = 1 << 7
+	parallel.Do(r.jobs, (len(r.Units)+part-1)/part, func(i int) {
+		for u := i * part; u < min((i+1)*part, len(r.Units)); u++ {
+			if !r.Selected[u] {
+				continue
+			}
+			items := r.Units[u].Items
+			for ; len(items) >= 4; items = items[4:] { // nearly all of them are fixed
+				if roles[items[0]]|roles[items[1]]|roles[items[2]]|roles[items[3]] != fixed {
+					add(u, items[:4])
+				}
+			}
+			add(u, items)
+		}
+	})
+	return varying
+}
+
+// findEnvironments groups the selected units by the varying definitions and typedefs that they hold.
+func (r *resolver) findEnvironments() {
+	n := len(r.Units)
+	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)
+	bySum := map[types.Hash]int32{}
+	g := gatherer{r: r, stamp: make([]int32, len(r.Nodes)), part: make([]int32, len(r.Nodes))}
+	for u, varying := range r.findVarying() {
+		r.of[u] = -1
+		if len(varying) == 0 {
+			continue
+		}
+		g.begin(r.Units[u].Linked)
+		g.take(varying)
+		r.roots[u], r.attached[u] = g.roots, g.attached
+		if len(g.anchors) == 0 && len(g.roots) == 0 && len(g.attached) == 0 {
+			continue
+		}
+		e, ok := bySum[g.sum]
+		if !ok {
+			e = int32(len(r.list))
+			bySum[g.sum] = e
+			r.list = append(r.list, g.environment)
+		}
+		r.of[u] = e
+		r.list[e].units = append(r.list[e].units, int32(u))
+		r.list[e].weight += uint64(r.Units[u].Count)
+	}
+	for _, items := range r.copies {
+		var varying []types.ID
+		for _, id := range items {
+			if r.roles[id] != fixed {
+				varying = append(varying, id)
+			}
+		}
+		g.begin(true)
+		g.take(varying)
+		g.copied = true
+		r.list = append(r.list, g.environment)
+	}
+}
+
+// gatherer makes the environment of one unit after the other.
+type gatherer struct {
+	r     *resolver
+	round int32
+	stamp []int32 // by node: the round in which it was an anchor or a declared tag
+	part  []int32 // by node: the round in which it was a part of another shape
+	environment
+	roots, attached []types.ID
+}
+
+func (g *gatherer) begin(linked bool) {
+	g.round++
+	g.environment = environment{linked: linked}
+	if linked {
+		g.sum.A++
+	}
+	g.roots, g.attached = nil, nil
+}
+
+// note tells whether a node is new to the environment, and adds it to the sum.
+func (g *gatherer) note(id types.ID) bool {
+	if g.stamp[id] == g.round {
+		return false
+	}
+	g.stamp[id] = g.round
+	h := types.Start(types.KindVoid, 0, 0, g.r.Nodes[id].Hash, types.Hash{})
+	s := h.Sum(false)
+	g.sum.A += s.A
+	g.sum.B += s.B
+	return true
+}
+
+func (g *gatherer) anchor(id types.ID) {
+	if g.note(id) {
+		g.anchors = append(g.anchors, id)
+	}
+}
+
+// follow adds the typedefs and large anonymous shapes that a shape leads to.
+func (g *gatherer) follow(id types.ID) {
+	for _, s := range g.r.slotsOf(id) {
+		if g.r.roles[s] == anchor {
+			g.anchor(s)
+		}
+	}
+}
+
+// take adds the varying shapes that a unit holds.
+func (g *gatherer) take(varying []types.ID) {
+	r := g.r
+	if g.linked {
+		var refs []types.ID
+		for _, id := range varying {
+			if r.roles[id] == inner || r.roles[id] == anchor {
+				refs = r.Graph.Refs(id, refs[:0])
+				for _, c := range refs {
+					g.part[c] = g.round
+				}
+			}
+		}
+	}
+	for _, id := range varying {
+		switch r.roles[id] {
+		case stub:
+			if g.note(id) {
+				g.declares = append(g.declares, r.Tags.Of(id))
+			}
+		case anchor:
+			g.anchor(id)
+		case inner:
+			switch r.Nodes[id].Kind {
+			case types.KindDeclTag, types.KindDatasec:
+				g.attached = append(g.attached, id)
+				continue
+			case types.KindFunc, types.KindVar:
+			default:
+				if g.part[id] == g.round {
+					continue // made with what it is a part of
+				}
+			}
+			g.roots = append(g.roots, id)
+			g.follow(id)
+		}
+	}
+	for i := 0; i < len(g.anchors); i++ {
+		g.follow(g.anchors[i])
+	}
+}
+
+// view is one environment laid open: what each tag and anchor is in it. Entering another one costs
+// what that one holds.
+type view struct {
+	env      int32
+	round    int32   // how many environments have been entered
+	defined  []int32 // by tag: the round
+	declared []int32 // by tag: the round
+	def      []types.ID
+	held     []int32 // by node: the round
+	node     []int32 // by node: the graph's node of an anchor that differs here, else -1
+}
+
+const several = ^types.ID(0)
+
+func newView(tags, nodes int) *view {
+	return &view{
+		defined:  make([]int32, tags),
+		declared: make([]int32, tags),
+		def:      make([]types.ID, tags),
+		held:     make([]int32, nodes),
+		node:     make([]int32, nodes),
+	}
+}
+
+// enter lays open an environment.
+func (r *resolver) enter(e int32) *view {
+	v := r.view
+	v.env = e
+	v.round++
+	for _, id := range r.list[e].anchors {
+		v.held[id] = v.round
+		v.node[id] = -1
+		if t := r.Tags.Of(id); t >= 0 {
+			if v.defined[t] == v.round {
+				v.def[t] = several
+				continue
+			}
+			v.defined[t] = v.round
+			v.def[t] = id
+		}
+	}
+	for _, t := range r.list[e].declares {
+		v.declared[t] = v.round
+	}
+	return v
+}
+
+// holds tells whether the environment has the anchor.
+func (v *view) holds(id types.ID) bool { return v.held[id] == v.round }
+
+// declares tells whether it is of BTF that has a forward declaration of the tag.
+func (v *view) declares(t int32) bool { return v.declared[t] == v.round }
+
+// single returns the environment's definition of a tag, 0 when there is none or several.
+func (v *view) single(t int32) types.ID {
+	if v.defined[t] != v.round || v.def[t] == several {
+		return 0
+	}
+	return v.def[t]
+}
+
+// anchorOf returns the anchor of this environment that a slot means, 0 when the environment leaves
+// it open.
+func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
+	switch {
+	case r.roles[slot] == anchor:
+		return slot
+	case r.pinned(slot):
+		if d := r.Nodes[slot].Ref; v.holds(d) {
+			return d
+		}
+		return 0
+	}
+	t := r.Tags.Of(slot)
+	if r.split(v) && r.tags[t].declaration != 0 {
+		return 0 // what refers to a definition is pinned: see object.AddBTF
+	}
+	return v.single(t)
+}
+
+// split tells whether the environment that v shows is that of split BTF which came with its base.
+func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
+
+// ofSplit returns what split BTF, or a copy of its base, means by a tag that it leaves open, if
+// that is beyond doubt: the base's definition, or nothing but a forward declaration.
+func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
+	switch {
+	case !r.split(v):
+	case r.tags[tag].declaration != 0, r.list[v.env].copied && v.declares(tag):
+		return forward(tag), true
+	case !v.declares(tag):
+		return r.ofBase(tag), true
+	}
+	return 0, false
+}

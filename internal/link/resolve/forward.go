@@ -1,0 +1,143 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// What does a tag mean in an environment that only declares it? The rules, in order:
+//
+//  1. in an environment with uncommon definitions: what it means in those that are like it, see
+//     alike;
+//  2. what it means in the same root (the innermost named shape around it) in all units that hold
+//     the root and define the tag, if they agree;
+//  3. the definition that most units hold, ties by content;
+//  4. the base's definition;
+//  5. nothing: the tag is only declared.
+//
+// BTF that was linked before says what it says: a forward declaration in it of which there are
+// several definitions stays one, as libbpf leaves it (btf_dedup_resolve_fwds).
+//
+// Of the kernels and modules in docs/kernels.md, rule 1 decides something that the next ones would
+// not in amdgpu; rule 2 in the kernels for arm64 and armmp and in amdgpu; rules 3 and 4 decide the
+// rest.
+type forwards struct {
+	r     *resolver
+	g     *graph           // in which open slots mean the common environment's types
+	votes map[ballot]*vote // by root and tag
+	most  []types.Hash     // by tag: the definition that most units hold; zero for none
+	only  []bool           // by tag: there is no other
+	alike *alike
+}
+
+// ballot is what a vote is about.
+type ballot struct {
+	root types.Hash // its shape
+	tag  int32
+}
+
+// vote is what the units mean that hold a root and define a tag in it.
+type vote struct {
+	split   bool // they do not agree
+	meaning types.Hash
+}
+
+// newForwards looks at what the units mean by the tags that they define.
+func newForwards(r *resolver, g *graph) *forwards {
+	f := &forwards{r: r, g: g, votes: map[ballot]*vote{}}
+	weight := make([]uint64, len(g.nodes))
+	for e := range r.list {
+		env := &r.list[e]
+		if env.copied {
+			continue
+		}
+		v := g.enter(int32(e))
+		for _, id := range env.anchors {
+			f.poll(v, id)
+			weight[g.node(v, id)] += env.weight
+		}
+		for _, u := range env.units {
+			for _, id := range r.roots[u] {
+				f.poll(v, id)
+			}
+		}
+	}
+	f.count(weight)
+	f.alike = newAlike(r, g)
+	return f
+}
+
+// poll takes what the environment that v shows means by the tags in a root.
+func (f *forwards) poll(v *view, root types.ID) {
+	for _, s := range f.r.slotsOf(root) {
+		if f.r.roles[s] != stub {
+			continue
+		}
+		id := f.r.anchorOf(v, s)
+		if id == 0 {
+			continue
+		}
+		b := ballot{f.r.shape(root), f.r.Tags.Of(s)}
+		meaning := f.g.colours[f.g.node(v, id)]
+		if old := f.votes[b]; old == nil {
+			f.votes[b] = &vote{meaning: meaning}
+		} else if old.meaning != meaning {
+			old.split = true
+		}
+	}
+}
+
+// count finds the definition of each tag that most units hold.
+func (f *forwards) count(weight []uint64) {
+	type held struct {
+		tag    int32
+		colour types.Hash
+		weight uint64
+	}
+	var all []held
+	for i := range f.g.nodes {
+		if t := f.r.Tags.Of(f.g.nodes[i].anchor); t >= 0 && weight[i] != 0 {
+			all = append(all, held{t, f.g.colours[i], weight[i]})
+		}
+	}
+	slices.SortFunc(all, func(a, b held) int {
+		return cmp.Or(cmp.Compare(a.tag, b.tag), a.colour.Cmp(b.colour))
+	})
+	f.most, f.only = make([]types.Hash, len(f.r.tags)), make([]bool, len(f.r.tags))
+	for i := 0; i < len(all); {
+		tag, best := all[i].tag, uint64(0)
+		for first := true; i < len(all) && all[i].tag == tag; first = false {
+			k := all[i]
+			for i++; i < len(all) && all[i].tag == tag && all[i].colour == k.colour; i++ {
+				k.weight += all[i].weight
+			}
+			f.only[tag] = first
+			if first || k.weight > best {
+				f.most[tag], best = k.colour, k.weight
+			}
+		}
+	}
+}
+
+// meaning returns the colour that an open slot of root has in the environment that v shows.
+func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
+	tag := f.r.Tags.Of(slot)
+	if f.r.list[v.env].linked && v.declares(tag) {
+		if f.only[tag] {
+			return f.most[tag]
+		}
+		return f.g.colour(forward(tag))
+	}
+	if m := f.alike.meaning(v.env, tag); m != (types.Hash{}) {
+		return m
+	}
+	if b := f.votes[ballot{f.r.shape(root), tag}]; b != nil && !b.split {
+		return b.meaning
+	}
+	if m := f.most[tag]; m != (types.Hash{}) {
+		return m
+	}
+	return f.g.colour(f.r.ofBase(tag))
+}

@@ -1,0 +1,161 @@
+// Package survey walks once over the shapes and the units that are linked, and lists what the
+// stages of the link need again and again.
+package survey
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Survey is what the shapes and the units are, before anything is decided about them.
+type Survey struct {
+	Graph *types.Graph
+	Nodes []types.Node // of Graph
+	Units []object.Unit
+
+	// By node. Nodes themselves are too large for many of them to stay in a processor's cache.
+	Kinds []types.Kind
+	// By kind: how many nodes are anonymous.
+	Anonymous [btf.NumKinds]int
+	Functions Candidates
+	Variables Candidates
+	Sections  []types.ID // the DATASEC nodes
+	DeclTags  []types.ID // the DECL_TAG nodes
+	Tags      Tags
+	Users     Users
+
+	Held
+}
+
+// Held is which units are linked, and how many of them hold each shape.
+type Held struct {
+	// Selected tells by unit whether it is linked. See Drop.
+	Selected []bool
+	// Weight is by node how many of these units hold it.
+	Weight []uint64
+	// LinkedWeight is by node how many of these units are BTF that was linked before; nil if none is.
+	LinkedWeight []uint64
+}
+
+// New returns a survey of units over the graph g, which must not get new nodes from now on. It is
+// empty until Shapes and Holders have been called, which may run at the same time.
+func New(g *types.Graph, units []object.Unit) *Survey {
+	return &Survey{Graph: g, Nodes: g.Nodes, Units: units}
+}
+
+// Shapes walks over the shapes.
+func (s *Survey) Shapes() {
+	n := len(s.Nodes)
+	strs := s.Graph.Strs.Len()
+	s.Kinds = make([]types.Kind, n)
+	s.Functions = Candidates{make([]Candidate, 0, n/2), make([]uint32, strs)}
+	s.Tags.init(n, strs)
+	s.Users.init(n, len(s.Graph.Elems))
+	leads := make([]bool, n) // a stub can be reached
+	for i := range s.Nodes {
+		id, n := types.ID(i), &s.Nodes[i]
+		s.Kinds[id] = n.Kind
+		if n.Name == 0 {
+			s.Anonymous[n.Kind%btf.NumKinds]++
+		}
+		switch n.Kind {
+		case types.KindFunc:
+			s.Functions.add(id, n)
+			continue
+		case types.KindVar:
+			if s.Variables.byName == nil {
+				s.Variables.byName = make([]uint32, strs)
+			}
+			s.Variables.add(id, n)
+			continue
+		case types.KindDatasec:
+			s.Sections = append(s.Sections, id)
+			continue
+		case types.KindDeclTag:
+			s.DeclTags = append(s.DeclTags, id)
+			continue
+		case types.KindStub:
+			leads[id] = true
+			s.Tags.add(s.Graph, id, types.Tag(n.Aux))
+			continue
+		}
+		if n.IsDefinition() {
+			s.Tags.add(s.Graph, id, types.TagOf(n.Kind))
+		}
+		if n.Kind == types.KindEnum || n.Kind == types.KindEnum64 {
+			continue
+		}
+		if leads[n.Ref] {
+			leads[id] = true
+			s.Users.add(n.Ref, id)
+		}
+		elems := s.Graph.Elems[n.First : n.First+n.Count]
+		for j := range elems {
+			if r := elems[j].Ref; leads[r] {
+				leads[id] = true
+				s.Users.add(r, id)
+			}
+		}
+	}
+}
+
+// Holders counts for every node the units that hold it.
+func (s *Survey) Holders() {
+	s.Weight = make([]uint64, len(s.Nodes))
+	s.Selected = make([]bool, len(s.Units))
+	for u := range s.Units {
+		unit := &s.Units[u]
+		count := uint64(unit.Count)
+		for _, id := range unit.Items {
+			s.Weight[id] += count
+		}
+		if unit.Linked {
+			if s.LinkedWeight == nil {
+				s.LinkedWeight = make([]uint64, len(s.Nodes))
+			}
+			for _, id := range unit.Items {
+				s.LinkedWeight[id] += count
+			}
+		}
+		s.Selected[u] = true
+	}
+}
+
+// Drop takes a unit out of the link, and out of the weights.
+func (s *Survey) Drop(u int) {
+	unit := &s.Units[u]
+	s.Selected[u] = false
+	for _, id := range unit.Items {
+		s.Weight[id] -= uint64(unit.Count)
+		if unit.Linked {
+			s.LinkedWeight[id] -= uint64(unit.Count)
+		}
+	}
+}
+
+// CandidatesOf are the functions and variables of a unit, the last ones first: units list them
+// after their types.
+func (s *Survey) CandidatesOf(u int) iter.Seq[*types.Node] {
+	return func(yield func(*types.Node) bool) {
+		for _, id := range slices.Backward(s.Units[u].Items) {
+			k := s.Kinds[id]
+			if (k == types.KindFunc || k == types.KindVar) && !yield(&s.Nodes[id]) {
+				return
+			}
+		}
+	}
+}
+
+// Named tells whether units hold a shape by its name: it is a base type, a typedef or the
+// definition of a tag.
+func Named(n *types.Node) bool {
+	switch n.Kind {
+	case types.KindInt, types.KindFloat, types.KindTypedef:
+		return n.Name != 0
+	}
+	return n.IsDefinition()
+}

@@ -1,0 +1,104 @@
+package write
+
+import (
+	"github.com/rules-btf/rules_btf/internal/link/decide"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// keepAll finds what the result holds: the types that units hold by name, what was made, and what
+// these reach. Each gets its place.
+//
+// A fixed shape refers to earlier ones, but for the definitions that stubs stand for. So it takes
+// one walk from the last shape to the first, in the order of memory, and a list of those that were
+// reached after the walk had passed them.
+func (w *writer) keepAll() {
+	w.keep = make([]bool, w.Len()+w.made.Len())
+	w.keep[0] = true // void takes no place
+	w.ids = make([]uint32, len(w.keep))
+	w.places = newPlaces(len(w.keep), w.Graph.Strs.Len(), &w.Anonymous)
+	var later []Type // variants, and then shapes that the walk has passed
+	at := types.ID(len(w.Nodes))
+	add := func(k Type) {
+		if !w.keep[k] {
+			w.keep[k] = true
+			if int(k) >= int(at) {
+				later = append(later, k)
+			}
+		}
+	}
+	rest := func() {
+		for len(later) > 0 {
+			k := later[len(later)-1]
+			later = later[:len(later)-1]
+			w.keepType(k, add)
+		}
+	}
+	for k := range w.made.Made {
+		w.keep[k] = true
+	}
+	for k, m := range w.made.Made {
+		elems := w.made.Elems(m)
+		w.places.addMade(k, m, elems)
+		add(m.Ref)
+		for _, e := range elems {
+			add(e.Ref)
+		}
+	}
+	for k := range w.Roots {
+		if isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
+			add(k)
+		}
+	}
+	rest()
+	for at--; at > 0; at-- {
+		if !w.keep[at] {
+			if w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Nodes[at].Kind) {
+				continue
+			}
+			if k := w.Of(at); k != Type(at) {
+				add(k)
+				continue
+			}
+			w.keep[at] = true
+		}
+		w.keepType(Type(at), add)
+	}
+	rest()
+}
+
+// isType tells whether a kind is that of a type: functions, variables, sections and declaration
+// tags are written only as package decide made them.
+func isType(k types.Kind) bool {
+	switch k {
+	case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+		return false
+	}
+	return true
+}
+
+// keepType gives a kept type that is not made its place, and adds what it refers to.
+func (w *writer) keepType(k Type, add func(Type)) {
+	if id := w.BaseID(k); id != 0 {
+		w.ids[k] = id
+		return
+	}
+	n := w.Node(k)
+	elems := w.Graph.Elems[n.First : n.First+n.Count]
+	w.places.add(k, n, elems)
+	switch n.Kind {
+	case types.KindStub:
+		return
+	case types.KindEnum, types.KindEnum64:
+		elems = nil
+	}
+	refs := w.Refs(k)
+	add(refs.Next(n.Ref))
+	for i := range elems {
+		if r := refs.Next(elems[i].Ref); !w.keep[r] {
+			add(r)
+		}
+	}
+}
+
+// madeAt returns the made type that k is, nil if it is one of package resolve.
+func (w *writer) madeAt(k Type) *decide.Made { return w.made.At(k) }

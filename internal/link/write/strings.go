@@ -1,0 +1,130 @@
+package write
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/parallel"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// SortedStrings are strings that are sorted while the types are still being chosen. Nearly all of
+// them will be needed.
+type SortedStrings struct {
+	wg   sync.WaitGroup
+	list []types.Str
+}
+
+// SortStrings begins to sort the strings that there are, on a thread of its own. Strings that are
+// added later are none of these.
+func SortStrings(strs types.Strings) *SortedStrings {
+	s := &SortedStrings{}
+	s.wg.Go(func() {
+		s.list = make([]types.Str, strs.Len()-1)
+		for i := range s.list {
+			s.list[i] = types.Str(i + 1)
+		}
+		strs.Sort(s.list, func(parts int, do func(int)) { parallel.Do(1, parts, do) })
+	})
+	return s
+}
+
+// Wait waits until they are sorted.
+func (s *SortedStrings) Wait() []types.Str {
+	if s == nil {
+		return nil
+	}
+	s.wg.Wait()
+	return s.list
+}
+
+// strings are those that the result needs.
+type strings struct {
+	list   []types.Str // sorted
+	offset []uint32    // by string: in the bases, or in the result
+	length int         // of the result's own strings, in bytes
+}
+
+// findStrings lists the strings that the kept types need, sorted.
+func (w *writer) findStrings() {
+	early := w.opt.Sorted.Wait()
+	uses := w.places.uses
+	n := 0
+	for _, u := range uses[1:] {
+		if u != 0 {
+			n++
+		}
+	}
+	var late []types.Str // those that are not sorted yet: all, or a few that the link has added
+	if len(early) == 0 {
+		late = make([]types.Str, 0, n)
+	}
+	for i, u := range uses[len(early)+1:] {
+		if u != 0 {
+			late = append(late, types.Str(len(early)+1+i))
+		}
+	}
+	w.Graph.Strs.Sort(late, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
+	if len(early) == 0 {
+		w.strings.list = late
+		return
+	}
+	list := make([]types.Str, 0, n)
+	take := func(n int) {
+		for _, s := range early[:n] {
+			if uses[s] != 0 {
+				list = append(list, s)
+			}
+		}
+		early = early[n:]
+	}
+	for _, s := range late {
+		at, _ := slices.BinarySearchFunc(early, s, func(a, b types.Str) int {
+			return bytes.Compare(w.Graph.Strs.Bytes(a), w.Graph.Strs.Bytes(b))
+		})
+		take(at)
+		list = append(list, s)
+	}
+	take(len(early))
+	w.strings.list = list
+}
+
+// placeStrings gives each string its offset: in the bases if they have it, else among the blob's
+// own strings, which are sorted.
+func (w *writer) placeStrings() {
+	s := &w.strings
+	s.offset = make([]uint32, w.Graph.Strs.Len())
+	end := uint64(w.blob.BaseStrLen)
+	if w.Base == nil {
+		end++ // the empty name
+	}
+	for _, str := range s.list {
+		name := w.Graph.Strs.Bytes(str)
+		if w.Base != nil {
+			if s.offset[str] = w.Base.String(name); s.offset[str] != 0 {
+				continue
+			}
+		}
+		s.offset[str] = uint32(end)
+		end += uint64(len(name)) + 1
+	}
+	s.length = int(end - uint64(w.blob.BaseStrLen))
+}
+
+// copyStrings copies those of the strings that are the blob's own to their place. It tells whether
+// all names are what the kernel takes.
+func (w *writer) copyStrings(own []byte, list []types.Str) bool {
+	ok := true
+	for _, s := range list {
+		name := w.Graph.Strs.Bytes(s)
+		if at := w.strings.offset[s]; at >= w.blob.BaseStrLen {
+			copy(own[at-w.blob.BaseStrLen:], name)
+		}
+		use := w.places.uses[s]
+		ok = ok && (use&usedAsIdentifier == 0 || len(name) == 0 || btf.ValidIdentifier(name)) &&
+			(use&usedAsSection == 0 || btf.ValidSectionName(name))
+	}
+	return ok
+}

@@ -1,0 +1,36 @@
+package statics
+
+import (
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+)
+
+// name is what a local symbol is known by: its name in the source, and the base name of its file.
+type name struct{ file, symbol string }
+
+// ambiguous are the local variables of the facts that share their name with another, by name. The
+// numbers are those of Facts.Objects.
+func ambiguous(known *facts.Facts) map[name][]int {
+	count := make(map[name]int)
+	each := func(f func(i int, n name)) {
+		for i := range known.Objects {
+			o := &known.Objects[i]
+			if !o.Local {
+				continue
+			}
+			s := known.SourceName(o.Name)
+			if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: a variable of a function
+				f(i, name{known.Files[o.File].Name, s})
+			}
+		}
+	}
+	each(func(_ int, n name) { count[n]++ })
+	list := make(map[name][]int)
+	each(func(i int, n name) {
+		if count[n] > 1 {
+			list[n] = append(list[n], i)
+		}
+	})
+	return list
+}

@@ -1,0 +1,77 @@
+package statics
+
+import (
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Identify fills in Object.Definition for the variables of f's facts that share their name with
+// others. set are the features that the facts were made with, and the objects too.
+//
+// Those that the DWARF doesn't have stay as they are. So do all if there are type units: then an
+// object file's unit has types that the linked file's has not.
+func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
+	names := ambiguous(known)
+	if len(names) == 0 {
+		return nil
+	}
+	d, err := dwarf.New(f)
+	if err != nil || d.HasTypeUnits() {
+		return err
+	}
+	units, err := definingUnits(d, known, names)
+	if err != nil || len(units) == 0 {
+		return err
+	}
+	found := make(map[int]types.Hash) // by variable; zero: there are several
+	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true}
+	for _, u := range units {
+		opt.Units = append(opt.Units, u.number)
+	}
+	opt.Each = func(i int, o *object.Object) error {
+		for _, v := range units[i].variables {
+			h := definition(o, known.SourceName(known.Objects[v].Name))
+			switch before, ok := found[v]; {
+			case h == (types.Hash{}): // something else at its address
+			case ok && before != h:
+				found[v] = types.Hash{}
+			default:
+				found[v] = h
+			}
+		}
+		return nil
+	}
+	if _, err := convert.File(f, opt); err != nil {
+		return err
+	}
+	for v, h := range found {
+		known.Objects[v].Definition = h
+	}
+	return nil
+}
+
+// definition returns the hash that identifies the static variable of that name in an object of one
+// unit, zero if it is not there or there are several.
+func definition(o *object.Object, name string) (h types.Hash) {
+	g, u := o.Graph, &o.Units[0]
+	str, ok := g.Strs.Lookup([]byte(name))
+	if !ok {
+		return h
+	}
+	for _, id := range u.Items {
+		n := g.Node(id)
+		if n.Kind != types.KindVar || n.Name != str || n.Aux != types.LinkageStatic {
+			continue
+		}
+		if h != (types.Hash{}) {
+			return types.Hash{}
+		}
+		h = object.VariableHash(n.Hash, u.TypesHash(g))
+	}
+	return h
+}

@@ -1,0 +1,94 @@
+package statics
+
+import (
+	std "debug/dwarf"
+	"path"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+)
+
+// unit is a compilation unit that defines some of the variables.
+type unit struct {
+	number    int   // among the compilation units of the file
+	variables []int // in Facts.Objects
+}
+
+// definingUnits finds the units that define the variables of these names.
+func definingUnits(d *dwarf.Data, known *facts.Facts, names map[name][]int) ([]unit, error) {
+	byFile := make(map[string]map[uint64][]int) // the variables by address
+	for n, list := range names {
+		at := byFile[n.file]
+		if at == nil {
+			at = make(map[uint64][]int)
+			byFile[n.file] = at
+		}
+		for _, v := range list {
+			o := &known.Objects[v]
+			for _, s := range d.File.SectionsNamed(o.Section) {
+				at[s.Addr+o.Offset] = append(at[s.Addr+o.Offset], v)
+			}
+		}
+	}
+	var units []unit
+	var r dwarf.Reader
+	number := -1
+	for i := range d.Units {
+		h := &d.Units[i]
+		if h.Kind != dwarf.UnitCompile {
+			continue
+		}
+		number++
+		if err := r.Load(d, h); err != nil {
+			return nil, err
+		}
+		file, err := r.String(&r.Root, dwarf.Name)
+		if err != nil {
+			return nil, err
+		}
+		found, err := defined(&r, byFile[path.Base(string(file))], byFile[""])
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			units = append(units, unit{number, found})
+		}
+	}
+	return units, nil
+}
+
+// defined returns the variables that the loaded unit defines, of those by address.
+func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
+	if len(byAddress[0])+len(byAddress[1]) == 0 || !r.Root.Children {
+		return nil, nil
+	}
+	var found []int
+	var e dwarf.DIE
+	for off := r.Root.Next; ; {
+		p, err := r.Peek(off)
+		if err != nil || p.Abbrev == nil {
+			return found, err
+		}
+		if p.Abbrev.Tag == std.TagVariable && p.Has(dwarf.Location) {
+			if err := r.Read(off, &e); err != nil {
+				return nil, err
+			}
+			if addr, ok := address(r, &e); ok {
+				for _, at := range byAddress {
+					found = append(found, at[addr]...)
+				}
+			}
+		}
+		if off, err = r.Behind(p); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// address is the fixed address of a variable.
+func address(r *dwarf.Reader, e *dwarf.DIE) (uint64, bool) {
+	if e.Class[dwarf.Location] != dwarf.ClassBlock || e.Flag(dwarf.Declaration) {
+		return 0, false
+	}
+	return r.FixedAddress(r.Block(e.Val[dwarf.Location]))
+}
