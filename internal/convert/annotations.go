@@ -84,8 +84,8 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 		if err != nil {
 			return err
 		}
-		u.c.item(u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
-			Aux: uint32(index + 1)}, nil), 0)
+		u.c.addItem(item{id: u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
+			Aux: uint32(index + 1)}, nil)})
 	}
 	return nil
 }

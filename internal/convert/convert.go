@@ -68,7 +68,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	if err := w.orphans(); err != nil {
 		return nil, err
 	}
-	if !w.foundWhole() {
+	if !w.hasComplete() {
 		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
 	}
 	if opt.Counts != nil {

@@ -44,10 +44,10 @@ type desc struct {
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
 // ref resolves attribute s of e.
-func (u *unit) ref(e *dwarf.DIE, s dwarf.Slot) (typeRef, error) { return u.refTo(e.Off, e.Attr(s)) }
+func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) { return u.refTo(e.Off, e.Value(s)) }
 
 // refTo resolves attribute a of the entry at die.
-func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
+func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	v := a.Val
 	switch a.Class {
 	case dwarf.ClassNone:

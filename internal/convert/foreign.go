@@ -54,7 +54,7 @@ func (c *converter) takeImports() error {
 // that import it, which may be thousands, so each thread walks over it once.
 type declarations struct {
 	clang      bool // what the importers' producer is: it counts in judging functions
-	roots      []root
+	items      []item
 	candidates []candidate
 	imports    []*unit
 }
@@ -62,11 +62,11 @@ type declarations struct {
 // takeImport adds what u declares to the environment.
 func (c *converter) takeImport(u *unit) error {
 	if d := u.declares; d != nil && d.clang == c.clang && !c.pinned {
-		for _, r := range d.roots {
-			c.take(r)
+		for _, i := range d.items {
+			c.addItem(i)
 		}
-		for _, i := range d.imports {
-			c.importUnit(i)
+		for _, of := range d.imports {
+			c.importUnit(of)
 		}
 		c.candidates = append(c.candidates, d.candidates...)
 		return nil
@@ -93,10 +93,10 @@ func (c *converter) takeImport(u *unit) error {
 // reach takes the tags and typedefs that are defined in other units and reached from this one: by a
 // chain of references that ends there, through pointers and the members of definitions too.
 func (c *converter) reach() error {
-	if !c.main.r.Leaves() {
+	if !c.main.r.RefersOut() {
 		return nil
 	}
-	queue, err := c.main.leaving(c.main.r.Unit.HeaderLen, true, nil)
+	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	if err != nil {
 		return err
 	}
@@ -123,17 +123,17 @@ func (c *converter) reach() error {
 				return err
 			}
 		}
-		if queue, err = t.u.leaving(t.off, false, queue); err != nil {
+		if queue, err = t.u.references(t.off, false, queue); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaving collects the references of the entry at off and of all below it: to other units, or to
+// references collects the references of the entry at off and of all below it: to other units, or to
 // any entry and then also the definitions below. Those of inlined calls don't count, for a function's body doesn't change what its unit
 // declares.
-func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, error) {
+func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	e := &u.c.top
 	for depth := 0; ; {
 		if err := u.r.Read(off, e); err != nil {
@@ -149,7 +149,7 @@ func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, erro
 			if e.Children {
 				depth++
 			}
-			for _, s := range [...]dwarf.Slot{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
+			for _, s := range [...]dwarf.Attr{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
 				dwarf.Annotation} {
 				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine ||
 					others && e.Class[s] == dwarf.ClassRef {

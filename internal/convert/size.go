@@ -53,11 +53,11 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		}
 		return n, err
 	}
-	slot := dwarf.Type // of an enum without a size of its own
+	attr := dwarf.Type // of an enum without a size of its own
 	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
-		slot = dwarf.Signature
+		attr = dwarf.Signature
 	}
-	r, err := u.ref(e, slot)
+	r, err := u.ref(e, attr)
 	if err != nil {
 		return 0, err
 	}

@@ -66,7 +66,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 			if err != nil {
 				return s, err
 			}
-			if at := u.c.params[i].OriginIndex; at != params.NoOrigin && at < source {
+			if at := u.c.parameters.list[i].OriginIndex; at != params.NoOrigin && at < source {
 				s.index[at] = len(elems)
 			} else if f.proto.u == u && f.proto.off == e.Off {
 				s.index[i] = len(elems)
@@ -90,7 +90,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	if returns.u == nil {
 		returns = f.returns
 	}
-	ref, err := returns.build(0)
+	ref, err := returns.node(0)
 	if err != nil {
 		return s, err
 	}
@@ -181,7 +181,7 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 		s := &u.c.g.Strs
 		str = s.Intern([]byte(s.String(str) + "__" + s.String(field)))
 	}
-	ref, err := p.ref.build(0)
+	ref, err := p.ref.node(0)
 	return types.Elem{Name: str, Ref: ref}, err
 }
 

@@ -15,17 +15,17 @@ type Abbrev struct {
 	fixed      int32
 	lead       bool
 	parts      []part // one if fixed; as many as there are blocks and one more; nil: form by form
-	mask       uint64 // the slots that are present
+	mask       uint64 // the attributes that are present
 	ops        []op   // fixed: only the attributes wanted; else all, form by form
 	definition bool   // defines a type
-	leaves     bool   // has an attribute that may refer to another unit
+	refersOut  bool   // has an attribute that may refer to another unit
 	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 	plan       plan   // for the fast paths
 }
 
 // op is one attribute: how to load it and where it goes.
 type op struct {
-	slot  Slot
+	attr  Attr
 	load  loader
 	class Class
 	form  uint16
@@ -122,8 +122,8 @@ func (f format) fixedForm(form uint64) (int, Class) {
 
 // classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
 // had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
-func (f format) classOf(slot Slot, form uint64, class Class) Class {
-	if f.version < 4 && slot == MemberLocation && (form == formData4 || form == formData8) {
+func (f format) classOf(attr Attr, form uint64, class Class) Class {
+	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec
 	}
 	return class
@@ -167,15 +167,15 @@ func fixedLoader(size int) loader {
 
 // abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
 type abbrevTable struct {
-	off    uint64
-	f      format
-	valid  bool
-	dense  []*Abbrev // by code
-	plans  *plans
-	sparse map[uint64]*Abbrev
-	size   uint64 // bytes of .debug_abbrev
-	notes  bool   // annotations are declared
-	leaves bool   // entries may refer to other units
+	off       uint64
+	f         format
+	valid     bool
+	dense     []*Abbrev // by code
+	plans     *plans
+	sparse    map[uint64]*Abbrev
+	size      uint64 // bytes of .debug_abbrev
+	notes     bool   // annotations are declared
+	refersOut bool   // entries may refer to other units
 
 	definition uint32 // no type definition is smaller, in bytes
 
@@ -183,7 +183,7 @@ type abbrevTable struct {
 	// declare the same.
 	compiled map[string]*Abbrev
 	spelling []byte
-	attrs    []attrSpec
+	specs    []attrSpec
 }
 
 type attrSpec struct {
@@ -218,7 +218,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		t.compiled = make(map[string]*Abbrev)
 	}
 	t.valid, t.f, t.definition = false, f, 1<<32-1
-	t.dense, t.sparse, t.notes, t.leaves = t.dense[:0], nil, false, false
+	t.dense, t.sparse, t.notes, t.refersOut = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
@@ -242,7 +242,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
 		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.Tag == TagGNUAnnotation
-		t.leaves = t.leaves || a.leaves
+		t.refersOut = t.refersOut || a.refersOut
 		if a.definition && a.plan.flags&planNothing == 0 {
 			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
 		}
@@ -287,7 +287,7 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	}
 	tag := c.uleb()
 	children := c.u8()
-	t.attrs = t.attrs[:0]
+	t.specs = t.specs[:0]
 	for {
 		a := attrSpec{attr: c.uleb(), form: c.uleb()}
 		if a.form == formImplicit {
@@ -296,7 +296,7 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 		if a.attr == 0 && a.form == 0 {
 			break
 		}
-		t.attrs = append(t.attrs, a)
+		t.specs = append(t.specs, a)
 	}
 	a := t.build(std.Tag(tag), children != 0, t.f)
 	if len(t.spelling) <= maxCompiledSize {
@@ -328,7 +328,7 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 		if form == formImplicit {
 			start = c.pos
 			c.sleb()
-			if slotFor(attr) != slots {
+			if attrFor(attr) != numAttrs {
 				text = append(text, b[start:c.pos]...)
 			}
 		}
@@ -339,20 +339,20 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 	return c.pos
 }
 
-// build compiles t.attrs.
+// build compiles t.specs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
 		definition: isDefinitionTag(tag),
-		parts:      splitParts(t.attrs, f)}
+		parts:      splitParts(t.specs, f)}
 	var l layout
-	for i, spec := range t.attrs {
-		slot := slotFor(spec.attr)
+	for i, spec := range t.specs {
+		attr := attrFor(spec.attr)
 		size, class := f.fixedForm(spec.form)
-		l.add(slot, spec.form, size, i == 0)
-		if slot != slots && class != ClassNone {
-			a.mask |= 1 << slot
+		l.add(attr, spec.form, size, i == 0)
+		if attr != numAttrs && class != ClassNone {
+			a.mask |= 1 << attr
 		}
-		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 ||
+		a.refersOut = a.refersOut || spec.form == formRefAddr || spec.form == formRefSig8 ||
 			spec.form == formIndirect
 	}
 	a.lead = l.lead
@@ -368,9 +368,9 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 
 // walkOps are the attributes of an entry that is walked form by form.
 func (t *abbrevTable) walkOps() []op {
-	ops := make([]op, 0, len(t.attrs))
-	for _, spec := range t.attrs {
-		ops = append(ops, op{slot: slotFor(spec.attr), load: loadWalk, form: uint16(spec.form),
+	ops := make([]op, 0, len(t.specs))
+	for _, spec := range t.specs {
+		ops = append(ops, op{attr: attrFor(spec.attr), load: loadWalk, form: uint16(spec.form),
 			imm: spec.imm})
 	}
 	return ops

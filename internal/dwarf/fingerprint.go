@@ -145,7 +145,7 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 		if err != nil {
 			return fp, err
 		}
-		if o.slot == Name {
+		if o.attr == Name {
 			if class == ClassStrp && p.Merged {
 				fp.mix(v)
 				return fp, nil
@@ -261,11 +261,11 @@ func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 			if err != nil {
 				return err
 			}
-			if o.slot < slots && o.slot != Sibling {
+			if o.attr < numAttrs && o.attr != Sibling {
 				if o.form == formSdata {
 					fp.mix(formSdata)
 				}
-				if err := p.mixValue(fp, e, o.slot, class, v, depth); err != nil {
+				if err := p.mixValue(fp, e, o.attr, class, v, depth); err != nil {
 					return err
 				}
 			}
@@ -289,7 +289,7 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	word, small := a.print, uint(0)
 	for i := range a.ops {
 		o := &a.ops[i]
-		if o.slot == Sibling {
+		if o.attr == Sibling {
 			continue
 		}
 		var v uint64
@@ -330,7 +330,7 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
 			word, small = 0, 0
 		default:
-			if err := p.mixValue(fp, e, o.slot, o.class, v, depth); err != nil {
+			if err := p.mixValue(fp, e, o.attr, o.class, v, depth); err != nil {
 				return err
 			}
 		}
@@ -346,8 +346,8 @@ func printSchema(a *Abbrev) uint64 {
 	fp := Fingerprint{printSeedA, printSeedB}
 	fp.mix(uint64(a.Tag))
 	for i := range a.ops {
-		if o := &a.ops[i]; o.slot != Sibling {
-			fp.mix(uint64(o.slot)<<8 | uint64(o.class))
+		if o := &a.ops[i]; o.attr != Sibling {
+			fp.mix(uint64(o.attr)<<8 | uint64(o.class))
 		}
 	}
 	return fp.A
@@ -359,9 +359,9 @@ func (l loader) size() uint8 {
 }
 
 // mixValue mixes one attribute of any class.
-func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v uint64,
+func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v uint64,
 	depth int) error {
-	fp.mix(uint64(slot)<<56 | uint64(class)<<48)
+	fp.mix(uint64(attr)<<56 | uint64(class)<<48)
 	switch class {
 	case ClassRef:
 		if v >= p.r.Unit.Len {

@@ -8,10 +8,10 @@ type Parameter struct {
 	// no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
 	Varying    bool
 	ConstValue bool
-	Name       Attr
-	Type       Attr
-	Origin     Attr
-	Location   Attr
+	Name       Value
+	Type       Value
+	Origin     Value
+	Location   Value
 }
 
 // Function is what the children of a function or function type are, read in one pass.
@@ -93,7 +93,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			depth--
 		// it has no sibling
 		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild && blocks == 0:
-			if off, err = r.behindList(off + size); err != nil {
+			if off, err = r.afterList(off + size); err != nil {
 				return err
 			}
 			continue
@@ -137,7 +137,7 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	if e.Abbrev.Encloses {
 		return e.Next, 1, nil
 	}
-	next, err = r.Behind(e)
+	next, err = r.After(e)
 	return next, 0, err
 }
 
@@ -149,7 +149,7 @@ func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	}
 	f.Parameters = append(f.Parameters, Parameter{
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
-		Name: e.Attr(Name), Type: e.Attr(Type), Origin: e.Attr(Origin), Location: e.Attr(Location),
+		Name: e.Value(Name), Type: e.Value(Type), Origin: e.Value(Origin), Location: e.Value(Location),
 	})
 	return r.AfterChildren(e)
 }

@@ -41,7 +41,7 @@ const (
 	planTag   // planNamed, with its name in the plan
 	planChild // has children
 	// a definition of a tag, an enum or a typedef, which may be a root
-	planType
+	planComplete
 	// a parameter of a function, or the end of a varying list of them
 	planParam
 	planBlock   // a lexical block with children; its size is in the plan
@@ -143,7 +143,7 @@ type layout struct {
 }
 
 // add adds an attribute; size is -1 where it varies.
-func (l *layout) add(slot Slot, form uint64, size int, first bool) {
+func (l *layout) add(attr Attr, form uint64, size int, first bool) {
 	switch {
 	case l.blocks < 0:
 	case first && form == formString:
@@ -155,7 +155,7 @@ func (l *layout) add(slot Slot, form uint64, size int, first bool) {
 	case size < 0:
 		l.blocks = -1
 	default:
-		if slot == Sibling && form == formRef4 && l.blocks == 0 {
+		if attr == Sibling && form == formRef4 && l.blocks == 0 {
 			l.sibling = 1 + l.sizes[0]
 		}
 		l.sizes[l.blocks] += size
@@ -173,9 +173,9 @@ func (p *plan) read(a *Abbrev) {
 	for i := range a.ops {
 		o := &a.ops[i]
 		switch {
-		case o.slot == Sibling:
-		case o.slot == Name && o.load == loadLead:
-		case o.slot == Name && o.class == ClassStrp && o.load == load4:
+		case o.attr == Sibling:
+		case o.attr == Name && o.load == loadLead:
+		case o.attr == Name && o.class == ClassStrp && o.load == load4:
 			p.nameAt, p.nameMask = uint8(1+o.off), 1<<32-1
 		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
 			p.refAt = uint8(1 + o.off)
@@ -184,7 +184,7 @@ func (p *plan) read(a *Abbrev) {
 			p.print ^= uint64(o.imm) << 32 // the same as if it lay in the entry
 		case o.class == ClassConst && o.load == loadImm:
 			p.mix(uint64(o.imm))
-			p.mix(uint64(o.slot))
+			p.mix(uint64(o.attr))
 		case o.class == ClassConst && (o.load == load1 || o.load == load2 || o.load == load4):
 			usual = p.addValue(o) && usual
 		default:
@@ -200,8 +200,8 @@ func (p *plan) read(a *Abbrev) {
 			(p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
 			p.flags |= planMember
 		}
-		if isRoot(a) {
-			p.flags |= planType
+		if isComplete(a) {
+			p.flags |= planComplete
 		}
 	}
 	if a.named() {
@@ -236,9 +236,9 @@ func (p *plan) addValue(o *op) bool {
 	return true
 }
 
-// isRoot tells whether entries of the declaration are definitions of tags, enums or typedefs in a
+// isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in a
 // single entry.
-func isRoot(a *Abbrev) bool {
+func isComplete(a *Abbrev) bool {
 	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
 		return false
 	}
@@ -252,7 +252,7 @@ func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {
 		o := &a.ops[i]
-		declaration = declaration || o.slot == Declaration && o.load == loadImm && o.imm != 0
+		declaration = declaration || o.attr == Declaration && o.load == loadImm && o.imm != 0
 	}
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:

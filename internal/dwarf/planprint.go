@@ -35,7 +35,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			t := p.types.at(ref)
 			to := t.fp
 			if !p.types.holds(t, ref) {
-				if to, err = p.meet(t, off, ref, depth); err != nil {
+				if to, err = p.follow(t, off, ref, depth); err != nil {
 					return fp, off, false, err
 				}
 			}
@@ -73,7 +73,7 @@ func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) 
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.meet(t, off, ref, depth); err != nil {
+		if to, err = p.follow(t, off, ref, depth); err != nil {
 			return fp, err
 		}
 	}
@@ -87,8 +87,8 @@ func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.name
 // constant is what the constants of an entry without a leading string say, above bit 32.
 func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
 
-// meet is newType for a reference in the entry at die, on the level depth of nesting.
-func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
+// follow is newType for a reference in the entry at die, on the level depth of nesting.
+func (p *Prints) follow(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
 	if int(ref) >= len(p.r.buf) {
 		return Fingerprint{}, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
 	}
@@ -134,7 +134,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.meet(t, die, ref, depth); err != nil {
+		if to, err = p.follow(t, die, ref, depth); err != nil {
 			return fp, 0, err
 		}
 	}
@@ -178,11 +178,11 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 	return fp, true, nil
 }
 
-// Root returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the
+// Definition returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the
 // offset behind it, if it follows its plan; else end is 0.
-func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
+func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
 	b, pl := p.r.at(off)
-	if b == nil || pl.flags&planType == 0 {
+	if b == nil || pl.flags&planComplete == 0 {
 		return fp, 0, nil
 	}
 	if std.Tag(pl.tag) == std.TagTypedef {

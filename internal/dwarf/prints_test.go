@@ -122,11 +122,11 @@ func TestRootsByTheirPlans(t *testing.T) {
 			if e.Abbrev == nil {
 				break
 			}
-			got, end, err := p.Root(off)
+			got, end, err := p.Definition(off)
 			if err != nil {
 				t.Fatal(err)
 			}
-			behind, err := r.Behind(e)
+			behind, err := r.After(e)
 			if err != nil {
 				t.Fatal(err)
 			}

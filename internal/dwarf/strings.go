@@ -8,7 +8,7 @@ const maxString = 1 << 16
 
 // String returns the bytes of a string attribute, without the NUL. They stay valid until the next
 // Load.
-func (r *Reader) String(e *DIE, s Slot) ([]byte, error) {
+func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	if !e.Has(s) {
 		return nil, nil
 	}
@@ -60,7 +60,7 @@ func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 }
 
 // Address resolves an address attribute, direct or by index.
-func (r *Reader) Address(e *DIE, s Slot) (uint64, bool) {
+func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 	if !e.Has(s) {
 		return 0, false
 	}
