@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// visitDefinition takes the definition at off, if that can be read by its plan, and returns where the
-// walk goes on; 0 otherwise.
+// visitDefinition takes the definition at off, if that can be read by its plan, and returns where
+// the walk goes on; 0 otherwise.
 func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.alone() {
 		return 0, nil

@@ -44,7 +44,9 @@ type desc struct {
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
 // ref resolves attribute s of e.
-func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) { return u.refTo(e.Off, e.Value(s)) }
+func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) {
+	return u.refTo(e.Off, e.Value(s))
+}
 
 // refTo resolves attribute a of the entry at die.
 func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
@@ -60,7 +62,7 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	case dwarf.ClassRefAddr:
 		h := u.c.d.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference to %#x meets no unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
 		}
 		if h == u.r.Unit {
 			return typeRef{u, uint32(v - h.Off)}, nil
@@ -78,7 +80,7 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		return typeRef{}, u.r.Errorf(die,
 			"a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
 	}
-	return typeRef{}, u.r.Errorf(die, "a reference in a form that is none")
+	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
 }
 
 // describe reads the type entry at off.
@@ -94,7 +96,7 @@ func (u *unit) describe(off uint32) (desc, error) {
 // that.
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
-		return d, u.r.Errorf(e.Off, "a type reference meets no entry")
+		return d, u.r.Errorf(e.Off, "a reference to a type leads to no entry")
 	}
 	switch e.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:

@@ -65,7 +65,8 @@ func (c *converter) end(number int) {
 		Items: slices.Clone(c.items)}})
 }
 
-// addItem adds a type to the environment, once. It notes when a tag is defined otherwise than before.
+// addItem adds a type to the environment, once. It notes when a tag is defined otherwise than
+// before.
 func (c *converter) addItem(i item) {
 	if i.id == 0 {
 		return

@@ -115,10 +115,9 @@ func (c *converter) reach() error {
 			return err
 		}
 		if e.Abbrev == nil {
-			return t.u.r.Errorf(t.off, "a type reference meets no entry")
+			return t.u.r.Errorf(t.off, "a reference to a type leads to no entry")
 		}
-		switch e.Abbrev.Tag {
-		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		if isTypeTag(e.Abbrev.Tag) {
 			if _, _, err := t.u.visitType(e); err != nil {
 				return err
 			}
@@ -131,8 +130,8 @@ func (c *converter) reach() error {
 }
 
 // references collects the references of the entry at off and of all below it: to other units, or to
-// any entry and then also the definitions below. Those of inlined calls don't count, for a function's body doesn't change what its unit
-// declares.
+// any entry and then also the definitions below. Those of inlined calls don't count, for a
+// function's body doesn't change what its unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	e := &u.c.top
 	for depth := 0; ; {

@@ -56,7 +56,7 @@ func chain(start, size, n int, f func(i, off int) string) string {
 
 // TestSiblingsOfOneByte has two units whose function types tell where the next entry is in one
 // byte, as dwz writes it. A fingerprint that took that for a reference would go round in a circle,
-// from the function type to the pointer behind it and back, and be the same for all functions.
+// from the function type to the pointer after it and back, and be the same for all functions.
 func TestSiblingsOfOneByte(t *testing.T) {
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x15\x01\x01\x11\x00\x00" + // 15 function type (sibling ref1), children
@@ -184,7 +184,7 @@ func TestManyImporters(t *testing.T) {
 
 // TestHostile converts DWARF that no compiler writes. It must end soon, with modest memory, and
 // tell what is wrong where something is. Each file is converted as it is, and with another unit
-// behind: then entries have fingerprints.
+// after: then entries have fingerprints.
 func TestHostile(t *testing.T) {
 	for _, tt := range []struct {
 		name, info, abbrev string
@@ -195,7 +195,7 @@ func TestHostile(t *testing.T) {
 		{"no end of the children", unitOf(1, "\x01\x05s\x00"), "", ""},
 		{"a pointer to itself", unitOf(1, "\x01\x08s\x00"+u32(21)+"\x00\x02"+u32(21)), "",
 			"contains itself without a struct, union or enum tag"},
-		{"unnamed structs that contain each other",
+		{"anonymous structs that contain each other",
 			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "contains itself"},
 		{"a long chain of pointers", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 5, 100000,
 			func(i, off int) string {
@@ -205,7 +205,7 @@ func TestHostile(t *testing.T) {
 		{"deeply nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 100000)), "",
 			"nested more than|overlap or refer to each other"},
 		{"nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 400)), "", ""},
-		{"unnamed structs that double", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 14, 400,
+		{"anonymous structs that double", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 14, 400,
 			func(i, off int) string {
 				return "\x03\x04" + u32(off+14) + "\x00\x04" + u32(off+14) + "\x00\x00"
 			})+"\x05s\x00\x00\x00"), "", ""},

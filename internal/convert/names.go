@@ -37,7 +37,7 @@ func newNameCache(size int) nameCache {
 	return nameCache{make([]nameSlot, 1<<n), uint8(64 - n)}
 }
 
-// name reads attribute s of e as a name; the empty string is none.
+// name reads attribute s of e as a name; an empty one counts as no name.
 func (u *unit) name(e *dwarf.DIE, s dwarf.Attr) (name, error) { return u.nameOf(e.Off, e.Value(s)) }
 
 // nameOf reads attribute a of the entry at die as a name.

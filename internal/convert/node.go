@@ -69,8 +69,8 @@ func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// nodeOf returns the node of a description of the entry at off, adding what is new of it and of what
-// it refers to. h is what hashOf gave. The graph is locked.
+// nodeOf returns the node of a description of the entry at off, adding what is new of it and of
+// what it refers to. h is what hashOf gave. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
 	if !u.c.direct() {

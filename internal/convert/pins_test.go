@@ -31,8 +31,8 @@ func inBlocks(name string, blocks ...string) string {
 	return b.String()
 }
 
-// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between the
-// two units is further away than any unit by itself has to look to tell its own apart.
+// TestPinsAreGlobal has units in which every tag has two definitions, and the difference between
+// the two units is further away than any unit by itself has to look to tell its own apart.
 func TestPinsAreGlobal(t *testing.T) {
 	dir := t.TempDir()
 	var objs []string

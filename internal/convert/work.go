@@ -86,7 +86,7 @@ func (w *work) run() error {
 	return cmp.Or(w.symbols.err, first.err)
 }
 
-// thread converts units until there are none left, or one has an error.
+// thread converts units until there are no more, or one has an error.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1

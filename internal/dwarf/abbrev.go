@@ -10,7 +10,7 @@ type Abbrev struct {
 	Children bool
 	// Encloses: it has children, among which there may be type definitions, on any level.
 	Encloses bool
-	// fixed is the size in bytes of all attributes together, behind the leading inline string if
+	// fixed is the size in bytes of all attributes together, after the leading inline string if
 	// lead is set; -1 when there are blocks, or the entry must be walked form by form.
 	fixed      int32
 	lead       bool
@@ -29,7 +29,7 @@ type op struct {
 	load  loader
 	class Class
 	form  uint16
-	off   uint32 // fixed: distance from the first byte behind the leading string
+	off   uint32 // fixed: distance from the first byte after the leading string
 	imm   int64  // DW_FORM_implicit_const
 }
 
@@ -179,8 +179,8 @@ type abbrevTable struct {
 
 	definition uint32 // no type definition is smaller, in bytes
 
-	// compiled are declarations that were met before, by their bytes behind the code. Most units
-	// declare the same.
+	// compiled are declarations that were compiled before, by their bytes after the code. Most
+	// units declare the same.
 	compiled map[string]*Abbrev
 	spelling []byte
 	specs    []attrSpec
@@ -225,7 +225,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	*t.plans = plans{}
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off,
-			"a unit's abbreviation table lies behind the end of the section")
+			"a unit's abbreviation table lies beyond the end of the section")
 	}
 	c := cursor{buf: d.abbrev, pos: int(off)}
 	for n := 1; ; n++ {
@@ -274,7 +274,7 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	}
 }
 
-// declaration reads the declaration at c, behind its code. It returns nil if it is cut off.
+// declaration reads the declaration at c, after its code. It returns nil if it is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	start := c.pos
 	end := t.spell(c.buf, start)
@@ -305,8 +305,8 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in
-// it that are not wanted: lines and columns above all. It returns the offset behind the
+// spell sets t.spelling to the declaration at pos of b, after its code, but for the constants in
+// it that are not wanted: lines and columns above all. It returns the offset after the
 // declaration; 0 if it is cut off.
 func (t *abbrevTable) spell(b []byte, pos int) int {
 	c := cursor{buf: b, pos: pos}
@@ -374,4 +374,32 @@ func (t *abbrevTable) walkOps() []op {
 			imm: spec.imm})
 	}
 	return ops
+}
+
+// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
+// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc
+// puts types of a block even into the prototype, declaration or struct that first refers to them.
+func encloses(t std.Tag) bool {
+	switch t {
+	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
+		return false
+	}
+	return true
+}
+
+func isDefinitionTag(t std.Tag) bool {
+	switch t {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		return true
+	}
+	return false
+}
+
+// named tells whether the entry is a struct, union or enum with a name.
+func (a *Abbrev) named() bool {
+	switch a.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		return a.mask>>Name&1 != 0 && a.mask>>Signature&1 == 0
+	}
+	return false
 }

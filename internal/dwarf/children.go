@@ -16,8 +16,8 @@ type Children struct {
 	err  error
 }
 
-// Children returns an iterator over the children of e, which it decodes into c, one after the other.
-// Between two calls of Next c may be changed, and e too.
+// Children returns an iterator over the children of e, which it decodes into c, one after the
+// other. Between two calls of Next c may be changed, and e too.
 func (r *Reader) Children(e, c *DIE) Children {
 	if !e.Children {
 		return Children{}

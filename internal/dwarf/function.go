@@ -18,7 +18,7 @@ type Parameter struct {
 type Function struct {
 	Parameters []Parameter
 	Declares   bool   // it holds types, functions, imports or the like
-	End        uint32 // the offset behind the children
+	End        uint32 // the offset after the children
 
 	of uint32 // the function's entry; 0: none
 }
@@ -69,7 +69,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 		var deeper int
 		off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
 		if depth += deeper; depth > 1 {
-			stop = 0 // what lies deeper is none of the function's parameters
+			stop = 0 // what lies deeper is not a parameter of the function
 		}
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
 		// as in r.at, but faster
@@ -141,7 +141,7 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	return next, 0, err
 }
 
-// parameter adds the parameter at off, and returns the offset behind it.
+// parameter adds the parameter at off, and returns the offset after it.
 func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {

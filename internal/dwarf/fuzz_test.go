@@ -115,11 +115,11 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		behind, err := r.After(peeked)
+		after, err := r.After(peeked)
 		if err != nil {
 			return err
 		}
-		if skipped, err := r.AfterChildren(&e); err != nil || skipped != behind {
+		if skipped, err := r.AfterChildren(&e); err != nil || skipped != after {
 			return err
 		}
 		f, err := r.Function(&e)

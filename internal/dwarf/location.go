@@ -153,7 +153,7 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 	if a.Class == ClassListx {
 		var ok bool
 		if off, ok = r.listOffset(data, LoclistsBase, a.Val); !ok {
-			return r.Errorf(die, "location list %d is behind the end of .debug_loclists", a.Val)
+			return r.Errorf(die, "location list %d is beyond the end of .debug_loclists", a.Val)
 		}
 	}
 	off = min(off, uint64(len(data)))

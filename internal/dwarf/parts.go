@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// part is a run of attributes of fixed sizes, and the block behind it, if it is not an entry's last
+// part is a run of attributes of fixed sizes, and the block after it, if it is not an entry's last
 // part.
 type part struct {
 	size  int32 // of the attributes, in bytes
@@ -88,7 +88,7 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 	return nil
 }
 
-// afterParts moves over the parts that begin at pos. The result is behind the buffer's end if they
+// afterParts moves over the parts that begin at pos. The result is beyond the buffer's end if they
 // are cut off.
 func (r *Reader) afterParts(a *Abbrev, pos int) int {
 	last := len(a.parts) - 1

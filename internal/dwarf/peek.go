@@ -146,7 +146,7 @@ func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
 	return v, class, nil
 }
 
-// After returns the offset behind e and its children: by DW_AT_sibling, or by walking over them.
+// After returns the offset after e and its children: by DW_AT_sibling, or by walking over them.
 func (r *Reader) After(e Peeked) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
@@ -172,7 +172,7 @@ func (r *Reader) sibling(e Peeked) uint32 {
 	return uint32(v)
 }
 
-// afterList returns the offset behind the list of siblings that goes on at off.
+// afterList returns the offset after the list of siblings that goes on at off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
 		off, _ = r.skip(off, planSized, 0, 0)

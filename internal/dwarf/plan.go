@@ -21,7 +21,7 @@ type plan struct {
 	refAt     uint8    // of a reference within the unit
 	sibling   uint8    // of DW_AT_sibling; 0 where there is none
 	size      uint8    // distance of what follows the attributes, or of the first block
-	tails     [2]uint8 // bytes behind the first and behind the second block
+	tails     [2]uint8 // bytes after the first and after the second block
 	blocks    uint8    // how many blocks and expressions there are
 }
 
@@ -31,8 +31,8 @@ const (
 	planSized planFlags = 1 << iota // its size is in the plan
 	planUsual                       // all wanted attributes are in the plan, which has no blocks
 	planLeaf                        // planUsual, without children, and no type definition
-	// planLeaf, with a reference and without a leading string; the name, if any, is in front and the
-	// constant after the reference
+	// planLeaf, with a reference and without a leading string; the name, if any, is in front and
+	// the constant after the reference
 	planMember
 	planLead // an inline string stands first
 	planRef  // refAt is valid
@@ -135,8 +135,8 @@ func makePlan(a *Abbrev, l layout) plan {
 // layout is where the attributes of an entry lie.
 type layout struct {
 	lead bool // an inline string stands first
-	// bytes of the attributes behind it up to the first block, between that and the second, and
-	// behind that
+	// bytes of the attributes after it up to the first block, between that and the second, and
+	// after that
 	sizes   [3]int
 	blocks  int // -1: the sizes of other attributes vary
 	sibling int // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
@@ -236,8 +236,8 @@ func (p *plan) addValue(o *op) bool {
 	return true
 }
 
-// isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in a
-// single entry.
+// isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in
+// a single entry.
 func isComplete(a *Abbrev) bool {
 	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
 		return false
@@ -246,8 +246,8 @@ func isComplete(a *Abbrev) bool {
 }
 
 // idle tells whether entries of the declaration declare nothing that is encoded, but for what they
-// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the unit
-// need not look at.
+// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the
+// unit need not look at.
 func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {
@@ -300,10 +300,10 @@ func isC(language uint64) bool {
 	return false
 }
 
-// skip moves over entries whose plans have one of the flags over, until there is one that has one of
-// the flags stop, and is not nested deeper than the first. It moves through the children of those
-// with one of the flags enter, on deeper levels of all that may enclose definitions, and over the
-// children of others. It stops where it can't tell.
+// skip moves over entries whose plans have one of the flags over, until there is one that has one
+// of the flags stop, and is not nested deeper than the first. It moves through the children of
+// those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
+// the children of others. It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
 	if r.plans == nil {
 		return off, 0
@@ -373,7 +373,7 @@ func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, dee
 	return off, deeper
 }
 
-// overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where
+// overBlocks moves over the blocks that begin at off, and what is after each. It returns 0 where
 // that is not simple.
 func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.blocks&3] {

@@ -49,7 +49,7 @@ type Reader struct {
 	Root DIE
 
 	buf       []byte // the unit, header included
-	own       []byte // the memory behind buf, when it is not the section's own
+	own       []byte // the memory of buf, when it is not the section's own
 	order     binary.ByteOrder
 	little    bool
 	f         format

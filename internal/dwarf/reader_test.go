@@ -107,9 +107,9 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	if err != nil || k.Next != e.Next {
 		t.Errorf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, k.Next, err, e.Next)
 	}
-	behind, err := r.After(k)
-	if skipped, err2 := r.AfterChildren(e); skipped != behind || err != nil || err2 != nil {
-		t.Errorf("entry at %#x: After says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped,
+	after, err := r.After(k)
+	if skipped, err2 := r.AfterChildren(e); skipped != after || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: After says %#x, %v; AfterChildren %#x, %v", e.Off, after, err, skipped,
 			err2)
 	}
 	if k.Abbrev.fixed >= 0 {
