@@ -123,7 +123,8 @@ func (b *Build) temporary(suffix string) string {
 // a kernel.
 func (b *Build) link(output string, objects []string) error {
 	const script = "percpu.lds"
-	if err := b.write(script, fmt.Appendf(nil, "SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
+	if err := b.write(script, fmt.Appendf(nil,
+		"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
 		perCPUSection, b.Options.PerCPU)); err != nil {
 		return err
 	}

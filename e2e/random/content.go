@@ -206,7 +206,11 @@ func checkFunctions(b *Build) error {
 		return err
 	}
 	for _, s := range symbols {
-		isIt := func(d *die) bool { low, ok := d.Val(dwarf.AttrLowpc).(uint64); return ok && low == s.Value }
+		isIt := func(d *die) bool {
+			low, ok := d.Val(dwarf.AttrLowpc).(uint64)
+			return ok &&
+				low == s.Value
+		}
 		if !found[s.Name] && v.skipped[s.Name] == "" && slices.ContainsFunc(dies[s.Name], isIt) {
 			wrong = append(wrong, fmt.Sprintf("function %s is missing, and not listed as left out", s.Name))
 		}
@@ -247,7 +251,7 @@ func checkPahole(b *Build) error {
 		}
 		return ""
 	})
-	left := r.Unexplained(content.Struct, content.Union, content.Enum, content.Typedef, content.Forward)
+	left := r.Unexplained(append([]content.Class{content.Forward}, typeClasses...)...)
 	var wrong []string
 	for _, d := range left {
 		wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,

@@ -166,7 +166,8 @@ func describe(t btf.Type) string {
 		name := "void"
 		for depth := 0; r != nil && depth < 4; depth++ {
 			inner := []btf.Type(nil)
-			if name = strings.TrimPrefix(fmt.Sprintf("%T", r), "*btf.") + " " + r.TypeName(); r.TypeName() == "" {
+			if name = strings.TrimPrefix(fmt.Sprintf("%T", r), "*btf.") + " " +
+				r.TypeName(); r.TypeName() == "" {
 				_, inner = parts(r)
 			}
 			if len(inner) == 0 {

@@ -23,8 +23,8 @@ const (
 	formEnum                     // an enum definition
 )
 
-// form is a C type apart from scopes: tags and typedef names are numbers of the vocabulary, and what
-// they mean is up to the place where the form is used.
+// form is a C type apart from scopes: tags and typedef names are numbers of the vocabulary, and
+// what they mean is up to the place where the form is used.
 type form struct {
 	kind     formKind
 	n        int
@@ -67,7 +67,8 @@ var bases = []struct {
 	name string
 	bits int
 }{
-	{"int", 32}, {"unsigned int", 32}, {"long", 64}, {"unsigned long", 64}, {"char", 8}, {"unsigned char", 8},
+	{"int", 32}, {"unsigned int", 32}, {"long", 64}, {"unsigned long", 64}, {"char", 8},
+	{"unsigned char", 8},
 	{"short", 16}, {"_Bool", 1}, {"long long", 64}, {"signed char", 8}, {"unsigned short", 16},
 	{"double", 0}, {"float", 0}, {"__int128", 0},
 }
@@ -199,7 +200,8 @@ func (a *author) parameter() *form {
 }
 
 func (a *author) record(depth int) *form {
-	r := &form{kind: formRecord, keyword: "struct", packed: a.chance(8), aligned: a.chance(5), method: a.chance(40)}
+	r := &form{kind: formRecord, keyword: "struct", packed: a.chance(8), aligned: a.chance(5),
+		method: a.chance(40)}
 	if a.chance(20) {
 		r.keyword = "union"
 	}
@@ -244,7 +246,8 @@ func (a *author) distinctive(r *form, name string) *form {
 	return r
 }
 
-var enumValues = []string{"0", "1", "2", "7", "-1", "-3", "200", "40000", "0x7fffffff", "0x80000000",
+var enumValues = []string{"0", "1", "2", "7", "-1", "-3", "200", "40000", "0x7fffffff",
+	"0x80000000",
 	"-0x7fffffff - 1", "1l << 40", "-(1l << 40)", "~0ul"}
 
 func (a *author) enum() *form {

@@ -31,7 +31,15 @@ type callee struct {
 func Generate(seed uint64, o Options) *Program {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words := newVocabulary(r)
-	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)}, words: words}
+	if o.TypeUnits() && r.IntN(2) == 0 { // they say all only if each tag has one definition
+		for _, all := range [][]word{words.tags, words.aliases} {
+			for i := range all {
+				all[i].variants = all[i].variants[:1]
+			}
+		}
+	}
+	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)},
+		words: words}
 	p := &Program{}
 	for i, path := range g.paths() {
 		g.unit, g.vla = i, o.Compiler(i) == "gcc"
@@ -229,7 +237,8 @@ func (g *generator) definedFunction() *node {
 	n.kids = append(n.kids, text("}\n"))
 	n = sequence(n)
 	if strings.HasPrefix(prefix, "static") {
-		n.kids = append(n.kids, optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
+		n.kids = append(n.kids,
+			optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
 	}
 	if t.scalar {
 		g.callees = append(g.callees, callee{name, len(f.params)})

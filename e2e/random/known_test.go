@@ -54,7 +54,8 @@ var known = []struct {
 	{
 		name: "a definition below a prototype beside another one",
 		files: map[string]string{
-			"a.c": sink + "void a(void)\n{\nstruct ops { char other; } x;\nsink(&x);\n{\n" + openGet + "}\n}\n",
+			"a.c": sink + "void a(void)\n{\nstruct ops { char other; } x;\nsink(&x);\n{\n" + openGet +
+				"}\n}\n",
 			"b.c": sink + "void b(void)\n{\n{\n" + openGet + "}\n}\n",
 		},
 		count: map[string]int{"struct dev": 1, "struct ops": 2},
@@ -109,11 +110,52 @@ var known = []struct {
 	{
 		name: "anonymous structs with a method",
 		files: map[string]string{
-			"a.cc": "static struct { int a; int get() { return a; } } x, *px = &x;\nint fa() { return px->get(); }\n" +
-				"static struct { long b; long get() { return b; } } y, *py = &y;\nint fb() { return py->get(); }\n" +
-				"struct holder { struct { int a; int get() { return a; } } m; struct { char c; int get() { return c; } } n; } h;\n",
-			"b.cc": "static struct { int a; int get() { return a + 1; } } x, *px = &x;\nint ga() { return px->get(); }\n" +
-				"static struct { char c; long get() { return c; } } y, *py = &y;\nint gb() { return py->get(); }\n",
+			"a.cc": `
+static struct { int a; int get() { return a; } } x, *px = &x;
+int fa() { return px->get(); }
+static struct { long b; long get() { return b; } } y, *py = &y;
+int fb() { return py->get(); }
+struct holder {
+	struct { int a; int get() { return a; } } m;
+	struct { char c; int get() { return c; } } n;
+} h;
+typedef decltype(holder::m) *pm;
+typedef decltype(holder::n) *pn;
+struct user { pm x; pn y; } u;
+`,
+			"b.cc": `
+static struct { int a; int get() { return a + 1; } } x, *px = &x;
+int ga() { return px->get(); }
+static struct { char c; long get() { return c; } } y, *py = &y;
+int gb() { return py->get(); }
+`,
+		},
+	},
+	{
+		name: "anonymous structs in type units",
+		files: map[string]string{
+			"a.cc": "static __attribute__((used)) struct t1 {\nstruct { int a; long b; } m1;\n" +
+				"struct { char c; } m2;\n} v;\n",
+		},
+		dwarf: []string{"-gdwarf-5", "-fdebug-types-section"},
+		count: map[string]int{"struct t1": 1, "struct ": 2},
+	},
+	{
+		name: "a definition below the declaration of a function",
+		files: map[string]string{
+			"a.c": sink +
+				"void a(void)\n{\ntypedef enum { RED } color;\nextern float f(color);\nsink(f);\n}\n",
+		},
+		count: map[string]int{"typedef color": 1},
+	},
+	{
+		name: "a declaration with as many votes for each definition",
+		files: map[string]string{
+			"a.c": sink + "void a(void) { union t1 { int none[0]; } x; sink(&x); }\n",
+			"b.c": sink + "void b(void) { struct t0 { union t1 *next; } x; sink(&x); }\n",
+			"c.c": sink + "typedef struct t0 *u1[3];\nstruct t0 { union t1 *m2; } v;\n" +
+				"void c(void) { struct t0 { int none[0]; } x; sink(&x); }\n" +
+				"void d(void) { union t1 { u1 more; } x; sink(&x); }\n",
 		},
 	},
 	{

@@ -190,8 +190,10 @@ func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint
 			return err
 		}
 		have := members[i]
-		if have.Name != field.name() || int64(have.Offset) != offset || int64(have.BitfieldSize) != width {
-			return fmt.Errorf("member %d is %s at bit %d (bit-field of %d), want %s at bit %d (%d)", i, have.Name,
+		if have.Name != field.name() || int64(have.Offset) != offset ||
+			int64(have.BitfieldSize) != width {
+			return fmt.Errorf("member %d is %s at bit %d (bit-field of %d), want %s at bit %d (%d)", i,
+				have.Name,
 				have.Offset, have.BitfieldSize, field.name(), offset, width)
 		}
 		if err := m.compare(assumed, m.info.typeOf(field), have.Type); err != nil {
@@ -244,7 +246,8 @@ func (m *matcher) enum(d *die, t *btf.Enum) error {
 	}
 	values := d.children(dwarf.TagEnumerator)
 	if size, _ := d.number(dwarf.AttrByteSize); size != int64(t.Size) || len(values) != len(t.Values) {
-		return fmt.Errorf("has %d bytes and %d values, want %d and %d", t.Size, len(t.Values), size, len(values))
+		return fmt.Errorf("has %d bytes and %d values, want %d and %d", t.Size, len(t.Values), size,
+			len(values))
 	}
 	mask := ^uint64(0) >> (64 - 8*t.Size)
 	for i, v := range values {

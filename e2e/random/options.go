@@ -38,6 +38,9 @@ func NewOptions(seed uint64) Options {
 		"-gdwarf-4", "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3 -gstrict-dwarf",
 		"-gdwarf-5 -fdebug-types-section", "-gdwarf-4 -fdebug-types-section",
 		"-gdwarf-5 -gz"))
+	if o.TypeUnits() { // the linker takes type units of one signature for one, whatever they say
+		o.Compilers = o.Compilers[:1]
+	}
 	o.Sections = r.IntN(6) == 0
 	if r.IntN(3) == 0 && o.Linker == "ld" {
 		o.PerCPU = "0" // as in kernels for amd64 up to 6.14

@@ -26,7 +26,9 @@ func importedUnit(units, structs int) string {
 partial:
 `)
 	unit := func(name, content string) {
-		fmt.Fprintf(&b, "\t.long %[1]s_end - %[1]s_begin\n%[1]s_begin:\n\t.short 4\n\t.long 0\n\t.byte 8\n%[2]s\t.byte 0\n%[1]s_end:\n",
+		fmt.Fprintf(&b,
+			"\t.long %[1]s_end - %[1]s_begin\n%[1]s_begin:\n\t.short 4\n\t.long 0\n\t.byte 8\n"+
+				"%[2]s\t.byte 0\n%[1]s_end:\n",
 			name, content)
 	}
 	var types strings.Builder
@@ -34,7 +36,8 @@ partial:
 	for i := range structs {
 		fmt.Fprintf(&types, "\t.uleb128 3\n\t.asciz \"s%d\"\n\t.byte 8\n", i)
 		for j := range 2 {
-			fmt.Fprintf(&types, "\t.uleb128 4\n\t.asciz \"m%d\"\n\t.long int - partial\n\t.byte %d\n", j, 4*j)
+			fmt.Fprintf(&types, "\t.uleb128 4\n\t.asciz \"m%d\"\n\t.long int - partial\n\t.byte %d\n", j,
+				4*j)
 		}
 		types.WriteString("\t.byte 0\n")
 	}

@@ -18,8 +18,10 @@ var (
 	first    = flag.Uint64("first", 0, "the seed of the first one")
 	seed     = flag.Int64("seed", -1, "try the program of this seed only")
 	only     = flag.String("check", "", "run this check only")
-	shrink   = flag.Duration("shrink", 40*time.Second, "how long to look for a smaller program that fails")
-	keep     = flag.String("keep", filepath.Join(os.TempDir(), "random-failures"), "where to keep the sources of programs that fail")
+	shrink   = flag.Duration("shrink", 40*time.Second,
+		"how long to look for a smaller program that fails")
+	keep = flag.String("keep", filepath.Join(os.TempDir(), "random-failures"),
+		"where to keep the sources of programs that fail")
 )
 
 func TestMain(m *testing.M) {
@@ -94,14 +96,16 @@ func report(t *testing.T, n uint64, o Options, c Check, err error, cache string,
 	p := Generate(n, o)
 	dir := filepath.Join(*keep, fmt.Sprintf("seed-%d-%s", n, c.Name))
 	save(t, p, filepath.Join(dir, "sources"))
-	t.Errorf("check %s fails for seed %d: %s\nagain: go test ./e2e/random -run TestPrograms -seed=%d -check=%s\n"+
-		"sources: %s\n%v", c.Name, n, o, n, c.Name, dir, err)
+	t.Errorf("check %s fails for seed %d: %s\n"+
+		"again: go test ./e2e/random -run TestPrograms -seed=%d -check=%s\nsources: %s\n%v",
+		c.Name, n, o, n, c.Name, dir, err)
 	if *shrink == 0 || NotBuilt(err) || !mayShrink(c.Name) {
 		return
 	}
 	smaller, cause := Shrink(p, o, n, c, err, cache, tools, time.Now().Add(*shrink))
 	save(t, p, filepath.Join(dir, "shrunk"))
-	harness.WriteFile(t, filepath.Join(dir, "README"), fmt.Sprintf("%s: %s\n%v\n", c.Name, smaller, cause))
+	harness.WriteFile(t, filepath.Join(dir, "README"), fmt.Sprintf("%s: %s\n%v\n", c.Name, smaller,
+		cause))
 	t.Errorf("check %s with a smaller program, %s:\n%v\n%s", c.Name, smaller, cause, sources(p))
 }
 

@@ -12,7 +12,8 @@ import (
 // check fails in the same way. It stops at the deadline.
 func Shrink(p *Program, o Options, seed uint64, c Check, cause error, cache string, tools Tools,
 	deadline time.Time) (Options, error) {
-	s := &shrinker{p: p, o: o, seed: seed, check: c, cause: cause, cache: cache, tools: tools, deadline: deadline}
+	s := &shrinker{p: p, o: o, seed: seed, check: c, cause: cause, cache: cache, tools: tools,
+		deadline: deadline}
 	for changed := true; changed && !s.late(); {
 		changed = s.units()
 		changed = s.nodes() || changed

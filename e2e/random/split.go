@@ -35,7 +35,8 @@ func checkSplit(b *Build) error {
 	}
 	link := func(way, jobs string, in ...string) error {
 		return add(way, func(out string) error {
-			return b.btfdedup(append([]string{"link", jobs, "--base", "kernel.btf", "--facts", "module.facts",
+			return b.btfdedup(append([]string{"link", jobs, "--base", "kernel.btf", "--facts",
+				"module.facts",
 				"-o", out}, in...)...)
 		})
 	}
@@ -70,7 +71,13 @@ func checkSplit(b *Build) error {
 			return err
 		}
 	}
-	if err := sameBytesOf(all, "kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)); err != nil {
+	if loses, err := b.losesScopes(); err != nil {
+		return err
+	} else if loses { // the module's file says less than its objects
+		all = slices.Delete(all, 3, 4)
+	}
+	if err := sameBytesOf(all,
+		"kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)); err != nil {
 		return err
 	}
 	if err := b.verify("--base", "kernel.btf", split); err != nil {
@@ -84,7 +91,8 @@ func sameBytesOf(all []result, who string) error {
 	var other []string
 	for _, r := range all[1:] {
 		if string(r.bytes) != string(all[0].bytes) {
-			other = append(other, fmt.Sprintf("%s and %s give other bytes (%d and %d); %s", all[0].way, r.way,
+			other = append(other, fmt.Sprintf("%s and %s give other bytes (%d and %d); %s", all[0].way,
+				r.way,
 				len(all[0].bytes), len(r.bytes), who))
 		}
 	}

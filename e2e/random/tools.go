@@ -27,7 +27,8 @@ func (e *commandError) Error() string {
 	if e.result.TimedOut {
 		how = "timed out"
 	}
-	return fmt.Sprintf("%s: %s\n%s", strings.Join(e.argv, " "), how, clip(e.result.Stderr+e.result.Stdout))
+	return fmt.Sprintf("%s: %s\n%s", strings.Join(e.argv, " "), how,
+		clip(e.result.Stderr+e.result.Stdout))
 }
 
 // clip is the beginning of a long text.
