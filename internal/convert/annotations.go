@@ -2,6 +2,7 @@ package convert
 
 import (
 	std "debug/dwarf"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -17,7 +18,7 @@ const (
 )
 
 // annotations returns the texts of e's annotations of the given kind. clang's order is the reverse
-// of the order in which BTF chains type tags behind a pointer, gcc's is the same.
+// of the order in which BTF chains type tags after a pointer, gcc's is the same.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 	var list []name
 	c := &u.c.note
@@ -32,26 +33,18 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 		}
 		return err
 	}
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return nil, err
-		}
-		if c.Null {
-			break
-		}
+	kids := u.r.Children(e, c)
+	for kids.Next() {
 		if c.Tag == dwarf.TagLLVMAnnotation {
 			if err := add(c); err != nil {
 				return nil, err
 			}
 		}
-		var err error
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return nil, err
-		}
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
+	if err := kids.Err(); err != nil {
+		return nil, err
 	}
+	slices.Reverse(list)
 	next, err := u.ref(e, dwarf.Annotation)
 	for range maxChain {
 		if err != nil || next.u != u {
@@ -91,8 +84,8 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 		if err != nil {
 			return err
 		}
-		u.c.item(u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
-			Aux: uint32(index + 1)}, nil), 0)
+		u.c.addItem(item{id: u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
+			Aux: uint32(index + 1)}, nil)})
 	}
 	return nil
 }
@@ -100,33 +93,26 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 // elemDeclTags adds the DECL_TAGs of e's members or parameters. places, if there are any, say which
 // one of the target each is, -1 for none.
 func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places []int) error {
-	if !e.Children || !u.c.opt.Features.Has(features.DeclTag) {
+	if !u.c.opt.Features.Has(features.DeclTag) {
 		return nil
 	}
 	var c dwarf.DIE
 	index := 0
-	for off := e.Next; ; {
-		if err := u.r.Read(off, &c); err != nil {
-			return err
+	kids := u.r.Children(e, &c)
+	for kids.Next() {
+		if c.Tag != tag {
+			continue
 		}
-		if c.Null {
-			return nil
+		at := index
+		if places != nil {
+			at = places[index]
 		}
-		if c.Tag == tag {
-			at := index
-			if places != nil {
-				at = places[index]
+		if at >= 0 {
+			if err := u.declTags(&c, target, at); err != nil {
+				return err
 			}
-			if at >= 0 {
-				if err := u.declTags(&c, target, at); err != nil {
-					return err
-				}
-			}
-			index++
 		}
-		var err error
-		if off, err = u.r.SkipChildren(&c); err != nil {
-			return err
-		}
+		index++
 	}
+	return kids.Err()
 }

@@ -26,12 +26,12 @@ type Options struct {
 	// Shard is the part of the units to convert. Of a shard without units File gives an object
 	// without units.
 	Shard Shard
-	// Units, when set, are the compilation units to convert, by their place among those of the file,
-	// from 0. Type units that none of them refers to are left out. Shard must be empty then.
+	// Units, when set, are the compilation units to convert, by their place among those of the
+	// file, from 0. Type units that none of them refers to are left out. Shard must be empty then.
 	Units []int
 	// Each, when set, is called with an object of each unit, and the unit's number among the
-	// compilation units of the file, from 0, or its place in Units. It is called from several threads, in any order, and
-	// must not keep the object, which shares memory with others.
+	// compilation units of the file, from 0, or its place in Units. It is called from several
+	// threads, in any order, and must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
@@ -68,7 +68,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	if err := w.orphans(); err != nil {
 		return nil, err
 	}
-	if !w.foundWhole() {
+	if !w.hasComplete() {
 		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
 	}
 	if opt.Counts != nil {

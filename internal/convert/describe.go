@@ -44,10 +44,12 @@ type desc struct {
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
 // ref resolves attribute s of e.
-func (u *unit) ref(e *dwarf.DIE, s dwarf.Slot) (typeRef, error) { return u.refTo(e.Off, e.Attr(s)) }
+func (u *unit) ref(e *dwarf.DIE, s dwarf.Attr) (typeRef, error) {
+	return u.refTo(e.Off, e.Value(s))
+}
 
 // refTo resolves attribute a of the entry at die.
-func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
+func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	v := a.Val
 	switch a.Class {
 	case dwarf.ClassNone:
@@ -60,7 +62,7 @@ func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
 	case dwarf.ClassRefAddr:
 		h := u.c.d.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
-			return typeRef{}, u.r.Errorf(die, "a reference to %#x meets no unit", v)
+			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
 		}
 		if h == u.r.Unit {
 			return typeRef{u, uint32(v - h.Off)}, nil
@@ -78,7 +80,7 @@ func (u *unit) refTo(die uint32, a dwarf.Attr) (typeRef, error) {
 		return typeRef{}, u.r.Errorf(die,
 			"a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
 	}
-	return typeRef{}, u.r.Errorf(die, "a reference in a form that is none")
+	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
 }
 
 // describe reads the type entry at off.
@@ -94,7 +96,7 @@ func (u *unit) describe(off uint32) (desc, error) {
 // that.
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
-		return d, u.r.Errorf(e.Off, "a type reference meets no entry")
+		return d, u.r.Errorf(e.Off, "a reference to a type leads to no entry")
 	}
 	switch e.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
@@ -276,19 +278,14 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return d, err
-		}
-		if c.Null {
-			break
-		}
+	kids := u.r.Children(e, c)
+	for kids.Next() {
 		if c.Tag == std.TagSubrangeType || c.Tag == std.TagEnumerationType {
 			d.dims = append(d.dims, arrayCount(c))
 		}
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return d, err
-		}
+	}
+	if err := kids.Err(); err != nil {
+		return d, err
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)

@@ -21,7 +21,7 @@ import (
 //	var static int v;                                  a variable
 //	section .data..percpu { v @0 4; }
 //
-// Unnamed types stand where they are used. A tag with several definitions is written with its
+// Anonymous types stand where they are used. A tag with several definitions is written with its
 // members in its place, and as (self) within these. Base types have lines only if bases is set. [x]
 // are declaration tags, [[x]] type tags.
 type dumper struct {
@@ -245,7 +245,7 @@ func keyword(typ btf.Type) string {
 	return "struct"
 }
 
-// qualified puts the word before a plain type, and behind the star of a pointer.
+// qualified puts the word before a plain type, and after the star of a pointer.
 func (d *dumper) qualified(word string, typ btf.Type, name string) string {
 	if _, ok := typ.(*btf.Pointer); ok {
 		return d.decl(typ, join(word, name))

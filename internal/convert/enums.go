@@ -25,38 +25,34 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	negative := false
 	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
+	kids := u.r.Children(e, c)
+	for kids.Next() {
+		if c.Tag != std.TagEnumerator {
+			continue
+		}
+		n, err := u.name(c, dwarf.Name)
+		if err != nil {
 			return err
 		}
-		if c.Null {
-			break
+		var v uint64
+		if c.Has(dwarf.ConstValue) {
+			v = c.Val[dwarf.ConstValue]
+			if c.Class[dwarf.ConstValue] == dwarf.ClassBlock {
+				v = blockConst(u.r.Block(v), u.c.d.Order)
+			}
 		}
-		if c.Tag == std.TagEnumerator {
-			n, err := u.name(c, dwarf.Name)
-			if err != nil {
+		if !known && int64(v) < 0 && !negative {
+			if negative, err = u.r.Signed(c, dwarf.ConstValue); err != nil {
 				return err
 			}
-			var v uint64
-			if c.Has(dwarf.ConstValue) {
-				v = c.Val[dwarf.ConstValue]
-				if c.Class[dwarf.ConstValue] == dwarf.ClassBlock {
-					v = blockConst(u.r.Block(v), u.c.d.Order)
-				}
-			}
-			if !known && int64(v) < 0 && !negative {
-				if negative, err = u.r.Signed(c, dwarf.ConstValue); err != nil {
-					return err
-				}
-			}
-			if !wide {
-				v &= 1<<32 - 1
-			}
-			u.c.elems = append(u.c.elems, elem{name: n, val: v})
 		}
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return err
+		if !wide {
+			v &= 1<<32 - 1
 		}
+		u.c.elems = append(u.c.elems, elem{name: n, val: v})
+	}
+	if err := kids.Err(); err != nil {
+		return err
 	}
 	d.elems = u.c.elems[start:]
 	if wide {
@@ -87,25 +83,13 @@ func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 		return false, false, err
 	}
 	c := &u.c.child
-	for range maxChain {
-		if t.u == nil {
-			break
-		}
-		if err := t.u.r.Read(t.off, c); err != nil {
-			return false, false, err
-		}
-		u.c.noteByName(c)
-		if c.Tag == std.TagBaseType {
-			enc := c.Val[dwarf.Encoding]
-			return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar), true, nil
-		}
-		if t, err = t.u.ref(c, dwarf.Type); err != nil {
-			return false, false, err
-		}
+	if t, err = t.peel(c); err != nil {
+		return false, false, err
 	}
-	if e.Has(dwarf.Encoding) {
-		enc := e.Val[dwarf.Encoding]
-		return enc == ateSigned || enc == ateSignedChar, true, nil
+	if t.u == nil || c.Tag != std.TagBaseType {
+		c = e
 	}
-	return false, false, nil
+	enc := c.Val[dwarf.Encoding]
+	return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar),
+		c != e || e.Has(dwarf.Encoding), nil
 }

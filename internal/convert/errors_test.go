@@ -33,8 +33,8 @@ func build(t *testing.T, script, out string) string {
 	return filepath.Join(dir, out)
 }
 
-// TestSeveralSections joins two objects such that a section of which there is one has two copies. An
-// offset doesn't say which copy it is in.
+// TestSeveralSections joins two objects such that a section of which there is one has two copies.
+// An offset doesn't say which copy it is in.
 func TestSeveralSections(t *testing.T) {
 	for _, tt := range []struct{ section, flags string }{
 		{".debug_str", "-gdwarf-5"}, {".debug_line_str", "-gdwarf-5"}, {".debug_abbrev", "-gdwarf-5"},

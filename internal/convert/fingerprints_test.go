@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestFingerprintsOfUnequalTypes links units whose types are spelled the same but for something that
-// another type of the unit decides. Those of one unit are converted without fingerprints, so the
-// objects tell what the linked file must hold.
+// TestFingerprintsOfUnequalTypes links units whose types are spelled the same but for something
+// that another type of the unit decides. Those of one unit are converted without fingerprints, so
+// the objects tell what the linked file must hold.
 func TestFingerprintsOfUnequalTypes(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string

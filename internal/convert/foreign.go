@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	std "debug/dwarf"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -14,37 +15,88 @@ import (
 // visitImport takes a DW_TAG_imported_unit.
 func (u *unit) visitImport(e *dwarf.DIE) error {
 	t, err := u.ref(e, dwarf.Import)
-	if err != nil || t.u == nil || t.u == &u.c.main || u.c.imported[t.u] {
+	if err != nil || t.u == nil || t.u == &u.c.main {
 		return err
 	}
-	if u.c.imported == nil {
-		u.c.imported = make(map[*unit]bool)
-	}
-	u.c.imported[t.u] = true
-	u.c.imports = append(u.c.imports, t.u)
+	u.c.importUnit(t.u)
 	return nil
 }
 
-// walkImports takes what the imported units declare.
-func (c *converter) walkImports() error {
+// importUnit notes that what u declares belongs to the environment.
+func (c *converter) importUnit(u *unit) {
+	if c.recording != nil {
+		c.recording.imports = append(c.recording.imports, u)
+	}
+	if c.imported[u] {
+		return
+	}
+	if c.imported == nil {
+		c.imported = make(map[*unit]bool)
+	}
+	c.imported[u] = true
+	c.imports = append(c.imports, u)
+}
+
+// takeImports takes what the imported units declare.
+func (c *converter) takeImports() error {
 	for len(c.imports) > 0 {
 		last := len(c.imports) - 1
 		u := c.imports[last]
 		c.imports = c.imports[:last]
-		if err := u.walk(); err != nil {
+		if err := c.takeImport(u); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// declarations are what an imported unit adds to an environment. They are the same for all units
+// that import it, which may be thousands, so each thread walks over it once.
+type declarations struct {
+	clang      bool // what the importers' producer is: it counts in judging functions
+	items      []item
+	candidates []candidate
+	imports    []*unit
+}
+
+// takeImport adds what u declares to the environment.
+func (c *converter) takeImport(u *unit) error {
+	if d := u.declares; d != nil && d.clang == c.clang && !c.pinned {
+		for _, i := range d.items {
+			c.addItem(i)
+		}
+		for _, of := range d.imports {
+			c.importUnit(of)
+		}
+		c.candidates = append(c.candidates, d.candidates...)
+		return nil
+	}
+	if c.single || c.pinned {
+		return u.walk()
+	}
+	d := &declarations{clang: c.clang}
+	candidates := len(c.candidates)
+	c.recording = d
+	err := u.walk()
+	c.recording = nil
+	if err != nil {
+		return err
+	}
+	for _, f := range c.candidates[candidates:] {
+		f.name = bytes.Clone(f.name)
+		d.candidates = append(d.candidates, f)
+	}
+	u.declares = d
+	return nil
+}
+
 // reach takes the tags and typedefs that are defined in other units and reached from this one: by a
 // chain of references that ends there, through pointers and the members of definitions too.
 func (c *converter) reach() error {
-	if !c.main.r.Leaves() {
+	if !c.main.r.RefersOut() {
 		return nil
 	}
-	queue, err := c.main.leaving(c.main.r.Unit.HeaderLen, true, nil)
+	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	if err != nil {
 		return err
 	}
@@ -63,25 +115,24 @@ func (c *converter) reach() error {
 			return err
 		}
 		if e.Abbrev == nil {
-			return t.u.r.Errorf(t.off, "a type reference meets no entry")
+			return t.u.r.Errorf(t.off, "a reference to a type leads to no entry")
 		}
-		switch e.Abbrev.Tag {
-		case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		if isTypeTag(e.Abbrev.Tag) {
 			if _, _, err := t.u.visitType(e); err != nil {
 				return err
 			}
 		}
-		if queue, err = t.u.leaving(t.off, false, queue); err != nil {
+		if queue, err = t.u.references(t.off, false, queue); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leaving collects the references of the entry at off and of all below it: to other units, or to
-// any entry and then also the definitions below. Those of inlined calls don't count, for a function's body doesn't change what its unit
-// declares.
-func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, error) {
+// references collects the references of the entry at off and of all below it: to other units, or to
+// any entry and then also the definitions below. Those of inlined calls don't count, for a
+// function's body doesn't change what its unit declares.
+func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	e := &u.c.top
 	for depth := 0; ; {
 		if err := u.r.Read(off, e); err != nil {
@@ -97,7 +148,7 @@ func (u *unit) leaving(off uint32, others bool, into []typeRef) ([]typeRef, erro
 			if e.Children {
 				depth++
 			}
-			for _, s := range [...]dwarf.Slot{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
+			for _, s := range [...]dwarf.Attr{dwarf.Type, dwarf.Signature, dwarf.Origin, dwarf.Specification,
 				dwarf.Annotation} {
 				if !e.Has(s) || s == dwarf.Origin && e.Tag == std.TagInlinedSubroutine ||
 					others && e.Class[s] == dwarf.ClassRef {

@@ -98,12 +98,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
-	h, err := f.proto.u.find(&d)
+	h, err := f.proto.u.hashOf(&d, 0)
 	if err != nil {
 		return err
 	}
 	u.c.lock()
-	proto, err := f.proto.u.findOrBuild(h, &d, f.proto.off)
+	proto, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
 	h = u.c.g.Node(proto).Hash
 	u.c.mu.Unlock()
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *converter) addCandidates() {
 func (c *converter) addCandidate(f *candidate) types.ID {
 	f.node.Name = c.g.Strs.InternHashed(f.name, f.hash)
 	id := c.g.AddHashed(f.node, nil)
-	c.item(id, 0)
+	c.addItem(item{id: id})
 	return id
 }
 
@@ -253,11 +253,11 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 				return err
 			}
 		}
-		slot, into := dwarf.Specification, &f.specification
+		attr, into := dwarf.Specification, &f.specification
 		if e.Has(dwarf.Origin) {
-			slot, into = dwarf.Origin, &f.origin
+			attr, into = dwarf.Origin, &f.origin
 		}
-		next, err := at.ref(e, slot)
+		next, err := at.ref(e, attr)
 		if err != nil || next.u == nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 		if err := at.r.Read(next.off, e); err != nil {
 			return err
 		}
-		if slot == dwarf.Origin {
+		if attr == dwarf.Origin {
 			f.proto, f.protoDIE = next, e
 		}
 	}
@@ -278,7 +278,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, pa
 	error) {
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
 		DWARF64: u.r.Unit.Dwarf64}
-	list, err := u.parameters(e, f, m)
+	list, err := u.readParameters(e, f, m)
 	if err != nil || len(list) == 0 {
 		return 0, params.Verdict{}, err
 	}

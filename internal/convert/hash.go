@@ -29,7 +29,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	u := t.u
 	i := u.memo.at(t.off)
 	switch u.memo.entries[i].state {
-	case entryHashed, entryBuilt:
+	case entryHashed, entryAdded:
 		if u.memo.entries[i].byName {
 			u.c.byName = true
 		}
@@ -42,9 +42,9 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)
 	}
 	if u.c.direct() {
-		return t.add(i, depth)
+		return t.addDirectly(i, depth)
 	}
-	fp, hit, err := t.recall(i)
+	fp, hit, err := t.hashByPrint(i)
 	if err != nil {
 		return types.Hash{}, err
 	}
@@ -67,22 +67,18 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	e := &u.memo.entries[i]
 	e.hash, e.state, e.byName = h, entryHashed, u.c.byName
 	if !u.alone() && !e.byName {
-		u.c.known.put(fp, h)
+		u.c.byPrint.hashes.put(fp, h)
 	}
 	u.c.byName = u.c.byName || before
 	return h, nil
 }
 
-// direct tells whether types are added without looking first whether an equal one is known: there
-// is one unit, so there is one thread, and hardly any type is known. The lock is for others.
-func (c *converter) direct() bool { return c.single || c.pinned }
-
 // alone tells whether the unit's entries are not to be compared with others': annotations mean what
 // their unit says, and if there is only one unit, hardly any are equal.
 func (u *unit) alone() bool { return u.c.direct() || u.r.Annotated() }
 
-// recall fills in entry i of the memo, which is t's, if an equal type was met before.
-func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
+// hashByPrint fills in entry i of the memo, which is t's, if the hash of t's fingerprint is known.
+func (t typeRef) hashByPrint(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	u := t.u
 	if u.alone() {
 		return fp, false, nil
@@ -90,7 +86,7 @@ func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	if fp, err = u.prints.Type(t.off, 0); err != nil {
 		return fp, false, err
 	}
-	h := u.c.known.get(fp)
+	h := u.c.byPrint.hashes.get(fp)
 	if h == nil {
 		return fp, false, nil
 	}
@@ -98,8 +94,11 @@ func (t typeRef) recall(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
 	return fp, true, nil
 }
 
-// hashOf hashes a description.
+// hashOf hashes a description. If types are added directly, the result says nothing.
 func (u *unit) hashOf(d *desc, depth int) (types.Hash, error) {
+	if u.c.direct() {
+		return types.Hash{}, nil
+	}
 	if d.stub {
 		return types.HashStub(types.TagOf(d.kind), d.name.hash), nil
 	}

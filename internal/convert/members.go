@@ -17,27 +17,16 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	place := func(m *elem) uint64 { return m.val & (1<<32 - 1) }
 	c := &u.c.child
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil {
-			return err
-		}
-		if c.Null {
-			break
-		}
+	kids := u.r.Children(e, c)
+	for kids.Next() {
 		if c.Tag == std.TagMember {
 			if err := u.member(c, d); err != nil {
 				return err
 			}
 		}
-		if !c.Children {
-			off = c.Next
-			continue
-		}
-		next, err := u.r.SkipChildren(c)
-		if err != nil {
-			return err
-		}
-		off = next
+	}
+	if err := kids.Err(); err != nil {
+		return err
 	}
 	d.elems = u.c.elems[start:]
 	for i := 1; i < len(d.elems); i++ {
@@ -63,6 +52,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 // member appends one member; its val is the bit offset, with the bitfield's size above bit 32.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	var m elem
+	at := c.Off // for the errors; a type's size is read into c
 	var err error
 	var bit uint64
 	switch {
@@ -105,7 +95,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 		d.flag = d.flag || bits != 0
 	}
 	if bit > 1<<32-1 {
-		return u.unencodable(c.Off, "a member at bit %d", bit)
+		return u.unencodable(at, "a member at bit %d", bit)
 	}
 	m.val = bits<<32 | bit
 	u.c.elems = append(u.c.elems, m)
@@ -119,21 +109,11 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 	if u.c.d.Order == binary.ByteOrder(binary.BigEndian) {
 		return from, nil
 	}
-	var storage uint64
 	if c.Constant(dwarf.ByteSize) {
-		storage = c.Val[dwarf.ByteSize]
-	} else {
-		off := c.Off
-		size, err := t.size(0)
-		if err != nil {
-			return 0, err
-		}
-		if err := u.r.Read(off, c); err != nil {
-			return 0, err
-		}
-		storage = size
+		return c.Val[dwarf.ByteSize]*8 - from - bits, nil
 	}
-	return storage*8 - from - bits, nil
+	storage, err := t.size(0)
+	return storage*8 - from - bits, err
 }
 
 // memberLocation is the member's place in bytes: a number, or one of the location expressions that

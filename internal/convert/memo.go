@@ -37,7 +37,7 @@ const (
 	entryNew entryState = iota
 	entryBusy
 	entryHashed
-	entryBuilt
+	entryAdded // to the graph
 )
 
 // reset forgets all, for a unit of size bytes.

@@ -37,11 +37,11 @@ func newNameCache(size int) nameCache {
 	return nameCache{make([]nameSlot, 1<<n), uint8(64 - n)}
 }
 
-// name reads attribute s of e as a name; the empty string is none.
-func (u *unit) name(e *dwarf.DIE, s dwarf.Slot) (name, error) { return u.nameOf(e.Off, e.Attr(s)) }
+// name reads attribute s of e as a name; an empty one counts as no name.
+func (u *unit) name(e *dwarf.DIE, s dwarf.Attr) (name, error) { return u.nameOf(e.Off, e.Value(s)) }
 
 // nameOf reads attribute a of the entry at die as a name.
-func (u *unit) nameOf(die uint32, a dwarf.Attr) (name, error) {
+func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 	if a.Class == dwarf.ClassNone {
 		return name{}, nil
 	}

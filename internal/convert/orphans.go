@@ -16,7 +16,7 @@ func (c *converter) walkOrphans() error {
 	if !c.single {
 		return nil
 	}
-	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.met[h] }) {
+	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.referred[h] }) {
 		u, err := c.foreign(h)
 		if err != nil {
 			return err
@@ -33,13 +33,13 @@ func (c *converter) walkOrphans() error {
 // what they refer to is no orphan either.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error {
 	for _, h := range apart {
-		if err := c.meet(h); err != nil {
+		if err := c.noteReferred(h); err != nil {
 			return err
 		}
 	}
 	all = append([]*converter{c}, all...)
 	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool {
-		return !slices.ContainsFunc(all, func(c *converter) bool { return c.met[h] })
+		return !slices.ContainsFunc(all, func(c *converter) bool { return c.referred[h] })
 	}) {
 		err := c.convert(h, len(c.d.Units))
 		if c.opt.SkipUnencodable && isUnencodable(err) {
@@ -55,22 +55,22 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error 
 	return nil
 }
 
-// meet notes the type units that compilation unit h refers to, directly or through others.
-func (c *converter) meet(h *dwarf.Unit) error {
+// noteReferred notes the type units that compilation unit h refers to, directly or through others.
+func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if err := c.main.load(h); err != nil {
 		return err
 	}
-	if c.opt.excluded(&c.main.r.Root) || !c.main.r.Leaves() {
+	if c.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {
 		return nil
 	}
-	queue, err := c.main.leaving(c.main.r.Unit.HeaderLen, true, nil)
+	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	seen := map[typeRef]bool{}
 	for err == nil && len(queue) > 0 {
 		t := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		if !seen[t] && t.u != &c.main {
 			seen[t] = true
-			queue, err = t.u.leaving(t.off, false, queue)
+			queue, err = t.u.references(t.off, false, queue)
 		}
 	}
 	return err

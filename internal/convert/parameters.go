@@ -12,14 +12,26 @@ import (
 // gets there.
 const maxParameters = 1000
 
-// parameters reads e's own formal parameters.
-func (u *unit) parameters(e *dwarf.DIE, f *function, m params.Machine) ([]params.Param, error) {
+// parameters are those of the function that is judged.
+type parameters struct {
+	list        []params.Param
+	entries     []*dwarf.Parameter // of list
+	origins     []typeRef          // of list
+	types       []typeRef          // of list
+	locations   [][]byte           // of list, in expressions
+	expressions []byte
+}
+
+// readParameters reads e's own formal parameters.
+func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]params.Param, error) {
 	own, err := u.r.Function(e)
 	if err != nil {
 		return nil, err
 	}
-	list, origins, refs := u.c.params[:0], u.c.origins[:0], u.c.refs[:0]
-	places := u.c.places[:0]
+	ps := &u.c.parameters
+	ps.list, ps.entries = ps.list[:0], ps.entries[:0]
+	ps.origins, ps.types = ps.origins[:0], ps.types[:0]
+	ps.locations, ps.expressions = ps.locations[:0], ps.expressions[:0]
 	for i := range own.Parameters {
 		p := &own.Parameters[i]
 		if p.Varying {
@@ -33,65 +45,63 @@ func (u *unit) parameters(e *dwarf.DIE, f *function, m params.Machine) ([]params
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone,
+		ps.list = append(ps.list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone,
 			ConstValue: p.ConstValue, OriginIndex: params.NoOrigin})
-		places, origins, refs = append(places, p), append(origins, origin), append(refs, t)
+		ps.entries, ps.origins, ps.types = append(ps.entries, p), append(ps.origins, origin),
+			append(ps.types, t)
 	}
-	u.c.params, u.c.places, u.c.origins, u.c.refs = list, places, origins, refs
-	if len(list) > maxParameters {
+	if len(ps.list) > maxParameters {
 		return nil, nil
 	}
-	if err := u.completeParameters(e, list, origins, refs, f); err != nil {
+	if err := u.completeParameters(e, f); err != nil {
 		return nil, err
 	}
-	u.c.locations, u.c.expressions = u.c.locations[:0], u.c.expressions[:0]
-	for i, p := range places {
-		if err := u.locate(p, &list[i], m); err != nil {
+	for i, p := range ps.entries {
+		if err := u.locate(p, &ps.list[i], m); err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return ps.list, nil
 }
 
 // locate reads the expressions of p's location into to, up to what they tell.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
-	first := len(u.c.locations)
+	ps := &u.c.parameters
+	first := len(ps.locations)
 	err := u.r.Locations(p.Off, p.Location, func(expr []byte) bool {
-		at := len(u.c.expressions)
-		u.c.expressions = append(u.c.expressions, expr...)
-		u.c.locations = append(u.c.locations,
-			u.c.expressions[at:len(u.c.expressions):len(u.c.expressions)])
-		return len(u.c.locations) > first+1 || !m.Settles(expr, to.Size)
+		at := len(ps.expressions)
+		ps.expressions = append(ps.expressions, expr...)
+		ps.locations = append(ps.locations, ps.expressions[at:len(ps.expressions):len(ps.expressions)])
+		return len(ps.locations) > first+1 || !m.Settles(expr, to.Size)
 	})
-	to.Locations = u.c.locations[first:len(u.c.locations):len(u.c.locations)]
+	to.Locations = ps.locations[first:len(ps.locations):len(ps.locations)]
 	return err
 }
 
 // completeParameters adds what only the types and the abstract origin's parameters tell.
-func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, refs []typeRef,
-	f *function) error {
-	index := 0
-	p := f.proto.u
-	if f.proto.off != e.Off || p != u {
+func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
+	ps := &u.c.parameters
+	if p := f.proto.u; f.proto.off != e.Off || p != u {
 		source, err := p.r.Function(f.protoDIE)
 		if err != nil {
 			return err
 		}
+		index := 0
 		for i := range source.Parameters {
 			if k := &source.Parameters[i]; !k.Varying {
-				if err := p.matchOrigin(k, index, list, origins, refs); err != nil {
+				if err := p.matchOrigin(k, index); err != nil {
 					return err
 				}
 				index++
 			}
 		}
 	}
-	for i, t := range refs {
-		if err := t.classify(&list[i]); err != nil {
+	for i, t := range ps.types {
+		if err := t.classify(&ps.list[i]); err != nil {
 			return err
 		}
-		if f.nocall && list[i].Struct && u.c.opt.Features.Has(features.TrueSignature) {
-			list[i].MemberAt = func(offset uint32) bool {
+		if f.nocall && ps.list[i].Struct && u.c.opt.Features.Has(features.TrueSignature) {
+			ps.list[i].MemberAt = func(offset uint32) bool {
 				at, _, err := t.memberAt(offset)
 				return err == nil && at.u != nil
 			}
@@ -102,18 +112,18 @@ func (u *unit) completeParameters(e *dwarf.DIE, list []params.Param, origins, re
 
 // matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its
 // type.
-func (u *unit) matchOrigin(k *dwarf.Parameter, index int, list []params.Param, origins,
-	refs []typeRef) error {
-	for i := range origins {
-		if origins[i].u != u || origins[i].off != k.Off {
+func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
+	ps := &u.c.parameters
+	for i, origin := range ps.origins {
+		if origin.u != u || origin.off != k.Off {
 			continue
 		}
-		list[i].OriginIndex = index
-		if refs[i].u != nil {
+		ps.list[i].OriginIndex = index
+		if ps.types[i].u != nil {
 			continue
 		}
 		var err error
-		if refs[i], err = u.refTo(k.Off, k.Type); err != nil {
+		if ps.types[i], err = u.refTo(k.Off, k.Type); err != nil {
 			return err
 		}
 	}
@@ -138,128 +148,75 @@ func (t typeRef) classify(p *params.Param) error {
 }
 
 // value reads what the type says of passing it.
-func (t typeRef) value() (v value, err error) {
-	v.known = true
+func (t typeRef) value() (value, error) {
+	v := value{known: true}
 	e := &t.u.c.note
-	if err := t.u.r.Read(t.off, e); err != nil {
+	t, err := t.peel(e)
+	if err != nil || t.u == nil {
 		return v, err
 	}
-	if e.Tag == std.TagPointerType {
-		v.size = uint32(t.u.r.Unit.AddrSize)
-		return v, nil
-	}
-	for range maxChain {
-		switch e.Tag {
-		case std.TagBaseType, std.TagEnumerationType:
-			if e.Constant(dwarf.ByteSize) { // as most are
-				v.size = uint32(min(e.Val[dwarf.ByteSize], 1<<32-1))
-				return v, nil
-			}
-		case std.TagTypedef, std.TagConstType, std.TagVolatileType:
-			if e.Has(dwarf.ByteSize) || e.Has(dwarf.Signature) {
-				break
-			}
-			if t, err = t.u.ref(e, dwarf.Type); err != nil || t.u == nil {
-				return v, err
-			}
-			if err := t.u.r.Read(t.off, e); err != nil {
-				return v, err
-			}
-			continue
-		}
-		break
-	}
-	size, err := t.size(0)
+	isStruct := e.Tag == std.TagStructType || e.Tag == std.TagClassType
+	size, err := t.sizeOf(e, 0)
 	if err != nil {
 		return v, err
 	}
 	v.size = uint32(min(size, 1<<32-1))
-	v.isStruct, v.packed, err = t.byValueStruct()
+	if isStruct {
+		v.isStruct = true
+		v.packed, err = t.packed()
+	}
 	return v, err
 }
 
-// byValueStruct tells whether the type is a struct, seen through typedefs and qualifiers, and
-// whether that is a named one in which a member lies where its alignment forbids.
-func (t typeRef) byValueStruct() (is, packed bool, err error) {
-	var e dwarf.DIE
-	for range maxChain {
-		if t.u == nil {
-			return false, false, nil
-		}
-		if err := t.u.r.Read(t.off, &e); err != nil {
-			return false, false, err
-		}
-		switch e.Tag {
-		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
-			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
-				return false, false, err
-			}
+// packed tells whether the struct has a name, and a member at an offset that is no multiple of the
+// natural alignment of its type.
+func (t typeRef) packed() (bool, error) {
+	var e, c dwarf.DIE
+	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {
+		return false, err
+	}
+	kids := t.u.r.Children(&e, &c)
+	for kids.Next() {
+		if c.Tag != std.TagMember || !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
 			continue
-		case std.TagStructType, std.TagClassType:
-			packed, err := t.u.packed(&e)
-			return true, packed && e.Has(dwarf.Name), err
 		}
-		return false, false, nil
-	}
-	return false, false, nil
-}
-
-// packed tells whether a member of the struct lies at an offset that is no multiple of its size's
-// natural alignment.
-func (u *unit) packed(e *dwarf.DIE) (bool, error) {
-	if !e.Children {
-		return false, nil
-	}
-	var c dwarf.DIE
-	for off := e.Next; ; {
-		if err := u.r.Read(off, &c); err != nil {
+		m, err := t.u.ref(&c, dwarf.Type)
+		if err != nil {
 			return false, err
 		}
-		if c.Null {
-			return false, nil
-		}
-		if c.Tag == std.TagMember && c.Constant(dwarf.MemberLocation) && !c.Has(dwarf.BitSize) {
-			t, err := u.ref(&c, dwarf.Type)
-			if err != nil {
-				return false, err
-			}
-			align, err := t.alignment(0)
-			if err != nil {
-				return false, err
-			}
-			if c.Val[dwarf.MemberLocation]%align != 0 {
-				return true, nil
-			}
-		}
-		var err error
-		if off, err = u.r.SkipChildren(&c); err != nil {
+		align, err := m.alignment()
+		if err != nil {
 			return false, err
 		}
+		if c.Val[dwarf.MemberLocation]%align != 0 {
+			return true, nil
+		}
 	}
+	return false, kids.Err()
 }
 
 // alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
-func (t typeRef) alignment(depth int) (uint64, error) {
-	if t.u == nil || depth > maxChain {
-		return 1, nil
-	}
+func (t typeRef) alignment() (uint64, error) {
 	var e dwarf.DIE
-	if err := t.u.r.Read(t.off, &e); err != nil {
-		return 1, err
-	}
-	switch e.Tag {
-	case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
-		n, err := t.size(0)
-		if n == 0 || n&(n-1) != 0 {
-			n = 1
-		}
-		return n, err
-	case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagArrayType:
-		r, err := t.u.ref(&e, dwarf.Type)
-		if err != nil {
+	for range maxChain {
+		var err error
+		if t, err = t.peel(&e); err != nil || t.u == nil {
 			return 1, err
 		}
-		return r.alignment(depth + 1)
+		switch e.Tag {
+		case std.TagBaseType, std.TagPointerType, std.TagEnumerationType:
+			n, err := t.sizeOf(&e, 0)
+			if n == 0 || n&(n-1) != 0 {
+				n = 1
+			}
+			return n, err
+		case std.TagArrayType:
+			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
+				return 1, err
+			}
+			continue
+		}
+		break
 	}
 	return 1, nil
 }

@@ -41,7 +41,7 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	}
 	c.begin(file)
 	for _, id := range p.items {
-		c.item(ids[id], 0) // equal ones once
+		c.addItem(item{id: ids[id]}) // equal ones once
 	}
 	c.pinner = p
 	return nil

@@ -56,8 +56,8 @@ func (s Shard) of(units []*dwarf.Unit) (first, end int) {
 	return first, end
 }
 
-// findsWhole tells whether one of the units is no partial one.
-func (c *converter) findsWhole(units []*dwarf.Unit) bool {
+// findsComplete tells whether one of the units is no partial one.
+func (c *converter) findsComplete(units []*dwarf.Unit) bool {
 	return slices.ContainsFunc(units, func(h *dwarf.Unit) bool {
 		return c.main.load(h) == nil && c.main.r.Root.Tag != std.TagPartialUnit
 	})

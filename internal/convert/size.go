@@ -18,24 +18,29 @@ func (c *converter) noteByName(e *dwarf.DIE) {
 
 // size returns the size in bytes of the type that t names, 0 when it has none.
 func (t typeRef) size(depth int) (uint64, error) {
-	if t.u == nil || depth > maxChain {
-		return 0, nil
-	}
-	u := t.u
 	var e dwarf.DIE
-	if err := u.r.Read(t.off, &e); err != nil {
+	t, err := t.peel(&e)
+	if err != nil || t.u == nil {
 		return 0, err
 	}
-	u.c.noteByName(&e)
+	return t.sizeOf(&e, depth)
+}
+
+// sizeOf is size for an entry that has been read and peeled. depth counts the types around it.
+func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
+	u := t.u
+	u.c.noteByName(e)
 	if e.Constant(dwarf.ByteSize) {
 		return e.Val[dwarf.ByteSize], nil
 	}
-	switch e.Tag {
-	case std.TagPointerType:
+	switch {
+	case depth > maxChain:
+		return 0, nil
+	case e.Tag == std.TagPointerType:
 		u.c.byName = true // no fingerprint tells the unit's address size
 		return uint64(u.r.Unit.AddrSize), nil
-	case std.TagArrayType:
-		d, err := u.describeArray(&e)
+	case e.Tag == std.TagArrayType:
+		d, err := u.describeArray(e)
 		if err != nil {
 			return 0, err
 		}
@@ -48,14 +53,11 @@ func (t typeRef) size(depth int) (uint64, error) {
 		}
 		return n, err
 	}
+	attr := dwarf.Type // of an enum without a size of its own
 	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
-		r, err := u.ref(&e, dwarf.Signature)
-		if err != nil {
-			return 0, err
-		}
-		return r.size(depth + 1)
+		attr = dwarf.Signature
 	}
-	r, err := u.ref(&e, dwarf.Type)
+	r, err := u.ref(e, attr)
 	if err != nil {
 		return 0, err
 	}

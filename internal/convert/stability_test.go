@@ -58,7 +58,7 @@ func (e *edit) objectOf(t *testing.T) []byte {
 const included = "#include \"one.h\"\n#include \"two.h\""
 
 // TestStability edits a source in ways that change no declaration. The BTF object must stay the
-// same byte for byte, so that every action behind it is found in the cache.
+// same byte for byte, so that every action after it is found in the cache.
 func TestStability(t *testing.T) {
 	plain := (&edit{}).objectOf(t)
 	withHeaders := (&edit{put: map[string]string{"include": included,

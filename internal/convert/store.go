@@ -13,18 +13,14 @@ import (
 // hashed by its thread alone, then added to the graph by one thread at a time. So the numbers of
 // nodes depend on the schedule; their contents don't.
 type store struct {
-	mu    sync.Mutex // for the graph
-	obj   *object.Object
-	g     *types.Graph // of obj
-	size  int          // of the units, in bytes, about
-	roots byPrint[root]
-	known byPrint[types.Hash] // what references mean
-}
-
-// root is a type that was understood once, as the environment of a unit holds it.
-type root struct {
-	id   types.ID // 0: nothing is encoded for it
-	stub types.ID // for the definition of a tag
+	mu      sync.Mutex // for the graph
+	obj     *object.Object
+	g       *types.Graph // of obj
+	size    int          // of the units, in bytes, about
+	byPrint struct {
+		items  byPrint[item]       // what definitions mean
+		hashes byPrint[types.Hash] // what references mean
+	}
 }
 
 // roomFor is how many nodes about size bytes of units have. In a Linux kernel an object file has
@@ -46,8 +42,8 @@ func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
 func newStore(d *dwarf.Data, opt *Options, size int) *store {
 	s := &store{obj: newObject(d, opt, roomFor(size)), size: size}
 	s.g = s.obj.Graph
-	s.roots.init()
-	s.known.init()
+	s.byPrint.items.init()
+	s.byPrint.hashes.init()
 	return s
 }
 

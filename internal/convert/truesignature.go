@@ -42,49 +42,43 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	var elems []types.Elem
 	removed, members := v.Removed, v.Members
 	i := -1
-	for off := e.Next; e.Children; {
-		var c dwarf.DIE
-		if err := u.r.Read(off, &c); err != nil {
-			return s, err
+	var c dwarf.DIE
+	kids := u.r.Children(e, &c)
+	for kids.Next() {
+		if c.Tag != std.TagFormalParameter {
+			continue
 		}
-		if c.Null {
-			break
-		}
-		if c.Tag == std.TagFormalParameter {
-			i++
-			gone := len(removed) > 0 && removed[0] == i
-			replaced := len(members) > 0 && members[0].Param == i
-			switch {
-			case gone:
-				removed = removed[1:]
-			default:
-				p, err := u.parameter(&c)
-				if err != nil {
-					return s, err
-				}
-				if replaced {
-					if p, err = p.member(members[0].Offset); err != nil {
-						return s, err
-					}
-				}
-				elem, err := p.elem(u)
-				if err != nil {
-					return s, err
-				}
-				if at := u.c.params[i].OriginIndex; at != params.NoOrigin && at < source {
-					s.index[at] = len(elems)
-				} else if f.proto.u == u && f.proto.off == e.Off {
-					s.index[i] = len(elems)
-				}
-				elems = append(elems, elem)
+		i++
+		replaced := len(members) > 0 && members[0].Param == i
+		if len(removed) > 0 && removed[0] == i {
+			removed = removed[1:]
+		} else {
+			p, err := u.parameter(&c)
+			if err != nil {
+				return s, err
 			}
 			if replaced {
-				members = members[1:]
+				if p, err = p.member(members[0].Offset); err != nil {
+					return s, err
+				}
 			}
+			elem, err := p.elem(u)
+			if err != nil {
+				return s, err
+			}
+			if at := u.c.parameters.list[i].OriginIndex; at != params.NoOrigin && at < source {
+				s.index[at] = len(elems)
+			} else if f.proto.u == u && f.proto.off == e.Off {
+				s.index[i] = len(elems)
+			}
+			elems = append(elems, elem)
 		}
-		if off, err = u.r.SkipChildren(&c); err != nil {
-			return s, err
+		if replaced {
+			members = members[1:]
 		}
+	}
+	if err := kids.Err(); err != nil {
+		return s, err
 	}
 	if rest {
 		elems = append(elems, types.Elem{})
@@ -96,7 +90,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	if returns.u == nil {
 		returns = f.returns
 	}
-	ref, err := returns.build(0)
+	ref, err := returns.node(0)
 	if err != nil {
 		return s, err
 	}
@@ -187,7 +181,7 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 		s := &u.c.g.Strs
 		str = s.Intern([]byte(s.String(str) + "__" + s.String(field)))
 	}
-	ref, err := p.ref.build(0)
+	ref, err := p.ref.node(0)
 	return types.Elem{Name: str, Ref: ref}, err
 }
 
@@ -195,54 +189,33 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 // a byte offset. The unit of the returned type is nil if there is none.
 func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	var e, c dwarf.DIE
-	for range maxChain {
-		if t.u == nil {
-			break
-		}
-		if err := t.u.r.Read(t.off, &e); err != nil {
-			return typeRef{}, c, err
-		}
-		switch e.Tag {
-		case std.TagTypedef, std.TagConstType, std.TagVolatileType, std.TagAtomicType:
-			var err error
-			if t, err = t.u.ref(&e, dwarf.Type); err != nil {
-				return typeRef{}, c, err
-			}
-			continue
-		case std.TagStructType:
-			ok, err := t.u.findMember(&e, offset, &c)
-			if err != nil || !ok {
-				return typeRef{}, c, err
-			}
-			return t, c, nil
-		}
-		break
+	t, err := t.peel(&e)
+	if err != nil || t.u == nil || e.Tag != std.TagStructType {
+		return typeRef{}, c, err
 	}
-	return typeRef{}, c, nil
+	if ok, err := t.u.findMember(&e, offset, &c); err != nil || !ok {
+		return typeRef{}, c, err
+	}
+	return t, c, nil
 }
 
 // findMember reads the first member of struct e at a byte offset into c, if that has a name and a
 // type.
 func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, error) {
-	for off := e.Next; e.Children; {
-		if err := u.r.Read(off, c); err != nil || c.Null {
-			return false, err
+	kids := u.r.Children(e, c)
+	for kids.Next() {
+		if c.Tag != std.TagMember {
+			continue
 		}
-		if c.Tag == std.TagMember {
-			bit, ok := uint64(0), false
-			if c.Constant(dwarf.DataBitOffset) {
-				bit, ok = c.Val[dwarf.DataBitOffset], true
-			} else if at, known := u.memberLocation(c); known {
-				bit, ok = at*8, true
-			}
-			if ok && bit == uint64(offset)*8 {
-				return c.Has(dwarf.Name) && c.Has(dwarf.Type), nil
-			}
+		bit, ok := uint64(0), false
+		if c.Constant(dwarf.DataBitOffset) {
+			bit, ok = c.Val[dwarf.DataBitOffset], true
+		} else if at, known := u.memberLocation(c); known {
+			bit, ok = at*8, true
 		}
-		var err error
-		if off, err = u.r.SkipChildren(c); err != nil {
-			return false, err
+		if ok && bit == uint64(offset)*8 {
+			return c.Has(dwarf.Name) && c.Has(dwarf.Type), nil
 		}
 	}
-	return false, nil
+	return false, kids.Err()
 }

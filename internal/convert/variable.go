@@ -38,12 +38,12 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 		linkage = types.LinkageGlobal
 	}
 	owner := u
-	slot := dwarf.Specification
+	attr := dwarf.Specification
 	if e.Has(dwarf.Origin) {
-		slot = dwarf.Origin
+		attr = dwarf.Origin
 	}
-	if e.Has(slot) {
-		spec, err := u.ref(e, slot)
+	if e.Has(attr) {
+		spec, err := u.ref(e, attr)
 		if err != nil {
 			return err
 		}
@@ -87,13 +87,13 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if err != nil {
 		return err
 	}
-	ref, err := t.build(0)
+	ref, err := t.node(0)
 	if err != nil {
 		return err
 	}
 	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
 		Aux: linkage}, nil)
-	u.c.item(id, 0)
+	u.c.addItem(item{id: id})
 	return u.declTags(e, id, -1)
 }
 

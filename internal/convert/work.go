@@ -86,7 +86,7 @@ func (w *work) run() error {
 	return cmp.Or(w.symbols.err, first.err)
 }
 
-// thread converts units until there are none left, or one has an error.
+// thread converts units until there are no more, or one has an error.
 func (w *work) thread(c *converter) {
 	for {
 		i := int(w.next.Add(1)) - 1
@@ -145,7 +145,7 @@ func (w *work) orphans() error {
 // object is what the threads have made, with the units in the order of the file.
 func (w *work) object() (*object.Object, error) {
 	var parts []*object.Object
-	var all []environment
+	var all []numberedUnit
 	for _, c := range w.threads {
 		if w.opt.Each == nil {
 			all = append(all, c.units...)
@@ -159,7 +159,7 @@ func (w *work) object() (*object.Object, error) {
 	if w.opt.Each != nil {
 		return object.Join(parts)
 	}
-	slices.SortStableFunc(all, func(a, b environment) int { return a.number - b.number })
+	slices.SortStableFunc(all, func(a, b numberedUnit) int { return a.number - b.number })
 	o := w.threads[0].obj
 	for _, u := range all {
 		o.Units = append(o.Units, u.Unit)
@@ -167,9 +167,9 @@ func (w *work) object() (*object.Object, error) {
 	return o, nil
 }
 
-// foundWhole tells whether the file has a unit that is no partial one, or no units at all.
-func (w *work) foundWhole() bool {
+// hasComplete tells whether the file has a unit that is no partial one, or no units at all.
+func (w *work) hasComplete() bool {
 	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
-		func(c *converter) bool { return c.whole }) ||
-		w.threads[0].findsWhole(w.others)
+		func(c *converter) bool { return c.complete }) ||
+		w.threads[0].findsComplete(w.others)
 }

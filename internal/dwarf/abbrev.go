@@ -10,26 +10,26 @@ type Abbrev struct {
 	Children bool
 	// Encloses: it has children, among which there may be type definitions, on any level.
 	Encloses bool
-	// fixed is the size in bytes of all attributes together, behind the leading inline string if
+	// fixed is the size in bytes of all attributes together, after the leading inline string if
 	// lead is set; -1 when there are blocks, or the entry must be walked form by form.
 	fixed      int32
 	lead       bool
 	parts      []part // one if fixed; as many as there are blocks and one more; nil: form by form
-	mask       uint64 // the slots that are present
+	mask       uint64 // the attributes that are present
 	ops        []op   // fixed: only the attributes wanted; else all, form by form
 	definition bool   // defines a type
-	leaves     bool   // has an attribute that may refer to another unit
+	refersOut  bool   // has an attribute that may refer to another unit
 	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 	plan       plan   // for the fast paths
 }
 
 // op is one attribute: how to load it and where it goes.
 type op struct {
-	slot  Slot
+	attr  Attr
 	load  loader
 	class Class
 	form  uint16
-	off   uint32 // fixed: distance from the first byte behind the leading string
+	off   uint32 // fixed: distance from the first byte after the leading string
 	imm   int64  // DW_FORM_implicit_const
 }
 
@@ -122,8 +122,8 @@ func (f format) fixedForm(form uint64) (int, Class) {
 
 // classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
 // had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
-func (f format) classOf(slot Slot, form uint64, class Class) Class {
-	if f.version < 4 && slot == MemberLocation && (form == formData4 || form == formData8) {
+func (f format) classOf(attr Attr, form uint64, class Class) Class {
+	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec
 	}
 	return class
@@ -167,23 +167,23 @@ func fixedLoader(size int) loader {
 
 // abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
 type abbrevTable struct {
-	off    uint64
-	f      format
-	valid  bool
-	dense  []*Abbrev // by code
-	plans  *plans
-	sparse map[uint64]*Abbrev
-	size   uint64 // bytes of .debug_abbrev
-	notes  bool   // annotations are declared
-	leaves bool   // entries may refer to other units
+	off       uint64
+	f         format
+	valid     bool
+	dense     []*Abbrev // by code
+	plans     *plans
+	sparse    map[uint64]*Abbrev
+	size      uint64 // bytes of .debug_abbrev
+	notes     bool   // annotations are declared
+	refersOut bool   // entries may refer to other units
 
 	definition uint32 // no type definition is smaller, in bytes
 
-	// compiled are declarations that were met before, by their bytes behind the code. Most units
-	// declare the same.
+	// compiled are declarations that were compiled before, by their bytes after the code. Most
+	// units declare the same.
 	compiled map[string]*Abbrev
 	spelling []byte
-	attrs    []attrSpec
+	specs    []attrSpec
 }
 
 type attrSpec struct {
@@ -218,14 +218,14 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		t.compiled = make(map[string]*Abbrev)
 	}
 	t.valid, t.f, t.definition = false, f, 1<<32-1
-	t.dense, t.sparse, t.notes, t.leaves = t.dense[:0], nil, false, false
+	t.dense, t.sparse, t.notes, t.refersOut = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
 	*t.plans = plans{}
 	if off > uint64(len(d.abbrev)) {
 		return d.errorf(".debug_abbrev", off,
-			"a unit's abbreviation table lies behind the end of the section")
+			"a unit's abbreviation table lies beyond the end of the section")
 	}
 	c := cursor{buf: d.abbrev, pos: int(off)}
 	for n := 1; ; n++ {
@@ -242,7 +242,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
 		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.Tag == TagGNUAnnotation
-		t.leaves = t.leaves || a.leaves
+		t.refersOut = t.refersOut || a.refersOut
 		if a.definition && a.plan.flags&planNothing == 0 {
 			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
 		}
@@ -274,7 +274,7 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	}
 }
 
-// declaration reads the declaration at c, behind its code. It returns nil if it is cut off.
+// declaration reads the declaration at c, after its code. It returns nil if it is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	start := c.pos
 	end := t.spell(c.buf, start)
@@ -287,7 +287,7 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	}
 	tag := c.uleb()
 	children := c.u8()
-	t.attrs = t.attrs[:0]
+	t.specs = t.specs[:0]
 	for {
 		a := attrSpec{attr: c.uleb(), form: c.uleb()}
 		if a.form == formImplicit {
@@ -296,7 +296,7 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 		if a.attr == 0 && a.form == 0 {
 			break
 		}
-		t.attrs = append(t.attrs, a)
+		t.specs = append(t.specs, a)
 	}
 	a := t.build(std.Tag(tag), children != 0, t.f)
 	if len(t.spelling) <= maxCompiledSize {
@@ -305,8 +305,8 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the declaration at pos of b, behind its code, but for the constants in
-// it that are not wanted: lines and columns above all. It returns the offset behind the
+// spell sets t.spelling to the declaration at pos of b, after its code, but for the constants in
+// it that are not wanted: lines and columns above all. It returns the offset after the
 // declaration; 0 if it is cut off.
 func (t *abbrevTable) spell(b []byte, pos int) int {
 	c := cursor{buf: b, pos: pos}
@@ -328,7 +328,7 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 		if form == formImplicit {
 			start = c.pos
 			c.sleb()
-			if slotFor(attr) != slots {
+			if attrFor(attr) != numAttrs {
 				text = append(text, b[start:c.pos]...)
 			}
 		}
@@ -339,20 +339,20 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 	return c.pos
 }
 
-// build compiles t.attrs.
+// build compiles t.specs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
 		definition: isDefinitionTag(tag),
-		parts:      splitParts(t.attrs, f)}
+		parts:      splitParts(t.specs, f)}
 	var l layout
-	for i, spec := range t.attrs {
-		slot := slotFor(spec.attr)
+	for i, spec := range t.specs {
+		attr := attrFor(spec.attr)
 		size, class := f.fixedForm(spec.form)
-		l.add(slot, spec.form, size, i == 0)
-		if slot != slots && class != ClassNone {
-			a.mask |= 1 << slot
+		l.add(attr, spec.form, size, i == 0)
+		if attr != numAttrs && class != ClassNone {
+			a.mask |= 1 << attr
 		}
-		a.leaves = a.leaves || spec.form == formRefAddr || spec.form == formRefSig8 ||
+		a.refersOut = a.refersOut || spec.form == formRefAddr || spec.form == formRefSig8 ||
 			spec.form == formIndirect
 	}
 	a.lead = l.lead
@@ -368,10 +368,38 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 
 // walkOps are the attributes of an entry that is walked form by form.
 func (t *abbrevTable) walkOps() []op {
-	ops := make([]op, 0, len(t.attrs))
-	for _, spec := range t.attrs {
-		ops = append(ops, op{slot: slotFor(spec.attr), load: loadWalk, form: uint16(spec.form),
+	ops := make([]op, 0, len(t.specs))
+	for _, spec := range t.specs {
+		ops = append(ops, op{attr: attrFor(spec.attr), load: loadWalk, form: uint16(spec.form),
 			imm: spec.imm})
 	}
 	return ops
+}
+
+// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
+// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc
+// puts types of a block even into the prototype, declaration or struct that first refers to them.
+func encloses(t std.Tag) bool {
+	switch t {
+	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
+		return false
+	}
+	return true
+}
+
+func isDefinitionTag(t std.Tag) bool {
+	switch t {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		return true
+	}
+	return false
+}
+
+// named tells whether the entry is a struct, union or enum with a name.
+func (a *Abbrev) named() bool {
+	switch a.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+		return a.mask>>Name&1 != 0 && a.mask>>Signature&1 == 0
+	}
+	return false
 }

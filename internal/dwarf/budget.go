@@ -61,5 +61,5 @@ func (r *Reader) loadAbbrevs() error {
 	return nil
 }
 
-// Leaves tells whether entries of the unit may refer to other units.
-func (r *Reader) Leaves() bool { return r.abbrevs.leaves }
+// RefersOut tells whether entries of the unit may refer to other units.
+func (r *Reader) RefersOut() bool { return r.abbrevs.refersOut }

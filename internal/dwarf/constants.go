@@ -2,11 +2,11 @@ package dwarf
 
 import std "debug/dwarf"
 
-// Slot names an attribute that a DIE is decoded into.
-type Slot uint8
+// Attr names an attribute that a DIE is decoded into.
+type Attr uint8
 
 const (
-	Name Slot = iota
+	Name Attr = iota
 	Type
 	ByteSize
 	Sibling
@@ -38,7 +38,7 @@ const (
 	EntryPC
 	Producer
 	Inline
-	slots
+	numAttrs
 )
 
 // DW_AT codes that package debug/dwarf doesn't name.
@@ -49,13 +49,13 @@ const (
 	attrDwoName       = 0x76
 )
 
-var slotOf = [0x90]Slot{}
+var attrOf = [0x90]Attr{}
 
 func init() {
-	for i := range slotOf {
-		slotOf[i] = slots
+	for i := range attrOf {
+		attrOf[i] = numAttrs
 	}
-	for a, s := range map[std.Attr]Slot{
+	for a, s := range map[std.Attr]Attr{
 		std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrSibling: Sibling,
 		std.AttrDeclaration: Declaration, std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
 		std.AttrDataBitOffset: DataBitOffset, std.AttrBitOffset: BitOffset, std.AttrEncoding: Encoding,
@@ -67,13 +67,13 @@ func init() {
 		std.AttrImport: Import, std.AttrCalling: CallingConvention, attrDwoName: DwoName,
 		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrInline: Inline,
 	} {
-		slotOf[a] = s
+		attrOf[a] = s
 	}
 }
 
-func slotFor(attr uint64) Slot {
-	if attr < uint64(len(slotOf)) {
-		return slotOf[attr]
+func attrFor(attr uint64) Attr {
+	if attr < uint64(len(attrOf)) {
+		return attrOf[attr]
 	}
 	switch attr {
 	case attrGNUDwoName:
@@ -83,7 +83,7 @@ func slotFor(attr uint64) Slot {
 	case attrGNUAnnotation:
 		return Annotation
 	}
-	return slots
+	return numAttrs
 }
 
 // Tags that package debug/dwarf doesn't name.

@@ -92,7 +92,7 @@ func (c *cursor) skip(n uint64) {
 	c.pos += int(n)
 }
 
-// cstring moves behind a NUL-terminated string.
+// cstring moves after a NUL-terminated string.
 func (c *cursor) cstring() {
 	for c.pos < len(c.buf) {
 		c.pos++

@@ -12,9 +12,9 @@ import (
 // attributes as they are spelled. It costs a fraction of understanding the entry, and most types of
 // a kernel are repeats.
 //
-// A reference counts as the fingerprint of what it meets; a named struct, union or enum counts as
-// its kind and name alone, which also ends all cycles that C can make. References that leave the
-// unit, and those that end another cycle, count as their target's place.
+// A reference counts as the fingerprint of the entry that it refers to; a named struct, union or
+// enum counts as its kind and name alone, which also ends all cycles that C can make. References
+// that leave the unit, and those that end another cycle, count as their target's place.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
@@ -26,6 +26,8 @@ type Prints struct {
 	// Enclosed is set when a type definition is passed that is a child of another entry. Who clears
 	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
 	Enclosed bool
+
+	plainly bool // without the fast paths of fastprint.go
 
 	unit  Fingerprint // of the unit's place
 	types printTable
@@ -73,9 +75,9 @@ func (p *Prints) Reset(r *Reader) {
 	}
 }
 
-// place is a fingerprint that stands for the entry at off and no other, whatever it says. It is what
-// the table holds for an entry whose fingerprint is being made: C++ has entries that lead back to
-// themselves without a tag, such as an anonymous struct with methods.
+// place is a fingerprint that stands for the entry at off and no other, whatever it says. It is
+// what the table holds for an entry whose fingerprint is being made: C++ has entries that lead back
+// to themselves without a tag, such as an anonymous struct with methods.
 func (p *Prints) place(off uint32) Fingerprint {
 	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }
@@ -93,13 +95,13 @@ func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, err error) {
 	r := p.r
 	if off < r.Unit.HeaderLen {
-		return fp, r.Errorf(off, "a type reference meets the unit's header")
+		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
 	}
 	if depth > maxPrintDepth {
 		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
 	}
-	if b, pl := r.at(off); b != nil && (pl.flags&(planUsual|planNamed) == planUsual ||
-		pl.flags&planTag != 0 && p.Merged) {
+	if b, pl := r.at(off); b != nil && !p.plainly &&
+		(pl.flags&(planUsual|planNamed) == planUsual || pl.flags&planTag != 0 && p.Merged) {
 		r.work--
 		fp, ok, err := p.newUsual(s, pl, b, off, depth)
 		if err != nil || ok {
@@ -123,15 +125,6 @@ func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, e
 	return fp, nil
 }
 
-// named tells whether the entry is a struct, union or enum with a name.
-func (a *Abbrev) named() bool {
-	switch a.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		return a.mask>>Name&1 != 0 && a.mask>>Signature&1 == 0
-	}
-	return false
-}
-
 // tagPrint begins the fingerprint of a reference to a named struct, union or enum.
 func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t), printSeedA} }
 
@@ -145,7 +138,7 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 		if err != nil {
 			return fp, err
 		}
-		if o.slot == Name {
+		if o.attr == Name {
 			if class == ClassStrp && p.Merged {
 				fp.mix(v)
 				return fp, nil
@@ -157,10 +150,10 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 }
 
 // Entry returns the fingerprint of the entry itself with its children, even where a reference to it
-// would count as a tag, and the offset behind them.
+// would count as a tag, and the offset after them.
 func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
 	if e.Abbrev == nil {
-		return fp, 0, p.r.Errorf(e.Off, "a type reference meets no entry")
+		return fp, 0, p.r.Errorf(e.Off, "a reference to a type leads to no entry")
 	}
 	fp = Fingerprint{printSeedA, printSeedB}
 	if b := p.plain(e); b != nil {
@@ -177,16 +170,7 @@ func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err err
 	return p.children(fp, e.Next, depth)
 }
 
-// plain returns the entry from the last byte of its code on, if it can be read by its plan; else
-// nil.
-func (p *Prints) plain(e Peeked) *near {
-	if e.Abbrev.plan.flags&planUsual == 0 || !p.r.little || int(e.Pos)-1+planReach > len(p.r.buf) {
-		return nil
-	}
-	return (*near)(p.r.buf[e.Pos-1:])
-}
-
-// children mixes the list of entries that begins at off into fp, and tells the offset behind it.
+// children mixes the list of entries that begins at off into fp, and tells the offset after it.
 func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {
@@ -217,7 +201,7 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 }
 
 // grandchildren takes the children of a child, such as annotations of a member, and returns the
-// offset behind them.
+// offset after them.
 func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, error) {
 	if depth > maxPrintDepth {
 		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
@@ -230,138 +214,37 @@ func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, er
 	return end, nil
 }
 
-// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
-// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc puts
-// types of a block even into the prototype, declaration or struct that first refers to them.
-func encloses(t std.Tag) bool {
-	switch t {
-	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:
-		return false
-	}
-	return true
-}
-
-func isDefinitionTag(t std.Tag) bool {
-	switch t {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-		return true
-	}
-	return false
-}
-
 // attributes mixes the wanted attributes of e into fp.
 func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
 	a, r := e.Abbrev, p.r
-	if a.fixed < 0 {
-		fp.mix(uint64(a.Tag))
-		c := cursor{buf: r.buf, pos: int(e.Pos)}
-		for i := range a.ops {
-			o := &a.ops[i]
-			v, class, err := r.load(&c, e, o)
-			if err != nil {
-				return err
-			}
-			if o.slot < slots && o.slot != Sibling {
-				if o.form == formSdata {
-					fp.mix(formSdata)
-				}
-				if err := p.mixValue(fp, e, o.slot, class, v, depth); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+	if a.fixed >= 0 && !p.plainly {
+		return p.fixed(fp, e, depth)
 	}
-	return p.fixed(fp, e, depth)
-}
-
-// fixed mixes the attributes of an entry that has them at fixed places. Small values are gathered
-// and go in together: with the next reference, or when there are two.
-func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
-	a, r := e.Abbrev, p.r
-	b := r.buf[e.body:e.Next]
-	if near := p.plain(e); near != nil {
-		if sum, next, err := p.usual(*fp, &a.plan, near, e.Pos-1, depth); err != nil || next != 0 {
-			*fp = sum
-			return err
-		}
-	}
-	word, small := a.print, uint(0)
+	fp.mix(uint64(a.Tag))
+	c := cursor{buf: r.buf, pos: int(e.Pos)}
 	for i := range a.ops {
 		o := &a.ops[i]
-		if o.slot == Sibling {
+		v, class, err := r.load(&c, e, o)
+		if err != nil {
+			return err
+		}
+		if o.attr == numAttrs || o.attr == Sibling {
 			continue
 		}
-		var v uint64
-		switch o.load {
-		case load1:
-			v = uint64(b[o.off])
-		case load4:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
-			}
-		case loadImm:
-			v = uint64(o.imm)
-		case loadLead:
-			v = uint64(e.Pos)
-		default:
-			c := cursor{buf: b, pos: int(o.off)}
-			v = c.uint(r.order, int(o.load.size()))
+		if o.form == formSdata { // the sign of an enum may depend on it
+			fp.mix(formSdata)
 		}
-		switch {
-		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
-			if v >= 1<<32 {
-				fp.mix(v)
-				continue
-			}
-			if small == 64 {
-				fp.mix(word)
-				word, small = 0, 0
-			}
-			word ^= v << small
-			small += 32
-		case o.class == ClassRef && v < r.Unit.Len:
-			t, err := p.Type(uint32(v), depth+1)
-			if err != nil {
-				return err
-			}
-			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
-			word, small = 0, 0
-		default:
-			if err := p.mixValue(fp, e, o.slot, o.class, v, depth); err != nil {
-				return err
-			}
+		if err := p.mixValue(fp, e, o.attr, class, v, depth); err != nil {
+			return err
 		}
-	}
-	if word != 0 {
-		fp.mix(word)
 	}
 	return nil
 }
 
-// printSchema stands for a's tag and its wanted attributes and their classes.
-func printSchema(a *Abbrev) uint64 {
-	fp := Fingerprint{printSeedA, printSeedB}
-	fp.mix(uint64(a.Tag))
-	for i := range a.ops {
-		if o := &a.ops[i]; o.slot != Sibling {
-			fp.mix(uint64(o.slot)<<8 | uint64(o.class))
-		}
-	}
-	return fp.A
-}
-
-// size is the number of bytes that a fixed loader reads.
-func (l loader) size() uint8 {
-	return [...]uint8{load1: 1, load2: 2, load3: 3, load4: 4, load8: 8, loadNone: 0}[l]
-}
-
 // mixValue mixes one attribute of any class.
-func (p *Prints) mixValue(fp *Fingerprint, e Peeked, slot Slot, class Class, v uint64,
+func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v uint64,
 	depth int) error {
-	fp.mix(uint64(slot)<<56 | uint64(class)<<48)
+	fp.mix(uint64(attr)<<56 | uint64(class)<<48)
 	switch class {
 	case ClassRef:
 		if v >= p.r.Unit.Len {
@@ -419,22 +302,4 @@ func printBytes(s []byte) Fingerprint {
 		v |= uint64(c) << (8 * uint(i))
 	}
 	return fp.with(v, v)
-}
-
-// maxPrintString is how many bytes printString looks at.
-const maxPrintString = 256
-
-// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is
-// not found at once.
-func printString(b []byte) (fp Fingerprint, ok bool) {
-	fp = Fingerprint{printSeedA, printSeedB}
-	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {
-		w := binary.LittleEndian.Uint64(b)
-		if s, n := short(w); n != 0 {
-			v := s | uint64(n-1)<<56
-			return fp.with(v, v), true
-		}
-		fp = fp.with(w, w)
-	}
-	return fp, false
 }

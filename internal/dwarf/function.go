@@ -8,17 +8,17 @@ type Parameter struct {
 	// no parameter, but the end of a varying list of them (DW_TAG_unspecified_parameters)
 	Varying    bool
 	ConstValue bool
-	Name       Attr
-	Type       Attr
-	Origin     Attr
-	Location   Attr
+	Name       Value
+	Type       Value
+	Origin     Value
+	Location   Value
 }
 
 // Function is what the children of a function or function type are, read in one pass.
 type Function struct {
 	Parameters []Parameter
 	Declares   bool   // it holds types, functions, imports or the like
-	End        uint32 // the offset behind the children
+	End        uint32 // the offset after the children
 
 	of uint32 // the function's entry; 0: none
 }
@@ -69,7 +69,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 		var deeper int
 		off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
 		if depth += deeper; depth > 1 {
-			stop = 0 // what lies deeper is none of the function's parameters
+			stop = 0 // what lies deeper is not a parameter of the function
 		}
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
 		// as in r.at, but faster
@@ -93,7 +93,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			depth--
 		// it has no sibling
 		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild && blocks == 0:
-			if off, err = r.behindList(off + size); err != nil {
+			if off, err = r.afterList(off + size); err != nil {
 				return err
 			}
 			continue
@@ -137,11 +137,11 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	if e.Abbrev.Encloses {
 		return e.Next, 1, nil
 	}
-	next, err = r.Behind(e)
+	next, err = r.After(e)
 	return next, 0, err
 }
 
-// parameter adds the parameter at off, and returns the offset behind it.
+// parameter adds the parameter at off, and returns the offset after it.
 func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {
@@ -149,7 +149,7 @@ func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	}
 	f.Parameters = append(f.Parameters, Parameter{
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),
-		Name: e.Attr(Name), Type: e.Attr(Type), Origin: e.Attr(Origin), Location: e.Attr(Location),
+		Name: e.Value(Name), Type: e.Value(Type), Origin: e.Value(Origin), Location: e.Value(Location),
 	})
-	return r.SkipChildren(e)
+	return r.AfterChildren(e)
 }

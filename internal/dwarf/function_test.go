@@ -139,7 +139,7 @@ func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
 				}
 			}
 		}
-		if off, err = r.SkipChildren(&c); err != nil {
+		if off, err = r.AfterChildren(&c); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 	}

@@ -115,11 +115,11 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		behind, err := r.Behind(peeked)
+		after, err := r.After(peeked)
 		if err != nil {
 			return err
 		}
-		if skipped, err := r.SkipChildren(&e); err != nil || skipped != behind {
+		if skipped, err := r.AfterChildren(&e); err != nil || skipped != after {
 			return err
 		}
 		f, err := r.Function(&e)
@@ -132,7 +132,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if _, err := p.Type(off, 0); err != nil {
 			return err
 		}
-		for s := Slot(0); s < slots; s++ {
+		for s := Attr(0); s < numAttrs; s++ {
 			if !e.Has(s) {
 				continue
 			}
@@ -148,7 +148,7 @@ func readUnit(r *Reader, p *Prints) error {
 			case ClassSig:
 				r.D.TypeUnit(e.Val[s])
 			}
-			if err := r.Locations(off, e.Attr(s), func([]byte) bool { return true }); err != nil {
+			if err := r.Locations(off, e.Value(s), func([]byte) bool { return true }); err != nil {
 				return err
 			}
 		}

@@ -51,7 +51,7 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 }
 
 // listOffset resolves an index into the offset table of a list section (7.28, 7.29).
-func (r *Reader) listOffset(sec []byte, base Slot, index uint64) (uint64, bool) {
+func (r *Reader) listOffset(sec []byte, base Attr, index uint64) (uint64, bool) {
 	start := uint64(12)
 	if r.Unit.Dwarf64 {
 		start = 20
@@ -129,7 +129,7 @@ const maxList = 16 << 10
 
 // Locations calls f for the expressions of the location attribute a of the entry at die, until it
 // returns false: the one of an exprloc, or all of a location list in its order.
-func (r *Reader) Locations(die uint32, a Attr, f func(expr []byte) bool) error {
+func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error {
 	switch a.Class {
 	case ClassBlock:
 		f(r.Block(a.Val))
@@ -153,7 +153,7 @@ func (r *Reader) Locations(die uint32, a Attr, f func(expr []byte) bool) error {
 	if a.Class == ClassListx {
 		var ok bool
 		if off, ok = r.listOffset(data, LoclistsBase, a.Val); !ok {
-			return r.Errorf(die, "location list %d is behind the end of .debug_loclists", a.Val)
+			return r.Errorf(die, "location list %d is beyond the end of .debug_loclists", a.Val)
 		}
 	}
 	off = min(off, uint64(len(data)))

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// part is a run of attributes of fixed sizes, and the block behind it, if it is not an entry's last
+// part is a run of attributes of fixed sizes, and the block after it, if it is not an entry's last
 // part.
 type part struct {
 	size  int32 // of the attributes, in bytes
 	ops   []op  // those wanted; distances are from the start of the part
-	block Slot  // what the block is
+	block Attr  // what the block is
 }
 
 // maxPart bounds the size of a part.
@@ -19,13 +19,13 @@ const maxPart = 1 << 16
 // splitParts splits the attributes of a declaration with blocks, such as the frame base of a
 // function or the place of a parameter, into parts. It returns nil if the sizes of other attributes
 // vary too, but for a leading string.
-func splitParts(attrs []attrSpec, f format) []part {
-	parts := []part{{block: slots}}
-	for i, spec := range attrs {
+func splitParts(specs []attrSpec, f format) []part {
+	parts := []part{{block: numAttrs}}
+	for i, spec := range specs {
 		p := &parts[len(parts)-1]
 		size, class := f.fixedForm(spec.form)
-		slot := slotFor(spec.attr)
-		o := op{slot: slot, class: f.classOf(slot, spec.form, class), imm: spec.imm, off: uint32(p.size)}
+		attr := attrFor(spec.attr)
+		o := op{attr: attr, class: f.classOf(attr, spec.form, class), imm: spec.imm, off: uint32(p.size)}
 		switch {
 		case spec.form == formImplicit:
 			o.load = loadImm
@@ -34,8 +34,8 @@ func splitParts(attrs []attrSpec, f format) []part {
 		case spec.form == formString && i == 0:
 			o.load = loadLead
 		case spec.form == formExprloc || spec.form == formBlock:
-			p.block = slot
-			parts = append(parts, part{block: slots})
+			p.block = attr
+			parts = append(parts, part{block: numAttrs})
 			continue
 		case size < 0:
 			return nil
@@ -46,7 +46,7 @@ func splitParts(attrs []attrSpec, f format) []part {
 		if p.size > maxPart {
 			return nil
 		}
-		if slot != slots && o.load != loadNone {
+		if attr != numAttrs && o.load != loadNone {
 			p.ops = append(p.ops, o)
 		}
 	}
@@ -61,7 +61,7 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 			return r.Errorf(e.Off, "a string has no end")
 		}
 		if ops := a.parts[0].ops; len(ops) > 0 && ops[0].load == loadLead {
-			e.Val[ops[0].slot&31], e.Class[ops[0].slot&31] = uint64(pos), ClassInline
+			e.Val[ops[0].attr&31], e.Class[ops[0].attr&31] = uint64(pos), ClassInline
 		}
 		pos += n + 1
 	}
@@ -79,7 +79,7 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 		if !ok {
 			return r.Errorf(e.Off, "the entry is cut off")
 		}
-		if p.block != slots {
+		if p.block != numAttrs {
 			e.Val[p.block&31], e.Class[p.block&31] = uint64(at)|uint64(n)<<32, ClassBlock
 		}
 		pos = at + n
@@ -88,9 +88,9 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 	return nil
 }
 
-// behindParts moves over the parts that begin at pos. The result is behind the buffer's end if they
+// afterParts moves over the parts that begin at pos. The result is beyond the buffer's end if they
 // are cut off.
-func (r *Reader) behindParts(a *Abbrev, pos int) int {
+func (r *Reader) afterParts(a *Abbrev, pos int) int {
 	last := len(a.parts) - 1
 	for i := range last {
 		at, n, ok := r.block(pos + int(a.parts[i].size))
@@ -143,7 +143,7 @@ func (r *Reader) decode(ops []op, b []byte, e *DIE) {
 		case loadLead:
 			continue
 		}
-		e.Val[o.slot&31] = v
-		e.Class[o.slot&31] = o.class
+		e.Val[o.attr&31] = v
+		e.Class[o.attr&31] = o.class
 	}
 }

@@ -12,27 +12,27 @@ type Peeked struct {
 }
 
 // Has tells whether the entry has the attribute.
-func (e Peeked) Has(s Slot) bool { return e.Abbrev.mask>>s&1 != 0 }
+func (e Peeked) Has(s Attr) bool { return e.Abbrev.mask>>s&1 != 0 }
 
 // Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
-func (r *Reader) Const(e Peeked, s Slot) uint64 { return r.find(e, s, ClassConst) }
+func (r *Reader) Const(e Peeked, s Attr) uint64 { return r.find(e, s, ClassConst) }
 
 // find returns an attribute of a class; 0 when the entry doesn't have it so.
-func (r *Reader) find(e Peeked, s Slot, want Class) uint64 {
+func (r *Reader) find(e Peeked, s Attr, want Class) uint64 {
 	if !e.Has(s) {
 		return 0
 	}
 	c := cursor{buf: r.buf, pos: int(e.Pos)}
 	for i := range e.Abbrev.ops {
 		o := &e.Abbrev.ops[i]
-		if e.Abbrev.fixed >= 0 && o.slot != s {
+		if e.Abbrev.fixed >= 0 && o.attr != s {
 			continue
 		}
 		v, class, err := r.load(&c, e, o)
 		if err != nil {
 			return 0
 		}
-		if o.slot == s && class == want {
+		if o.attr == s && class == want {
 			return v
 		}
 	}
@@ -40,13 +40,13 @@ func (r *Reader) find(e Peeked, s Slot, want Class) uint64 {
 }
 
 // Signed tells whether a constant attribute of e is in a form for signed numbers.
-func (r *Reader) Signed(e *DIE, s Slot) (bool, error) {
+func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	p, err := r.Peek(e.Off)
 	if err != nil || p.Abbrev == nil {
 		return false, err
 	}
 	for i := range p.Abbrev.ops {
-		if o := &p.Abbrev.ops[i]; o.slot == s {
+		if o := &p.Abbrev.ops[i]; o.attr == s {
 			return o.load == loadImm || o.form == formSdata || o.form == formImplicit, nil
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Reader) Peek(off uint32) (e Peeked, err error) {
 	if a.fixed >= 0 {
 		pos += int(a.fixed)
 	} else {
-		pos = r.behindParts(a, pos)
+		pos = r.afterParts(a, pos)
 	}
 	if pos > len(r.buf) {
 		return e, r.Errorf(off, "the entry is cut off")
@@ -146,15 +146,15 @@ func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
 	return v, class, nil
 }
 
-// Behind returns the offset behind e and its children: by DW_AT_sibling, or by walking over them.
-func (r *Reader) Behind(e Peeked) (uint32, error) {
+// After returns the offset after e and its children: by DW_AT_sibling, or by walking over them.
+func (r *Reader) After(e Peeked) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
 	}
 	if next := r.sibling(e); next != 0 {
 		return next, nil
 	}
-	return r.behindList(e.Next)
+	return r.afterList(e.Next)
 }
 
 // sibling is where DW_AT_sibling leads to; 0 if there is none that leads ahead.
@@ -172,8 +172,8 @@ func (r *Reader) sibling(e Peeked) uint32 {
 	return uint32(v)
 }
 
-// behindList returns the offset behind the list of siblings that goes on at off.
-func (r *Reader) behindList(off uint32) (uint32, error) {
+// afterList returns the offset after the list of siblings that goes on at off.
+func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
 		off, _ = r.skip(off, planSized, 0, 0)
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // as is usual

@@ -21,7 +21,7 @@ type plan struct {
 	refAt     uint8    // of a reference within the unit
 	sibling   uint8    // of DW_AT_sibling; 0 where there is none
 	size      uint8    // distance of what follows the attributes, or of the first block
-	tails     [2]uint8 // bytes behind the first and behind the second block
+	tails     [2]uint8 // bytes after the first and after the second block
 	blocks    uint8    // how many blocks and expressions there are
 }
 
@@ -31,8 +31,8 @@ const (
 	planSized planFlags = 1 << iota // its size is in the plan
 	planUsual                       // all wanted attributes are in the plan, which has no blocks
 	planLeaf                        // planUsual, without children, and no type definition
-	// planLeaf, with a reference and without a leading string; the name, if any, is in front and the
-	// constant after the reference
+	// planLeaf, with a reference and without a leading string; the name, if any, is in front and
+	// the constant after the reference
 	planMember
 	planLead // an inline string stands first
 	planRef  // refAt is valid
@@ -41,7 +41,7 @@ const (
 	planTag   // planNamed, with its name in the plan
 	planChild // has children
 	// a definition of a tag, an enum or a typedef, which may be a root
-	planType
+	planComplete
 	// a parameter of a function, or the end of a varying list of them
 	planParam
 	planBlock   // a lexical block with children; its size is in the plan
@@ -135,15 +135,15 @@ func makePlan(a *Abbrev, l layout) plan {
 // layout is where the attributes of an entry lie.
 type layout struct {
 	lead bool // an inline string stands first
-	// bytes of the attributes behind it up to the first block, between that and the second, and
-	// behind that
+	// bytes of the attributes after it up to the first block, between that and the second, and
+	// after that
 	sizes   [3]int
 	blocks  int // -1: the sizes of other attributes vary
 	sibling int // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
 }
 
 // add adds an attribute; size is -1 where it varies.
-func (l *layout) add(slot Slot, form uint64, size int, first bool) {
+func (l *layout) add(attr Attr, form uint64, size int, first bool) {
 	switch {
 	case l.blocks < 0:
 	case first && form == formString:
@@ -155,7 +155,7 @@ func (l *layout) add(slot Slot, form uint64, size int, first bool) {
 	case size < 0:
 		l.blocks = -1
 	default:
-		if slot == Sibling && form == formRef4 && l.blocks == 0 {
+		if attr == Sibling && form == formRef4 && l.blocks == 0 {
 			l.sibling = 1 + l.sizes[0]
 		}
 		l.sizes[l.blocks] += size
@@ -173,9 +173,9 @@ func (p *plan) read(a *Abbrev) {
 	for i := range a.ops {
 		o := &a.ops[i]
 		switch {
-		case o.slot == Sibling:
-		case o.slot == Name && o.load == loadLead:
-		case o.slot == Name && o.class == ClassStrp && o.load == load4:
+		case o.attr == Sibling:
+		case o.attr == Name && o.load == loadLead:
+		case o.attr == Name && o.class == ClassStrp && o.load == load4:
 			p.nameAt, p.nameMask = uint8(1+o.off), 1<<32-1
 		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
 			p.refAt = uint8(1 + o.off)
@@ -184,7 +184,7 @@ func (p *plan) read(a *Abbrev) {
 			p.print ^= uint64(o.imm) << 32 // the same as if it lay in the entry
 		case o.class == ClassConst && o.load == loadImm:
 			p.mix(uint64(o.imm))
-			p.mix(uint64(o.slot))
+			p.mix(uint64(o.attr))
 		case o.class == ClassConst && (o.load == load1 || o.load == load2 || o.load == load4):
 			usual = p.addValue(o) && usual
 		default:
@@ -200,8 +200,8 @@ func (p *plan) read(a *Abbrev) {
 			(p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
 			p.flags |= planMember
 		}
-		if isRoot(a) {
-			p.flags |= planType
+		if isComplete(a) {
+			p.flags |= planComplete
 		}
 	}
 	if a.named() {
@@ -236,9 +236,9 @@ func (p *plan) addValue(o *op) bool {
 	return true
 }
 
-// isRoot tells whether entries of the declaration are definitions of tags, enums or typedefs in a
-// single entry.
-func isRoot(a *Abbrev) bool {
+// isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in
+// a single entry.
+func isComplete(a *Abbrev) bool {
 	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
 		return false
 	}
@@ -246,13 +246,13 @@ func isRoot(a *Abbrev) bool {
 }
 
 // idle tells whether entries of the declaration declare nothing that is encoded, but for what they
-// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the unit
-// need not look at.
+// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the
+// unit need not look at.
 func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {
 		o := &a.ops[i]
-		declaration = declaration || o.slot == Declaration && o.load == loadImm && o.imm != 0
+		declaration = declaration || o.attr == Declaration && o.load == loadImm && o.imm != 0
 	}
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
@@ -300,10 +300,10 @@ func isC(language uint64) bool {
 	return false
 }
 
-// skip moves over entries whose plans have one of the flags over, until there is one that has one of
-// the flags stop, and is not nested deeper than the first. It moves through the children of those
-// with one of the flags enter, on deeper levels of all that may enclose definitions, and over the
-// children of others. It stops where it can't tell.
+// skip moves over entries whose plans have one of the flags over, until there is one that has one
+// of the flags stop, and is not nested deeper than the first. It moves through the children of
+// those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
+// the children of others. It stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
 	if r.plans == nil {
 		return off, 0
@@ -373,7 +373,7 @@ func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, dee
 	return off, deeper
 }
 
-// overBlocks moves over the blocks that begin at off, and what is behind each. It returns 0 where
+// overBlocks moves over the blocks that begin at off, and what is after each. It returns 0 where
 // that is not simple.
 func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
 	for _, tail := range p.tails[:p.blocks&3] {

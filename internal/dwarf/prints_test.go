@@ -122,11 +122,11 @@ func TestRootsByTheirPlans(t *testing.T) {
 			if e.Abbrev == nil {
 				break
 			}
-			got, end, err := p.Root(off)
+			got, end, err := p.Definition(off)
 			if err != nil {
 				t.Fatal(err)
 			}
-			behind, err := r.Behind(e)
+			after, err := r.After(e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,12 +136,12 @@ func TestRootsByTheirPlans(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got != want || end != behind {
+				if got != want || end != after {
 					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry (merged strings: %v)",
-						e.Abbrev.Tag, off, got, end, want, behind, merged)
+						e.Abbrev.Tag, off, got, end, want, after, merged)
 				}
 			}
-			off = behind
+			off = after
 		}
 		if roots < 600 {
 			t.Errorf("%d roots were read by their plans, want those of 300 structs and their typedefs",

@@ -13,32 +13,32 @@ type DIE struct {
 	Children bool
 	Null     bool // the end of a list of siblings
 	mask     uint64
-	Val      [slots]uint64
-	Class    [slots]Class
+	Val      [numAttrs]uint64
+	Class    [numAttrs]Class
 }
 
 // Has tells whether the attribute is present.
-func (e *DIE) Has(s Slot) bool { return e.mask>>s&1 != 0 }
+func (e *DIE) Has(s Attr) bool { return e.mask>>s&1 != 0 }
 
 // Flag tells whether the attribute is present and not zero.
-func (e *DIE) Flag(s Slot) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
+func (e *DIE) Flag(s Attr) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
 
 // Constant tells whether the attribute is present and a number; sizes and bounds may also be
 // expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
-func (e *DIE) Constant(s Slot) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
+func (e *DIE) Constant(s Attr) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
 
-// Attr is the value of an attribute. The zero value stands for one that is absent.
-type Attr struct {
+// Value is the value of an attribute. The zero value stands for one that is absent.
+type Value struct {
 	Val   uint64
 	Class Class
 }
 
-// Attr returns an attribute.
-func (e *DIE) Attr(s Slot) Attr {
+// Value returns an attribute.
+func (e *DIE) Value(s Attr) Value {
 	if !e.Has(s) {
-		return Attr{}
+		return Value{}
 	}
-	return Attr{e.Val[s], e.Class[s]}
+	return Value{e.Val[s], e.Class[s]}
 }
 
 // Reader decodes the DIEs of one unit at a time. It keeps its memory from unit to unit.
@@ -49,7 +49,7 @@ type Reader struct {
 	Root DIE
 
 	buf       []byte // the unit, header included
-	own       []byte // the memory behind buf, when it is not the section's own
+	own       []byte // the memory of buf, when it is not the section's own
 	order     binary.ByteOrder
 	little    bool
 	f         format
@@ -192,10 +192,10 @@ func (r *Reader) walk(a *Abbrev, pos int, e *DIE) error {
 		if c.bad {
 			return r.Errorf(e.Off, "the entry is cut off")
 		}
-		if o.slot < slots && class != ClassNone {
-			class = r.f.classOf(o.slot, form, class)
-			e.Val[o.slot], e.Class[o.slot] = v, class
-			e.mask |= 1 << o.slot
+		if o.attr < numAttrs && class != ClassNone {
+			class = r.f.classOf(o.attr, form, class)
+			e.Val[o.attr], e.Class[o.attr] = v, class
+			e.mask |= 1 << o.attr
 		}
 	}
 	e.Next = uint32(c.pos)
@@ -250,8 +250,8 @@ func (r *Reader) Block(v uint64) []byte {
 	return r.buf[off : off+n]
 }
 
-// SkipChildren returns the offset behind e's children: by DW_AT_sibling, or by walking over them.
-func (r *Reader) SkipChildren(e *DIE) (uint32, error) {
+// AfterChildren returns the offset after e's children: by DW_AT_sibling, or by walking over them.
+func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	if !e.Children {
 		return e.Next, nil
 	}
@@ -259,5 +259,5 @@ func (r *Reader) SkipChildren(e *DIE) (uint32, error) {
 		e.Val[Sibling] <= uint64(len(r.buf)) {
 		return uint32(e.Val[Sibling]), nil
 	}
-	return r.behindList(e.Next)
+	return r.afterList(e.Next)
 }

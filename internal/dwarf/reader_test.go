@@ -11,7 +11,7 @@ import (
 )
 
 // compared are the attributes that both readers are asked for.
-var compared = map[std.Attr]Slot{
+var compared = map[std.Attr]Attr{
 	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
 	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize, std.AttrDataBitOffset: DataBitOffset,
 	std.AttrBitOffset: BitOffset, std.AttrConstValue: ConstValue, std.AttrCount: Count, std.AttrUpperBound: UpperBound,
@@ -83,11 +83,11 @@ func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
 					e.Children, x.Offset, x.Tag, x.Children)
 			}
 			for _, f := range x.Field {
-				slot, ok := compared[f.Attr]
+				attr, ok := compared[f.Attr]
 				if !ok {
 					continue
 				}
-				if got, want := value(&r, &e, slot), standardValue(f, u); got != want {
+				if got, want := value(&r, &e, attr), standardValue(f, u); got != want {
 					t.Errorf("entry at %#x: %v is %s, debug/dwarf reads %s", x.Offset, f.Attr, got, want)
 				}
 			}
@@ -107,9 +107,9 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	if err != nil || k.Next != e.Next {
 		t.Errorf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, k.Next, err, e.Next)
 	}
-	behind, err := r.Behind(k)
-	if skipped, err2 := r.SkipChildren(e); skipped != behind || err != nil || err2 != nil {
-		t.Errorf("entry at %#x: Behind says %#x, %v; SkipChildren %#x, %v", e.Off, behind, err, skipped,
+	after, err := r.After(k)
+	if skipped, err2 := r.AfterChildren(e); skipped != after || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: After says %#x, %v; AfterChildren %#x, %v", e.Off, after, err, skipped,
 			err2)
 	}
 	if k.Abbrev.fixed >= 0 {
@@ -120,16 +120,16 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 		walked.mask != e.mask {
 		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
 	}
-	for s := Slot(0); s < slots; s++ {
+	for s := Attr(0); s < numAttrs; s++ {
 		if e.Has(s) && (walked.Val[s] != e.Val[s] || walked.Class[s] != e.Class[s]) {
-			t.Errorf("entry at %#x: slot %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s],
+			t.Errorf("entry at %#x: attr %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s],
 				e.Class[s], walked.Val[s], walked.Class[s])
 		}
 	}
 }
 
 // value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
-func value(r *Reader, e *DIE, s Slot) string {
+func value(r *Reader, e *DIE, s Attr) string {
 	if !e.Has(s) {
 		return "absent"
 	}

@@ -2,13 +2,13 @@ package dwarf
 
 import "bytes"
 
-// maxString is the length of a string, in bytes, from which on it is none. The longest mangled
+// maxString is the length of a string, in bytes, from which on it is refused. The longest mangled
 // names are far below.
 const maxString = 1 << 16
 
 // String returns the bytes of a string attribute, without the NUL. They stay valid until the next
 // Load.
-func (r *Reader) String(e *DIE, s Slot) ([]byte, error) {
+func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	if !e.Has(s) {
 		return nil, nil
 	}
@@ -38,7 +38,7 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 		return nil, r.Errorf(die, "a name that is not a string")
 	}
 	if v >= uint64(len(sec)) {
-		return nil, r.Errorf(die, "string offset %#x is behind the end of the string section", v)
+		return nil, r.Errorf(die, "string offset %#x is beyond the end of the string section", v)
 	}
 	n := bytes.IndexByte(sec[v:min(v+maxString+1, uint64(len(sec)))], 0)
 	if n < 0 {
@@ -53,14 +53,14 @@ func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	off := r.strBase + index*size
 	if index > uint64(len(r.D.strOffsets)) || r.strBase > uint64(len(r.D.strOffsets)) ||
 		off+size > uint64(len(r.D.strOffsets)) {
-		return 0, r.Errorf(die, "string index %d is behind the end of .debug_str_offsets", index)
+		return 0, r.Errorf(die, "string index %d is beyond the end of .debug_str_offsets", index)
 	}
 	c := cursor{buf: r.D.strOffsets, pos: int(off)}
 	return c.uint(r.order, int(size)), nil
 }
 
 // Address resolves an address attribute, direct or by index.
-func (r *Reader) Address(e *DIE, s Slot) (uint64, bool) {
+func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 	if !e.Has(s) {
 		return 0, false
 	}

@@ -14,7 +14,7 @@ type Param struct {
 	// found through the abstract origin; 0 when not known.
 	Size uint32
 	// Struct tells whether the type is a struct or class, seen through
-	// typedefs and qualifiers. A union is none.
+	// typedefs and qualifiers. False for a union.
 	Struct bool
 	// PackedStruct tells whether that struct has a name and is packed.
 	PackedStruct bool
@@ -122,7 +122,7 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 }
 
 // removed lists the parameters that are no longer passed. gcc writes those of
-// its clones behind the ones that are left, which shows as another order
+// its clones after the ones that are left, which shows as another order
 // unless they were the last ones anyway.
 func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
 	last := len(ps) // the first of the trailing parameters that have no place

@@ -87,7 +87,7 @@ func TestJudgeFlags(t *testing.T) {
 		{"first range empty", x86, Options{}, []Param{at(4, nil, []byte{opReg0 + 5})}, Optimized},
 		{"empty list", x86, Options{}, []Param{at(4)}, Optimized},
 		{"packed struct in registers", x86, Options{}, []Param{packed(reg(5, 8))}, 0},
-		{"packed struct behind six", x86, Options{},
+		{"packed struct after six", x86, Options{},
 			[]Param{reg(5, 4), reg(4, 8), reg(1, 8), reg(2, 8), reg(8, 8), reg(9, 8),
 				packed(stack(9))}, UncertainLocation},
 

@@ -79,7 +79,7 @@ func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
 				}
 			}
 		}
-		if off, err = r.Behind(p); err != nil {
+		if off, err = r.After(p); err != nil {
 			return nil, err
 		}
 	}

@@ -5,22 +5,30 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// build returns the graph's node for the type that t names, adding what is new. The graph is
-// locked.
-func (t typeRef) build(depth int) (types.ID, error) {
+// A type comes into the graph in one of two ways. Where there are several units, most of its types
+// are known. So it is hashed first, without the lock, by its fingerprint or from its description
+// (hash.go); if the graph doesn't have that hash, it is described once more and added. Where there
+// is one unit, types are described once and added directly, and the graph hashes them.
+
+// direct tells whether types are added without being hashed first.
+func (c *converter) direct() bool { return c.single || c.pinned }
+
+// node returns the graph's node for the type that t names, adding what is new. The graph is locked;
+// if types are not added directly, t has been hashed before that.
+func (t typeRef) node(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
 	}
 	u := t.u
 	i := u.memo.at(t.off)
-	if u.memo.entries[i].state == entryBuilt {
+	if u.memo.entries[i].state == entryAdded {
 		return u.memo.entries[i].id, nil
 	}
 	h, err := t.hash(depth)
 	if err != nil {
 		return 0, err
 	}
-	if u.memo.entries[i].state == entryBuilt { // so hash has added it
+	if u.memo.entries[i].state == entryAdded { // by hash
 		return u.memo.entries[i].id, nil
 	}
 	id := u.c.g.Find(h)
@@ -30,19 +38,19 @@ func (t typeRef) build(depth int) (types.ID, error) {
 		if err != nil {
 			return 0, err
 		}
-		id, err = u.buildOf(h, &d, t.off, depth)
+		id, err = u.nodeOf(h, &d, t.off, depth)
 		u.c.elems = u.c.elems[:base]
 		if err != nil {
 			return 0, err
 		}
 	}
 	e := &u.memo.entries[i]
-	e.id, e.state = id, entryBuilt
+	e.id, e.state = id, entryAdded
 	return id, nil
 }
 
-// add describes t, whose entry in the memo is i, and adds its node. It returns the hash.
-func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
+// addDirectly describes t, whose entry in the memo is i, and adds its node. It returns the hash.
+func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	u := t.u
 	u.memo.entries[i].state = entryBusy
 	base := len(u.c.elems)
@@ -50,41 +58,26 @@ func (t typeRef) add(i uint32, depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	id, err := u.buildOf(types.Hash{}, &d, t.off, depth)
+	id, err := u.nodeOf(types.Hash{}, &d, t.off, depth)
 	u.c.elems = u.c.elems[:base]
 	if err != nil {
 		return types.Hash{}, err
 	}
 	h := u.c.g.Node(id).Hash // none for void
 	e := &u.memo.entries[i]
-	e.hash, e.id, e.state = h, id, entryBuilt
+	e.hash, e.id, e.state = h, id, entryAdded
 	return h, nil
 }
 
-// find returns the hash of a description, unless it is to be added without looking whether it is
-// known.
-func (u *unit) find(d *desc) (types.Hash, error) {
-	if u.c.direct() {
-		return types.Hash{}, nil
-	}
-	return u.hashOf(d, 0)
-}
-
-// findOrBuild returns the node of a description, of which find has returned h, adding it when it is
-// new. The graph is locked.
-func (u *unit) findOrBuild(h types.Hash, d *desc, off uint32) (types.ID, error) {
+// nodeOf returns the node of a description of the entry at off, adding what is new of it and of
+// what it refers to. h is what hashOf gave. The graph is locked.
+func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
+	g := u.c.g
 	if !u.c.direct() {
-		if id := u.c.g.Find(h); id != 0 {
+		if id := g.Find(h); id != 0 {
 			return id, nil
 		}
 	}
-	return u.buildOf(h, d, off, 0)
-}
-
-// buildOf adds the node of a description, whose hash is h, and those that it refers to. The graph
-// is locked. If types are added directly, h says nothing.
-func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
-	g := u.c.g
 	n := types.Node{Kind: d.kind, Flag: d.flag, Size: d.size, Aux: d.aux, Hash: h}
 	var err error
 	if d.name.class == classFakeInt {
@@ -98,7 +91,7 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 		}
 		return g.Stub(types.TagOf(d.kind), n.Name), nil
 	}
-	ref, err := d.ref.build(depth + 1)
+	ref, err := d.ref.node(depth + 1)
 	if err != nil || d.alias {
 		return ref, err
 	}
@@ -123,7 +116,7 @@ func (u *unit) buildOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, 
 	defer func() { u.c.built = u.c.built[:base] }()
 	for i := range d.elems {
 		e := &d.elems[i]
-		r, err := e.ref.build(depth + 1)
+		r, err := e.ref.node(depth + 1)
 		if err != nil {
 			return 0, err
 		}

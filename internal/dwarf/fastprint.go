@@ -6,16 +6,23 @@ import (
 	"math/bits"
 )
 
+// What is here makes fingerprints of entries whose attributes lie at fixed distances, as nearly all
+// do: with plans, and where the byte order or the attributes don't allow that, attribute by
+// attribute (fixed). fingerprint.go says what a fingerprint is, and does for any entry. The two
+// need not give the same one, for an abbreviation declaration has one way for all its entries but
+// those at the end of a unit; but entries that have equal ones here have equal ones there
+// (TestFastFingerprints).
+
 // leaves mixes the entries from off on into fp, as long as they are of the usual kind: without
 // children and with attributes at fixed places, as nearly all members, parameters and enumerators
-// are. It returns where it stopped, and whether that is behind the end of the list.
+// are. It returns where it stopped, and whether that is beyond the end of the list.
 //
 // This is the innermost loop of all: most of a kernel's DWARF are members. What is rarer in it is
 // left to usual.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
 	r := p.r
-	if r.plans == nil {
+	if r.plans == nil || p.plainly {
 		return fp, off, false, nil
 	}
 	start, buf, plans := off, r.buf, r.plans
@@ -35,7 +42,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			t := p.types.at(ref)
 			to := t.fp
 			if !p.types.holds(t, ref) {
-				if to, err = p.meet(t, off, ref, depth); err != nil {
+				if to, err = p.follow(t, off, ref, depth); err != nil {
 					return fp, off, false, err
 				}
 			}
@@ -73,7 +80,7 @@ func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) 
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.meet(t, off, ref, depth); err != nil {
+		if to, err = p.follow(t, off, ref, depth); err != nil {
 			return fp, err
 		}
 	}
@@ -87,8 +94,8 @@ func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.name
 // constant is what the constants of an entry without a leading string say, above bit 32.
 func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
 
-// meet is newType for a reference in the entry at die, on the level depth of nesting.
-func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
+// follow is newType for a reference in the entry at die, on the level depth of nesting.
+func (p *Prints) follow(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
 	if int(ref) >= len(p.r.buf) {
 		return Fingerprint{}, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
 	}
@@ -96,7 +103,7 @@ func (p *Prints) meet(s *printSlot, die, ref uint32, depth int) (Fingerprint, er
 }
 
 // usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
-// It returns the offset behind them, 0 if the entry isn't usual after all.
+// It returns the offset after them, 0 if the entry isn't usual after all.
 func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int) (Fingerprint,
 	uint32, error) {
 	lead := uint8(0) // the size of the leading string
@@ -134,7 +141,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.meet(t, die, ref, depth); err != nil {
+		if to, err = p.follow(t, die, ref, depth); err != nil {
 			return fp, 0, err
 		}
 	}
@@ -172,17 +179,17 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 	}
 	if len(p.types.slots) == size {
 		s.fp = fp
-	} else { // the table has grown, so that s is none of its slots
+	} else { // the table has grown, so that s is no longer one of its slots
 		p.types.set(off, fp)
 	}
 	return fp, true, nil
 }
 
-// Root returns the fingerprint of the definition of a tag, an enum or a typedef at off, and the
-// offset behind it, if it follows its plan; else end is 0.
-func (p *Prints) Root(off uint32) (fp Fingerprint, end uint32, err error) {
+// Definition returns the fingerprint of the definition of a tag, an enum or a typedef at off, and
+// the offset after it, if it follows its plan; else end is 0.
+func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) {
 	b, pl := p.r.at(off)
-	if b == nil || pl.flags&planType == 0 {
+	if b == nil || pl.flags&planComplete == 0 {
 		return fp, 0, nil
 	}
 	if std.Tag(pl.tag) == std.TagTypedef {
@@ -237,4 +244,115 @@ func (p *Prints) inline(die uint32, v uint64) (Fingerprint, error) {
 		return Fingerprint{}, err
 	}
 	return printBytes(s), nil
+}
+
+// plain returns the entry from the last byte of its code on, if it can be read by its plan; else
+// nil.
+func (p *Prints) plain(e Peeked) *near {
+	if p.plainly || e.Abbrev.plan.flags&planUsual == 0 || !p.r.little ||
+		int(e.Pos)-1+planReach > len(p.r.buf) {
+		return nil
+	}
+	return (*near)(p.r.buf[e.Pos-1:])
+}
+
+// fixed mixes the attributes of an entry that has them at fixed places. Small values are gathered
+// and go in together: with the next reference, or when there are two.
+func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
+	a, r := e.Abbrev, p.r
+	b := r.buf[e.body:e.Next]
+	if near := p.plain(e); near != nil {
+		if sum, next, err := p.usual(*fp, &a.plan, near, e.Pos-1, depth); err != nil || next != 0 {
+			*fp = sum
+			return err
+		}
+	}
+	word, small := a.print, uint(0)
+	for i := range a.ops {
+		o := &a.ops[i]
+		if o.attr == Sibling {
+			continue
+		}
+		var v uint64
+		switch o.load {
+		case load1:
+			v = uint64(b[o.off])
+		case load4:
+			if r.little {
+				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
+			} else {
+				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
+			}
+		case loadImm:
+			v = uint64(o.imm)
+		case loadLead:
+			v = uint64(e.Pos)
+		default:
+			c := cursor{buf: b, pos: int(o.off)}
+			v = c.uint(r.order, int(o.load.size()))
+		}
+		switch {
+		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
+			if v >= 1<<32 {
+				fp.mix2(v, uint64(o.attr))
+				continue
+			}
+			if small == 64 {
+				fp.mix(word)
+				word, small = 0, 0
+			}
+			word ^= v << small
+			small += 32
+		case o.class == ClassRef && v < r.Unit.Len:
+			t, err := p.Type(uint32(v), depth+1)
+			if err != nil {
+				return err
+			}
+			fp.mix2(t.A^word, t.B^bits.RotateLeft64(word, 29))
+			word, small = 0, 0
+		default:
+			if err := p.mixValue(fp, e, o.attr, o.class, v, depth); err != nil {
+				return err
+			}
+		}
+	}
+	if word != 0 {
+		fp.mix(word)
+	}
+	return nil
+}
+
+// printSchema stands for a's tag and its wanted attributes and their classes.
+func printSchema(a *Abbrev) uint64 {
+	fp := Fingerprint{printSeedA, printSeedB}
+	fp.mix(uint64(a.Tag))
+	for i := range a.ops {
+		if o := &a.ops[i]; o.attr != Sibling {
+			fp.mix(uint64(o.attr)<<8 | uint64(o.class))
+		}
+	}
+	return fp.A
+}
+
+// size is the number of bytes that a fixed loader reads.
+func (l loader) size() uint8 {
+	return [...]uint8{load1: 1, load2: 2, load3: 3, load4: 4, load8: 8, loadNone: 0}[l]
+}
+
+// maxPrintString is how many bytes printString looks at.
+const maxPrintString = 256
+
+// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is
+// not found at once.
+func printString(b []byte) (fp Fingerprint, ok bool) {
+	fp = Fingerprint{printSeedA, printSeedB}
+	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		if s, n := short(w); n != 0 {
+			v := s | uint64(n-1)<<56
+			return fp.with(v, v), true
+		}
+		fp = fp.with(w, w)
+	}
+	return fp, false
 }

@@ -1,0 +1,171 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// visitDefinition takes the definition at off, if that can be read by its plan, and returns where
+// the walk goes on; 0 otherwise.
+func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
+	if u.alone() {
+		return 0, nil
+	}
+	u.prints.Enclosed = false
+	fp, end, err := u.prints.Definition(off)
+	if err != nil || end == 0 || u.prints.Enclosed {
+		return 0, err
+	}
+	return end, u.visitByPrint(off, fp)
+}
+
+// visitByPrint takes the definition at off, which is described only if its fingerprint is new.
+func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
+	if i := u.c.byPrint.items.get(fp); i != nil {
+		u.c.addItem(*i)
+		return nil
+	}
+	u.found, u.c.byName = item{}, false
+	if err := u.visitNew(off); err != nil {
+		return err
+	}
+	if u.found.id != 0 && !u.c.byName {
+		u.c.byPrint.items.put(fp, u.found)
+	}
+	return nil
+}
+
+// visitType takes a type that may be a definition. It returns what visit does.
+func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
+	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
+		return true, 0, nil
+	}
+	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && e.Abbrev.Tag != std.TagEnumerationType {
+		return true, 0, nil // reached through what holds it
+	}
+	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
+		e.Abbrev.Tag == std.TagEnumerationType
+	if !plain || u.alone() {
+		return true, 0, u.visitNew(e.Off)
+	}
+	var fp dwarf.Fingerprint
+	u.prints.Enclosed = false
+	if e.Abbrev.Tag == std.TagTypedef {
+		fp, err = u.prints.Type(e.Off, 0)
+		enter = true
+	} else {
+		fp, end, err = u.prints.Entry(e, 0)
+	}
+	if err != nil {
+		return false, 0, err
+	}
+	if u.prints.Enclosed {
+		enter, end = true, 0
+	}
+	return enter, end, u.visitByPrint(e.Off, fp)
+}
+
+// visitNew takes the definition at off.
+func (u *unit) visitNew(off uint32) error {
+	e := &u.c.top
+	if err := u.r.Read(off, e); err != nil {
+		return err
+	}
+	if e.Tag == std.TagTypedef {
+		return u.visitTypedef(e)
+	}
+	return u.visitTagged(e)
+}
+
+func (u *unit) visitTypedef(e *dwarf.DIE) error {
+	t := typeRef{u, e.Off}
+	if _, err := t.hash(0); err != nil {
+		return err
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	id, err := t.node(0)
+	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
+		return err
+	}
+	u.found = item{id: id}
+	u.c.addItem(u.found)
+	if !u.r.Annotated() {
+		return nil
+	}
+	return u.declTags(e, id, -1)
+}
+
+// visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
+// except enums, whose enumerators are names of their own.
+func (u *unit) visitTagged(e *dwarf.DIE) error {
+	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
+		t, err := u.ref(e, dwarf.Signature)
+		if err != nil {
+			return err
+		}
+		var def dwarf.DIE
+		if err := t.u.r.Read(t.off, &def); err != nil {
+			return err
+		}
+		if def.Has(dwarf.Signature) {
+			return u.r.Errorf(e.Off, "a type unit whose type is in another type unit")
+		}
+		return t.u.visitTagged(&def)
+	}
+	if e.Flag(dwarf.Declaration) {
+		return nil
+	}
+	base := len(u.c.elems)
+	defer func() { u.c.elems = u.c.elems[:base] }()
+	d, err := u.describeTagged(e)
+	if err != nil || d.alias {
+		return err
+	}
+	named := d.name.class != dwarf.ClassNone
+	if named {
+		if err := u.define(e, &d); err != nil {
+			return err
+		}
+		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
+			return nil // BTF can't tell an enum without enumerators from a declaration
+		}
+	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
+		return nil
+	}
+	h, err := u.hashOf(&d, 0)
+	if err != nil {
+		return err
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	id, err := u.nodeOf(h, &d, e.Off, 0)
+	if err != nil {
+		return err
+	}
+	u.found = item{id: id}
+	if named {
+		u.found.stub = u.c.g.StubFor(u.c.g.Node(id))
+	}
+	u.c.addItem(u.found)
+	if !named {
+		return nil
+	}
+	if u.c.pinned {
+		n := u.c.g.Node(id)
+		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
+		if err := u.c.g.Define(stub, id); err != nil {
+			return err
+		}
+	}
+	if !u.r.Annotated() {
+		return nil
+	}
+	target := u.found.stub
+	if err := u.declTags(e, target, -1); err != nil {
+		return err
+	}
+	return u.elemDeclTags(e, std.TagMember, target, nil)
+}

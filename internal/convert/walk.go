@@ -1,0 +1,87 @@
+package convert
+
+import (
+	std "debug/dwarf"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+)
+
+// walk visits the entries that declare types, functions and variables. A definition counts wherever
+// it stands: in a function, a block or a namespace, in a struct, in a prototype.
+func (u *unit) walk() error {
+	u.codeless = u.codeless[:0]
+	clear(u.origins)
+	off := u.r.Root.Next
+	if !u.r.Root.Children {
+		return nil
+	}
+	for depth, global := 1, 1; depth > 0; {
+		next, deeper := u.r.SkipIdle(off, depth != global)
+		off, depth = next, depth+deeper
+		if end, err := u.visitDefinition(off); err != nil {
+			return err
+		} else if end != 0 {
+			off = end
+			continue
+		}
+		e, err := u.r.Peek(off)
+		if err != nil {
+			return err
+		}
+		if e.Abbrev == nil {
+			if uint64(e.Next) >= u.r.Unit.Len {
+				break
+			}
+			depth--
+			global = min(global, depth)
+			off = e.Next
+			continue
+		}
+		enter, next, err := u.visit(e, depth == global)
+		if err != nil {
+			return err
+		}
+		if next != 0 {
+			off = next
+			continue
+		}
+		if !enter || !e.Abbrev.Encloses {
+			if off, err = u.r.After(e); err != nil {
+				return err
+			}
+			continue
+		}
+		if e.Abbrev.Tag == std.TagNamespace && global == depth {
+			global++
+		}
+		depth++
+		off = e.Next
+	}
+	return u.visitCodeless()
+}
+
+// visit takes what e declares. It tells whether what e encloses is to be visited too, and the
+// offset after e's children if that is known. global: e is not inside a function.
+func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
+	d := &u.c.top
+	switch e.Abbrev.Tag {
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+		return u.visitType(e)
+	case std.TagSubprogram:
+		return u.visitFunction(e)
+	case std.TagVariable:
+		if !global || !e.Has(dwarf.Location) {
+			return true, 0, nil
+		}
+		if err := u.r.Read(e.Off, d); err != nil {
+			return false, 0, err
+		}
+		return true, 0, u.visitVariable(d)
+	case std.TagImportedUnit:
+		if err := u.r.Read(e.Off, d); err != nil {
+			return false, 0, err
+		}
+		return false, 0, u.visitImport(d)
+	}
+	return true, 0, nil
+}
