@@ -81,7 +81,7 @@ var shrunk struct {
 }
 
 func mayShrink(check string) bool {
-	const most = 3
+	const most = 2
 	shrunk.Lock()
 	defer shrunk.Unlock()
 	if shrunk.count == nil {
