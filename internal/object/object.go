@@ -1,5 +1,5 @@
 // Package object is the value that flows between the nodes of the graph: the shapes that some
-// translation units hold, and for each unit (its environment) which of them.
+// translation units hold, and for each unit which of them it holds.
 //
 // Merging is union: of shapes, and of units with their counts. It is associative and commutative,
 // and loses nothing that the link needs. What a set of units means as a whole (which definition of
@@ -27,7 +27,7 @@ func (t Target) String() string {
 	return fmt.Sprintf("%v, %d-bit, %v", elf.Machine(t.Machine), 8*t.AddrSize, t.Order)
 }
 
-// Unit is the environment of one translation unit.
+// Unit is what one translation unit holds.
 type Unit struct {
 	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is
 	// not known.
