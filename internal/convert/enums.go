@@ -13,8 +13,8 @@ import (
 // the feature enum64, which is for kernels that know neither that kind nor signed enums, it is an
 // ENUM of its size with the lower halves of the values.
 //
-// Where the DWARF doesn't say whether the enum is signed (version 2), it is if it has a negative
-// value in a form for signed numbers; DW_FORM_data8 is for those above the range of int64.
+// Where the DWARF doesn't say whether the enum is signed (version 2), one of up to 4 bytes is if it
+// has a negative value in a form for signed numbers; a wider one is not, as pahole has it.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {
@@ -58,7 +58,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	if wide {
 		d.kind = types.KindEnum64
 	}
-	d.flag = modern && (signed || !known && negative)
+	d.flag = modern && (signed || !known && negative && d.size <= 4)
 	return nil
 }
 

@@ -1,7 +1,7 @@
 // flags: -O1 -g -gdwarf-2 -gstrict-dwarf
 // one way: DWARF from version 3 on, or not strict, tells the sign
-// pahole: it takes all enums of 8 bytes whose sign isn't told for unsigned, those with negative values too
-// In strict DWARF 2 nothing but the form of the values tells whether an enum is signed.
+// In strict DWARF 2 nothing but the form of the values tells whether an enum is signed. One of 8
+// bytes counts as unsigned, as pahole has it.
 enum negative { MINUS = -1, FIVE = 5 } a;
 enum top { TOP = 0x8000000000000000ULL, ONE = 1 } b;
 enum all { ALL = ~0ULL, ZERO = 0 } c;
@@ -12,5 +12,5 @@ enum all { ALL = 18446744073709551615, ZERO = 0 } 8 unsigned
 enum bit31 { BIT31 = 4294967295 } 4 unsigned
 enum negative { MINUS = -1, FIVE = 5 } 4 signed
 enum top { TOP = 9223372036854775808, ONE = 1 } 8 unsigned
-enum wide_negative { WIDE_MINUS = -1, WIDE = 1099511627776 } 8 signed
+enum wide_negative { WIDE_MINUS = 18446744073709551615, WIDE = 1099511627776 } 8 unsigned
 */

@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -99,6 +101,19 @@ func (r *resolver) findEnvironments() {
 		g.copied = true
 		r.list = append(r.list, g.environment)
 	}
+	r.dropUnheld()
+}
+
+// dropUnheld drops the anchors that no environment holds. A graph that was not read from a file may
+// have some, and colours, which break ties, depend on all anchors.
+func (r *resolver) dropUnheld() {
+	held := make([]bool, len(r.Nodes))
+	for e := range r.list {
+		for _, id := range r.list[e].anchors {
+			held[id] = true
+		}
+	}
+	r.anchors = slices.DeleteFunc(r.anchors, func(id types.ID) bool { return !held[id] })
 }
 
 // gatherer makes the environment of one unit after the other.

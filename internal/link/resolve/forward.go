@@ -20,8 +20,8 @@ import (
 // BTF that was linked before says what it says: a forward declaration in it of which there are
 // several definitions stays one, as libbpf leaves it (btf_dedup_resolve_fwds).
 //
-// Of the kernels and modules in docs/kernels.md, rule 1 decides something that the next ones would
-// not in amdgpu; rule 2 in the kernels for arm64 and armmp and in amdgpu; rules 3 and 4 decide the
+// Of twelve kernels and 29 modules of docs/kernels.md, rule 1 decides something that the next ones
+// would not in amdgpu, and rule 2 in the kernel for armmp and in amdgpu; rules 3 and 4 decide the
 // rest.
 type forwards struct {
 	r     *resolver

@@ -11,11 +11,11 @@ import "github.com/rules-btf/rules_btf/internal/types"
 //
 // That is the greatest such relation: types that lead to each other match together. The second rule
 // is for modules that define what vmlinux only declares: taken strictly, struct device would be the
-// module's own because of one pointer somewhere below it. libbpf reads forward declarations so when
-// it compares structs (btf_dedup_is_equiv). It holds for definitions alone: a typedef or a pointer
-// is the base's if it means exactly the same, so the module's own types lead to the module's
-// definition. The relation is transitive, so that a type which was left apart stays apart when the
-// result is linked again.
+// module's own because of one pointer somewhere below it. libbpf reads forward declarations so
+// within one BTF (btf_dedup_is_equiv), but not between split BTF and its base. The rule holds for
+// definitions alone: a typedef or a pointer is the base's if it means exactly the same, so the
+// module's own types lead to the module's definition. The relation is transitive, so that a type
+// which was left apart stays apart when the result is linked again.
 
 // maxAlike bounds how many types of one shape a type is compared with. It takes hostile input to get
 // there: as a rule the base has one.
