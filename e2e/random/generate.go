@@ -172,7 +172,12 @@ func (g *generator) variable(t *ctype) *node {
 	} else {
 		prefix += "__attribute__((used)) "
 	}
-	return sequence(prefix, declare(t, name), ";\n")
+	n := sequence(prefix, declare(t, name), ";\n")
+	if g.cxx && g.depth == 0 { // nothing else can name an anonymous type
+		n.kids = append(n.kids, optional(fmt.Sprintf("typedef decltype(%s) *type_%[1]s;\n", name),
+			fmt.Sprintf("static __attribute__((used)) type_%s *use_%[1]s;\n", name)))
+	}
+	return n
 }
 
 // local is a variable in a function, and its use.

@@ -48,6 +48,11 @@ func (g *generator) instance(f *form) *ctype {
 		if f.kind == formVolatile {
 			qualifier = "volatile"
 		}
+		for t := to; t.kind == qualified; t = t.to {
+			if t.text == qualifier {
+				return to
+			}
+		}
 		return &ctype{kind: qualified, text: qualifier, to: to}
 	case formRecord:
 		if g.noBodies == 0 {
@@ -75,7 +80,9 @@ func (g *generator) object(f *form) *ctype {
 // function is a function's type. names are those of the parameters, whose scope stays entered for
 // the function's body; nil: they have none.
 func (g *generator) function(f *form, names []string) *ctype {
-	if g.cxx {
+	// In C++ there are no definitions in prototypes; clang sees those of a function's parameters in
+	// the whole file if the function returns a pointer to another one.
+	if g.cxx || names != nil && !g.vla {
 		g.noBodies++
 		defer func() { g.noBodies-- }()
 	}

@@ -110,26 +110,10 @@ var known = []struct {
 	{
 		name: "anonymous structs with a method",
 		files: map[string]string{
-			"a.cc": `
-static struct { int a; int get() { return a; } } x, *px = &x;
-int fa() { return px->get(); }
-static struct { long b; long get() { return b; } } y, *py = &y;
-int fb() { return py->get(); }
-struct holder {
-	struct { int a; int get() { return a; } } m;
-	struct { char c; int get() { return c; } } n;
-} h;
-typedef decltype(holder::m) *pm;
-typedef decltype(holder::n) *pn;
-struct user { pm x; pn y; } u;
-`,
-			"b.cc": `
-static struct { int a; int get() { return a + 1; } } x, *px = &x;
-int ga() { return px->get(); }
-static struct { char c; long get() { return c; } } y, *py = &y;
-int gb() { return py->get(); }
-`,
+			"a.cc": "#define X int\n#define use use_int\n" + methods,
+			"b.cc": "#define X long\n#define use use_long\n" + methods,
 		},
+		count: map[string]int{"struct ": 2, "typedef V": 2, "typedef P": 2},
 	},
 	{
 		name: "anonymous structs in type units",
@@ -218,6 +202,12 @@ sink(&d, &o);
 	variableUnion = `
 static void use(int n) { union S { struct A a; char varying[n]; } s; sink(&s); }
 __attribute__((used)) static void *p = use;
+`
+	methods = `
+static struct { X x; int get() { return x; } } v;
+typedef decltype(v) V;
+typedef decltype(&v) P;
+extern "C" int use(V *a, P b) { v = *a; return v.get() + b->x; }
 `
 	bitFields = "static __attribute__((used)) struct S { word a : 3; word b : 7; int c; } s;\n"
 )

@@ -76,7 +76,7 @@ var particular = regexp.MustCompile(`[0-9]+|'[^']*'|"[^"]*"|\S*/\S*`)
 func way(err error) string {
 	var failed *commandError
 	if errors.As(err, &failed) {
-		line, _, _ := strings.Cut(failed.result.Stderr, "\n")
+		line, _, _ := strings.Cut(failed.result.Stderr+failed.result.Stdout, "\n")
 		return failed.argv[1] + ": " + particular.ReplaceAllString(line, "#")
 	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
