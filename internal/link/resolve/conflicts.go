@@ -19,7 +19,7 @@ type resolver struct {
 	roles   []role     // by node
 	anchors []types.ID // in the order of the graph
 	shapes  []types.Hash
-	slots   [][]types.ID // see slotsOf
+	slots   slots
 
 	environments
 	common []types.ID // by tag: the definition that most units hold

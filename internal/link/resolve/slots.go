@@ -7,13 +7,13 @@ import "github.com/rules-btf/rules_btf/internal/types"
 // several times is listed as often. What the slots mean is all that tells the variants of a shape
 // apart.
 func (r *resolver) slotsOf(id types.ID) []types.ID {
-	if r.slots == nil {
-		r.slots = make([][]types.ID, len(r.Nodes))
+	if r.slots.of == nil {
+		r.slots.of = make([]uint32, len(r.Nodes))
 	}
-	if r.slots[id] != nil {
-		return r.slots[id]
+	if i := r.slots.of[id]; i != 0 {
+		return r.slots.lists[i-1]
 	}
-	list := []types.ID{}
+	var list []types.ID
 	for _, c := range r.Graph.Refs(id, nil) {
 		switch r.roles[c] {
 		case fixed:
@@ -23,8 +23,15 @@ func (r *resolver) slotsOf(id types.ID) []types.ID {
 			list = append(list, c)
 		}
 	}
-	r.slots[id] = list
+	r.slots.lists = append(r.slots.lists, list)
+	r.slots.of[id] = uint32(len(r.slots.lists))
 	return list
+}
+
+// slots remembers what slotsOf has found.
+type slots struct {
+	of    []uint32 // by node: its index in lists + 1
+	lists [][]types.ID
 }
 
 // pinned tells whether a slot is a stub that means one certain definition.
