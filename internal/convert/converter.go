@@ -19,7 +19,6 @@ type converter struct {
 	others map[*dwarf.Unit]*unit // units that were referred to
 	tables dwarf.Tables          // of the others
 	names  nameCache
-	pinner *converter // reads units again that define a tag in several ways
 	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
 	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
 	byName bool

@@ -10,17 +10,10 @@ import (
 // in which every reference to a tag says which entry defines it. Of these, the shared graph gets
 // the pins that tell the definitions apart.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
-	p := c.pinner
-	if p == nil {
-		p = newConverter(c.d, c.opt, c.symbols, nil)
-		p.pinned, p.single = true, c.single
-	}
-	c.pinner = nil // if it fails, what it knows is not to be used
+	p := newConverter(c.d, c.opt, c.symbols, nil)
+	p.pinned, p.single = true, c.single
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
 	p.g, p.names = p.obj.Graph, newNameCache(p.size)
-	for _, u := range p.others {
-		u.memo.reset(0)
-	}
 	if err := p.main.load(h); err != nil {
 		return err
 	}
@@ -43,7 +36,6 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	for _, id := range p.items {
 		c.addItem(item{id: ids[id]}) // equal ones once
 	}
-	c.pinner = p
 	return nil
 }
 
