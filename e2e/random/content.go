@@ -28,9 +28,10 @@ func checkVerify(b *Build) error {
 	return err
 }
 
-// verify runs btfdedup verify. Two violations are allowed, as what the compiler says is so: a
-// floating-point member that packing has moved from its alignment, which the kernel refuses, and by
-// clang a struct that is defined in a prototype and is smaller than its members.
+// verify runs btfdedup verify. Three violations are allowed, as what the compiler says is so: a
+// floating-point member that packing has moved from its alignment; a small enum beside a bit-field
+// at the end of a struct, which the kernel takes for 4 bytes; and by clang a struct that is defined
+// in a prototype and is smaller than its members.
 func (b *Build) verify(args ...string) error {
 	err := b.btfdedup(append([]string{"verify", "--sorted"}, args...)...)
 	var failed *commandError
@@ -38,9 +39,13 @@ func (b *Build) verify(args ...string) error {
 		return err
 	}
 	clang := slices.Contains(b.Options.Compilers, "clang")
+	smallEnum := b.Program.contains("enum __attribute__((packed))")
 	for line := range strings.Lines(failed.result.Stdout) {
-		size := strings.Contains(line, "member-bounds:") || strings.Contains(line, "member-offset:")
-		if !strings.Contains(line, " is a FLOAT of ") && !(clang && size) {
+		switch {
+		case strings.Contains(line, " is a FLOAT of "):
+		case strings.Contains(line, "member-bounds:") && (clang || smallEnum):
+		case strings.Contains(line, "member-offset:") && clang:
+		default:
 			return err
 		}
 	}
