@@ -215,17 +215,31 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 		d.ref, err = u.ref(e, dwarf.Signature)
 		return d, err
 	}
+	if e.Has(dwarf.Specification) && d.name.class == dwarf.ClassNone {
+		if d.name, err = u.declaredName(e); err != nil {
+			return d, err
+		}
+	}
 	if d.name.class != dwarf.ClassNone {
 		d.stub = true
 		return d, nil
 	}
 	u.c.noteByName(e) // the name may be empty
-	if e.Has(dwarf.Specification) {
-		d.alias = true
-		d.ref, err = u.ref(e, dwarf.Specification)
-		return d, err
-	}
 	return d, u.define(e, &d)
+}
+
+// declaredName returns the name of the declaration that e completes, as C++ has them within other
+// types. It is in the same unit.
+func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
+	t, err := u.ref(e, dwarf.Specification)
+	if err != nil || t.u != u {
+		return name{}, err
+	}
+	var declaration dwarf.DIE
+	if err := u.r.Read(t.off, &declaration); err != nil {
+		return name{}, err
+	}
+	return u.name(&declaration, dwarf.Name)
 }
 
 // define completes the description of a struct, union or enum with its content.
