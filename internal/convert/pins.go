@@ -13,7 +13,7 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	p := newConverter(c.d, c.opt, c.symbols, nil)
 	p.pinned, p.single = true, c.single
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
-	p.g, p.names = p.obj.Graph, newNameCache(p.size)
+	p.g, p.names = p.obj.Graph, newNameCache(0) // not for long
 	if err := p.main.load(h); err != nil {
 		return err
 	}
