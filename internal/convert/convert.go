@@ -69,7 +69,8 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 		return nil, err
 	}
 	if !w.hasComplete() {
-		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz -m, which is not read; run dwz without -m", f.Path)
+		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz "+
+			"-m, which is not read; run dwz without -m", f.Path)
 	}
 	if opt.Counts != nil {
 		opt.Counts.add(d, w.threads, w.skipped())

@@ -16,9 +16,11 @@ func checkEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
 		case strings.HasPrefix(s.Name, ".gnu.lto_"), strings.HasPrefix(s.Name, ".gnu.debuglto_"):
-			return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without -flto or with -ffat-lto-objects, or convert the linked file", f.Path)
+			return fmt.Errorf("%s: an LTO object (gcc bitcode) has no DWARF of its own; compile without "+
+				"-flto or with -ffat-lto-objects, or convert the linked file", f.Path)
 		case s.Name == ".llvm.lto" || s.Name == ".llvmbc":
-			return fmt.Errorf("%s: an LTO object (LLVM bitcode) has no DWARF of its own; compile without -flto, or convert the linked file", f.Path)
+			return fmt.Errorf("%s: an LTO object (LLVM bitcode) has no DWARF of its own; compile "+
+				"without -flto, or convert the linked file", f.Path)
 		case s.Name == ".debug_info.dwo":
 			return fmt.Errorf("%s: split DWARF: this is a .dwo file; compile without -gsplit-dwarf", f.Path)
 		}
@@ -31,7 +33,8 @@ func checkEmpty(f *elf.File) error {
 	if link := f.Section(".gnu_debuglink"); link != nil {
 		if data, err := link.Data(); err == nil {
 			name, _, _ := bytes.Cut(data, []byte{0})
-			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q (.gnu_debuglink); convert that file", f.Path, name)
+			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q "+
+				"(.gnu_debuglink); convert that file", f.Path, name)
 		}
 	}
 	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)

@@ -73,10 +73,14 @@ func TestEnclosedDefinitions(t *testing.T) {
 					return 0;
 				}`,
 			want: []string{
-				"struct dev { int (*open)(struct ops { int (*get)(struct dev(self) *) @0; int z @64; } 16 *) @0; } 8",
-				"struct dev { int (*open)(struct ops { int (*get)(struct dev(self) *) @0; long int z @64; } 16 *) @0; } 8",
-				"struct ops { int (*get)(struct dev { int (*open)(struct ops(self) *) @0; } 8 *) @0; int z @64; } 16",
-				"struct ops { int (*get)(struct dev { int (*open)(struct ops(self) *) @0; } 8 *) @0; long int z @64; } 16",
+				"struct dev { int (*open)(struct ops { int (*get)(struct dev(self) *) @0; int z @64; } 16 " +
+					"*) @0; } 8",
+				"struct dev { int (*open)(struct ops { int (*get)(struct dev(self) *) @0; long int z @64; " +
+					"} 16 *) @0; } 8",
+				"struct ops { int (*get)(struct dev { int (*open)(struct ops(self) *) @0; } 8 *) @0; int z " +
+					"@64; } 16",
+				"struct ops { int (*get)(struct dev { int (*open)(struct ops(self) *) @0; } 8 *) @0; long " +
+					"int z @64; } 16",
 			},
 		},
 		{
@@ -88,7 +92,8 @@ func TestEnclosedDefinitions(t *testing.T) {
 					use(&t, &o); return 0;
 				}`,
 			want: []string{
-				"struct inner { int z @0; } 4", "struct ops { call n @0; struct { struct inner q @0; } 4 m @64; } 16",
+				"struct inner { int z @0; } 4", "struct ops { call n @0; struct { struct inner q @0; } 4 m " +
+					"@64; } 16",
 				"typedef int (*call)(struct ops *);",
 			},
 		},

@@ -22,7 +22,8 @@ func build(t *testing.T, script, out string) string {
 		"x.c": "struct s { int a; } v = { 1 }; int f(struct s *p) { return p->a; }",
 		"a.c": `__asm__(".section .names, \"a\"; names: .asciz \"x\"; .globl names; .previous");`,
 		"e.c": "", "d.c": "int data = 1;",
-		"m.c": "__attribute__((section(\".modinfo\"))) char i[] = \"license=GPL\"; __attribute__((section(\".gnu.linkonce.this_module\"))) char m[64] = {1};",
+		"m.c": "__attribute__((section(\".modinfo\"))) char i[] = \"license=GPL\"; " +
+			"__attribute__((section(\".gnu.linkonce.this_module\"))) char m[64] = {1};",
 		"x.S": ".text\n.globl g\n.type g,@function\ng: ret\n.size g,.-g\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o666); err != nil {
@@ -82,9 +83,11 @@ func TestWithoutDWARF(t *testing.T) {
 		{"split DWARF 4", "gcc -gdwarf-4 -gsplit-dwarf -c x.c -o o", "compile without -gsplit-dwarf"},
 		{".dwo", "gcc -gdwarf-5 -gsplit-dwarf -c x.c -o o.o && mv *.dwo o",
 			"this is a .dwo file; compile without -gsplit-dwarf"},
-		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy --strip-debug o.o o", "no DWARF"},
+		{"split by objcopy", "gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o d && objcopy " +
+			"--strip-debug o.o o", "no DWARF"},
 		{"with a link to what was split off",
-			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug --add-gnu-debuglink=o.debug o.o o",
+			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug " +
+				"--add-gnu-debuglink=o.debug o.o o",
 			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); convert that file`},
 		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
@@ -123,7 +126,8 @@ func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}
 	_, err := tryConvert(path, opt)
-	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF (--lang-exclude=c++14 or --skip-unencodable leaves such units out)"
+	const want = "unit unencodable.cc: DW_TAG_reference_type can't be expressed in BTF " +
+		"(--lang-exclude=c++14 or --skip-unencodable leaves such units out)"
 	if err == nil || !strings.Contains(err.Error(), path+": .debug_info+0x") ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
@@ -178,8 +182,10 @@ func TestRust(t *testing.T) {
 // they share.
 func TestSupplementaryFiles(t *testing.T) {
 	for name, want := range map[string]string{
-		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), which is not read; run dwz without -m",
-		"dwz-m-5.elf": "a reference into a supplementary file (dwz -m), which is not read; run dwz without -m",
+		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), which is not read; run dwz " +
+			"without -m",
+		"dwz-m-5.elf": "a reference into a supplementary file (dwz -m), which is not read; run dwz " +
+			"without -m",
 		"dwz-m-4.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
 		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
 	} {
@@ -194,7 +200,8 @@ func TestSupplementaryFiles(t *testing.T) {
 // TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is
 // what it is alone, whatever comes first and however many threads there are.
 func TestSkippedUnitLeavesNoTrace(t *testing.T) {
-	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s &r, only_bad *o) { return r.other + o->x; }"
+	const bad = "struct s { long other; }; struct only_bad { int x; }; int g(struct s &r, " +
+		"only_bad *o) { return r.other + o->x; }"
 	write := "echo '" + bad + "' > b.cc; gcc -g -c x.c; gcc -g -c b.cc; "
 	opt := Options{Features: features.Default(), SkipUnencodable: true}
 	var first []byte

@@ -44,12 +44,16 @@ func compareWithFile(t *testing.T, path string, r *link.Result) {
 // types; bit-fields too, for BTF counts bits from where memory begins.
 func TestObjects(t *testing.T) {
 	for _, tt := range []struct{ want, files string }{
-		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o machine-loongarch64.o machine-mips64.o " +
-			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o machine-x86_64-dwarf64.o relax.o types-clang-4.o types-clang-5.o"},
+		{"machine-64.txt", "machine-x86_64.o machine-aarch64.o machine-aarch64_be.o " +
+			"machine-loongarch64.o machine-mips64.o " +
+			"machine-ppc64.o machine-ppc64le.o machine-riscv64.o machine-s390x.o " +
+			"machine-x86_64-dwarf64.o relax.o types-clang-4.o types-clang-5.o"},
 		{"machine-64-gcc.txt",
-			"zstd.o lto-gcc-fat.o gcc-aarch64.o gcc-loongarch64.o gcc-powerpc64.o gcc-powerpc64le.o gcc-riscv64.o gcc-s390x.o"},
+			"zstd.o lto-gcc-fat.o gcc-aarch64.o gcc-loongarch64.o gcc-powerpc64.o gcc-powerpc64le.o " +
+				"gcc-riscv64.o gcc-s390x.o"},
 		{"machine-32-gcc.txt", "gcc-arm.o"},
-		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o machine-ppc.o machine-riscv32.o"},
+		{"machine-32.txt", "machine-arm.o machine-armeb.o machine-mips.o machine-mips-dwarf2.o " +
+			"machine-ppc.o machine-riscv32.o"},
 		{"machine-i386.txt", "machine-i386.o"},
 		{"c23-gcc.txt", "c23-gcc.o"},
 		{"c23-clang.txt", "c23-clang.o"},

@@ -16,7 +16,8 @@ import (
 // TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r,
 // and the linked file must all give the same BTF.
 func TestSeveralObjects(t *testing.T) {
-	const shared = "struct shared { struct shared *next; enum { ON, OFF } state; }; typedef struct shared *ptr;\n"
+	const shared = "struct shared { struct shared *next; enum { ON, OFF } state; }; typedef " +
+		"struct shared *ptr;\n"
 	for _, tt := range []struct {
 		name    string
 		sources []string
@@ -58,7 +59,8 @@ func TestSeveralObjects(t *testing.T) {
 		{
 			name: "a weak definition that loses",
 			sources: []string{
-				"struct weak_only { int w; }; __attribute__((weak)) int f(int t, char *o) { struct weak_only w = { t }; return w.w + *o; }",
+				"struct weak_only { int w; }; __attribute__((weak)) int f(int t, char *o) { struct " +
+					"weak_only w = { t }; return w.w + *o; }",
 				"int f(int task, char *other) { return task + *other; }",
 			},
 			want: []string{"int f(int task, char *other);", "struct weak_only { int w @0; } 4"},
@@ -74,8 +76,10 @@ func TestSeveralObjects(t *testing.T) {
 		{
 			name: "static functions of one name",
 			sources: []string{
-				"__attribute__((noinline, used)) static int f(int x) { return x + 1; } int a(int x) { return f(x); }",
-				"__attribute__((noinline, used)) static int f(int x) { return x + 2; } int b(int x) { return f(x); }",
+				"__attribute__((noinline, used)) static int f(int x) { return x + 1; } int a(int x) { " +
+					"return f(x); }",
+				"__attribute__((noinline, used)) static int f(int x) { return x + 2; } int b(int x) { " +
+					"return f(x); }",
 			},
 			want:    []string{"int a(int x);", "int b(int x);"},
 			skipped: []string{"f: ambiguous address"},
@@ -110,11 +114,13 @@ func TestSeveralObjects(t *testing.T) {
 			name:  "type units in section groups",
 			flags: []string{"-fdebug-types-section"},
 			sources: []string{
-				shared + "struct first { struct shared s; int x : 3; }; struct first *a(struct shared *s) { return (void *)s; }",
+				shared + "struct first { struct shared s; int x : 3; }; struct first *a(struct shared *s) " +
+					"{ return (void *)s; }",
 				shared + "struct second { ptr p; struct shared s; }; struct second *b(void) { return 0; }",
 			},
 			want: []string{
-				"enum { ON = 0, OFF = 1 } 4 unsigned", "struct first *a(struct shared *s);", "struct first { struct shared s @0; int x:3 @128; } 24",
+				"enum { ON = 0, OFF = 1 } 4 unsigned", "struct first *a(struct shared *s);", "struct first " +
+					"{ struct shared s @0; int x:3 @128; } 24",
 				"struct second *b(void);", "struct second { ptr p @0; struct shared s @64; } 24",
 				"struct shared { struct shared *next @0; enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16", "typedef struct shared *ptr;",
 			},
@@ -124,10 +130,12 @@ func TestSeveralObjects(t *testing.T) {
 			flags: []string{"-fdebug-types-section"},
 			sources: []string{
 				"enum tagged { A, B }; enum { C = 5 }; int a(void) { return B + C; }",
-				"enum tagged { A, B }; struct s { enum { D } d; }; int b(void) { struct s s = { D }; return A + s.d; } enum only_b { E = 9 }; int e(void) { return E; }",
+				"enum tagged { A, B }; struct s { enum { D } d; }; int b(void) { struct s s = { D }; " +
+					"return A + s.d; } enum only_b { E = 9 }; int e(void) { return E; }",
 			},
 			want: []string{
-				"enum tagged { A = 0, B = 1 } 4 unsigned", "enum { C = 5 } 4 unsigned", "enum { D = 0 } 4 unsigned", "enum only_b { E = 9 } 4 unsigned",
+				"enum tagged { A = 0, B = 1 } 4 unsigned", "enum { C = 5 } 4 unsigned", "enum { D = 0 } 4 " +
+					"unsigned", "enum only_b { E = 9 } 4 unsigned",
 				"int a(void);", "int b(void);", "int e(void);", "struct s { enum { D = 0 } 4 unsigned d @0; } 4",
 			},
 		},

@@ -25,7 +25,8 @@ func ParseShard(s string) (Shard, error) {
 	i, err := strconv.ParseUint(index, 10, 31)
 	n, err2 := strconv.ParseUint(count, 10, 31)
 	if !ok || err != nil || err2 != nil || i < 1 || i > n {
-		return Shard{}, fmt.Errorf("shard %q is not like 2/8: a number from 1 on, a slash, and how many there are", s)
+		return Shard{}, fmt.Errorf("shard %q is not like 2/8: a number from 1 on, a slash, and how "+
+			"many there are", s)
 	}
 	return Shard{int(i), int(n)}, nil
 }

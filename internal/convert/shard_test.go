@@ -247,7 +247,8 @@ func TestUnits(t *testing.T) {
 	}
 	all := each()
 	some := each(5, 2)
-	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) || !bytes.Equal(some[1], all[2]) {
+	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) ||
+		!bytes.Equal(some[1], all[2]) {
 		t.Errorf("%d of %d units, or not the right ones", len(some), len(all))
 	}
 }

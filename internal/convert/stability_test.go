@@ -71,7 +71,8 @@ func TestStability(t *testing.T) {
 		{edit{name: "comment", put: map[string]string{"comment": "/* new\n\n words */"}}, plain},
 		{edit{name: "lines", put: map[string]string{"comment": strings.Repeat("\n", 300)}}, plain},
 		{edit{name: "locals",
-			put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < 9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
+			put: map[string]string{"body": "int i, j[9]; unsigned char *p = (void *)s; for (i = 0; i < " +
+				"9; i++) j[i] = p[i] * 1.5; sink(j[3]);"}}, plain},
 		{edit{name: "inline calls",
 			put: map[string]string{"body": "sink(helper(s)); sink(helper(s->next));"}}, plain},
 		{edit{name: "an inlined static function",

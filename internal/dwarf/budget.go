@@ -17,7 +17,8 @@ func (r *Reader) spend(off uint32) error {
 	if r.D.spent.Add(r.work) <= workFloor+workPerByte*int64(r.D.size) {
 		return nil
 	}
-	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no compiler writes; the file is damaged")
+	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no "+
+		"compiler writes; the file is damaged")
 }
 
 // Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is

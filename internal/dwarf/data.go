@@ -160,7 +160,8 @@ func only(f *elf.File, name string) (*elf.Section, error) {
 		case found == nil || found.Size == 0:
 			found = sec
 		case sec.Size > 0:
-			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d: what ld -r --unique makes; link without it, or convert the objects one by one",
+			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d: what ld -r --unique "+
+				"makes; link without it, or convert the objects one by one",
 				f.Path, name, found.Index, sec.Index)
 		}
 	}

@@ -133,7 +133,8 @@ func damaged(random *rand.Rand, unit []byte, header int) []byte {
 func TestFingerprintsOfLargeConstants(t *testing.T) {
 	const abbrevs = "\x01\x11\x01\x00\x00" + "\x02\x24\x00\x0b\x07\x0d\x07\x00\x00" + "\x00"
 	large, small := "\x00\x00\x00\x00\x01\x00\x00\x00", "\x05\x00\x00\x00\x00\x00\x00\x00"
-	body := "\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01\x02" + large + small + "\x02" + small + large + "\x00"
+	body := "\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01\x02" + large + small + "\x02" + small + large +
+		"\x00"
 	info := string([]byte{byte(len(body)), 0, 0, 0}) + body
 	d, err := New(wrap(t, binary.LittleEndian, []byte(info), []byte(abbrevs), nil, nil))
 	if err != nil {

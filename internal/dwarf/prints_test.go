@@ -19,7 +19,8 @@ func typesSource() string {
 	for i := range 300 {
 		fmt.Fprintf(&s, "struct s%d; typedef int (*call%d)(struct s%d *, const volatile char *x, ...);\n",
 			i, i, i)
-		fmt.Fprintf(&s, "struct s%d { u32 a : %d; call%d f; struct { long x[%d]; union { int i; struct s%d **p; }; } in; enum colour c; const char *const n[%d][2]; };\n",
+		fmt.Fprintf(&s, "struct s%d { u32 a : %d; call%d f; struct { long x[%d]; union { int i; "+
+			"struct s%d **p; }; } in; enum colour c; const char *const n[%d][2]; };\n",
 			i, i%31+1, i, i+1, max(0, i-1), i%7+1)
 		fmt.Fprintf(&s, "struct s%d v%d;\n", i, i)
 	}
@@ -137,7 +138,8 @@ func TestRootsByTheirPlans(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got != want || end != after {
-					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry (merged strings: %v)",
+					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry "+
+						"(merged strings: %v)",
 						e.Abbrev.Tag, off, got, end, want, after, merged)
 				}
 			}

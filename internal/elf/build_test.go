@@ -17,8 +17,8 @@ type testSection struct {
 	link, info uint32
 }
 
-// buildELF makes a 64-bit little-endian file of sections, with indexes from 1 on, and a section name
-// table after them.
+// buildELF makes a 64-bit little-endian file of sections, with indexes from 1 on, and a section
+// name table after them.
 func buildELF(typ stdelf.Type, machine stdelf.Machine, sections []testSection) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}

@@ -145,7 +145,8 @@ func TestTokens(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(head + "global\nend\n"))
-	f.Add([]byte("btffacts 2\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs off\naddresses x 3\nglobal\nvar - .bss 0 0\nend\n"))
+	f.Add([]byte("btffacts 2\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs " +
+		"off\naddresses x 3\nglobal\nvar - .bss 0 0\nend\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts, err := Parse(bytes.NewReader(data))
 		if err != nil {

@@ -217,8 +217,10 @@ func TestFunctions(t *testing.T) {
 		"func declared linkage 0(func_proto(void, ptr(struct s)))",
 		"func plain linkage 0(func_proto(int int, int int))",
 	)
-	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized parameters\norder\treordered parameters\n"+
-		"register\tunexpected register\ntwice\tambiguous address\nuncertain\tuncertain parameter location\n")
+	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized "+
+		"parameters\norder\treordered parameters\n"+
+		"register\tunexpected register\ntwice\tambiguous address\nuncertain\tuncertain parameter "+
+		"location\n")
 
 	lines, _ = b.link(t, Options{Facts: x,
 		Features: features.Default().Without(features.OptimizedFunc).Without(features.ConsistentFunc)})
@@ -233,8 +235,10 @@ func TestFunctions(t *testing.T) {
 	if got := len(funcsOf(lines)); got != 6 {
 		t.Errorf("%d functions without facts, want 6: %q", got, funcsOf(lines))
 	}
-	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized parameters\norder\treordered parameters\n"+
-		"register\tunexpected register\ntwice\toptimized parameters\nuncertain\tuncertain parameter location\n")
+	wantSkipped(t, res, "different\tinconsistent prototype\nisra\toptimized "+
+		"parameters\norder\treordered parameters\n"+
+		"register\tunexpected register\ntwice\toptimized parameters\nuncertain\tuncertain parameter "+
+		"location\n")
 }
 
 // With true_signature clones have candidates under their symbols' names.
@@ -276,7 +280,8 @@ func TestTrueSignature(t *testing.T) {
 		"func folded.isra.0 linkage 0(func_proto(int int, int int))",
 		"func without linkage 0(func_proto(int int, int int, int int))",
 	)
-	wantSkipped(t, res, "order\treordered parameters\nregister.isra.0\tunexpected register\ntwice.isra.0\tambiguous address\n")
+	wantSkipped(t, res, "order\treordered parameters\nregister.isra.0\tunexpected "+
+		"register\ntwice.isra.0\tambiguous address\n")
 }
 
 func TestStrongDefinitionWins(t *testing.T) {

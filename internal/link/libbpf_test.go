@@ -232,13 +232,20 @@ func TestLibbpfCompiled(t *testing.T) {
 	dir := t.TempDir()
 	var blobs [][]byte
 	for i, src := range []string{
-		"#include <stdio.h>\n#include <sys/socket.h>\nint a(FILE *f, struct sockaddr *s) { return f->_fileno + s->sa_family; }",
-		"#include <sys/socket.h>\n#include <netinet/in.h>\nint b(struct sockaddr_in *s, struct msghdr *m) { return s->sin_port + m->msg_flags; }",
-		"#include <pthread.h>\n#include <time.h>\nint c(pthread_mutex_t *m, struct timespec *t, struct tm *x) { return m->__data.__lock + t->tv_nsec + x->tm_sec; }",
-		"#include <sys/stat.h>\n#include <dirent.h>\nstruct opts { int i; };\nint d(struct stat *s, struct dirent *x, struct opts *o) { return s->st_size + x->d_ino + o->i; }",
-		"#include <sys/stat.h>\n#include <stdio.h>\nstruct opts { long i; };\nint e(struct stat *s, FILE *f, struct opts *o) { return s->st_size + f->_flags + o->i; }",
-		"#include <signal.h>\nstruct later;\nstruct first { struct later *l; siginfo_t info; };\nint f(struct first *p) { return p->l != 0; }",
-		"struct first;\nstruct later { struct first *f; enum { A, B } e; };\nint g(struct later *p) { return p->e; }",
+		"#include <stdio.h>\n#include <sys/socket.h>\nint a(FILE *f, struct sockaddr *s) { return " +
+			"f->_fileno + s->sa_family; }",
+		"#include <sys/socket.h>\n#include <netinet/in.h>\nint b(struct sockaddr_in *s, struct " +
+			"msghdr *m) { return s->sin_port + m->msg_flags; }",
+		"#include <pthread.h>\n#include <time.h>\nint c(pthread_mutex_t *m, struct timespec *t, " +
+			"struct tm *x) { return m->__data.__lock + t->tv_nsec + x->tm_sec; }",
+		"#include <sys/stat.h>\n#include <dirent.h>\nstruct opts { int i; };\nint d(struct stat *s, " +
+			"struct dirent *x, struct opts *o) { return s->st_size + x->d_ino + o->i; }",
+		"#include <sys/stat.h>\n#include <stdio.h>\nstruct opts { long i; };\nint e(struct stat *s, " +
+			"FILE *f, struct opts *o) { return s->st_size + f->_flags + o->i; }",
+		"#include <signal.h>\nstruct later;\nstruct first { struct later *l; siginfo_t info; };\nint " +
+			"f(struct first *p) { return p->l != 0; }",
+		"struct first;\nstruct later { struct first *f; enum { A, B } e; };\nint g(struct later *p) " +
+			"{ return p->e; }",
 	} {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
 		if err := os.WriteFile(c, []byte(src), 0o666); err != nil {

@@ -76,7 +76,8 @@ func TestVariables(t *testing.T) {
 	}
 
 	lines, res = b.link(t, Options{Facts: x, Features: features.Default().With(features.GlobalVar)})
-	wantSkipped(t, res, "other\tno variable of file scope in the debug information\nwrong_size\tno variable of file scope in the debug information\n")
+	wantSkipped(t, res, "other\tno variable of file scope in the debug "+
+		"information\nwrong_size\tno variable of file scope in the debug information\n")
 	if !slices.Contains(lines, "datasec .data..percpu size 68 same@0+4 shared@16+20 same@64+4") {
 		t.Error(lines)
 	}
@@ -142,7 +143,8 @@ func TestVariablesOfOtherSymbols(t *testing.T) {
 	if !slices.Contains(lines, want) {
 		t.Errorf("no %q in %q", want, lines)
 	}
-	wantSkipped(t, res, "both\tno variable of file scope in the debug information\ntoo_large\tno variable of file scope in the debug information\n")
+	wantSkipped(t, res, "both\tno variable of file scope in the debug information\ntoo_large\tno "+
+		"variable of file scope in the debug information\n")
 }
 
 // gcc takes $ in names, the kernel doesn't.

@@ -72,8 +72,8 @@ var likeFiles = []struct {
 var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -ffunction-sections -fdata-sections",
 	"gcc -gdwarf-4", "gcc -gz=zlib", "clang", "clang -O2", "clang -O2 -gdwarf-4"}
 
-// TestLikeFiles: each variable has the type that the DWARF has at its address, whatever the order in
-// which the files are linked.
+// TestLikeFiles: each variable has the type that the DWARF has at its address, whatever the order
+// in which the files are linked.
 func TestLikeFiles(t *testing.T) {
 	for _, program := range likeFiles {
 		for _, compiler := range compilers {
@@ -183,12 +183,14 @@ func TestStripped(t *testing.T) {
 	w := newWorkspace(t)
 	sources := map[string]string{}
 	for name, text := range likeFiles[0].sources {
-		sources[name] = text + " __attribute__((noinline, used)) static void only_" + name[:2] + "(void) {}"
+		sources[name] = text + " __attribute__((noinline, used)) static void only_" + name[:2] +
+			"(void) {}"
 	}
 	objects := w.compile("gcc -O2", sources)
 	w.run("objcopy", "--strip-debug", "--keep-file-symbols", w.link("linked", objects...), "stripped")
 	res := w.graph("stripped", objects...)
-	if got, want := w.variables(res), w.oracle("linked"); !maps.Equal(got, want) || skipped(res) != "" {
+	if got, want := w.variables(res), w.oracle("linked"); !maps.Equal(got, want) ||
+		skipped(res) != "" {
 		t.Errorf("variables %v, want %v; skipped %s", got, want, skipped(res))
 	}
 }

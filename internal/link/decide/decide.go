@@ -48,7 +48,8 @@ type decider struct {
 
 // Decide decides about the candidates of the units. f may be nil: then functions are linked under
 // their own names, and variables are those of BTF that was linked before.
-func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions, error) {
+func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions,
+	error) {
 	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
 		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
 		arena: map[types.Hash]Type{}, prototypes: looseHashes{Types: t}}

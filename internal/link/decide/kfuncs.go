@@ -75,8 +75,9 @@ func (d *decider) arenaPointer(f Type) Type {
 	if f == 0 || d.Node(f).Kind != types.KindPtr {
 		return f
 	}
-	tag := Made{Kind: types.KindTypeTag, Name: d.Graph.Strs.Intern([]byte("address_space(1)")), Flag: true,
-		Ref: d.RefOf(f)}
+	tag := Made{Kind: types.KindTypeTag, Name: d.Graph.Strs.Intern([]byte("address_space(1)")),
+		Flag: true,
+		Ref:  d.RefOf(f)}
 	return d.makeOnce(Made{Kind: types.KindPtr, Ref: d.makeOnce(tag)})
 }
 

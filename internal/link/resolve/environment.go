@@ -62,7 +62,8 @@ func (r *resolver) findVarying() [][]types.ID {
 	return varying
 }
 
-// findEnvironments groups the selected units by the varying definitions and typedefs that they hold.
+// findEnvironments groups the selected units by the varying definitions and typedefs that they
+// hold.
 func (r *resolver) findEnvironments() {
 	n := len(r.Units)
 	r.of, r.roots, r.attached = make([]int32, n), make([][]types.ID, n), make([][]types.ID, n)

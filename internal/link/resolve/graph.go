@@ -168,7 +168,8 @@ func (g *graph) enter(e int32) *view {
 
 // connect fills in what the slots of all nodes mean. open says it of a slot of root that the
 // environment leaves open, inCommon of a tag in the common environment.
-func (g *graph) connect(open func(v *view, root, slot types.ID) target, inCommon func(tag int32) target) {
+func (g *graph) connect(open func(v *view, root, slot types.ID) target,
+	inCommon func(tag int32) target) {
 	var v *view
 	for i := range g.nodes {
 		n := &g.nodes[i]

@@ -17,8 +17,8 @@ import "github.com/rules-btf/rules_btf/internal/types"
 // module's own types lead to the module's definition. The relation is transitive, so that a type
 // which was left apart stays apart when the result is linked again.
 
-// maxAlike bounds how many types of one shape a type is compared with. It takes hostile input to get
-// there: as a rule the base has one.
+// maxAlike bounds how many types of one shape a type is compared with. It takes hostile input to
+// get there: as a rule the base has one.
 const maxAlike = 1 << 8
 
 // pair is a node and a type of the base of the same shape.
