@@ -40,9 +40,10 @@ type frame struct{ function, file string }
 
 const module = "github.com/rules-btf/rules_btf/internal/"
 
-// inPackage reports whether the function is in a package below internal.
+// inPackage reports whether the function is in a package below internal, or in a package of that.
 func (f frame) inPackage(name string) bool {
-	return strings.HasPrefix(f.function, module+name+".")
+	rest, ok := strings.CutPrefix(f.function, module+name)
+	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
 }
 
 // whole has the groups that also count what their functions call.
@@ -72,11 +73,11 @@ var whole = []struct {
 // files has the groups of source files. The innermost frame whose file has a group decides.
 var files = map[string]group{
 	"dwarf/fingerprint.go": fingerprints,
-	"dwarf/planprint.go":   fingerprints,
+	"dwarf/fastprint.go":   fingerprints,
 	"dwarf/printtable.go":  fingerprints,
 
 	"convert/annotations.go": newTypes,
-	"convert/build.go":       newTypes,
+	"convert/node.go":        newTypes,
 	"convert/describe.go":    newTypes,
 	"convert/enums.go":       newTypes,
 	"convert/members.go":     newTypes,

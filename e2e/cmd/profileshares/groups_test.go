@@ -25,7 +25,7 @@ func TestGroupOf(t *testing.T) {
 			walking},
 		{"a walk itself", []frame{convert, worker}, walking},
 		{"hashing for a new type", []frame{in("types", "(*Graph).AddHashed", "graph.go"),
-			in("convert", "(*unit).buildOf", "build.go"), convert}, newTypes},
+			in("convert", "(*unit).nodeOf", "node.go"), convert}, newTypes},
 		{"hashing for the link", []frame{in("types", "(*Graph).AddHashed", "graph.go"),
 			in("link", "Link", "link.go")}, linking},
 		{"pread", []frame{{"syscall.Pread", "syscall.go"}, in("elf", "(*Section).ReadAt", "section.go"),
