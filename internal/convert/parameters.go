@@ -8,8 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/params"
 )
 
-// maxParameters is the number of parameters from which on a function is not judged. No compiler
-// gets there.
+// maxParameters is how many parameters a function may have to be judged. No compiler's has as many.
 const maxParameters = 1000
 
 // parameters are those of the function that is judged.

@@ -2,8 +2,7 @@ package dwarf
 
 import "bytes"
 
-// maxString is the length of a string, in bytes, from which on it is refused. The longest mangled
-// names are far below.
+// maxString bounds the length of a string, in bytes. The longest mangled names are far below.
 const maxString = 1 << 16
 
 // String returns the bytes of a string attribute, without the NUL. They stay valid until the next

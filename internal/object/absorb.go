@@ -50,7 +50,7 @@ type shape struct {
 }
 
 // absorb adds the object at path to the graph and the units, and returns what it says of itself. ok
-// is false if it is none that it knows; then nothing was added.
+// is false if the file is of another form than Write's; then nothing was added.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil

@@ -102,7 +102,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	return id, nil
 }
 
-// named tells whether t has a name; the offset of an empty string is none.
+// named tells whether t has a name. An empty one counts as no name.
 func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false

@@ -55,7 +55,8 @@ func newAlike(r *resolver, g *graph) *alike {
 	return a
 }
 
-// member returns what the environment that v shows is as a member, nil if it is none.
+// member returns the member for the environment that v shows, nil if that has no uncommon
+// definitions.
 func (a *alike) member(v *view) *member {
 	r := a.r
 	m := &member{holds: map[types.ID]int32{}, single: map[int32]types.ID{}}

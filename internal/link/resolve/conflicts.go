@@ -181,8 +181,8 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is the number of varying shapes in an anonymous shape from which on it is an anchor of its
-// own, so that no list of slots is long, whatever the input.
+// large is how many varying shapes an anonymous shape must hold to be an anchor of its own. So no
+// list of slots is long, whatever the input.
 const large = 256
 
 // findLarge makes anchors of large inner shapes. The varying shapes are given children first.

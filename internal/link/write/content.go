@@ -106,9 +106,9 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 	})
 }
 
-// content returns the content of a kept type for the order. Made types refer to ones that were made
-// before, or to such as are not made: no chain is longer than that of a declaration tag on a
-// function with an arena pointer.
+// content returns the content of a kept type for the order. Made types refer to types that were
+// made before them, or that were not made: the longest chain is a declaration tag on a function with
+// an arena pointer.
 func (w *writer) content(k Type) types.Hash {
 	m := w.madeAt(k)
 	if m == nil {
