@@ -134,7 +134,8 @@ func TestBase(t *testing.T) {
 	inner := p.define("inner", p.int())
 	outer := p.define("outer", p.pointer(p.stub("inner")))
 	own := p.define("own", p.pointer(p.stub("outer")))
-	u := p.unit(1, inner, outer, own)
+	holder := p.define("holder", p.pointer(p.stub("inner")))
+	u := p.unit(1, inner, outer, own, holder)
 	r := p.resolve(parsed)
 	for _, c := range []struct {
 		name string
@@ -147,5 +148,9 @@ func TestBase(t *testing.T) {
 	}
 	if k := pointee(r, r.In(u, own)); r.BaseID(k) != outerID {
 		t.Error("what the unit adds doesn't lead to the base's struct outer")
+	}
+	refs := r.Refs(r.In(u, holder))
+	if k := refs.Next(r.Graph.ElemsOf(&r.Nodes[holder])[0].Ref); r.BaseID(k) != 0 {
+		t.Error("a pointer to the unit's struct inner is the base's, which points to a declaration")
 	}
 }
