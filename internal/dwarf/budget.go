@@ -11,6 +11,12 @@ const (
 	scanFloor   = 1 << 26
 )
 
+// spending is what a Reader takes of the file's budget.
+type spending struct {
+	work    int64  // entries that may still be read before spend is asked
+	scanned uint64 // bytes of abbreviation tables read so far
+}
+
 // spend takes more of the file's budget for this Reader.
 func (r *Reader) spend(off uint32) error {
 	r.work = 64 + int64(len(r.buf))/8

@@ -16,21 +16,25 @@ type Data struct {
 	// Units are all units of .debug_info and .debug_types, in the order of the file.
 	Units []Unit
 
+	sections
+	size  uint64         // of all units
+	spent atomic.Int64   // entries that may have been read, see budget.go
+	sigs  map[uint64]int // type signature → index in Units
+}
+
+// sections are those that units refer to: the bytes of some, called as without .debug_.
+type sections struct {
 	abbrev     []byte
 	str        []byte
 	lineStr    []byte
 	strOffsets []byte
 	addr       []byte
-	loclists   *elf.Section // .debug_loclists
-	loc        *elf.Section // .debug_loc
-	rnglists   []byte       // .debug_rnglists
-	ranges     []byte       // .debug_ranges
-
-	info  *elf.Section   // the first .debug_info
-	strs  *elf.Section   // .debug_str
-	size  uint64         // of all units
-	spent atomic.Int64   // entries that may have been read, see budget.go
-	sigs  map[uint64]int // type signature → index in Units
+	rnglists   []byte
+	ranges     []byte
+	loclists   *elf.Section
+	loc        *elf.Section
+	info       *elf.Section // the first .debug_info
+	strs       *elf.Section // .debug_str
 }
 
 // largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one

@@ -23,6 +23,13 @@ type Function struct {
 	of uint32 // the function's entry; 0: none
 }
 
+// recentFunctions are what Function and Body have read.
+type recentFunctions struct {
+	functions [2]Function // asked for last
+	latest    uint8       // the later one of them
+	body      Function
+}
+
 // Function reads the children of the function or function type e. Those of the last two are
 // remembered, for they are asked for again; a result is good until two others have been asked for.
 func (r *Reader) Function(e *DIE) (*Function, error) {

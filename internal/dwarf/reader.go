@@ -48,24 +48,23 @@ type Reader struct {
 	// Root is the unit's own DIE, after Load.
 	Root DIE
 
-	buf       []byte // the unit, header included
-	own       []byte // the memory of buf, when it is not the section's own
-	order     binary.ByteOrder
-	little    bool
-	f         format
-	abbrevs   abbrevTable
-	plans     *plans // of abbrevs; nil where they are of no use
-	isC       bool   // the unit is written in C
-	strBase   uint64
-	adrBase   uint64
-	functions [2]Function // asked for last
-	latest    uint8       // the later one of them
-	body      Function
-	scratch   DIE
-	work      int64 // what may still be read, see spend
-	tables    *Tables
-	scanned   uint64 // bytes of abbreviation tables read so far
+	buf     []byte // the unit, header included
+	own     []byte // the memory of buf, when it is not the section's own
+	order   binary.ByteOrder
+	little  bool
+	f       format
+	abbrevs abbrevTable
+	plans   *plans // of abbrevs; nil where they are of no use
+	isC     bool   // the unit is written in C
+	indexBases
+	recentFunctions
+	scratch DIE
+	tables  *Tables
+	spending
 }
+
+// indexBases are the places from which the unit's indices count: see bases.
+type indexBases struct{ strBase, adrBase uint64 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {

@@ -27,8 +27,13 @@ type Section struct {
 	raw     []byte     // the bytes in the file, nil for SHT_NOBITS
 	relocs  []*Section // the relocation sections to apply, by index
 
+	loaded
+}
+
+// loaded is what load returned, once it was called.
+type loaded struct {
 	once sync.Once
-	data []byte // what load returned
+	data []byte
 	err  error
 }
 
