@@ -48,7 +48,8 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 func (l *looseHashes) refs(id types.ID, buf []types.ID) []types.ID {
 	n := &l.Nodes[id]
 	switch n.Kind {
-	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag, types.KindArray:
+	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag,
+		types.KindArray:
 		if n.Ref != 0 {
 			buf = append(buf, n.Ref)
 		}

@@ -48,7 +48,7 @@ type users struct {
 
 func (u *users) of(key uint32) []types.ID { return u.list[u.first[key]:u.first[key+1]] }
 
-// ofTag returns the anchors that have a stub of a tag as slot.
+// usersOfTag returns the anchors that have a stub of a tag as slot.
 func (r *resolver) usersOfTag(t int32) []types.ID {
 	return r.users.of(uint32(len(r.Nodes)) + uint32(t))
 }
