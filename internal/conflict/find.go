@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/diff"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -24,16 +25,20 @@ type Base struct {
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
-	var base *btf.Blob
-	for _, b := range bases {
-		opt.Bases = append(opt.Bases, b.Blob)
-		base = b.Blob
+	var below *btf.Blob
+	if len(bases) > 0 {
+		below = bases[len(bases)-1].Blob
+		parsed, err := base.Parse(below)
+		if err != nil {
+			return nil, err
+		}
+		opt.Base = parsed
 	}
 	linked, err := link.Trace(o, opt)
 	if err != nil {
 		return nil, err
 	}
-	b, err := btf.Parse(linked.BTF, base)
+	b, err := btf.Parse(linked.BTF, below)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -360,7 +361,11 @@ int m(struct s *p, struct twice *q, struct fine *r) { return p->i + q->i + r->p-
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	// Split BTF brings its base along, which is no further holder.
-	res, err = link.Link([]*object.Object{p["m"]}, link.Options{Bases: []*btf.Blob{b}})
+	parsed, err := base.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err = link.Link([]*object.Object{p["m"]}, link.Options{Base: parsed})
 	if err != nil {
 		t.Fatal(err)
 	}

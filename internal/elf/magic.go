@@ -22,6 +22,7 @@ var foreign = []struct {
 	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
 	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file"},
 	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file"},
+	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},
 }
 
 const elfMagic = "\x7fELF"

@@ -31,11 +31,7 @@ func TestTypedefsInCycles(t *testing.T) {
 	check := func(name string, types int, opt Options, objs ...*object.Object) *btf.Blob {
 		t.Helper()
 		out := linkOne(t, opt, objs...)
-		var base *btf.Blob
-		if len(opt.Bases) > 0 {
-			base = opt.Bases[len(opt.Bases)-1]
-		}
-		b, err := btf.Parse(out, base)
+		b, err := btf.Parse(out, blobOf(opt.Base))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -46,7 +42,7 @@ func TestTypedefsInCycles(t *testing.T) {
 			t.Errorf("%s: %d types, want %d", name, len(b.Types), types)
 		}
 		if again := linkOne(t, opt, fromBTF(t, b)); !bytes.Equal(out, again) {
-			ab, _ := btf.Parse(again, base)
+			ab, _ := btf.Parse(again, blobOf(opt.Base))
 			t.Errorf("%s: linking again changes the result:\n%s", name, contrast(b, ab))
 		}
 		return b
@@ -75,7 +71,7 @@ func TestTypedefsInCycles(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("merged", 12, Options{}, m)
-	on := Options{Bases: []*btf.Blob{base}}
-	check("nothing new", 0, on, fromBTF(t, one))
-	check("split", 6, on, fromBTF(t, other))
+	split := Options{Base: on(t, base)}
+	check("nothing new", 0, split, fromBTF(t, one))
+	check("split", 6, split, fromBTF(t, other))
 }

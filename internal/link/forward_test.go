@@ -176,14 +176,14 @@ func TestForwards(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				opt.Bases = []*btf.Blob{b}
+				opt.Base = on(t, b)
 			}
 			lines := strings.Split(c.units, "\n")
 			for _, rotate := range []int{0, 1, 2} {
 				b := newBuilder()
 				k := rotate % len(lines)
 				sketch(b, strings.Join(lines[k:], "\n")+"\n"+strings.Join(lines[:k], "\n"))
-				out, err := btf.Parse(linkOne(t, opt, b.o), last(opt.Bases))
+				out, err := btf.Parse(linkOne(t, opt, b.o), blobOf(opt.Base))
 				if err != nil {
 					t.Fatal(err)
 				}

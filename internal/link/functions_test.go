@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -95,7 +96,7 @@ func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, err := btf.Parse(res.BTF, last(opt.Bases))
+	blob, err := btf.Parse(res.BTF, blobOf(opt.Base))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +109,28 @@ func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) 
 	return lines, res
 }
 
-func last(bases []*btf.Blob) *btf.Blob {
-	if len(bases) == 0 {
+// onBlob is a base that remembers the BTF that it is made of.
+type onBlob struct {
+	base.Base
+	blob *btf.Blob
+}
+
+// on is the base for split BTF that stands on b.
+func on(t *testing.T, b *btf.Blob) base.Base {
+	t.Helper()
+	parsed, err := base.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return onBlob{parsed, b}
+}
+
+// blobOf is the BTF that a base from on is made of, nil for no base.
+func blobOf(b base.Base) *btf.Blob {
+	if b == nil {
 		return nil
 	}
-	return bases[len(bases)-1]
+	return b.(onBlob).blob
 }
 
 // spell writes a type with what it refers to, some levels deep.

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -27,8 +26,8 @@ type Options struct {
 	// Facts are those of the linked file. Without them every function candidate counts as linked
 	// under its own name, and no variables are encoded but those of BTF that was linked before.
 	Facts *facts.Facts
-	// Bases make the result split BTF: a chain, each parsed on the one before.
-	Bases    []*btf.Blob
+	// Base makes the result split BTF; nil for none.
+	Base     base.Base
 	Features features.Set
 	Jobs     int // how many threads may work, 0: one a processor; it changes nothing but the time
 	// Step, when set, is called with the name of each step as it begins.
@@ -83,12 +82,8 @@ func link(o *object.Object, opt Options) (*linked, *Result, error) {
 		}
 	}
 	step("select units")
-	b, err := parseBase(opt.Bases)
-	if err != nil {
-		return nil, nil, &BaseError{err}
-	}
 	var l linked
-	units, is, copies := resolve.Copies(o.Graph, o.Units, b)
+	units, is, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
 	l.copied = is
 	s, x, err := selectUnits(o.Graph, units, opt)
 	if err != nil {
@@ -100,7 +95,7 @@ func link(o *object.Object, opt Options) (*linked, *Result, error) {
 		defer sorted.Wait()
 	}
 	step("resolve conflicts")
-	l.types = resolve.Resolve(s, b, copies, opt.Jobs)
+	l.types = resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
 	d, err := decide.Decide(l.types, x, opt.Facts, opt.Features)
 	if err != nil {
@@ -117,14 +112,6 @@ func link(o *object.Object, opt Options) (*linked, *Result, error) {
 		return nil, nil, err
 	}
 	return &l, &Result{l.written.BTF, d.Skipped, l.types.Conflicts}, nil
-}
-
-// parseBase returns what the result stands on, nil for nothing.
-func parseBase(chain []*btf.Blob) (base.Base, error) {
-	if len(chain) == 0 {
-		return nil, nil
-	}
-	return base.Parse(chain[len(chain)-1])
 }
 
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.

@@ -130,7 +130,7 @@ func FuzzLink(f *testing.F) {
 			ab, _ := btf.Parse(again.BTF, nil)
 			t.Fatalf("linking again changes the result: %s", contrast(out, ab))
 		}
-		if _, err := Link([]*object.Object{o}, Options{Bases: []*btf.Blob{out}}); err != nil {
+		if _, err := Link([]*object.Object{o}, Options{Base: on(t, out)}); err != nil {
 			t.Fatal(err)
 		}
 	})

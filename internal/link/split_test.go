@@ -124,7 +124,7 @@ func TestRandomSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := Options{Bases: []*btf.Blob{base}}
+		opt := Options{Base: on(t, base)}
 		out := linkOne(t, opt, &high)
 		b := checkLinked(t, out, base, &high)
 		checkSplit(t, b)
@@ -172,7 +172,7 @@ func TestRandomSplits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := Options{Bases: []*btf.Blob{base}}
+		opt := Options{Base: on(t, base)}
 		var splits []*btf.Blob
 		inputs := []*object.Object{part(4, len(o.Units))}
 		for i := 2; i < 4; i++ {
@@ -274,7 +274,7 @@ func TestRandomChain(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("seed %d, layer %d from %d on", seed, layer, b.StartID)
 			}
-			base, opt.Bases = b, append(opt.Bases, b)
+			base, opt.Base = b, on(t, b)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func TestSplitAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := Options{Bases: []*btf.Blob{base}}
+		opt := Options{Base: on(t, base)}
 		out := linkOne(t, opt, &high)
 		b, err := btf.Parse(out, base)
 		if err != nil {
@@ -305,7 +305,7 @@ func TestSplitAgain(t *testing.T) {
 
 func TestEveryBaseTypeIsFound(t *testing.T) {
 	base := kernelBTF(t)
-	out := linkOne(t, Options{Bases: []*btf.Blob{base}}, fromBTF(t, kernelBTF(t)))
+	out := linkOne(t, Options{Base: on(t, base)}, fromBTF(t, kernelBTF(t)))
 	b, err := btf.Parse(out, base)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,9 @@ func ReadFile(path string, base *btf.Blob) (*Object, error) {
 			_, err := elf.Parse(path, data) // tells what it is instead
 			return nil, err
 		}
+		if base.EndsOnly() {
+			return nil, needsBase(path)
+		}
 		blobs, err := btf.ParseAll(data, base)
 		return fromFile(path, Target{}, blobs, err)
 	}
@@ -29,8 +32,16 @@ func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	if f.Section(SectionUnits) != nil {
 		return readObject(f)
 	}
+	if base.EndsOnly() {
+		return nil, needsBase(path)
+	}
 	blobs, err := btf.ReadELF(f, base)
 	return fromFile(path, target(f), blobs, err)
+}
+
+func needsBase(path string) error {
+	return fmt.Errorf("%s: BTF, not a BTF object, so it is read together with its base: give that as "+
+		"BTF, not as an index", path)
 }
 
 // fromFile is FromBTF of what a file holds.

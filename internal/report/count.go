@@ -38,6 +38,12 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.found(text)
 }
 
+// EndModules ends the phase in which the BTF of n modules was made.
+func (r *Run) EndModules(p *Phase, n int) {
+	p.stop()
+	p.found(plural(n, "module"))
+}
+
 // EndLink ends the phase of a link on base, which may be nil.
 func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 	p.stop()

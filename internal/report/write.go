@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -35,7 +36,7 @@ func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 	if r.env.DistilledBase != "" {
 		var err error
 		if distilled, out, err = distill.Encode(result.BTF, base); err != nil {
-			return link.NameError(err, strings.Join(r.env.Bases, ", "), nil)
+			return fmt.Errorf("%s: %w", strings.Join(r.env.Bases, ", "), err)
 		}
 	}
 	if r.env.Skipped != "" {

@@ -239,3 +239,17 @@ func (g *Graph) Unpinned() []Hash {
 	}
 	return shapes
 }
+
+// Leads tells by node whether it is a stub or leads to one.
+func (g *Graph) Leads() []bool {
+	leads := make([]bool, len(g.Nodes))
+	var refs []ID
+	for i := 1; i < len(g.Nodes); i++ {
+		leads[i] = g.Nodes[i].Kind == KindStub
+		refs = g.Refs(ID(i), refs[:0])
+		for _, r := range refs {
+			leads[i] = leads[i] || leads[r]
+		}
+	}
+	return leads
+}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/conflict"
-	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -72,7 +72,7 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	}
 	report, err := in.Find(bases)
 	if err != nil {
-		return link.NameError(err, someOf(files), env.Bases)
+		return fmt.Errorf("%s: %w", someOf(files), err)
 	}
 	if r.json {
 		enc := json.NewEncoder(env.Stdout)

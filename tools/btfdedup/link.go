@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
@@ -54,13 +54,12 @@ func runLink(env *cli.Env, factsFile string, files []string) error {
 	run := report.Start(env, files)
 	defer run.Close()
 	opt := link.Options{Jobs: env.Jobs}
-	base, err := btf.ReadBases(env.Bases)
+	bases, err := openBases(env)
 	if err != nil {
 		return err
 	}
-	if base != nil {
-		opt.Bases = object.Chain(base)
-	}
+	defer bases.Close()
+	opt.Base = bases.Base
 	if factsFile != "" {
 		phase := run.Phase("facts", "")
 		if opt.Facts, err = readFacts(factsFile); err != nil {
@@ -68,11 +67,11 @@ func runLink(env *cli.Env, factsFile string, files []string) error {
 		}
 		run.EndFacts(phase, opt.Facts)
 	}
-	o, err := readAll(env, run, files, base)
+	o, err := readAll(env, run, files, bases.BTF)
 	if err != nil {
 		return err
 	}
-	if o.Features.Has(features.DistilledBase) && base != nil && env.DistilledBase == "" {
+	if o.Features.Has(features.DistilledBase) && bases.Base != nil && env.DistilledBase == "" {
 		return cli.Usagef("the objects were made with the feature %v:"+
 			" --distilled-base=FILE says where that goes", features.DistilledBase)
 	}
@@ -80,12 +79,21 @@ func runLink(env *cli.Env, factsFile string, files []string) error {
 	opt.Features, opt.Step = o.Features, phase.Step
 	result, err := link.Link([]*object.Object{o}, opt)
 	if err != nil {
-		return link.NameError(err, someOf(files), env.Bases)
+		return fmt.Errorf("%s: %w", someOf(files), err)
 	}
-	if err := run.EndLink(phase, result, base); err != nil {
+	if err := run.EndLink(phase, result, bases.BTF); err != nil {
 		return err
 	}
-	return run.WriteLinked(result, base)
+	return run.WriteLinked(result, bases.BTF)
+}
+
+// openBases reads the bases of a link. A distilled base is made of BTF that is there.
+func openBases(env *cli.Env) (*base.Files, error) {
+	bases, err := base.Open(env.Bases)
+	if err == nil && env.DistilledBase != "" {
+		err = bases.NeedBTF("--distilled-base")
+	}
+	return bases, err
 }
 
 func readFacts(path string) (*facts.Facts, error) {

@@ -16,6 +16,8 @@ func program() *cli.Program {
 		Verbs: []cli.Verb{
 			mergeVerb(),
 			linkVerb(),
+			modulesVerb(),
+			indexVerb(),
 			verifyVerb(),
 			diffVerb(),
 			conflictsVerb(),

@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
@@ -37,18 +40,19 @@ and the reason.`,
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Skipped | cli.DistilledBase | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			var c conversion
-			c.define(flags)
+			var c encode.Flags
+			c.Define(flags)
 			return func(env *cli.Env, args []string) error { return runElf(env, &c, args[0]) }
 		},
 	}
 }
 
-func runElf(env *cli.Env, c *conversion, path string) error {
-	options, err := c.options(env, path)
+func runElf(env *cli.Env, c *encode.Flags, path string) error {
+	options, err := c.Options(env)
 	if err != nil {
 		return err
 	}
+	relaxHeap(path)
 	// Without bases the feature says nothing: a kernel and its modules may be built with the same
 	// features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
@@ -57,39 +61,41 @@ func runElf(env *cli.Env, c *conversion, path string) error {
 	}
 	run := report.Start(env, []string{path})
 	defer run.Close()
-	result, base, err := encode(env, run, path, options)
+	bases, err := base.Open(env.Bases)
 	if err != nil {
 		return err
 	}
-	return run.WriteLinked(result, base)
+	defer bases.Close()
+	if env.DistilledBase != "" {
+		if err := bases.NeedBTF("--distilled-base"); err != nil {
+			return err
+		}
+	}
+	result, err := encodeFile(env, run, path, bases, options)
+	if err != nil {
+		return err
+	}
+	return run.WriteLinked(result, bases.BTF)
 }
 
-// encode makes the BTF of the file at path. It returns the last of the bases too, nil if there are
-// none.
-func encode(env *cli.Env, run *report.Run, path string,
-	options convert.Options) (*link.Result, *btf.Blob, error) {
-	base, err := btf.ReadBases(env.Bases)
-	if err != nil {
-		return nil, nil, err
-	}
+// encodeFile makes the BTF of the file at path.
+func encodeFile(env *cli.Env, run *report.Run, path string, bases *base.Files,
+	options convert.Options) (*link.Result, error) {
 	phase := run.Phase("convert", "units")
 	options.Progress = phase.Progress
-	o, known, err := readFile(run, path, base, options)
+	o, known, err := readFile(run, path, bases.BTF, options)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	run.EndConvert(phase, options.Counts, o)
-	warnOfKfuncs(env, path, known)
+	encode.WarnOfKfuncs(env, path, known)
 	phase = run.Phase("link", "")
-	opt := link.Options{Facts: known, Features: options.Features, Jobs: options.Jobs, Step: phase.Step}
-	if base != nil {
-		opt.Bases = object.Chain(base)
-	}
-	result, err := link.Link([]*object.Object{o}, opt)
+	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
+		Features: options.Features, Jobs: options.Jobs, Step: phase.Step})
 	if err != nil {
-		return nil, nil, link.NameError(err, path, env.Bases)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return result, base, run.EndLink(phase, result, base)
+	return result, run.EndLink(phase, result, bases.BTF)
 }
 
 // readFile takes from the file at path what the link needs. The file's memory, symbols included, is

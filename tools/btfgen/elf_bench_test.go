@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -28,7 +29,7 @@ func BenchmarkElf(b *testing.B) {
 					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
 				run := report.Start(env, nil)
-				_, _, err := encode(env, run, path, options)
+				_, err := encodeFile(env, run, path, new(base.Files), options)
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
-	"github.com/rules-btf/rules_btf/internal/statics"
 )
 
 // factsVerb is "btfgen facts".
@@ -40,21 +40,22 @@ kfunc.`,
 func runFacts(env *cli.Env, args []string) error {
 	run := report.Start(env, args)
 	defer run.Close()
-	base, err := btf.ReadBases(env.Bases)
+	bases, err := base.Open(env.Bases)
 	if err != nil {
 		return err
 	}
+	defer bases.Close()
 	f, err := elf.Open(args[0])
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	f.Threads = env.Jobs
-	known, err := extractFacts(run, f, facts.Options{Features: env.Features, Base: base})
+	known, err := extractFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF})
 	if err != nil {
 		return err
 	}
-	warnOfKfuncs(env, args[0], known)
+	encode.WarnOfKfuncs(env, args[0], known)
 	var text bytes.Buffer
 	if err := known.Write(&text); err != nil {
 		return err
@@ -65,20 +66,10 @@ func runFacts(env *cli.Env, args []string) error {
 // extractFacts is the phase of the run in which the facts are extracted.
 func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
 	phase := run.Phase("facts", "")
-	known, err := facts.Extract(f, options)
+	known, err := encode.Facts(f, options)
 	if err != nil {
-		return nil, err
-	}
-	if err := statics.Identify(f, known, options.Features); err != nil {
 		return nil, err
 	}
 	run.EndFacts(phase, known)
 	return known, nil
-}
-
-// warnOfKfuncs warns of a file that was stripped of what says which functions are kfuncs.
-func warnOfKfuncs(env *cli.Env, path string, known *facts.Facts) {
-	if known.KfuncState == facts.KfuncsStripped {
-		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
@@ -36,7 +37,7 @@ objects, merged or linked, give what the file as a whole gives.`,
 		Flags: cli.Output | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r objectRun
-			r.define(flags)
+			r.Define(flags)
 			flags.StringVar(&r.shard, "shard", "",
 				"convert the `I/N`-th part of the compilation units only, 1/N to N/N")
 			flags.InsteadOfOutputVar(&r.each, "each-unit",
@@ -49,15 +50,16 @@ objects, merged or linked, give what the file as a whole gives.`,
 
 // objectRun is one run of the verb.
 type objectRun struct {
-	conversion
+	encode.Flags
 	shard, each string
 }
 
 func (r *objectRun) run(env *cli.Env, path string) error {
-	options, err := r.options(env, path)
+	options, err := r.Options(env)
 	if err != nil {
 		return err
 	}
+	relaxHeap(path)
 	if r.shard != "" {
 		if options.Shard, err = convert.ParseShard(r.shard); err != nil {
 			return cli.Usagef("%v", err)

@@ -1,10 +1,19 @@
 // Package base answers what a link of split BTF asks of the BTF that it stands on.
+//
+// The answers are in indices, one for each BTF of a chain: files that btfdedup index makes, or the
+// same bytes made in memory of BTF that was read whole. An index is mapped into memory, and a
+// question reads a few cache lines of it.
 package base
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import (
+	"iter"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
 
 // Base is a chain of base BTFs, seen from the split BTF that is to stand on it. Ids and string
-// offsets are those that the split BTF uses for what the chain has.
+// offsets are those that the split BTF uses for what the chain has. It may be asked by several
+// threads.
 //
 // The shape of a type is its content with a stub in place of each tag that it refers to, whatever
 // definition of the tag is meant (types.Graph.Unpinned).
@@ -14,17 +23,19 @@ type Base interface {
 	// Find returns the smallest id of a type with this shape, 0 if there is none. Functions,
 	// variables, sections and declaration tags are not found: they are never taken from a base.
 	Find(shape types.Hash) uint32
-	// Next returns the next larger id of a type with the same shape as id, 0 if there is none.
-	Next(id uint32) uint32
+	// All returns the ids of the types with this shape, ascending.
+	All(shape types.Hash) iter.Seq[uint32]
 	// Tag returns the smallest id of a definition and that of a forward declaration of the tag that
 	// has this stub, 0 where there is none, and how many there are of both.
 	Tag(stub types.Hash) (definition, declaration uint32, count int)
-	// Refs appends the types that id refers to, in the order of types.Graph.Refs; void is left out.
+	// Refs appends the types that id refers to, in the order of types.Graph.Refs, but only those
+	// that are tags or lead to some (types.Graph.Leads).
 	Refs(id uint32, into []uint32) []uint32
 	// Declares tells whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool
-	// HasDeclTag tells whether a declaration tag with this value is on the type target; component
-	// is the index of the member or parameter that it is on plus 1, 0 for the type itself.
+	// HasDeclTag tells whether a declaration tag with this value is on the type target, which is no
+	// function or variable; component is the index of the member or parameter that it is on plus 1,
+	// 0 for the type itself.
 	HasDeclTag(value []byte, target, component uint32, flag bool) bool
 	// String returns the smallest offset of a string, 0 if the chain does not have it.
 	String(s []byte) uint32

@@ -15,10 +15,11 @@ type resolver struct {
 	copies [][]types.ID
 	jobs   int
 
-	tags    []tag      // by number in Survey.Tags
-	roles   []role     // by node
-	anchors []types.ID // in the order of the graph
-	shapes  []types.Hash
+	tags    []tag        // by number in Survey.Tags
+	roles   []role       // by node
+	anchors []types.ID   // in the order of the graph
+	shapes  []types.Hash // of shape, by node; nil before it is needed
+	leads   []bool       // of leading, the same
 	slots   slots
 
 	environments

@@ -45,10 +45,12 @@ func (g *graph) match() {
 	m := matcher{graph: g, index: map[uint64]int32{}}
 	for i := range g.nodes {
 		n := 0
-		for id := g.r.base.Find(g.r.shape(g.nodes[i].anchor)); id != 0 && n < maxAlike; n++ {
+		for id := range g.r.base.All(g.r.shape(g.nodes[i].anchor)) {
 			m.index[key(int32(i), id)] = int32(len(m.pairs))
 			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
-			id = g.r.base.Next(id)
+			if n++; n == maxAlike {
+				break
+			}
 		}
 	}
 	m.compare(func(*pair) bool { return true }, m.similar)
@@ -100,7 +102,7 @@ func (m *matcher) compare(of func(*pair) bool,
 // f returns false. It tells whether it never did.
 func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
-	own, theirs := r.Graph.Refs(shape, nil), r.base.Refs(id, nil)
+	own, theirs := r.leading(shape), r.base.Refs(id, nil)
 	if len(own) != len(theirs) {
 		return false
 	}

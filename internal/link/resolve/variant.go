@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -190,7 +192,7 @@ func (t *variants) matchInner() {
 		done[i] = true
 		var refs []uint32
 		args := t.args[v.arg : v.arg+v.args]
-		for _, c := range t.r.Graph.Refs(v.node, nil) {
+		for _, c := range t.r.leading(v.node) {
 			id := uint32(0)
 			if t.r.roles[c] == fixed {
 				id = t.r.fixedBaseID(c)
@@ -211,19 +213,24 @@ func (t *variants) matchInner() {
 	}
 }
 
+// leading returns the references of a shape that base.Base.Refs tells of too.
+func (r *resolver) leading(shape types.ID) []types.ID {
+	if r.leads == nil {
+		r.leads = r.Graph.Leads()
+	}
+	return slices.DeleteFunc(r.Graph.Refs(shape, nil), func(c types.ID) bool { return !r.leads[c] })
+}
+
 // findType returns the base's type of a shape that refers to just these types, 0 if there is none.
 func (r *resolver) findType(shape types.Hash, refs []uint32) uint32 {
 	n := 0
-	for id := r.base.Find(shape); id != 0 && n < maxAlike; n++ {
-		theirs := r.base.Refs(id, nil)
-		equal := len(theirs) == len(refs)
-		for i := 0; equal && i < len(refs); i++ {
-			equal = theirs[i] == refs[i]
-		}
-		if equal {
+	for id := range r.base.All(shape) {
+		if slices.Equal(r.base.Refs(id, nil), refs) {
 			return id
 		}
-		id = r.base.Next(id)
+		if n++; n == maxAlike {
+			break
+		}
 	}
 	return 0
 }

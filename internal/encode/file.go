@@ -1,0 +1,65 @@
+package encode
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/statics"
+)
+
+// Facts returns what only the linked file f knows, its static variables of one name told apart.
+func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
+	known, err := facts.Extract(f, options)
+	if err != nil {
+		return nil, err
+	}
+	return known, statics.Identify(f, known, options.Features)
+}
+
+// File makes the BTF of the linked file at path, on one thread.
+func (f *Flags) File(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
+	options, err := f.Options(env)
+	if err != nil {
+		return nil, err
+	}
+	options.Jobs = 1
+	o, known, err := read(path, bases, options)
+	if err != nil {
+		return nil, err
+	}
+	WarnOfKfuncs(env, path, known)
+	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
+		Features: options.Features, Jobs: 1})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return result, nil
+}
+
+func read(path string, bases *base.Files, options convert.Options) (*object.Object, *facts.Facts,
+	error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF})
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := convert.File(f, options)
+	return o, known, err
+}
+
+// WarnOfKfuncs warns of a file that was stripped of what says which functions are kfuncs.
+func WarnOfKfuncs(env *cli.Env, path string, known *facts.Facts) {
+	if known.KfuncState == facts.KfuncsStripped {
+		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
+	}
+}

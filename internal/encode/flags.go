@@ -1,0 +1,35 @@
+// Package encode is what the verbs share that make BTF of DWARF: their flags, and the way from a
+// linked file to its BTF.
+package encode
+
+import (
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+)
+
+// Flags are the flags of the verbs that convert DWARF.
+type Flags struct {
+	exclude string
+	skip    bool
+}
+
+// Define defines the flags of a verb.
+func (f *Flags) Define(flags *cli.FlagSet) {
+	flags.StringVar(&f.exclude, "lang-exclude", "",
+		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
+			" --lang_exclude (rust)")
+	flags.BoolVar(&f.skip, "skip-unencodable", false,
+		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
+			" without it they are an error")
+}
+
+// Options returns how to convert.
+func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
+	languages, err := convert.ParseLanguages(f.exclude)
+	if err != nil {
+		return convert.Options{}, cli.Usagef("%v", err)
+	}
+	return convert.Options{Features: env.Features, LangExclude: languages, Jobs: env.Jobs,
+		SkipUnencodable: f.skip, Warn: func(line string) { env.Warn("%s", line) },
+		Counts: new(convert.Counts)}, nil
+}

@@ -1,0 +1,183 @@
+package base
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Parse returns the Base of a BTF that was read, and of what it stands on.
+func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
+
+// parse is Parse. Checksums are needed only if an index is to stand on the result.
+func parse(b *btf.Blob, checksums bool) (*Chain, error) {
+	built, err := build(object.Chain(b), 0, checksums)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chain{}
+	for _, data := range built {
+		if err := c.push(data); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// build returns the indices of the BTFs of a chain, those before first left out.
+func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
+	o := &object.Object{Graph: types.New()}
+	nodes, err := o.AddBTF(chain...)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{g: o.Graph, nodes: nodes, shapes: o.Graph.Unpinned(), leads: o.Graph.Leads()}
+	var built [][]byte
+	var below Sum
+	for i, blob := range chain {
+		h := header{Below: below}
+		if checksums {
+			if h.BTF, err = sumOf(blob, below); err != nil {
+				return nil, err
+			}
+			below = h.BTF
+		}
+		if i < first {
+			continue
+		}
+		data, err := b.index(blob, h)
+		if err != nil {
+			return nil, err
+		}
+		built = append(built, data)
+	}
+	return built, nil
+}
+
+// sumOf returns the checksum of a BTF that stands on one with the checksum below.
+func sumOf(b *btf.Blob, below Sum) (Sum, error) {
+	data, err := btf.Encode(b, btf.EncodeOptions{})
+	if err != nil {
+		return Sum{}, err
+	}
+	return sha256.Sum256(append(below[:], data...)), nil
+}
+
+// builder makes indices of BTFs that were read into a graph.
+type builder struct {
+	g      *types.Graph
+	nodes  []types.ID   // by id
+	shapes []types.Hash // by node
+	leads  []bool       // by node
+}
+
+// index returns the index of one BTF. Of the header only the checksums are given.
+func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
+	var shapes, definitions, declTags []entry
+	layer := make([]types.Hash, 0, len(blob.Types))
+	for i := range blob.Types {
+		id := blob.StartID + uint32(i)
+		node := b.nodes[id]
+		n := b.g.Node(node)
+		layer = append(layer, b.shapes[node])
+		switch n.Kind {
+		case types.KindFunc, types.KindVar, types.KindDatasec:
+			continue
+		case types.KindDeclTag:
+			if target := blob.Types[i].SizeOrType; b.canHaveDeclTag(target) {
+				h := declTagHash(b.g.Strs.Hash(n.Name), target, n.Aux, n.Flag)
+				declTags = append(declTags, entry{h, 1})
+			}
+			continue
+		}
+		shapes = append(shapes, entry{b.shapes[node], id})
+		if n.IsDefinition() {
+			stub := types.HashStub(types.TagOf(n.Kind), b.g.Strs.Hash(n.Name))
+			definitions = append(definitions, entry{stub, id})
+		}
+	}
+	strings := b.strings(blob)
+	blocks, refs := b.references(blob)
+	if uint64(len(refs)) > 1<<32-1 {
+		return nil, fmt.Errorf("the index of BTF with %d types is larger than 4 GiB", len(blob.Types))
+	}
+	h.Version, h.Order = Version, littleEndian
+	if blob.Order == binary.BigEndian {
+		h.Order = bigEndian
+	}
+	h.StartID, h.EndID, h.StartStr, h.EndStr = blob.StartID, blob.EndID(), blob.BaseStrLen, blob.EndStr()
+	h.Digest = Digest(layer)
+	h.Shapes = shapeOf(len(shapes), h.EndID)
+	h.Definitions = shapeOf(len(definitions), h.EndID)
+	h.Strings = shapeOf(len(strings), h.EndStr)
+	h.DeclTags = shapeOf(len(declTags), 1)
+	h.Refs = uint32(len(refs))
+	out := h.append(make([]byte, 0, h.size()))
+	out = appendTable(out, h.Shapes, shapes)
+	out = appendTable(out, h.Definitions, definitions)
+	out = appendTable(out, h.Strings, strings)
+	out = appendTable(out, h.DeclTags, declTags)
+	out = append(append(out, blocks...), refs...)
+	setChecksum(out)
+	return out, nil
+}
+
+// canHaveDeclTag tells whether somebody asks for the declaration tags of a type: those of functions
+// and variables go with them.
+func (b *builder) canHaveDeclTag(id uint32) bool {
+	k := b.g.Node(b.nodes[id]).Kind
+	return k != types.KindFunc && k != types.KindVar
+}
+
+// strings lists a BTF's own strings, each at its smallest offset.
+func (b *builder) strings(blob *btf.Blob) []entry {
+	var list []entry
+	seen := make(map[types.Hash]bool, len(blob.Types))
+	for at := 0; at < len(blob.Strings); {
+		end := at
+		for end < len(blob.Strings) && blob.Strings[end] != 0 {
+			end++
+		}
+		if h := types.HashString([]byte(blob.Strings[at:end])); end > at && !seen[h] {
+			seen[h] = true
+			list = append(list, entry{h, blob.BaseStrLen + uint32(at)})
+		}
+		at = end + 1
+	}
+	return list
+}
+
+// references returns index.blocks and index.refs of a BTF.
+func (b *builder) references(blob *btf.Blob) (blocks, refs []byte) {
+	var list []uint32
+	for i := range blob.Types {
+		if i%blockLen == 0 {
+			blocks = binary.LittleEndian.AppendUint32(blocks, uint32(len(refs)))
+		}
+		t := &blob.Types[i]
+		list = list[:0]
+		kind := b.g.Node(b.nodes[blob.StartID+uint32(i)]).Kind
+		switch kind {
+		case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+		default:
+			for ref := range blob.Refs(t) {
+				if node := b.nodes[*ref]; b.leads[node] || b.g.Node(node).IsDefinition() {
+					list = append(list, *ref)
+				}
+			}
+		}
+		count := uint64(len(list)) << 1
+		if kind == types.KindStub {
+			count |= 1
+		}
+		refs = binary.AppendUvarint(refs, count)
+		for _, ref := range list {
+			refs = binary.AppendUvarint(refs, uint64(ref))
+		}
+	}
+	return blocks, refs
+}

@@ -1,0 +1,133 @@
+package base
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Version is the version of the index's form. A file of another version must be made again.
+const Version = 1
+
+// magic begins an index.
+const magic = "BTFBASE\x00"
+
+// Sum identifies a BTF and all that it stands on: SHA-256 of the Sum of the one below and of its own
+// bytes as btf.Encode writes them.
+type Sum [32]byte
+
+// Values of header.Order.
+const (
+	littleEndian = 1
+	bigEndian    = 2
+)
+
+// header begins an index, after magic and a checksum of all that follows it (CRC-32C). All is
+// little-endian. After it come, each right after the one before: the tables of shapes,
+// definitions, strings and declaration tags, index.blocks and index.refs.
+type header struct {
+	Version uint32
+	Order   uint32 // the byte order of the BTF
+	// The ids and string offsets that are the BTF's own: from the first, the end excluded.
+	StartID, EndID, StartStr, EndStr uint32
+	// BTF is the checksum of the BTF, Below that of the one it stands on, zero if there is none. In
+	// memory both may be zero.
+	BTF, Below                             Sum
+	Digest                                 types.Hash // see Base.Layers
+	Shapes, Definitions, Strings, DeclTags tableShape
+	Refs                                   uint32 // size of index.refs, in bytes
+}
+
+const (
+	checksumAt = len(magic)
+	headerAt   = checksumAt + 4
+)
+
+var headerLen = binary.Size(header{})
+
+// size returns the size of the whole index, in bytes.
+func (h *header) size() uint64 {
+	n := uint64(headerAt+headerLen) + uint64(h.blocks()) + uint64(h.Refs)
+	for _, s := range []tableShape{h.Shapes, h.Definitions, h.Strings, h.DeclTags} {
+		starts, keys, values := s.sizes()
+		n += starts + keys + values
+	}
+	return n
+}
+
+// blocks returns the size of index.blocks, in bytes.
+func (h *header) blocks() uint64 {
+	return (uint64(h.EndID-h.StartID) + blockLen - 1) / blockLen * 4
+}
+
+func (h *header) append(out []byte) []byte {
+	out = append(out, magic...)
+	out = append(out, make([]byte, 4)...)
+	out, err := binary.Append(out, binary.LittleEndian, h)
+	if err != nil {
+		panic(err) // the header has no field without a size
+	}
+	return out
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func setChecksum(data []byte) {
+	binary.LittleEndian.PutUint32(data[checksumAt:], crc32.Checksum(data[headerAt:], castagnoli))
+}
+
+// IsIndex tells whether data begins as an index does.
+func IsIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
+
+// parseIndex checks an index, and cuts it into its parts. What it holds is read only when asked.
+func parseIndex(data []byte) (*index, error) {
+	const again = "make it again with btfdedup index"
+	if !IsIndex(data) || len(data) < headerAt+headerLen {
+		return nil, fmt.Errorf("not an index of BTF, or cut off in its header (%d bytes); %s",
+			len(data), again)
+	}
+	x := &index{}
+	h := &x.header
+	if _, err := binary.Decode(data[headerAt:], binary.LittleEndian, h); err != nil {
+		return nil, err
+	}
+	switch {
+	case h.Version != Version:
+		return nil, fmt.Errorf("index of version %d, this tool reads version %d; %s", h.Version, Version,
+			again)
+	case crc32.Checksum(data[headerAt:], castagnoli) != binary.LittleEndian.Uint32(data[checksumAt:]):
+		return nil, errors.New("the index is damaged: its checksum is wrong; " + again)
+	case h.check() != nil:
+		return nil, fmt.Errorf("the index is damaged: %w; %s", h.check(), again)
+	case h.size() != uint64(len(data)):
+		return nil, fmt.Errorf("the index is damaged: %d bytes, its header says %d; %s", len(data),
+			h.size(), again)
+	}
+	rest := data[headerAt+headerLen:]
+	x.shapes, rest = cutTable(rest, h.Shapes)
+	x.definitions, rest = cutTable(rest, h.Definitions)
+	x.strings, rest = cutTable(rest, h.Strings)
+	x.declTags, rest = cutTable(rest, h.DeclTags)
+	x.blocks, x.refs = rest[:h.blocks()], rest[h.blocks():]
+	return x, nil
+}
+
+// check checks the fields of a header on which sizes depend.
+func (h *header) check() error {
+	if h.Order != littleEndian && h.Order != bigEndian {
+		return fmt.Errorf("byte order %d", h.Order)
+	}
+	if h.StartID == 0 || h.EndID < h.StartID || h.EndStr < h.StartStr {
+		return fmt.Errorf("ids %d to %d, strings %d to %d", h.StartID, h.EndID, h.StartStr, h.EndStr)
+	}
+	for _, s := range []tableShape{h.Shapes, h.Definitions, h.Strings, h.DeclTags} {
+		if s.Bits > 32 || s.Width > 4 {
+			return fmt.Errorf("a table with 2^%d buckets and numbers of %d bytes", s.Bits, s.Width)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package base
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// index answers for one BTF of a chain.
+type index struct {
+	header      header
+	shapes      table // the shape of a type: its id
+	definitions table // the stub of a tag: the ids of its definitions
+	strings     table // a string: its offset
+	declTags    table // what declTagHash returns: 1
+	blocks      []byte
+	refs        []byte
+}
+
+// blockLen is how many types share an entry of index.blocks. Such an entry, of 4 bytes, says where
+// in index.refs the first of them begins. There, each type has the number of its references times
+// two, plus one if it is a declaration; then these references. All are variable-length integers.
+const blockLen = 64
+
+func (x *index) has(id uint32) bool { return id >= x.header.StartID && id < x.header.EndID }
+
+// record returns where the references of a type of this BTF begin, after their number.
+func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
+	i := id - x.header.StartID
+	at := binary.LittleEndian.Uint32(x.blocks[4*(i/blockLen):])
+	refs = x.refs[min(int(at), len(x.refs)):]
+	for range i % blockLen {
+		refs, count, _ = cutCount(refs)
+		for range min(count, len(refs)) {
+			_, refs = cutUvarint(refs)
+		}
+	}
+	return cutCount(refs)
+}
+
+func cutCount(data []byte) (rest []byte, count int, declares bool) {
+	n, rest := cutUvarint(data)
+	return rest, int(n >> 1), n&1 != 0
+}
+
+// cutUvarint takes a number off the front of data; 0 if there is none.
+func cutUvarint(data []byte) (uint32, []byte) {
+	v, n := binary.Uvarint(data)
+	if n <= 0 {
+		return 0, nil
+	}
+	return uint32(v), data[n:]
+}
+
+// Chain is a Base of indices, the lowest first.
+type Chain struct{ layers []*index }
+
+func (c *Chain) Ends() (id, offset uint32) {
+	top := &c.layers[len(c.layers)-1].header
+	return top.EndID, top.EndStr
+}
+
+func (c *Chain) Find(shape types.Hash) uint32 {
+	for id := range c.All(shape) {
+		return id
+	}
+	return 0
+}
+
+func (c *Chain) All(shape types.Hash) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for _, x := range c.layers {
+			for id := range x.shapes.all(shape) {
+				if !yield(id) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *Chain) Tag(stub types.Hash) (definition, declaration uint32, count int) {
+	for _, x := range c.layers {
+		for id := range x.definitions.all(stub) {
+			if definition == 0 {
+				definition = id
+			}
+			count++
+		}
+	}
+	for id := range c.All(stub) {
+		if declaration == 0 {
+			declaration = id
+		}
+		count++
+	}
+	return definition, declaration, count
+}
+
+// layer returns the index of the BTF that has a type, nil if none has.
+func (c *Chain) layer(id uint32) *index {
+	for _, x := range c.layers {
+		if x.has(id) {
+			return x
+		}
+	}
+	return nil
+}
+
+func (c *Chain) Refs(id uint32, into []uint32) []uint32 {
+	x := c.layer(id)
+	if x == nil {
+		return into
+	}
+	refs, count, _ := x.record(id)
+	for range min(count, len(refs)) {
+		var ref uint32
+		ref, refs = cutUvarint(refs)
+		into = append(into, ref)
+	}
+	return into
+}
+
+func (c *Chain) Declares(id uint32) bool {
+	x := c.layer(id)
+	if x == nil {
+		return false
+	}
+	_, _, declares := x.record(id)
+	return declares
+}
+
+func (c *Chain) HasDeclTag(value []byte, target, component uint32, flag bool) bool {
+	h := declTagHash(types.HashString(value), target, component, flag)
+	for _, x := range c.layers {
+		if x.declTags.first(h) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func declTagHash(value types.Hash, target, component uint32, flag bool) types.Hash {
+	h := types.Start(types.KindDeclTag, target, component, value, types.Hash{})
+	return h.Sum(flag)
+}
+
+func (c *Chain) String(s []byte) uint32 {
+	h := types.HashString(s)
+	for _, x := range c.layers {
+		if offset := x.strings.first(h); offset != 0 {
+			return offset
+		}
+	}
+	return 0
+}
+
+func (c *Chain) Layers() []types.Hash {
+	var list []types.Hash
+	for _, x := range c.layers {
+		list = append(list, x.header.Digest)
+	}
+	return list
+}

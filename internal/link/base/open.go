@@ -1,0 +1,179 @@
+package base
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// Files is a chain of bases as the flag --base names them: BTF, or indices of BTF.
+type Files struct {
+	// Base is nil if there is no base.
+	Base Base
+	// BTF is the last BTF of the chain, nil if there is none. If an index was given in its place, it
+	// has the byte order and the ends of ids and strings, but no types.
+	BTF *btf.Blob
+	// Index is the path of the first index of the chain, "" if all of BTF is there.
+	Index string
+
+	mapped [][]byte
+}
+
+// Open reads a chain of bases, each standing on the one before it. Several threads may use it.
+func Open(paths []string) (*Files, error) {
+	f := &Files{}
+	if err := f.open(paths); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Files) open(paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	c := &Chain{}
+	for _, path := range paths {
+		data, err := f.mapIndex(path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case data != nil:
+			if f.Index == "" && f.BTF != nil {
+				if c, err = parse(f.BTF, true); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+			}
+			f.Index = cmp.Or(f.Index, path)
+			if err := c.push(data); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			f.BTF = c.hollow()
+		case f.Index != "":
+			return fmt.Errorf("%s: is BTF, but stands on the index %s: give an index of it too "+
+				"(btfdedup index --base), or no index", path, f.Index)
+		default:
+			if f.BTF, err = btf.ReadOne(path, f.BTF); err != nil {
+				return err
+			}
+		}
+	}
+	if f.Index == "" {
+		var err error
+		if c, err = Parse(f.BTF); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
+		}
+	}
+	f.Base = c
+	return nil
+}
+
+// Close frees the memory that indices are mapped to. The Base must not be asked any more.
+func (f *Files) Close() {
+	for _, data := range f.mapped {
+		unix.Munmap(data) // it can't fail: the range is what Mmap returned
+	}
+	f.mapped = nil
+}
+
+// NeedBTF returns an error if an index was given in place of BTF, for what an index can't do.
+func (f *Files) NeedBTF(what string) error {
+	if f.Index == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: is an index of BTF; %s needs the BTF itself", f.Index, what)
+}
+
+// mapIndex maps the file at path if it is an index; else it returns nil.
+func (f *Files) mapIndex(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var start [len(magic)]byte
+	if !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	if _, err := file.ReadAt(start[:], 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if !IsIndex(start[:]) {
+		return nil, nil
+	}
+	if info.Size() > 1<<40 {
+		return nil, fmt.Errorf("%s: %d bytes are too many for an index", path, info.Size())
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ,
+		unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil { // some file systems can't map
+		return os.ReadFile(path)
+	}
+	f.mapped = append(f.mapped, data)
+	return data, nil
+}
+
+// push adds the index of a BTF that stands on those so far.
+func (c *Chain) push(data []byte) error {
+	x, err := parseIndex(data)
+	if err != nil {
+		return err
+	}
+	h := &x.header
+	if len(c.layers) == 0 {
+		if h.StartID != 1 || h.StartStr != 0 {
+			return fmt.Errorf("index of split BTF: give its base, by another --base before it")
+		}
+	} else {
+		below := &c.layers[len(c.layers)-1].header
+		if h.StartID != below.EndID || h.StartStr != below.EndStr || h.Order != below.Order ||
+			h.Below != below.BTF {
+			return fmt.Errorf("index of BTF that stands on another base than the one before it; " +
+				"make it again with btfdedup index --base")
+		}
+	}
+	c.layers = append(c.layers, x)
+	return nil
+}
+
+// hollow returns the last BTF without its types and strings.
+func (c *Chain) hollow() *btf.Blob {
+	h := &c.layers[len(c.layers)-1].header
+	b := &btf.Blob{Order: binary.LittleEndian, StartID: h.EndID, BaseStrLen: h.EndStr}
+	if h.Order == bigEndian {
+		b.Order = binary.BigEndian
+	}
+	return b
+}
+
+// Index returns the index of the BTF in a file, which stands on bases.
+func Index(path string, bases []string) ([]byte, error) {
+	below, err := btf.ReadBases(bases)
+	if err != nil {
+		return nil, err
+	}
+	b, err := btf.ReadOne(path, below)
+	if err != nil {
+		return nil, err
+	}
+	chain := object.Chain(b)
+	built, err := build(chain, len(chain)-1, true)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return built[0], nil
+}

@@ -1,0 +1,116 @@
+package base
+
+import (
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"math/bits"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// table maps content hashes to numbers, several to one hash where there are several. It is a slice
+// of a file: little-endian, and nothing needs to be made of it before it is asked.
+//
+// Hashes are spread evenly, so the first bits of one tell in which bucket it is: some four to
+// eight entries, in the order of the hash's second half, then of the number. The second half is
+// all that is kept of a hash. With the bits of the bucket that makes some 78 bits: two of a
+// kernel's 10^5 strings and a module's 10^4 are taken for one another once in 10^14 modules.
+type table struct {
+	shape  tableShape
+	starts []byte // by bucket: the first entry, 4 bytes; one more at the end
+	keys   []byte // by entry: Hash.B, 8 bytes
+	values []byte // by entry: the number, of shape.Width bytes
+}
+
+// tableShape is what the header of a file says of a table.
+type tableShape struct {
+	Count uint32 // of the entries
+	Bits  uint8  // the base 2 logarithm of the number of buckets
+	Width uint8  // of a number, in bytes
+}
+
+// entry is what a table is made of.
+type entry struct {
+	hash  types.Hash
+	value uint32
+}
+
+// shapeOf returns the shape of a table for so many entries.
+func shapeOf(count int, largest uint32) tableShape {
+	return tableShape{uint32(count), uint8(bits.Len(uint(count / 8))), uint8(bits.Len32(largest)+7) / 8}
+}
+
+// sizes returns the sizes of the three parts.
+func (s tableShape) sizes() (starts, keys, values uint64) {
+	return 4 * (1<<s.Bits + 1), 8 * uint64(s.Count), uint64(s.Width) * uint64(s.Count)
+}
+
+func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32 - s.Bits)) }
+
+// appendTable appends the table of some entries, which it sorts.
+func appendTable(out []byte, s tableShape, entries []entry) []byte {
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(s.bucket(a.hash), s.bucket(b.hash)), cmp.Compare(a.hash.B, b.hash.B),
+			cmp.Compare(a.value, b.value))
+	})
+	at := 0
+	for b := range uint32(1) << s.Bits {
+		out = binary.LittleEndian.AppendUint32(out, uint32(at))
+		for at < len(entries) && s.bucket(entries[at].hash) == b {
+			at++
+		}
+	}
+	out = binary.LittleEndian.AppendUint32(out, uint32(at))
+	for _, e := range entries {
+		out = binary.LittleEndian.AppendUint64(out, e.hash.B)
+	}
+	for _, e := range entries {
+		for i := range s.Width {
+			out = append(out, byte(e.value>>(8*i)))
+		}
+	}
+	return out
+}
+
+// cutTable takes the table of a shape off the front of data, which is long enough.
+func cutTable(data []byte, s tableShape) (t table, rest []byte) {
+	starts, keys, values := s.sizes()
+	t.shape = s
+	t.starts, data = data[:starts], data[starts:]
+	t.keys, data = data[:keys], data[keys:]
+	t.values, rest = data[:values], data[values:]
+	return t, rest
+}
+
+// all returns the numbers of a hash, ascending.
+func (t *table) all(h types.Hash) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		bucket := t.shape.bucket(h)
+		end := min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
+		for i := binary.LittleEndian.Uint32(t.starts[4*bucket:]); i < end; i++ {
+			key := binary.LittleEndian.Uint64(t.keys[8*i:])
+			if key > h.B || key == h.B && !yield(t.value(i)) {
+				return
+			}
+		}
+	}
+}
+
+// first returns the smallest number of a hash, 0 if there is none.
+func (t *table) first(h types.Hash) uint32 {
+	for v := range t.all(h) {
+		return v
+	}
+	return 0
+}
+
+func (t *table) value(entry uint32) uint32 {
+	width := uint32(t.shape.Width)
+	var v uint32
+	for i, b := range t.values[entry*width : (entry+1)*width] {
+		v |= uint32(b) << (8 * i)
+	}
+	return v
+}

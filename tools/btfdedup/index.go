@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/report"
+)
+
+func indexVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "index",
+		Summary: "make an index of BTF, which modules stand on at no cost",
+		Args:    "FILE",
+		Long: `
+Writes an index of BTF: a file that answers what the link of a module asks of its base, without
+reading the rest. The verbs "btfdedup link", "btfdedup modules" and "btfgen elf" take it as --base
+in place of the BTF, with the same result to the byte.
+
+FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names what it
+stands on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
+		Examples: []string{
+			"btfdedup index -o vmlinux.btfbase vmlinux.btf",
+			"btfgen elf --base vmlinux.btfbase -o mod.btf mod.ko",
+			"# a base that stands on another one",
+			"btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf",
+			"btfgen elf --base vmlinux.btfbase --base mod.btfbase -o other.btf other.ko",
+		},
+		Flags: cli.Output | cli.Base | cli.Report,
+		Setup: func(*cli.FlagSet) cli.Run { return runIndex },
+	}
+}
+
+func runIndex(env *cli.Env, args []string) error {
+	run := report.Start(env, args)
+	defer run.Close()
+	data, err := base.Index(args[0], env.Bases)
+	if err != nil {
+		return err
+	}
+	return run.Write(data)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/encode"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/report"
+)
+
+func modulesVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "modules",
+		Summary: "make the BTF of many modules in one go",
+		Args:    "KO...",
+		Long: `
+Writes DIR/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
+is read once for all of them.
+
+A module that can't be converted is an error, and the others are written all the same; all errors
+are listed at the end.
+
+With --skipped-dir, D/NAME.skipped lists what of NAME.ko is not encoded.`,
+		Examples: []string{
+			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
+			"# the modules from a file, one a line",
+			"btfdedup modules --base vmlinux.btfbase -o btf @modules.order",
+		},
+		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			b := &batch{}
+			b.conversion.Define(flags)
+			flags.StringVar(&b.skippedDir, "skipped-dir", "", "list what is not encoded in files in `DIR`")
+			return b.run
+		},
+	}
+}
+
+// batch is one run of "btfdedup modules".
+type batch struct {
+	conversion encode.Flags
+	skippedDir string
+
+	env   *cli.Env
+	bases *base.Files
+}
+
+func (b *batch) run(env *cli.Env, files []string) error {
+	b.env = env
+	if len(env.Bases) == 0 {
+		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it")
+	}
+	names, err := moduleNames(files)
+	if err != nil {
+		return err
+	}
+	run := report.Start(env, files)
+	defer run.Close()
+	if b.bases, err = base.Open(env.Bases); err != nil {
+		return err
+	}
+	defer b.bases.Close()
+	for _, dir := range []string{env.Output, b.skippedDir} {
+		if dir != "" {
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				return err
+			}
+		}
+	}
+	phase := run.Phase("modules", "modules")
+	errs := make([]error, len(files))
+	var next, done atomic.Int64
+	var size atomic.Int64
+	var wg sync.WaitGroup
+	for range min(env.Jobs, len(files)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				n, err := b.module(files[i], names[i])
+				size.Add(int64(n))
+				errs[i] = err
+				phase.Progress(int(done.Add(1)), len(files))
+			}
+		})
+	}
+	wg.Wait()
+	run.EndModules(phase, len(files))
+	return cmpErrors(run.Finish(int(size.Load())), errs)
+}
+
+// module makes the BTF of one module. It returns its size in bytes.
+func (b *batch) module(path, name string) (int, error) {
+	result, err := b.conversion.File(b.env, path, b.bases)
+	if err != nil {
+		return 0, err
+	}
+	if b.skippedDir != "" {
+		if err := b.env.WriteOutput(filepath.Join(b.skippedDir, name+".skipped"),
+			func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }); err != nil {
+			return 0, err
+		}
+	}
+	return len(result.BTF), b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
+		func(w io.Writer) error { _, err := io.Copy(w, bytes.NewReader(result.BTF)); return err })
+}
+
+// cmpErrors joins the errors of all modules, and says how many there are.
+func cmpErrors(err error, errs []error) error {
+	var list []error
+	for _, e := range errs {
+		if e != nil {
+			list = append(list, e)
+		}
+	}
+	if len(list) > 1 {
+		list = append(list, fmt.Errorf("%d of %d modules failed", len(list), len(errs)))
+	}
+	return errors.Join(append(list, err)...)
+}
+
+// moduleNames returns the names of modules by their paths. Each must have a name of its own.
+func moduleNames(files []string) ([]string, error) {
+	names := make([]string, len(files))
+	seen := map[string]string{}
+	for i, path := range files {
+		name := strings.TrimSuffix(filepath.Base(path), ".debug")
+		name = strings.TrimSuffix(name, ".ko")
+		if other, ok := seen[name]; ok {
+			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to directories of "+
+				"their own", other, path, name)
+		}
+		seen[name], names[i] = path, name
+	}
+	return names, nil
+}
