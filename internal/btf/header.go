@@ -1,6 +1,7 @@
 package btf
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -21,6 +22,9 @@ func parseHeader(s *source) (Header, int, error) {
 	case Magic>>8 | Magic&0xff<<8:
 		s.swap = true
 	default:
+		if bytes.HasPrefix(s.data, []byte("BTFBASE\x00")) {
+			return fail(0, "an index of BTF, which only links take as --base; give the BTF itself")
+		}
 		return fail(0, "no BTF magic 0xeb9f; the first bytes are %#02x %#02x", s.data[0], s.data[1])
 	}
 	if v := s.data[2]; v != Version {

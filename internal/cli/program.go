@@ -61,6 +61,11 @@ type Env struct {
 	Flags
 }
 
+// Error prints the line for an error on Stderr. It is for verbs that go on after one.
+func (e *Env) Error(err error) {
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(err.Error()))
+}
+
 // Warn prints a line for the user on Stderr, unless Quiet.
 func (e *Env) Warn(format string, args ...any) {
 	if e.Quiet {
@@ -116,10 +121,10 @@ func (p *Program) Run(args []string) (code int) {
 	case errors.Is(err, ErrNo):
 		return 1
 	case errors.As(err, &usage):
-		fmt.Fprintf(env.Stderr, "%s: %s\n", p.Name, oneLine(err.Error()))
+		env.Error(err)
 		return 2
 	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", p.Name, oneLine(err.Error()))
+	env.Error(err)
 	return 1
 }
 

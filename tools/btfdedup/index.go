@@ -20,10 +20,8 @@ FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base 
 stands on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
 		Examples: []string{
 			"btfdedup index -o vmlinux.btfbase vmlinux.btf",
-			"btfgen elf --base vmlinux.btfbase -o mod.btf mod.ko",
-			"# a base that stands on another one",
+			"# of BTF that stands on another one: for --base vmlinux.btfbase --base mod.btfbase",
 			"btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf",
-			"btfgen elf --base vmlinux.btfbase --base mod.btfbase -o other.btf other.ko",
 		},
 		Flags: cli.Output | cli.Base | cli.Report,
 		Setup: func(*cli.FlagSet) cli.Run { return runIndex },

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,10 +77,10 @@ func (b *batch) run(env *cli.Env, files []string) error {
 			}
 		}
 	}
+	raiseHeap()
 	phase := run.Phase("modules", "modules")
 	errs := make([]error, len(files))
-	var next, done atomic.Int64
-	var size atomic.Int64
+	var next, done, size atomic.Int64
 	var wg sync.WaitGroup
 	for range min(env.Jobs, len(files)) {
 		wg.Go(func() {
@@ -94,7 +94,10 @@ func (b *batch) run(env *cli.Env, files []string) error {
 	}
 	wg.Wait()
 	run.EndModules(phase, len(files))
-	return cmpErrors(run.Finish(int(size.Load())), errs)
+	if err := run.Finish(int(size.Load())); err != nil {
+		return err
+	}
+	return b.listed(errs)
 }
 
 // module makes the BTF of one module. It returns its size in bytes.
@@ -113,18 +116,34 @@ func (b *batch) module(path, name string) (int, error) {
 		func(w io.Writer) error { _, err := io.Copy(w, bytes.NewReader(result.BTF)); return err })
 }
 
-// cmpErrors joins the errors of all modules, and says how many there are.
-func cmpErrors(err error, errs []error) error {
-	var list []error
-	for _, e := range errs {
-		if e != nil {
-			list = append(list, e)
+// listed prints all but the last of the modules' errors, and returns that one.
+func (b *batch) listed(errs []error) error {
+	modules := len(errs)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) > 1 {
+		errs = append(errs, fmt.Errorf("%d of %d modules failed", len(errs), modules))
+	}
+	for i, err := range errs {
+		if i == len(errs)-1 {
+			return err
 		}
+		b.env.Error(err)
 	}
-	if len(list) > 1 {
-		list = append(list, fmt.Errorf("%d of %d modules failed", len(list), len(errs)))
+	return nil
+}
+
+// heapFloor is how much the heap may hold before garbage is collected, in bytes. What a module
+// needs is less than a tenth of it, and garbage in the next module.
+const heapFloor = 64 << 20
+
+// ballast is memory that is never touched: it takes no room, but the garbage collector counts it.
+var ballast []byte
+
+// raiseHeap lets the heap grow to heapFloor and as much again, unless the user says otherwise.
+func raiseHeap() {
+	if os.Getenv("GOGC") == "" {
+		ballast = make([]byte, heapFloor)
 	}
-	return errors.Join(append(list, err)...)
 }
 
 // moduleNames returns the names of modules by their paths. Each must have a name of its own.

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// module is the source of a module that shares struct s with the kernel, and has a type of its own.
+const module = `
+struct s { int i; };
+struct own_%[1]d { struct s s; char name[%[1]d]; };
+struct own_%[1]d own;
+int use_%[1]d(struct own_%[1]d *o, struct s *s) { return o->s.i + s->i; }
+`
+
+// runVerb runs the program and returns the exit code and what it printed on standard error.
+func runVerb(args ...string) (int, string) {
+	p := program()
+	var out, errs bytes.Buffer
+	p.Stdout, p.Stderr = &out, &errs
+	return p.Run(args), strings.TrimSpace(errs.String())
+}
+
+// compileModules writes modules with DWARF, and returns their paths.
+func compileModules(t *testing.T, dir string, n int) []string {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip(err)
+	}
+	var paths []string
+	for i := 1; i <= n; i++ {
+		path := filepath.Join(dir, fmt.Sprintf("m-%d.ko", i))
+		cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", path, "-")
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(module, i))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// TestModules converts modules in several ways, with the same result.
+func TestModules(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 5)
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	run := func(args ...string) {
+		t.Helper()
+		if code, errs := runVerb(args...); code != 0 {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+	run("index", "-o", p("vmlinux.btfbase"), p("vmlinux.btf"))
+	run(append([]string{"modules", "-q", "-j3", "--base", p("vmlinux.btf"), "-o", p("all"),
+		"--skipped-dir", p("skipped")}, kos...)...)
+	base, err := btf.ReadOne(p("vmlinux.btf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ko := range kos {
+		name := strings.TrimSuffix(filepath.Base(ko), ".ko")
+		run("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("one"), ko)
+		all, err := os.ReadFile(p("all/" + name + ".btf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one, err := os.ReadFile(p("one/" + name + ".btf")); err != nil || !bytes.Equal(one, all) {
+			t.Errorf("%s: alone on an index and with others on BTF are not the same (%v)", name, err)
+		}
+		b, err := btf.Parse(all, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := map[string]bool{}
+		for j := range b.Types {
+			own[b.TypeName(&b.Types[j])] = true
+		}
+		if own["s"] || own["int"] || !own[fmt.Sprint("own_", i+1)] || !own[fmt.Sprint("use_", i+1)] {
+			t.Errorf("%s has the types %v", name, own)
+		}
+		if _, err := os.Stat(p("skipped/" + name + ".skipped")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestModulesWithErrors has modules fail, beside others.
+func TestModulesWithErrors(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 2)
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	if err := os.WriteFile(p("text.ko"), []byte("no ELF file"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	base := []string{"modules", "--base", p("vmlinux.btf"), "-o", p("out")}
+	for _, c := range []struct {
+		name  string
+		args  []string
+		code  int
+		lines []string // of standard error: what each has
+		out   int      // how many files are written
+	}{
+		{"two bad ones", append(base, kos[0], p("text.ko"), p("none.ko"), kos[1]), 1, []string{
+			"text.ko: not an ELF file", "none.ko: no such file", "2 of 4 modules failed"}, 2},
+		{"one bad one", append(base, p("text.ko"), kos[1]), 1, []string{"text.ko: not an ELF file"}, 1},
+		{"twice", append(base, kos[0], kos[0]), 1, []string{"both are the module m-1"}, 0},
+		{"no base", []string{"modules", "-o", p("out"), kos[0]}, 2, []string{"--base=FILE is missing"}, 0},
+		{"no modules", base, 2, []string{"KO"}, 0},
+		{"the directory is a file", []string{"modules", "--base", p("vmlinux.btf"), "-o", p("text.ko"),
+			kos[0]}, 1, []string{"text.ko"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			os.RemoveAll(p("out"))
+			code, errs := runVerb(c.args...)
+			lines := strings.Split(errs, "\n")
+			if code != c.code || len(lines) != len(c.lines) {
+				t.Fatalf("exit code %d, want %d:\n%s", code, c.code, errs)
+			}
+			for i, line := range lines {
+				if !strings.Contains(line, c.lines[i]) {
+					t.Errorf("%s\nwant %s", line, c.lines[i])
+				}
+			}
+			if written, _ := filepath.Glob(p("out/*")); len(written) != c.out {
+				t.Errorf("written: %v", written)
+			}
+		})
+	}
+}
