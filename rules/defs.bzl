@@ -1,11 +1,17 @@
 """The public rules of rules_btf. Load everything from here."""
 
-load("//rules:providers.bzl", _BtfInfo = "BtfInfo", _BtfObjectsInfo = "BtfObjectsInfo")
+load(
+    "//rules:providers.bzl",
+    _BtfInfo = "BtfInfo",
+    _BtfModulesInfo = "BtfModulesInfo",
+    _BtfObjectsInfo = "BtfObjectsInfo",
+)
 load("//rules:toolchain.bzl", _btf_toolchain = "btf_toolchain")
 load("//rules/private:btf_diff_test.bzl", _btf_diff_test = "btf_diff_test")
 load("//rules/private:btf_objects.bzl", _btf_objects = "btf_objects")
 load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "cc_btf")
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
+load("//rules/private:modules_btf.bzl", _modules_btf = "modules_btf")
 load("//rules/private:vmlinux_btf.bzl", _vmlinux_btf = "vmlinux_btf")
 
 # Rules.
@@ -13,10 +19,12 @@ btf_objects = _btf_objects
 cc_btf = _cc_btf
 vmlinux_btf = _vmlinux_btf
 module_btf = _module_btf
+modules_btf = _modules_btf
 btf_diff_test = _btf_diff_test
 btf_toolchain = _btf_toolchain
 
 # For rules of your own.
 btf_cc_aspect = _btf_cc_aspect
 BtfInfo = _BtfInfo
+BtfModulesInfo = _BtfModulesInfo
 BtfObjectsInfo = _BtfObjectsInfo

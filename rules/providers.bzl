@@ -23,10 +23,23 @@ upon.""",
         "bases": """depset of File, postorder: the chain of BTF that `btf` is split against,
 outermost base first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order.",
+        "index": """File or None: the index of `btf`, which links of split BTF read in place of it. None
+if `btf` stands on a distilled base.""",
+        "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
 has no kernel's ids.""",
         "skipped": """File or None: text, one line for each function or variable that was left out
 and why.""",
+    },
+)
+
+BtfModulesInfo = provider(
+    doc = "The linked BTF of many modules that stand on the same BTF.",
+    fields = {
+        "bases": "depset of File, postorder: the chain of BTF that they stand on.",
+        "indices": "depset of File, postorder: the indices of `bases`.",
+        "modules": """list of struct: one for each module that is a file of its own, with `name`
+(string), `module` (File, the linked module), `btf` and `skipped` (File).""",
     },
 )
 

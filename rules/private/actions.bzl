@@ -1,4 +1,4 @@
-"""The five actions that the rules are made of, one function each.
+"""The actions that the rules are made of, one function each.
 
 Every action is one run of a static tool with a parameter file: no shell, no environment, nothing
 that the machine decides. Each says that it supports path mapping, because the tools never let a
@@ -30,6 +30,9 @@ def _facts_resources(_os, _inputs):
 def _merge_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + 8 * inputs}
 
+def _base_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 256}
+
 def _link_resources(_os, inputs):
     return {"cpu": _THREADS, "memory": 512 + 8 * inputs}
 
@@ -60,6 +63,15 @@ def _add_features(args, features):
         omit_if_empty = True,
     )
 
+def _add_conversion(args, conversion):
+    _add_features(args, conversion.btf_features)
+    args.add_joined(
+        conversion.lang_exclude,
+        join_with = ",",
+        format_joined = "--lang-exclude=%s",
+        omit_if_empty = True,
+    )
+
 def btf_gen(ctx, elf, out, conversion):
     """Declares BtfGen: the types of one ELF object, or of an archive's members.
 
@@ -72,13 +84,7 @@ def btf_gen(ctx, elf, out, conversion):
     archive = elf.extension == "a" or elf.extension == "lo"
     args = ctx.actions.args()
     args.add("-o", out)
-    _add_features(args, conversion.btf_features)
-    args.add_joined(
-        conversion.lang_exclude,
-        join_with = ",",
-        format_joined = "--lang-exclude=%s",
-        omit_if_empty = True,
-    )
+    _add_conversion(args, conversion)
     args.add(elf)
     _run(
         ctx,
@@ -173,5 +179,61 @@ def btf_link(ctx, objects, out, skipped, facts = None, bases = depset(), distill
         outputs = [out, skipped] + ([distilled] if distilled else []),
         mnemonic = "BtfLink",
         progress_message = "Linking BTF %{label}",
+        resource_set = _link_resources,
+    )
+
+def btf_base(ctx, btf, out, bases):
+    """Declares BtfBase: the index of BTF, which links of split BTF read in place of it.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        btf: File, raw BTF.
+        out: File to write.
+        bases: depset of File, the chain of BTF that btf is split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add(btf)
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "index",
+        args,
+        inputs = depset([btf], transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfBase",
+        progress_message = "Indexing BTF %{input} for %{label}",
+        resource_set = _base_resources,
+    )
+
+def btf_modules(ctx, modules, out, skipped, conversion, bases):
+    """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        modules: File, a directory of linked modules.
+        out: directory to write, raw BTF of each module.
+        skipped: directory to write, what of each was left out and why.
+        conversion: what `conversion_of` returned.
+        bases: depset of File, the indices of the chain to split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add_all([out], before_each = "-o", expand_directories = False)
+    args.add_all([skipped], before_each = "--skipped-dir", expand_directories = False)
+    _add_conversion(args, conversion)
+    args.add_all(bases, before_each = "--base")
+    args.add_all([modules], expand_directories = False)
+    _run(
+        ctx,
+        _tools(ctx, LINK_EXEC_GROUP).btfdedup,
+        "modules",
+        args,
+        threads = _THREADS,
+        exec_group = LINK_EXEC_GROUP,
+        inputs = depset([modules], transitive = [bases]),
+        outputs = [out, skipped],
+        mnemonic = "BtfModules",
+        progress_message = "Making the BTF of modules %{input} for %{label}",
         resource_set = _link_resources,
     )

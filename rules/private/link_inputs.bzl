@@ -1,6 +1,7 @@
 """What vmlinux_btf and module_btf share: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load(":actions.bzl", "btf_base")
 load(":conversion.bzl", "conversion_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
 
@@ -64,28 +65,58 @@ def linked_features(ctx):
         return features.split(",") if features else []
     return conversion_of(ctx.attr).btf_features
 
-def linked_providers(btf, skipped, facts, bases, distilled = None):
-    """The providers of a target that links BTF.
+def chain_of(ctx, label, info):
+    """The chain of bases of what stands on a target.
 
     Args:
+        ctx: context of a rule.
+        label: Label of the target.
+        info: BtfInfo of the target.
+
+    Returns:
+        struct of `bases` and `indices`, depsets of File.
+    """
+    if info.distilled:
+        fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
+              "many kernels and has the ids of none").format(ctx.label, label))
+    return struct(
+        bases = depset([info.btf], transitive = [info.bases], order = "postorder"),
+        indices = depset([info.index], transitive = [info.indices], order = "postorder"),
+    )
+
+# The chain of vmlinux.
+NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
+
+def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
+    """The providers of a target that links BTF. It declares the index of it, too.
+
+    Args:
+        ctx: context of a rule with the toolchain.
         btf: File, raw BTF.
         skipped: File, what was left out and why.
         facts: File or None, link facts.
-        bases: depset of File, the chain that btf is split against.
+        chain: what `chain_of` returned, the chain that btf is split against.
         distilled: File or None, the distilled base that btf stands on instead.
 
     Returns:
         list of providers.
     """
+    index = None
+    if not distilled:
+        index = ctx.actions.declare_file(ctx.label.name + ".btfbase")
+        btf_base(ctx, btf, index, chain.bases)
     return [
         DefaultInfo(files = depset([btf])),
         BtfInfo(
             btf = btf,
-            bases = depset([distilled]) if distilled else bases,
+            bases = depset([distilled]) if distilled else chain.bases,
+            index = index,
+            indices = depset(order = "postorder") if distilled else chain.indices,
             distilled = bool(distilled),
             skipped = skipped,
         ),
         OutputGroupInfo(
+            btf_base = depset([index] if index else []),
             btf_distilled_base = depset([distilled] if distilled else []),
             btf_facts = depset([facts] if facts else []),
             btf_skipped = depset([skipped]),

@@ -4,14 +4,10 @@ load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
-load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
+load(":link_inputs.bzl", "chain_of", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
 
 def _module_btf_impl(ctx):
-    base = ctx.attr.base[BtfInfo]
-    if getattr(base, "distilled", False):
-        fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
-              "many kernels and has the ids of none").format(ctx.label, ctx.attr.base.label))
-    bases = depset([base.btf], transitive = [base.bases], order = "postorder")
+    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
     facts = None
     if ctx.file.module:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
@@ -27,10 +23,12 @@ def _module_btf_impl(ctx):
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
+    bases = chain.indices
     if has_feature(linked_features(ctx), "distilled_base"):
         distilled = ctx.actions.declare_file(ctx.label.name + ".base.btf")
+        bases = chain.bases
     btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases, distilled = distilled)
-    return linked_providers(btf, skipped, facts, bases, distilled)
+    return linked_providers(ctx, btf, skipped, facts, chain, distilled)
 
 module_btf = rule(
     implementation = _module_btf_impl,
@@ -51,9 +49,9 @@ module_btf(
 )
 ```
 
-The base is read as a small file of its own and never as the linked kernel, so a kernel whose types
-stay as they are leaves all modules' actions in the cache. Output groups: `btf_skipped`,
-`btf_facts`.
+The base is read as a small file of its own, the index that `BtfBase` makes of its BTF, and never as
+the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the cache.
+Output groups: `btf_skipped`, `btf_facts`, `btf_base`.
 
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,
 `NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group

@@ -4,7 +4,7 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
 load(":conversion.bzl", "CONVERSION_SETTINGS")
-load(":link_inputs.bzl", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
+load(":link_inputs.bzl", "NO_CHAIN", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
 
 def _vmlinux_btf_impl(ctx):
     facts = None
@@ -14,7 +14,7 @@ def _vmlinux_btf_impl(ctx):
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     btf_link(ctx, link_inputs(ctx), btf, skipped, facts = facts)
-    return linked_providers(btf, skipped, facts, bases = depset(order = "postorder"))
+    return linked_providers(ctx, btf, skipped, facts, NO_CHAIN)
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
@@ -31,7 +31,8 @@ vmlinux_btf(
 
 The linked kernel is read for facts alone (which functions are in it, which variables are per CPU,
 ...), so after a link that moves code and changes nothing else only `BtfFacts` runs. Output groups:
-`btf_skipped` (what was left out and why), `btf_facts`.""",
+`btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
+read in place of the BTF).""",
     attrs = CONVERSION_SETTINGS | {
         "srcs": srcs_attr(
             mandatory = True,

@@ -20,12 +20,14 @@ def arguments(action):
     """The tool's arguments without the tool, paths cut to their base names."""
     return [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
 
+_KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf"]
+
 def elf_inputs(action):
     """Base names of the action's inputs without the tool and its parts."""
     return sorted([
         file.basename
         for file in action.inputs.to_list()
-        if file.extension in ["o", "a", "ko", "btfo", "btf", "facts", "elf"]
+        if file.is_directory or file.extension in _KINDS
     ])
 
 def failure_test(message):

@@ -60,20 +60,40 @@ def _chain_impl(ctx):
             "--facts",
             "third.facts",
             "--base",
-            "kernel.btf",
+            "kernel.btfbase",
             "--base",
-            "first.btf",
+            "first.btfbase",
             "--base",
-            "second.btf",
+            "second.btfbase",
             "third.btfo",
         ],
         arguments(link),
     )
     asserts.equals(
         env,
-        ["first.btf", "kernel.btf", "second.btf", "third.btfo", "third.facts"],
+        ["first.btfbase", "kernel.btfbase", "second.btfbase", "third.btfo", "third.facts"],
         elf_inputs(link),
     )
+    base = only_action(env, "BtfBase")
+    asserts.equals(
+        env,
+        [
+            "index",
+            "-j",
+            "1",
+            "-o",
+            "third.btfbase",
+            "--base",
+            "kernel.btf",
+            "--base",
+            "first.btf",
+            "--base",
+            "second.btf",
+            "third.btf",
+        ],
+        arguments(base),
+    )
+    asserts.equals(env, ["first.btf", "kernel.btf", "second.btf", "third.btf"], elf_inputs(base))
     asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfGen")))
     asserts.equals(env, ["third.ko"], elf_inputs(only_action(env, "BtfFacts")))
     bases = analysistest.target_under_test(env)[BtfInfo].bases.to_list()
@@ -90,7 +110,7 @@ def _module_of_objects_impl(ctx):
     env = analysistest.begin(ctx)
     asserts.equals(env, [], actions_of(env, "BtfGen"))
     asserts.equals(env, [], actions_of(env, "BtfFacts"))
-    asserts.equals(env, ["kernel.btf", "one.o.btfo"], elf_inputs(only_action(env, "BtfLink")))
+    asserts.equals(env, ["kernel.btfbase", "one.o.btfo"], elf_inputs(only_action(env, "BtfLink")))
     return analysistest.end(env)
 
 _module_of_objects_test = analysistest.make(_module_of_objects_impl)
@@ -117,6 +137,10 @@ def _distilled_impl(ctx):
     env = analysistest.begin(ctx)
     args = " ".join(arguments(only_action(env, "BtfLink")))
     asserts.true(env, "--distilled-base distilled.base.btf" in args, "output in {}".format(args))
+
+    # It is made of the base's types, which an index doesn't have.
+    asserts.true(env, "--base kernel.btf " in args, "base in {}".format(args))
+    asserts.equals(env, [], actions_of(env, "BtfBase"))
     target = analysistest.target_under_test(env)
     base = ["distilled.base.btf"]
     asserts.equals(env, ["distilled.btf"], names(target[DefaultInfo].files.to_list()))

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -22,10 +21,11 @@ func modulesVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "modules",
 		Summary: "make the BTF of many modules in one go",
-		Args:    "KO...",
+		Args:    "KO|DIR...",
 		Long: `
 Writes DIR/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
-is read once for all of them.
+is read once for all of them. Of a directory, all files *.ko below it are taken; with --order, those
+that a modules.order of Kbuild lists, which names paths from the directory on.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end.
@@ -33,13 +33,14 @@ are listed at the end.
 With --skipped-dir, D/NAME.skipped lists what of NAME.ko is not encoded.`,
 		Examples: []string{
 			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
-			"# the modules from a file, one a line",
-			"btfdedup modules --base vmlinux.btfbase -o btf @modules.order",
+			"# those of a kernel that Kbuild has built",
+			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			b := &batch{}
 			b.conversion.Define(flags)
+			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.StringVar(&b.skippedDir, "skipped-dir", "", "list what is not encoded in files in `DIR`")
 			return b.run
 		},
@@ -50,15 +51,20 @@ With --skipped-dir, D/NAME.skipped lists what of NAME.ko is not encoded.`,
 type batch struct {
 	conversion encode.Flags
 	skippedDir string
+	order      string
 
 	env   *cli.Env
 	bases *base.Files
 }
 
-func (b *batch) run(env *cli.Env, files []string) error {
+func (b *batch) run(env *cli.Env, args []string) error {
 	b.env = env
 	if len(env.Bases) == 0 {
 		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it")
+	}
+	files, err := findModules(args, b.order)
+	if err != nil {
+		return err
 	}
 	names, err := moduleNames(files)
 	if err != nil {
@@ -144,20 +150,4 @@ func raiseHeap() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, heapFloor)
 	}
-}
-
-// moduleNames returns the names of modules by their paths. Each must have a name of its own.
-func moduleNames(files []string) ([]string, error) {
-	names := make([]string, len(files))
-	seen := map[string]string{}
-	for i, path := range files {
-		name := strings.TrimSuffix(filepath.Base(path), ".debug")
-		name = strings.TrimSuffix(name, ".ko")
-		if other, ok := seen[name]; ok {
-			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to directories of "+
-				"their own", other, path, name)
-		}
-		seen[name], names[i] = path, name
-	}
-	return names, nil
 }

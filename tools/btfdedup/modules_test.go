@@ -138,3 +138,56 @@ func TestModulesWithErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestModuleTree names modules by their directory, and by Kbuild's list.
+func TestModuleTree(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i, ko := range compileModules(t, dir, 3) {
+		if err := os.Rename(ko, p([]string{"tree/a.ko", "tree/net/b.ko", "tree/net/c.ko"}[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	for name, text := range map[string]string{"tree/other.txt": "", "order": "net/c.o\na.o\n",
+		"old": "a.ko\n", "missing": "net/d.o\na.o\n", "odd": "a.c\n", "empty": "\n"} {
+		if err := os.WriteFile(p(name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string // the files written
+		err  string
+	}{
+		{[]string{p("tree")}, "a b c", ""},
+		{[]string{p("tree/net")}, "b c", ""},
+		{[]string{p("tree/net"), p("tree/a.ko")}, "a b c", ""},
+		{[]string{"--order", p("order"), p("tree")}, "a c", ""},
+		{[]string{"--order", p("old"), p("tree")}, "a", ""},
+		{[]string{"--order", p("missing"), p("tree")}, "a", "net/d.ko"},
+		{[]string{"--order", p("odd"), p("tree")}, "", `"a.c" is not a module`},
+		{[]string{"--order", p("empty"), p("tree")}, "", "lists no module"},
+		{[]string{"--order", p("none"), p("tree")}, "", "no such file"},
+		{[]string{p("tree"), p("tree")}, "", "both are the module a"},
+		{[]string{t.TempDir()}, "", "no file *.ko"},
+	} {
+		os.RemoveAll(p("out"))
+		code, errs := runVerb(append([]string{"modules", "-q", "--base", p("vmlinux.btf"), "-o", p("out")},
+			c.args...)...)
+		if (code != 0) != (c.err != "") || !strings.Contains(errs, c.err) {
+			t.Errorf("%v: exit code %d: %s; want %q", c.args, code, errs, c.err)
+		}
+		written, _ := filepath.Glob(p("out/*.btf"))
+		var names []string
+		for _, path := range written {
+			names = append(names, strings.TrimSuffix(filepath.Base(path), ".btf"))
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%v: written %q, want %q", c.args, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+"""modules_btf: the BTF of many modules of one kernel."""
+
+load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link", "btf_modules")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
+load(":link_inputs.bzl", "chain_of")
+
+def _module(ctx, ko, name, conversion, indices):
+    """Declares the actions of one module, and returns its BTF and what was left out."""
+    path = ctx.label.name + "/" + name
+    converted = ctx.actions.declare_file(path + ".btfo")
+    btf_gen(ctx, ko, converted, conversion)
+    facts = ctx.actions.declare_file(path + ".facts")
+    btf_facts(ctx, ko, facts, conversion.btf_features)
+    btf = ctx.actions.declare_file(path + ".btf")
+    skipped = ctx.actions.declare_file(path + ".skipped")
+    btf_link(ctx, depset([converted]), btf, skipped, facts = facts, bases = indices)
+    return btf, skipped
+
+def _modules_btf_impl(ctx):
+    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
+    conversion = conversion_of(ctx.attr)
+    if has_feature(conversion.btf_features, "distilled_base"):
+        fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
+              "a module that other builds load").format(ctx.label))
+    btfs, skips, modules, by_name = [], [], [], {}
+    for ko in ctx.files.modules:
+        if ko.is_directory:
+            btf = ctx.actions.declare_directory(ctx.label.name + "/" + ko.basename + ".btf.d")
+            skipped = ctx.actions.declare_directory(ctx.label.name + "/" + ko.basename + ".skipped.d")
+            btf_modules(ctx, ko, btf, skipped, conversion, chain.indices)
+        else:
+            name = ko.basename.removesuffix(".debug").removesuffix(".ko")
+            if name in by_name:
+                fail("{}: {} and {} are both the module {}".format(
+                    ctx.label,
+                    by_name[name].short_path,
+                    ko.short_path,
+                    name,
+                ))
+            by_name[name] = ko
+            btf, skipped = _module(ctx, ko, name, conversion, chain.indices)
+            modules.append(struct(name = name, module = ko, btf = btf, skipped = skipped))
+        btfs.append(btf)
+        skips.append(skipped)
+    return [
+        DefaultInfo(files = depset(btfs)),
+        BtfModulesInfo(modules = modules, bases = chain.bases, indices = chain.indices),
+        OutputGroupInfo(btf_skipped = depset(skips)),
+    ]
+
+modules_btf = rule(
+    implementation = _modules_btf_impl,
+    doc = """Links the BTF of many modules that stand on one kernel, each as `module_btf` does:
+`NAME/MODULE.btf` for each `MODULE.ko`.
+
+```starlark
+modules_btf(
+    name = "modules_btf",
+    base = ":vmlinux_btf",
+    modules = glob(["kernel/**/*.ko"]),
+)
+```
+
+A module that is a file has actions of its own (`BtfGen`, `BtfFacts`, `BtfLink`), so an edit of one
+module runs these three again. Modules in a directory, a tree artifact whose files are known only
+when it is made, are converted by one action (`BtfModules`), with the same bytes. Modules that stand
+on other modules need `module_btf`. Output group: `btf_skipped`.""",
+    attrs = CONVERSION_ATTRS | {
+        "base": attr.label(
+            doc = "The `vmlinux_btf`, or whatever else the modules stand on.",
+            mandatory = True,
+            providers = [BtfInfo],
+        ),
+        "modules": attr.label_list(
+            doc = """The linked modules, `.ko` files with DWARF, each with a name of its own; or
+directories of them.""",
+            allow_empty = False,
+            allow_files = True,
+            mandatory = True,
+        ),
+    },
+    exec_groups = LINK_EXEC_GROUPS,
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BtfModulesInfo],
+)
