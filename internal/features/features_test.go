@@ -75,8 +75,8 @@ func TestSet(t *testing.T) {
 	if len(Names()) != len(strings.Split(All().String(), ",")) {
 		t.Errorf("All() = %v, names %v", All(), Names())
 	}
-	if Layout.String() != "layout" || Feature(1<<30).String() != "feature(0x40000000)" {
-		t.Errorf("names: %v %v", Layout, Feature(1<<30))
+	if Layout.String() != "layout" || EncodeForce.String() != "encode_force" {
+		t.Errorf("names: %v %v", Layout, EncodeForce)
 	}
 }
 
