@@ -89,6 +89,12 @@ type Summary struct {
 // Same reports whether nothing differs.
 func (s Summary) Same() bool { return s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect == 0 }
 
+// count is the count of a class.
+func (s *Summary) count(class Class) *int {
+	return map[Class]*int{OnlyA: &s.OnlyA, OnlyB: &s.OnlyB, Differs: &s.Differs, Forward: &s.Forward,
+		Indirect: &s.Indirect}[class]
+}
+
 // String is the summary as one line.
 func (s Summary) String() string {
 	if s.Same() {
@@ -101,15 +107,7 @@ func (s Summary) String() string {
 
 // Compare returns the differences of two sides, sorted by class, type, where and what.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
-	total := 0
-	for _, s := range []Side{a, b} {
-		for _, x := range s {
-			for ; x != nil; x = x.Base {
-				total += len(x.Types)
-			}
-		}
-	}
-	c := &comparison{graph: newGraph(total), opts: opts, groups: map[key]*group{}}
+	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
 	c.countUses()
 	c.content, c.contents = c.classes()
@@ -126,6 +124,7 @@ type comparison struct {
 	content  []uint32 // of each node: a number that two nodes share if they have equal content
 	contents int      // how many contents there are
 	groups   map[key]*group
-	order    []*group // the groups in the order in which they were found
+	has      [2][]place // by content: where a side has it
+	order    []*group   // the groups in the order in which they were found
 	summary  Summary
 }

@@ -139,7 +139,7 @@ func TestClassesAgainstPairs(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	same, different := 0, 0
 	for range 2000 {
-		g := newGraph(0)
+		g := newGraph()
 		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
 		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
 		class, _ := g.classes()

@@ -12,11 +12,7 @@ type Definitions struct {
 
 // NewDefinitions prepares to compare the types of b and its bases.
 func NewDefinitions(b *btf.Blob) *Definitions {
-	total := 0
-	for x := b; x != nil; x = x.Base {
-		total += len(x.Types)
-	}
-	c := &comparison{graph: newGraph(total)}
+	c := &comparison{graph: newGraph(Side{b})}
 	d := &Definitions{c: c, at: map[*btf.Blob]uint32{}, b: b, left: allPairs}
 	for _, p := range c.add(Side{b}) {
 		d.at[p.Blob] = p.at

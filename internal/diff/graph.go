@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -34,8 +35,14 @@ type node struct {
 	name uint32
 }
 
-// newGraph makes a graph without types, with room for a number of them.
-func newGraph(types int) *graph {
+// newGraph makes a graph without types, with room for those of some sides.
+func newGraph(sides ...Side) *graph {
+	types := 0
+	for _, b := range slices.Concat(sides...) {
+		for ; b != nil; b = b.Base {
+			types += len(b.Types)
+		}
+	}
 	g := &graph{
 		nodes: make([]node, firstNode, firstNode+types),
 		first: make([]uint32, firstNode+1, firstNode+1+types),
@@ -215,4 +222,40 @@ func (g *graph) countUses() {
 			g.uses[k]++
 		}
 	}
+}
+
+// elementWords says what the elements of a type are, by kind.
+var elementWords = map[btf.Kind]string{
+	btf.KindStruct: "member", btf.KindUnion: "member", btf.KindEnum: "value", btf.KindEnum64: "value",
+	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
+}
+
+// element returns the name of the i-th element of a node.
+func (g *graph) element(n uint32, i int) string {
+	t, b := g.nodes[n].typ, g.nodes[n].blob
+	off := uint32(0)
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		off = b.MembersOf(t)[i].NameOff
+	case btf.KindEnum, btf.KindEnum64:
+		off = b.EnumsOf(t)[i].NameOff
+	case btf.KindFuncProto:
+		off = b.ParamsOf(t)[i].NameOff
+	case btf.KindDatasec:
+		return g.name(g.children(n)[i])
+	}
+	name, _ := b.Name(off)
+	return name
+}
+
+// all is a number of elements that no type exceeds.
+const all = ^uint32(0)
+
+// elements returns the names of the first elements of a node.
+func (g *graph) elements(n, most uint32) []string {
+	names := make([]string, min(g.nodes[n].typ.Vlen, most))
+	for i := range names {
+		names[i] = g.element(n, i)
+	}
+	return names
 }
