@@ -10,8 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -90,8 +88,8 @@ func (c *checker) blobRules() {
 	if len(b.Types) == 0 && b.Base == nil {
 		c.reportBlob(Boot, "no-types", "the blob holds no type")
 	}
-	if last := uint64(b.StartID) + uint64(len(b.Types)) - 1; len(b.Types) > 0 &&
-		last > btf.MaxLastTypeID {
+	last := uint64(b.StartID) + uint64(len(b.Types)) - 1
+	if len(b.Types) > 0 && last > btf.MaxLastTypeID {
 		c.reportBlob(Boot, "too-many-types", "the last type id is %d, the kernel reads up to %d", last,
 			btf.MaxLastTypeID)
 	}
@@ -110,10 +108,10 @@ func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {
 		s := c.b.TypeName(&c.b.Types[i])
-		if strings.Compare(s, prev) < 0 {
+		if s < prev {
 			c.report(Order, uint32(i), "order",
-				"it comes after %s, which sorts after it; Linux 7.0 and later find types by binary search",
-				strconv.Quote(prev))
+				"it comes after %q, which sorts after it; Linux 7.0 and later find types by binary search",
+				prev)
 		}
 		prev = s
 	}
