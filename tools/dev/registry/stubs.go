@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 )
@@ -69,9 +70,7 @@ func stubModules() []*module {
 			panic(err) // the text is a constant but for a name of this file's
 		}
 		all := map[string]string{"MODULE.bazel": text, "BUILD.bazel": ""}
-		for path, content := range files {
-			all[path] = content
-		}
+		maps.Copy(all, files)
 		modules = append(modules, &module{name: name, file: file, files: all})
 	}
 	return modules
