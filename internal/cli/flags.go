@@ -43,8 +43,7 @@ type Flags struct {
 type FlagSet struct {
 	*pflag.FlagSet
 	outputs, inputs []fileFlag
-	instead         *string // the output in place of -o; nil if the verb has no such flag
-	insteadFlag     string
+	instead         fileFlag // the output in place of -o; zero if the verb has no such flag
 }
 
 // fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
@@ -114,18 +113,18 @@ func (f *FlagSet) outputVar(path *string, name, usage string) {
 // InsteadOfOutputVar defines a flag that names what to write in place of the file of -o.
 func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
 	f.outputVar(path, name, usage)
-	f.instead, f.insteadFlag = path, "--"+name
+	f.instead = fileFlag{"--" + name, path}
 }
 
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
-	instead := f.instead != nil && *f.instead != ""
+	instead := f.instead.path != nil && *f.instead.path != ""
 	switch {
 	case takes&Output != 0 && values.Output == "" && !instead:
 		return Usagef("-o OUT is missing")
 	case values.Output != "" && instead:
-		return Usagef("-o and %s contradict each other", f.insteadFlag)
+		return Usagef("-o and %s contradict each other", f.instead.flag)
 	case values.Quiet && values.Verbose:
 		return Usagef("--quiet and --verbose contradict each other")
 	case values.DistilledBase != "" && len(values.Bases) == 0:

@@ -25,7 +25,7 @@ func (p *Program) help(w io.Writer) error {
 	b.WriteString("\nAn argument @FILE stands for the lines of FILE, one argument a line.\n")
 	b.WriteString("Exit codes: 0 success, 1 bad input or the answer \"no\", 2 wrong usage.\n")
 	examples(&b, p.firstExamples())
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -53,7 +53,7 @@ func (p *Program) verbHelp(w io.Writer, v *Verb, fs *pflag.FlagSet) error {
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", fs.FlagUsagesWrapped(100))
 	examples(&b, v.Examples)
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 

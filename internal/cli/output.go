@@ -29,18 +29,16 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := createTemp(path)
+	var f *os.File
+	temp, err := makeTemp(path, func(name string) (err error) {
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	placed := false
-	defer func() {
-		if !placed { // an error or a panic
-			f.Close()
-			os.Remove(f.Name())
-		}
-		temps.forget(f.Name())
-	}()
+	defer temps.remove(temp)
+	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
 		return err
@@ -51,10 +49,9 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("output %s: %w", path, err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	placed = true
 	return nil
 }
 
@@ -83,10 +80,7 @@ func WriteDir(path string, write func(dir string) error) error {
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	defer func() {
-		os.RemoveAll(temp) // nothing is there if all went well
-		temps.forget(temp)
-	}()
+	defer temps.remove(temp)
 	if err := write(temp); err != nil {
 		return err
 	}
@@ -132,15 +126,6 @@ func writeSpecial(path string, write func(w io.Writer) error) error {
 // maxTries is how often a temporary name is made or removed that another thread is in the way of.
 const maxTries = 100
 
-// createTemp makes a new file next to path.
-func createTemp(path string) (f *os.File, err error) {
-	_, err = makeTemp(path, func(name string) error {
-		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		return err
-	})
-	return f, err
-}
-
 // makeTemp calls create with a name next to path until that is a new one, and notes it for removal
 // on a signal. The name is random so that two writers of one output do not meet; it never reaches
 // an output byte.
@@ -184,6 +169,12 @@ func (t *tempSet) forget(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.names, name)
+}
+
+// remove removes what is at a name: nothing, if it has taken its output's place.
+func (t *tempSet) remove(name string) {
+	os.RemoveAll(name)
+	t.forget(name)
 }
 
 var atSignal atomic.Pointer[func()]

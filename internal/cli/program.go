@@ -9,11 +9,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -82,6 +84,11 @@ func (e *UsageError) Error() string { return e.Msg }
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
+func isUsage(err error) bool {
+	_, ok := errors.AsType[*UsageError](err)
+	return ok
+}
+
 // ErrNo ends a verb with exit code 1 and nothing more on Stderr: the verb has printed its answer,
 // and the answer is no.
 var ErrNo = errors.New("no")
@@ -95,36 +102,31 @@ func (p *Program) Main() {
 // Run runs the program and returns the exit code. Panics of the calling goroutine become an error
 // line: the last guard, not a way to report errors.
 func (p *Program) Run(args []string) (code int) {
-	env := &Env{Program: p.Name, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
-	if env.Stdin == nil {
-		env.Stdin = os.Stdin
-	}
-	if env.Stdout == nil {
-		env.Stdout = os.Stdout
-	}
-	if env.Stderr == nil {
-		env.Stderr = os.Stderr
+	env := &Env{
+		Program: p.Name,
+		Stdin:   cmp.Or[io.Reader](p.Stdin, os.Stdin),
+		Stdout:  cmp.Or[io.Writer](p.Stdout, os.Stdout),
+		Stderr:  cmp.Or[io.Writer](p.Stderr, os.Stderr),
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(env.Stderr,
 				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				p.Name, oneLine(fmt.Sprint(r)), panicPlace(debug.Stack()))
+				p.Name, oneLine(fmt.Sprint(r)), panicPlace())
 			code = 1
 		}
 	}()
 	err := p.dispatch(env, args)
-	var usage *UsageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.Is(err, ErrNo):
+	}
+	if errors.Is(err, ErrNo) {
 		return 1
-	case errors.As(err, &usage):
-		env.Error(err)
-		return 2
 	}
 	env.Error(err)
+	if isUsage(err) {
+		return 2
+	}
 	return 1
 }
 
@@ -180,8 +182,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 		defer env.limitThreads()()
 		err = run(env, flags.Args())
 	}
-	var usage *UsageError
-	if errors.As(err, &usage) {
+	if isUsage(err) {
 		return Usagef("%s: %v%s", v.Name, err, seeHelp)
 	}
 	return err
@@ -222,10 +223,8 @@ func (v *Verb) checkArgs(args []string) error {
 	switch n := len(args); {
 	case n == want, n > want && strings.HasSuffix(v.Args, "..."):
 		return nil
-	case n == 0:
-		return Usagef("no argument is given; it takes %s", v.Args)
-	case n == 1:
-		return Usagef("1 argument is given; it takes %s", v.Args)
+	case n <= 1:
+		return Usagef("%s argument is given; it takes %s", [...]string{"no", "1"}[n], v.Args)
 	default:
 		return Usagef("%d arguments are given; it takes %s", n, v.Args)
 	}
@@ -250,21 +249,19 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// panicPlace is the function and line that panicked, out of a stack trace.
-func panicPlace(stack []byte) string {
-	lines := strings.Split(string(stack), "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, "panic(") {
-			for j := i + 2; j+1 < len(lines); j += 2 {
-				if f := lines[j]; !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "panic(") {
-					name, _, _ := strings.Cut(f, "(0x")
-					at := strings.TrimSpace(lines[j+1])
-					at = at[strings.LastIndexByte(at, '/')+1:]
-					at, _, _ = strings.Cut(at, " ")
-					return name + ", " + at
-				}
-			}
+// panicPlace is the function and line that panicked, seen from the deferred function that recovers.
+func panicPlace() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for inPanic := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			inPanic = true
+		case inPanic && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf("%s, %s:%d", f.Function, filepath.Base(f.File), f.Line)
+		case !more:
+			return "an unknown place"
 		}
 	}
-	return "an unknown place"
 }
