@@ -38,8 +38,7 @@ type Run struct {
 // written to env.Stderr gets along with the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: env.Verb, Version: cli.Version,
-		Jobs: env.Jobs}
+	r.Stats = Stats{Schema: Schema, Call: Call{env.Program, cli.Version, env.Verb, env.Jobs}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++

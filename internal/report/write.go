@@ -19,11 +19,9 @@ func (r *Run) WriteObject(o *object.Object) error {
 		return err
 	}
 	p.stop()
-	text := "no types"
-	if r.wanted() {
-		if text, err = r.countTypes(data, nil); err != nil {
-			return err
-		}
+	text, err := r.countTypes(data, nil)
+	if err != nil {
+		return err
 	}
 	p.found(text)
 	return r.Write(data)
