@@ -19,8 +19,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Side is one side of a comparison: a blob with its bases. It may also be several blobs, as a
-// linker concatenates them.
+// Side is one side of a comparison: a blob with its bases. It may also be several blobs on one
+// base, as a linker concatenates them.
 type Side []*btf.Blob
 
 // Options chooses what is compared and listed.
@@ -112,7 +112,7 @@ func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c.countUses()
 	c.content, c.contents = c.classes()
 	for i, s := range [2]Side{a, b} {
-		c.collect(i, s, sides[i])
+		c.collect(i, len(s), sides[i])
 	}
 	return c.report()
 }

@@ -32,6 +32,7 @@ type graph struct {
 type node struct {
 	blob *btf.Blob
 	typ  *btf.Type // nil for voidNode and missingNode
+	id   uint32    // of the type in its blob
 	name uint32
 }
 
@@ -61,24 +62,25 @@ type placedBlob struct {
 	at uint32
 }
 
-// add adds the blobs of a side and their bases, each once.
+// add adds the blobs of a side and, after them, their bases, the nearest first.
 func (g *graph) add(s Side) []placedBlob {
+	blobs := slices.Clone(s)
+	for base := s[0].Base; base != nil; base = base.Base {
+		blobs = append(blobs, base)
+	}
 	var all []placedBlob
-	seen := map[*btf.Blob]uint32{}
-	for _, b := range s {
-		for ; b != nil; b = b.Base {
-			if _, ok := seen[b]; ok {
-				break
-			}
-			seen[b] = uint32(len(g.nodes))
-			all = append(all, placedBlob{b, uint32(len(g.nodes))})
-			for i := range b.Types {
-				g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i]})
-			}
+	for _, b := range blobs {
+		all = append(all, placedBlob{b, uint32(len(g.nodes))})
+		for i := range b.Types {
+			g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i], id: b.StartID + uint32(i)})
 		}
 	}
-	for _, p := range all {
-		r := g.newReader(p.Blob, seen)
+	for i, p := range all {
+		chain := all[max(i, len(s)):]
+		if i < len(s) {
+			chain = append([]placedBlob{p}, chain...)
+		}
+		r := &reader{graph: g, blob: p.Blob, chain: chain, memo: make([]uint32, len(p.Strings))}
 		for i := range p.Types {
 			r.addRecord(p.at + uint32(i))
 		}
@@ -86,29 +88,12 @@ func (g *graph) add(s Side) []placedBlob {
 	return all
 }
 
-// reader reads the records of one blob.
-type reader struct {
-	*graph
-	blob  *btf.Blob
-	chain []placedBlob // the blob, its base, the base of that, …
-	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
-}
-
-// newReader prepares to read b. at has the first nodes of b and its bases.
-func (g *graph) newReader(b *btf.Blob, at map[*btf.Blob]uint32) *reader {
-	r := &reader{graph: g, blob: b, memo: make([]uint32, len(b.Strings))}
-	for ; b != nil; b = b.Base {
-		r.chain = append(r.chain, placedBlob{b, at[b]})
-	}
-	return r
-}
-
-// ref returns the node of a type id.
-func (r *reader) ref(id uint32) uint32 {
+// nodeOf returns the node of a type id. chain is a blob, its base, the base of that, …
+func nodeOf(chain []placedBlob, id uint32) uint32 {
 	if id == 0 {
 		return voidNode
 	}
-	for _, p := range r.chain {
+	for _, p := range chain {
 		if id >= p.StartID {
 			if i := id - p.StartID; i < uint32(len(p.Types)) {
 				return p.at + i
@@ -117,6 +102,14 @@ func (r *reader) ref(id uint32) uint32 {
 		}
 	}
 	return missingNode
+}
+
+// reader reads the records of one blob.
+type reader struct {
+	*graph
+	blob  *btf.Blob
+	chain []placedBlob // as for nodeOf
+	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
 }
 
 // name returns the number of the string at an offset. The text of the error takes the place of a
@@ -187,7 +180,7 @@ func (r *reader) addRecord(n uint32) {
 		}
 	}
 	for ref := range b.Refs(t) {
-		r.kids = append(r.kids, r.ref(*ref))
+		r.kids = append(r.kids, nodeOf(r.chain, *ref))
 	}
 	r.first = append(r.first, uint32(len(r.kids)))
 	l, ok := r.labels[string(r.buf)]

@@ -36,31 +36,27 @@ const (
 	inOwn
 )
 
-// collect puts the types of one side into groups: own are its blobs, all these and their bases.
-func (c *comparison) collect(side int, own Side, all []placedBlob) {
+// collect puts the types of one side into groups: of its own blobs, the first ones of all, and then
+// of their bases.
+func (c *comparison) collect(side, own int, all []placedBlob) {
 	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
 	seen := make([]bool, c.contents)
 	c.has[side] = make([]place, c.contents)
-	for pass := range 2 {
-		for _, p := range all {
-			isOwn := slices.Contains(own, p.Blob)
-			if isOwn != (pass == 0) || !isOwn && c.opts.OwnOnly {
-				continue
-			}
-			for i := range p.Types {
-				n := p.at + uint32(i)
-				known := seen[c.content[n]]
-				seen[c.content[n]] = true
-				if isOwn {
-					*types++
-				}
-				switch {
-				case !known:
-					c.group(side, n, isOwn)
-				case isOwn:
-					*duplicates++
-				}
+	if c.opts.OwnOnly {
+		all = all[:own]
+	}
+	for i, p := range all {
+		isOwn := i < own
+		if isOwn {
+			*types += len(p.Types)
+		}
+		for n := p.at; n < p.at+uint32(len(p.Types)); n++ {
+			if known := &seen[c.content[n]]; !*known {
+				*known = true
+				c.group(side, n, isOwn)
+			} else if isOwn {
+				*duplicates++
 			}
 		}
 	}
