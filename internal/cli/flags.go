@@ -66,8 +66,8 @@ func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
 
 // common defines the common flags.
 func (f *FlagSet) common(takes Common, values *Flags) {
-	f.VarP((*jobs)(&values.Jobs), "jobs", "j", "how many `threads` may work at the same time;"+
-		" without it, one for each processor. The result doesn't depend on it")
+	f.FuncP("jobs", "j", "how many `threads` may work at the same time; without it, one for each"+
+		" processor. The result doesn't depend on it", values.setJobs)
 	if takes&Output != 0 {
 		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
@@ -193,28 +193,16 @@ func (f *Flags) limitThreads() (undo func()) {
 	return func() { runtime.GOMAXPROCS(all) }
 }
 
-// jobs is a number of threads on the command line, 0 if it is not given.
-type jobs int
-
 const maxJobs = 1024
 
-func (j *jobs) Set(s string) error {
+func (f *Flags) setJobs(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxJobs {
 		return fmt.Errorf("the number of threads is from 1 to %d", maxJobs)
 	}
-	*j = jobs(n)
+	f.Jobs = n
 	return nil
 }
-
-func (j *jobs) String() string {
-	if *j == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*j))
-}
-
-func (*jobs) Type() string { return "threads" }
 
 // featureList is a list of features on the command line.
 type featureList features.Set

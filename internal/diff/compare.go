@@ -1,10 +1,10 @@
 // Package diff compares the content of BTF blobs, whatever their type ids and order.
 //
-// The types of both sides are the nodes of one graph (graph.go). Its coarsest bisimulation says
-// which of them have equal content, exactly and with cycles (refine.go). Definitions that share a
-// kind and a name are a group, and are compared as sets (groups.go). Those that only one side has
-// are paired with the most similar ones of the other side (pair.go), and for each pair the first
-// difference is looked for (explain.go, record.go, layout.go) and written as text (typetext.go).
+// The types of both sides are the nodes of one graph (graph.go). refine.Classes says which of them
+// have equal content, exactly and with cycles. Definitions that share a kind and a name are a
+// group, and are compared as sets (groups.go). Those that only one side has are paired with the
+// most similar ones of the other side (pair.go), and for each pair the first difference is looked
+// for (explain.go, record.go, layout.go) and written as text (typetext.go).
 //
 // A type that differs only because a type that it refers to differs is counted, and listed only if
 // Options asks for it.
@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/refine"
 )
 
 // Side is one side of a comparison: a blob with its bases. It may also be several blobs on one
@@ -110,7 +111,7 @@ func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
 	c.countUses()
-	c.content, c.contents = c.classes()
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	for i, s := range [2]Side{a, b} {
 		c.collect(i, len(s), sides[i])
 	}

@@ -1,6 +1,9 @@
 package diff
 
-import "github.com/rules-btf/rules_btf/internal/btf"
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/refine"
+)
 
 // Definitions explains how definitions of one name differ, in one blob and its bases.
 type Definitions struct {
@@ -13,7 +16,7 @@ type Definitions struct {
 func NewDefinitions(b *btf.Blob) *Definitions {
 	c := &comparison{graph: newGraph(Side{b})}
 	all := c.add(Side{b})
-	c.content, c.contents = c.classes()
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	return &Definitions{c, all, allPairs}
 }
 

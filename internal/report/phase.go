@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +13,7 @@ type Phase struct {
 	unit      string // what is counted, such as "units"
 	start     time.Time
 	end       time.Time // zero while the phase goes on
-	done, all atomic.Int64
+	done, all int
 
 	step      string
 	stepStart time.Time
@@ -32,13 +31,9 @@ func (r *Run) Phase(name, unit string) *Phase {
 
 // Progress notes how much is done. It may be called from several threads, and out of order.
 func (p *Phase) Progress(done, all int) {
-	p.all.Store(int64(all))
-	for {
-		old := p.done.Load()
-		if int64(done) <= old || p.done.CompareAndSwap(old, int64(done)) {
-			return
-		}
-	}
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	p.done, p.all = max(p.done, done), all
 }
 
 // Step begins a step of the phase, and ends the one before.
@@ -83,10 +78,9 @@ func (p *Phase) progress(now time.Time) string {
 	if p.step != "" {
 		text += ", " + p.step
 	}
-	done, all := p.done.Load(), p.all.Load()
-	if all == 0 {
+	if p.all == 0 {
 		return text
 	}
-	rate := float64(done) / max(now.Sub(p.start).Seconds(), 1e-3)
-	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, done, all, p.unit, rate)
+	rate := float64(p.done) / max(now.Sub(p.start).Seconds(), 1e-3)
+	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, p.done, p.all, p.unit, rate)
 }

@@ -107,10 +107,9 @@ func (r *Run) progress() string {
 		return ""
 	}
 	p := r.open[len(r.open)-1]
-	for _, q := range slices.Backward(r.open) {
-		if q.all.Load() > 0 {
+	for _, q := range r.open {
+		if q.all > 0 || p.all == 0 {
 			p = q
-			break
 		}
 	}
 	now := time.Now()
