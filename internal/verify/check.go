@@ -58,27 +58,25 @@ func (c *checker) report(scope Scope, i uint32, rule, format string, args ...any
 		c.bad[i] = true
 	}
 	t := &c.b.Types[i]
-	if c.room(scope) {
-		c.found = append(c.found, Violation{c.b.StartID + i, t.Kind, c.b.TypeName(t), rule,
-			fmt.Sprintf(format, args...), scope})
-	}
-}
-
-func (c *checker) room(scope Scope) bool {
-	if c.opts.Only != nil && scope > *c.opts.Only && scope != Order {
-		return false
-	}
-	if len(c.found) >= MaxViolations {
-		c.more++
-		return false
-	}
-	return true
+	c.note(Violation{TypeID: c.b.StartID + i, Kind: t.Kind, Rule: rule, Scope: scope}, format, args...)
 }
 
 func (c *checker) reportBlob(scope Scope, rule, format string, args ...any) {
-	if c.room(scope) {
-		c.found = append(c.found, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...),
-			Scope: scope})
+	c.note(Violation{Rule: rule, Scope: scope}, format, args...)
+}
+
+// note notes a violation, without its name and details, of a type or the blob.
+func (c *checker) note(v Violation, format string, args ...any) {
+	switch {
+	case c.opts.Only != nil && v.Scope > *c.opts.Only && v.Scope != Order:
+	case len(c.found) >= MaxViolations:
+		c.more++
+	default:
+		if t, _ := c.b.ByID(v.TypeID); t != nil {
+			v.Name = c.b.TypeName(t)
+		}
+		v.Detail = fmt.Sprintf(format, args...)
+		c.found = append(c.found, v)
 	}
 }
 

@@ -15,7 +15,7 @@ func (r *resolver) proto(id uint32) bool {
 			}
 			break
 		}
-		s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff, "parameter number", n)
+		s, ok := r.name(Load, id-r.b.StartID, p.NameOff, "parameter number", n)
 		if !ok {
 			return false
 		}
