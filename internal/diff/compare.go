@@ -110,7 +110,6 @@ func (s Summary) String() string {
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
 	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
-	c.countUses()
 	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	for i, s := range [2]Side{a, b} {
 		c.collect(i, len(s), sides[i])

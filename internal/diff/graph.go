@@ -75,6 +75,7 @@ func (g *graph) add(s Side) []placedBlob {
 			g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i], id: b.StartID + uint32(i)})
 		}
 	}
+	g.uses = append(g.uses, make([]uint32, len(g.nodes)-len(g.uses))...)
 	for i, p := range all {
 		chain := all[max(i, len(s)):]
 		if i < len(s) {
@@ -180,7 +181,11 @@ func (r *reader) addRecord(n uint32) {
 		}
 	}
 	for ref := range b.Refs(t) {
-		r.kids = append(r.kids, nodeOf(r.chain, *ref))
+		kid := nodeOf(r.chain, *ref)
+		r.kids = append(r.kids, kid)
+		if t.Kind != btf.KindDeclTag {
+			r.uses[kid]++
+		}
 	}
 	r.first = append(r.first, uint32(len(r.kids)))
 	l, ok := r.labels[string(r.buf)]
@@ -203,19 +208,6 @@ func (g *graph) kind(n uint32) btf.Kind {
 }
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
-
-// countUses sets uses.
-func (g *graph) countUses() {
-	g.uses = make([]uint32, len(g.nodes))
-	for n := range uint32(len(g.nodes)) {
-		if g.kind(n) == btf.KindDeclTag {
-			continue
-		}
-		for _, k := range g.children(n) {
-			g.uses[k]++
-		}
-	}
-}
 
 // elementWords says what the elements of a type are, by kind.
 var elementWords = map[btf.Kind]string{

@@ -15,9 +15,8 @@ type Phase struct {
 	end       time.Time // zero while the phase goes on
 	done, all int
 
-	step      string
+	steps     []StepTime // the last one goes on
 	stepStart time.Time
-	steps     []StepTime
 }
 
 // Phase begins a phase. unit is what Progress counts, in the plural.
@@ -41,12 +40,12 @@ func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	p.endStep(time.Now())
-	p.step, p.stepStart = name, time.Now()
+	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), time.Now()
 }
 
 func (p *Phase) endStep(now time.Time) {
-	if p.step != "" {
-		p.steps = append(p.steps, StepTime{p.step, seconds(now.Sub(p.stepStart))})
+	if n := len(p.steps); n > 0 {
+		p.steps[n-1].Seconds = seconds(now.Sub(p.stepStart))
 	}
 }
 
@@ -75,8 +74,8 @@ func (p *Phase) found(what string) {
 // progress says how far the phase is. The caller holds the run's lock.
 func (p *Phase) progress(now time.Time) string {
 	text := p.name
-	if p.step != "" {
-		text += ", " + p.step
+	if n := len(p.steps); n > 0 {
+		text += ", " + p.steps[n-1].Name
 	}
 	if p.all == 0 {
 		return text
