@@ -127,7 +127,10 @@ func (x *explainer) reference(
 ) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
-		return x.through(a, where), true
+		if x.otherDefinition(a) {
+			return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(a)}, true
+		}
+		return explanation{Indirect, where, "refers to " + x.spellNamed(a) + ", which differs"}, true
 	}
 	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
 		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.
@@ -172,14 +175,6 @@ func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
 		len(g.own[0])+len(g.own[1])+g.bases > 2
-}
-
-// through explains a difference that is in the type n, or in which definition of it is referred to.
-func (x *explainer) through(n uint32, where string) explanation {
-	if x.otherDefinition(n) {
-		return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(n)}
-	}
-	return explanation{Indirect, where, "refers to " + x.spellNamed(n) + ", which differs"}
 }
 
 // childName returns what the i-th reference of a node is, such as "member x" or "return"; "" where
