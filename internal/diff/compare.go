@@ -14,6 +14,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -60,13 +61,8 @@ type Difference struct {
 
 // String is the difference as one line: "differs: struct foo: member bar.baz: type u32 vs u64".
 func (d Difference) String() string {
-	parts := []string{string(d.Class), d.Type}
-	for _, p := range []string{d.Where, d.What} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	return strings.Join(parts, ": ")
+	parts := []string{string(d.Class), d.Type, d.Where, d.What}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
 }
 
 // Summary has the counts of a comparison.

@@ -79,11 +79,11 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 	word := strings.ToLower(t.Kind.String())
 	switch t.Kind {
 	case btf.KindPtr:
-		switch c.kind(kids[0]) {
-		case btf.KindFuncProto, btf.KindArray:
-			return c.declare(kids[0], "(*"+inner+")", depth-1)
+		inner = "*" + inner
+		if k := c.kind(kids[0]); k == btf.KindFuncProto || k == btf.KindArray {
+			inner = "(" + inner + ")"
 		}
-		return c.declare(kids[0], "*"+inner, depth-1)
+		return c.declare(kids[0], inner, depth-1)
 	case btf.KindConst, btf.KindVolatile, btf.KindRestrict, btf.KindTypeTag:
 		switch {
 		case t.Kind == btf.KindTypeTag && t.KFlag:

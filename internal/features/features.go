@@ -60,9 +60,6 @@ func Default() Set { return Set(DeclTagKfuncs<<1 - 1) }
 // All gives the set of every known feature.
 func All() Set { return Set(end - 1) }
 
-// Names lists the names of all known features in canonical order.
-func Names() []string { return slices.Clone(names) }
-
 // Has tells whether the feature is in the set.
 func (s Set) Has(f Feature) bool { return f != 0 && s&Set(f) == Set(f) }
 
