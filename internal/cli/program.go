@@ -190,22 +190,19 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 
 // parseError is the usage error for what pflag refused, in words that speak of no Go package.
 func parseError(fs *pflag.FlagSet, err error) error {
-	var unknown *pflag.NotExistError
-	var valueless *pflag.ValueRequiredError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
+	switch e := err.(type) {
+	case *pflag.NotExistError:
 		var names []string
 		fs.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return Usagef("%v%s", err, didYouMean("--"+unknown.GetSpecifiedName(), names))
-	case errors.As(err, &valueless):
-		return Usagef("%s needs a value", flagName(valueless.GetFlag()))
-	case errors.As(err, &invalid):
-		cause := invalid.Unwrap()
-		if invalid.GetFlag().Value.Type() == "bool" {
+		return Usagef("%v%s", e, didYouMean("--"+e.GetSpecifiedName(), names))
+	case *pflag.ValueRequiredError:
+		return Usagef("%s needs a value", flagName(e.GetFlag()))
+	case *pflag.InvalidValueError:
+		cause := e.Unwrap()
+		if e.GetFlag().Value.Type() == "bool" {
 			cause = errors.New("it is true or false")
 		}
-		return Usagef("%s=%s: %v", flagName(invalid.GetFlag()), invalid.GetValue(), cause)
+		return Usagef("%s=%s: %v", flagName(e.GetFlag()), e.GetValue(), cause)
 	}
 	return Usagef("%v", err)
 }
@@ -219,15 +216,17 @@ func flagName(f *pflag.Flag) string {
 
 // checkArgs checks the number of arguments.
 func (v *Verb) checkArgs(args []string) error {
-	want := len(strings.Fields(v.Args))
-	switch n := len(args); {
+	n, want := len(args), len(strings.Fields(v.Args))
+	given := fmt.Sprint(n, " arguments are")
+	switch {
 	case n == want, n > want && strings.HasSuffix(v.Args, "..."):
 		return nil
-	case n <= 1:
-		return Usagef("%s argument is given; it takes %s", [...]string{"no", "1"}[n], v.Args)
-	default:
-		return Usagef("%d arguments are given; it takes %s", n, v.Args)
+	case n == 0:
+		given = "no argument is"
+	case n == 1:
+		given = "1 argument is"
 	}
+	return Usagef("%s given; it takes %s", given, v.Args)
 }
 
 func (p *Program) verbNames() []string {

@@ -58,14 +58,13 @@ func fwdWord(t *btf.Type) string {
 	return "struct"
 }
 
+var linkages = []string{
+	btf.LinkageStatic: "static", btf.LinkageGlobal: "global", btf.LinkageExtern: "extern",
+}
+
 func linkage(l uint32) string {
-	switch l {
-	case btf.LinkageStatic:
-		return "static"
-	case btf.LinkageGlobal:
-		return "global"
-	case btf.LinkageExtern:
-		return "extern"
+	if l < uint32(len(linkages)) {
+		return linkages[l]
 	}
 	return fmt.Sprint(l)
 }
@@ -113,12 +112,7 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 func elementName(what, name string) string { return what + " " + orAnon(name) }
 
 // orAnon returns a name for a report.
-func orAnon(name string) string {
-	if name == "" {
-		return "(anon)"
-	}
-	return clean(name)
-}
+func orAnon(name string) string { return clean(cmp.Or(name, "(anon)")) }
 
 // elementDifference compares the members, values or entries of two types.
 func (x *explainer) elementDifference(a, b uint32) (where, what string) {

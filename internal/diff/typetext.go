@@ -128,10 +128,8 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 
 // clean quotes a name that has characters other than printable ASCII.
 func clean(s string) string {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= 0x7f {
-			return strconv.Quote(s)
-		}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		return strconv.Quote(s)
 	}
 	return s
 }

@@ -24,20 +24,12 @@ type module struct {
 // A dependency is one bazel_dep that a user of the module inherits (not a dev_dependency).
 type dependency struct{ name, version string }
 
-func parseModule(path string, data []byte) (*build.File, error) {
-	file, err := build.ParseModule(path, data)
-	if err != nil {
-		return nil, fmt.Errorf("parse MODULE.bazel: %w", err)
-	}
-	return file, nil
-}
-
 func readModuleFile(path string) (*build.File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseModule(path, data)
+	return build.ParseModule(path, data)
 }
 
 // moduleFromDir reads the module whose root is dir.

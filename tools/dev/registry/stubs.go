@@ -5,6 +5,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/bazelbuild/buildtools/build"
 )
 
 // stubs are modules that the graph of modules names and that no target here builds, with the files
@@ -65,7 +67,7 @@ func stubModules() []*module {
 	var modules []*module
 	for name, files := range stubs {
 		text := fmt.Sprintf("module(name = %q)\n", name)
-		file, err := parseModule(name, []byte(text))
+		file, err := build.ParseModule(name, []byte(text))
 		if err != nil {
 			panic(err) // the text is a constant but for a name of this file's
 		}
