@@ -164,8 +164,9 @@ func removeTempsOnSignal() {
 		temps.mu.Lock() // held to the end: no file is made after this
 		for name := range temps.names {
 			gone := name + ".gone"
-			os.Rename(name, gone)                                         // nothing is made in a directory any more, but what has begun
-			for try := 0; os.RemoveAll(gone) != nil && try < 100; try++ { // a thread is in the way
+			os.Rename(name, gone) // nothing is made in a directory any more, but what has begun
+			// Another thread may be in the way.
+			for try := 0; os.RemoveAll(gone) != nil && try < 100; try++ {
 			}
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))

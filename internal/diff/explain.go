@@ -127,10 +127,11 @@ func (x *explainer) reference(
 ) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
+		name := x.spellNamed(a)
 		if x.otherDefinition(a) {
-			return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(a)}, true
+			return explanation{Differs, where, "refers to different definitions of " + name}, true
 		}
-		return explanation{Indirect, where, "refers to " + x.spellNamed(a) + ", which differs"}, true
+		return explanation{Indirect, where, "refers to " + name + ", which differs"}, true
 	}
 	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
 		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.

@@ -77,8 +77,8 @@ func (r *Run) countFacts(f *facts.Facts) string {
 		plural(c.Kfuncs, "kfunc")
 }
 
-// countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every item
-// of every unit.
+// countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every
+// item of every unit.
 func (r *Run) countShapes(o *object.Object) string {
 	if !r.wanted() {
 		return ""
