@@ -43,8 +43,7 @@ type Flags struct {
 type FlagSet struct {
 	*pflag.FlagSet
 	outputs, inputs []fileFlag
-	instead         *string // the output in place of -o; nil if the verb has no such flag
-	insteadFlag     string
+	instead         fileFlag // the output in place of -o; zero if the verb has no such flag
 }
 
 // fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
@@ -67,8 +66,8 @@ func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
 
 // common defines the common flags.
 func (f *FlagSet) common(takes Common, values *Flags) {
-	f.VarP((*jobs)(&values.Jobs), "jobs", "j", "how many `threads` may work at the same time;"+
-		" without it, one for each processor. The result doesn't depend on it")
+	f.FuncP("jobs", "j", "how many `threads` may work at the same time; without it, one for each"+
+		" processor. The result doesn't depend on it", values.setJobs)
 	if takes&Output != 0 {
 		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
@@ -114,18 +113,18 @@ func (f *FlagSet) outputVar(path *string, name, usage string) {
 // InsteadOfOutputVar defines a flag that names what to write in place of the file of -o.
 func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
 	f.outputVar(path, name, usage)
-	f.instead, f.insteadFlag = path, "--"+name
+	f.instead = fileFlag{"--" + name, path}
 }
 
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
-	instead := f.instead != nil && *f.instead != ""
+	instead := f.instead.path != nil && *f.instead.path != ""
 	switch {
 	case takes&Output != 0 && values.Output == "" && !instead:
 		return Usagef("-o OUT is missing")
 	case values.Output != "" && instead:
-		return Usagef("-o and %s contradict each other", f.insteadFlag)
+		return Usagef("-o and %s contradict each other", f.instead.flag)
 	case values.Quiet && values.Verbose:
 		return Usagef("--quiet and --verbose contradict each other")
 	case values.DistilledBase != "" && len(values.Bases) == 0:
@@ -194,28 +193,16 @@ func (f *Flags) limitThreads() (undo func()) {
 	return func() { runtime.GOMAXPROCS(all) }
 }
 
-// jobs is a number of threads on the command line, 0 if it is not given.
-type jobs int
-
 const maxJobs = 1024
 
-func (j *jobs) Set(s string) error {
+func (f *Flags) setJobs(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > maxJobs {
 		return fmt.Errorf("the number of threads is from 1 to %d", maxJobs)
 	}
-	*j = jobs(n)
+	f.Jobs = n
 	return nil
 }
-
-func (j *jobs) String() string {
-	if *j == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*j))
-}
-
-func (*jobs) Type() string { return "threads" }
 
 // featureList is a list of features on the command line.
 type featureList features.Set

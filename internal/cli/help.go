@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 )
@@ -14,18 +15,16 @@ func (p *Program) help(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s VERB [flags] [arguments]\n  %s VERB --help\n\nVerbs:\n",
 		p.Summary, p.Name, p.Name)
-	width := 0
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, v := range p.Verbs {
-		width = max(width, len(v.Name))
+		fmt.Fprintf(table, "  %s\t%s\n", v.Name, v.Summary)
 	}
-	for _, v := range p.Verbs {
-		fmt.Fprintf(&b, "  %-*s  %s\n", width, v.Name, v.Summary)
-	}
+	table.Flush()
 	b.WriteString("\nFlags:\n  -h, --help     print this text\n      --version  print the version\n")
 	b.WriteString("\nAn argument @FILE stands for the lines of FILE, one argument a line.\n")
 	b.WriteString("Exit codes: 0 success, 1 bad input or the answer \"no\", 2 wrong usage.\n")
 	examples(&b, p.firstExamples())
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 
@@ -53,7 +52,7 @@ func (p *Program) verbHelp(w io.Writer, v *Verb, fs *pflag.FlagSet) error {
 	}
 	fmt.Fprintf(&b, "\nFlags:\n%s", fs.FlagUsagesWrapped(100))
 	examples(&b, v.Examples)
-	_, err := w.Write(b.Bytes())
+	_, err := b.WriteTo(w)
 	return err
 }
 

@@ -29,18 +29,13 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	f, err := createTemp(path)
+	temp := temps.name(path)
+	defer temps.remove(temp)
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("output: %w", err)
+		return createError(path, err)
 	}
-	placed := false
-	defer func() {
-		if !placed { // an error or a panic
-			f.Close()
-			os.Remove(f.Name())
-		}
-		temps.forget(f.Name())
-	}()
+	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
 		return err
@@ -51,10 +46,9 @@ func WriteFile(path string, write func(w io.Writer) error) error {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("output %s: %w", path, err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	placed = true
 	return nil
 }
 
@@ -75,18 +69,19 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 // WriteDir makes a directory of files whole or not at all: write fills a temporary directory next
 // to path, which then takes path's place. At path there may be an empty directory, nothing else.
 func WriteDir(path string, write func(dir string) error) error {
-	if err := checkDir(path); err != nil {
-		return err
-	}
-	path = filepath.Clean(path)
-	temp, err := makeTemp(path, func(name string) error { return os.Mkdir(name, 0o777) })
-	if err != nil {
+	list, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("output: %w", err)
 	}
-	defer func() {
-		os.RemoveAll(temp) // nothing is there if all went well
-		temps.forget(temp)
-	}()
+	if len(list) > 0 {
+		return fmt.Errorf("output directory %s is not empty; name a new one", path)
+	}
+	path = filepath.Clean(path)
+	temp := temps.name(path)
+	defer temps.remove(temp)
+	if err := os.Mkdir(temp, 0o777); err != nil {
+		return createError(path, err)
+	}
 	if err := write(temp); err != nil {
 		return err
 	}
@@ -95,20 +90,6 @@ func WriteDir(path string, write func(dir string) error) error {
 	}
 	if err := os.Rename(temp, path); err != nil {
 		return fmt.Errorf("output: %w", err)
-	}
-	return nil
-}
-
-// checkDir tells why no directory can take path's place.
-func checkDir(path string) error {
-	list, err := os.ReadDir(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("output: %w", err)
-	case len(list) > 0:
-		return fmt.Errorf("output directory %s is not empty; name a new one", path)
 	}
 	return nil
 }
@@ -129,44 +110,15 @@ func writeSpecial(path string, write func(w io.Writer) error) error {
 	return f.Close()
 }
 
-// maxTries is how often a temporary name is made or removed that another thread is in the way of.
-const maxTries = 100
-
-// createTemp makes a new file next to path.
-func createTemp(path string) (f *os.File, err error) {
-	_, err = makeTemp(path, func(name string) error {
-		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		return err
-	})
-	return f, err
+// createError is the error that a temporary file or directory for path couldn't be made.
+func createError(path string, err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
+	}
+	return fmt.Errorf("output: %w", err)
 }
 
-// makeTemp calls create with a name next to path until that is a new one, and notes it for removal
-// on a signal. The name is random so that two writers of one output do not meet; it never reaches
-// an output byte.
-func makeTemp(path string, create func(name string) error) (string, error) {
-	dir, name := filepath.Split(path)
-	if len(name) > 200 {
-		name = name[:200]
-	}
-	for try := 0; ; try++ {
-		temp := filepath.Join(dir, "."+name+"."+rand.Text()[:8]+".tmp")
-		temps.note(temp)
-		err := create(temp)
-		if err == nil {
-			return temp, nil
-		}
-		temps.forget(temp)
-		if try == maxTries || !os.IsExist(err) {
-			if pe, ok := err.(*fs.PathError); ok {
-				err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
-			}
-			return "", err
-		}
-	}
-}
-
-// tempSet is the temporary files and directories that exist.
+// tempSet is the names of temporary files and directories, to be removed on a signal.
 type tempSet struct {
 	mu    sync.Mutex
 	names map[string]bool
@@ -174,13 +126,20 @@ type tempSet struct {
 
 var temps = tempSet{names: map[string]bool{}}
 
-func (t *tempSet) note(name string) {
+// name returns a new name next to path. It is random so that two writers of one output do not meet;
+// it never reaches an output byte.
+func (t *tempSet) name(path string) string {
+	dir, name := filepath.Split(path)
+	temp := filepath.Join(dir, "."+name[:min(len(name), 200)]+"."+rand.Text()+".tmp")
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.names[name] = true
+	t.names[temp] = true
+	return temp
 }
 
-func (t *tempSet) forget(name string) {
+// remove removes what is at a name: nothing, if it has taken its output's place.
+func (t *tempSet) remove(name string) {
+	os.RemoveAll(name)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.names, name)
@@ -206,7 +165,8 @@ func removeTempsOnSignal() {
 		for name := range temps.names {
 			gone := name + ".gone"
 			os.Rename(name, gone) // nothing is made in a directory any more, but what has begun
-			for try := 0; os.RemoveAll(gone) != nil && try < maxTries; try++ {
+			// Another thread may be in the way.
+			for try := 0; os.RemoveAll(gone) != nil && try < 100; try++ {
 			}
 		}
 		os.Exit(128 + int(sig.(syscall.Signal)))

@@ -24,19 +24,17 @@ func expandParamFiles(args []string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("parameter file: %w", err)
 		}
-		text := strings.TrimSuffix(string(data), "\n")
-		if len(data) == 0 {
-			continue
-		}
-		for i, line := range strings.Split(text, "\n") {
-			line = strings.TrimSuffix(line, "\r")
+		number := 0
+		for line := range strings.Lines(string(data)) {
+			number++
+			line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 			if strings.HasPrefix(line, "@") {
 				return nil, Usagef("%s:%d: a parameter file cannot name another (%s);"+
-					" write ./@… for a path that begins with @", path, i+1, line)
+					" write ./@… for a path that begins with @", path, number, line)
 			}
-			if strings.IndexByte(line, 0) >= 0 {
+			if strings.Contains(line, "\x00") {
 				return nil, Usagef("%s:%d: a NUL byte; a parameter file is text, one argument a line", path,
-					i+1)
+					number)
 			}
 			out = append(out, line)
 		}

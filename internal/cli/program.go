@@ -9,11 +9,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -82,6 +84,11 @@ func (e *UsageError) Error() string { return e.Msg }
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
+func isUsage(err error) bool {
+	_, ok := errors.AsType[*UsageError](err)
+	return ok
+}
+
 // ErrNo ends a verb with exit code 1 and nothing more on Stderr: the verb has printed its answer,
 // and the answer is no.
 var ErrNo = errors.New("no")
@@ -95,36 +102,31 @@ func (p *Program) Main() {
 // Run runs the program and returns the exit code. Panics of the calling goroutine become an error
 // line: the last guard, not a way to report errors.
 func (p *Program) Run(args []string) (code int) {
-	env := &Env{Program: p.Name, Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
-	if env.Stdin == nil {
-		env.Stdin = os.Stdin
-	}
-	if env.Stdout == nil {
-		env.Stdout = os.Stdout
-	}
-	if env.Stderr == nil {
-		env.Stderr = os.Stderr
+	env := &Env{
+		Program: p.Name,
+		Stdin:   cmp.Or[io.Reader](p.Stdin, os.Stdin),
+		Stdout:  cmp.Or[io.Writer](p.Stdout, os.Stdout),
+		Stderr:  cmp.Or[io.Writer](p.Stderr, os.Stderr),
 	}
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(env.Stderr,
 				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				p.Name, oneLine(fmt.Sprint(r)), panicPlace(debug.Stack()))
+				p.Name, oneLine(fmt.Sprint(r)), panicPlace())
 			code = 1
 		}
 	}()
 	err := p.dispatch(env, args)
-	var usage *UsageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.Is(err, ErrNo):
+	}
+	if errors.Is(err, ErrNo) {
 		return 1
-	case errors.As(err, &usage):
-		env.Error(err)
-		return 2
 	}
 	env.Error(err)
+	if isUsage(err) {
+		return 2
+	}
 	return 1
 }
 
@@ -180,8 +182,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 		defer env.limitThreads()()
 		err = run(env, flags.Args())
 	}
-	var usage *UsageError
-	if errors.As(err, &usage) {
+	if isUsage(err) {
 		return Usagef("%s: %v%s", v.Name, err, seeHelp)
 	}
 	return err
@@ -189,22 +190,19 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 
 // parseError is the usage error for what pflag refused, in words that speak of no Go package.
 func parseError(fs *pflag.FlagSet, err error) error {
-	var unknown *pflag.NotExistError
-	var valueless *pflag.ValueRequiredError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &unknown):
+	switch e := err.(type) {
+	case *pflag.NotExistError:
 		var names []string
 		fs.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return Usagef("%v%s", err, didYouMean("--"+unknown.GetSpecifiedName(), names))
-	case errors.As(err, &valueless):
-		return Usagef("%s needs a value", flagName(valueless.GetFlag()))
-	case errors.As(err, &invalid):
-		cause := invalid.Unwrap()
-		if invalid.GetFlag().Value.Type() == "bool" {
+		return Usagef("%v%s", e, didYouMean("--"+e.GetSpecifiedName(), names))
+	case *pflag.ValueRequiredError:
+		return Usagef("%s needs a value", flagName(e.GetFlag()))
+	case *pflag.InvalidValueError:
+		cause := e.Unwrap()
+		if e.GetFlag().Value.Type() == "bool" {
 			cause = errors.New("it is true or false")
 		}
-		return Usagef("%s=%s: %v", flagName(invalid.GetFlag()), invalid.GetValue(), cause)
+		return Usagef("%s=%s: %v", flagName(e.GetFlag()), e.GetValue(), cause)
 	}
 	return Usagef("%v", err)
 }
@@ -218,17 +216,17 @@ func flagName(f *pflag.Flag) string {
 
 // checkArgs checks the number of arguments.
 func (v *Verb) checkArgs(args []string) error {
-	want := len(strings.Fields(v.Args))
-	switch n := len(args); {
+	n, want := len(args), len(strings.Fields(v.Args))
+	given := fmt.Sprint(n, " arguments are")
+	switch {
 	case n == want, n > want && strings.HasSuffix(v.Args, "..."):
 		return nil
 	case n == 0:
-		return Usagef("no argument is given; it takes %s", v.Args)
+		given = "no argument is"
 	case n == 1:
-		return Usagef("1 argument is given; it takes %s", v.Args)
-	default:
-		return Usagef("%d arguments are given; it takes %s", n, v.Args)
+		given = "1 argument is"
 	}
+	return Usagef("%s given; it takes %s", given, v.Args)
 }
 
 func (p *Program) verbNames() []string {
@@ -250,21 +248,19 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// panicPlace is the function and line that panicked, out of a stack trace.
-func panicPlace(stack []byte) string {
-	lines := strings.Split(string(stack), "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, "panic(") {
-			for j := i + 2; j+1 < len(lines); j += 2 {
-				if f := lines[j]; !strings.HasPrefix(f, "runtime.") && !strings.HasPrefix(f, "panic(") {
-					name, _, _ := strings.Cut(f, "(0x")
-					at := strings.TrimSpace(lines[j+1])
-					at = at[strings.LastIndexByte(at, '/')+1:]
-					at, _, _ = strings.Cut(at, " ")
-					return name + ", " + at
-				}
-			}
+// panicPlace is the function and line that panicked, seen from the deferred function that recovers.
+func panicPlace() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for inPanic := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			inPanic = true
+		case inPanic && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf("%s, %s:%d", f.Function, filepath.Base(f.File), f.Line)
+		case !more:
+			return "an unknown place"
 		}
 	}
-	return "an unknown place"
 }

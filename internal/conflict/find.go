@@ -42,14 +42,13 @@ func (in *Inputs) Find(bases []Base) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, several := severalNames(b)
+	names, several := severalNames(b)
 	f := finder{
 		Inputs: in, o: o, bases: bases, b: b,
-		held:  linked.Holders(func(id uint32) bool { return several[id] }),
-		defs:  diff.NewDefinitions(b),
-		names: groups,
+		held: linked.Holders(func(id uint32) bool { return several[id] }),
+		defs: diff.NewDefinitions(b),
 	}
-	r := f.report()
+	r := f.report(names)
 	for u, list := range in.holders {
 		for _, h := range list {
 			if !linked.IsBase(u) {
@@ -68,7 +67,6 @@ type finder struct {
 	b     *btf.Blob        // the linked BTF
 	held  map[uint32][]int // by type id of a definition: the units that hold it
 	defs  *diff.Definitions
-	names map[Name][]uint32 // the type ids of the definitions
 }
 
 // severalNames returns the names that have several definitions, not all of them in a base, with the
@@ -109,10 +107,11 @@ func kindName(t *btf.Type) string {
 	return ""
 }
 
-func (f *finder) report() *Report {
+// report reports names, given with the type ids of their definitions.
+func (f *finder) report(names map[Name][]uint32) *Report {
 	r := &Report{Schema: Schema, Files: len(f.paths), Conflicts: []Conflict{}}
-	for _, name := range slices.SortedFunc(maps.Keys(f.names), compareNames) {
-		r.Conflicts = append(r.Conflicts, f.conflict(name, f.names[name]))
+	for _, name := range slices.SortedFunc(maps.Keys(names), compareNames) {
+		r.Conflicts = append(r.Conflicts, f.conflict(name, names[name]))
 	}
 	slices.SortStableFunc(r.Conflicts, func(a, b Conflict) int {
 		return cmp.Compare(min(len(a.Because), 1), min(len(b.Because), 1))
@@ -126,34 +125,30 @@ func compareNames(a, b Name) int {
 
 // conflict describes the definitions of a name, given by type id.
 func (f *finder) conflict(name Name, ids []uint32) Conflict {
-	type numbered struct {
-		Definition
-		id uint32
-	}
-	var list []numbered
+	var list []Definition
 	for _, id := range ids {
-		list = append(list, numbered{f.definition(id), id})
+		list = append(list, f.definition(id))
 	}
-	slices.SortStableFunc(list, func(a, b numbered) int {
-		if a.id < f.b.StartID || b.id < f.b.StartID {
-			return cmp.Compare(a.id, b.id)
+	slices.SortStableFunc(list, func(a, b Definition) int {
+		if a.typeID < f.b.StartID || b.typeID < f.b.StartID {
+			return cmp.Compare(a.typeID, b.typeID)
 		}
 		return cmp.Compare(b.Units, a.Units) // those of equal counts stay by id, which is by content
 	})
-	c := Conflict{Name: name, Because: []Name{}}
+	c := Conflict{Name: name, Because: []Name{}, Definitions: list}
 	own := false
 	for i := range list {
-		d := list[i].Definition
-		if d.ID = letters(i); i > 0 {
-			d.Difference = f.difference(list[0].id, list[i].id, [2]string{letters(0), d.ID})
-			switch why := d.Difference.Because; {
-			case why == nil:
-				own = true
-			case !slices.Contains(c.Because, *why):
-				c.Because = append(c.Because, *why)
-			}
+		d := &list[i]
+		if d.ID = letters(i); i == 0 {
+			continue
 		}
-		c.Definitions = append(c.Definitions, d)
+		d.Difference = f.difference(&list[0], d)
+		switch why := d.Difference.Because; {
+		case why == nil:
+			own = true
+		case !slices.Contains(c.Because, *why):
+			c.Because = append(c.Because, *why)
+		}
 	}
 	slices.SortFunc(c.Because, compareNames)
 	if own {
@@ -171,10 +166,9 @@ func letters(i int) string {
 	return s
 }
 
-// difference describes how the definition with the type id b differs from that with a. names are
-// the names of the two in the report.
-func (f *finder) difference(a, b uint32, names [2]string) *Difference {
-	p := f.defs.Explain(a, b, names)
+// difference describes how the definition b differs from a.
+func (f *finder) difference(a, b *Definition) *Difference {
+	p := f.defs.Explain(a.typeID, b.typeID, [2]string{a.ID, b.ID})
 	d := &Difference{Where: p.Where, What: p.What}
 	if p.Through != nil {
 		t, _ := f.b.ByID(p.Through[0])
@@ -186,7 +180,7 @@ func (f *finder) difference(a, b uint32, names [2]string) *Difference {
 // definition describes the definition with a type id: its size and who holds it.
 func (f *finder) definition(id uint32) Definition {
 	t, _ := f.b.ByID(id)
-	d := Definition{}
+	d := Definition{typeID: id, Files: []Holder{}}
 	if t.Kind.HasSize() {
 		d.Size = int(t.SizeOrType)
 	}
@@ -213,14 +207,11 @@ func (f *finder) definition(id uint32) Definition {
 			at(b.Path).Base = true
 		}
 	}
-	for _, x := range byPath {
+	for _, path := range slices.Sorted(maps.Keys(byPath)) {
+		x := byPath[path]
 		slices.Sort(x.Sources)
 		x.Sources = slices.Compact(x.Sources)
 		d.Files = append(d.Files, *x)
-	}
-	slices.SortFunc(d.Files, func(a, b Holder) int { return strings.Compare(a.Path, b.Path) })
-	if d.Files == nil { // units refer to the type, but no unit lists it
-		d.Files = []Holder{}
 	}
 	return d
 }

@@ -1,5 +1,7 @@
 package conflict
 
+import "slices"
+
 // Schema is the version of the report's JSON form, which docs/conflicts.md describes. It increases
 // when a field is removed or changes its meaning, not when one is added.
 const Schema = 1
@@ -38,12 +40,16 @@ type Conflict struct {
 
 // Definition is one definition of a name.
 type Definition struct {
-	ID    string   `json:"id"`    // A, B …
-	Size  int      `json:"size"`  // in bytes; 0 for a typedef
-	Units int      `json:"units"` // how many units hold it
-	Files []Holder `json:"files"` // the inputs that hold it, by path
+	ID    string `json:"id"`    // A, B …
+	Size  int    `json:"size"`  // in bytes; 0 for a typedef
+	Units int    `json:"units"` // how many units hold it
+	// Files are the inputs that hold it, by path. There is none if no unit lists the type, and units
+	// only refer to it.
+	Files []Holder `json:"files"`
 	// Difference says how this definition differs from the first; it is missing in the first.
 	Difference *Difference `json:"difference,omitempty"`
+
+	typeID uint32
 }
 
 // Holder is an input that holds a definition.
@@ -71,10 +77,9 @@ func (d *Difference) String() string {
 
 // Own returns the conflicts with an empty Because, and the others.
 func (r *Report) Own() (own, others []Conflict) {
-	for i := range r.Conflicts {
-		if len(r.Conflicts[i].Because) > 0 {
-			return r.Conflicts[:i], r.Conflicts[i:]
-		}
+	i := slices.IndexFunc(r.Conflicts, func(c Conflict) bool { return len(c.Because) > 0 })
+	if i < 0 {
+		return r.Conflicts, nil
 	}
-	return r.Conflicts, nil
+	return r.Conflicts[:i], r.Conflicts[i:]
 }

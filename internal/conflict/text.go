@@ -19,22 +19,18 @@ const (
 func (r *Report) WriteText(w io.Writer, all bool) error {
 	out := bufio.NewWriter(w)
 	own, others := r.Own()
-	for i := range own {
-		c := &own[i]
+	for _, c := range own {
 		fmt.Fprintf(out, "%v: %d definitions\n", c.Name, len(c.Definitions))
-		for j := range c.Definitions {
-			d := &c.Definitions[j]
+		for _, d := range c.Definitions {
 			fmt.Fprintf(out, "  %s in %s\n", d.ID, d.holders(all))
 		}
-		for j := range c.Definitions {
-			if d := &c.Definitions[j]; d.Difference != nil {
-				fmt.Fprintf(out, "  %s vs %s: %v\n", c.Definitions[0].ID, d.ID, d.Difference)
-			}
+		for _, d := range c.Definitions[1:] {
+			fmt.Fprintf(out, "  %s vs %s: %v\n", c.Definitions[0].ID, d.ID, d.Difference)
 		}
 		var also []string
-		for j := range others {
-			if slices.Contains(others[j].Because, c.Name) {
-				also = append(also, others[j].Name.String())
+		for _, o := range others {
+			if slices.Contains(o.Because, c.Name) {
+				also = append(also, o.Name.String())
 			}
 		}
 		if len(also) > 0 {
@@ -46,7 +42,6 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 	return out.Flush()
 }
 
-// summary returns the last line.
 func (r *Report) summary(own, others int) string {
 	of := fmt.Sprintf("in %s (%s)", plural(r.Files, "file"), plural(r.Units, "unit"))
 	if own+others == 0 {
@@ -61,7 +56,7 @@ func (r *Report) summary(own, others int) string {
 
 // holders describes who holds a definition: "12 units: a.btfo (a.c), b.btfo (b.c), c.btfo (c.c) and
 // 9 more files".
-func (d *Definition) holders(all bool) string {
+func (d Definition) holders(all bool) string {
 	var files []string
 	for _, h := range d.Files {
 		s := h.Path

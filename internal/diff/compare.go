@@ -1,10 +1,10 @@
 // Package diff compares the content of BTF blobs, whatever their type ids and order.
 //
-// The types of both sides are the nodes of one graph (graph.go). Its coarsest bisimulation says
-// which of them have equal content, exactly and with cycles (refine.go). Definitions that share a
-// kind and a name are a group, and are compared as sets (groups.go). Those that only one side has
-// are paired with the most similar ones of the other side (pair.go), and for each pair the first
-// difference is looked for (explain.go, record.go, layout.go) and written as text (typetext.go).
+// The types of both sides are the nodes of one graph (graph.go). refine.Classes says which of them
+// have equal content, exactly and with cycles. Definitions that share a kind and a name are a
+// group, and are compared as sets (groups.go). Those that only one side has are paired with the
+// most similar ones of the other side (pair.go), and for each pair the first difference is looked
+// for (explain.go, record.go, layout.go) and written as text (typetext.go).
 //
 // A type that differs only because a type that it refers to differs is counted, and listed only if
 // Options asks for it.
@@ -14,13 +14,15 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/refine"
 )
 
-// Side is one side of a comparison: a blob with its bases. It may also be several blobs, as a
-// linker concatenates them.
+// Side is one side of a comparison: a blob with its bases. It may also be several blobs on one
+// base, as a linker concatenates them.
 type Side []*btf.Blob
 
 // Options chooses what is compared and listed.
@@ -59,13 +61,8 @@ type Difference struct {
 
 // String is the difference as one line: "differs: struct foo: member bar.baz: type u32 vs u64".
 func (d Difference) String() string {
-	parts := []string{string(d.Class), d.Type}
-	for _, p := range []string{d.Where, d.What} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	return strings.Join(parts, ": ")
+	parts := []string{string(d.Class), d.Type, d.Where, d.What}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
 }
 
 // Summary has the counts of a comparison.
@@ -89,6 +86,12 @@ type Summary struct {
 // Same reports whether nothing differs.
 func (s Summary) Same() bool { return s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect == 0 }
 
+// count is the count of a class.
+func (s *Summary) count(class Class) *int {
+	return map[Class]*int{OnlyA: &s.OnlyA, OnlyB: &s.OnlyB, Differs: &s.Differs, Forward: &s.Forward,
+		Indirect: &s.Indirect}[class]
+}
+
 // String is the summary as one line.
 func (s Summary) String() string {
 	if s.Same() {
@@ -101,20 +104,11 @@ func (s Summary) String() string {
 
 // Compare returns the differences of two sides, sorted by class, type, where and what.
 func Compare(a, b Side, opts Options) ([]Difference, Summary) {
-	total := 0
-	for _, s := range []Side{a, b} {
-		for _, x := range s {
-			for ; x != nil; x = x.Base {
-				total += len(x.Types)
-			}
-		}
-	}
-	c := &comparison{graph: newGraph(total), opts: opts, groups: map[key]*group{}}
+	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
 	sides := [2][]placedBlob{c.add(a), c.add(b)}
-	c.countUses()
-	c.content, c.contents = c.classes()
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
 	for i, s := range [2]Side{a, b} {
-		c.collect(i, s, sides[i])
+		c.collect(i, len(s), sides[i])
 	}
 	return c.report()
 }
@@ -126,6 +120,7 @@ type comparison struct {
 	content  []uint32 // of each node: a number that two nodes share if they have equal content
 	contents int      // how many contents there are
 	groups   map[key]*group
-	order    []*group // the groups in the order in which they were found
+	has      [2][]place // by content: where a side has it
+	order    []*group   // the groups in the order in which they were found
 	summary  Summary
 }

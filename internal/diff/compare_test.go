@@ -133,59 +133,6 @@ func randomGraph(rnd *rand.Rand, n uint32) *btf.Blob {
 	return b.Finish()
 }
 
-// TestClassesAgainstPairs compares the refinement with a direct computation: two nodes are equal
-// unless their labels or a pair of their children differ.
-func TestClassesAgainstPairs(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 3))
-	same, different := 0, 0
-	for range 2000 {
-		g := newGraph(0)
-		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
-		g.add(Side{randomGraph(rnd, 1+rnd.Uint32N(12))})
-		class, _ := g.classes()
-		n := len(g.nodes)
-		differ := make([][]bool, n)
-		for i := range differ {
-			differ[i] = make([]bool, n)
-			for j := range n {
-				differ[i][j] = g.label[i] != g.label[j]
-			}
-		}
-		for again := true; again; {
-			again = false
-			for i := range uint32(n) {
-				for j := range uint32(n) {
-					if differ[i][j] {
-						continue
-					}
-					for k, x := range g.children(i) {
-						if differ[x][g.children(j)[k]] {
-							differ[i][j], again = true, true
-						}
-					}
-				}
-			}
-		}
-		for i := range n {
-			for j := range n {
-				if (class[i] != class[j]) != differ[i][j] {
-					t.Fatalf("nodes %d and %d: classes %d and %d, differ %v", i, j, class[i], class[j],
-						differ[i][j])
-				}
-				if i < j && differ[i][j] {
-					different++
-				} else if i < j {
-					same++
-				}
-			}
-		}
-	}
-	t.Logf("%d equal and %d unequal pairs", same, different)
-	if same == 0 || different == 0 {
-		t.Error("the graphs show nothing")
-	}
-}
-
 // TestLongChain compares long chains of pointers that differ only at the end, the worst case for a
 // careless refinement.
 func TestLongChain(t *testing.T) {

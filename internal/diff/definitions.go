@@ -1,28 +1,23 @@
 package diff
 
-import "github.com/rules-btf/rules_btf/internal/btf"
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/refine"
+)
 
 // Definitions explains how definitions of one name differ, in one blob and its bases.
 type Definitions struct {
 	c    *comparison
-	at   map[*btf.Blob]uint32 // the node of each blob's first type
-	b    *btf.Blob
-	left int // how many pairs of types may still be looked at
+	all  []placedBlob // the blob and its bases
+	left int          // how many pairs of types may still be looked at
 }
 
 // NewDefinitions prepares to compare the types of b and its bases.
 func NewDefinitions(b *btf.Blob) *Definitions {
-	total := 0
-	for x := b; x != nil; x = x.Base {
-		total += len(x.Types)
-	}
-	c := &comparison{graph: newGraph(total)}
-	d := &Definitions{c: c, at: map[*btf.Blob]uint32{}, b: b, left: allPairs}
-	for _, p := range c.add(Side{b}) {
-		d.at[p.Blob] = p.at
-	}
-	c.content, c.contents = c.classes()
-	return d
+	c := &comparison{graph: newGraph(Side{b})}
+	all := c.add(Side{b})
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
+	return &Definitions{c, all, allPairs}
 }
 
 // Pair says how two types differ.
@@ -46,7 +41,7 @@ const (
 // calls the two, as in "only in NAME". Of several differences it explains the first one in the
 // records; else the nearest one in the types that they refer to.
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
-	start := [2]uint32{d.node(a), d.node(b)}
+	start := [2]uint32{nodeOf(d.all, a), nodeOf(d.all, b)}
 	if d.c.content[start[0]] == d.c.content[start[1]] {
 		return Pair{}
 	}
@@ -60,7 +55,7 @@ func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	defer func() { d.left = max(0, d.left-len(seen)) }()
 	for i := 0; i < len(queue) && len(queue) < maxPairs && d.left > 0; i++ {
 		if p := queue[i]; i > 0 && d.explain(p, names).class != Indirect {
-			pair.Through = &[2]uint32{d.id(p[0]), d.id(p[1])}
+			pair.Through = &[2]uint32{d.c.nodes[p[0]].id, d.c.nodes[p[1]].id}
 			return pair
 		}
 		queue = d.c.differingChildren(queue[i], seen, queue)
@@ -74,22 +69,6 @@ func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
 	e := x.types(p[0], p[1])
 	d.left -= budget - x.budget
 	return e
-}
-
-// node returns the node of a type id.
-func (d *Definitions) node(id uint32) uint32 {
-	for b := d.b; b != nil; b = b.Base {
-		if i := id - b.StartID; id >= b.StartID && i < uint32(len(b.Types)) {
-			return d.at[b] + i
-		}
-	}
-	return missingNode
-}
-
-// id returns the type id of a node.
-func (d *Definitions) id(n uint32) uint32 {
-	b := d.c.nodes[n].blob
-	return b.StartID + n - d.at[b]
 }
 
 // differingChildren appends to out pairs of types of one name but different content: those that the

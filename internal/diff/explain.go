@@ -2,6 +2,8 @@ package diff
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -38,18 +40,8 @@ func (x *explainer) types(a, b uint32) explanation {
 
 // better reports whether e explains more than another explanation.
 func better(e, than explanation) bool {
-	rank := func(e explanation) int {
-		switch e.class {
-		case Differs:
-			return 3
-		case Forward:
-			return 2
-		case Indirect:
-			return 1
-		}
-		return 0
-	}
-	return rank(e) > rank(than)
+	ranks := []Class{Indirect, Forward, Differs}
+	return slices.Index(ranks, e.class) > slices.Index(ranks, than.class)
 }
 
 // inside explains how two nodes of one kind differ: in their records, or in what they refer to.
@@ -110,9 +102,8 @@ func joinPath(where, part string) string {
 	case len(where) > 400:
 		return where
 	}
-	const member = "member "
-	if len(part) > len(member) && part[:len(member)] == member {
-		return where + "." + part[len(member):]
+	if member, ok := strings.CutPrefix(part, "member "); ok {
+		return where + "." + member
 	}
 	return where + ", " + part
 }
@@ -136,7 +127,11 @@ func (x *explainer) reference(
 ) (explanation, bool) {
 	ka, kb := x.kind(a), x.kind(b)
 	if x.sameName(a, b) {
-		return x.through(a, where), true
+		name := x.spellNamed(a)
+		if x.otherDefinition(a) {
+			return explanation{Differs, where, "refers to different definitions of " + name}, true
+		}
+		return explanation{Indirect, where, "refers to " + name + ", which differs"}, true
 	}
 	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
 		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.
@@ -164,13 +159,8 @@ func (c *comparison) declares(a, b uint32) bool {
 	if c.kind(a) != btf.KindFwd {
 		a, b = b, a
 	}
-	if c.kind(a) != btf.KindFwd {
-		return false
-	}
-	if c.nodes[a].typ.KFlag {
-		return c.kind(b) == btf.KindUnion
-	}
-	return c.kind(b) == btf.KindStruct
+	return c.kind(a) == btf.KindFwd && c.kind(b).IsComposite() &&
+		c.nodes[a].typ.KFlag == (c.kind(b) == btf.KindUnion)
 }
 
 // sameName reports whether two nodes are of one kind and have the same name, which is not empty.
@@ -185,44 +175,29 @@ func (x *explainer) sameName(a, b uint32) bool {
 func (x *explainer) otherDefinition(n uint32) bool {
 	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
 	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
-		len(g.own[0])+len(g.own[1])+len(g.base[0])+len(g.base[1]) > 2
-}
-
-// through explains a difference that is in the type n, or in which definition of it is referred to.
-func (x *explainer) through(n uint32, where string) explanation {
-	if x.otherDefinition(n) {
-		return explanation{Differs, where, "refers to different definitions of " + x.spellNamed(n)}
-	}
-	return explanation{Indirect, where, "refers to " + x.spellNamed(n) + ", which differs"}
+		len(g.own[0])+len(g.own[1])+g.bases > 2
 }
 
 // childName returns what the i-th reference of a node is, such as "member x" or "return"; "" where
 // the kind of the node says it, as for pointers.
 func (x *explainer) childName(n uint32, i int) string {
-	t, b := x.nodes[n].typ, x.nodes[n].blob
-	named := func(what string, i int, off uint32) string {
-		s, _ := b.Name(off)
-		if s == "" {
-			return fmt.Sprintf("%s %d", what, i)
-		}
-		return what + " " + clean(s)
-	}
-	switch t.Kind {
-	case btf.KindStruct, btf.KindUnion:
-		return named("member", i, b.MembersOf(t)[i].NameOff)
-	case btf.KindFuncProto:
-		if i == 0 {
-			return "return"
-		}
-		return named("parameter", i, b.ParamsOf(t)[i-1].NameOff)
-	case btf.KindArray:
-		if i == 1 {
-			return "index"
-		}
-	case btf.KindDatasec:
-		return "entry " + clean(x.name(x.children(n)[i]))
-	case btf.KindDeclTag:
+	kind := x.kind(n)
+	word, element := elementWords[kind], i
+	switch {
+	case kind == btf.KindFuncProto && i == 0:
+		return "return"
+	case kind == btf.KindFuncProto:
+		element--
+	case kind == btf.KindArray && i == 1:
+		return "index"
+	case kind == btf.KindDeclTag:
 		return "target"
+	case word == "":
+		return ""
 	}
-	return ""
+	name := x.element(n, element)
+	if name == "" && kind != btf.KindDatasec {
+		return fmt.Sprint(word, " ", i)
+	}
+	return word + " " + clean(name)
 }

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -31,11 +32,18 @@ type graph struct {
 type node struct {
 	blob *btf.Blob
 	typ  *btf.Type // nil for voidNode and missingNode
+	id   uint32    // of the type in its blob
 	name uint32
 }
 
-// newGraph makes a graph without types, with room for a number of them.
-func newGraph(types int) *graph {
+// newGraph makes a graph without types, with room for those of some sides.
+func newGraph(sides ...Side) *graph {
+	types := 0
+	for _, b := range slices.Concat(sides...) {
+		for ; b != nil; b = b.Base {
+			types += len(b.Types)
+		}
+	}
 	g := &graph{
 		nodes: make([]node, firstNode, firstNode+types),
 		first: make([]uint32, firstNode+1, firstNode+1+types),
@@ -54,24 +62,26 @@ type placedBlob struct {
 	at uint32
 }
 
-// add adds the blobs of a side and their bases, each once.
+// add adds the blobs of a side and, after them, their bases, the nearest first.
 func (g *graph) add(s Side) []placedBlob {
+	blobs := slices.Clone(s)
+	for base := s[0].Base; base != nil; base = base.Base {
+		blobs = append(blobs, base)
+	}
 	var all []placedBlob
-	seen := map[*btf.Blob]uint32{}
-	for _, b := range s {
-		for ; b != nil; b = b.Base {
-			if _, ok := seen[b]; ok {
-				break
-			}
-			seen[b] = uint32(len(g.nodes))
-			all = append(all, placedBlob{b, uint32(len(g.nodes))})
-			for i := range b.Types {
-				g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i]})
-			}
+	for _, b := range blobs {
+		all = append(all, placedBlob{b, uint32(len(g.nodes))})
+		for i := range b.Types {
+			g.nodes = append(g.nodes, node{blob: b, typ: &b.Types[i], id: b.StartID + uint32(i)})
 		}
 	}
-	for _, p := range all {
-		r := g.newReader(p.Blob, seen)
+	g.uses = append(g.uses, make([]uint32, len(g.nodes)-len(g.uses))...)
+	for i, p := range all {
+		chain := all[max(i, len(s)):]
+		if i < len(s) {
+			chain = append([]placedBlob{p}, chain...)
+		}
+		r := &reader{graph: g, blob: p.Blob, chain: chain, memo: make([]uint32, len(p.Strings))}
 		for i := range p.Types {
 			r.addRecord(p.at + uint32(i))
 		}
@@ -79,29 +89,12 @@ func (g *graph) add(s Side) []placedBlob {
 	return all
 }
 
-// reader reads the records of one blob.
-type reader struct {
-	*graph
-	blob  *btf.Blob
-	chain []placedBlob // the blob, its base, the base of that, …
-	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
-}
-
-// newReader prepares to read b. at has the first nodes of b and its bases.
-func (g *graph) newReader(b *btf.Blob, at map[*btf.Blob]uint32) *reader {
-	r := &reader{graph: g, blob: b, memo: make([]uint32, len(b.Strings))}
-	for ; b != nil; b = b.Base {
-		r.chain = append(r.chain, placedBlob{b, at[b]})
-	}
-	return r
-}
-
-// ref returns the node of a type id.
-func (r *reader) ref(id uint32) uint32 {
+// nodeOf returns the node of a type id. chain is a blob, its base, the base of that, …
+func nodeOf(chain []placedBlob, id uint32) uint32 {
 	if id == 0 {
 		return voidNode
 	}
-	for _, p := range r.chain {
+	for _, p := range chain {
 		if id >= p.StartID {
 			if i := id - p.StartID; i < uint32(len(p.Types)) {
 				return p.at + i
@@ -110,6 +103,14 @@ func (r *reader) ref(id uint32) uint32 {
 		}
 	}
 	return missingNode
+}
+
+// reader reads the records of one blob.
+type reader struct {
+	*graph
+	blob  *btf.Blob
+	chain []placedBlob // as for nodeOf
+	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
 }
 
 // name returns the number of the string at an offset. The text of the error takes the place of a
@@ -180,7 +181,11 @@ func (r *reader) addRecord(n uint32) {
 		}
 	}
 	for ref := range b.Refs(t) {
-		r.kids = append(r.kids, r.ref(*ref))
+		kid := nodeOf(r.chain, *ref)
+		r.kids = append(r.kids, kid)
+		if t.Kind != btf.KindDeclTag {
+			r.uses[kid]++
+		}
 	}
 	r.first = append(r.first, uint32(len(r.kids)))
 	l, ok := r.labels[string(r.buf)]
@@ -204,15 +209,38 @@ func (g *graph) kind(n uint32) btf.Kind {
 
 func (g *graph) name(n uint32) string { return g.names[g.nodes[n].name] }
 
-// countUses sets uses.
-func (g *graph) countUses() {
-	g.uses = make([]uint32, len(g.nodes))
-	for n := range uint32(len(g.nodes)) {
-		if g.kind(n) == btf.KindDeclTag {
-			continue
-		}
-		for _, k := range g.children(n) {
-			g.uses[k]++
-		}
+// elementWords says what the elements of a type are, by kind.
+var elementWords = map[btf.Kind]string{
+	btf.KindStruct: "member", btf.KindUnion: "member", btf.KindEnum: "value", btf.KindEnum64: "value",
+	btf.KindFuncProto: "parameter", btf.KindDatasec: "entry",
+}
+
+// element returns the name of the i-th element of a node.
+func (g *graph) element(n uint32, i int) string {
+	t, b := g.nodes[n].typ, g.nodes[n].blob
+	off := uint32(0)
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		off = b.MembersOf(t)[i].NameOff
+	case btf.KindEnum, btf.KindEnum64:
+		off = b.EnumsOf(t)[i].NameOff
+	case btf.KindFuncProto:
+		off = b.ParamsOf(t)[i].NameOff
+	case btf.KindDatasec:
+		return g.name(g.children(n)[i])
 	}
+	name, _ := b.Name(off)
+	return name
+}
+
+// all is a number of elements that no type exceeds.
+const all = ^uint32(0)
+
+// elements returns the names of the first elements of a node.
+func (g *graph) elements(n, most uint32) []string {
+	names := make([]string, min(g.nodes[n].typ.Vlen, most))
+	for i := range names {
+		names[i] = g.element(n, i)
+	}
+	return names
 }

@@ -23,40 +23,42 @@ type key struct {
 type group struct {
 	key   key
 	own   [2][]uint32 // of the blobs
-	base  [2][]uint32 // of their bases
+	bases int         // how many more are of their bases
 	alone [2][]uint32 // those of own whose content the other side does not have
 }
 
-// collect puts the types of one side into groups: own are its blobs, all these and their bases.
-func (c *comparison) collect(side int, own Side, all []placedBlob) {
-	types, duplicates := 0, 0
+// place is where a side has a content that is in a group.
+type place uint8
+
+const (
+	nowhere place = iota
+	inBase
+	inOwn
+)
+
+// collect puts the types of one side into groups: of its own blobs, the first ones of all, and then
+// of their bases.
+func (c *comparison) collect(side, own int, all []placedBlob) {
+	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
+	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
 	seen := make([]bool, c.contents)
-	for pass := range 2 {
-		for _, p := range all {
-			isOwn := slices.Contains(own, p.Blob)
-			if isOwn != (pass == 0) || !isOwn && c.opts.OwnOnly {
-				continue
-			}
-			for i := range p.Types {
-				n := p.at + uint32(i)
-				known := seen[c.content[n]]
-				seen[c.content[n]] = true
-				if isOwn {
-					types++
-					if known {
-						duplicates++
-					}
-				}
-				if !known {
-					c.group(side, n, isOwn)
-				}
+	c.has[side] = make([]place, c.contents)
+	if c.opts.OwnOnly {
+		all = all[:own]
+	}
+	for i, p := range all {
+		isOwn := i < own
+		if isOwn {
+			*types += len(p.Types)
+		}
+		for n := p.at; n < p.at+uint32(len(p.Types)); n++ {
+			if known := &seen[c.content[n]]; !*known {
+				*known = true
+				c.group(side, n, isOwn)
+			} else if isOwn {
+				*duplicates++
 			}
 		}
-	}
-	if side == 0 {
-		c.summary.TypesA, c.summary.DuplicatesA = types, duplicates
-	} else {
-		c.summary.TypesB, c.summary.DuplicatesB = types, duplicates
 	}
 }
 
@@ -68,22 +70,19 @@ func (c *comparison) group(side int, n uint32, own bool) {
 		return
 	}
 	k := key{kind: kind, name: c.nodes[n].name}
-	switch kind {
-	case btf.KindDeclTag:
+	switch {
+	case kind == btf.KindDeclTag:
 		k.more, k.on = c.nodes[n].typ.Extra, c.spellNamed(c.children(n)[0])
-	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict,
-		btf.KindFuncProto, btf.KindTypeTag:
+	case partOfOther(kind):
 		if !asked {
 			return
 		}
 		k.more = c.content[n]
-	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64:
-		if k.name == 0 {
-			if c.uses[n] > 0 && !asked {
-				return
-			}
-			k.more = c.label[n]
+	case k.name == 0 && (kind.IsComposite() || kind.IsEnum()):
+		if c.uses[n] > 0 && !asked {
+			return
 		}
+		k.more = c.label[n]
 	}
 	g := c.groups[k]
 	if g == nil {
@@ -92,23 +91,23 @@ func (c *comparison) group(side int, n uint32, own bool) {
 		c.order = append(c.order, g)
 	}
 	if own {
+		c.has[side][c.content[n]] = inOwn
 		g.own[side] = append(g.own[side], n)
 	} else {
-		g.base[side] = append(g.base[side], n)
+		c.has[side][c.content[n]] = inBase
+		g.bases++
 	}
 }
 
 // report counts the contents that both sides have, and explains the others.
 func (c *comparison) report() ([]Difference, Summary) {
 	for _, g := range c.order {
-		all := [2]contentSet{c.contentSet(g.own[0], g.base[0]), c.contentSet(g.own[1], g.base[1])}
-		ownA := c.contentSet(g.own[0], nil)
 		for side := range 2 {
 			for _, n := range g.own[side] {
-				switch {
-				case !all[1-side].has(c.content[n]):
+				switch other := c.has[1-side][c.content[n]]; {
+				case other == nowhere:
 					g.alone[side] = append(g.alone[side], n)
-				case side == 0 || !ownA.has(c.content[n]):
+				case side == 0 || other == inBase: // the others are counted already
 					c.summary.Equal++
 				}
 			}
@@ -132,33 +131,6 @@ func (c *comparison) report() ([]Difference, Summary) {
 	return out, c.summary
 }
 
-// contentSet is a set of contents: a list if it is small, else a map.
-type contentSet struct {
-	list []uint32
-	set  map[uint32]bool
-}
-
-// contentSet returns the contents of nodes.
-func (c *comparison) contentSet(nodes, more []uint32) contentSet {
-	var s contentSet
-	for _, l := range [2][]uint32{nodes, more} {
-		for _, n := range l {
-			s.list = append(s.list, c.content[n])
-		}
-	}
-	if len(s.list) > 16 {
-		s.set = make(map[uint32]bool, len(s.list))
-		for _, x := range s.list {
-			s.set[x] = true
-		}
-	}
-	return s
-}
-
-func (s contentSet) has(content uint32) bool {
-	return s.set[content] || s.set == nil && slices.Contains(s.list, content)
-}
-
 // explainGroup appends the differences of a group: it pairs the types that only one side has, and
 // explains how those of each pair differ. Indirect differences are counted, and appended if
 // indirect is set.
@@ -167,33 +139,24 @@ func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []D
 	if len(a)+len(b) == 0 {
 		return out
 	}
-	add := func(class Class, count *int, n uint32, where, what string) {
-		if g.key.kind == btf.KindFwd && (class == OnlyA || class == OnlyB) {
-			what, class, count = string(class), Forward, &c.summary.Forward
-		}
-		*count++
-		out = append(out, Difference{class, strings.ToLower(g.key.kind.String()), c.title(n), where,
-			what})
-	}
+	kind := g.key.kind
 	for _, p := range c.pair(a, b) {
+		n, e := p[0], explanation{}
 		switch {
 		case p[1] == noPartner:
-			add(OnlyA, &c.summary.OnlyA, p[0], "", c.otherDefinitions(g, 1))
+			e = explanation{OnlyA, "", c.otherDefinitions(g, 1)}
 		case p[0] == noPartner:
-			add(OnlyB, &c.summary.OnlyB, p[1], "", c.otherDefinitions(g, 0))
+			n, e = p[1], explanation{OnlyB, "", c.otherDefinitions(g, 0)}
 		default:
-			switch e := c.explain(p[0], p[1]); e.class {
-			case Forward:
-				add(Forward, &c.summary.Forward, p[0], e.where, e.what)
-			case Indirect:
-				if !indirect {
-					c.summary.Indirect++
-					continue
-				}
-				add(Indirect, &c.summary.Indirect, p[0], e.where, e.what)
-			default:
-				add(Differs, &c.summary.Differs, p[0], e.where, e.what)
-			}
+			e = c.explain(p[0], p[1])
+		}
+		if kind == btf.KindFwd && (e.class == OnlyA || e.class == OnlyB) {
+			e = explanation{Forward, "", string(e.class)}
+		}
+		*c.summary.count(e.class)++
+		if e.class != Indirect || indirect {
+			out = append(out, Difference{e.class, strings.ToLower(kind.String()), c.title(n), e.where,
+				e.what})
 		}
 	}
 	return out

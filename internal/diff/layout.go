@@ -12,9 +12,7 @@ func (x *explainer) sameMembers(a, b uint32) bool {
 	if !x.kind(a).IsComposite() || x.kind(a) != x.kind(b) {
 		return false
 	}
-	p, q := x.nodes[a].blob, x.nodes[b].blob
-	return slices.Equal(memberNames(p, p.MembersOf(x.nodes[a].typ)),
-		memberNames(q, q.MembersOf(x.nodes[b].typ)))
+	return slices.Equal(x.elements(a, all), x.elements(b, all))
 }
 
 // layoutDifference explains why the offsets or sizes of two structs or unions with sameMembers
@@ -28,8 +26,8 @@ func (x *explainer) layoutDifference(
 	}
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	if e.class != Indirect {
-		if size := unequal("size", s.SizeOrType, t.SizeOrType); size != "" && where == "" {
-			e.what += " (" + size + ")"
+		if where == "" {
+			e.what = withSize(e.what, s, t)
 		}
 		return e, true
 	}

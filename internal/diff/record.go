@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -12,24 +13,16 @@ func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	s, t := x.nodes[a].typ, x.nodes[b].typ
 	p, q := x.nodes[a].blob, x.nodes[b].blob
 	switch s.Kind {
-	case btf.KindStruct, btf.KindUnion:
-		where, what = x.members(a, b)
-	case btf.KindEnum, btf.KindEnum64:
-		where, what = x.values(a, b)
-	case btf.KindDatasec:
-		where, what = x.entries(a, b)
+	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindDatasec:
+		where, what = x.elementDifference(a, b)
 	case btf.KindFuncProto:
-		where, what = x.params(a, b)
+		where, what = x.paramDifference(a, b)
 	case btf.KindArray:
 		what = unequal("elements", p.ArrayOf(s).Nelems, q.ArrayOf(t).Nelems)
 	case btf.KindInt:
-		what = unequal("encoding", s.Extra>>24, t.Extra>>24)
-		if what == "" {
-			what = unequal("bits", s.Extra&0xff, t.Extra&0xff)
-		}
-		if what == "" {
-			what = unequal("bit offset", s.Extra>>16&0xff, t.Extra>>16&0xff)
-		}
+		what = cmp.Or(unequal("encoding", s.Extra>>24, t.Extra>>24),
+			unequal("bits", s.Extra&0xff, t.Extra&0xff),
+			unequal("bit offset", s.Extra>>16&0xff, t.Extra>>16&0xff))
 	case btf.KindFunc:
 		what = unequal("linkage", linkage(s.Vlen), linkage(t.Vlen))
 	case btf.KindVar:
@@ -41,21 +34,21 @@ func (x *explainer) recordDifference(a, b uint32) (where, what string) {
 	}
 	if what == "" {
 		where = ""
-		switch {
-		case s.KFlag != t.KFlag:
-			what = unequal("kind flag", s.KFlag, t.KFlag)
-		case s.Extra != t.Extra:
-			what = unequal("encoding word", s.Extra, t.Extra)
-		}
+		what = cmp.Or(unequal("kind flag", s.KFlag, t.KFlag), unequal("encoding word", s.Extra, t.Extra))
 	}
-	if s.Kind.HasSize() && s.SizeOrType != t.SizeOrType {
-		size := unequal("size", s.SizeOrType, t.SizeOrType)
-		if what == "" {
-			return "", size
-		}
-		what += " (" + size + ")"
+	if s.Kind.HasSize() {
+		what = withSize(what, s, t)
 	}
 	return where, what
+}
+
+// withSize adds to what differs that the sizes of two types do, if so.
+func withSize(what string, s, t *btf.Type) string {
+	size := unequal("size", s.SizeOrType, t.SizeOrType)
+	if what == "" || size == "" {
+		return what + size
+	}
+	return what + " (" + size + ")"
 }
 
 func fwdWord(t *btf.Type) string {
@@ -65,14 +58,13 @@ func fwdWord(t *btf.Type) string {
 	return "struct"
 }
 
+var linkages = []string{
+	btf.LinkageStatic: "static", btf.LinkageGlobal: "global", btf.LinkageExtern: "extern",
+}
+
 func linkage(l uint32) string {
-	switch l {
-	case btf.LinkageStatic:
-		return "static"
-	case btf.LinkageGlobal:
-		return "global"
-	case btf.LinkageExtern:
-		return "extern"
+	if l < uint32(len(linkages)) {
+		return linkages[l]
 	}
 	return fmt.Sprint(l)
 }
@@ -120,63 +112,32 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 func elementName(what, name string) string { return what + " " + orAnon(name) }
 
 // orAnon returns a name for a report.
-func orAnon(name string) string {
-	if name == "" {
-		return "(anon)"
-	}
-	return clean(name)
-}
+func orAnon(name string) string { return clean(cmp.Or(name, "(anon)")) }
 
-// members compares the members of structs or unions.
-func (x *explainer) members(a, b uint32) (where, what string) {
-	p, s := x.nodes[a].blob, x.nodes[a].typ
-	q, t := x.nodes[b].blob, x.nodes[b].typ
-	ma, mb := p.MembersOf(s), q.MembersOf(t)
-	if where, what = x.listDifference("member", memberNames(p, ma), memberNames(q, mb)); what != "" {
+// elementDifference compares the members, values or entries of two types.
+func (x *explainer) elementDifference(a, b uint32) (where, what string) {
+	word, na, nb := elementWords[x.kind(a)], x.elements(a, all), x.elements(b, all)
+	if where, what = x.listDifference(word, na, nb); what != "" {
 		return where, what
 	}
-	for i := range ma {
-		offA, bitsA := ma[i].Bits(s.KFlag)
-		offB, bitsB := mb[i].Bits(t.KFlag)
-		what = unequal("bit offset", offA, offB)
-		if what == "" {
-			what = unequal("bitfield size", bitsA, bitsB)
+	s, t := x.nodes[a].typ, x.nodes[b].typ
+	p, q := x.nodes[a].blob, x.nodes[b].blob
+	for i := range na {
+		switch s.Kind {
+		case btf.KindStruct, btf.KindUnion:
+			offA, bitsA := p.MembersOf(s)[i].Bits(s.KFlag)
+			offB, bitsB := q.MembersOf(t)[i].Bits(t.KFlag)
+			what = cmp.Or(unequal("bit offset", offA, offB), unequal("bitfield size", bitsA, bitsB))
+		case btf.KindEnum, btf.KindEnum64:
+			if u, v := p.EnumsOf(s)[i].Value, q.EnumsOf(t)[i].Value; u != v {
+				what = number(u, s.KFlag) + " vs " + number(v, t.KFlag)
+			}
+		case btf.KindDatasec:
+			u, v := p.SecinfosOf(s)[i], q.SecinfosOf(t)[i]
+			what = cmp.Or(unequal("offset", u.Offset, v.Offset), unequal("size", u.Size, v.Size))
 		}
 		if what != "" {
-			name, _ := p.Name(ma[i].NameOff)
-			return elementName("member", name), what
-		}
-	}
-	return "", ""
-}
-
-func memberNames(b *btf.Blob, ms []btf.Member) []string {
-	return namesOf(b, ms, func(m btf.Member) uint32 { return m.NameOff })
-}
-
-// namesOf returns the names of elements, whose offsets are those that off returns.
-func namesOf[T any](b *btf.Blob, elements []T, off func(T) uint32) []string {
-	out := make([]string, len(elements))
-	for i, e := range elements {
-		out[i], _ = b.Name(off(e))
-	}
-	return out
-}
-
-// values compares the enumerators of enums.
-func (x *explainer) values(a, b uint32) (where, what string) {
-	p, q := x.nodes[a].blob, x.nodes[b].blob
-	s, t := x.nodes[a].typ, x.nodes[b].typ
-	ea, eb := p.EnumsOf(s), q.EnumsOf(t)
-	off := func(e btf.Enumerator) uint32 { return e.NameOff }
-	na, nb := namesOf(p, ea, off), namesOf(q, eb, off)
-	if where, what = x.listDifference("value", na, nb); what != "" {
-		return where, what
-	}
-	for i := range ea {
-		if ea[i].Value != eb[i].Value {
-			return elementName("value", na[i]), fmt.Sprintf("%s vs %s", number(ea[i].Value, s.KFlag),
-				number(eb[i].Value, t.KFlag))
+			return elementName(word, na[i]), what
 		}
 	}
 	return "", ""
@@ -189,46 +150,15 @@ func number(v uint64, signed bool) string {
 	return fmt.Sprint(v)
 }
 
-// entries compares the variables of DATASECs.
-func (x *explainer) entries(a, b uint32) (where, what string) {
-	names := func(n uint32) []string {
-		kids := x.children(n)
-		out := make([]string, len(kids))
-		for i, k := range kids {
-			out[i] = x.name(k)
-		}
-		return out
-	}
-	na, nb := names(a), names(b)
-	if where, what = x.listDifference("entry", na, nb); what != "" {
-		return where, what
-	}
-	ea, eb := x.nodes[a].blob.SecinfosOf(x.nodes[a].typ), x.nodes[b].blob.SecinfosOf(x.nodes[b].typ)
-	for i := range ea {
-		what = unequal("offset", ea[i].Offset, eb[i].Offset)
-		if what == "" {
-			what = unequal("size", ea[i].Size, eb[i].Size)
-		}
-		if what != "" {
-			return elementName("entry", na[i]), what
-		}
-	}
-	return "", ""
-}
-
-// params compares the number and names of parameters.
-func (x *explainer) params(a, b uint32) (where, what string) {
-	p, q := x.nodes[a].blob, x.nodes[b].blob
-	pa, pb := p.ParamsOf(x.nodes[a].typ), q.ParamsOf(x.nodes[b].typ)
-	if what = unequal("parameters", len(pa), len(pb)); what != "" {
+// paramDifference compares the number and names of parameters.
+func (x *explainer) paramDifference(a, b uint32) (where, what string) {
+	na, nb := x.elements(a, all), x.elements(b, all)
+	if what = unequal("parameters", len(na), len(nb)); what != "" {
 		return "", what
 	}
-	off := func(p btf.Param) uint32 { return p.NameOff }
-	na, nb := namesOf(p, pa, off), namesOf(q, pb, off)
 	for i := range na {
 		if na[i] != nb[i] {
-			return fmt.Sprintf("parameter %d", i+1),
-				fmt.Sprintf("name %s vs %s", orAnon(na[i]), orAnon(nb[i]))
+			return fmt.Sprintf("parameter %d", i+1), unequal("name", orAnon(na[i]), orAnon(nb[i]))
 		}
 	}
 	return "", ""

@@ -29,7 +29,7 @@ type Line struct {
 	terminal *os.File
 	text     func() string
 	done     chan struct{}
-	stopped  chan struct{}
+	drawing  sync.WaitGroup
 
 	mu        sync.Mutex
 	shown     bool
@@ -47,13 +47,12 @@ func Start(w io.Writer, text func() string) *Line {
 	if name := os.Getenv("TERM"); name == "" || name == "dumb" {
 		return nil
 	}
-	l := &Line{terminal: f, text: text, done: make(chan struct{}), stopped: make(chan struct{})}
-	go l.run()
+	l := &Line{terminal: f, text: text, done: make(chan struct{})}
+	l.drawing.Go(l.run)
 	return l
 }
 
 func (l *Line) run() {
-	defer close(l.stopped)
 	wait := time.NewTimer(delay)
 	defer wait.Stop()
 	for {
@@ -107,7 +106,7 @@ func (l *Line) Close() {
 		return
 	}
 	close(l.done)
-	<-l.stopped
+	l.drawing.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.erase()

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,11 +17,7 @@ import (
 // EndConvert ends the phase in which DWARF was converted to o.
 func (r *Run) EndConvert(p *Phase, c *convert.Counts, o *object.Object) {
 	p.stop()
-	text := r.countUnits(c)
-	if r.wanted() {
-		text += ", " + r.countShapes(o)
-	}
-	p.found(text)
+	p.found(r.countUnits(c) + r.countShapes(o))
 }
 
 // EndFacts ends the phase in which the facts of a linked file were found.
@@ -31,11 +29,7 @@ func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
 // EndRead ends the phase in which n BTF objects were read and merged to o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
-	text := plural(n, "file")
-	if r.wanted() {
-		text += ", " + r.countShapes(o)
-	}
-	p.found(text)
+	p.found(plural(n, "file") + r.countShapes(o))
 }
 
 // EndModules ends the phase in which the BTF of n modules was made.
@@ -47,15 +41,11 @@ func (r *Run) EndModules(p *Phase, n int) {
 // EndLink ends the phase of a link on base, which may be nil.
 func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 	p.stop()
-	text := ""
-	if r.wanted() {
-		var err error
-		if text, err = r.countLinked(result, base); err != nil {
-			return err
-		}
+	text, err := r.countLinked(result, base)
+	if err == nil {
+		p.found(text)
 	}
-	p.found(text)
-	return nil
+	return err
 }
 
 // countUnits notes which units a conversion read, and returns it in words.
@@ -65,8 +55,10 @@ func (r *Run) countUnits(c *convert.Counts) string {
 	for _, more := range []struct {
 		n    int
 		what string
-	}{{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"}, {c.Partial,
-		" partial"}, {c.Types, " of types"}} {
+	}{
+		{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"},
+		{c.Partial, " partial"}, {c.Types, " of types"},
+	} {
 		if more.n > 0 {
 			text += ", " + plural(more.n, "unit") + more.what
 		}
@@ -85,8 +77,12 @@ func (r *Run) countFacts(f *facts.Facts) string {
 		plural(c.Kfuncs, "kfunc")
 }
 
-// countShapes notes what o holds, and returns it in words. It looks at every item of every unit.
+// countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every
+// item of every unit.
 func (r *Run) countShapes(o *object.Object) string {
+	if !r.wanted() {
+		return ""
+	}
 	c := &Shapes{Distinct: len(o.Graph.Nodes) - 1}
 	seen := make([]bool, len(o.Graph.Nodes))
 	for i := range o.Units {
@@ -102,12 +98,15 @@ func (r *Run) countShapes(o *object.Object) string {
 	}
 	c.Repeats = c.Held - uint64(c.Roots)
 	r.Stats.Shapes = c
-	return plural(c.Distinct, "shape") + ", " + plural(int(c.Repeats), "repeat")
+	return ", " + plural(c.Distinct, "shape") + ", " + plural(int(c.Repeats), "repeat")
 }
 
-// countTypes notes which types data has: raw BTF, or an ELF file with a section .BTF. It returns
-// that in words.
+// countTypes notes which types data has, if that is wanted: raw BTF, or an ELF file with a section
+// .BTF. It returns that in words.
 func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
+	if !r.wanted() {
+		return "", nil
+	}
 	blobs, err := btf.ReadBytes(data, base)
 	if err != nil {
 		return "", err
@@ -126,16 +125,15 @@ func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 	return plural(c.Total, "type"), nil
 }
 
-// countLinked notes the result of a link, and returns it in words.
+// countLinked notes the result of a link, if that is wanted, and returns it in words.
 func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 	text, err := r.countTypes(result.BTF, base)
-	if err != nil {
+	if err != nil || text == "" {
 		return "", err
 	}
-	functions := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindFunc.String()],
-		Skipped: map[string]int{}}
-	variables := &Decided{Encoded: r.Stats.Types.Kinds[btf.KindVar.String()],
-		Skipped: map[string]int{}}
+	kinds := r.Stats.Types.Kinds
+	functions := &Decided{kinds[btf.KindFunc.String()], map[string]int{}}
+	variables := &Decided{kinds[btf.KindVar.String()], map[string]int{}}
 	for _, s := range result.Skipped {
 		if s.Variable() {
 			variables.Skipped[s.Reason]++
@@ -154,15 +152,8 @@ func (d *Decided) text(noun string) string {
 	if len(d.Skipped) == 0 {
 		return text
 	}
-	var reasons []string
-	for reason := range d.Skipped {
-		reasons = append(reasons, reason)
-	}
-	slices.SortFunc(reasons, func(a, b string) int {
-		if c := d.Skipped[b] - d.Skipped[a]; c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
+	reasons := slices.SortedFunc(maps.Keys(d.Skipped), func(a, b string) int {
+		return cmp.Or(d.Skipped[b]-d.Skipped[a], strings.Compare(a, b))
 	})
 	for i, reason := range reasons {
 		reasons[i] = fmt.Sprintf("%d %s", d.Skipped[reason], reason)

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,11 +13,10 @@ type Phase struct {
 	unit      string // what is counted, such as "units"
 	start     time.Time
 	end       time.Time // zero while the phase goes on
-	done, all atomic.Int64
+	done, all int
 
-	step      string
+	steps     []StepTime // the last one goes on
 	stepStart time.Time
-	steps     []StepTime
 }
 
 // Phase begins a phase. unit is what Progress counts, in the plural.
@@ -32,13 +30,9 @@ func (r *Run) Phase(name, unit string) *Phase {
 
 // Progress notes how much is done. It may be called from several threads, and out of order.
 func (p *Phase) Progress(done, all int) {
-	p.all.Store(int64(all))
-	for {
-		old := p.done.Load()
-		if int64(done) <= old || p.done.CompareAndSwap(old, int64(done)) {
-			return
-		}
-	}
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	p.done, p.all = max(p.done, done), all
 }
 
 // Step begins a step of the phase, and ends the one before.
@@ -46,12 +40,12 @@ func (p *Phase) Step(name string) {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	p.endStep(time.Now())
-	p.step, p.stepStart = name, time.Now()
+	p.steps, p.stepStart = append(p.steps, StepTime{Name: name}), time.Now()
 }
 
 func (p *Phase) endStep(now time.Time) {
-	if p.step != "" {
-		p.steps = append(p.steps, StepTime{p.step, seconds(now.Sub(p.stepStart))})
+	if n := len(p.steps); n > 0 {
+		p.steps[n-1].Seconds = seconds(now.Sub(p.stepStart))
 	}
 }
 
@@ -80,13 +74,12 @@ func (p *Phase) found(what string) {
 // progress says how far the phase is. The caller holds the run's lock.
 func (p *Phase) progress(now time.Time) string {
 	text := p.name
-	if p.step != "" {
-		text += ", " + p.step
+	if n := len(p.steps); n > 0 {
+		text += ", " + p.steps[n-1].Name
 	}
-	done, all := p.done.Load(), p.all.Load()
-	if all == 0 {
+	if p.all == 0 {
 		return text
 	}
-	rate := float64(done) / max(now.Sub(p.start).Seconds(), 1e-3)
-	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, done, all, p.unit, rate)
+	rate := float64(p.done) / max(now.Sub(p.start).Seconds(), 1e-3)
+	return fmt.Sprintf("%s %d of %d %s, %.0f/s", text, p.done, p.all, p.unit, rate)
 }

@@ -24,11 +24,10 @@ type Run struct {
 	// Stats is filled in by the verb, but for what Start and Finish know.
 	Stats Stats
 
-	env     *cli.Env
-	stderr  io.Writer
-	start   time.Time
-	line    *progress.Line
-	verbose io.Writer // nil without --verbose
+	env    *cli.Env
+	stderr io.Writer // without the progress line
+	start  time.Time
+	line   *progress.Line
 
 	mu   sync.Mutex
 	open []*Phase
@@ -38,8 +37,7 @@ type Run struct {
 // written to env.Stderr gets along with the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Tool: env.Program, Verb: env.Verb, Version: cli.Version,
-		Jobs: env.Jobs}
+	r.Stats = Stats{Schema: Schema, Call: Call{env.Program, cli.Version, env.Verb, env.Jobs}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
@@ -52,9 +50,6 @@ func Start(env *cli.Env, inputs []string) *Run {
 	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
 		env.Stderr = r.line
 		cli.AtSignal(r.line.Abandon)
-	}
-	if env.Verbose {
-		r.verbose = env.Stderr
 	}
 	return r
 }
@@ -94,8 +89,8 @@ func (r *Run) Finish(size int) error {
 
 // tell prints a line of --verbose.
 func (r *Run) tell(format string, args ...any) {
-	if r.verbose != nil {
-		fmt.Fprintf(r.verbose, "%s: %s\n", r.env.Program, fmt.Sprintf(format, args...))
+	if r.env.Verbose {
+		fmt.Fprintf(r.env.Stderr, "%s: %s\n", r.env.Program, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -108,10 +103,9 @@ func (r *Run) progress() string {
 		return ""
 	}
 	p := r.open[len(r.open)-1]
-	for _, q := range slices.Backward(r.open) {
-		if q.all.Load() > 0 {
+	for _, q := range r.open {
+		if q.all > 0 || p.all == 0 {
 			p = q
-			break
 		}
 	}
 	now := time.Now()
@@ -123,14 +117,14 @@ func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // bytesText is a number of bytes for people.
 func bytesText(n int64) string {
-	const unit = 1000
-	switch {
-	case n < unit:
+	switch f := float64(n); {
+	case n < 1e3:
 		return fmt.Sprintf("%d bytes", n)
-	case n < unit*unit:
-		return fmt.Sprintf("%.1f kB", float64(n)/unit)
-	case n < unit*unit*unit:
-		return fmt.Sprintf("%.1f MB", float64(n)/(unit*unit))
+	case n < 1e6:
+		return fmt.Sprintf("%.1f kB", f/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.1f MB", f/1e6)
+	default:
+		return fmt.Sprintf("%.2f GB", f/1e9)
 	}
-	return fmt.Sprintf("%.2f GB", float64(n)/(unit*unit*unit))
 }

@@ -13,11 +13,8 @@ const Schema = 1
 // Stats are the statistics of a run, as docs/stats.md describes them. What doesn't apply to the
 // verb is nil.
 type Stats struct {
-	Schema  int    `json:"schema"`
-	Tool    string `json:"tool"`
-	Version string `json:"version"`
-	Verb    string `json:"verb"`
-	Jobs    int    `json:"jobs"`
+	Schema int `json:"schema"`
+	Call
 
 	Input struct {
 		Files int   `json:"files"`
@@ -27,17 +24,30 @@ type Stats struct {
 		Bytes int64 `json:"bytes"`
 	} `json:"output"`
 
-	DWARF     *DWARF   `json:"dwarf,omitempty"`
-	Facts     *Facts   `json:"facts,omitempty"`
-	Shapes    *Shapes  `json:"shapes,omitempty"`
-	Conflicts *int     `json:"conflicts,omitempty"`
-	Types     *Types   `json:"types,omitempty"`
-	Functions *Decided `json:"functions,omitempty"`
-	Variables *Decided `json:"variables,omitempty"`
+	DWARF  *DWARF  `json:"dwarf,omitempty"`
+	Facts  *Facts  `json:"facts,omitempty"`
+	Shapes *Shapes `json:"shapes,omitempty"`
+	Linked
 
 	Phases  []PhaseTime `json:"phases"`
 	Seconds float64     `json:"seconds"`
 	Memory  Memory      `json:"memory"`
+}
+
+// Call is what was called.
+type Call struct {
+	Tool    string `json:"tool"`
+	Version string `json:"version"`
+	Verb    string `json:"verb"`
+	Jobs    int    `json:"jobs"`
+}
+
+// Linked counts what the output has and lacks; verbs that don't link know Types alone.
+type Linked struct {
+	Conflicts *int     `json:"conflicts,omitempty"`
+	Types     *Types   `json:"types,omitempty"`
+	Functions *Decided `json:"functions,omitempty"`
+	Variables *Decided `json:"variables,omitempty"`
 }
 
 // DWARF counts the units that were read.

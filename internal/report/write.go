@@ -19,11 +19,9 @@ func (r *Run) WriteObject(o *object.Object) error {
 		return err
 	}
 	p.stop()
-	text := "no types"
-	if r.wanted() {
-		if text, err = r.countTypes(data, nil); err != nil {
-			return err
-		}
+	text, err := r.countTypes(data, nil)
+	if err != nil {
+		return err
 	}
 	p.found(text)
 	return r.Write(data)
@@ -50,11 +48,11 @@ func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 		return err
 	}
 	if distilled != nil {
-		if err := r.env.WriteOutput(r.env.DistilledBase, bytesTo(distilled)); err != nil {
+		if err := r.put(r.env.DistilledBase, distilled); err != nil {
 			return err
 		}
 	}
-	return r.env.WriteOutput(r.env.Output, bytesTo(out))
+	return r.put(r.env.Output, out)
 }
 
 // Write ends a verb whose output is data.
@@ -62,12 +60,12 @@ func (r *Run) Write(data []byte) error {
 	if err := r.Finish(len(data)); err != nil {
 		return err
 	}
-	return r.env.WriteOutput(r.env.Output, bytesTo(data))
+	return r.put(r.env.Output, data)
 }
 
-func bytesTo(data []byte) func(w io.Writer) error {
-	return func(w io.Writer) error {
+func (r *Run) put(path string, data []byte) error {
+	return r.env.WriteOutput(path, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
-	}
+	})
 }

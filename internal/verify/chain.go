@@ -14,13 +14,12 @@ func (c *checker) chains() {
 		if !c.b.Types[i].Kind.IsModifier() || c.bad[i] {
 			continue
 		}
-		id := c.b.StartID + uint32(i)
-		if c.chainEnds(uint32(i), id, good) {
+		if id := c.b.StartID + uint32(i); c.chainEnds(uint32(i), id, good) {
 			good = id
 		}
 		t := &c.b.Types[i]
-		if to, _ := c.b.ByID(t.SizeOrType); to != nil && to.Kind == btf.KindTypeTag &&
-			t.Kind != btf.KindTypeTag {
+		to, _ := c.b.ByID(t.SizeOrType)
+		if to != nil && to.Kind == btf.KindTypeTag && t.Kind != btf.KindTypeTag {
 			c.report(Reader, uint32(i), "tag-order",
 				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse a tag after another modifier",
 				t.SizeOrType)

@@ -10,8 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -60,27 +58,25 @@ func (c *checker) report(scope Scope, i uint32, rule, format string, args ...any
 		c.bad[i] = true
 	}
 	t := &c.b.Types[i]
-	if c.room(scope) {
-		c.found = append(c.found, Violation{c.b.StartID + i, t.Kind, c.b.TypeName(t), rule,
-			fmt.Sprintf(format, args...), scope})
-	}
-}
-
-func (c *checker) room(scope Scope) bool {
-	if c.opts.Only != nil && scope > *c.opts.Only && scope != Order {
-		return false
-	}
-	if len(c.found) >= MaxViolations {
-		c.more++
-		return false
-	}
-	return true
+	c.note(Violation{TypeID: c.b.StartID + i, Kind: t.Kind, Rule: rule, Scope: scope}, format, args...)
 }
 
 func (c *checker) reportBlob(scope Scope, rule, format string, args ...any) {
-	if c.room(scope) {
-		c.found = append(c.found, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...),
-			Scope: scope})
+	c.note(Violation{Rule: rule, Scope: scope}, format, args...)
+}
+
+// note notes a violation, without its name and details, of a type or the blob.
+func (c *checker) note(v Violation, format string, args ...any) {
+	switch {
+	case c.opts.Only != nil && v.Scope > *c.opts.Only && v.Scope != Order:
+	case len(c.found) >= MaxViolations:
+		c.more++
+	default:
+		if t, _ := c.b.ByID(v.TypeID); t != nil {
+			v.Name = c.b.TypeName(t)
+		}
+		v.Detail = fmt.Sprintf(format, args...)
+		c.found = append(c.found, v)
 	}
 }
 
@@ -90,8 +86,8 @@ func (c *checker) blobRules() {
 	if len(b.Types) == 0 && b.Base == nil {
 		c.reportBlob(Boot, "no-types", "the blob holds no type")
 	}
-	if last := uint64(b.StartID) + uint64(len(b.Types)) - 1; len(b.Types) > 0 &&
-		last > btf.MaxLastTypeID {
+	last := uint64(b.StartID) + uint64(len(b.Types)) - 1
+	if len(b.Types) > 0 && last > btf.MaxLastTypeID {
 		c.reportBlob(Boot, "too-many-types", "the last type id is %d, the kernel reads up to %d", last,
 			btf.MaxLastTypeID)
 	}
@@ -110,10 +106,10 @@ func (c *checker) order() {
 	prev := ""
 	for i := range c.b.Types {
 		s := c.b.TypeName(&c.b.Types[i])
-		if strings.Compare(s, prev) < 0 {
+		if s < prev {
 			c.report(Order, uint32(i), "order",
-				"it comes after %s, which sorts after it; Linux 7.0 and later find types by binary search",
-				strconv.Quote(prev))
+				"it comes after %q, which sorts after it; Linux 7.0 and later find types by binary search",
+				prev)
 		}
 		prev = s
 	}

@@ -1,109 +1,97 @@
 package verify
 
 import (
-	"strconv"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
+// forms says by kind what the common part of a record may have: elements, or a number in their
+// place; a kind flag; and which name.
+var forms = [btf.NumKinds]struct {
+	vlen, kflag bool
+	name        needs
+}{
+	btf.KindInt:       {false, false, anyOrNone},
+	btf.KindPtr:       {false, false, forbidden},
+	btf.KindArray:     {false, false, forbidden},
+	btf.KindStruct:    {true, true, optional},
+	btf.KindUnion:     {true, true, optional},
+	btf.KindEnum:      {true, true, optional},
+	btf.KindFwd:       {false, true, required},
+	btf.KindTypedef:   {false, false, required},
+	btf.KindVolatile:  {false, false, forbidden},
+	btf.KindConst:     {false, false, forbidden},
+	btf.KindRestrict:  {false, false, forbidden},
+	btf.KindFunc:      {true, false, required},
+	btf.KindFuncProto: {true, false, forbidden},
+	btf.KindVar:       {false, false, required},
+	btf.KindDatasec:   {true, false, section},
+	btf.KindFloat:     {false, false, anyOrNone},
+	btf.KindDeclTag:   {false, true, anyText},
+	btf.KindTypeTag:   {false, true, anyText},
+	btf.KindEnum64:    {true, true, optional},
+}
+
 // form checks one record by itself: kernel/bpf/btf.c, the check_meta function of its kind.
 func (c *checker) form(i uint32) {
 	t := &c.b.Types[i]
+	may := forms[t.Kind]
 	if t.Vlen > btf.MaxVlen {
 		c.report(Reader, i, "vlen-wide", "%d elements; kernels before 7.2 and most tools read up to %d",
 			t.Vlen, btf.MaxVlen)
 	}
+	if t.Vlen != 0 && !may.vlen {
+		c.report(Boot, i, "vlen-unexpected", "a %v has no elements, here there are %d", t.Kind, t.Vlen)
+	}
+	if t.KFlag && !may.kflag {
+		c.report(Boot, i, "kind-flag", "the kind flag has no meaning for a %v", t.Kind)
+	}
+	c.typeName(i, may.name)
 	switch t.Kind {
 	case btf.KindInt:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, anyOrNone)
 		c.intForm(i)
 	case btf.KindFloat:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, anyOrNone)
-		switch t.SizeOrType {
-		case 2, 4, 8, 12, 16:
-		default:
+		if !slices.Contains([]uint32{2, 4, 8, 12, 16}, t.SizeOrType) {
 			c.report(Boot, i, "float-size", "size is %d bytes, it must be 2, 4, 8, 12 or 16", t.SizeOrType)
 		}
-	case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, forbidden)
-		c.idForm(i, t.SizeOrType, "it refers to", true)
-	case btf.KindTypedef:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, required)
-		c.idForm(i, t.SizeOrType, "it refers to", true)
-	case btf.KindTypeTag:
-		c.noVlen(i)
-		c.typeName(i, anyText)
+	case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypedef,
+		btf.KindTypeTag:
 		c.idForm(i, t.SizeOrType, "it refers to", true)
 	case btf.KindArray:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, forbidden)
-		if t.SizeOrType != 0 {
-			c.report(Boot, i, "size-unexpected", "an ARRAY's size field is 0, here it is %d", t.SizeOrType)
-		}
+		c.noSize(i, "an ARRAY")
 		a := c.b.ArrayOf(t)
 		c.idForm(i, a.Elem, "its elements have", false)
 		c.idForm(i, a.Index, "its index has", false)
 	case btf.KindStruct, btf.KindUnion:
-		c.typeName(i, optional)
 		c.memberForm(i)
 	case btf.KindEnum, btf.KindEnum64:
-		c.typeName(i, optional)
 		c.enumForm(i)
 	case btf.KindFwd:
-		c.noVlen(i)
-		c.typeName(i, required)
-		if t.SizeOrType != 0 {
-			c.report(Boot, i, "size-unexpected", "a FWD's size field is 0, here it is %d", t.SizeOrType)
-		}
+		c.noSize(i, "a FWD")
 	case btf.KindFunc:
-		c.noKFlag(i)
-		c.typeName(i, required)
-		if t.Vlen > btf.LinkageGlobal {
-			c.report(Boot, i, "func-linkage", "linkage %d is neither static (0) nor global (1)", t.Vlen)
-		}
-	case btf.KindFuncProto:
-		c.noKFlag(i)
-		c.typeName(i, forbidden)
+		c.linkageForm(i, "func-linkage", t.Vlen)
 	case btf.KindVar:
-		c.noVlen(i)
-		c.noKFlag(i)
-		c.typeName(i, required)
 		c.idForm(i, t.SizeOrType, "it has", false)
-		if t.Extra > btf.LinkageGlobal {
-			c.report(Boot, i, "var-linkage", "linkage %d is neither static (0) nor global (1)", t.Extra)
-		}
+		c.linkageForm(i, "var-linkage", t.Extra)
 	case btf.KindDatasec:
-		c.noKFlag(i)
-		c.typeName(i, section)
 		c.datasecForm(i)
 	case btf.KindDeclTag:
-		c.noVlen(i)
-		c.typeName(i, anyText)
 		if idx := int32(t.Extra); idx < -1 {
 			c.report(Boot, i, "component-index", "component index %d is below -1", idx)
 		}
 	}
 }
 
-func (c *checker) noVlen(i uint32) {
-	if n := c.b.Types[i].Vlen; n != 0 {
-		c.report(Boot, i, "vlen-unexpected", "a %v has no elements, here there are %d", c.b.Types[i].Kind,
-			n)
+func (c *checker) noSize(i uint32, what string) {
+	if size := c.b.Types[i].SizeOrType; size != 0 {
+		c.report(Boot, i, "size-unexpected", "%s's size field is 0, here it is %d", what, size)
 	}
 }
 
-func (c *checker) noKFlag(i uint32) {
-	if c.b.Types[i].KFlag {
-		c.report(Boot, i, "kind-flag", "the kind flag has no meaning for a %v", c.b.Types[i].Kind)
+func (c *checker) linkageForm(i uint32, rule string, linkage uint32) {
+	if linkage > btf.LinkageGlobal {
+		c.report(Boot, i, rule, "linkage %d is neither static (0) nor global (1)", linkage)
 	}
 }
 
@@ -121,18 +109,15 @@ func (c *checker) idForm(i, id uint32, what string, void bool) {
 func (c *checker) intForm(i uint32) {
 	t := &c.b.Types[i]
 	enc, off, n := t.Extra>>24, t.Extra>>16&0xff, t.Extra&0xff
-	if t.Extra>>28 != 0 || t.Extra&0xff00 != 0 {
-		// The kernel masks the word with 0x0fffffff and so lets bits 8 to 15 be anything.
-		if t.Extra>>28 != 0 {
-			c.report(Boot, i, "int-encoding", "the encoding word %#x has unknown bits", t.Extra)
-			return
-		}
+	if t.Extra>>28 != 0 {
+		c.report(Boot, i, "int-encoding", "the encoding word %#x has unknown bits", t.Extra)
+		return
+	}
+	if t.Extra&0xff00 != 0 { // the kernel's mask of the word is 0x0fffffff
 		c.report(Reader, i, "int-encoding-bits", "the encoding word %#x has bits that mean nothing",
 			t.Extra)
 	}
-	switch enc {
-	case 0, btf.IntSigned, btf.IntChar, btf.IntBool:
-	default:
+	if !slices.Contains([]uint32{0, btf.IntSigned, btf.IntChar, btf.IntBool}, enc) {
 		c.report(Boot, i, "int-encoding", "encoding %d is none of 0, SIGNED (1), CHAR (2) and BOOL (4)",
 			enc)
 	}
@@ -148,11 +133,7 @@ func (c *checker) memberForm(i uint32) {
 	t := &c.b.Types[i]
 	last := uint32(0)
 	for n, m := range c.b.MembersOf(t) {
-		what := func() string { return "name of member " + strconv.Itoa(n) }
-		name, ok := c.name(Boot, i, m.NameOff, what)
-		if ok && m.NameOff != 0 && !btf.ValidIdentifier([]byte(name)) {
-			c.report(Boot, i, "name-invalid", "member %d: %s", n, badName(name, optional))
-		}
+		name := c.elementName(i, m.NameOff, "member", n, optional)
 		if m.Type == 0 || m.Type > btf.MaxTypeID {
 			c.report(Boot, i, "type-id", "member %s has type id %d", label(name, n), m.Type)
 		}
@@ -174,19 +155,11 @@ func (c *checker) memberForm(i uint32) {
 
 func (c *checker) enumForm(i uint32) {
 	t := &c.b.Types[i]
-	switch t.SizeOrType {
-	case 1, 2, 4, 8:
-	default:
+	if !slices.Contains([]uint32{1, 2, 4, 8}, t.SizeOrType) {
 		c.report(Boot, i, "enum-size", "size is %d bytes, it must be 1, 2, 4 or 8", t.SizeOrType)
 	}
 	for n, e := range c.b.EnumsOf(t) {
-		name, ok := c.name(Boot, i, e.NameOff, func() string {
-			return "name of value " +
-				strconv.Itoa(n)
-		})
-		if ok && (e.NameOff == 0 || !btf.ValidIdentifier([]byte(name))) {
-			c.report(Boot, i, "name-invalid", "value %d: %s", n, badName(name, required))
-		}
+		c.elementName(i, e.NameOff, "value", n, required)
 	}
 }
 

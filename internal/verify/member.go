@@ -28,9 +28,18 @@ func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
 			return "member-align", fmt.Sprintf("is a FLOAT of %d bytes at bit %d", size, off)
 		}
 	case off%8 != 0:
-		return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
+		return misaligned(off)
 	}
-	if end := uint64(off/8) + uint64(size); end > uint64(s.SizeOrType) {
+	return bounds(s, uint64(off/8)+uint64(size))
+}
+
+func misaligned(off uint32) (rule, why string) {
+	return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
+}
+
+// bounds judges where a member of s ends, in bytes.
+func bounds(s *btf.Type, end uint64) (rule, why string) {
+	if end > uint64(s.SizeOrType) {
 		return "member-bounds", fmt.Sprintf("ends at byte %d, the size is %d", end, s.SizeOrType)
 	}
 	return "", ""
@@ -47,7 +56,7 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 			return "member-type", fmt.Sprintf("has an INT of %d bits at offset %d, which is no plain one",
 				intBits, intOff)
 		case width == 0 && off%8 != 0:
-			return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
+			return misaligned(off)
 		case width > intBits:
 			return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an INT of %d", width, intBits)
 		case width == 0:
@@ -65,10 +74,7 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 		return "member-bitfield",
 			fmt.Sprintf("spans %d bits from its first byte on, the kernel reads 128", n)
 	}
-	if end := bits/8 + (n+7)/8; end > uint64(s.SizeOrType) {
-		return "member-bounds", fmt.Sprintf("ends at byte %d, the size is %d", end, s.SizeOrType)
-	}
-	return "", ""
+	return bounds(s, bits/8+(n+7)/8)
 }
 
 // enumBits judges a member of ENUM or ENUM64 type in a struct with bitfields. The kernel takes 32
@@ -76,15 +82,12 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
 	switch {
 	case width == 0 && off%8 != 0:
-		return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
+		return misaligned(off)
 	case width > 32:
 		return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an enum, the kernel reads 32",
 			width)
 	case width == 0:
 		width = 32
 	}
-	if end := (uint64(off) + uint64(width) + 7) / 8; end > uint64(s.SizeOrType) {
-		return "member-bounds", fmt.Sprintf("ends at byte %d, the size is %d", end, s.SizeOrType)
-	}
-	return "", ""
+	return bounds(s, (uint64(off)+uint64(width)+7)/8)
 }

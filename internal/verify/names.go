@@ -1,7 +1,7 @@
 package verify
 
 import (
-	"strconv"
+	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -18,18 +18,24 @@ const (
 	forbidden              // none: the offset is 0
 )
 
-// name reads a string offset of an own type; what says whose it is ("name", "name of member 3"). ok
-// is false if it is out of range, which is reported.
-func (c *checker) name(scope Scope, i, off uint32, what func() string) (s string, ok bool) {
+// name reads a string offset of an own type or, if what is not empty, of its n-th element. ok is
+// false if it is out of range, which is reported.
+func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string, ok bool) {
+	whose := func() string {
+		if what == "" {
+			return "name"
+		}
+		return fmt.Sprintf("name of %s %d", what, n)
+	}
 	s, err := c.b.Name(off)
 	if err != nil || off > btf.MaxNameOff {
-		c.report(scope, i, "name-offset", "%s: string offset %d is not below %d", what(), off,
+		c.report(scope, i, "name-offset", "%s: string offset %d is not below %d", whose(), off,
 			c.b.EndStr())
 		return "", false
 	}
 	if off != 0 && !startsString(c.b, off) {
 		c.report(Reader, i, "name-inside-string",
-			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", what(), off)
+			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", whose(), off)
 	}
 	return s, true
 }
@@ -45,49 +51,56 @@ func startsString(b *btf.Blob, off uint32) bool {
 	return false
 }
 
-func ownName() string { return "name" }
-
 // typeName checks an own type's name.
 func (c *checker) typeName(i uint32, want needs) {
 	t := &c.b.Types[i]
-	if want == forbidden {
-		if t.NameOff != 0 {
-			if s, ok := c.name(Boot, i, t.NameOff, ownName); ok {
-				c.report(Boot, i, "name-unexpected", "a %v has no name, this one has %s (string offset %d)",
-					t.Kind, strconv.Quote(s), t.NameOff)
-			}
-		}
+	if want == forbidden && t.NameOff == 0 {
 		return
 	}
-	s, ok := c.name(Boot, i, t.NameOff, ownName)
-	if !ok {
-		return
-	}
-	switch want {
-	case optional:
-		ok = t.NameOff == 0 || btf.ValidIdentifier([]byte(s))
-	case required:
-		ok = t.NameOff != 0 && btf.ValidIdentifier([]byte(s))
-	case section:
-		ok = t.NameOff != 0 && btf.ValidSectionName([]byte(s))
-	case anyText:
-		ok = s != ""
-	}
-	if !ok {
+	switch s, ok := c.name(Boot, i, t.NameOff, "", 0); {
+	case !ok:
+	case want == forbidden:
+		c.report(Boot, i, "name-unexpected", "a %v has no name, this one has %q (string offset %d)",
+			t.Kind, s, t.NameOff)
+	case !want.allow(t.NameOff, s):
 		c.report(Boot, i, "name-invalid", "%s", badName(s, want))
 	}
 }
 
+// elementName checks the name of the n-th element of an own type, and returns it.
+func (c *checker) elementName(i, off uint32, what string, n int, want needs) string {
+	s, ok := c.name(Boot, i, off, what, n)
+	if ok && !want.allow(off, s) {
+		c.report(Boot, i, "name-invalid", "%s %d: %s", what, n, badName(s, want))
+	}
+	return s
+}
+
+// allow says whether a name at an offset is as wanted.
+func (want needs) allow(off uint32, s string) bool {
+	switch want {
+	case optional:
+		return off == 0 || btf.ValidIdentifier([]byte(s))
+	case required:
+		return off != 0 && btf.ValidIdentifier([]byte(s))
+	case section:
+		return off != 0 && btf.ValidSectionName([]byte(s))
+	case anyText:
+		return s != ""
+	}
+	return true
+}
+
+// badName says what is wrong with a name.
 func badName(s string, want needs) string {
 	switch {
 	case s == "":
 		return "the name is empty"
 	case len(s) > btf.MaxNameLen:
-		return "the name has " + strconv.Itoa(len(s)) + " bytes, the kernel reads " +
-			strconv.Itoa(btf.MaxNameLen)
+		return fmt.Sprintf("the name has %d bytes, the kernel reads %d", len(s), btf.MaxNameLen)
 	case want == section:
-		return "the name " + strconv.Quote(s) + " holds control characters"
+		return fmt.Sprintf("the name %q holds control characters", s)
 	}
-	return "the name " + strconv.Quote(s) +
-		" is not an identifier (letters, digits, _ and ., no digit first)"
+	return fmt.Sprintf(
+		"the name %q is not an identifier (letters, digits, _ and ., no digit first)", s)
 }

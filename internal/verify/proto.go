@@ -1,7 +1,5 @@
 package verify
 
-import "github.com/rules-btf/rules_btf/internal/btf"
-
 // proto checks a function prototype; false if it is broken.
 func (r *resolver) proto(id uint32) bool {
 	t := &r.b.Types[id-r.b.StartID]
@@ -17,10 +15,11 @@ func (r *resolver) proto(id uint32) bool {
 			}
 			break
 		}
-		if s, ok := r.c.name(Load, id-r.b.StartID, p.NameOff,
-			func() string { return "name of parameter " + label("", n) }); !ok {
+		s, ok := r.name(Load, id-r.b.StartID, p.NameOff, "parameter number", n)
+		if !ok {
 			return false
-		} else if p.NameOff != 0 && !btf.ValidIdentifier([]byte(s)) {
+		}
+		if !optional.allow(p.NameOff, s) {
 			r.report(id, "name-invalid", "parameter %d: %s", n, badName(s, optional))
 			return false
 		}

@@ -33,14 +33,12 @@ func (r *resolver) reference(id uint32, t *btf.Type) step {
 	if s := r.need(id, next); s != done {
 		return s
 	}
-	if t.Kind == btf.KindPtr || t.Kind == btf.KindVar {
+	if k.IsModifier() && (t.Kind == btf.KindPtr || t.Kind == btf.KindVar) {
 		// A modifier resolved for a struct's sake stopped at a pointer; go on from there.
-		if k.IsModifier() {
-			to := r.skipped(next)
-			if tk, ok := r.kind(to); ok && tk == btf.KindPtr {
-				if s := r.need(id, to); s != done {
-					return s
-				}
+		to := r.skipped(next)
+		if tk, _ := r.kind(to); tk == btf.KindPtr {
+			if s := r.need(id, to); s != done {
+				return s
 			}
 		}
 	}
@@ -51,12 +49,11 @@ func (r *resolver) reference(id uint32, t *btf.Type) step {
 		return r.report(id, "var-type", "its type [%d] has no size", next)
 	}
 	target := r.skipped(next)
-	switch tk, _ := r.kind(target); tk {
-	case btf.KindVoid, btf.KindFwd, btf.KindFuncProto:
-		return r.pop(target, 0)
-	default:
+	tk, _ := r.kind(target)
+	if tk != btf.KindVoid && tk != btf.KindFwd && tk != btf.KindFuncProto {
 		return r.report(id, "type-kind", "it comes to [%d], a %v", target, tk)
 	}
+	return r.pop(target, 0)
 }
 
 func (r *resolver) array(id uint32, a btf.Array) step {

@@ -29,8 +29,7 @@ const (
 
 // resolver is one pass over all types in order of ids, as btf_check_all_types does it.
 type resolver struct {
-	c       *checker
-	b       *btf.Blob
+	*checker
 	ptrSize uint32
 	state   []state
 	target  []uint32 // own modifiers, pointers and variables: what they come to, modifiers skipped
@@ -58,12 +57,11 @@ const (
 func (c *checker) references(ptrSize uint32) {
 	n := len(c.b.Types)
 	r := &resolver{
-		c: c, b: c.b, ptrSize: ptrSize,
+		checker: c, ptrSize: ptrSize, stack: make([]vertex, 0, maxDepth),
 		state: make([]state, n), target: make([]uint32, n), size: make([]uint32, n),
-		stack: make([]vertex, 0, maxDepth),
 	}
-	for i := range r.state {
-		if c.bad[i] {
+	for i, bad := range c.bad {
+		if bad {
 			r.state[i] = broken
 		}
 	}
@@ -105,7 +103,7 @@ func (r *resolver) stateOf(id uint32) state {
 }
 
 func (r *resolver) report(id uint32, rule, format string, args ...any) step {
-	r.c.report(Load, id-r.b.StartID, rule, format, args...)
+	r.checker.report(Load, id-r.b.StartID, rule, format, args...)
 	return failed
 }
 

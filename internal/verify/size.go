@@ -27,10 +27,8 @@ func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
 		id = r.skipped(id)
 	}
 	t, _ := r.b.ByID(id)
-	if t == nil || sizeless(t.Kind) {
-		return 0, 0, false
-	}
 	switch {
+	case t == nil:
 	case t.Kind.HasSize():
 		return id, t.SizeOrType, true
 	case t.Kind == btf.KindPtr:
@@ -47,21 +45,18 @@ func (r *resolver) arraySize(id uint32) uint32 {
 	n := uint64(1)
 	for range maxDepth {
 		id = r.skipped(id)
-		if id >= r.b.StartID && r.stateOf(id) == resolved &&
-			r.b.Types[id-r.b.StartID].Kind == btf.KindArray {
-			n *= uint64(r.size[id-r.b.StartID])
-			return clamp(n)
-		}
-		t, o := r.b.ByID(id)
-		if t == nil {
+		t, owner := r.b.ByID(id)
+		switch {
+		case t == nil:
 			return 0
-		}
-		if t.Kind != btf.KindArray {
+		case t.Kind != btf.KindArray:
 			_, size, _ := r.sized(id)
 			return clamp(n * uint64(size))
+		case owner == r.b && r.stateOf(id) == resolved:
+			return clamp(n * uint64(r.size[id-r.b.StartID]))
 		}
-		a := o.ArrayOf(t)
-		if n = n * uint64(a.Nelems); n > 1<<32-1 {
+		a := owner.ArrayOf(t)
+		if n *= uint64(a.Nelems); n > 1<<32-1 {
 			return 0
 		}
 		id = a.Elem

@@ -1,8 +1,10 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -39,19 +41,14 @@ func (v Violation) String() string {
 	if v.TypeID == 0 {
 		return fmt.Sprintf("%s: %s", v.Rule, v.Detail)
 	}
-	name := v.Name
-	if name == "" {
-		name = "(anon)"
-	}
-	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, printable(name), v.Rule, v.Detail)
+	name := printable(cmp.Or(v.Name, "(anon)"))
+	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, name, v.Rule, v.Detail)
 }
 
 // printable shows names with control characters or spaces quoted.
 func printable(s string) string {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] >= 0x7f {
-			return strconv.Quote(s)
-		}
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return strconv.Quote(s)
 	}
 	return s
 }

@@ -41,27 +41,14 @@ func (m goModule) copyTo(dir, version string) error {
 // copyTree copies from's files to the new directory to: writable, and scripts executable, which zip
 // files of Go modules don't keep.
 func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".sh") {
+			err = os.Chmod(path, 0o755)
 		}
-		inside, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, inside)
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o755)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		mode := fs.FileMode(0o644)
-		if strings.HasSuffix(path, ".sh") {
-			mode = 0o755
-		}
-		return os.WriteFile(target, data, mode)
+		return err
 	})
 }
 

@@ -45,12 +45,11 @@ func run(root, repo, out, home string) error {
 	if err != nil {
 		return err
 	}
-	modules := stubModules()
 	debian, err := debianModules(root)
 	if err != nil {
 		return err
 	}
-	modules = append(modules, debian...)
+	modules := append(stubModules(), debian...)
 	for _, goModule := range goModules {
 		version, err := requestedVersion(workspaces, goModule.name)
 		if err != nil {

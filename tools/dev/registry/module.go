@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
 )
@@ -22,20 +24,12 @@ type module struct {
 // A dependency is one bazel_dep that a user of the module inherits (not a dev_dependency).
 type dependency struct{ name, version string }
 
-func parseModule(path string, data []byte) (*build.File, error) {
-	file, err := build.ParseModule(path, data)
-	if err != nil {
-		return nil, fmt.Errorf("parse MODULE.bazel: %w", err)
-	}
-	return file, nil
-}
-
 func readModuleFile(path string) (*build.File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseModule(path, data)
+	return build.ParseModule(path, data)
 }
 
 // moduleFromDir reads the module whose root is dir.
@@ -83,74 +77,60 @@ func requestedVersions(roots []*build.File, modules []*module) map[string][]stri
 		versions[dep.name] = append(versions[dep.name], dep.version)
 	}
 	for _, list := range versions {
-		sort.Strings(list)
+		slices.Sort(list)
 	}
 	return versions
 }
 
 // requestedVersion is the one version of name that files ask for.
 func requestedVersion(files []*build.File, name string) (string, error) {
-	found := ""
-	for _, file := range files {
-		for _, dep := range dependencies(file, true) {
-			if dep.name != name {
-				continue
-			}
-			if found != "" && found != dep.version {
-				return "", fmt.Errorf("%s: asked for as both %s and %s", name, found, dep.version)
-			}
-			found = dep.version
-		}
-	}
-	if found == "" {
+	switch versions := requestedVersions(files, nil)[name]; len(versions) {
+	case 0:
 		return "", fmt.Errorf("no MODULE.bazel has a bazel_dep on %s", name)
+	case 1:
+		return versions[0], nil
+	default:
+		return "", fmt.Errorf("%s: asked for as all of %s", name, strings.Join(versions, ", "))
 	}
-	return found, nil
 }
 
 // workspaceModules reads the MODULE.bazel of the repository and of each workspace inside it.
-func workspaceModules(repo string) ([]*build.File, error) {
-	paths := []string{filepath.Join(repo, "MODULE.bazel")}
-	for _, pattern := range []string{"e2e/*/MODULE.bazel", "examples/*/MODULE.bazel"} {
-		found, err := filepath.Glob(filepath.Join(repo, pattern))
-		if err != nil {
-			return nil, err
-		}
-		paths = append(paths, found...)
-	}
-	var files []*build.File
-	for _, path := range paths {
-		file, err := readModuleFile(path)
-		if err != nil {
-			return nil, err
-		}
+func workspaceModules(repo string) (files []*build.File, err error) {
+	err = eachFile(repo, func(path string) error {
+		file, err := readModuleFile(filepath.Join(repo, path))
 		files = append(files, file)
-	}
-	return files, nil
+		return err
+	}, "MODULE.bazel", "e2e/*/MODULE.bazel", "examples/*/MODULE.bazel")
+	return files, err
 }
 
 // debianModules finds the modules that Debian's Bazel packages install below root.
-func debianModules(root string) ([]*module, error) {
-	var modules []*module
-	for _, pattern := range []string{"rules/*", "tools/*"} {
-		paths, err := filepath.Glob(filepath.Join(root, "usr/share/bazel", pattern, "MODULE.bazel"))
-		if err != nil {
-			return nil, err
-		}
-		for _, path := range paths {
-			m, err := moduleFromDir(filepath.Dir(path))
-			if err != nil {
-				return nil, err
-			}
-			inside, err := filepath.Rel(root, filepath.Dir(path))
-			if err != nil {
-				return nil, err
-			}
-			m.path = "/" + inside
+func debianModules(root string) (modules []*module, err error) {
+	err = eachFile(root, func(path string) error {
+		m, err := moduleFromDir(filepath.Join(root, filepath.Dir(path)))
+		if err == nil {
+			m.path = "/" + filepath.Dir(path)
 			modules = append(modules, m)
 		}
+		return err
+	}, "usr/share/bazel/rules/*/MODULE.bazel", "usr/share/bazel/tools/*/MODULE.bazel")
+	return modules, err
+}
+
+// eachFile calls f with the paths of the files below root that match patterns, until it fails.
+func eachFile(root string, f func(path string) error, patterns ...string) error {
+	for _, pattern := range patterns {
+		paths, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if err := f(path); err != nil {
+				return err
+			}
+		}
 	}
-	return modules, nil
+	return nil
 }
 
 // publish writes the registry's entry of the module at one version.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+
+	"github.com/bazelbuild/buildtools/build"
 )
 
 // stubs are modules that the graph of modules names and that no target here builds, with the files
@@ -64,14 +67,12 @@ func stubModules() []*module {
 	var modules []*module
 	for name, files := range stubs {
 		text := fmt.Sprintf("module(name = %q)\n", name)
-		file, err := parseModule(name, []byte(text))
+		file, err := build.ParseModule(name, []byte(text))
 		if err != nil {
 			panic(err) // the text is a constant but for a name of this file's
 		}
 		all := map[string]string{"MODULE.bazel": text, "BUILD.bazel": ""}
-		for path, content := range files {
-			all[path] = content
-		}
+		maps.Copy(all, files)
 		modules = append(modules, &module{name: name, file: file, files: all})
 	}
 	return modules

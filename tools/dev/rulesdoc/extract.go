@@ -8,26 +8,16 @@ import (
 
 // The messages of Bazel's stardoc_output.proto, as far as the reference shows them.
 type (
-	moduleInfo struct {
-		rules     []ruleInfo
-		providers []providerInfo
-		aspects   []aspectInfo
-	}
-	ruleInfo struct {
-		name, doc  string
-		attributes []attribute
-		test       bool
-	}
-	aspectInfo struct {
+	// moduleInfo is a ModuleInfo.
+	moduleInfo struct{ rules, providers, aspects []entity }
+	// entity is a RuleInfo, ProviderInfo or AspectInfo.
+	entity struct {
 		name, doc string
-		edges     []string
+		parts     []part   // the attributes of a rule, the fields of a provider
+		edges     []string // the attributes that an aspect follows
 	}
-	providerInfo struct {
-		name, doc string
-		fields    []field
-	}
-	field     struct{ name, doc string }
-	attribute struct {
+	// part is an AttributeInfo, or a ProviderFieldInfo with a name and a doc alone.
+	part struct {
 		name, doc    string
 		kind         uint64
 		mandatory    bool
@@ -68,114 +58,67 @@ func fields(message []byte, visit func(number protowire.Number, data []byte,
 }
 
 // parseModule reads a ModuleInfo.
-func parseModule(data []byte) (moduleInfo, error) {
-	var module moduleInfo
-	err := fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+func parseModule(data []byte) (module moduleInfo, err error) {
+	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+		var list *[]entity
 		switch number {
 		case 1:
-			rule, err := parseRule(data)
-			module.rules = append(module.rules, rule)
-			return err
+			list = &module.rules
 		case 2:
-			provider, err := parseProvider(data)
-			module.providers = append(module.providers, provider)
-			return err
+			list = &module.providers
 		case 4:
-			aspect, err := parseAspect(data)
-			module.aspects = append(module.aspects, aspect)
-			return err
+			list = &module.aspects
+		default:
+			return nil
 		}
-		return nil
+		e, err := parseEntity(data, list == &module.aspects)
+		*list = append(*list, e)
+		return err
 	})
 	return module, err
 }
 
-func parseRule(data []byte) (ruleInfo, error) {
-	var rule ruleInfo
-	err := fields(data, func(number protowire.Number, data []byte, value uint64) error {
-		switch number {
-		case 1:
-			rule.name = string(data)
-		case 2:
-			rule.doc = string(data)
-		case 3:
-			attribute, err := parseAttribute(data)
-			rule.attributes = append(rule.attributes, attribute)
+func parseEntity(data []byte, aspect bool) (e entity, err error) {
+	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+		switch {
+		case number == 1:
+			e.name = string(data)
+		case number == 2:
+			e.doc = string(data)
+		case number == 3 && aspect:
+			e.edges = append(e.edges, string(data))
+		case number == 3:
+			p, err := parsePart(data)
+			e.parts = append(e.parts, p)
 			return err
-		case 6:
-			rule.test = value != 0
 		}
 		return nil
 	})
-	return rule, err
+	return e, err
 }
 
-func parseAttribute(data []byte) (attribute, error) {
-	var a attribute
-	err := fields(data, func(number protowire.Number, data []byte, value uint64) error {
+func parsePart(data []byte) (p part, err error) {
+	err = fields(data, func(number protowire.Number, data []byte, value uint64) error {
 		switch number {
 		case 1:
-			a.name = string(data)
+			p.name = string(data)
 		case 2:
-			a.doc = string(data)
+			p.doc = string(data)
 		case 3:
-			a.kind = value
+			p.kind = value
 		case 4:
-			a.mandatory = value != 0
+			p.mandatory = value != 0
 		case 5: // ProviderNameGroup
 			return fields(data, func(number protowire.Number, data []byte, _ uint64) error {
 				if number == 1 {
-					a.providers = append(a.providers, string(data))
+					p.providers = append(p.providers, string(data))
 				}
 				return nil
 			})
 		case 6:
-			a.defaultValue = string(data)
+			p.defaultValue = string(data)
 		}
 		return nil
 	})
-	return a, err
-}
-
-func parseProvider(data []byte) (providerInfo, error) {
-	var provider providerInfo
-	err := fields(data, func(number protowire.Number, data []byte, _ uint64) error {
-		switch number {
-		case 1:
-			provider.name = string(data)
-		case 2:
-			provider.doc = string(data)
-		case 3:
-			var f field
-			err := fields(data, func(number protowire.Number, data []byte, _ uint64) error {
-				switch number {
-				case 1:
-					f.name = string(data)
-				case 2:
-					f.doc = string(data)
-				}
-				return nil
-			})
-			provider.fields = append(provider.fields, f)
-			return err
-		}
-		return nil
-	})
-	return provider, err
-}
-
-func parseAspect(data []byte) (aspectInfo, error) {
-	var aspect aspectInfo
-	err := fields(data, func(number protowire.Number, data []byte, _ uint64) error {
-		switch number {
-		case 1:
-			aspect.name = string(data)
-		case 2:
-			aspect.doc = string(data)
-		case 3:
-			aspect.edges = append(aspect.edges, string(data))
-		}
-		return nil
-	})
-	return aspect, err
+	return p, err
 }

@@ -20,7 +20,7 @@ func main() {
 	extract := flag.String("extract", "", "output of starlark_doc_extract")
 	out := flag.String("out", "", "file to write")
 	flag.Parse()
-	if *extract == "" || *out == "" {
+	if *intro == "" || *extract == "" || *out == "" {
 		log.Fatal("usage: rulesdoc --intro INTRO.md --extract FILE.binaryproto --out OUT.md")
 	}
 	data, err := os.ReadFile(*extract)
@@ -31,11 +31,9 @@ func main() {
 	if err != nil {
 		log.Fatalf("%s: %v", *extract, err)
 	}
-	var text []byte
-	if *intro != "" {
-		if text, err = os.ReadFile(*intro); err != nil {
-			log.Fatal(err)
-		}
+	text, err := os.ReadFile(*intro)
+	if err != nil {
+		log.Fatal(err)
 	}
 	if err := os.WriteFile(*out, append(text, markdown(module)...), 0o644); err != nil {
 		log.Fatal(err)

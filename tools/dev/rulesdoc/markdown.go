@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -20,40 +20,34 @@ var attributeKinds = map[uint64]string{
 // markdown is the reference of everything in module: rules, aspects, providers, each by name.
 func markdown(module moduleInfo) string {
 	var out strings.Builder
-	sort.Slice(module.rules,
-		func(i, j int) bool { return module.rules[i].name < module.rules[j].name })
-	sort.Slice(module.aspects,
-		func(i, j int) bool { return module.aspects[i].name < module.aspects[j].name })
-	sort.Slice(module.providers,
-		func(i, j int) bool { return module.providers[i].name < module.providers[j].name })
-
+	for _, list := range [][]entity{module.rules, module.aspects, module.providers} {
+		slices.SortFunc(list, func(a, b entity) int { return strings.Compare(a.name, b.name) })
+	}
 	out.WriteString("\n## Rules\n")
 	for _, rule := range module.rules {
 		writeRule(&out, rule)
 	}
 	out.WriteString("\n## Aspects\n")
 	for _, aspect := range module.aspects {
-		fmt.Fprintf(&out, "\n### %s\n\n%s\n", aspect.name, paragraph(aspect.doc))
-		fmt.Fprintf(&out, "\nFollows: `%s`.\n", strings.Join(aspect.edges, "`, `"))
+		fmt.Fprintf(&out, "\n### %s\n\n%s\n\nFollows: `%s`.\n", aspect.name,
+			strings.TrimSpace(aspect.doc), strings.Join(aspect.edges, "`, `"))
 	}
 	out.WriteString("\n## Providers\n")
 	for _, provider := range module.providers {
 		fmt.Fprintf(&out, "\n### %s\n\n%s\n\n| field | meaning |\n|---|---|\n", provider.name,
-			paragraph(provider.doc))
-		for _, field := range provider.fields {
+			strings.TrimSpace(provider.doc))
+		for _, field := range provider.parts {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", field.name, cell(field.doc))
 		}
 	}
 	return out.String()
 }
 
-func writeRule(out *strings.Builder, rule ruleInfo) {
+func writeRule(out *strings.Builder, rule entity) {
 	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| attribute | type | default | meaning |\n|---|---|---|---|\n",
-		rule.name, paragraph(rule.doc))
-	sort.SliceStable(rule.attributes, func(i, j int) bool {
-		return rank(rule.attributes[i]) < rank(rule.attributes[j])
-	})
-	for _, a := range rule.attributes {
+		rule.name, strings.TrimSpace(rule.doc))
+	slices.SortStableFunc(rule.parts, func(a, b part) int { return rank(a) - rank(b) })
+	for _, a := range rule.parts {
 		kind, ok := attributeKinds[a.kind]
 		if !ok {
 			kind = fmt.Sprintf("type %d", a.kind)
@@ -71,7 +65,7 @@ func writeRule(out *strings.Builder, rule ruleInfo) {
 }
 
 // rank puts the name first, then what is mandatory; the rest stays by name, as Bazel has it.
-func rank(a attribute) int {
+func rank(a part) int {
 	switch {
 	case a.name == "name":
 		return 0
@@ -80,9 +74,6 @@ func rank(a attribute) int {
 	}
 	return 2
 }
-
-// paragraph is a doc string as it stands, without blanks around it.
-func paragraph(doc string) string { return strings.TrimSpace(doc) }
 
 // cell is a doc string on one line of a table.
 func cell(doc string) string {

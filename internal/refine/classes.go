@@ -1,0 +1,156 @@
+package refine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Classes numbers the nodes of a graph, from 0 up to the count, so that two have one number exactly
+// if they have equal labels, and references of equal numbers in order, cycles included: the
+// coarsest bisimulation. The labels are numbers from 0 on, of which none is left out. The
+// references of node i are refs[first[i]:first[i+1]].
+//
+// It begins with the labels and splits classes until no class holds nodes whose references are in
+// different ones. After a split the largest part keeps its number, so that only nodes that refer to
+// the smaller parts have to be looked at again: O(references × log² nodes), where Colours may take
+// as many rounds as there are nodes. But the result depends on the numbers of the nodes.
+func Classes(labels, first, refs []uint32) (class []uint32, count int) {
+	p := newPartition(labels, first, refs)
+	for len(p.work) > 0 {
+		work := p.work
+		p.work = nil
+		for _, c := range work {
+			p.split(c)
+		}
+	}
+	return p.class, len(p.parts)
+}
+
+// partition is the nodes in classes. A node is dirty if the class of one that it refers to may have
+// changed since its own class was split. The others of a class refer to the same classes.
+type partition struct {
+	first   []uint32 // as for Classes
+	refs    []uint32
+	class   []uint32 // of each node
+	order   []uint32 // the nodes, class by class
+	at      []uint32 // of each node: its index in order
+	parts   []part   // of each class: its nodes
+	work    []uint32 // the classes with dirty nodes
+	parents []uint32 // who refers to n: parents[begin[n]:begin[n+1]]
+	begin   []uint32
+}
+
+// part is the nodes of a class: order[begin:clean] are dirty, order[clean:end] are not.
+type part struct{ begin, clean, end uint32 }
+
+func newPartition(labels, first, refs []uint32) *partition {
+	n := uint32(len(labels))
+	p := &partition{first: first, refs: refs, class: slices.Clone(labels), at: make([]uint32, n)}
+	var starts []uint32
+	p.order, starts = bucket(n, labels)
+	for i, node := range p.order {
+		p.at[node] = uint32(i)
+	}
+	for c := uint32(0); c < n && starts[c] < n; c++ {
+		p.parts = append(p.parts, part{starts[c], starts[c], starts[c+1]})
+	}
+	from := make([]uint32, len(refs))
+	for node := range n {
+		for i := first[node]; i < first[node+1]; i++ {
+			from[i] = node
+		}
+	}
+	p.parents, p.begin = bucket(n, refs)
+	for i, ref := range p.parents {
+		p.parents[i] = from[ref]
+	}
+	for node := range n {
+		p.mark(node)
+	}
+	return p
+}
+
+// bucket sorts the indices of keys, which are below n, by key: those of k are
+// sorted[begin[k]:begin[k+1]].
+func bucket(n uint32, keys []uint32) (sorted, begin []uint32) {
+	begin = make([]uint32, n+1)
+	for _, k := range keys {
+		begin[k+1]++
+	}
+	for k := range n {
+		begin[k+1] += begin[k]
+	}
+	sorted = make([]uint32, len(keys))
+	next := slices.Clone(begin)
+	for i, k := range keys {
+		sorted[next[k]] = uint32(i)
+		next[k]++
+	}
+	return sorted, begin
+}
+
+// mark makes a node dirty; one that is alone in its class can't be told from others.
+func (p *partition) mark(n uint32) {
+	c, i := p.class[n], p.at[n]
+	of := &p.parts[c]
+	if i < of.clean || of.end-of.begin == 1 {
+		return
+	}
+	if of.clean == of.begin {
+		p.work = append(p.work, c)
+	}
+	other := p.order[of.clean]
+	p.order[i], p.order[of.clean] = other, n
+	p.at[other], p.at[n] = i, of.clean
+	of.clean++
+}
+
+// split splits a class by the classes that its nodes refer to.
+func (p *partition) split(c uint32) {
+	whole := p.parts[c]
+	dirty := p.order[whole.begin:whole.clean]
+	slices.SortFunc(dirty, p.compare)
+	for i, n := range dirty {
+		p.at[n] = whole.begin + uint32(i)
+	}
+	var parts []part
+	for i := whole.begin; i < whole.clean; {
+		end := i + 1
+		for end < whole.clean && p.compare(p.order[i], p.order[end]) == 0 {
+			end++
+		}
+		parts = append(parts, part{i, i, end})
+		i = end
+	}
+	if whole.clean < whole.end {
+		parts = append(parts, part{whole.clean, whole.clean, whole.end})
+	}
+	largest := slices.MaxFunc(parts, func(a, b part) int {
+		return cmp.Compare(a.end-a.begin, b.end-b.begin)
+	})
+	p.parts[c] = largest
+	var moved []uint32
+	for _, new := range parts {
+		if new == largest {
+			continue
+		}
+		for _, n := range p.order[new.begin:new.end] {
+			p.class[n] = uint32(len(p.parts))
+			moved = append(moved, n)
+		}
+		p.parts = append(p.parts, new)
+	}
+	for _, n := range moved {
+		for _, parent := range p.parents[p.begin[n]:p.begin[n+1]] {
+			p.mark(parent)
+		}
+	}
+}
+
+// compare compares the classes that two nodes refer to.
+func (p *partition) compare(a, b uint32) int {
+	x, y := p.refs[p.first[a]:p.first[a+1]], p.refs[p.first[b]:p.first[b+1]]
+	return slices.CompareFunc(x, y, func(i, j uint32) int {
+		return cmp.Compare(p.class[i], p.class[j])
+	})
+}
