@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -341,6 +342,70 @@ func TestNothingStale(t *testing.T) {
 			t.Errorf("section %d (%s) changed or is not aligned to %d: %d", i, s.Name, s.Align, a.Offset)
 		}
 	}
+}
+
+// TestUnusualOrder edits files whose section headers come first, as no common linker writes them,
+// and in which an empty section is where an earlier one begins. Nothing stale is left, and to do
+// the same again changes nothing.
+func TestUnusualOrder(t *testing.T) {
+	stale := Section{Name: ".BTF", Data: bytes.Repeat([]byte("STALE"), 99)}
+	a, b := Section{Name: ".a", Data: []byte("of a")}, Section{Name: ".b", Data: []byte("of b")}
+	btf := Section{Name: ".BTF", Data: []byte("data")}
+	for _, tt := range []struct {
+		name         string
+		sections     []Section
+		headersFirst bool
+		removed      []string
+	}{
+		{"new", []Section{a, b, {Name: ".empty"}}, true, nil},
+		{"replaced", []Section{a, stale, b, {Name: ".empty"}}, false, nil},
+		{"removed", []Section{a, {Name: ".BTF.base", Data: stale.Data}, b, {Name: ".empty"}}, false,
+			[]string{".BTF.base"}},
+	} {
+		data := unusual(t, tt.sections, tt.headersFirst)
+		var last []byte
+		for range 3 {
+			f, err := elf.Parse("x", data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, err = edit(f, tt.removed, btf); err != nil {
+				t.Fatal(err)
+			}
+			if last != nil && !bytes.Equal(data, last) {
+				t.Errorf("%s: the same again gives another file", tt.name)
+			}
+			last = data
+		}
+		checkSections(t, data, []Section{a, b, btf})
+		if bytes.Contains(data, []byte("STALE")) || len(data) > 64+8*64+120 {
+			t.Errorf("%s: something stale is in %d bytes", tt.name, len(data))
+		}
+	}
+}
+
+// unusual returns a file in which the last of the sections, which is empty, begins where the one
+// before it does.
+func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
+	t.Helper()
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: sections}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	le, n := binary.LittleEndian, len(sections)
+	shoff := le.Uint64(data[40:])
+	table := data[shoff:]
+	copy(table[n*64+24:][:8], table[(n-1)*64+24:])
+	if !headersFirst {
+		return data
+	}
+	for at := 64; at < len(table); at += 64 {
+		le.PutUint64(table[at+24:], le.Uint64(table[at+24:])+uint64(len(table)))
+	}
+	le.PutUint64(data[40:], 64)
+	return slices.Concat(data[:64], table, data[64:shoff])
 }
 
 func FuzzEdit(f *testing.F) {

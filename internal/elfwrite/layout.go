@@ -165,7 +165,7 @@ func (e *Edit) layOut() (l layout, err error) {
 		l.moved = append(l.moved, i)
 	}
 	at = max(at, l.kept)
-	l.shoff = at + padding(at, 8)
+	l.shoff = at + padding(at, uint64(e.addrSize()))
 	l.size = l.shoff + uint64(len(e.sections)*e.shdrSize())
 	if l.size > limit {
 		return l, fmt.Errorf("the sections of this file of %d bytes, one after the other and aligned, "+
