@@ -350,6 +350,7 @@ func TestNothingStale(t *testing.T) {
 func TestUnusualOrder(t *testing.T) {
 	stale := Section{Name: ".BTF", Data: bytes.Repeat([]byte("STALE"), 99)}
 	a, b := Section{Name: ".a", Data: []byte("of a")}, Section{Name: ".b", Data: []byte("of b")}
+	c := Section{Name: ".c", Data: []byte("of c")}
 	btf := Section{Name: ".BTF", Data: []byte("data")}
 	for _, tt := range []struct {
 		name         string
@@ -357,9 +358,10 @@ func TestUnusualOrder(t *testing.T) {
 		headersFirst bool
 		removed      []string
 	}{
-		{"new", []Section{a, b, {Name: ".empty"}}, true, nil},
-		{"replaced", []Section{a, stale, b, {Name: ".empty"}}, false, nil},
-		{"removed", []Section{a, {Name: ".BTF.base", Data: stale.Data}, b, {Name: ".empty"}}, false,
+		{"new", []Section{a, b, c, {Name: ".empty"}}, true, nil},
+		{"replaced", []Section{a, stale, b, c, {Name: ".empty"}}, false, nil},
+		{"removed", []Section{a, {Name: ".BTF.base", Data: stale.Data}, b, c, {Name: ".empty"}},
+			false,
 			[]string{".BTF.base"}},
 	} {
 		data := unusual(t, tt.sections, tt.headersFirst)
@@ -377,15 +379,15 @@ func TestUnusualOrder(t *testing.T) {
 			}
 			last = data
 		}
-		checkSections(t, data, []Section{a, b, btf})
-		if bytes.Contains(data, []byte("STALE")) || len(data) > 64+8*64+120 {
+		checkSections(t, data, []Section{a, b, c, btf})
+		if bytes.Contains(data, []byte("STALE")) || len(data) > 64+9*64+120 {
 			t.Errorf("%s: something stale is in %d bytes", tt.name, len(data))
 		}
 	}
 }
 
-// unusual returns a file in which the last of the sections, which is empty, begins where the one
-// before it does.
+// unusual returns a file in which the last of the sections, which is empty, begins where the last but
+// two does.
 func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	t.Helper()
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
@@ -397,7 +399,7 @@ func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	le, n := binary.LittleEndian, len(sections)
 	shoff := le.Uint64(data[40:])
 	table := data[shoff:]
-	copy(table[n*64+24:][:8], table[(n-1)*64+24:])
+	copy(table[n*64+24:][:8], table[(n-2)*64+24:])
 	if !headersFirst {
 		return data
 	}
