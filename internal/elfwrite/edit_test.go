@@ -386,8 +386,8 @@ func TestUnusualOrder(t *testing.T) {
 	}
 }
 
-// unusual returns a file in which the last of the sections, which is empty, begins where the last but
-// two does.
+// unusual returns a file in which the last of the sections, which is empty, begins where the last
+// but two does.
 func unusual(t *testing.T, sections []Section, headersFirst bool) []byte {
 	t.Helper()
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
