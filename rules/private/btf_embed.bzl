@@ -51,8 +51,8 @@ instead.""",
     attrs = {
         "btf": _BTF_ATTR,
         "drop_signature": attr.bool(
-            doc = """Whether to cut off the signature of a signed module, which would no longer hold.
-Without it a signed module is an error.""",
+            doc = """Whether to cut off the signature of a signed module, which would no longer
+hold. Without it a signed module is an error.""",
         ),
         "out": attr.output(
             doc = "The file to write. By default `NAME/` and the name of `src`.",
@@ -90,8 +90,9 @@ between `__start_BTF` and `__stop_BTF`.""",
     attrs = {
         "btf": _BTF_ATTR,
         "machine_of": attr.label(
-            doc = """An ELF file for the machine and ABI of the kernel. Only its ELF header is used, but
-any change of the file runs the action: one of the kernel's objects that seldom changes is best.""",
+            doc = """An ELF file for the machine and ABI of the kernel. Only its ELF header is used,
+but any change of the file runs the action: one of the kernel's objects that seldom changes is
+best.""",
             allow_single_file = True,
             mandatory = True,
         ),
