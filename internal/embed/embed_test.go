@@ -153,6 +153,16 @@ func TestObjcopy(t *testing.T) {
 			if err != nil || !bytes.Equal(again, theirs) {
 				t.Errorf("the file of objcopy changes: %d bytes, were %d: %v", len(again), len(theirs), err)
 			}
+			other := someBTF(t, f.Order, "other", 30)
+			updated := filepath.Join(t.TempDir(), "updated")
+			run(t, "objcopy", "--update-section", ".BTF="+write(t, "other", other.Data), want, updated)
+			if theirs, err = os.ReadFile(updated); err != nil {
+				t.Fatal(err)
+			}
+			if again, err = into(open(t, want), other, base); err != nil || !bytes.Equal(again, theirs) {
+				t.Errorf("objcopy updates the section otherwise: %d bytes, ours are %d: %v", len(theirs),
+					len(again), err)
+			}
 		})
 	}
 }
