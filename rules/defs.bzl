@@ -8,6 +8,11 @@ load(
 )
 load("//rules:toolchain.bzl", _btf_toolchain = "btf_toolchain")
 load("//rules/private:btf_diff_test.bzl", _btf_diff_test = "btf_diff_test")
+load(
+    "//rules/private:btf_embed.bzl",
+    _btf_embed = "btf_embed",
+    _btf_section_object = "btf_section_object",
+)
 load("//rules/private:btf_objects.bzl", _btf_objects = "btf_objects")
 load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "cc_btf")
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
@@ -20,6 +25,8 @@ cc_btf = _cc_btf
 vmlinux_btf = _vmlinux_btf
 module_btf = _module_btf
 modules_btf = _modules_btf
+btf_embed = _btf_embed
+btf_section_object = _btf_section_object
 btf_diff_test = _btf_diff_test
 btf_toolchain = _btf_toolchain
 

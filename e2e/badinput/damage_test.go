@@ -43,6 +43,8 @@ func TestDamaged(t *testing.T) {
 		{"object.o", elfOf(object), elfVerbs(t)[:2]},
 		{"dwarf4.o", elfOf(dwarf4), elfVerbs(t)[:1]},
 		{"linked", elfOf(linked), elfVerbs(t)[1:]},
+		{"object.o", elfOf(object), embedVerbs(t, btf)},
+		{"linked", elfOf(linked), embedVerbs(t, btf)},
 		{"archive.a", damage.Archive(harness.ReadFile(t, archive)), elfVerbs(t)[:1]},
 		{"object.btfo", elfOf(btfo), btfVerbs(t, btf, btfo)},
 		{"linked.btf", damage.BTF(harness.ReadFile(t, btf)), btfVerbs(t, btf, btfo)},

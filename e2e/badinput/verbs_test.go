@@ -43,6 +43,17 @@ func elfVerbs(t *testing.T) []verb {
 	}
 }
 
+// embedVerbs copy an ELF file with good, a readable BTF file.
+func embedVerbs(t *testing.T, good string) []verb {
+	btfdedup := harness.Tool(t, "btfdedup")
+	return []verb{
+		{"btfdedup embed", []string{btfdedup, "embed", "-o", "OUT", "--drop-signature", "--btf", good,
+			"IN"}, true},
+		{"btfdedup embed --object", []string{btfdedup, "embed", "-o", "OUT", "--object", "--btf", good,
+			"IN"}, true},
+	}
+}
+
 // good is a readable BTF file, for the other side of a comparison; object is a readable BTF object,
 // to be split against the input.
 func btfVerbs(t *testing.T, good, object string) []verb {

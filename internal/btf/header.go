@@ -3,9 +3,24 @@ package btf
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 )
+
+// ReadHeader reads the header of a blob that fills data, and its byte order. The types are not read,
+// so split BTF needs no base here. Errors are of type *FormatError.
+func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
+	s := source{data: data}
+	h, end, err := parseHeader(&s)
+	if err == nil {
+		err = checkEnd(data, end)
+	}
+	if s.swap {
+		return h, binary.BigEndian, err
+	}
+	return h, binary.LittleEndian, err
+}
 
 // parseHeader reads the header at the start of s.data, sets the byte order, and returns where the
 // blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it wants the sections to

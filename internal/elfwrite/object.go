@@ -5,16 +5,29 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// Section is a section of plain data (SHT_PROGBITS, not allocated).
+// Section is a section of plain data (SHT_PROGBITS).
 type Section struct {
 	Name  string
 	Data  []byte
 	Align uint64 // of the data in the file: a power of two up to 4096; 0 means 1
+	Alloc bool   // whether a program that it is linked into loads it (SHF_ALLOC)
 }
 
 const maxAlign = 4096
+
+// header returns the header of the section, without its place in the file.
+func (s Section) header(name uint32) sectionHeader {
+	h := sectionHeader{name: name, typ: uint32(stdelf.SHT_PROGBITS), size: uint64(len(s.Data)),
+		addralign: max(s.Align, 1)}
+	if s.Alloc {
+		h.flags = uint64(stdelf.SHF_ALLOC)
+	}
+	return h
+}
 
 func (s Section) check() error {
 	switch {
@@ -33,7 +46,15 @@ type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
+	Flags    uint32 // of the processor's supplement (e_flags); linkers compare them
 	Sections []Section
+}
+
+// Like returns an object without sections for the machine and ABI that f is for.
+func Like(f *elf.File) *Object {
+	at := class{f.AddrSize == 8, f.Order}.flagsOffset()
+	return &Object{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine),
+		Flags: f.Order.Uint32(f.Bytes()[at:])}
 }
 
 // Bytes returns the file: header, sections in the given order, symbol table, string table (for
@@ -51,10 +72,10 @@ func (o *Object) Bytes() ([]byte, error) {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
-		total += padding(total, max(s.Align, 1))
-		headers = append(headers, sectionHeader{name: uint32(len(names)),
-			typ: uint32(stdelf.SHT_PROGBITS), offset: total, size: uint64(len(s.Data)),
-			addralign: max(s.Align, 1)})
+		h := s.header(uint32(len(names)))
+		total += padding(total, h.addralign)
+		h.offset = total
+		headers = append(headers, h)
 		names = append(append(names, s.Name...), 0)
 		total += uint64(len(s.Data))
 	}
@@ -104,6 +125,7 @@ func (o *Object) putHeader(b []byte, c class) {
 	c.bo.PutUint16(b[16:], uint16(stdelf.ET_REL))
 	c.bo.PutUint16(b[18:], o.Machine)
 	c.bo.PutUint32(b[20:], uint32(stdelf.EV_CURRENT))
-	tail := c.pick(36, 48)
-	c.bo.PutUint16(b[tail+4:], uint16(c.ehdrSize()))
+	tail := b[c.flagsOffset():]
+	c.bo.PutUint32(tail, o.Flags)
+	c.bo.PutUint16(tail[4:], uint16(c.ehdrSize()))
 }

@@ -51,8 +51,9 @@ func readelf(t *testing.T, path string) string {
 }
 
 func TestObject(t *testing.T) {
-	sections := []Section{{".BTF", []byte("12345"), 4}, {".odd", []byte("abc"), 0}, {".empty", nil, 1},
-		{".BTF.base", []byte("base"), 8}}
+	sections := []Section{{Name: ".BTF", Data: []byte("12345"), Align: 4, Alloc: true},
+		{Name: ".odd", Data: []byte("abc")}, {Name: ".empty", Align: 1},
+		{Name: ".BTF.base", Data: []byte("base"), Align: 8}}
 	for _, size := range []int{4, 8} {
 		for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 			t.Run(fmt.Sprint(size, order), func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestObject(t *testing.T) {
 					machine = stdelf.EM_S390
 				}
 				o := &Object{AddrSize: size, Order: order, Machine: uint16(machine),
-					Sections: sections}
+					Flags: 0x12345678, Sections: sections}
 				data, err := o.Bytes()
 				if err != nil {
 					t.Fatal(err)
@@ -75,6 +76,9 @@ func TestObject(t *testing.T) {
 				if err != nil || f.Machine != machine || f.AddrSize != size || f.Order != order ||
 					!f.Relocatable() {
 					t.Errorf("%+v, %v", f, err)
+				}
+				if like := Like(f); like.Flags != o.Flags || like.Machine != o.Machine {
+					t.Errorf("flags %#x of machine %d", like.Flags, like.Machine)
 				}
 				readelf(t, writeFile(t, data))
 			})
@@ -99,7 +103,7 @@ func checkSections(t *testing.T, data []byte, want []Section) {
 		if err != nil || !bytes.Equal(got, w.Data) {
 			t.Errorf("%s: %q, want %q (%v)", w.Name, got, w.Data, err)
 		}
-		if s.Type != stdelf.SHT_PROGBITS || s.Flags&stdelf.SHF_ALLOC != 0 ||
+		if s.Type != stdelf.SHT_PROGBITS || (s.Flags&stdelf.SHF_ALLOC != 0) != w.Alloc ||
 			s.Addralign != max(w.Align, 1) || s.Offset%s.Addralign != 0 {
 			t.Errorf("%s: %+v", w.Name, s.SectionHeader)
 		}
@@ -114,9 +118,9 @@ func TestObjectErrors(t *testing.T) {
 	}{
 		{func(o *Object) { o.AddrSize = 2 }, "address size 2"},
 		{func(o *Object) { o.Order = nil }, "byte order"},
-		{func(o *Object) { o.Sections = []Section{{"", nil, 0}} }, "section name"},
-		{func(o *Object) { o.Sections = []Section{{"a\x00b", nil, 0}} }, "section name"},
-		{func(o *Object) { o.Sections = []Section{{"a", nil, 3}} }, "alignment 3"},
+		{func(o *Object) { o.Sections = []Section{{Name: ""}} }, "section name"},
+		{func(o *Object) { o.Sections = []Section{{Name: "a\x00b"}} }, "section name"},
+		{func(o *Object) { o.Sections = []Section{{Name: "a", Align: 3}} }, "alignment 3"},
 	} {
 		o := good
 		tt.change(&o)
@@ -165,7 +169,8 @@ func someBTF(t *testing.T, order binary.ByteOrder) []byte {
 // TestBTFReaders reads the .BTF section of an object as other programs do.
 func TestBTFReaders(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []Section{{".BTF", someBTF(t, binary.LittleEndian), 4}, {".other", []byte("x"), 1}}}
+		Sections: []Section{{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4},
+			{Name: ".other", Data: []byte("x")}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)

@@ -27,6 +27,9 @@ def _archive_resources(_os, _inputs):
 def _facts_resources(_os, _inputs):
     return {"cpu": 1, "memory": 512}
 
+def _embed_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 256}
+
 def _merge_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + 8 * inputs}
 
@@ -236,4 +239,37 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases):
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules %{input} for %{label}",
         resource_set = _link_resources,
+    )
+
+def btf_embed_action(ctx, elf, out, btf, bases = depset(), drop_signature = False, object = False):
+    """Declares BtfEmbed: an ELF file with BTF in it.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, an ELF file.
+        out: File to write: elf with the BTF, or an object to link.
+        btf: File, raw BTF.
+        bases: depset of at most one File, the distilled base that btf stands on.
+        drop_signature: whether a signature of elf is cut off.
+        object: whether out is an object that has nothing but the BTF, for the machine of elf.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add("--btf", btf)
+    args.add_all(bases, before_each = "--btf-base")
+    if drop_signature:
+        args.add("--drop-signature")
+    if object:
+        args.add("--object")
+    args.add(elf)
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "embed",
+        args,
+        inputs = depset([elf, btf], transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfEmbed",
+        progress_message = "Embedding BTF %{label}",
+        resource_set = _embed_resources,
     )

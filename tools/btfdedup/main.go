@@ -1,5 +1,5 @@
-// Btfdedup merges, links, checks and compares BTF. Each verb is a file of its own; see btfdedup
-// --help.
+// Btfdedup merges, links, embeds, checks and compares BTF. Each verb is a file of its own; see
+// btfdedup --help.
 package main
 
 import "github.com/rules-btf/rules_btf/internal/cli"
@@ -11,13 +11,14 @@ func main() {
 func program() *cli.Program {
 	return &cli.Program{
 		Name: "btfdedup",
-		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, and checks and" +
-			" compares BTF.",
+		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, puts BTF into" +
+			" files,\nchecks it and compares it.",
 		Verbs: []cli.Verb{
 			mergeVerb(),
 			linkVerb(),
 			modulesVerb(),
 			indexVerb(),
+			embedVerb(),
 			verifyVerb(),
 			diffVerb(),
 			conflictsVerb(),

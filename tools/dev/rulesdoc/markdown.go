@@ -8,13 +8,14 @@ import (
 
 // attributeKinds are the names of stardoc_output.proto's AttributeType that the rules use.
 var attributeKinds = map[uint64]string{
-	1: "name",
-	2: "int",
-	3: "label",
-	4: "string",
-	5: "list of strings",
-	7: "list of labels",
-	8: "bool",
+	1:  "name",
+	2:  "int",
+	3:  "label",
+	4:  "string",
+	5:  "list of strings",
+	7:  "list of labels",
+	8:  "bool",
+	12: "output",
 }
 
 // markdown is the reference of everything in module: rules, aspects, providers, each by name.

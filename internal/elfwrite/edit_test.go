@@ -40,17 +40,38 @@ func replaced(t *testing.T, path string, sections ...Section) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var out bytes.Buffer
-	if err := ReplaceSections(&out, f, sections); err != nil {
+	out, err := edit(f, nil, sections...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return out
 }
 
-func TestReplaceSections(t *testing.T) {
-	first := Section{".BTF", someBTF(t, binary.LittleEndian), 4}
-	base := Section{".BTF.base", []byte("base of it"), 8}
-	second := Section{".BTF", bytes.Repeat([]byte("other"), 1000), 4}
+// edit returns the file without some sections and with others.
+func edit(f *elf.File, removed []string, sections ...Section) ([]byte, error) {
+	e, err := NewEdit(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range removed {
+		if err := e.Remove(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range sections {
+		if err := e.Set(s); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	err = e.Write(&out)
+	return out.Bytes(), err
+}
+
+func TestSet(t *testing.T) {
+	first := Section{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4}
+	base := Section{Name: ".BTF.base", Data: []byte("base of it"), Align: 8}
+	second := Section{Name: ".BTF", Data: bytes.Repeat([]byte("other"), 1000), Align: 4}
 	for _, flags := range [][]string{{"-g", "-c"}, {"-g", "-c", "-m32"}, {"-g"}, {"-static", "-s"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
 			path := build(t, flags...)
@@ -122,17 +143,17 @@ func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...s
 	}
 }
 
-// TestReplaceForeign embeds into files of other classes, orders and writers: clang shares one table
+// TestSetForeign embeds into files of other classes, orders and writers: clang shares one table
 // between section and symbol names.
-func TestReplaceForeign(t *testing.T) {
+func TestSetForeign(t *testing.T) {
 	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
 	if len(paths) == 0 {
 		t.Fatal("no objects")
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			plain := writeFile(t, []byte(gunzip(t, path)))
-			sec := Section{".BTF", []byte("some data"), 4}
+			plain := writeFile(t, gunzip(t, path))
+			sec := Section{Name: ".BTF", Data: []byte("some data"), Align: 4}
 			out := replaced(t, plain, sec)
 			checkSections(t, out, []Section{sec})
 			a, err := stdelf.Open(plain)
@@ -168,78 +189,57 @@ func TestReplaceForeign(t *testing.T) {
 	}
 }
 
-func gunzip(t *testing.T, path string) string {
-	t.Helper()
-	return run(t, "gzip", "-dc", path)
-}
-
-func TestReplaceErrors(t *testing.T) {
+func TestEditErrors(t *testing.T) {
 	object := build(t, "-c", "-g")
 	exe := build(t, "-g")
-	data, err := os.ReadFile(object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed := writeFile(t, append(data, moduleSignature...))
+	split := filepath.Join(t.TempDir(), "debug")
+	run(t, "objcopy", "--only-keep-debug", exe, split)
 	for _, tt := range []struct {
-		path string
-		secs []Section
-		want string
+		path, removed string
+		section       Section
+		want          string
 	}{
-		{object, []Section{{".BTF", nil, 1}, {".BTF", nil, 1}}, "given twice"},
-		{object, []Section{{".BTF", nil, 3}}, "alignment"},
-		{object, []Section{{".debug_info", nil, 1}}, "has relocations"},
-		{object, []Section{{".bss", nil, 1}}, "SHT_NOBITS"},
-		{object, []Section{{".shstrtab", nil, 1}}, "cannot be replaced"},
-		{exe, []Section{{".rodata", nil, 1}}, "loaded with a segment"},
-		{signed, []Section{{".BTF", nil, 1}}, "signed kernel module"},
+		{object, "", Section{Name: ".BTF", Align: 3}, "alignment"},
+		{object, "", Section{Name: ".debug_info"}, "has relocations"},
+		{object, ".debug_info", Section{Name: ".BTF"}, "has relocations"},
+		{object, "", Section{Name: ".bss"}, "SHT_NOBITS"},
+		{split, "", Section{Name: ".kept"}, "SHT_NOBITS"},
+		{object, "", Section{Name: ".shstrtab"}, "cannot be replaced"},
+		{exe, "", Section{Name: ".kept", Data: []byte("new")}, "from 5 to 3 bytes"},
+		{exe, ".kept", Section{Name: ".BTF"}, "cannot be removed"},
+		{exe, "", Section{Name: ".BTF", Alloc: true}, "cannot be added"},
 	} {
 		f, err := elf.Open(tt.path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		err = ReplaceSections(&out, f, tt.secs)
+		out, err := edit(f, []string{tt.removed}, tt.section)
 		if err == nil || !strings.Contains(err.Error(), tt.want) ||
-			!strings.HasPrefix(err.Error(), tt.path+": ") || out.Len() > 0 {
-			t.Errorf("error %v, want %q; %d bytes written", err, tt.want, out.Len())
+			!strings.HasPrefix(err.Error(), tt.path+": ") || len(out) > 0 {
+			t.Errorf("error %v, want %q; %d bytes written", err, tt.want, len(out))
 		}
 		f.Close()
 	}
 }
 
-func FuzzReplaceSections(f *testing.F) {
-	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
-	for _, p := range paths {
-		out, err := exec.Command("gzip", "-dc", p).Output()
-		if err == nil {
-			f.Add(out)
-		}
+// TestPatch replaces a section of a program by one of the same size: nothing else changes, and
+// the program runs with the new data.
+func TestPatch(t *testing.T) {
+	path := build(t, "-g")
+	out := replaced(t, path, Section{Name: ".kept", Data: []byte("new!\x00")})
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	section := Section{".BTF", []byte("data"), 4}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in, err := elf.Parse("fuzz", data)
-		if err != nil {
-			return
-		}
-		var out bytes.Buffer
-		if err := ReplaceSections(&out, in, []Section{section}); err != nil {
-			return
-		}
-		again, err := elf.Parse("fuzz", out.Bytes())
-		if err != nil {
-			t.Fatalf("the output cannot be read: %v", err)
-		}
-		if s := again.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), section.Data) {
-			t.Error("the section is not in the output")
-		}
-	})
+	if want := bytes.Replace(old, []byte("kept\x00"), []byte("new!\x00"), 1); !bytes.Equal(out, want) {
+		t.Error("more than the section has changed")
+	}
 }
 
-// TestReplaceNameless adds to a file whose sections have no names.
-func TestReplaceNameless(t *testing.T) {
+// TestSetNameless adds to a file whose sections have no names.
+func TestSetNameless(t *testing.T) {
 	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
-		Sections: []Section{{".a", []byte("a"), 1}}}
+		Sections: []Section{{Name: ".a", Data: []byte("a")}}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestReplaceNameless(t *testing.T) {
 		le.PutUint32(table[64*i:], 0)
 	}
 	le.PutUint64(table[64*3+32:], 0) // size of the name table
-	section := Section{".BTF", []byte("data"), 4}
+	section := Section{Name: ".BTF", Data: []byte("data"), Align: 4}
 	out := replaced(t, writeFile(t, data), section)
 	checkSections(t, out, []Section{section})
 	f, err := elf.Parse("x", out)

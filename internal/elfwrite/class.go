@@ -30,6 +30,9 @@ func (c class) ehdrSize() int { return c.pick(52, 64) }
 func (c class) shdrSize() int { return c.pick(40, 64) }
 func (c class) addrSize() int { return c.pick(4, 8) }
 
+// flagsOffset is where e_flags is in the ELF header. The sizes, numbers and indices follow it.
+func (c class) flagsOffset() int { return c.pick(36, 48) }
+
 // pick returns narrow for ELFCLASS32 and wide for ELFCLASS64.
 func (c class) pick(narrow, wide int) int {
 	if c.wide {
@@ -112,14 +115,9 @@ func (c class) sectionHeader(b []byte) (h sectionHeader) {
 // setSectionTable writes the offset, number and size of the section headers to an ELF header, and
 // to section header 0, null, the numbers that do not fit there.
 func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, num, strndx int) {
-	tail := 36 // offset of e_flags
-	if c.wide {
-		tail = 48
-		c.bo.PutUint64(ehdr[40:], shoff)
-	} else {
-		c.bo.PutUint32(ehdr[32:], uint32(shoff))
-	}
-	c.bo.PutUint16(ehdr[tail+10:], uint16(c.shdrSize()))
+	c.putAddr(ehdr[c.pick(32, 40):], shoff)
+	tail := ehdr[c.flagsOffset():]
+	c.bo.PutUint16(tail[10:], uint16(c.shdrSize()))
 	null.size, null.link = 0, 0
 	shnum, shstrndx := uint16(num), uint16(strndx)
 	if num >= int(stdelf.SHN_LORESERVE) {
@@ -128,8 +126,8 @@ func (c class) setSectionTable(ehdr []byte, null *sectionHeader, shoff uint64, n
 	if strndx >= int(stdelf.SHN_LORESERVE) {
 		shstrndx, null.link = xindex, uint32(strndx)
 	}
-	c.bo.PutUint16(ehdr[tail+12:], shnum)
-	c.bo.PutUint16(ehdr[tail+14:], shstrndx)
+	c.bo.PutUint16(tail[12:], shnum)
+	c.bo.PutUint16(tail[14:], shstrndx)
 }
 
 // pad appends zeros until the length is a multiple of align.

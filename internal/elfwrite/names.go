@@ -1,0 +1,34 @@
+package elfwrite
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+)
+
+// addName adds a name to the section name table and returns its offset there.
+func (e *Edit) addName(name string) uint32 {
+	table := &e.sections[e.strndx]
+	at := len(table.data)
+	table.data = append(bytes.Clone(table.data), name...)
+	table.data = append(table.data, 0)
+	return uint32(at)
+}
+
+// cutName removes the name at an offset if it is the last of the table and nothing else uses it, so
+// that a section that was added and removed again leaves nothing.
+func (e *Edit) cutName(at uint32, name string) {
+	table := &e.sections[e.strndx]
+	if at == 0 || int64(at)+int64(len(name))+1 != int64(len(table.data)) {
+		return
+	}
+	for i := range e.sections {
+		s := &e.sections[i]
+		if int(s.header.link) == e.strndx && stdelf.SectionType(s.header.typ) != stdelf.SHT_NULL {
+			return // a symbol table has its names there
+		}
+		if int64(s.header.name)+int64(len(s.name))+1 > int64(at) {
+			return
+		}
+	}
+	table.data = table.data[:at:at]
+}

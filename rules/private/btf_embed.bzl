@@ -1,0 +1,103 @@
+"""btf_embed and btf_section_object: BTF in ELF files."""
+
+load("@bazel_skylib//lib:paths.bzl", "paths")
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "btf_embed_action")
+
+_BTF_ATTR = attr.label(
+    doc = "A `module_btf` or `vmlinux_btf`.",
+    mandatory = True,
+    providers = [BtfInfo],
+)
+
+def _btf_embed_impl(ctx):
+    info = ctx.attr.btf[BtfInfo]
+    out = ctx.outputs.out or ctx.actions.declare_file(
+        paths.join(ctx.label.name, ctx.file.src.basename),
+    )
+    btf_embed_action(
+        ctx,
+        ctx.file.src,
+        out,
+        info.btf,
+        bases = info.bases if getattr(info, "distilled", False) else depset(),
+        drop_signature = ctx.attr.drop_signature,
+    )
+    return [DefaultInfo(files = depset([out])), info]
+
+btf_embed = rule(
+    implementation = _btf_embed_impl,
+    doc = """Copies a kernel module, or another ELF file, with BTF in its section `.BTF`.
+
+```starlark
+module_btf(
+    name = "disk_btf",
+    base = ":vmlinux_btf",
+    module = "disk.ko",
+)
+
+btf_embed(
+    name = "disk",               # bazel-bin/disk/disk.ko
+    src = "disk.ko",
+    btf = ":disk_btf",
+)
+```
+
+All else in the file stays as it is. A distilled base, if the BTF stands on one, goes into
+`.BTF.base`. BTF that the file had is replaced, and the result does not depend on it. In a linked
+vmlinux that loads its BTF the new one must have the same size: link with a `btf_section_object`
+instead.""",
+    attrs = {
+        "btf": _BTF_ATTR,
+        "drop_signature": attr.bool(
+            doc = """Whether to cut off the signature of a signed module, which would no longer
+hold. Without it a signed module is an error.""",
+        ),
+        "out": attr.output(
+            doc = "The file to write. By default `NAME/` and the name of `src`.",
+        ),
+        "src": attr.label(
+            doc = "The module, not compressed; any ELF file with section headers will do.",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+    },
+    provides = [BtfInfo],
+    toolchains = [TOOLCHAIN_TYPE],
+)
+
+def _btf_section_object_impl(ctx):
+    info = ctx.attr.btf[BtfInfo]
+    out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
+    btf_embed_action(ctx, ctx.file.machine_of, out, info.btf, object = True)
+    return [DefaultInfo(files = depset([out])), info]
+
+btf_section_object = rule(
+    implementation = _btf_section_object_impl,
+    doc = """Makes an object with the BTF of a kernel, `NAME.o`, for the last link of vmlinux.
+
+```starlark
+btf_section_object(
+    name = "vmlinux.btf",        # vmlinux.btf.o
+    btf = ":vmlinux_btf",
+    machine_of = "init/main.o",
+)
+```
+
+The object has nothing but a section `.BTF` that is loaded. The kernel's linker script puts it
+between `__start_BTF` and `__stop_BTF`.""",
+    attrs = {
+        "btf": _BTF_ATTR,
+        "machine_of": attr.label(
+            doc = """An ELF file for the machine and ABI of the kernel. Only its ELF header is used,
+but any change of the file runs the action: one of the kernel's objects that seldom changes is
+best.""",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+        "out": attr.output(doc = "The file to write. By default `NAME.o`."),
+    },
+    provides = [BtfInfo],
+    toolchains = [TOOLCHAIN_TYPE],
+)

@@ -1,0 +1,131 @@
+"""Tests of btf_embed and btf_section_object."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
+load(
+    "//rules:defs.bzl",
+    "BtfInfo",
+    "btf_embed",
+    "btf_objects",
+    "btf_section_object",
+    "module_btf",
+    "vmlinux_btf",
+)
+load(":common.bzl", "arguments", "elf_inputs", "failure_test", "names", "only_action")
+
+def _embed_impl(ctx):
+    env = analysistest.begin(ctx)
+    action = only_action(env, "BtfEmbed")
+    asserts.equals(
+        env,
+        ["embed", "-j", "1", "-o", ctx.attr.out] + ctx.attr.flags + [ctx.attr.elf],
+        arguments(action),
+    )
+    btf = [flag for flag in ctx.attr.flags if flag.endswith(".btf")]
+    asserts.equals(env, sorted(btf + [ctx.attr.elf]), elf_inputs(action))
+    target = analysistest.target_under_test(env)
+    asserts.equals(env, [ctx.attr.out], names(target[DefaultInfo].files.to_list()))
+    path = target[DefaultInfo].files.to_list()[0].short_path
+    asserts.equals(env, "rules/tests/" + (ctx.attr.path or ctx.attr.out), path)
+    asserts.equals(env, btf[0], target[BtfInfo].btf.basename)
+    return analysistest.end(env)
+
+_embed_test = analysistest.make(
+    _embed_impl,
+    attrs = {
+        "elf": attr.string(),
+        "flags": attr.string_list(),
+        "out": attr.string(),
+        "path": attr.string(),
+    },
+)
+
+_not_btf_test = analysistest.make(
+    failure_test("does not have mandatory providers"),
+    expect_failure = True,
+)
+
+def embed_suite(name):
+    """Declares the tests.
+
+    Args:
+        name: name of the test suite.
+    """
+    for file in ["vmlinux.elf", "start.o", "disk.ko"]:
+        write_file(name = "embed_" + file, out = "embed/" + file, content = [])
+    btf_objects(name = "embed_objects", srcs = ["embed/start.o"], tags = ["manual"])
+    vmlinux_btf(name = "embed_kernel", srcs = [":embed_objects"], tags = ["manual"])
+    module_btf(
+        name = "disk_btf",
+        base = ":embed_kernel",
+        module = "embed/disk.ko",
+        tags = ["manual"],
+    )
+    module_btf(
+        name = "distilled_disk_btf",
+        base = ":embed_kernel",
+        btf_features = ["default", "distilled_base"],
+        module = "embed/disk.ko",
+        tags = ["manual"],
+    )
+    btf_embed(name = "disk", src = "embed/disk.ko", btf = ":disk_btf", tags = ["manual"])
+    btf_embed(
+        name = "distilled_disk",
+        src = "embed/disk.ko",
+        out = "out/other.ko",
+        btf = ":distilled_disk_btf",
+        drop_signature = True,
+        tags = ["manual"],
+    )
+    btf_embed(
+        name = "disk_of_objects",
+        src = "embed/disk.ko",
+        btf = ":embed_objects",
+        tags = ["manual"],
+    )
+    btf_section_object(
+        name = "kernel.btf",
+        btf = ":embed_kernel",
+        machine_of = "embed/start.o",
+        tags = ["manual"],
+    )
+
+    _embed_test(
+        name = "embed_test",
+        elf = "disk.ko",
+        flags = ["--btf", "disk_btf.btf"],
+        out = "disk.ko",
+        path = "disk/disk.ko",
+        target_under_test = ":disk",
+    )
+    _embed_test(
+        name = "embed_distilled_test",
+        elf = "disk.ko",
+        flags = [
+            "--btf",
+            "distilled_disk_btf.btf",
+            "--btf-base",
+            "distilled_disk_btf.base.btf",
+            "--drop-signature",
+        ],
+        out = "other.ko",
+        path = "out/other.ko",
+        target_under_test = ":distilled_disk",
+    )
+    _embed_test(
+        name = "section_object_test",
+        elf = "start.o",
+        flags = ["--btf", "embed_kernel.btf", "--object"],
+        out = "kernel.btf.o",
+        target_under_test = ":kernel.btf",
+    )
+    _not_btf_test(name = "embed_not_btf_test", target_under_test = ":disk_of_objects")
+    native.test_suite(
+        name = name,
+        tests = [
+            ":embed_test",
+            ":embed_distilled_test",
+            ":section_object_test",
+            ":embed_not_btf_test",
+        ],
+    )

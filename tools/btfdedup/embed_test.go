@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+)
+
+// moduleFile writes a relocatable file that has nothing but a section of text, and what follows it.
+func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more string) string {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: 22, Flags: 7,
+		Sections: []elfwrite.Section{{Name: ".modinfo", Data: []byte("license=GPL\x00"), Alloc: true}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, append(data, more...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestEmbedVerb embeds BTF, and refuses what can't be right without a trace of an output.
+func TestEmbedVerb(t *testing.T) {
+	dir := t.TempDir()
+	types, _ := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	base, _ := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("char", 1, 0, 0) })
+	ko := moduleFile(t, dir, "x.ko", binary.LittleEndian, "")
+	signature := "DER\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03~Module signature appended~\n"
+	signed := moduleFile(t, dir, "signed.ko", binary.LittleEndian, signature)
+	big := moduleFile(t, dir, "big.ko", binary.BigEndian, "")
+	packed := filepath.Join(dir, "x.ko.xz")
+	if err := os.WriteFile(packed, []byte("\xfd7zXZ\x00…"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args   string
+		code   int
+		stderr string
+	}{
+		{"--btf " + types + " " + ko, 0, ""},
+		{"--btf " + types + " --btf-base " + base + " " + ko, 0, ""},
+		{"--btf " + types + " --drop-signature " + signed, 0, ""},
+		{"--btf " + types + " --object " + ko, 0, ""},
+		{"--btf " + types + " " + signed, 1, "cut the signature off with --drop-signature"},
+		{"--btf " + types + " " + big, 1, "types.btf: little-endian BTF, but " + big + " is big-endian"},
+		{"--btf " + types + " --object " + big, 1, "is big-endian"},
+		{"--btf " + types + " " + packed, 1, packed + ": xz-compressed; decompress it first (xz -d)"},
+		{"--btf " + ko + " " + ko, 1, ko + ": an ELF file, not raw BTF"},
+		{"--btf " + packed + " " + ko, 1, "no BTF magic"},
+		{"--btf " + types + " " + types, 1, types + ": raw BTF (little-endian), not an ELF file"},
+		{"--btf " + dir + "/none " + ko, 1, "no such file"},
+		{ko, 2, "--btf=FILE is missing"},
+		{"--btf " + types + " --object --drop-signature " + ko, 2, "--object is for vmlinux"},
+		{"--btf " + types + " --btf-base " + out + " " + ko, 2, "also an input"},
+	} {
+		os.Remove(out)
+		code, stdout, stderr := btfdedup(append([]string{"embed", "-o", out},
+			strings.Fields(c.args)...)...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.stderr) ||
+			(c.stderr == "") != (stderr == "") || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("embed %s: code %d, want %d and %q\n%s%s", c.args, code, c.code, c.stderr, stdout,
+				stderr)
+		}
+		data, err := os.ReadFile(out)
+		if (err == nil) != (c.code == 0) {
+			t.Errorf("embed %s: output %v", c.args, err)
+		}
+		if c.code != 0 {
+			continue
+		}
+		f, err := elf.Parse(out, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(types)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := strings.Contains(c.args, "--object")
+		if s := f.Section(btf.SectionTypes); s == nil || !bytes.Equal(s.Raw(), want) ||
+			s.Alloc() != object || f.Machine != 22 || bytes.HasSuffix(data, []byte(signature)) {
+			t.Errorf("embed %s: machine %v, .BTF %+v", c.args, f.Machine, s)
+		}
+		if hasBase := f.Section(btf.SectionBase) != nil; hasBase != strings.Contains(c.args, "base") {
+			t.Errorf("embed %s: .BTF.base %v", c.args, hasBase)
+		}
+	}
+}
