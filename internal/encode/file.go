@@ -22,20 +22,21 @@ func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
 	return known, statics.Identify(f, known, options.Features)
 }
 
-// File makes the BTF of the linked file at path, on one thread.
-func (f *Flags) File(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
+// File makes the BTF of the linked file at path, on so many threads. progress may be nil.
+func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
+	progress func(done, all int)) (*link.Result, error) {
 	options, err := f.Options(env)
 	if err != nil {
 		return nil, err
 	}
-	options.Jobs = 1
+	options.Jobs, options.Progress = jobs, progress
 	o, known, err := read(path, bases, options)
 	if err != nil {
 		return nil, err
 	}
 	WarnOfKfuncs(env, path, known)
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Jobs: 1})
+		Features: options.Features, Jobs: jobs})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -49,6 +50,7 @@ func read(path string, bases *base.Files, options convert.Options) (*object.Obje
 		return nil, nil, err
 	}
 	defer f.Close()
+	f.Threads = options.Jobs
 	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF})
 	if err != nil {
 		return nil, nil, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/embed"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -23,25 +25,40 @@ func modulesVerb() cli.Verb {
 		Summary: "make the BTF of many modules in one go",
 		Args:    "KO|DIR...",
 		Long: `
-Writes DIR/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
+Writes OUT/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
 is read once for all of them. Of a directory, all files *.ko below it are taken; with --order, those
 that a modules.order of Kbuild lists, which names paths from the directory on.
+
+With --vmlinux, the base is made in the same run, of a kernel's DWARF: OUT/vmlinux.btf, as "btfgen
+elf" makes it.
+
+With --embed, copies of the modules are written that have their BTF as section .BTF, as "btfdedup
+embed" does it: modules of a directory at the same path below that of --embed. --into names a
+directory with the same modules without DWARF, which are taken in place of those that were read.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end.
 
-With --skipped-dir, D/NAME.skipped lists what of NAME.ko is not encoded.`,
+With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 		Examples: []string{
 			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
 			"# those of a kernel that Kbuild has built",
 			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
+			"# a whole kernel, with the BTF in the modules",
+			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			b := &batch{}
 			b.conversion.Define(flags)
+			flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
-			flags.StringVar(&b.skippedDir, "skipped-dir", "", "list what is not encoded in files in `DIR`")
+			flags.StringVar(&b.skippedDir, "skipped-dir", "",
+				"list what is not encoded in files in the directory `SKIPPED`")
+			flags.StringVar(&b.embedDir, "embed", "", "write modules with their BTF to the directory `OUT`")
+			flags.StringVar(&b.intoDir, "into", "", "embed into the modules below the directory `DIR`")
+			flags.BoolVar(&b.dropSignature, "drop-signature", false,
+				"cut off the signatures of signed modules, which would no longer hold")
 			return b.run
 		},
 	}
@@ -49,33 +66,32 @@ With --skipped-dir, D/NAME.skipped lists what of NAME.ko is not encoded.`,
 
 // batch is one run of "btfdedup modules".
 type batch struct {
-	conversion encode.Flags
-	skippedDir string
-	order      string
+	conversion        encode.Flags
+	vmlinux, order    string
+	skippedDir        string
+	embedDir, intoDir string
+	dropSignature     bool
 
 	env   *cli.Env
 	bases *base.Files
+	size  atomic.Int64 // of what is written, in bytes
 }
 
 func (b *batch) run(env *cli.Env, args []string) error {
 	b.env = env
-	if len(env.Bases) == 0 {
-		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it")
+	switch {
+	case len(env.Bases) == 0 && b.vmlinux == "":
+		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it;" +
+			" or --vmlinux=FILE, to make that too")
+	case len(env.Bases) != 0 && b.vmlinux != "":
+		return cli.Usagef("--base and --vmlinux contradict each other")
+	case b.embedDir == "" && (b.intoDir != "" || b.dropSignature):
+		return cli.Usagef("--into and --drop-signature go with --embed")
 	}
-	files, err := findModules(args, b.order)
+	modules, err := findModules(args, b.order, b.intoDir)
 	if err != nil {
 		return err
 	}
-	names, err := moduleNames(files)
-	if err != nil {
-		return err
-	}
-	run := report.Start(env, files)
-	defer run.Close()
-	if b.bases, err = base.Open(env.Bases); err != nil {
-		return err
-	}
-	defer b.bases.Close()
 	for _, dir := range []string{env.Output, b.skippedDir} {
 		if dir != "" {
 			if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -83,43 +99,117 @@ func (b *batch) run(env *cli.Env, args []string) error {
 			}
 		}
 	}
+	paths := []string{}
+	for _, m := range modules {
+		paths = append(paths, m.path)
+	}
+	run := report.Start(env, paths)
+	defer run.Close()
+	if err := b.openBase(run); err != nil {
+		return err
+	}
+	defer b.bases.Close()
 	raiseHeap()
 	phase := run.Phase("modules", "modules")
-	errs := make([]error, len(files))
-	var next, done, size atomic.Int64
-	var wg sync.WaitGroup
-	for range min(env.Jobs, len(files)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				n, err := b.module(files[i], names[i])
-				size.Add(int64(n))
-				errs[i] = err
-				phase.Progress(int(done.Add(1)), len(files))
-			}
-		})
-	}
-	wg.Wait()
-	run.EndModules(phase, len(files))
-	if err := run.Finish(int(size.Load())); err != nil {
+	errs := b.all(modules, phase.Progress)
+	run.EndModules(phase, len(modules))
+	if err := run.Finish(int(b.size.Load())); err != nil {
 		return err
 	}
 	return b.listed(errs)
 }
 
-// module makes the BTF of one module. It returns its size in bytes.
-func (b *batch) module(path, name string) (int, error) {
-	result, err := b.conversion.File(b.env, path, b.bases)
-	if err != nil {
-		return 0, err
+// openBase reads the bases, or makes the base of vmlinux.
+func (b *batch) openBase(run *report.Run) (err error) {
+	if b.vmlinux == "" {
+		b.bases, err = base.Open(b.env.Bases)
+		return err
 	}
+	phase := run.Phase("vmlinux", "units")
+	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, phase.Progress)
+	if err != nil {
+		return err
+	}
+	run.EndModules(phase, 1)
+	blob, err := btf.Parse(result.BTF, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.vmlinux, err)
+	}
+	parsed, err := base.Parse(blob)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.vmlinux, err)
+	}
+	b.bases = &base.Files{Base: parsed, BTF: blob}
+	return b.writeResult("vmlinux", result)
+}
+
+// all makes the BTF of all modules, and returns their errors.
+func (b *batch) all(modules []module, progress func(done, all int)) []error {
+	errs := make([]error, len(modules))
+	var next, done atomic.Int64
+	var wg sync.WaitGroup
+	for range min(b.env.Jobs, len(modules)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(modules); i = int(next.Add(1)) - 1 {
+				errs[i] = b.module(&modules[i])
+				progress(int(done.Add(1)), len(modules))
+			}
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// module makes the BTF of one module, and a module with it.
+func (b *batch) module(m *module) error {
+	result, err := b.conversion.File(b.env, m.path, b.bases, 1, nil)
+	if err != nil {
+		return err
+	}
+	if b.embedDir != "" {
+		if err := b.embed(m, result.BTF); err != nil {
+			return err
+		}
+	}
+	return b.writeResult(m.name, result)
+}
+
+// writeResult writes BTF, and what is not in it.
+func (b *batch) writeResult(name string, result *link.Result) error {
 	if b.skippedDir != "" {
 		if err := b.env.WriteOutput(filepath.Join(b.skippedDir, name+".skipped"),
 			func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(result.BTF), b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
-		func(w io.Writer) error { _, err := io.Copy(w, bytes.NewReader(result.BTF)); return err })
+	b.size.Add(int64(len(result.BTF)))
+	return b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
+		func(w io.Writer) error { _, err := w.Write(result.BTF); return err })
+}
+
+// embed writes a copy of a module with BTF in it.
+func (b *batch) embed(m *module, data []byte) error {
+	types, err := embed.NewBlob(m.name+".btf", data)
+	if err != nil {
+		return err
+	}
+	f, err := elf.Open(m.into)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if f, err = embed.Unsigned(f, b.dropSignature); err != nil {
+		return err
+	}
+	edit, err := embed.Into(f, types, nil)
+	if err != nil {
+		return err
+	}
+	out := filepath.Join(b.embedDir, m.rel)
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return err
+	}
+	return b.env.WriteOutput(out, edit.Write)
 }
 
 // listed prints all but the last of the modules' errors, and returns that one.

@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// module is the source of a module that shares struct s with the kernel, and has a type of its own.
-const module = `
+// moduleSource is the source of a module that shares struct s with the kernel, and has a type of its own.
+const moduleSource = `
 struct s { int i; };
 struct own_%[1]d { struct s s; char name[%[1]d]; };
 struct own_%[1]d own;
@@ -39,7 +40,7 @@ func compileModules(t *testing.T, dir string, n int) []string {
 	for i := 1; i <= n; i++ {
 		path := filepath.Join(dir, fmt.Sprintf("m-%d.ko", i))
 		cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", path, "-")
-		cmd.Stdin = strings.NewReader(fmt.Sprintf(module, i))
+		cmd.Stdin = strings.NewReader(fmt.Sprintf(moduleSource, i))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -91,6 +92,51 @@ func TestModules(t *testing.T) {
 		if _, err := os.Stat(p("skipped/" + name + ".skipped")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestWholeKernel makes the base in the same run, and modules with their BTF.
+func TestWholeKernel(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	kos := compileModules(t, p("tree/net"), 3)
+	vmlinux := compileModules(t, dir, 1)[0]
+	if code, errs := runVerb("modules", "-q", "--vmlinux", vmlinux, "-o", p("out"), "--embed",
+		p("embedded"), p("tree")); code != 0 {
+		t.Fatal(errs)
+	}
+	kernel, err := btf.ReadOne(p("out/vmlinux.btf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, ko := range kos {
+		name := filepath.Base(ko)
+		want, err := os.ReadFile(p("out/" + strings.TrimSuffix(name, ".ko") + ".btf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := elf.Open(p("embedded/net/" + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got, err := btf.Section(f, btf.SectionTypes); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s has other BTF than was written (%v)", name, err)
+		}
+		b, err := btf.Parse(want, kernel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := len(b.Types) > 0; own != (i > 0) { // the first is the kernel itself
+			t.Errorf("%s: %d types", name, len(b.Types))
+		}
+	}
+	if code, errs := runVerb("modules", "-q", "--vmlinux", vmlinux, "-o", p("out"), "--embed",
+		p("other"), "--into", p("out"), p("tree")); code != 1 || !strings.Contains(errs, "no file *.ko") {
+		t.Errorf("--into a directory without modules: %d, %s", code, errs)
 	}
 }
 

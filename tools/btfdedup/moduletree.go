@@ -9,9 +9,18 @@ import (
 	"strings"
 )
 
-// findModules returns the files that the arguments name: modules, and directories of them. order,
-// if it is not "", is a file that lists what to take of directories.
-func findModules(args []string, order string) ([]string, error) {
+// module is a module of a batch.
+type module struct {
+	name string // without directory and .ko
+	path string // of the file with DWARF
+	into string // of the file that gets the BTF
+	rel  string // of the file to write, from the directory that was named on
+}
+
+// findModules returns the modules that the arguments name: files, and directories of them. order,
+// if it is not "", is a file that lists what to take of directories. into, if it is not "", is a
+// directory that has the files which get the BTF. Each module must have a name of its own.
+func findModules(args []string, order, into string) ([]module, error) {
 	var listed []string
 	if order != "" {
 		var err error
@@ -22,40 +31,83 @@ func findModules(args []string, order string) ([]string, error) {
 			return nil, fmt.Errorf("%s: lists no module", order)
 		}
 	}
-	var files []string
+	var list []module
 	for _, arg := range args {
-		info, err := os.Stat(arg)
-		switch {
-		case err != nil || !info.IsDir(): // what can't be read is an error of that module
-			files = append(files, arg)
+		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+			// What can't be read is an error of that module.
+			list = append(list, newModule(filepath.Dir(arg), filepath.Base(arg)))
 			continue
-		case order != "":
-			for _, name := range listed {
-				files = append(files, filepath.Join(arg, name))
+		}
+		rels := listed
+		if order == "" {
+			var err error
+			if rels, err = modulesBelow(arg); err != nil {
+				return nil, err
 			}
-			continue
 		}
-		n := len(files)
-		if files, err = modulesBelow(arg, files); err != nil {
-			return nil, err
-		}
-		if len(files) == n {
-			return nil, fmt.Errorf("%s: there is no file *.ko in this directory", arg)
+		for _, rel := range rels {
+			list = append(list, newModule(arg, rel))
 		}
 	}
-	return files, nil
+	byName := map[string]string{}
+	for _, m := range list {
+		if other, ok := byName[m.name]; ok {
+			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to directories of "+
+				"their own", other, m.path, m.name)
+		}
+		byName[m.name] = m.path
+	}
+	if into != "" {
+		return list, findTargets(list, into)
+	}
+	return list, nil
 }
 
-// modulesBelow appends the modules in a directory, by path.
-func modulesBelow(dir string, files []string) ([]string, error) {
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (strings.HasSuffix(path, ".ko") ||
-			strings.HasSuffix(path, ".ko.debug")) {
-			files = append(files, path)
+func newModule(dir, rel string) module {
+	rel = strings.TrimSuffix(rel, ".debug")
+	path := filepath.Join(dir, rel)
+	if _, err := os.Stat(path + ".debug"); err == nil {
+		path += ".debug"
+	}
+	return module{strings.TrimSuffix(filepath.Base(rel), ".ko"), path, path, rel}
+}
+
+// findTargets notes which of the modules below a directory gets the BTF of each.
+func findTargets(list []module, dir string) error {
+	rels, err := modulesBelow(dir)
+	if err != nil {
+		return err
+	}
+	byName := map[string]string{}
+	for _, rel := range rels {
+		byName[strings.TrimSuffix(filepath.Base(rel), ".ko")] = rel
+	}
+	for i := range list {
+		m := &list[i]
+		rel, ok := byName[m.name]
+		if !ok {
+			return fmt.Errorf("%s: has no module %s.ko, which is to get the BTF of %s", dir, m.name, m.path)
 		}
+		m.into, m.rel = filepath.Join(dir, rel), rel
+	}
+	return nil
+}
+
+// modulesBelow returns the modules in a directory, by their paths from there on.
+func modulesBelow(dir string) ([]string, error) {
+	var rels []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(strings.TrimSuffix(path, ".debug"), ".ko") {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		rels = append(rels, rel)
 		return err
 	})
-	return files, err
+	if err == nil && len(rels) == 0 {
+		err = fmt.Errorf("%s: there is no file *.ko in this directory", dir)
+	}
+	return rels, err
 }
 
 // readOrder returns the modules that Kbuild's modules.order lists. It names the objects of which
@@ -83,20 +135,4 @@ func readOrder(path string) ([]string, error) {
 		list = append(list, stem+".ko")
 	}
 	return list, lines.Err()
-}
-
-// moduleNames returns the names of modules by their paths. Each must have a name of its own.
-func moduleNames(files []string) ([]string, error) {
-	names := make([]string, len(files))
-	seen := map[string]string{}
-	for i, path := range files {
-		name := strings.TrimSuffix(filepath.Base(path), ".debug")
-		name = strings.TrimSuffix(name, ".ko")
-		if other, ok := seen[name]; ok {
-			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to directories of "+
-				"their own", other, path, name)
-		}
-		seen[name], names[i] = path, name
-	}
-	return names, nil
 }
