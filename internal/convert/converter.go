@@ -54,7 +54,7 @@ type scratch struct {
 const releaseEvery = 8 << 20
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
-	c := &converter{store: s, d: d, opt: opt, symbols: symbols}
+	c := &converter{store: s, d: d, opt: opt, symbols: symbols, tables: dwarf.Tables{}}
 	c.main.c = c
 	if s != nil {
 		c.names = newNameCache(s.size)
@@ -71,7 +71,7 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 		return u, nil
 	}
 	u := &unit{c: c, number: uint32(len(c.others) + 1)}
-	u.r.Share(&c.tables)
+	u.r.Share(c.tables)
 	u.prints.Share(&c.main.prints)
 	if err := u.load(h); err != nil {
 		return nil, err

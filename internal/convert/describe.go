@@ -292,14 +292,11 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag == std.TagSubrangeType || c.Tag == std.TagEnumerationType {
-			d.dims = append(d.dims, arrayCount(c))
+	for err := range u.r.Children(e, c, std.TagSubrangeType, std.TagEnumerationType) {
+		if err != nil {
+			return d, err
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return d, err
+		d.dims = append(d.dims, arrayCount(c))
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)

@@ -25,10 +25,9 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	negative := false
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag != std.TagEnumerator {
-			continue
+	for err := range u.r.Children(e, c, std.TagEnumerator) {
+		if err != nil {
+			return err
 		}
 		n, err := u.name(c, dwarf.Name)
 		if err != nil {
@@ -50,9 +49,6 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 			v &= 1<<32 - 1
 		}
 		u.c.elems = append(u.c.elems, elem{name: n, val: v})
-	}
-	if err := kids.Err(); err != nil {
-		return err
 	}
 	d.elems = u.c.elems[start:]
 	if wide {

@@ -17,16 +17,13 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	place := func(m *elem) uint64 { return m.val & (1<<32 - 1) }
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag == std.TagMember {
-			if err := u.member(c, d); err != nil {
-				return err
-			}
+	for err := range u.r.Children(e, c, std.TagMember) {
+		if err == nil {
+			err = u.member(c, d)
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return err
+		if err != nil {
+			return err
+		}
 	}
 	d.elems = u.c.elems[start:]
 	for i := 1; i < len(d.elems); i++ {

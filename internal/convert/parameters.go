@@ -174,9 +174,11 @@ func (t typeRef) packed() (bool, error) {
 	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {
 		return false, err
 	}
-	kids := t.u.r.Children(&e, &c)
-	for kids.Next() {
-		if c.Tag != std.TagMember || !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
+	for err := range t.u.r.Children(&e, &c, std.TagMember) {
+		if err != nil {
+			return false, err
+		}
+		if !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
 			continue
 		}
 		m, err := t.u.ref(&c, dwarf.Type)
@@ -191,7 +193,7 @@ func (t typeRef) packed() (bool, error) {
 			return true, nil
 		}
 	}
-	return false, kids.Err()
+	return false, nil
 }
 
 // alignment is the natural alignment of scalars and arrays of them; 1 for the rest.

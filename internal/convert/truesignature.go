@@ -43,10 +43,9 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	removed, members := v.Removed, v.Members
 	i := -1
 	var c dwarf.DIE
-	kids := u.r.Children(e, &c)
-	for kids.Next() {
-		if c.Tag != std.TagFormalParameter {
-			continue
+	for err := range u.r.Children(e, &c, std.TagFormalParameter) {
+		if err != nil {
+			return s, err
 		}
 		i++
 		replaced := len(members) > 0 && members[0].Param == i
@@ -76,9 +75,6 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 		if replaced {
 			members = members[1:]
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return s, err
 	}
 	if rest {
 		elems = append(elems, types.Elem{})
@@ -202,10 +198,9 @@ func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 // findMember reads the first member of struct e at a byte offset into c, if that has a name and a
 // type.
 func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, error) {
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag != std.TagMember {
-			continue
+	for err := range u.r.Children(e, c, std.TagMember) {
+		if err != nil {
+			return false, err
 		}
 		bit, ok := uint64(0), false
 		if c.Constant(dwarf.DataBitOffset) {
@@ -217,5 +212,5 @@ func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, erro
 			return c.Has(dwarf.Name) && c.Has(dwarf.Type), nil
 		}
 	}
-	return false, kids.Err()
+	return false, nil
 }

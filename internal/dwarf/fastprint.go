@@ -30,12 +30,12 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	if !p.Merged {
 		member = 0
 	}
-	for int(off) <= len(buf) {
-		rest := buf[off:]
-		if len(rest) < planReach || rest[0] >= plannedCodes {
+	for int(off)+planReach <= len(buf) {
+		b := (*near)(buf[off : off+planReach : off+planReach])
+		if b[0] >= plannedCodes {
 			break
 		}
-		b, pl := (*near)(rest), &plans.of[rest[0]]
+		pl := &plans.of[b[0]]
 		if pl.flags&member != 0 { // link, spelled out
 			w := u64(b, pl.refAt)
 			ref := uint32(w)
@@ -52,7 +52,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			continue
 		}
 		if pl.flags&planLeaf == 0 {
-			if rest[0] == 0 {
+			if b[0] == 0 {
 				fp = fp.with(printSeedB, printSeedB)
 				end = true
 				off++
@@ -273,24 +273,7 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 		if o.attr == Sibling {
 			continue
 		}
-		var v uint64
-		switch o.load {
-		case load1:
-			v = uint64(b[o.off])
-		case load4:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
-			}
-		case loadImm:
-			v = uint64(o.imm)
-		case loadLead:
-			v = uint64(e.Pos)
-		default:
-			c := cursor{buf: b, pos: int(o.off)}
-			v = c.uint(r.order, int(o.load.size()))
-		}
+		v := r.number(o, b, int(e.Pos))
 		switch {
 		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
 			if v >= 1<<32 {
@@ -332,11 +315,6 @@ func printSchema(a *Abbrev) uint64 {
 		}
 	}
 	return fp.A
-}
-
-// size is the number of bytes that a fixed loader reads.
-func (l loader) size() uint8 {
-	return [...]uint8{load1: 1, load2: 2, load3: 3, load4: 4, load8: 8, loadNone: 0}[l]
 }
 
 // maxPrintString is how many bytes printString looks at.

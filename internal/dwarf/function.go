@@ -28,6 +28,7 @@ type recentFunctions struct {
 	functions [2]Function // asked for last
 	latest    uint8       // the later one of them
 	body      Function
+	scratch   DIE // of a parameter
 }
 
 // Function reads the children of the function or function type e. Those of the last two are
@@ -74,8 +75,11 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	buf, plans := r.buf, r.plans
 	for depth > 0 {
 		var deeper int
-		off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
-		if depth += deeper; depth > 1 {
+		if r.begins(off, planNothing|planLocal) {
+			off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
+			depth += deeper
+		}
+		if depth > 1 {
 			stop = 0 // what lies deeper is not a parameter of the function
 		}
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
