@@ -196,8 +196,10 @@ func (r *Reader) Peek(off uint32) (Peeked, error) {
 		e.Next = uint32(c.pos)
 		return e, nil
 	}
-	if pos, err = r.afterLead(a, off, pos); err != nil {
-		return e, err
+	if a.lead {
+		if pos, err = r.afterLead(off, pos); err != nil {
+			return e, err
+		}
 	}
 	e.body = uint32(pos)
 	if pos = r.afterParts(a, pos); pos > len(r.buf) {

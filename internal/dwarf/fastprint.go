@@ -30,19 +30,19 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	if !p.Merged {
 		member = 0
 	}
-	for int(off)+planReach <= len(buf) {
-		b := (*near)(buf[off : off+planReach : off+planReach])
-		if b[0] >= plannedCodes {
+	for int(off) <= len(buf) {
+		rest := buf[off:]
+		if len(rest) < planReach || rest[0] >= plannedCodes {
 			break
 		}
-		pl := &plans.of[b[0]]
+		b, pl := (*near)(rest), &plans.of[rest[0]]
 		if pl.flags&member != 0 { // link, spelled out
 			w := u64(b, pl.refAt)
 			ref := uint32(w)
 			t := p.types.at(ref)
 			to := t.fp
 			if !p.types.holds(t, ref) {
-				if to, err = p.follow(t, off, ref, depth); err != nil {
+				if to, err = p.newType(t, off, ref, depth+1); err != nil {
 					return fp, off, false, err
 				}
 			}
@@ -52,7 +52,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			continue
 		}
 		if pl.flags&planLeaf == 0 {
-			if b[0] == 0 {
+			if rest[0] == 0 {
 				fp = fp.with(printSeedB, printSeedB)
 				end = true
 				off++
@@ -80,7 +80,7 @@ func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) 
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.follow(t, off, ref, depth); err != nil {
+		if to, err = p.newType(t, off, ref, depth+1); err != nil {
 			return fp, err
 		}
 	}
@@ -93,14 +93,6 @@ func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.name
 
 // constant is what the constants of an entry without a leading string say, above bit 32.
 func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
-
-// follow is newType for a reference in the entry at die, on the level depth of nesting.
-func (p *Prints) follow(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
-	if int(ref) >= len(p.r.buf) {
-		return Fingerprint{}, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
-	}
-	return p.newType(s, ref, depth+1)
-}
 
 // usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
 // It returns the offset after them, 0 if the entry isn't usual after all.
@@ -141,7 +133,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.follow(t, die, ref, depth); err != nil {
+		if to, err = p.newType(t, die, ref, depth+1); err != nil {
 			return fp, 0, err
 		}
 	}
@@ -149,31 +141,50 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	return fp, next, nil
 }
 
-// newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual
-// after all.
-func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint,
-	ok bool, err error) {
-	if pl.flags&planTag != 0 && p.Merged {
+// newType is Type for an entry that is not known yet, which belongs in the slot s. die is where the
+// reference is.
+func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
+	r := p.r
+	switch {
+	case int(off) >= len(r.buf):
+		return fp, r.Errorf(die, "a reference to %#x leaves the unit", off)
+	case off < r.Unit.HeaderLen:
+		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
+	case depth > maxPrintDepth:
+		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+	}
+	b, pl := r.at(off)
+	switch {
+	case b == nil || p.plainly:
+		return p.plainType(off, depth)
+	case pl.flags&planTag != 0 && p.Merged:
+		r.work--
 		fp = tagPrint(std.Tag(pl.tag))
 		fp.mix(uint64(u32(b, pl.nameAt)))
 		p.types.put(s, off, fp)
-		return fp, true, nil
+		return fp, nil
+	case pl.flags&(planUsual|planNamed) != planUsual:
+		return p.plainType(off, depth)
 	}
+	r.work--
 	size := len(p.types.slots)
 	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
 	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
 		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
-			return fp, false, err
+			return fp, err
 		}
 	} else {
 		next := uint32(0)
-		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil || next == 0 {
-			return fp, false, err
+		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil {
+			return fp, err
+		}
+		if next == 0 {
+			return p.plainType(off, depth)
 		}
 		if pl.flags&planChild != 0 {
 			if fp, _, err = p.children(fp, next, depth); err != nil {
-				return fp, false, err
+				return fp, err
 			}
 		}
 	}
@@ -182,7 +193,7 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 	} else { // the table has grown, so that s is no longer one of its slots
 		p.types.set(off, fp)
 	}
-	return fp, true, nil
+	return fp, nil
 }
 
 // Definition returns the fingerprint of the definition of a tag, an enum or a typedef at off, and

@@ -88,28 +88,13 @@ func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 	if p.types.holds(s, off) {
 		return s.fp, nil
 	}
-	return p.newType(s, off, depth)
+	return p.newType(s, off, off, depth)
 }
 
-// newType is Type for an entry that is not known yet, which belongs in the slot s.
-func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, err error) {
-	r := p.r
-	if off < r.Unit.HeaderLen {
-		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
-	}
-	if depth > maxPrintDepth {
-		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
-	}
-	if b, pl := r.at(off); b != nil && !p.plainly &&
-		(pl.flags&(planUsual|planNamed) == planUsual || pl.flags&planTag != 0 && p.Merged) {
-		r.work--
-		fp, ok, err := p.newUsual(s, pl, b, off, depth)
-		if err != nil || ok {
-			return fp, err
-		}
-	}
+// plainType is Type for any entry.
+func (p *Prints) plainType(off uint32, depth int) (fp Fingerprint, err error) {
 	p.types.set(off, p.place(off))
-	e, err := r.Peek(off)
+	e, err := p.r.Peek(off)
 	if err != nil {
 		return fp, err
 	}

@@ -59,8 +59,10 @@ func splitParts(specs []attrSpec, f format) []part {
 // readParts decodes an entry whose attributes begin at pos.
 func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) (err error) {
 	lead := pos
-	if pos, err = r.afterLead(a, e.Off, pos); err != nil {
-		return err
+	if a.lead {
+		if pos, err = r.afterLead(e.Off, pos); err != nil {
+			return err
+		}
 	}
 	for i := range a.parts {
 		p := &a.parts[i]
@@ -125,10 +127,7 @@ func (r *Reader) u32(b []byte) uint32 {
 
 // afterLead returns the offset after the leading string of the entry at die, whose attributes begin
 // at pos.
-func (r *Reader) afterLead(a *Abbrev, die uint32, pos int) (int, error) {
-	if !a.lead {
-		return pos, nil
-	}
+func (r *Reader) afterLead(die uint32, pos int) (int, error) {
 	n := bytes.IndexByte(r.buf[pos:], 0)
 	if n < 0 {
 		return 0, r.Errorf(die, "a string has no end")
