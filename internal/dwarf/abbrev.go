@@ -192,11 +192,11 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 	c.u8()
 	text := append(t.spelling[:0], b[pos:c.pos]...)
 	for !c.bad {
-		start, pos := c.pos, c.pos
-		for pos+2 <= len(b) && b[pos]|b[pos+1] < 0x80 && b[pos]|b[pos+1] != 0 && b[pos+1] != formImplicit {
-			pos += 2 // as nearly all are
+		start := c.pos
+		for c.pos+2 <= len(b) && b[c.pos]|b[c.pos+1] < 0x80 && b[c.pos]|b[c.pos+1] != 0 &&
+			b[c.pos+1] != formImplicit {
+			c.pos += 2 // as nearly all are
 		}
-		c.pos = pos
 		attr, form := c.uleb(), c.uleb()
 		text = append(text, b[start:c.pos]...)
 		if attr|form == 0 {
