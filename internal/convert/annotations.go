@@ -60,7 +60,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 
 // typeTags returns the type tags of a pointer, in the order in which they follow it.
 func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
-	if !u.c.opt.Features.Has(features.TypeTag) {
+	if !u.c.opt.Features.Has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
 	}
 	return u.annotations(e, typeTagName)

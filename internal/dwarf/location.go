@@ -1,8 +1,12 @@
 package dwarf
 
-// FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or
-// DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
-func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
+// VariableAddress is the fixed address of the variable that e defines. Its location is a constant
+// address, DW_OP_addr or DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
+func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
+	if !e.IsBlock(Location) || e.Flag(Declaration) {
+		return 0, false
+	}
+	expr := r.Block(e.Val[Location])
 	const opAddr, opPlusUconst, opAddrx, opGNUAddrIndex = 0x03, 0x23, 0xa1, 0xfb
 	c := cursor{buf: expr}
 	var addr uint64
