@@ -48,7 +48,8 @@ func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
 	c.conflict = false
-	c.imported, c.imports = nil, c.imports[:0]
+	c.imports = c.imports[:0]
+	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
 	c.file, c.candidates = file, c.candidates[:0]

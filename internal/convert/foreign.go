@@ -27,14 +27,10 @@ func (c *converter) importUnit(u *unit) {
 	if c.recording != nil {
 		c.recording.imports = append(c.recording.imports, u)
 	}
-	if c.imported[u] {
-		return
+	if !c.imported[u] {
+		c.imported[u] = true
+		c.imports = append(c.imports, u)
 	}
-	if c.imported == nil {
-		c.imported = make(map[*unit]bool)
-	}
-	c.imported[u] = true
-	c.imports = append(c.imports, u)
 }
 
 // takeImports takes what the imported units declare.

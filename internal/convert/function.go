@@ -82,7 +82,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	var symbol mark
 	if flags&types.FuncNoCode == 0 {
-		u.noteOrigin(e, f)
+		if f.proto.u == u && f.proto.off != e.Off {
+			u.origins[f.proto.off] = true // the abstract instance
+		}
 		// A symbol of another name at the entry means that none of its own name stands for the
 		// function. The kernel puts prefixes before the names of code that runs before or beside
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
@@ -185,17 +187,6 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 	id := c.g.AddHashed(f.node, nil)
 	c.addItem(item{id: id})
 	return id
-}
-
-// noteOrigin notes that the abstract instance of e has code.
-func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
-	if f.proto.u != u || f.proto.off == e.Off {
-		return
-	}
-	if u.origins == nil {
-		u.origins = make(map[uint32]bool)
-	}
-	u.origins[f.proto.off] = true
 }
 
 // addRenamed takes a function under the name of its symbol, which tells whether the unit was

@@ -243,20 +243,6 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	return fp, nil
 }
 
-// inline is the fingerprint of an inline string: of up to 7 bytes, the bytes themselves.
-func (p *Prints) inline(die uint32, v uint64) (Fingerprint, error) {
-	if b := p.r.buf[v:]; len(b) >= 8 {
-		if s, n := short(binary.LittleEndian.Uint64(b)); n != 0 {
-			return Fingerprint{A: s}, nil
-		}
-	}
-	s, err := p.r.StringAt(die, ClassInline, v)
-	if err != nil {
-		return Fingerprint{}, err
-	}
-	return printBytes(s), nil
-}
-
 // plain returns the entry from the last byte of its code on, if it can be read by its plan; else
 // nil.
 func (p *Prints) plain(e Peeked) *near {
