@@ -36,7 +36,7 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			break
 		}
 		b, pl := (*near)(rest), &plans.of[rest[0]]
-		if pl.flags&member != 0 { // link, spelled out
+		if pl.flags&member != 0 { // usual, spelled out
 			w := u64(b, pl.refAt)
 			ref := uint32(w)
 			t := p.types.at(ref)
@@ -71,28 +71,6 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	r.work -= int64(off-start) / 4 // entries of a few bytes
 	return fp, off, end, nil
 }
-
-// link mixes the attributes of an entry with a reference, without a leading string.
-func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) (Fingerprint,
-	error) {
-	ref := u32(b, pl.refAt)
-	t := p.types.at(ref)
-	to := t.fp
-	if !p.types.holds(t, ref) {
-		var err error
-		if to, err = p.newType(t, off, ref, depth+1); err != nil {
-			return fp, err
-		}
-	}
-	word := pl.print ^ pl.name(b) ^ pl.constant(b)
-	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), nil
-}
-
-// name is the offset of the name of an entry without a leading string; 0: it has none.
-func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.nameMask) }
-
-// constant is what the constants of an entry without a leading string say, above bit 32.
-func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
 
 // usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
 // It returns the offset after them, 0 if the entry isn't usual after all.
@@ -171,9 +149,17 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
 	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
-		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
-			return fp, err
+		ref := u32(b, pl.refAt)
+		t := p.types.at(ref)
+		to := t.fp
+		if !p.types.holds(t, ref) {
+			if to, err = p.newType(t, off, ref, depth+1); err != nil {
+				return fp, err
+			}
 		}
+		word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
+			uint64(u32(b, pl.valueAt))<<32&pl.valueMask
+		fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
 	} else {
 		next := uint32(0)
 		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil {

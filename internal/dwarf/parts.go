@@ -73,7 +73,12 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) (err error) {
 		b := r.buf[pos:end]
 		for i := range p.ops {
 			o := &p.ops[i]
-			e.Val[o.attr&31], e.Class[o.attr&31] = r.number(o, b, lead), o.class
+			e.Class[o.attr&31] = o.class
+			if o.load == 4 { // as most are
+				e.Val[o.attr&31] = uint64(r.u32(b[o.off:]))
+			} else {
+				e.Val[o.attr&31] = r.number(o, b, lead)
+			}
 		}
 		if pos = end; i+1 == len(a.parts) {
 			break
