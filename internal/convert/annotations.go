@@ -33,16 +33,13 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 		}
 		return err
 	}
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag == dwarf.TagLLVMAnnotation {
-			if err := add(c); err != nil {
-				return nil, err
-			}
+	for err := range u.r.Children(e, c, dwarf.TagLLVMAnnotation) {
+		if err == nil {
+			err = add(c)
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	slices.Reverse(list)
 	next, err := u.ref(e, dwarf.Annotation)
@@ -63,7 +60,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 
 // typeTags returns the type tags of a pointer, in the order in which they follow it.
 func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
-	if !u.c.opt.Features.Has(features.TypeTag) {
+	if !u.c.opt.Features.Has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
 	}
 	return u.annotations(e, typeTagName)
@@ -98,10 +95,9 @@ func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places [
 	}
 	var c dwarf.DIE
 	index := 0
-	kids := u.r.Children(e, &c)
-	for kids.Next() {
-		if c.Tag != tag {
-			continue
+	for err := range u.r.Children(e, &c, tag) {
+		if err != nil {
+			return err
 		}
 		at := index
 		if places != nil {
@@ -114,5 +110,5 @@ func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places [
 		}
 		index++
 	}
-	return kids.Err()
+	return nil
 }

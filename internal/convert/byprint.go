@@ -29,16 +29,18 @@ func (t *byPrint[T]) init() {
 
 // get returns the value of fp, nil if it has none. It is not to be changed.
 func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
-	slots := *t.slots.Load()
+	if s := slotOf(*t.slots.Load(), fp); s.a.Load() != 0 {
+		return &s.val
+	}
+	return nil
+}
+
+// slotOf returns the slot where fp is, or the free one where it belongs.
+func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) *printed[T] {
 	for i := fp.A; ; i++ {
 		s := &slots[i&uint64(len(slots)-1)]
-		switch s.a.Load() {
-		case 0:
-			return nil
-		case fp.A:
-			if s.b == fp.B {
-				return &s.val
-			}
+		if a := s.a.Load(); a == 0 || a == fp.A && s.b == fp.B {
+			return s
 		}
 	}
 }
@@ -58,22 +60,17 @@ func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 		larger := make([]printed[T], 2*len(slots))
 		for i := range slots {
 			if s := &slots[i]; s.a.Load() != 0 {
-				place(larger, dwarf.Fingerprint{A: s.a.Load(), B: s.b}, s.val)
+				fp := dwarf.Fingerprint{A: s.a.Load(), B: s.b}
+				slotOf(larger, fp).fill(fp, s.val)
 			}
 		}
 		slots = larger
 		t.slots.Store(&slots)
 	}
-	place(slots, fp, val)
+	slotOf(slots, fp).fill(fp, val)
 }
 
-// place fills the first free slot for fp.
-func place[T any](slots []printed[T], fp dwarf.Fingerprint, val T) {
-	for i := fp.A; ; i++ {
-		if s := &slots[i&uint64(len(slots)-1)]; s.a.Load() == 0 {
-			s.b, s.val = fp.B, val
-			s.a.Store(fp.A)
-			return
-		}
-	}
+func (s *printed[T]) fill(fp dwarf.Fingerprint, val T) {
+	s.b, s.val = fp.B, val
+	s.a.Store(fp.A)
 }

@@ -54,8 +54,10 @@ type scratch struct {
 const releaseEvery = 8 << 20
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
-	c := &converter{store: s, d: d, opt: opt, symbols: symbols}
-	c.main.c = c
+	c := &converter{store: s, d: d, opt: opt, symbols: symbols, tables: dwarf.Tables{},
+		others: make(map[*dwarf.Unit]*unit)}
+	c.referred, c.imported = make(map[*dwarf.Unit]bool), make(map[*unit]bool)
+	c.main = unit{c: c, origins: make(map[uint32]bool)}
 	if s != nil {
 		c.names = newNameCache(s.size)
 	}
@@ -70,19 +72,13 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 	if u, ok := c.others[h]; ok {
 		return u, nil
 	}
-	u := &unit{c: c, number: uint32(len(c.others) + 1)}
-	u.r.Share(&c.tables)
+	u := &unit{c: c, number: uint32(len(c.others) + 1), origins: make(map[uint32]bool)}
+	u.r.Share(c.tables)
 	u.prints.Share(&c.main.prints)
 	if err := u.load(h); err != nil {
 		return nil, err
 	}
-	if c.others == nil {
-		c.others = make(map[*dwarf.Unit]*unit)
-	}
 	if h.Kind == dwarf.UnitType {
-		if c.referred == nil {
-			c.referred = make(map[*dwarf.Unit]bool)
-		}
 		c.referred[h] = true
 	}
 	c.others[h] = u

@@ -83,6 +83,14 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
 }
 
+// nameAndType reads what most entries have.
+func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
+	if n, err = u.name(e, dwarf.Name); err == nil {
+		t, err = u.ref(e, dwarf.Type)
+	}
+	return n, t, err
+}
+
 // describe reads the type entry at off.
 func (u *unit) describe(off uint32) (desc, error) {
 	e := &u.c.die
@@ -98,19 +106,18 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
 		return d, u.r.Errorf(e.Off, "a reference to a type leads to no entry")
 	}
-	switch e.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
+	if dwarf.IsTagged(e.Tag) {
 		return u.describeTagged(e)
+	}
+	switch e.Tag {
 	case std.TagArrayType:
 		return u.describeArray(e)
 	case std.TagSubroutineType:
 		return u.describeProto(e)
 	case std.TagPointerType:
 		d.kind = types.KindPtr
-		if e.Children || e.Has(dwarf.Annotation) {
-			if d.tags, err = u.typeTags(e); err != nil {
-				return d, err
-			}
+		if d.tags, err = u.typeTags(e); err != nil {
+			return d, err
 		}
 	case std.TagConstType:
 		d.kind = types.KindConst
@@ -125,12 +132,9 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 		return d, nil
 	case std.TagTypedef:
 		d.kind = types.KindTypedef
-		if d.name, err = u.name(e, dwarf.Name); err != nil {
-			return d, err
-		}
-		if d.name.class == dwarf.ClassNone {
-			d.alias = true
-		}
+		d.name, d.ref, err = u.nameAndType(e)
+		d.alias = d.name.class == dwarf.ClassNone
+		return d, err
 	case std.TagBaseType:
 		return u.describeBase(e)
 	default:
@@ -140,17 +144,14 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	return d, err
 }
 
+// DW_ATE codes (7.8), and what BTF has for them (BTF_INT_SIGNED, BTF_INT_BOOL).
+const (
+	ateBoolean, ateComplexFloat, ateFloat  = 0x02, 0x03, 0x04
+	ateSigned, ateSignedChar, ateImaginary = 0x05, 0x06, 0x09
+	encSigned, encBool                     = 1, 4
+)
+
 func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
-	const (
-		ateBoolean      = 0x02
-		ateComplexFloat = 0x03
-		ateFloat        = 0x04
-		ateSigned       = 0x05
-		ateSignedChar   = 0x06
-		ateImaginary    = 0x09
-		encSigned       = 1
-		encBool         = 4
-	)
 	if d.name, err = u.name(e, dwarf.Name); err != nil {
 		return d, err
 	}
@@ -160,18 +161,12 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 	} else if e.Constant(dwarf.BitSize) {
 		size = (e.Val[dwarf.BitSize] + 7) / 8
 	}
-	enc := uint64(0)
-	if e.Has(dwarf.Encoding) {
-		enc = e.Val[dwarf.Encoding]
-	}
-	if enc == ateFloat || enc == ateComplexFloat || enc == ateImaginary {
-		valid := size == 2 || size == 4 || size == 8 || size == 12 || size == 16 ||
-			(enc == ateComplexFloat && size == 32)
-		if valid && u.c.opt.Features.Has(features.Float) {
+	enc := e.Value(dwarf.Encoding).Val
+	isFloat := enc == ateFloat || enc == ateComplexFloat || enc == ateImaginary
+	if isFloat && u.c.opt.Features.Has(features.Float) {
+		switch size {
+		case 2, 4, 8, 12, 16:
 			d.kind, d.size = types.KindFloat, uint32(size)
-			if size == 32 { // FLOAT ends at 16 bytes: a pair of long doubles
-				return u.fakeInt(0), nil
-			}
 			return d, nil
 		}
 	}
@@ -183,7 +178,7 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 		encoding = encSigned
 	}
 	if size == 0 || size > 16 || size&(size-1) != 0 {
-		return u.fakeInt(encoding), nil
+		return u.fakeInt(encoding), nil // also a pair of long doubles
 	}
 	d.kind, d.size, d.aux = types.KindInt, uint32(size), encoding<<24|uint32(size*8)
 	return d, nil
@@ -210,12 +205,12 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	if d.name, err = u.name(e, dwarf.Name); err != nil {
 		return d, err
 	}
-	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
+	if e.Value(dwarf.Signature).Class == dwarf.ClassSig {
 		d.alias = true
 		d.ref, err = u.ref(e, dwarf.Signature)
 		return d, err
 	}
-	if e.Has(dwarf.Specification) && d.name.class == dwarf.ClassNone {
+	if d.name.class == dwarf.ClassNone {
 		if d.name, err = u.declaredName(e); err != nil {
 			return d, err
 		}
@@ -228,8 +223,8 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	return d, u.define(e, &d)
 }
 
-// declaredName returns the name of the declaration that e completes, as C++ has them within other
-// types. It is in the same unit.
+// declaredName returns the name of the declaration that e completes, if it does, as C++ has them
+// within other types. It is in the same unit.
 func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 	t, err := u.ref(e, dwarf.Specification)
 	if err != nil || t.u != u {
@@ -292,14 +287,11 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag == std.TagSubrangeType || c.Tag == std.TagEnumerationType {
-			d.dims = append(d.dims, arrayCount(c))
+	for err := range u.r.Children(e, c, std.TagSubrangeType, std.TagEnumerationType) {
+		if err != nil {
+			return d, err
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return d, err
+		d.dims = append(d.dims, arrayCount(c))
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)
@@ -315,9 +307,9 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 func arrayCount(c *dwarf.DIE) uint32 {
 	var n uint64
 	switch {
-	case c.Has(dwarf.Count) && c.Class[dwarf.Count] == dwarf.ClassConst:
+	case c.Constant(dwarf.Count):
 		n = c.Val[dwarf.Count]
-	case c.Has(dwarf.UpperBound) && c.Class[dwarf.UpperBound] == dwarf.ClassConst:
+	case c.Constant(dwarf.UpperBound):
 		n = c.Val[dwarf.UpperBound] + 1
 	}
 	if n > 1<<32-1 {
@@ -351,12 +343,4 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	}
 	d.elems = u.c.elems[start:]
 	return d, nil
-}
-
-func isTypeTag(t std.Tag) bool {
-	switch t {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
-		return true
-	}
-	return false
 }

@@ -2,7 +2,7 @@
 // each unit its environment and its function and variable candidates.
 //
 // It deduplicates while reading. Each type entry is described once a unit (describe.go) and hashed
-// (hash.go); only a type that is new to the graph is built (build.go). On a kernel more than 99%
+// (hash.go); only a type that is new to the graph is built (node.go). On a kernel more than 99%
 // are repeats.
 //
 // Only what is reachable from named types, anonymous enums (their enumerators are names too),

@@ -25,21 +25,17 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	negative := false
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag != std.TagEnumerator {
-			continue
+	for err := range u.r.Children(e, c, std.TagEnumerator) {
+		if err != nil {
+			return err
 		}
 		n, err := u.name(c, dwarf.Name)
 		if err != nil {
 			return err
 		}
-		var v uint64
-		if c.Has(dwarf.ConstValue) {
-			v = c.Val[dwarf.ConstValue]
-			if c.Class[dwarf.ConstValue] == dwarf.ClassBlock {
-				v = blockConst(u.r.Block(v), u.c.d.Order)
-			}
+		v := c.Value(dwarf.ConstValue).Val
+		if c.IsBlock(dwarf.ConstValue) {
+			v = blockConst(u.r.Block(v), u.c.d.Order)
 		}
 		if !known && int64(v) < 0 && !negative {
 			if negative, err = u.r.Signed(c, dwarf.ConstValue); err != nil {
@@ -50,9 +46,6 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 			v &= 1<<32 - 1
 		}
 		u.c.elems = append(u.c.elems, elem{name: n, val: v})
-	}
-	if err := kids.Err(); err != nil {
-		return err
 	}
 	d.elems = u.c.elems[start:]
 	if wide {
@@ -77,7 +70,6 @@ func blockConst(b []byte, order binary.ByteOrder) uint64 {
 
 // enumSign tells whether the enum's underlying type is signed, and whether the DWARF says.
 func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
-	const ateSigned, ateSignedChar = 5, 6
 	t, err := u.ref(e, dwarf.Type)
 	if err != nil {
 		return false, false, err
@@ -89,7 +81,6 @@ func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 	if t.u == nil || c.Tag != std.TagBaseType {
 		c = e
 	}
-	enc := c.Val[dwarf.Encoding]
-	return c.Has(dwarf.Encoding) && (enc == ateSigned || enc == ateSignedChar),
-		c != e || e.Has(dwarf.Encoding), nil
+	enc := c.Value(dwarf.Encoding).Val
+	return enc == ateSigned || enc == ateSignedChar, c != e || e.Has(dwarf.Encoding), nil
 }

@@ -20,9 +20,8 @@ type environment struct {
 	candidates []candidate
 
 	imported  map[*unit]bool
-	imports   []*unit          // of imported, those still to be taken
-	recording *declarations    // of the imported unit that is walked over; else nil
-	reached   map[typeRef]bool // in other units
+	imports   []*unit       // of imported, those still to be taken
+	recording *declarations // of the imported unit that is walked over; else nil
 }
 
 // numberedUnit is the environment of the compilation unit of a number.
@@ -49,8 +48,8 @@ func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
 	c.conflict = false
-	c.imported, c.imports = nil, c.imports[:0]
-	clear(c.reached)
+	c.imports = c.imports[:0]
+	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
 	c.file, c.candidates = file, c.candidates[:0]

@@ -27,14 +27,10 @@ func (c *converter) importUnit(u *unit) {
 	if c.recording != nil {
 		c.recording.imports = append(c.recording.imports, u)
 	}
-	if c.imported[u] {
-		return
+	if !c.imported[u] {
+		c.imported[u] = true
+		c.imports = append(c.imports, u)
 	}
-	if c.imported == nil {
-		c.imported = make(map[*unit]bool)
-	}
-	c.imported[u] = true
-	c.imports = append(c.imports, u)
 }
 
 // takeImports takes what the imported units declare.
@@ -96,20 +92,7 @@ func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
 	}
-	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
-	if err != nil {
-		return err
-	}
-	if c.reached == nil {
-		c.reached = make(map[typeRef]bool)
-	}
-	for len(queue) > 0 {
-		t := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if c.reached[t] || t.u == &c.main || c.imported[t.u] {
-			continue
-		}
-		c.reached[t] = true
+	return c.follow(func(t typeRef) bool { return c.imported[t.u] }, func(t typeRef) error {
 		e, err := t.u.r.Peek(t.off)
 		if err != nil {
 			return err
@@ -117,16 +100,30 @@ func (c *converter) reach() error {
 		if e.Abbrev == nil {
 			return t.u.r.Errorf(t.off, "a reference to a type leads to no entry")
 		}
-		if isTypeTag(e.Abbrev.Tag) {
-			if _, _, err := t.u.visitType(e); err != nil {
-				return err
-			}
+		if dwarf.IsDefinition(e.Abbrev.Tag) {
+			_, _, err = t.u.visitType(e)
 		}
-		if queue, err = t.u.references(t.off, false, queue); err != nil {
-			return err
+		return err
+	})
+}
+
+// follow calls visit once for each entry of other units that the loaded unit refers to, directly or
+// through others, but for those for which known is true.
+func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
+	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
+	seen := make(map[typeRef]bool)
+	for err == nil && len(queue) > 0 {
+		t := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[t] || t.u == &c.main || known(t) {
+			continue
+		}
+		seen[t] = true
+		if err = visit(t); err == nil {
+			queue, err = t.u.references(t.off, false, queue)
 		}
 	}
-	return nil
+	return err
 }
 
 // references collects the references of the entry at off and of all below it: to other units, or to
@@ -142,7 +139,7 @@ func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, e
 		if e.Null {
 			depth--
 		} else {
-			if !others && depth > 0 && isTypeTag(e.Tag) {
+			if !others && depth > 0 && dwarf.IsDefinition(e.Tag) {
 				into = append(into, typeRef{u, e.Off})
 			}
 			if e.Children {

@@ -82,7 +82,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	var symbol mark
 	if flags&types.FuncNoCode == 0 {
-		u.noteOrigin(e, f)
+		if f.proto.u == u && f.proto.off != e.Off {
+			u.origins[f.proto.off] = true // the abstract instance
+		}
 		// A symbol of another name at the entry means that none of its own name stands for the
 		// function. The kernel puts prefixes before the names of code that runs before or beside
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
@@ -90,50 +92,21 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 			return nil
 		}
 	}
-	base := len(u.c.elems)
-	d, err := f.proto.u.describeProto(f.protoDIE)
+	proto, h, err := u.c.prototype(f)
 	if err != nil {
 		return err
 	}
-	if d.ref.u == nil {
-		d.ref = f.returns
-	}
-	h, err := f.proto.u.hashOf(&d, 0)
-	if err != nil {
-		return err
-	}
-	u.c.lock()
-	proto, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
-	h = u.c.g.Node(proto).Hash
-	u.c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	u.c.elems = u.c.elems[:base]
 	if symbol.renamed {
 		u.addRenamed(e, proto, h)
 		return nil
 	}
 	var sig signature
 	if flags&types.FuncNoCode == 0 {
-		var v params.Verdict
-		if flags, v, err = u.judge(e, f, symbol.clone); err != nil {
+		if flags, sig, err = u.judge(e, f, symbol.clone); err != nil {
 			return err
 		}
-		if u.c.opt.Features.Has(features.TrueSignature) {
-			u.c.lock()
-			sig, err = u.trueSignature(e, f, &v)
-			u.c.mu.Unlock()
-			if err != nil {
-				return err
-			}
-			flags &^= types.FuncOptimized
-			if sig.symbol != "" {
-				flags &^= types.FuncReordered
-			}
-			if sig.proto != 0 {
-				proto, h = sig.proto, sig.hash
-			}
+		if sig.proto != 0 {
+			proto, h = sig.proto, sig.hash
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
@@ -142,15 +115,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		// then it has lost to another.
 		flags |= types.FuncWeak
 	}
-	linkage := types.LinkageStatic
-	if f.external {
-		linkage = types.LinkageGlobal
-	}
-	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkage, Size: uint32(flags)}
-	c := newCandidate(f.name, node, h)
+	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
+		Size: uint32(flags)}
 	if sig.symbol != "" {
-		c = newCandidate([]byte(sig.symbol), node, h)
+		f.name = []byte(sig.symbol)
 	}
+	c := newCandidate(f.name, node, h)
 	if !f.proto.u.r.Annotated() {
 		u.c.candidates = append(u.c.candidates, c)
 		return nil
@@ -162,6 +132,27 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		return err
 	}
 	return f.proto.u.elemDeclTags(f.protoDIE, std.TagFormalParameter, id, sig.index)
+}
+
+// prototype adds f's prototype, as in the source, to the graph.
+func (c *converter) prototype(f *function) (types.ID, types.Hash, error) {
+	base := len(c.elems)
+	defer func() { c.elems = c.elems[:base] }()
+	d, err := f.proto.u.describeProto(f.protoDIE)
+	if err != nil {
+		return 0, types.Hash{}, err
+	}
+	if d.ref.u == nil {
+		d.ref = f.returns
+	}
+	h, err := f.proto.u.hashOf(&d, 0)
+	if err != nil {
+		return 0, h, err
+	}
+	c.lock()
+	defer c.mu.Unlock()
+	id, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
+	return id, c.g.Node(id).Hash, err
 }
 
 // candidate is a function that is not in the graph yet.
@@ -196,17 +187,6 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 	id := c.g.AddHashed(f.node, nil)
 	c.addItem(item{id: id})
 	return id
-}
-
-// noteOrigin notes that the abstract instance of e has code.
-func (u *unit) noteOrigin(e *dwarf.DIE, f *function) {
-	if f.proto.u != u || f.proto.off == e.Off {
-		return
-	}
-	if u.origins == nil {
-		u.origins = make(map[uint32]bool)
-	}
-	u.origins[f.proto.off] = true
 }
 
 // addRenamed takes a function under the name of its symbol, which tells whether the unit was
@@ -272,20 +252,22 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge tells what the locations of e's parameters say against tracing it. clone: it is one with a
-// changed interface.
-func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, params.Verdict,
-	error) {
+// judge tells what the locations of e's parameters say against tracing it, and how its code is
+// called, with the feature true_signature. clone: it is one with a changed interface.
+func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (flags types.FuncFlags, sig signature,
+	err error) {
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
 		DWARF64: u.r.Unit.Dwarf64}
 	list, err := u.readParameters(e, f, m)
-	if err != nil || len(list) == 0 {
-		return 0, params.Verdict{}, err
+	if err != nil {
+		return 0, sig, err
 	}
-	o := params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone,
-		TrueSignature: u.c.opt.Features.Has(features.TrueSignature)}
-	v := params.Judge(m, o, list)
-	var flags types.FuncFlags
+	wanted := u.c.opt.Features.Has(features.TrueSignature)
+	var v params.Verdict
+	if len(list) > 0 {
+		v = params.Judge(m, params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone,
+			TrueSignature: wanted}, list)
+	}
 	if v.Flags.Has(params.Reordered) {
 		flags |= types.FuncReordered
 	}
@@ -295,10 +277,18 @@ func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (types.FuncFlags, pa
 	if v.Flags.Has(params.UncertainLocation) {
 		flags |= types.FuncUncertain
 	}
-	if v.Flags.Has(params.Optimized) && (f.nocall || clone) {
+	if v.Flags.Has(params.Optimized) && (f.nocall || clone) && !wanted {
 		flags |= types.FuncOptimized
 	}
-	return flags, v, nil
+	if !wanted {
+		return flags, sig, nil
+	}
+	u.c.lock()
+	defer u.c.mu.Unlock()
+	if sig, err = u.trueSignature(e, f, &v); sig.symbol != "" {
+		flags &^= types.FuncReordered
+	}
+	return flags, sig, err
 }
 
 // entry is where e's code starts.

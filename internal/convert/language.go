@@ -2,8 +2,8 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -33,11 +33,7 @@ func ParseLanguages(list string) (map[uint64]bool, error) {
 		}
 		of, ok := languages[word]
 		if !ok {
-			known := make([]string, 0, len(languages))
-			for name := range languages {
-				known = append(known, name)
-			}
-			sort.Strings(known)
+			known := slices.Sorted(maps.Keys(languages))
 			return nil, fmt.Errorf("unknown language %q; known are %s", word, strings.Join(known, ", "))
 		}
 		for _, code := range of {
@@ -56,14 +52,10 @@ func (o *Options) excluded(root *dwarf.DIE) bool {
 // unknown.
 func languageName(root *dwarf.DIE) string {
 	for name, codes := range languages {
-		if !root.Has(dwarf.Language) || !slices.Contains(codes, root.Val[dwarf.Language]) {
-			continue
+		isC := slices.Contains([]string{"c", "c89", "c99", "c11", "c17"}, name)
+		if root.Has(dwarf.Language) && slices.Contains(codes, root.Val[dwarf.Language]) && !isC {
+			return name
 		}
-		switch name {
-		case "c", "c89", "c99", "c11", "c17":
-			return ""
-		}
-		return name
 	}
 	return ""
 }

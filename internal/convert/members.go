@@ -15,25 +15,19 @@ import (
 // (btf_struct_check_meta).
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
-	place := func(m *elem) uint64 { return m.val & (1<<32 - 1) }
 	c := &u.c.child
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag == std.TagMember {
-			if err := u.member(c, d); err != nil {
-				return err
-			}
+	for err := range u.r.Children(e, c, std.TagMember) {
+		if err == nil {
+			err = u.member(c, d)
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return err
+		if err != nil {
+			return err
+		}
 	}
 	d.elems = u.c.elems[start:]
-	for i := 1; i < len(d.elems); i++ {
-		if place(&d.elems[i]) < place(&d.elems[i-1]) {
-			slices.SortStableFunc(d.elems, func(a, b elem) int { return cmp.Compare(place(&a), place(&b)) })
-			break
-		}
+	byPlace := func(a, b elem) int { return cmp.Compare(a.val&(1<<32-1), b.val&(1<<32-1)) }
+	if !slices.IsSortedFunc(d.elems, byPlace) {
+		slices.SortStableFunc(d.elems, byPlace)
 	}
 	if d.flag {
 		for i := range d.elems {
@@ -73,10 +67,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 	if c.Flag(dwarf.External) || c.Flag(dwarf.Declaration) {
 		return nil // a static member
 	}
-	if m.name, err = u.name(c, dwarf.Name); err != nil {
-		return err
-	}
-	if m.ref, err = u.ref(c, dwarf.Type); err != nil {
+	if m.name, m.ref, err = u.nameAndType(c); err != nil {
 		return err
 	}
 	var bits uint64
@@ -120,10 +111,11 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 // compilers write for it, DW_OP_plus_uconst or a constant. Others depend on the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
 	const opPlusUconst, opConstu = 0x23, 0x10
-	if c.Class[dwarf.MemberLocation] != dwarf.ClassBlock {
-		return c.Val[dwarf.MemberLocation], c.Constant(dwarf.MemberLocation)
+	at := c.Value(dwarf.MemberLocation)
+	if at.Class != dwarf.ClassBlock {
+		return at.Val, at.Class == dwarf.ClassConst
 	}
-	b := u.r.Block(c.Val[dwarf.MemberLocation])
+	b := u.r.Block(at.Val)
 	if len(b) >= 2 && (b[0] == opPlusUconst || b[0] == opConstu) {
 		if v, n := binary.Uvarint(b[1:]); n == len(b)-1 {
 			return v, true

@@ -59,35 +59,30 @@ func (m *memo) reset(size uint64) {
 
 // at returns the index of the entry for off, adding it when it is new.
 func (m *memo) at(off uint32) uint32 {
-	mask := uint32(len(m.slots) - 1)
-	i := (off * 0x9e3779b1 >> 7) & mask
-	for m.slots[i].gen == m.gen {
-		if m.slots[i].off == off {
-			return m.slots[i].index
-		}
-		i = (i + 1) & mask
+	s := m.slot(off)
+	if s.gen == m.gen {
+		return s.index
 	}
 	index := uint32(len(m.entries))
-	m.slots[i] = memoSlot{m.gen, off, index}
+	*s = memoSlot{m.gen, off, index}
 	m.entries = append(m.entries, entry{})
-	if len(m.entries)*2 > len(m.slots) {
-		m.grow()
+	if old := m.slots; len(m.entries)*2 > len(old) {
+		m.slots = make([]memoSlot, 2*len(old))
+		for _, s := range old {
+			if s.gen == m.gen {
+				*m.slot(s.off) = s
+			}
+		}
 	}
 	return index
 }
 
-func (m *memo) grow() {
-	old := m.slots
-	m.slots = make([]memoSlot, 2*len(old))
+// slot returns the slot where off is, or belongs.
+func (m *memo) slot(off uint32) *memoSlot {
 	mask := uint32(len(m.slots) - 1)
-	for _, s := range old {
-		if s.gen != m.gen {
-			continue
+	for i := off * 0x9e3779b1 >> 7 & mask; ; i = (i + 1) & mask {
+		if s := &m.slots[i]; s.gen != m.gen || s.off == off {
+			return s
 		}
-		i := (s.off * 0x9e3779b1 >> 7) & mask
-		for m.slots[i].gen == m.gen {
-			i = (i + 1) & mask
-		}
-		m.slots[i] = s
 	}
 }

@@ -63,15 +63,5 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 	if c.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {
 		return nil
 	}
-	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
-	seen := map[typeRef]bool{}
-	for err == nil && len(queue) > 0 {
-		t := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if !seen[t] && t.u != &c.main {
-			seen[t] = true
-			queue, err = t.u.references(t.off, false, queue)
-		}
-	}
-	return err
+	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
 }

@@ -14,11 +14,14 @@ const maxParameters = 1000
 // parameters are those of the function that is judged.
 type parameters struct {
 	list        []params.Param
-	entries     []*dwarf.Parameter // of list
-	origins     []typeRef          // of list
-	types       []typeRef          // of list
-	locations   [][]byte           // of list, in expressions
+	entries     []parameter // of list
+	locations   [][]byte    // of list, in expressions
 	expressions []byte
+}
+
+type parameter struct {
+	*dwarf.Parameter
+	origin, typ typeRef
 }
 
 // readParameters reads e's own formal parameters.
@@ -29,7 +32,6 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	}
 	ps := &u.c.parameters
 	ps.list, ps.entries = ps.list[:0], ps.entries[:0]
-	ps.origins, ps.types = ps.origins[:0], ps.types[:0]
 	ps.locations, ps.expressions = ps.locations[:0], ps.expressions[:0]
 	for i := range own.Parameters {
 		p := &own.Parameters[i]
@@ -46,8 +48,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 		}
 		ps.list = append(ps.list, params.Param{HasLocation: p.Location.Class != dwarf.ClassNone,
 			ConstValue: p.ConstValue, OriginIndex: params.NoOrigin})
-		ps.entries, ps.origins, ps.types = append(ps.entries, p), append(ps.origins, origin),
-			append(ps.types, t)
+		ps.entries = append(ps.entries, parameter{p, origin, t})
 	}
 	if len(ps.list) > maxParameters {
 		return nil, nil
@@ -56,7 +57,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 		return nil, err
 	}
 	for i, p := range ps.entries {
-		if err := u.locate(p, &ps.list[i], m); err != nil {
+		if err := u.locate(p.Parameter, &ps.list[i], m); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,8 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 			}
 		}
 	}
-	for i, t := range ps.types {
+	for i, p := range ps.entries {
+		t := p.typ
 		if err := t.classify(&ps.list[i]); err != nil {
 			return err
 		}
@@ -113,17 +115,17 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 // type.
 func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
 	ps := &u.c.parameters
-	for i, origin := range ps.origins {
-		if origin.u != u || origin.off != k.Off {
+	for i := range ps.entries {
+		p := &ps.entries[i]
+		if p.origin.u != u || p.origin.off != k.Off {
 			continue
 		}
 		ps.list[i].OriginIndex = index
-		if ps.types[i].u != nil {
-			continue
-		}
-		var err error
-		if ps.types[i], err = u.refTo(k.Off, k.Type); err != nil {
-			return err
+		if p.typ.u == nil {
+			var err error
+			if p.typ, err = u.refTo(k.Off, k.Type); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -174,9 +176,11 @@ func (t typeRef) packed() (bool, error) {
 	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {
 		return false, err
 	}
-	kids := t.u.r.Children(&e, &c)
-	for kids.Next() {
-		if c.Tag != std.TagMember || !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
+	for err := range t.u.r.Children(&e, &c, std.TagMember) {
+		if err != nil {
+			return false, err
+		}
+		if !c.Constant(dwarf.MemberLocation) || c.Has(dwarf.BitSize) {
 			continue
 		}
 		m, err := t.u.ref(&c, dwarf.Type)
@@ -191,7 +195,7 @@ func (t typeRef) packed() (bool, error) {
 			return true, nil
 		}
 	}
-	return false, kids.Err()
+	return false, nil
 }
 
 // alignment is the natural alignment of scalars and arrays of them; 1 for the rest.

@@ -14,10 +14,12 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	p.pinned, p.single = true, c.single
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
 	p.g, p.names = p.obj.Graph, newNameCache(0) // not for long
-	if err := p.main.load(h); err != nil {
-		return err
-	}
-	if err := p.read(file); err != nil {
+	// it is still loaded
+	p.main, p.main.c = c.main, p
+	p.main.memo.reset(h.Len)
+	err := p.read(file)
+	c.main, c.main.c = p.main, c
+	if err != nil {
 		return err
 	}
 	var definitions []types.ID

@@ -10,10 +10,7 @@ import (
 
 // noteByName notes that a value is taken from e, which a reference leads to.
 func (c *converter) noteByName(e *dwarf.DIE) {
-	switch e.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		c.byName = c.byName || e.Has(dwarf.Name)
-	}
+	c.byName = c.byName || dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name)
 }
 
 // size returns the size in bytes of the type that t names, 0 when it has none.
@@ -54,7 +51,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		return n, err
 	}
 	attr := dwarf.Type // of an enum without a size of its own
-	if e.Has(dwarf.Signature) && e.Class[dwarf.Signature] == dwarf.ClassSig {
+	if e.Value(dwarf.Signature).Class == dwarf.ClassSig {
 		attr = dwarf.Signature
 	}
 	r, err := u.ref(e, attr)

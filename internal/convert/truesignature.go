@@ -43,10 +43,9 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	removed, members := v.Removed, v.Members
 	i := -1
 	var c dwarf.DIE
-	kids := u.r.Children(e, &c)
-	for kids.Next() {
-		if c.Tag != std.TagFormalParameter {
-			continue
+	for err := range u.r.Children(e, &c, std.TagFormalParameter) {
+		if err != nil {
+			return s, err
 		}
 		i++
 		replaced := len(members) > 0 && members[0].Param == i
@@ -76,9 +75,6 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 		if replaced {
 			members = members[1:]
 		}
-	}
-	if err := kids.Err(); err != nil {
-		return s, err
 	}
 	if rest {
 		elems = append(elems, types.Elem{})
@@ -160,10 +156,7 @@ func (p named) member(offset uint32) (named, error) {
 		return p, err
 	}
 	p.fieldOf = t.u
-	if p.field, err = t.u.name(&c, dwarf.Name); err != nil {
-		return p, err
-	}
-	p.ref, err = t.u.ref(&c, dwarf.Type)
+	p.field, p.ref, err = t.u.nameAndType(&c)
 	return p, err
 }
 
@@ -193,29 +186,21 @@ func (t typeRef) memberAt(offset uint32) (typeRef, dwarf.DIE, error) {
 	if err != nil || t.u == nil || e.Tag != std.TagStructType {
 		return typeRef{}, c, err
 	}
-	if ok, err := t.u.findMember(&e, offset, &c); err != nil || !ok {
-		return typeRef{}, c, err
-	}
-	return t, c, nil
-}
-
-// findMember reads the first member of struct e at a byte offset into c, if that has a name and a
-// type.
-func (u *unit) findMember(e *dwarf.DIE, offset uint32, c *dwarf.DIE) (bool, error) {
-	kids := u.r.Children(e, c)
-	for kids.Next() {
-		if c.Tag != std.TagMember {
-			continue
+	for err := range t.u.r.Children(&e, &c, std.TagMember) {
+		if err != nil {
+			return typeRef{}, c, err
 		}
-		bit, ok := uint64(0), false
-		if c.Constant(dwarf.DataBitOffset) {
-			bit, ok = c.Val[dwarf.DataBitOffset], true
-		} else if at, known := u.memberLocation(c); known {
-			bit, ok = at*8, true
+		bit, ok := c.Val[dwarf.DataBitOffset], true
+		if !c.Constant(dwarf.DataBitOffset) {
+			bit, ok = t.u.memberLocation(&c)
+			bit *= 8
 		}
-		if ok && bit == uint64(offset)*8 {
-			return c.Has(dwarf.Name) && c.Has(dwarf.Type), nil
+		if ok && bit == uint64(offset)*8 { // the first one there
+			if !c.Has(dwarf.Name) || !c.Has(dwarf.Type) {
+				break
+			}
+			return t, c, nil
 		}
 	}
-	return false, kids.Err()
+	return typeRef{}, c, nil
 }

@@ -17,44 +17,30 @@ const percpuSection = ".data..percpu"
 // (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
 // it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
-	if !e.Has(dwarf.Location) || e.Flag(dwarf.Declaration) ||
-		e.Class[dwarf.Location] != dwarf.ClassBlock {
-		return nil
-	}
-	addr, ok := u.r.FixedAddress(u.r.Block(e.Val[dwarf.Location]))
+	addr, ok := u.r.VariableAddress(e)
 	if !ok || !u.c.encodes(addr) {
 		return nil
 	}
-	n, err := u.name(e, dwarf.Name)
+	n, t, err := u.nameAndType(e)
 	if err != nil {
 		return err
 	}
-	t, err := u.ref(e, dwarf.Type)
-	if err != nil {
-		return err
-	}
-	linkage := types.LinkageStatic
-	if e.Flag(dwarf.External) {
-		linkage = types.LinkageGlobal
-	}
-	owner := u
+	external, owner := e.Flag(dwarf.External), u
 	attr := dwarf.Specification
 	if e.Has(dwarf.Origin) {
 		attr = dwarf.Origin
 	}
-	if e.Has(attr) {
-		spec, err := u.ref(e, attr)
-		if err != nil {
-			return err
-		}
+	spec, err := u.ref(e, attr)
+	if err != nil {
+		return err
+	}
+	if spec.u != nil {
 		c := &u.c.child
 		if err := spec.u.r.Read(spec.off, c); err != nil {
 			return err
 		}
-		if c.Flag(dwarf.External) {
-			linkage = types.LinkageGlobal
-		}
-		declared, err := spec.u.ref(c, dwarf.Type)
+		external = external || c.Flag(dwarf.External)
+		name, declared, err := spec.u.nameAndType(c)
 		if err != nil {
 			return err
 		}
@@ -62,21 +48,15 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 			t = declared
 		}
 		if n.class == dwarf.ClassNone {
-			owner = spec.u
-			if n, err = spec.u.name(c, dwarf.Name); err != nil {
-				return err
-			}
+			owner, n = spec.u, name
 		}
 	}
 	if n.class == dwarf.ClassNone || t.u == nil {
 		return nil
 	}
 	size, err := t.size(0)
-	if err != nil {
+	if err != nil || size == 0 || size > 1<<32-1 {
 		return err
-	}
-	if size == 0 || size > 1<<32-1 {
-		return nil
 	}
 	if _, err := t.hash(0); err != nil {
 		return err
@@ -92,9 +72,16 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 		return err
 	}
 	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
-		Aux: linkage}, nil)
+		Aux: linkageOf(external)}, nil)
 	u.c.addItem(item{id: id})
 	return u.declTags(e, id, -1)
+}
+
+func linkageOf(external bool) uint32 {
+	if external {
+		return types.LinkageGlobal
+	}
+	return types.LinkageStatic
 }
 
 // encodes tells whether variables at addr are encoded.

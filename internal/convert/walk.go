@@ -64,9 +64,10 @@ func (u *unit) walk() error {
 // offset after e's children if that is known. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
-	switch e.Abbrev.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)
+	}
+	switch e.Abbrev.Tag {
 	case std.TagSubprogram:
 		return u.visitFunction(e)
 	case std.TagVariable:

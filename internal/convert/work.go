@@ -99,7 +99,7 @@ func (w *work) thread(c *converter) {
 		}
 		if w.opt.SkipUnencodable && isUnencodable(err) {
 			c.skipped = append(c.skipped, failure{i, err})
-			c.others = nil // they may be half read
+			clear(c.others) // they may be half read
 			err = nil
 		}
 		if err != nil {

@@ -33,137 +33,15 @@ type op struct {
 	imm   int64  // DW_FORM_implicit_const
 }
 
+// loader is how many bytes an attribute at a fixed distance has (1, 2, 3, 4 or 8), or one of these.
 type loader uint8
 
 const (
-	loadWalk loader = iota // form by form
-	load1
-	load2
-	load3
-	load4
-	load8
-	loadImm
-	loadLead // the leading inline string
-	loadNone // no bytes and no value that is wanted
+	loadNone loader = 0 // no bytes and no value that is wanted
+	loadImm  loader = 0x10 + iota
+	loadLead        // the leading inline string
+	loadWalk        // form by form
 )
-
-// format is what sizes forms: the unit's version, offset size and address size.
-type format struct {
-	version  uint16
-	offSize  uint8
-	addrSize uint8
-}
-
-// fixedForm returns the size of a form's value in bytes, -1 where it varies, and what it means.
-func (f format) fixedForm(form uint64) (int, Class) {
-	switch form {
-	case formAddr:
-		return int(f.addrSize), ClassAddr
-	case formData1:
-		return 1, ClassConst
-	case formData2:
-		return 2, ClassConst
-	case formData4:
-		return 4, ClassConst
-	case formData8:
-		return 8, ClassConst
-	case formData16:
-		return 16, ClassNone
-	case formFlag:
-		return 1, ClassConst
-	case formFlagPresent, formImplicit:
-		return 0, ClassConst
-	case formStrp:
-		return int(f.offSize), ClassStrp
-	case formLineStrp:
-		return int(f.offSize), ClassLineStr
-	case formStrpSup, formGNUStrpAlt, formGNURefAlt:
-		return int(f.offSize), ClassSup
-	case formRefSup4:
-		return 4, ClassSup
-	case formRefSup8:
-		return 8, ClassSup
-	case formSecOffset:
-		return int(f.offSize), ClassSec
-	case formRefAddr:
-		if f.version <= 2 {
-			return int(f.addrSize), ClassRefAddr
-		}
-		return int(f.offSize), ClassRefAddr
-	case formRef1:
-		return 1, ClassRef
-	case formRef2:
-		return 2, ClassRef
-	case formRef4:
-		return 4, ClassRef
-	case formRef8:
-		return 8, ClassRef
-	case formRefSig8:
-		return 8, ClassSig
-	case formStrx1:
-		return 1, ClassStrx
-	case formStrx2:
-		return 2, ClassStrx
-	case formStrx3:
-		return 3, ClassStrx
-	case formStrx4:
-		return 4, ClassStrx
-	case formAddrx1:
-		return 1, ClassAddrx
-	case formAddrx2:
-		return 2, ClassAddrx
-	case formAddrx3:
-		return 3, ClassAddrx
-	case formAddrx4:
-		return 4, ClassAddrx
-	}
-	return -1, variableClass(form)
-}
-
-// classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
-// had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
-func (f format) classOf(attr Attr, form uint64, class Class) Class {
-	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
-		return ClassSec
-	}
-	return class
-}
-
-func variableClass(form uint64) Class {
-	switch form {
-	case formSdata, formUdata:
-		return ClassConst
-	case formString:
-		return ClassInline
-	case formBlock, formBlock1, formBlock2, formBlock4, formExprloc:
-		return ClassBlock
-	case formRefUdata:
-		return ClassRef
-	case formStrx, formGNUStrIndex:
-		return ClassStrx
-	case formAddrx, formGNUAddrIndex:
-		return ClassAddrx
-	case formLoclistx, formRnglistx:
-		return ClassListx
-	}
-	return ClassNone
-}
-
-func fixedLoader(size int) loader {
-	switch size {
-	case 1:
-		return load1
-	case 2:
-		return load2
-	case 3:
-		return load3
-	case 4:
-		return load4
-	case 8:
-		return load8
-	}
-	return loadNone
-}
 
 // abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
 type abbrevTable struct {
@@ -342,8 +220,7 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 // build compiles t.specs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
-		definition: isDefinitionTag(tag),
-		parts:      splitParts(t.specs, f)}
+		definition: IsDefinition(tag), parts: splitParts(t.specs, f)}
 	var l layout
 	for i, spec := range t.specs {
 		attr := attrFor(spec.attr)
@@ -360,20 +237,14 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		a.fixed, a.ops = a.parts[0].size, a.parts[0].ops
 		a.print = printSchema(a)
 	} else {
-		a.fixed, a.ops = -1, t.walkOps()
+		a.fixed = -1
+		for _, spec := range t.specs {
+			a.ops = append(a.ops, op{attr: attrFor(spec.attr), load: loadWalk, form: uint16(spec.form),
+				imm: spec.imm})
+		}
 	}
 	a.plan = makePlan(a, l)
 	return a
-}
-
-// walkOps are the attributes of an entry that is walked form by form.
-func (t *abbrevTable) walkOps() []op {
-	ops := make([]op, 0, len(t.specs))
-	for _, spec := range t.specs {
-		ops = append(ops, op{attr: attrFor(spec.attr), load: loadWalk, form: uint16(spec.form),
-			imm: spec.imm})
-	}
-	return ops
 }
 
 // encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
@@ -387,19 +258,24 @@ func encloses(t std.Tag) bool {
 	return true
 }
 
-func isDefinitionTag(t std.Tag) bool {
+// IsTagged tells whether entries of the tag are structs, unions and enums.
+func IsTagged(t std.Tag) bool {
 	switch t {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType, std.TagTypedef:
+	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
 		return true
 	}
 	return false
 }
 
+// IsDefinition tells whether entries of the tag are structs, unions, enums and typedefs.
+func IsDefinition(t std.Tag) bool {
+	return IsTagged(t) || t == std.TagTypedef
+}
+
+// has tells whether the attribute is declared.
+func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
+
 // named tells whether the entry is a struct, union or enum with a name.
 func (a *Abbrev) named() bool {
-	switch a.Tag {
-	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		return a.mask>>Name&1 != 0 && a.mask>>Signature&1 == 0
-	}
-	return false
+	return IsTagged(a.Tag) && a.has(Name) && !a.has(Signature)
 }

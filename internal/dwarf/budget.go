@@ -29,7 +29,7 @@ func (r *Reader) spend(off uint32) error {
 
 // Tables are compiled abbreviation tables, for Readers that stay loaded with one unit each. It is
 // for one goroutine.
-type Tables struct{ byUnit map[tableKey]*abbrevTable }
+type Tables map[tableKey]*abbrevTable
 
 type tableKey struct {
 	off uint64
@@ -37,16 +37,14 @@ type tableKey struct {
 }
 
 // Share makes r, which has not loaded a unit yet, use and extend t.
-func (r *Reader) Share(t *Tables) { r.tables = t }
+func (r *Reader) Share(t Tables) { r.tables = t }
 
 // loadAbbrevs makes the abbreviation table of the unit available.
 func (r *Reader) loadAbbrevs() error {
 	key := tableKey{r.Unit.AbbrevOff, r.f}
-	if r.tables != nil {
-		if t, ok := r.tables.byUnit[key]; ok {
-			r.abbrevs = *t
-			return nil
-		}
+	if t, ok := r.tables[key]; ok {
+		r.abbrevs = *t
+		return nil
 	}
 	fresh := !r.abbrevs.valid || r.abbrevs.off != key.off || r.abbrevs.f != key.f
 	if err := r.abbrevs.compile(r.D, key.off, r.f); err != nil {
@@ -59,11 +57,8 @@ func (r *Reader) loadAbbrevs() error {
 		}
 	}
 	if r.tables != nil {
-		if r.tables.byUnit == nil {
-			r.tables.byUnit = make(map[tableKey]*abbrevTable)
-		}
 		t := r.abbrevs
-		r.tables.byUnit[key] = &t
+		r.tables[key] = &t
 	}
 	return nil
 }

@@ -9,6 +9,11 @@ type cursor struct {
 	bad bool
 }
 
+// cursorAt begins at an offset, at the end if that is beyond it.
+func cursorAt(buf []byte, off uint64) cursor {
+	return cursor{buf: buf, pos: int(min(off, uint64(len(buf))))}
+}
+
 func (c *cursor) fail() { c.bad, c.pos = true, len(c.buf) }
 
 func (c *cursor) u8() uint8 {

@@ -3,6 +3,8 @@ package dwarf
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 
@@ -44,13 +46,14 @@ const largeStrings = 32 << 20
 // Release says that some units have been read. In an unmerged .debug_str each unit has strings of
 // its own, which will hardly be asked for again; location lists are each asked for once.
 func (d *Data) Release() {
-	for _, sec := range []*elf.Section{d.loclists, d.loc} {
+	list := []*elf.Section{d.loclists, d.loc}
+	if len(d.str) >= largeStrings {
+		list = append(list, d.strs)
+	}
+	for _, sec := range list {
 		if sec != nil {
 			sec.Release()
 		}
-	}
-	if d.strs != nil && len(d.str) >= largeStrings {
-		d.strs.Release()
 	}
 }
 
@@ -99,37 +102,30 @@ func (d *Data) errorf(section string, off uint64, format string, args ...any) er
 
 // New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
 func New(f *elf.File) (*Data, error) {
-	d := &Data{File: f, Order: f.Order}
+	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int)}
 	for _, s := range []struct {
-		name string
-		to   *[]byte
+		name  string
+		sec   **elf.Section
+		bytes *[]byte
 	}{
-		{".debug_abbrev", &d.abbrev}, {".debug_str", &d.str}, {".debug_line_str", &d.lineStr},
-		{".debug_str_offsets", &d.strOffsets}, {".debug_addr", &d.addr}, {".debug_rnglists", &d.rnglists},
-		{".debug_ranges", &d.ranges},
+		{".debug_abbrev", nil, &d.abbrev}, {".debug_str", &d.strs, &d.str},
+		{".debug_line_str", nil, &d.lineStr}, {".debug_str_offsets", nil, &d.strOffsets},
+		{".debug_addr", nil, &d.addr}, {".debug_rnglists", nil, &d.rnglists},
+		{".debug_ranges", nil, &d.ranges}, {".debug_loclists", &d.loclists, nil},
+		{".debug_loc", &d.loc, nil},
 	} {
 		sec, err := only(f, s.name)
 		if err != nil {
 			return nil, err
 		}
-		if sec == nil {
-			continue
+		if s.sec != nil {
+			*s.sec = sec
 		}
-		data, err := sec.Data()
-		if err != nil {
-			return nil, err
+		if s.bytes != nil && sec != nil {
+			if *s.bytes, err = sec.Data(); err != nil {
+				return nil, err
+			}
 		}
-		*s.to = data
-	}
-	var err error
-	if d.strs, err = only(f, ".debug_str"); err != nil {
-		return nil, err
-	}
-	if d.loclists, err = only(f, ".debug_loclists"); err != nil {
-		return nil, err
-	}
-	if d.loc, err = only(f, ".debug_loc"); err != nil {
-		return nil, err
 	}
 	// these also find .zdebug_info, .zdebug_types
 	for _, name := range []string{".debug_info", ".debug_types"} {
@@ -142,14 +138,9 @@ func New(f *elf.File) (*Data, error) {
 			}
 		}
 	}
-	for i := range d.Units {
+	for i := len(d.Units) - 1; i >= 0; i-- { // of several with one signature the first counts
 		if u := &d.Units[i]; u.Kind == UnitType {
-			if d.sigs == nil {
-				d.sigs = make(map[uint64]int)
-			}
-			if _, ok := d.sigs[u.Signature]; !ok {
-				d.sigs[u.Signature] = i
-			}
+			d.sigs[u.Signature] = i
 		}
 	}
 	return d, nil
@@ -264,25 +255,18 @@ func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(sec.Name, "debug_types") {
 		sec = d.info
 	}
-	lo, hi := 0, len(d.Units)
-	for lo < hi && d.Units[lo].Section != sec {
-		lo++
+	first := slices.IndexFunc(d.Units, func(u Unit) bool { return u.Section == sec })
+	if first < 0 {
+		return nil
 	}
-	for hi > lo && d.Units[hi-1].Section != sec {
-		hi--
+	units := d.Units[first:]
+	i := sort.Search(len(units), func(i int) bool {
+		return units[i].Section != sec || off < units[i].Off+units[i].Len
+	})
+	if i == len(units) || units[i].Section != sec || off < units[i].Off {
+		return nil
 	}
-	for lo < hi {
-		mid := (lo + hi) / 2
-		switch u := &d.Units[mid]; {
-		case off < u.Off:
-			hi = mid
-		case off >= u.Off+u.Len:
-			lo = mid + 1
-		default:
-			return u
-		}
-	}
-	return nil
+	return &units[i]
 }
 
 // TypeUnit returns the type unit of a signature, nil when there is none.
@@ -306,4 +290,4 @@ func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
 }
 
 // HasTypeUnits tells whether there are type units.
-func (d *Data) HasTypeUnits() bool { return d.sigs != nil }
+func (d *Data) HasTypeUnits() bool { return len(d.sigs) > 0 }

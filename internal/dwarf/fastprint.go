@@ -36,13 +36,13 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 			break
 		}
 		b, pl := (*near)(rest), &plans.of[rest[0]]
-		if pl.flags&member != 0 { // link, spelled out
+		if pl.flags&member != 0 { // usual, spelled out
 			w := u64(b, pl.refAt)
 			ref := uint32(w)
 			t := p.types.at(ref)
 			to := t.fp
 			if !p.types.holds(t, ref) {
-				if to, err = p.follow(t, off, ref, depth); err != nil {
+				if to, err = p.newType(t, off, ref, depth+1); err != nil {
 					return fp, off, false, err
 				}
 			}
@@ -70,36 +70,6 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	}
 	r.work -= int64(off-start) / 4 // entries of a few bytes
 	return fp, off, end, nil
-}
-
-// link mixes the attributes of an entry with a reference, without a leading string.
-func (p *Prints) link(fp Fingerprint, pl *plan, b *near, off uint32, depth int) (Fingerprint,
-	error) {
-	ref := u32(b, pl.refAt)
-	t := p.types.at(ref)
-	to := t.fp
-	if !p.types.holds(t, ref) {
-		var err error
-		if to, err = p.follow(t, off, ref, depth); err != nil {
-			return fp, err
-		}
-	}
-	word := pl.print ^ pl.name(b) ^ pl.constant(b)
-	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), nil
-}
-
-// name is the offset of the name of an entry without a leading string; 0: it has none.
-func (pl *plan) name(b *near) uint64 { return uint64(u32(b, pl.nameAt) & pl.nameMask) }
-
-// constant is what the constants of an entry without a leading string say, above bit 32.
-func (pl *plan) constant(b *near) uint64 { return uint64(u32(b, pl.valueAt)) << 32 & pl.valueMask }
-
-// follow is newType for a reference in the entry at die, on the level depth of nesting.
-func (p *Prints) follow(s *printSlot, die, ref uint32, depth int) (Fingerprint, error) {
-	if int(ref) >= len(p.r.buf) {
-		return Fingerprint{}, p.r.Errorf(die, "a reference to %#x leaves the unit", ref)
-	}
-	return p.newType(s, ref, depth+1)
 }
 
 // usual mixes the attributes of the entry at die, which b begins with and which follows its plan.
@@ -141,7 +111,7 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	to := t.fp
 	if !p.types.holds(t, ref) {
 		var err error
-		if to, err = p.follow(t, die, ref, depth); err != nil {
+		if to, err = p.newType(t, die, ref, depth+1); err != nil {
 			return fp, 0, err
 		}
 	}
@@ -149,31 +119,58 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	return fp, next, nil
 }
 
-// newUsual is newType for an entry that follows its plan. ok is false if the entry isn't usual
-// after all.
-func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int) (fp Fingerprint,
-	ok bool, err error) {
-	if pl.flags&planTag != 0 && p.Merged {
+// newType is Type for an entry that is not known yet, which belongs in the slot s. die is where the
+// reference is.
+func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
+	r := p.r
+	switch {
+	case int(off) >= len(r.buf):
+		return fp, r.Errorf(die, "a reference to %#x leaves the unit", off)
+	case off < r.Unit.HeaderLen:
+		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
+	case depth > maxPrintDepth:
+		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+	}
+	b, pl := r.at(off)
+	switch {
+	case b == nil || p.plainly:
+		return p.plainType(off, depth)
+	case pl.flags&planTag != 0 && p.Merged:
+		r.work--
 		fp = tagPrint(std.Tag(pl.tag))
 		fp.mix(uint64(u32(b, pl.nameAt)))
 		p.types.put(s, off, fp)
-		return fp, true, nil
+		return fp, nil
+	case pl.flags&(planUsual|planNamed) != planUsual:
+		return p.plainType(off, depth)
 	}
+	r.work--
 	size := len(p.types.slots)
 	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
 	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
-		if fp, err = p.link(fp, pl, b, off, depth); err != nil {
-			return fp, false, err
+		ref := u32(b, pl.refAt)
+		t := p.types.at(ref)
+		to := t.fp
+		if !p.types.holds(t, ref) {
+			if to, err = p.newType(t, off, ref, depth+1); err != nil {
+				return fp, err
+			}
 		}
+		word := pl.print ^ uint64(u32(b, pl.nameAt)&pl.nameMask) ^
+			uint64(u32(b, pl.valueAt))<<32&pl.valueMask
+		fp = fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29))
 	} else {
 		next := uint32(0)
-		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil || next == 0 {
-			return fp, false, err
+		if fp, next, err = p.usual(fp, pl, b, off, depth); err != nil {
+			return fp, err
+		}
+		if next == 0 {
+			return p.plainType(off, depth)
 		}
 		if pl.flags&planChild != 0 {
 			if fp, _, err = p.children(fp, next, depth); err != nil {
-				return fp, false, err
+				return fp, err
 			}
 		}
 	}
@@ -182,7 +179,7 @@ func (p *Prints) newUsual(s *printSlot, pl *plan, b *near, off uint32, depth int
 	} else { // the table has grown, so that s is no longer one of its slots
 		p.types.set(off, fp)
 	}
-	return fp, true, nil
+	return fp, nil
 }
 
 // Definition returns the fingerprint of the definition of a tag, an enum or a typedef at off, and
@@ -232,20 +229,6 @@ func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
 	return fp, nil
 }
 
-// inline is the fingerprint of an inline string: of up to 7 bytes, the bytes themselves.
-func (p *Prints) inline(die uint32, v uint64) (Fingerprint, error) {
-	if b := p.r.buf[v:]; len(b) >= 8 {
-		if s, n := short(binary.LittleEndian.Uint64(b)); n != 0 {
-			return Fingerprint{A: s}, nil
-		}
-	}
-	s, err := p.r.StringAt(die, ClassInline, v)
-	if err != nil {
-		return Fingerprint{}, err
-	}
-	return printBytes(s), nil
-}
-
 // plain returns the entry from the last byte of its code on, if it can be read by its plan; else
 // nil.
 func (p *Prints) plain(e Peeked) *near {
@@ -273,24 +256,7 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 		if o.attr == Sibling {
 			continue
 		}
-		var v uint64
-		switch o.load {
-		case load1:
-			v = uint64(b[o.off])
-		case load4:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
-			}
-		case loadImm:
-			v = uint64(o.imm)
-		case loadLead:
-			v = uint64(e.Pos)
-		default:
-			c := cursor{buf: b, pos: int(o.off)}
-			v = c.uint(r.order, int(o.load.size()))
-		}
+		v := r.number(o, b, int(e.Pos))
 		switch {
 		case o.class == ClassConst, o.class == ClassStrp && p.Merged:
 			if v >= 1<<32 {
@@ -332,11 +298,6 @@ func printSchema(a *Abbrev) uint64 {
 		}
 	}
 	return fp.A
-}
-
-// size is the number of bytes that a fixed loader reads.
-func (l loader) size() uint8 {
-	return [...]uint8{load1: 1, load2: 2, load3: 3, load4: 4, load8: 8, loadNone: 0}[l]
 }
 
 // maxPrintString is how many bytes printString looks at.

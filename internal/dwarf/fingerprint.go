@@ -88,28 +88,13 @@ func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
 	if p.types.holds(s, off) {
 		return s.fp, nil
 	}
-	return p.newType(s, off, depth)
+	return p.newType(s, off, off, depth)
 }
 
-// newType is Type for an entry that is not known yet, which belongs in the slot s.
-func (p *Prints) newType(s *printSlot, off uint32, depth int) (fp Fingerprint, err error) {
-	r := p.r
-	if off < r.Unit.HeaderLen {
-		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
-	}
-	if depth > maxPrintDepth {
-		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
-	}
-	if b, pl := r.at(off); b != nil && !p.plainly &&
-		(pl.flags&(planUsual|planNamed) == planUsual || pl.flags&planTag != 0 && p.Merged) {
-		r.work--
-		fp, ok, err := p.newUsual(s, pl, b, off, depth)
-		if err != nil || ok {
-			return fp, err
-		}
-	}
+// plainType is Type for any entry.
+func (p *Prints) plainType(off uint32, depth int) (fp Fingerprint, err error) {
 	p.types.set(off, p.place(off))
-	e, err := r.Peek(off)
+	e, err := p.r.Peek(off)
 	if err != nil {
 		return fp, err
 	}
@@ -138,11 +123,11 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 		if err != nil {
 			return fp, err
 		}
+		if o.attr == Name && class == ClassStrp && p.Merged {
+			fp.mix(v) // as newType has it
+			return fp, nil
+		}
 		if o.attr == Name {
-			if class == ClassStrp && p.Merged {
-				fp.mix(v)
-				return fp, nil
-			}
 			return fp, p.mixValue(&fp, e, Name, class, v, 0)
 		}
 	}
@@ -194,24 +179,16 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			off = c.Next
 			continue
 		}
-		if off, err = p.grandchildren(&fp, c, depth); err != nil {
+		if depth > maxPrintDepth {
+			return fp, 0, p.r.Errorf(c.Off, "entries are nested more than %d deep", maxPrintDepth)
+		}
+		sub, end, err := p.Entry(c, depth+1) // such as an annotation of a member
+		if err != nil {
 			return fp, 0, err
 		}
+		fp.mix2(sub.A, sub.B)
+		off = end
 	}
-}
-
-// grandchildren takes the children of a child, such as annotations of a member, and returns the
-// offset after them.
-func (p *Prints) grandchildren(fp *Fingerprint, e Peeked, depth int) (uint32, error) {
-	if depth > maxPrintDepth {
-		return 0, p.r.Errorf(e.Off, "entries are nested more than %d deep", maxPrintDepth)
-	}
-	sub, end, err := p.Entry(e, depth+1)
-	if err != nil {
-		return 0, err
-	}
-	fp.mix2(sub.A, sub.B)
-	return end, nil
 }
 
 // attributes mixes the wanted attributes of e into fp.
@@ -260,33 +237,36 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v u
 	case ClassBlock:
 		s := printBytes(p.r.Block(v))
 		fp.mix2(s.A, s.B)
-	case ClassStrp:
-		if p.Merged {
+	case ClassStrp, ClassInline, ClassLineStr, ClassStrx:
+		if class == ClassStrp && p.Merged {
 			fp.mix(v)
 			return nil
 		}
-		n, err := p.strp(e.Off, v)
+		n, err := p.text(e.Off, class, v)
 		if err != nil {
 			return err
 		}
 		fp.mix2(n.A, n.B)
-	case ClassInline:
-		n, err := p.inline(e.Off, v)
-		if err != nil {
-			return err
-		}
-		fp.mix2(n.A, n.B)
-	case ClassLineStr, ClassStrx:
-		s, err := p.r.StringAt(e.Off, class, v)
-		if err != nil {
-			return err
-		}
-		t := printBytes(s)
-		fp.mix2(t.A, t.B)
 	default:
 		fp.mix(v)
 	}
 	return nil
+}
+
+// text is the fingerprint of a string, by content.
+func (p *Prints) text(die uint32, class Class, v uint64) (Fingerprint, error) {
+	switch class {
+	case ClassStrp:
+		return p.strp(die, v)
+	case ClassInline: // of up to 7 bytes, the bytes themselves
+		if b := p.r.buf[v:]; len(b) >= 8 {
+			if s, n := short(binary.LittleEndian.Uint64(b)); n != 0 {
+				return Fingerprint{A: s}, nil
+			}
+		}
+	}
+	s, err := p.r.StringAt(die, class, v)
+	return printBytes(s), err
 }
 
 // printBytes is the fingerprint of a string or block.

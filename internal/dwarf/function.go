@@ -28,6 +28,7 @@ type recentFunctions struct {
 	functions [2]Function // asked for last
 	latest    uint8       // the later one of them
 	body      Function
+	scratch   DIE // of a parameter
 }
 
 // Function reads the children of the function or function type e. Those of the last two are
@@ -71,18 +72,18 @@ func (f *Function) clear(end uint32) {
 // planParam or 0.
 func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
-	buf, plans := r.buf, r.plans
 	for depth > 0 {
 		var deeper int
-		off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
-		if depth += deeper; depth > 1 {
+		if r.begins(off, planNothing|planLocal) {
+			off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
+			depth += deeper
+		}
+		if depth > 1 {
 			stop = 0 // what lies deeper is not a parameter of the function
 		}
 		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
-		// as in r.at, but faster
-		if plans != nil && int(off)+planReach <= len(buf) && buf[off] < plannedCodes {
-			p := &plans.of[buf[off]]
-			end, flags, size, blocks = buf[off] == 0, p.flags, uint32(p.size), p.blocks
+		if b, p := r.at(off); b != nil {
+			end, flags, size, blocks = b[0] == 0, p.flags, uint32(p.size), p.blocks
 		}
 		switch {
 		case flags&stop != 0:

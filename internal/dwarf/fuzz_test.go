@@ -142,7 +142,10 @@ func readUnit(r *Reader, p *Prints) error {
 					return err
 				}
 			case ClassBlock:
-				r.FixedAddress(r.Block(e.Val[s]))
+				at := e
+				at.Val[Location], at.Class[Location] = e.Val[s], ClassBlock
+				at.mask |= 1 << Location
+				r.VariableAddress(&at)
 			case ClassRefAddr:
 				r.D.UnitAt(r.Unit.Section, e.Val[s])
 			case ClassSig:

@@ -1,15 +1,19 @@
 package dwarf
 
-// FixedAddress evaluates a location expression that is a constant address: DW_OP_addr or
-// DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
-func (r *Reader) FixedAddress(expr []byte) (uint64, bool) {
+// VariableAddress is the fixed address of the variable that e defines. Its location is a constant
+// address, DW_OP_addr or DW_OP_addrx, and perhaps an offset by DW_OP_plus_uconst.
+func (r *Reader) VariableAddress(e *DIE) (uint64, bool) {
+	if !e.IsBlock(Location) || e.Flag(Declaration) {
+		return 0, false
+	}
+	expr := r.Block(e.Val[Location])
 	const opAddr, opPlusUconst, opAddrx, opGNUAddrIndex = 0x03, 0x23, 0xa1, 0xfb
 	c := cursor{buf: expr}
 	var addr uint64
 	ok := true
 	switch c.u8() {
 	case opAddr:
-		addr = c.uint(r.order, int(r.f.addrSize))
+		addr = c.uint(r.D.Order, int(r.f.addrSize))
 	case opAddrx, opGNUAddrIndex:
 		addr, ok = r.AddrxAt(c.uleb())
 	default:
@@ -59,13 +63,8 @@ func (r *Reader) listOffset(sec []byte, base Attr, index uint64) (uint64, bool) 
 	if r.Root.Has(base) {
 		start = r.Root.Val[base]
 	}
-	at := start + index*uint64(r.f.offSize)
-	if index > uint64(len(sec)) || start > uint64(len(sec)) || at > uint64(len(sec)) {
-		return 0, false
-	}
-	c := cursor{buf: sec, pos: int(at)}
-	v := c.uint(r.order, int(r.f.offSize))
-	return start + v, !c.bad
+	v, ok := r.element(sec, start, index, r.f.offSize)
+	return start + v, ok
 }
 
 func (r *Reader) unitBase() uint64 {
@@ -75,15 +74,12 @@ func (r *Reader) unitBase() uint64 {
 
 // firstRange reads .debug_ranges (version 4, 2.17.3).
 func (r *Reader) firstRange(off uint64) (uint64, bool) {
-	if off > uint64(len(r.D.ranges)) {
-		return 0, false
-	}
-	c := cursor{buf: r.D.ranges, pos: int(off)}
+	c := cursorAt(r.D.ranges, off)
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
 	for !c.bad {
-		lo, hi := c.uint(r.order, size), c.uint(r.order, size)
+		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
 		switch {
 		case lo == all:
 			base = hi
@@ -98,10 +94,7 @@ func (r *Reader) firstRange(off uint64) (uint64, bool) {
 
 // firstRnglist reads .debug_rnglists (7.25).
 func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
-	if off > uint64(len(r.D.rnglists)) {
-		return 0, false
-	}
-	c := cursor{buf: r.D.rnglists, pos: int(off)}
+	c := cursorAt(r.D.rnglists, off)
 	base := r.unitBase()
 	for !c.bad {
 		switch c.u8() {
@@ -113,9 +106,9 @@ func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
 		case 4: // DW_RLE_offset_pair
 			return base + c.uleb(), !c.bad
 		case 5: // DW_RLE_base_address
-			base = c.uint(r.order, int(r.f.addrSize))
+			base = c.uint(r.D.Order, int(r.f.addrSize))
 		case 6, 7: // DW_RLE_start_end, DW_RLE_start_length
-			return c.uint(r.order, int(r.f.addrSize)), !c.bad
+			return c.uint(r.D.Order, int(r.f.addrSize)), !c.bad
 		default:
 			return 0, false
 		}
@@ -209,14 +202,14 @@ func (r *Reader) locList(list []byte, f func(expr []byte) bool) {
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	for !c.bad {
-		lo, hi := c.uint(r.order, size), c.uint(r.order, size)
+		lo, hi := c.uint(r.D.Order, size), c.uint(r.D.Order, size)
 		if lo == all {
 			continue
 		}
 		if lo == 0 && hi == 0 {
 			return
 		}
-		n := c.uint(r.order, 2)
+		n := c.uint(r.D.Order, 2)
 		at := c.pos
 		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
 			return

@@ -40,7 +40,10 @@ func splitParts(specs []attrSpec, f format) []part {
 		case size < 0:
 			return nil
 		default:
-			o.load = fixedLoader(size)
+			o.load = loader(size)
+			if size == 16 {
+				o.load = loadNone
+			}
 			p.size += int32(size)
 		}
 		if p.size > maxPart {
@@ -54,16 +57,12 @@ func splitParts(specs []attrSpec, f format) []part {
 }
 
 // readParts decodes an entry whose attributes begin at pos.
-func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
+func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) (err error) {
+	lead := pos
 	if a.lead {
-		n := bytes.IndexByte(r.buf[pos:], 0)
-		if n < 0 {
-			return r.Errorf(e.Off, "a string has no end")
+		if pos, err = r.afterLead(e.Off, pos); err != nil {
+			return err
 		}
-		if ops := a.parts[0].ops; len(ops) > 0 && ops[0].load == loadLead {
-			e.Val[ops[0].attr&31], e.Class[ops[0].attr&31] = uint64(pos), ClassInline
-		}
-		pos += n + 1
 	}
 	for i := range a.parts {
 		p := &a.parts[i]
@@ -71,7 +70,16 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 		if end > len(r.buf) {
 			return r.Errorf(e.Off, "the entry is cut off")
 		}
-		r.decode(p.ops, r.buf[pos:end], e)
+		b := r.buf[pos:end]
+		for i := range p.ops {
+			o := &p.ops[i]
+			e.Class[o.attr&31] = o.class
+			if o.load == 4 { // as most are
+				e.Val[o.attr&31] = uint64(r.u32(b[o.off:]))
+			} else {
+				e.Val[o.attr&31] = r.number(o, b, lead)
+			}
+		}
 		if pos = end; i+1 == len(a.parts) {
 			break
 		}
@@ -86,6 +94,50 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) error {
 	}
 	e.Next = uint32(pos)
 	return nil
+}
+
+// number loads an attribute from the bytes of its part. lead is where the leading string is.
+func (r *Reader) number(o *op, b []byte, lead int) uint64 {
+	switch o.load {
+	case 1:
+		return uint64(b[o.off])
+	case 2:
+		return uint64(r.u16(b[o.off:]))
+	case 4:
+		return uint64(r.u32(b[o.off:]))
+	case 8:
+		return r.D.Order.Uint64(b[o.off:])
+	case loadImm:
+		return uint64(o.imm)
+	case loadLead:
+		return uint64(lead)
+	}
+	c := cursor{buf: b, pos: int(o.off)}
+	return c.uint(r.D.Order, int(o.load))
+}
+
+func (r *Reader) u16(b []byte) uint16 {
+	if r.little {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return binary.BigEndian.Uint16(b)
+}
+
+func (r *Reader) u32(b []byte) uint32 {
+	if r.little {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return binary.BigEndian.Uint32(b)
+}
+
+// afterLead returns the offset after the leading string of the entry at die, whose attributes begin
+// at pos.
+func (r *Reader) afterLead(die uint32, pos int) (int, error) {
+	n := bytes.IndexByte(r.buf[pos:], 0)
+	if n < 0 {
+		return 0, r.Errorf(die, "a string has no end")
+	}
+	return pos + n + 1, nil
 }
 
 // afterParts moves over the parts that begin at pos. The result is beyond the buffer's end if they
@@ -111,39 +163,4 @@ func (r *Reader) block(pos int) (at, size int, ok bool) {
 	c := cursor{buf: r.buf, pos: min(pos, len(r.buf))}
 	n := c.uleb()
 	return c.pos, int(n), !c.bad && n <= uint64(len(r.buf)-c.pos)
-}
-
-// decode loads attributes from the bytes of their part.
-func (r *Reader) decode(ops []op, b []byte, e *DIE) {
-	for i := range ops {
-		o := &ops[i]
-		var v uint64
-		switch o.load {
-		case load1:
-			v = uint64(b[o.off])
-		case load2:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint16(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint16(b[o.off:]))
-			}
-		case load4:
-			if r.little {
-				v = uint64(binary.LittleEndian.Uint32(b[o.off:]))
-			} else {
-				v = uint64(binary.BigEndian.Uint32(b[o.off:]))
-			}
-		case load8:
-			v = r.order.Uint64(b[o.off:])
-		case load3:
-			c := cursor{buf: b, pos: int(o.off)}
-			v = c.uint(r.order, 3)
-		case loadImm:
-			v = uint64(o.imm)
-		case loadLead:
-			continue
-		}
-		e.Val[o.attr&31] = v
-		e.Class[o.attr&31] = o.class
-	}
 }

@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"encoding/binary"
 	"math/bits"
 )
 
@@ -73,21 +72,6 @@ func (t *plans) set(code uint64, p *plan) {
 	if p.flags&planNothing != 0 && p.flags&(planChild|planLead) == 0 && p.blocks == 0 {
 		t.steps[code] = p.size
 	}
-}
-
-// near are the bytes of an entry from the last byte of its code on.
-type near = [planReach]byte
-
-// at returns the entry at off and its plan, nil if it has none.
-func (r *Reader) at(off uint32) (*near, *plan) {
-	if r.plans == nil || int(off) > len(r.buf) {
-		return nil, nil
-	}
-	rest := r.buf[off:]
-	if len(rest) < planReach || rest[0] >= plannedCodes {
-		return nil, nil
-	}
-	return (*near)(rest), &r.plans.of[rest[0]]
 }
 
 // makePlan plans a declaration. Where it has no plan, flags is 0.
@@ -175,9 +159,9 @@ func (p *plan) read(a *Abbrev) {
 		switch {
 		case o.attr == Sibling:
 		case o.attr == Name && o.load == loadLead:
-		case o.attr == Name && o.class == ClassStrp && o.load == load4:
+		case o.attr == Name && o.class == ClassStrp && o.load == 4:
 			p.nameAt, p.nameMask = uint8(1+o.off), 1<<32-1
-		case o.class == ClassRef && o.load == load4 && p.flags&planRef == 0:
+		case o.class == ClassRef && o.load == 4 && p.flags&planRef == 0:
 			p.refAt = uint8(1 + o.off)
 			p.flags |= planRef
 		case o.class == ClassConst && o.load == loadImm && constants == 1 && uint64(o.imm) < 1<<32:
@@ -185,7 +169,7 @@ func (p *plan) read(a *Abbrev) {
 		case o.class == ClassConst && o.load == loadImm:
 			p.mix(uint64(o.imm))
 			p.mix(uint64(o.attr))
-		case o.class == ClassConst && (o.load == load1 || o.load == load2 || o.load == load4):
+		case o.class == ClassConst && (o.load == 1 || o.load == 2 || o.load == 4):
 			usual = p.addValue(o) && usual
 		default:
 			usual = false
@@ -226,23 +210,23 @@ func (p *plan) addValue(o *op) bool {
 	if size == 0 {
 		p.valueAt = uint8(1 + o.off)
 	}
-	if p.valueAt+size != uint8(1+o.off) || size+o.load.size() > 4 {
+	if p.valueAt+size != uint8(1+o.off) || size+uint8(o.load) > 4 {
 		return false
 	}
 	if size > 0 { // where one ends and the other begins counts
 		p.mix(uint64(size))
 	}
-	p.valueMask = (1<<(8*uint(size+o.load.size())) - 1) << 32
+	p.valueMask = (1<<(8*(size+uint8(o.load))) - 1) << 32
 	return true
 }
 
 // isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in
 // a single entry.
 func isComplete(a *Abbrev) bool {
-	if !a.definition || a.mask>>Declaration&1 != 0 || a.mask>>Signature&1 != 0 {
+	if !a.definition || a.has(Declaration) || a.has(Signature) {
 		return false
 	}
-	return a.mask>>Name&1 != 0 || a.Tag == std.TagEnumerationType
+	return a.has(Name) || a.Tag == std.TagEnumerationType
 }
 
 // idle tells whether entries of the declaration declare nothing that is encoded, but for what they
@@ -256,8 +240,8 @@ func idle(a *Abbrev) planFlags {
 	}
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		held := a.mask>>Name&1 == 0 && a.Tag != std.TagEnumerationType // reached through what holds it
-		if (declaration || held) && a.mask>>Signature&1 == 0 {
+		held := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what holds it
+		if (declaration || held) && !a.has(Signature) {
 			return planNothing
 		}
 	case std.TagSubprogram:
@@ -265,7 +249,7 @@ func idle(a *Abbrev) planFlags {
 			return planNothing
 		}
 	case std.TagVariable:
-		if a.mask>>Location&1 == 0 {
+		if !a.has(Location) {
 			return planNothing
 		}
 		return planLocal
@@ -274,146 +258,4 @@ func idle(a *Abbrev) planFlags {
 		return planNothing
 	}
 	return 0
-}
-
-// SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
-// what they enclose. It stops at the first that may declare something, at the end of the list in
-// which it began, or where it can't tell; deeper is by how many levels that is nested deeper than
-// the entry at off. local: the entries are in a function, where variables are not encoded.
-func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
-	switch {
-	case local:
-		return r.skip(off, planNothing|planLocal, 0, planEnter|planStruct)
-	case r.isC:
-		return r.skip(off, planNothing, 0, planEnter)
-	}
-	return r.skip(off, planNothing, 0, planEnter|planStruct)
-}
-
-// isC tells whether a DW_AT_language is C. C compilers write all definitions in a struct of file
-// scope beside it.
-func isC(language uint64) bool {
-	switch language {
-	case 0x01, 0x02, 0x0c, 0x1d, 0x2c: // C89, C, C99, C11, C17
-		return true
-	}
-	return false
-}
-
-// skip moves over entries whose plans have one of the flags over, until there is one that has one
-// of the flags stop, and is not nested deeper than the first. It moves through the children of
-// those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
-// the children of others. It stops where it can't tell.
-func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
-	if r.plans == nil {
-		return off, 0
-	}
-	start, buf, plans, level, into := off, r.buf, r.plans, stop, enter
-	// as in r.at, but faster
-	for int(off)+planReach <= len(buf) {
-		code := buf[off]
-		if step := plans.steps[code]; step != 0 && level == 0 {
-			off += uint32(step)
-			continue
-		}
-		if code >= plannedCodes {
-			break
-		}
-		p := &plans.of[code]
-		if p.flags&over == 0 {
-			if code != 0 || deeper == 0 {
-				break
-			}
-			off++
-			if deeper--; deeper == 0 {
-				level, into = stop, enter
-			}
-			continue
-		}
-		if p.flags&level != 0 {
-			break
-		}
-		at := off
-		if p.flags&planLead != 0 {
-			_, lead := inline8((*near)(buf[off:]))
-			if lead == 0 {
-				break
-			}
-			at += lead
-		}
-		if p.flags&planChild != 0 {
-			next := uint32(0)
-			if p.sibling != 0 {
-				next = binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
-				if next <= off || int(next) > len(buf) {
-					break
-				}
-			}
-			if p.flags&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
-				if next == 0 {
-					break
-				}
-				off = next
-				continue
-			}
-		}
-		at += uint32(p.size)
-		if p.blocks != 0 {
-			if at = r.overBlocks(p, at); at == 0 {
-				break
-			}
-		}
-		off = at
-		if p.flags&planChild != 0 {
-			deeper++
-			level, into = 0, planEnter|planStruct
-		}
-	}
-	r.work -= int64((off - start) / 4) // entries of a few bytes
-	return off, deeper
-}
-
-// overBlocks moves over the blocks that begin at off, and what is after each. It returns 0 where
-// that is not simple.
-func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
-	for _, tail := range p.tails[:p.blocks&3] {
-		if int(off) >= len(r.buf) || r.buf[off] >= 0x80 {
-			return 0
-		}
-		off += 1 + uint32(r.buf[off]) + uint32(tail)
-	}
-	if int(off) > len(r.buf) {
-		return 0
-	}
-	return off
-}
-
-// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler
-// needs no checks.
-func u32(b *near, at uint8) uint32 {
-	i := int(at & 63)
-	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
-}
-
-// u64 is u32 for 8 bytes.
-func u64(b *near, at uint8) uint64 {
-	i := int(at & 63)
-	return binary.LittleEndian.Uint64(b[i : i+8])
-}
-
-// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the
-// end; 0: it is longer.
-func inline8(b *near) (s uint64, n uint32) {
-	return short(binary.LittleEndian.Uint64(b[1:9]))
-}
-
-// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the
-// end; 0: it is longer.
-func short(w uint64) (s uint64, n uint32) {
-	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
-	if zero == 0 {
-		return 0, 0
-	}
-	end := zero & -zero >> 7 // the lowest bit of the first byte that is 0
-	return w & (end - 1), uint32(bits.TrailingZeros64(end))/8 + 1
 }

@@ -1,45 +1,6 @@
 package dwarf
 
-import (
-	std "debug/dwarf"
-	"encoding/binary"
-)
-
-// DIE is one debugging information entry, decoded.
-type DIE struct {
-	Off      uint32 // of the entry
-	Next     uint32 // of what follows its attributes
-	Tag      std.Tag
-	Children bool
-	Null     bool // the end of a list of siblings
-	mask     uint64
-	Val      [numAttrs]uint64
-	Class    [numAttrs]Class
-}
-
-// Has tells whether the attribute is present.
-func (e *DIE) Has(s Attr) bool { return e.mask>>s&1 != 0 }
-
-// Flag tells whether the attribute is present and not zero.
-func (e *DIE) Flag(s Attr) bool { return e.mask>>s&1 != 0 && e.Val[s] != 0 }
-
-// Constant tells whether the attribute is present and a number; sizes and bounds may also be
-// expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
-func (e *DIE) Constant(s Attr) bool { return e.mask>>s&1 != 0 && e.Class[s] == ClassConst }
-
-// Value is the value of an attribute. The zero value stands for one that is absent.
-type Value struct {
-	Val   uint64
-	Class Class
-}
-
-// Value returns an attribute.
-func (e *DIE) Value(s Attr) Value {
-	if !e.Has(s) {
-		return Value{}
-	}
-	return Value{e.Val[s], e.Class[s]}
-}
+import "encoding/binary"
 
 // Reader decodes the DIEs of one unit at a time. It keeps its memory from unit to unit.
 type Reader struct {
@@ -50,16 +11,14 @@ type Reader struct {
 
 	buf     []byte // the unit, header included
 	own     []byte // the memory of buf, when it is not the section's own
-	order   binary.ByteOrder
-	little  bool
+	little  bool   // the byte order
 	f       format
 	abbrevs abbrevTable
 	plans   *plans // of abbrevs; nil where they are of no use
 	isC     bool   // the unit is written in C
 	indexBases
 	recentFunctions
-	scratch DIE
-	tables  *Tables
+	tables Tables
 	spending
 }
 
@@ -68,7 +27,7 @@ type indexBases struct{ strBase, adrBase uint64 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
-	r.D, r.Unit, r.order = d, u, d.Order
+	r.D, r.Unit = d, u
 	r.little = d.Order == binary.ByteOrder(binary.LittleEndian)
 	r.functions[0].of, r.functions[1].of = 0, 0
 	if u.Len > 1<<32-1 {
@@ -132,131 +91,4 @@ func (r *Reader) bases() (str, addr uint64) {
 // Errorf is an error at a DIE of the unit.
 func (r *Reader) Errorf(off uint32, format string, args ...any) error {
 	return r.D.errorf(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)
-}
-
-// Read decodes the DIE at off. At the end of the unit it gives a null entry.
-func (r *Reader) Read(off uint32, e *DIE) error {
-	e.Off, e.mask = off, 0
-	if r.work--; r.work < 0 {
-		if err := r.spend(off); err != nil {
-			return err
-		}
-	}
-	pos := int(off)
-	if pos >= len(r.buf) {
-		e.Null, e.Next, e.Tag, e.Children = true, off, 0, false
-		return nil
-	}
-	code := uint64(r.buf[pos])
-	pos++
-	if code >= 0x80 {
-		c := cursor{buf: r.buf, pos: pos - 1}
-		code = c.uleb()
-		if c.bad {
-			return r.Errorf(off, "the abbreviation code is cut off")
-		}
-		pos = c.pos
-	}
-	if code == 0 {
-		e.Null, e.Next, e.Tag, e.Children = true, uint32(pos), 0, false
-		return nil
-	}
-	a := r.abbrevs.lookup(code)
-	if a == nil {
-		return r.Errorf(off, "abbreviation %d is not declared", code)
-	}
-	e.Null, e.Tag, e.Children, e.mask = false, a.Tag, a.Children, a.mask
-	if a.parts == nil {
-		return r.walk(a, pos, e)
-	}
-	return r.readParts(a, pos, e)
-}
-
-// walk decodes an entry form by form.
-func (r *Reader) walk(a *Abbrev, pos int, e *DIE) error {
-	c := cursor{buf: r.buf, pos: pos}
-	for i := range a.ops {
-		o := &a.ops[i]
-		form := uint64(o.form)
-		if form == formIndirect {
-			form = c.uleb()
-			if form == formIndirect || form == formImplicit {
-				return r.Errorf(e.Off, "form %#x can't be indirect", form)
-			}
-		}
-		v, class, ok := r.value(&c, form, o)
-		if !ok {
-			return r.Errorf(e.Off, "unknown form %#x; this producer's DWARF is not supported", form)
-		}
-		if c.bad {
-			return r.Errorf(e.Off, "the entry is cut off")
-		}
-		if o.attr < numAttrs && class != ClassNone {
-			class = r.f.classOf(o.attr, form, class)
-			e.Val[o.attr], e.Class[o.attr] = v, class
-			e.mask |= 1 << o.attr
-		}
-	}
-	e.Next = uint32(c.pos)
-	return nil
-}
-
-// value reads the value of one form.
-func (r *Reader) value(c *cursor, form uint64, o *op) (uint64, Class, bool) {
-	if form == formImplicit {
-		return uint64(o.imm), ClassConst, true
-	}
-	if form == formFlagPresent {
-		return 1, ClassConst, true
-	}
-	size, class := r.f.fixedForm(form)
-	if size == 16 {
-		c.skip(16)
-		return 0, ClassNone, true
-	}
-	if size >= 0 {
-		return c.uint(r.order, size), class, true
-	}
-	var n uint64
-	switch form {
-	case formSdata:
-		return uint64(c.sleb()), ClassConst, true
-	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		return c.uleb(), class, true
-	case formString:
-		v := uint64(c.pos)
-		c.cstring()
-		return v, ClassInline, true
-	case formBlock, formExprloc:
-		n = c.uleb()
-	case formBlock1:
-		n = c.uint(r.order, 1)
-	case formBlock2:
-		n = c.uint(r.order, 2)
-	case formBlock4:
-		n = c.uint(r.order, 4)
-	default:
-		return 0, ClassNone, false
-	}
-	v := uint64(c.pos) | n<<32
-	c.skip(n)
-	return v, ClassBlock, true
-}
-
-// Block returns the bytes of an attribute of ClassBlock.
-func (r *Reader) Block(v uint64) []byte {
-	off, n := uint32(v), uint32(v>>32)
-	return r.buf[off : off+n]
-}
-
-// AfterChildren returns the offset after e's children: by DW_AT_sibling, or by walking over them.
-func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
-	if !e.Children {
-		return e.Next, nil
-	}
-	if e.Has(Sibling) && e.Class[Sibling] == ClassRef && e.Val[Sibling] > uint64(e.Off) &&
-		e.Val[Sibling] <= uint64(len(r.buf)) {
-		return uint32(e.Val[Sibling]), nil
-	}
-	return r.afterList(e.Next)
 }

@@ -48,14 +48,21 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 
 // StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
-	size := uint64(r.f.offSize)
-	off := r.strBase + index*size
-	if index > uint64(len(r.D.strOffsets)) || r.strBase > uint64(len(r.D.strOffsets)) ||
-		off+size > uint64(len(r.D.strOffsets)) {
+	off, ok := r.element(r.D.strOffsets, r.strBase, index, r.f.offSize)
+	if !ok {
 		return 0, r.Errorf(die, "string index %d is beyond the end of .debug_str_offsets", index)
 	}
-	c := cursor{buf: r.D.strOffsets, pos: int(off)}
-	return c.uint(r.order, int(size)), nil
+	return off, nil
+}
+
+// element is a number of a table of numbers of a size, which begins at base of section sec.
+func (r *Reader) element(sec []byte, base, index uint64, size uint8) (uint64, bool) {
+	if index > uint64(len(sec)) || base > uint64(len(sec)) {
+		return 0, false
+	}
+	c := cursorAt(sec, base+index*uint64(size))
+	v := c.uint(r.D.Order, int(size))
+	return v, !c.bad
 }
 
 // Address resolves an address attribute, direct or by index.
@@ -74,12 +81,5 @@ func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 
 // AddrxAt reads entry index of this unit's part of .debug_addr.
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
-	size := uint64(r.f.addrSize)
-	off := r.adrBase + index*size
-	if index > uint64(len(r.D.addr)) || r.adrBase > uint64(len(r.D.addr)) ||
-		off+size > uint64(len(r.D.addr)) {
-		return 0, false
-	}
-	c := cursor{buf: r.D.addr, pos: int(off)}
-	return c.uint(r.order, int(size)), true
+	return r.element(r.D.addr, r.adrBase, index, r.f.addrSize)
 }

@@ -1,35 +1,30 @@
 // Package params judges what DWARF says about a function's parameters: whether
 // a tracer that reads them from the ABI's registers would find them there.
 //
-// The rules are those of dwarves 1.32. Which DIEs are judged, and what follows
-// from a flag:
+// The rules are those of dwarves 1.32. Which DIEs are judged, and what follows from a flag:
 //
-//   - Every subprogram DIE that has code is judged with its own formal
-//     parameters (Judge). An abstract instance (no code) has no locations; only
-//     UncertainLocation, which looks at types alone, says anything about it.
-//   - The flags Reordered, UnexpectedRegister and UncertainLocation apply to
-//     every function, whatever its symbol is called: once one member of the
-//     group of functions with one base name has the flag, the whole group is
-//     left out.
-//   - Optimized alone leaves nothing out: callers still pass the argument, the
-//     function just ignores it. It counts only where the compiler changed the
-//     interface: when the symbol at the function's own entry is a clone with
-//     .isra or .constprop in its name (gcc), or when the function is marked
-//     DW_CC_nocall (clang). Take the entry from DW_AT_low_pc, DW_AT_entry_pc
-//     or the first of DW_AT_ranges: functions split into a hot and a cold part
-//     have no low_pc. A group is left out for it if every member whose entry
-//     has one of the group's symbols is Optimized in this sense. Members at a
-//     .part or .cold symbol, or at none, have no say in that (their other
-//     flags count).
-//   - With the feature true_signature, Optimized leaves nothing out; the
-//     function is written under its suffixed name without the parameters that
-//     Verdict.Removed lists. UnexpectedRegister and UncertainLocation still
-//     keep that from happening, Reordered does not.
+//   - Every subprogram DIE that has code is judged with its own formal parameters (Judge). An
+//     abstract instance (no code) has no locations; only UncertainLocation, which looks at types
+//     alone, says anything about it.
+//   - The flags Reordered, UnexpectedRegister and UncertainLocation apply to every function,
+//     whatever its symbol is called: once one member of the group of functions with one base
+//     name has the flag, the whole group is left out.
+//   - Optimized alone leaves nothing out: callers still pass the argument, the function just
+//     ignores it. It counts only where the compiler changed the interface: when the symbol at
+//     the function's own entry is a clone with .isra or .constprop in its name (gcc), or when
+//     the function is marked DW_CC_nocall (clang). Take the entry from DW_AT_low_pc,
+//     DW_AT_entry_pc or the first of DW_AT_ranges: functions split into a hot and a cold part
+//     have no low_pc. A group is left out for it if every member whose entry has one of the
+//     group's symbols is Optimized in this sense. Members at a .part or .cold symbol, or at
+//     none, have no say in that (their other flags count).
+//   - With the feature true_signature, Optimized leaves nothing out; the function is written
+//     under its suffixed name without the parameters that Verdict.Removed lists.
+//     UnexpectedRegister and UncertainLocation still keep that from happening, Reordered does
+//     not.
 //
-// When several reasons hold for one group, the reported one is the first that
-// holds of: ambiguous address, optimized parameters, reordered parameters,
-// uncertain parameter location, inconsistent prototype (only with the feature
-// consistent_func), unexpected register.
+// When several reasons hold for one group, the reported one is the first that holds of: ambiguous
+// address, optimized parameters, reordered parameters, uncertain parameter location, inconsistent
+// prototype (only with the feature consistent_func), unexpected register.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous

@@ -34,133 +34,96 @@ const (
 type operation struct {
 	code   byte
 	number uint64 // the first operand, where it is a LEB128 number
-	block  []byte // entry_value: the inner expression
+	block  []byte // the bytes of the last operand; of entry_value: the inner expression
 }
 
-// operand kinds, for stepping over what is not looked at.
-const (
-	bytes1 = 1 + iota
-	bytes2
-	bytes4
-	bytes8
-	leb
-	lebLeb
-	byteLeb
-	unknown
-)
-
-// operands gives the operands of the opcodes that next does not treat itself.
-func operands(code byte) int {
+// operands returns the operands of an operation, a letter each: 1, 2, 4, 8: so many bytes; a: an
+// address; o: an offset into a section; u: a LEB128 number; b: a block, its size before it as a
+// LEB128 number; c: the same with a size of one byte. ok is false if the opcode is unknown.
+func operands(code byte) (kinds string, ok bool) {
 	switch {
-	case code >= opBreg0 && code <= opBreg31:
-		return leb
+	case isBreg(code):
+		return "u", true
 	case code >= opLit0 && code <= opReg31:
-		return 0
+		return "", true
 	}
 	switch code {
+	case opAddr:
+		return "a", true
+	case opCallRef, opGNUVariableValue:
+		return "o", true
+	case opImplicitPointer, opGNUImplicitPointer:
+		return "ou", true
+	case opEntryValue, opGNUEntryValue, opImplicitValue:
+		return "b", true
+	case opConstType, opGNUConstType:
+		return "uc", true
 	case 0x08, 0x09, 0x15, 0x94, 0x95: // const1u const1s pick deref_size xderef_size
-		return bytes1
+		return "1", true
 	case 0x0a, 0x0b, 0x28, 0x2f, 0x98: // const2u const2s bra skip call2
-		return bytes2
+		return "2", true
 	case 0x0c, 0x0d, 0x99, opGNUParameterRef: // const4u const4s call4
-		return bytes4
+		return "4", true
 	case 0x0e, 0x0f: // const8u const8s
-		return bytes8
+		return "8", true
 	case opConstU, opConstS, 0x23, 0x90, opFbreg, opPiece, // plus_uconst regx
 		0xa1, 0xa2, 0xa8, 0xa9, 0xf7, 0xf9, 0xfb, 0xfc: // addrx constx convert reinterpret, GNU ones
-		return leb
+		return "u", true
 	case 0x92, 0x9d, 0xa5, 0xf5: // bregx bit_piece regval_type GNU_regval_type
-		return lebLeb
+		return "uu", true
 	case 0xa6, 0xa7, 0xf6: // deref_type xderef_type GNU_deref_type
-		return byteLeb
+		return "1u", true
 	case 0x06, 0x12, 0x13, 0x14, 0x96, 0x97, 0x9b, 0x9c, opStackValue, 0xe0, 0xf0:
-		return 0
+		return "", true
 	}
-	if code >= 0x16 && code <= 0x2e {
-		return 0
-	}
-	return unknown
+	return "", code >= 0x16 && code <= 0x2e
 }
 
-// next splits the first operation off a DWARF expression. ok is false when
-// the opcode is unknown or its operands are cut short.
+// next splits the first operation off a DWARF expression. ok is false when the opcode is unknown or
+// its operands are cut short.
 func (m Machine) next(expr []byte) (op operation, rest []byte, ok bool) {
 	if len(expr) == 0 {
 		return op, nil, false
 	}
-	op.code = expr[0]
-	rest = expr[1:]
-	switch op.code {
-	case opAddr:
-		return m.skip(op, rest, m.AddrSize)
-	case opCallRef, opGNUVariableValue:
-		return m.skip(op, rest, m.offsetSize())
-	case opImplicitPointer, opGNUImplicitPointer:
-		if op, rest, ok = m.skip(op, rest, m.offsetSize()); !ok {
+	op.code, rest = expr[0], expr[1:]
+	kinds, ok := operands(op.code)
+	for i := 0; ok && i < len(kinds); i++ {
+		size := uint64(kinds[i] - '0')
+		switch kinds[i] {
+		case 'a':
+			size = uint64(m.AddrSize)
+		case 'o':
+			size = m.offsetSize()
+		case 'u':
+			size = 0
+			n := uint64(0)
+			if n, rest, ok = uleb(rest); i == 0 {
+				op.number = n
+			}
+		case 'b':
+			size, rest, ok = uleb(rest)
+		case 'c':
+			if ok = len(rest) > 0; ok {
+				size, rest = uint64(rest[0]), rest[1:]
+			}
+		}
+		if !ok || size > uint64(len(rest)) {
 			return op, nil, false
 		}
-		op.number, rest, ok = uleb(rest)
-		return op, rest, ok
-	case opEntryValue, opGNUEntryValue, opImplicitValue:
-		n, rest, ok := uleb(rest)
-		if !ok || n > uint64(len(rest)) {
-			return op, nil, false
-		}
-		op.block = rest[:n]
-		return op, rest[n:], true
-	case opConstType, opGNUConstType:
-		_, rest, ok := uleb(rest)
-		if !ok || len(rest) == 0 {
-			return op, nil, false
-		}
-		return m.skip(op, rest[1:], int(rest[0]))
+		op.block, rest = rest[:size], rest[size:]
 	}
-	switch operands(op.code) {
-	case 0:
-		return op, rest, true
-	case bytes1:
-		return m.skip(op, rest, 1)
-	case bytes2:
-		return m.skip(op, rest, 2)
-	case bytes4:
-		return m.skip(op, rest, 4)
-	case bytes8:
-		return m.skip(op, rest, 8)
-	case leb:
-		op.number, rest, ok = uleb(rest)
-		return op, rest, ok
-	case lebLeb:
-		if op.number, rest, ok = uleb(rest); !ok {
-			return op, nil, false
-		}
-		_, rest, ok = uleb(rest)
-		return op, rest, ok
-	case byteLeb:
-		if op, rest, ok = m.skip(op, rest, 1); !ok {
-			return op, nil, false
-		}
-		op.number, rest, ok = uleb(rest)
-		return op, rest, ok
-	}
-	return op, nil, false
+	return op, rest, ok
 }
 
-func (m Machine) skip(op operation, rest []byte, n int) (operation, []byte, bool) {
-	if n < 0 || n > len(rest) {
-		return op, nil, false
-	}
-	return op, rest[n:], true
-}
-
-func (m Machine) offsetSize() int {
+func (m Machine) offsetSize() uint64 {
 	if m.DWARF64 {
 		return 8
 	}
 	return 4
 }
 
-// uleb reads a LEB128 number; bits past the 64th are dropped. It serves for
-// stepping over signed numbers too.
+// uleb reads a LEB128 number; bits past the 64th are dropped. It serves for stepping over signed
+// numbers too.
 func uleb(b []byte) (v uint64, rest []byte, ok bool) {
 	for i, c := range b {
 		if shift := uint(i) * 7; shift < 64 {

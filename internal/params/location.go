@@ -15,10 +15,9 @@ type location struct {
 	high   uint64 // and in the second, relative to its start
 }
 
-// locate reads a parameter's expressions in their order. A register comes from
-// the first expression - itself, or as base of a computed value - or from a
-// later one that refers to the value at entry. Reading ends at an expression
-// that is not valid.
+// locate reads a parameter's expressions in their order. A register comes from the first expression
+// - itself, or as base of a computed value - or from a later one that refers to the value at entry.
+// Reading ends at an expression that is not valid.
 func (m Machine) locate(p *Param) location {
 	loc := location{register: noRegister}
 	for i, expr := range p.Locations {

@@ -33,9 +33,8 @@ func (m Machine) registers() []uint8 {
 	return nil
 }
 
-// registerCount gives how many parameter words travel in registers. It is
-// known for more machines than the registers themselves; 0 switches every
-// check of locations off.
+// registerCount gives how many parameter words travel in registers. It is known for more machines
+// than the registers themselves; 0 switches every check of locations off.
 func (m Machine) registerCount() int {
 	switch m.ID {
 	case elf.EM_S390:
@@ -54,8 +53,7 @@ func (m Machine) registerCount() int {
 // registers. On s390 such a value is passed by reference.
 func (m Machine) splitsAggregates() bool { return m.ID != elf.EM_S390 }
 
-// inMemory tells whether a value of that many bytes is too large for
-// registers.
+// inMemory tells whether a value of that many bytes is too large for registers.
 func (m Machine) inMemory(size uint32) bool {
 	limit := uint32(m.AddrSize)
 	if m.splitsAggregates() {

@@ -4,9 +4,8 @@ package params
 type Param struct {
 	// HasLocation tells whether the DIE has DW_AT_location.
 	HasLocation bool
-	// Locations holds the location's expressions: one for an exprloc, all of
-	// a location list in its order (base addresses and views are no entries),
-	// or the first one if that settles them.
+	// Locations holds the location's expressions: one for an exprloc, all of a location list in its
+	// order (base addresses and views are no entries), or the first one if that settles them.
 	Locations [][]byte
 	// ConstValue tells whether the DIE has DW_AT_const_value.
 	ConstValue bool
@@ -121,9 +120,8 @@ func Judge(m Machine, o Options, ps []Param) Verdict {
 	return v
 }
 
-// removed lists the parameters that are no longer passed. gcc writes those of
-// its clones after the ones that are left, which shows as another order
-// unless they were the last ones anyway.
+// removed lists the parameters that are no longer passed. gcc writes those of its clones after the
+// ones that are left, which shows as another order unless they were the last ones anyway.
 func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (list []int) {
 	last := len(ps) // the first of the trailing parameters that have no place
 	for o.Clone && last > 0 {

@@ -1,6 +1,7 @@
 package statics
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -12,25 +13,18 @@ type name struct{ file, symbol string }
 // ambiguous are the local variables of the facts that share their name with another, by name. The
 // numbers are those of Facts.Objects.
 func ambiguous(known *facts.Facts) map[name][]int {
-	count := make(map[name]int)
-	each := func(f func(i int, n name)) {
-		for i := range known.Objects {
-			o := &known.Objects[i]
-			if !o.Local {
-				continue
-			}
-			s := known.SourceName(o.Name)
-			if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: a variable of a function
-				f(i, name{known.Files[o.File].Name, s})
-			}
-		}
-	}
-	each(func(_ int, n name) { count[n]++ })
 	list := make(map[name][]int)
-	each(func(i int, n name) {
-		if count[n] > 1 {
+	for i := range known.Objects {
+		o := &known.Objects[i]
+		if !o.Local {
+			continue
+		}
+		s := known.SourceName(o.Name)
+		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: a variable of a function
+			n := name{known.Files[o.File].Name, s}
 			list[n] = append(list[n], i)
 		}
-	})
+	}
+	maps.DeleteFunc(list, func(_ name, of []int) bool { return len(of) == 1 })
 	return list
 }

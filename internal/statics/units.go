@@ -18,11 +18,10 @@ type unit struct {
 func definingUnits(d *dwarf.Data, known *facts.Facts, names map[name][]int) ([]unit, error) {
 	byFile := make(map[string]map[uint64][]int) // the variables by address
 	for n, list := range names {
-		at := byFile[n.file]
-		if at == nil {
-			at = make(map[uint64][]int)
-			byFile[n.file] = at
+		if byFile[n.file] == nil {
+			byFile[n.file] = make(map[uint64][]int)
 		}
+		at := byFile[n.file]
 		for _, v := range list {
 			o := &known.Objects[v]
 			for _, s := range d.File.SectionsNamed(o.Section) {
@@ -73,7 +72,7 @@ func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
 			if err := r.Read(off, &e); err != nil {
 				return nil, err
 			}
-			if addr, ok := address(r, &e); ok {
+			if addr, ok := r.VariableAddress(&e); ok {
 				for _, at := range byAddress {
 					found = append(found, at[addr]...)
 				}
@@ -83,12 +82,4 @@ func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
 			return nil, err
 		}
 	}
-}
-
-// address is the fixed address of a variable.
-func address(r *dwarf.Reader, e *dwarf.DIE) (uint64, bool) {
-	if e.Class[dwarf.Location] != dwarf.ClassBlock || e.Flag(dwarf.Declaration) {
-		return 0, false
-	}
-	return r.FixedAddress(r.Block(e.Val[dwarf.Location]))
 }

@@ -1,0 +1,78 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"iter"
+	"slices"
+)
+
+// DIE is one debugging information entry, decoded.
+type DIE struct {
+	Off      uint32 // of the entry
+	Next     uint32 // of what follows its attributes
+	Tag      std.Tag
+	Children bool
+	Null     bool // the end of a list of siblings
+	mask     uint64
+	Val      [numAttrs]uint64
+	Class    [numAttrs]Class
+}
+
+// Has tells whether the attribute is present.
+func (e *DIE) Has(s Attr) bool { return e.mask>>s&1 != 0 }
+
+// Flag tells whether the attribute is present and not zero.
+func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
+
+// IsBlock tells whether the attribute is present and a block or an expression.
+func (e *DIE) IsBlock(s Attr) bool { return e.Has(s) && e.Class[s] == ClassBlock }
+
+// Constant tells whether the attribute is present and a number; sizes and bounds may also be
+// expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
+func (e *DIE) Constant(s Attr) bool { return e.Has(s) && e.Class[s] == ClassConst }
+
+// Value is the value of an attribute. The zero value stands for one that is absent.
+type Value struct {
+	Val   uint64
+	Class Class
+}
+
+// Value returns an attribute.
+func (e *DIE) Value(s Attr) Value {
+	if !e.Has(s) {
+		return Value{}
+	}
+	return Value{e.Val[s], e.Class[s]}
+}
+
+// Children reads the children of e into c, one after the other: those with one of the tags, or all
+// if none is given. What they enclose themselves is passed over. An error ends the iteration.
+// Between two children c may be changed.
+//
+//	for err := range r.Children(e, &c, std.TagMember) {
+//		if err != nil {
+//			return err
+//		}
+//		… c is the next member …
+//	}
+func (r *Reader) Children(e, c *DIE, tags ...std.Tag) iter.Seq[error] {
+	next, more := e.Next, e.Children
+	return func(yield func(error) bool) {
+		for more {
+			err := r.Read(next, c)
+			if err == nil && c.Null {
+				return
+			}
+			if err == nil {
+				next, err = r.AfterChildren(c)
+			}
+			if err != nil {
+				yield(err)
+				return
+			}
+			if len(tags) == 0 || slices.Contains(tags, c.Tag) {
+				more = yield(nil)
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// near are the bytes of an entry from the last byte of its code on.
+type near = [planReach]byte
+
+// at returns the entry at off and its plan, nil if it has none.
+func (r *Reader) at(off uint32) (*near, *plan) {
+	if r.plans == nil || int(off) > len(r.buf) {
+		return nil, nil
+	}
+	rest := r.buf[off:]
+	if len(rest) < planReach || rest[0] >= plannedCodes {
+		return nil, nil
+	}
+	return (*near)(rest), &r.plans.of[rest[0]]
+}
+
+// SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
+// what they enclose. It stops at the first that may declare something, at the end of the list in
+// which it began, or where it can't tell; deeper is by how many levels that is nested deeper than
+// the entry at off. local: the entries are in a function, where variables are not encoded.
+func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
+	over, enter := planNothing, planEnter|planStruct
+	if local {
+		over |= planLocal
+	} else if r.isC {
+		enter = planEnter
+	}
+	if !r.begins(off, over) {
+		return off, 0
+	}
+	return r.skip(off, over, 0, enter)
+}
+
+// begins tells whether skip may move at all, over plans with one of the flags.
+func (r *Reader) begins(off uint32, over planFlags) bool {
+	return r.plans != nil && int(off) < len(r.buf) &&
+		r.plans.of[r.buf[off]%plannedCodes].flags&over != 0
+}
+
+// isC tells whether a DW_AT_language is C. C compilers write all definitions in a struct of file
+// scope beside it.
+func isC(language uint64) bool {
+	switch language {
+	case 0x01, 0x02, 0x0c, 0x1d, 0x2c: // C89, C, C99, C11, C17
+		return true
+	}
+	return false
+}
+
+// skip moves over entries whose plans have one of the flags over, until there is one that has one
+// of the flags stop, and is not nested deeper than the first. It moves through the children of
+// those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
+// the children of others. It stops where it can't tell.
+func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
+	if r.plans == nil {
+		return off, 0
+	}
+	start, buf, plans, level, into := off, r.buf, r.plans, stop, enter
+	// as in r.at, but faster
+	for int(off)+planReach <= len(buf) {
+		code := buf[off]
+		if step := plans.steps[code]; step != 0 && level == 0 {
+			off += uint32(step)
+			continue
+		}
+		if code >= plannedCodes {
+			break
+		}
+		p := &plans.of[code]
+		if p.flags&over == 0 {
+			if code != 0 || deeper == 0 {
+				break
+			}
+			off++
+			if deeper--; deeper == 0 {
+				level, into = stop, enter
+			}
+			continue
+		}
+		if p.flags&level != 0 {
+			break
+		}
+		at := off
+		if p.flags&planLead != 0 {
+			_, lead := inline8((*near)(buf[off:]))
+			if lead == 0 {
+				break
+			}
+			at += lead
+		}
+		if p.flags&planChild != 0 {
+			next := uint32(0)
+			if p.sibling != 0 {
+				next = binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
+				if next <= off || int(next) > len(buf) {
+					break
+				}
+			}
+			if p.flags&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
+				if next == 0 {
+					break
+				}
+				off = next
+				continue
+			}
+		}
+		at += uint32(p.size)
+		if p.blocks != 0 {
+			if at = r.overBlocks(p, at); at == 0 {
+				break
+			}
+		}
+		off = at
+		if p.flags&planChild != 0 {
+			deeper++
+			level, into = 0, planEnter|planStruct
+		}
+	}
+	r.work -= int64((off - start) / 4) // entries of a few bytes
+	return off, deeper
+}
+
+// overBlocks moves over the blocks that begin at off, and what is after each. It returns 0 where
+// that is not simple.
+func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
+	for _, tail := range p.tails[:p.blocks&3] {
+		if int(off) >= len(r.buf) || r.buf[off] >= 0x80 {
+			return 0
+		}
+		off += 1 + uint32(r.buf[off]) + uint32(tail)
+	}
+	if int(off) > len(r.buf) {
+		return 0
+	}
+	return off
+}
+
+// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler
+// needs no checks.
+func u32(b *near, at uint8) uint32 {
+	i := int(at & 63)
+	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
+}
+
+// u64 is u32 for 8 bytes.
+func u64(b *near, at uint8) uint64 {
+	i := int(at & 63)
+	return binary.LittleEndian.Uint64(b[i : i+8])
+}
+
+// inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the
+// end; 0: it is longer.
+func inline8(b *near) (s uint64, n uint32) {
+	return short(binary.LittleEndian.Uint64(b[1:9]))
+}
+
+// short splits a string of up to 7 bytes and its end off the 8 bytes in w. n is its length with the
+// end; 0: it is longer.
+func short(w uint64) (s uint64, n uint32) {
+	zero := (w - 0x0101010101010101) & ^w & 0x8080808080808080
+	if zero == 0 {
+		return 0, 0
+	}
+	end := zero & -zero >> 7 // the lowest bit of the first byte that is 0
+	return w & (end - 1), uint32(bits.TrailingZeros64(end))/8 + 1
+}
