@@ -92,13 +92,6 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{env.Output, b.skippedDir} {
-		if dir != "" {
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				return err
-			}
-		}
-	}
 	paths := []string{}
 	for _, m := range modules {
 		paths = append(paths, m.path)
@@ -109,6 +102,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return err
 	}
 	defer b.bases.Close()
+	if err := b.makeDirs(); err != nil {
+		return err
+	}
 	raiseHeap()
 	phase := run.Phase("modules", "modules")
 	errs := b.all(modules, phase.Progress)
@@ -140,7 +136,23 @@ func (b *batch) openBase(run *report.Run) (err error) {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
 	b.bases = &base.Files{Base: parsed, BTF: blob}
+	if err := b.makeDirs(); err != nil {
+		return err
+	}
 	return b.writeResult("vmlinux", result)
+}
+
+// makeDirs makes the directories to write to.
+func (b *batch) makeDirs() error {
+	for _, dir := range []string{b.env.Output, b.skippedDir} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // all makes the BTF of all modules, and returns their errors.
