@@ -134,7 +134,7 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	for i := range d.scopes {
 		s := &d.scopes[i]
 		own.ids, own.pinned = make([]types.ID, d.end), nil
-		own.pin = func(_ uint32, _ int, target uint32) (types.Hash, bool) {
+		own.pin = func(_, _, target uint32) (types.Hash, bool) {
 			return pin.Provisional(uint64(target), i), d.apart[target]
 		}
 		for id := uint32(1); id < s.start; id++ {
@@ -171,13 +171,13 @@ func (d *definitions) lead(order []uint32) []bool {
 	for _, id := range order {
 		lead[id] = d.apart[id]
 		t, l := d.at(id)
-		l.refs(t, func(child uint32) {
-			if child != 0 && d.crosses(t, child) {
+		for ref := range l.Refs(t) {
+			if child := *ref; child != 0 && d.crosses(t, child) {
 				lead[id] = lead[id] || d.apart[child]
 			} else {
 				lead[id] = lead[id] || lead[child]
 			}
-		})
+		}
 	}
 	return lead
 }
@@ -193,7 +193,9 @@ func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
 			continue
 		}
 		t, l := d.at(id)
-		l.refs(t, func(child uint32) { in[child] = in[child] || child != 0 && !d.crosses(t, child) })
+		for ref := range l.Refs(t) {
+			in[*ref] = in[*ref] || *ref != 0 && !d.crosses(t, *ref)
+		}
 	}
 	var list []uint32
 	for _, id := range order {

@@ -116,110 +116,13 @@ func (r *records) named(t *btf.Type) bool {
 	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
 }
 
-// record is one type in the terms of package types, but that Ref and Elems' Ref are BTF ids.
-type record struct {
-	types.Node
-	elems []types.Elem // reused by the next decode
-}
-
-// decode reads a record; of a FWD only the name.
-func (r *records) decode(id uint32, out *record) (err error) {
-	t, l := r.at(id)
-	elems := out.elems[:0]
-	n := types.Node{Kind: types.Kind(t.Kind), Flag: t.KFlag}
-	if n.Name, err = r.name(t.NameOff); err != nil {
-		return err
-	}
-	elem := func(nameOff, ref uint32, val uint64) {
-		if err == nil {
-			var name types.Str
-			name, err = r.name(nameOff)
-			elems = append(elems, types.Elem{Name: name, Ref: types.ID(ref), Val: val})
-		}
-	}
-	if t.Kind.HasSize() {
-		n.Size = t.SizeOrType
-	} else if t.Kind.HasType() {
-		n.Ref = types.ID(t.SizeOrType)
-	}
-	switch t.Kind {
-	case btf.KindInt, btf.KindVar:
-		n.Aux = t.Extra
-	case btf.KindDeclTag:
-		n.Aux = t.Extra + 1
-	case btf.KindFunc:
-		if n.Aux = t.Vlen; n.Aux > types.LinkageExtern {
-			return typeError(id, t, "linkage %d is not known (0 to 2 are)", n.Aux)
-		}
-	case btf.KindArray:
-		a := l.ArrayOf(t)
-		n.Ref, n.Size = types.ID(a.Elem), a.Nelems
-		elem(0, a.Index, 0)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range l.MembersOf(t) {
-			elem(m.NameOff, m.Type, uint64(m.Offset))
-		}
-	case btf.KindEnum:
-		for _, e := range l.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value&(1<<32-1)) // types.Elem has the 32 bits, btf.Enumerator the value
-		}
-	case btf.KindEnum64:
-		for _, e := range l.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value)
-		}
-	case btf.KindFuncProto:
-		for _, p := range l.ParamsOf(t) {
-			elem(p.NameOff, p.Type, 0)
-		}
-	case btf.KindDatasec:
-		for _, s := range l.SecinfosOf(t) {
-			elem(0, s.Type, uint64(s.Offset)|uint64(s.Size)<<32)
-		}
-	}
-	out.Node, out.elems = n, elems
-	return err
-}
-
-// refs calls f with each type that t refers to, void included. An array's index type comes after
-// its element type.
-func (l *layer) refs(t *btf.Type, f func(uint32)) {
-	switch t.Kind {
-	case btf.KindArray:
-		a := l.ArrayOf(t)
-		f(a.Elem)
-		f(a.Index)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range l.MembersOf(t) {
-			f(m.Type)
-		}
-	case btf.KindFuncProto:
-		f(t.SizeOrType)
-		for _, p := range l.ParamsOf(t) {
-			f(p.Type)
-		}
-	case btf.KindDatasec:
-		for _, s := range l.SecinfosOf(t) {
-			f(s.Type)
-		}
-	default:
-		if t.Kind.HasType() {
-			f(t.SizeOrType)
-		}
-	}
-}
-
-// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without
-// enumerators. It is 0 for all others.
+// declared returns the namespace of a record that only declares a tag, 0 for all others.
 func (r *records) declared(t *btf.Type) types.Tag {
-	switch {
-	case t.Kind == btf.KindFwd && t.KFlag:
-		return types.TagUnion
-	case t.Kind == btf.KindFwd:
-		return types.TagStruct
-	case t.Kind.IsEnum() && t.Vlen == 0 && r.named(t):
-		return types.TagEnum
+	tag := declared(t)
+	if tag == types.TagEnum && !r.named(t) {
+		return 0
 	}
-	return 0
+	return tag
 }
 
 // tagged tells whether references to t are stubs: it declares or defines a tag.
