@@ -112,27 +112,18 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 // the name later, when the string table is known.
 func (f *File) readSectionHeader(s *Section, b []byte) {
 	bo := f.Order
-	s.nameOff = bo.Uint32(b)
-	s.Type = stdelf.SectionType(bo.Uint32(b[4:]))
-	if f.AddrSize == 8 {
-		s.Flags = stdelf.SectionFlag(bo.Uint64(b[8:]))
-		s.Addr = bo.Uint64(b[16:])
-		s.Offset = bo.Uint64(b[24:])
-		s.Size = bo.Uint64(b[32:])
-		s.Link = bo.Uint32(b[40:])
-		s.Info = bo.Uint32(b[44:])
-		s.Align = bo.Uint64(b[48:])
-		s.EntSize = bo.Uint64(b[56:])
-		return
+	word := func() (v uint64) { // the next field of an address's size
+		if f.AddrSize == 8 {
+			v, b = bo.Uint64(b), b[8:]
+		} else {
+			v, b = uint64(bo.Uint32(b)), b[4:]
+		}
+		return v
 	}
-	s.Flags = stdelf.SectionFlag(bo.Uint32(b[8:]))
-	s.Addr = uint64(bo.Uint32(b[12:]))
-	s.Offset = uint64(bo.Uint32(b[16:]))
-	s.Size = uint64(bo.Uint32(b[20:]))
-	s.Link = bo.Uint32(b[24:])
-	s.Info = bo.Uint32(b[28:])
-	s.Align = uint64(bo.Uint32(b[32:]))
-	s.EntSize = uint64(bo.Uint32(b[36:]))
+	s.nameOff, s.Type, b = bo.Uint32(b), stdelf.SectionType(bo.Uint32(b[4:])), b[8:]
+	s.Flags, s.Addr, s.Offset, s.Size = stdelf.SectionFlag(word()), word(), word(), word()
+	s.Link, s.Info, b = bo.Uint32(b), bo.Uint32(b[4:]), b[8:]
+	s.Align = word()
 }
 
 func (f *File) nameSections(strndx uint32) error {

@@ -66,13 +66,13 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 
 // applier applies one relocation section to one section's content.
 type applier struct {
-	s, r  *Section // the section, and the relocations
-	data  []byte   // the content of s
-	ops   []relocOp
-	syms  *symbolValues
-	order binary.ByteOrder
-	rela  bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
-	uleb  ulebPair
+	s, r    *Section // the section, and the relocations
+	data    []byte   // the content of s
+	machine relocMachine
+	syms    *symbolValues
+	order   binary.ByteOrder
+	rela    bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
+	uleb    ulebPair
 }
 
 // relocate applies relocation section r to data, the content of s.
@@ -95,12 +95,12 @@ func (s *Section) relocate(data []byte, r *Section) error {
 // applier prepares to apply relocation section r to s. The caller sets data.
 func (s *Section) applier(r *Section) (*applier, error) {
 	f := s.f
-	ops := relocOps[f.Machine]
+	machine, ok := relocMachines[f.Machine]
 	switch {
 	case r.Type == shtCREL:
 		return nil, r.errorf(
 			"compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
-	case ops == nil:
+	case !ok:
 		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file",
 			f.Machine)
 	case r.compressed():
@@ -115,7 +115,8 @@ func (s *Section) applier(r *Section) (*applier, error) {
 			"its symbol table is section %d, which is not the file's symbol table (section %d)",
 			r.Link, syms.tab.sec.Index)
 	}
-	a := &applier{s: s, r: r, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
+	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
+		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
 		return nil, r.errorf("%d bytes are not a multiple of a relocation's %d", len(r.raw), a.size())
 	}
@@ -155,18 +156,14 @@ func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 
 // run applies relocations of any machine, one by one. What runFast does must be the same.
 func (a *applier) run(rel []byte) error {
-	size := a.size()
+	size, apply := a.size(), a.apply64
+	if a.s.f.AddrSize == 4 {
+		apply = a.apply32
+	} else if a.s.f.Machine == stdelf.EM_MIPS {
+		apply = a.applyMIPS64
+	}
 	for ; len(rel) >= size; rel = rel[size:] {
-		var err error
-		switch {
-		case a.s.f.AddrSize == 4:
-			err = a.apply32(rel)
-		case a.s.f.Machine == stdelf.EM_MIPS:
-			err = a.applyMIPS64(rel)
-		default:
-			err = a.apply64(rel)
-		}
-		if err != nil {
+		if err := apply(rel); err != nil {
 			return err
 		}
 	}

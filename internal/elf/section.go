@@ -10,17 +10,16 @@ import (
 
 // Section is a section: its header, and its content.
 type Section struct {
-	Index   int    // in File.Sections
-	Name    string // as in the file; shares its memory
-	Type    stdelf.SectionType
-	Flags   stdelf.SectionFlag
-	Addr    uint64 // in a relocatable file the one that the File chose (addresses.go)
-	Offset  uint64 // of the bytes in the file
-	Size    uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
-	Link    uint32
-	Info    uint32
-	Align   uint64 // in bytes; 0 and 1 mean any
-	EntSize uint64 // bytes of an entry if the section is a table
+	Index  int    // in File.Sections
+	Name   string // as in the file; shares its memory
+	Type   stdelf.SectionType
+	Flags  stdelf.SectionFlag
+	Addr   uint64 // in a relocatable file the one that the File chose (addresses.go)
+	Offset uint64 // of the bytes in the file
+	Size   uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
+	Link   uint32
+	Info   uint32
+	Align  uint64 // in bytes; 0 and 1 mean any
 
 	f       *File
 	nameOff uint32
