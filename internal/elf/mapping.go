@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -130,22 +131,17 @@ func (m *mapping) alloc(size int) []byte {
 
 // close unmaps the file and what alloc returned.
 func (m *mapping) close() error {
+	if m.pages != nil {
+		m.copies = append(m.copies, m.pages)
+	}
 	var err error
 	for _, b := range m.copies {
-		if uerr := unix.Munmap(b); err == nil {
-			err = uerr
-		}
-	}
-	m.copies = nil
-	if m.pages != nil {
-		err = unix.Munmap(m.pages)
+		err = cmp.Or(err, unix.Munmap(b))
 	}
 	if m.fd != nil {
-		if cerr := m.fd.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, m.fd.Close())
 	}
-	m.pages, m.data, m.fd = nil, nil, nil
+	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
 	return err
 }
 

@@ -33,26 +33,26 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other "+
 				"(types start at [%d], want [%d])", b.StartID, r.end)
 		}
-		r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
-		r.end = b.EndID()
-		r.budget += nameBudget(b)
+		r.add(b)
 		below = b
 	}
 	return r, nil
 }
 
+func (r *records) add(b *btf.Blob) {
+	r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
+	r.end = b.EndID()
+	r.budget += 4*len(b.Strings) + 1<<16
+}
+
 // with returns the records for another graph.
 func (r *records) with(g *types.Graph) *records {
-	c := &records{g: g, end: r.end, cyclic: r.cyclic}
-	for i := range r.layers {
-		b := r.layers[i].Blob
-		c.layers = append(c.layers, layer{b, make([]types.Str, len(b.Strings))})
-		c.budget += nameBudget(b)
+	c := &records{g: g, cyclic: r.cyclic}
+	for _, l := range r.layers {
+		c.add(l.Blob)
 	}
 	return c
 }
-
-func nameBudget(b *btf.Blob) int { return 4*len(b.Strings) + 1<<16 }
 
 // layerOf returns the number of the layer that holds an id.
 func (r *records) layerOf(id uint32) int {
@@ -79,12 +79,8 @@ func (r *records) name(off uint32) (types.Str, error) {
 	if off == 0 {
 		return 0, nil
 	}
-	i := len(r.layers) - 1
-	for i > 0 && off < r.layers[i].BaseStrLen {
-		i--
-	}
-	l := &r.layers[i]
-	if at := off - l.BaseStrLen; at < uint32(len(l.names)) && l.names[at] != 0 {
+	l, at := r.stringAt(off)
+	if at < uint32(len(l.names)) && l.names[at] != 0 {
 		return l.names[at], nil
 	}
 	s, err := l.Name(off)
@@ -97,7 +93,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {
-		l.names[off-l.BaseStrLen] = id
+		l.names[at] = id
 	}
 	return id, nil
 }
@@ -107,13 +103,17 @@ func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false
 	}
+	l, at := r.stringAt(t.NameOff)
+	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
+}
+
+// stringAt returns the layer of a string, and its offset in the layer's strings.
+func (r *records) stringAt(off uint32) (l *layer, at uint32) {
 	i := len(r.layers) - 1
-	for i > 0 && t.NameOff < r.layers[i].BaseStrLen {
+	for off < r.layers[i].BaseStrLen {
 		i--
 	}
-	l := &r.layers[i]
-	at := t.NameOff - l.BaseStrLen
-	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
+	return &r.layers[i], off - r.layers[i].BaseStrLen
 }
 
 // declared returns the namespace of a record that only declares a tag, 0 for all others.
