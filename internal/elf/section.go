@@ -73,12 +73,9 @@ func (s *Section) Release() {
 // ReadAt implements io.ReaderAt over the content that Data returns. Plain sections of large files
 // are read with pread instead of through the mapping, so that their pages do not become resident.
 func (s *Section) ReadAt(p []byte, off int64) (int, error) {
-	data := s.raw
-	if !s.Plain() {
-		var err error
-		if data, err = s.Data(); err != nil {
-			return 0, err
-		}
+	data, err := s.Data()
+	if err != nil {
+		return 0, err
 	}
 	if off < 0 {
 		return 0, s.errorf("read at negative offset %d", off)
@@ -90,13 +87,13 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	if rest := int64(len(data)) - off; int64(len(p)) > rest {
 		p, eof = p[:rest], io.EOF
 	}
-	if s.Plain() {
-		if err := s.readRaw(p, off); err != nil {
-			return 0, err
-		}
-		return len(p), eof
+	if !s.Plain() {
+		return copy(p, data[off:]), eof
 	}
-	return copy(p, data[off:]), eof
+	if err := s.readRaw(p, off); err != nil {
+		return 0, err
+	}
+	return len(p), eof
 }
 
 // readRaw fills p with the section's bytes in the file from off on. There must be as many.

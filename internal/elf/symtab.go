@@ -115,20 +115,19 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 	idx := uint32(shndx)
 	s.Section = -1
 	switch {
+	case shndx == xindex && t.shndx == nil:
+		return t.sec.errorf(
+			"symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
 	case shndx == xindex:
-		if t.shndx == nil {
-			return t.sec.errorf(
-				"symbol %d: its section index is in SHT_SYMTAB_SHNDX, which is missing", i)
-		}
 		idx = words{t.big}.u32(t.shndx[4*i:])
 	case shndx == uint16(stdelf.SHN_ABS):
 		s.Place = Absolute
-		return nil
 	case shndx == uint16(stdelf.SHN_COMMON):
 		s.Place = Common
-		return nil
 	case shndx >= uint16(stdelf.SHN_LORESERVE):
 		s.Place = OtherPlace
+	}
+	if s.Place != InSection {
 		return nil
 	}
 	if idx == 0 {
