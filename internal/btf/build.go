@@ -118,7 +118,8 @@ func (b *Builder) Var(name string, typ, linkage uint32) uint32 {
 // Datasec adds a DATASEC of size bytes.
 func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
 	first, n := place(&b.Blob.Secinfos, vars)
-	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first, Vlen: n})
+	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first,
+		Vlen: n})
 }
 
 // DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for

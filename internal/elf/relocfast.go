@@ -28,7 +28,7 @@ func (a *applier) runFast(rel []byte) error {
 		if rel = rel[a.addresses(rel, 0):]; len(rel) < rela64Size {
 			return nil
 		}
-		if err := a.apply64(rel); err != nil {
+		if err := a.applyFirst(rel); err != nil {
 			return err
 		}
 		rel = rel[rela64Size:]
