@@ -96,19 +96,6 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// readAt fills p from offset off of the range on. If the descriptor is open it uses pread, so that
-// large sections do not become resident.
-func (m *mapping) readAt(p []byte, off int64) (int, error) {
-	if m.fd == nil {
-		n := copy(p, m.data[off:])
-		if n < len(p) {
-			return n, io.ErrUnexpectedEOF
-		}
-		return n, nil
-	}
-	return m.fd.ReadAt(p, m.offset+off)
-}
-
 // largeCopy is the size, in bytes, from which alloc takes memory from the system, to give it back
 // at once when the mapping is closed. The garbage collector would keep the memory for long, and let
 // the heap grow by as much again.

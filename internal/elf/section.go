@@ -99,11 +99,12 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 // readRaw fills p with the section's bytes in the file from off on. There must be as many.
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
-	if m == nil {
+	if m == nil || m.fd == nil {
 		copy(p, s.raw[off:])
 		return nil
 	}
-	if n, err := m.readAt(p, int64(s.Offset)+off); n < len(p) {
+	// With pread, large sections do not become resident.
+	if n, err := m.fd.ReadAt(p, m.offset+int64(s.Offset)+off); n < len(p) {
 		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
 	}
 	return nil

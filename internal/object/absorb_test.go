@@ -50,7 +50,8 @@ func TestAbsorb(t *testing.T) {
 			objects = append(objects, o)
 		}
 		for id := range m.set.g.Nodes { // each has the hash of its content
-			if n := m.set.g.Nodes[id]; id != 0 && m.set.g.Add(n, slices.Clone(m.set.g.ElemsOf(&n))) != types.ID(id) {
+			g := m.set.g
+			if n := g.Nodes[id]; id != 0 && g.Add(n, slices.Clone(g.ElemsOf(&n))) != types.ID(id) {
 				t.Fatalf("%v %q has another content than its hash says", n.Kind, m.set.g.Name(&n))
 			}
 		}

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -24,12 +25,8 @@ func New() *Graph { return NewSized(0) }
 // NewSized is New with room for some nodes, which may turn out to be more or fewer.
 func NewSized(nodes int) *Graph {
 	nodes = max(nodes, 64)
-	size := 1 << 8
-	for size < 2*nodes {
-		size *= 2
-	}
 	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
-		index: make([]bucket, size)}
+		index: make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))}
 	g.Strs.init(nodes)
 	return g
 }
@@ -38,7 +35,7 @@ func NewSized(nodes int) *Graph {
 func (g *Graph) Node(id ID) *Node { return &g.Nodes[id] }
 
 // ElemsOf returns the elements of n.
-func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First : n.First+n.Count : n.First+n.Count] }
+func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Count] }
 
 // Name returns n's name as a string.
 func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }

@@ -48,7 +48,8 @@ func HashString(s []byte) Hash {
 	var w uint64
 	switch n := len(s); {
 	case n >= 4:
-		w = uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
+		w = uint64(binary.LittleEndian.Uint32(s)) |
+			uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
 	case n > 0:
 		w = uint64(s[0]) | uint64(s[n/2])<<(8*uint(n/2)) | uint64(s[n-1])<<(8*uint(n-1))
 	}

@@ -1,6 +1,9 @@
 package types
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Str names an interned string. 0 is the empty string, which is no name.
 type Str uint32
@@ -18,11 +21,7 @@ func (s *Strings) init(n int) {
 	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
 	s.hash = append(make([]Hash, 0, n+1), Hash{})
-	size := 1 << 10
-	for size < 2*n {
-		size *= 2
-	}
-	s.index = make([]uint32, size)
+	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
 }
 
 // Len is the number of strings, the empty one included.
