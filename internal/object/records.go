@@ -116,6 +116,34 @@ func (r *records) stringAt(off uint32) (l *layer, at uint32) {
 	return &r.layers[i], off - r.layers[i].BaseStrLen
 }
 
+// refs calls f with each type that t refers to, void included. An array's index type comes after
+// its element type. It is btf.Blob.Refs for the one loop in which that is too slow.
+func (l *layer) refs(t *btf.Type, f func(uint32)) {
+	switch t.Kind {
+	case btf.KindArray:
+		a := l.ArrayOf(t)
+		f(a.Elem)
+		f(a.Index)
+	case btf.KindStruct, btf.KindUnion:
+		for _, m := range l.MembersOf(t) {
+			f(m.Type)
+		}
+	case btf.KindFuncProto:
+		f(t.SizeOrType)
+		for _, p := range l.ParamsOf(t) {
+			f(p.Type)
+		}
+	case btf.KindDatasec:
+		for _, s := range l.SecinfosOf(t) {
+			f(s.Type)
+		}
+	default:
+		if t.Kind.HasType() {
+			f(t.SizeOrType)
+		}
+	}
+}
+
 // declared returns the namespace of a record that only declares a tag, 0 for all others.
 func (r *records) declared(t *btf.Type) types.Tag {
 	tag := declared(t)

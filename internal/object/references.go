@@ -42,23 +42,32 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 			entered := state[id] == open
 			state[id] = open
 			deep := uint16(0)
-			for ref := range l.Refs(t) {
-				child := *ref
-				if !entered {
-					if err := r.checkRef(id, t, child); err != nil {
-						return nil, false, err
+			l.refs(t, func(child uint32) {
+				switch {
+				case err != nil:
+				case entered && child != 0:
+					if !r.crosses(t, child) {
+						deep = max(deep, depth[child])
+					}
+				case !entered:
+					err = r.checkRef(id, t, child)
+					if err != nil || child == 0 {
+						return
+					}
+					if r.crosses(t, child) {
+						return
+					}
+					if state[child] == open {
+						cyclic = true
+						err = typeError(id, t, "contains itself by way of [%d], "+
+							"without a named struct, union or typedef in between", child)
+					} else if state[child] == 0 {
+						stack = append(stack, child)
 					}
 				}
-				switch {
-				case child == 0 || r.crosses(t, child):
-				case entered:
-					deep = max(deep, depth[child])
-				case state[child] == open:
-					return nil, true, typeError(id, t, "contains itself by way of [%d], "+
-						"without a named struct, union or typedef in between", child)
-				case state[child] == 0:
-					stack = append(stack, child)
-				}
+			})
+			if err != nil {
+				return nil, cyclic, err
 			}
 			if entered {
 				if depth[id] = deep + 1; deep >= maxDepth {
