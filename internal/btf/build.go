@@ -45,6 +45,13 @@ func (b *Builder) Add(t Type) uint32 {
 	return id
 }
 
+// place appends elements to an arena, and returns where the first is and how many they are.
+func place[T any](arena *[]T, elems []T) (first, n uint32) {
+	first = uint32(len(*arena))
+	*arena = append(*arena, elems...)
+	return first, uint32(len(elems))
+}
+
 // Int adds an INT of size bytes and as many bits, or of fewer bits if bits is not 0.
 func (b *Builder) Int(name string, size, encoding, bits uint32) uint32 {
 	if bits == 0 {
@@ -66,8 +73,7 @@ func (b *Builder) Ref(kind Kind, name string, to uint32) uint32 {
 
 // Array adds an ARRAY.
 func (b *Builder) Array(elem, index, nelems uint32) uint32 {
-	first := uint32(len(b.Blob.Arrays))
-	b.Blob.Arrays = append(b.Blob.Arrays, Array{elem, index, nelems})
+	first, _ := place(&b.Blob.Arrays, []Array{{elem, index, nelems}})
 	return b.Add(Type{Kind: KindArray, First: first})
 }
 
@@ -75,19 +81,17 @@ func (b *Builder) Array(elem, index, nelems uint32) uint32 {
 // sizes.
 func (b *Builder) Composite(kind Kind, name string, size uint32, kflag bool,
 	members ...Member) uint32 {
-	first := uint32(len(b.Blob.Members))
-	b.Blob.Members = append(b.Blob.Members, members...)
-	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag, First: first,
-		Vlen: uint32(len(members))})
+	first, n := place(&b.Blob.Members, members)
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: kflag,
+		First: first, Vlen: n})
 }
 
 // Enum adds an ENUM or ENUM64 of size bytes.
 func (b *Builder) Enum(kind Kind, name string, size uint32, signed bool,
 	values ...Enumerator) uint32 {
-	first := uint32(len(b.Blob.Enums))
-	b.Blob.Enums = append(b.Blob.Enums, values...)
-	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed, First: first,
-		Vlen: uint32(len(values))})
+	first, n := place(&b.Blob.Enums, values)
+	return b.Add(Type{Kind: kind, NameOff: b.Name(name), SizeOrType: size, KFlag: signed,
+		First: first, Vlen: n})
 }
 
 // Fwd adds a FWD of a struct or a union.
@@ -102,9 +106,8 @@ func (b *Builder) Func(name string, proto, linkage uint32) uint32 {
 
 // FuncProto adds a FUNC_PROTO; ret 0 is void.
 func (b *Builder) FuncProto(ret uint32, params ...Param) uint32 {
-	first := uint32(len(b.Blob.Params))
-	b.Blob.Params = append(b.Blob.Params, params...)
-	return b.Add(Type{Kind: KindFuncProto, SizeOrType: ret, First: first, Vlen: uint32(len(params))})
+	first, n := place(&b.Blob.Params, params)
+	return b.Add(Type{Kind: KindFuncProto, SizeOrType: ret, First: first, Vlen: n})
 }
 
 // Var adds a VAR.
@@ -114,10 +117,9 @@ func (b *Builder) Var(name string, typ, linkage uint32) uint32 {
 
 // Datasec adds a DATASEC of size bytes.
 func (b *Builder) Datasec(name string, size uint32, vars ...Secinfo) uint32 {
-	first := uint32(len(b.Blob.Secinfos))
-	b.Blob.Secinfos = append(b.Blob.Secinfos, vars...)
+	first, n := place(&b.Blob.Secinfos, vars)
 	return b.Add(Type{Kind: KindDatasec, NameOff: b.Name(name), SizeOrType: size, First: first,
-		Vlen: uint32(len(vars))})
+		Vlen: n})
 }
 
 // DeclTag adds a DECL_TAG on a type, or on its component (a member or parameter, DeclTagWhole for

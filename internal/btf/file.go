@@ -164,11 +164,10 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 func ReadBases(paths []string) (*Blob, error) {
 	var base *Blob
 	for _, p := range paths {
-		b, err := ReadOne(p, base)
-		if err != nil {
+		var err error
+		if base, err = ReadOne(p, base); err != nil {
 			return nil, err
 		}
-		base = b
 	}
 	return base, nil
 }

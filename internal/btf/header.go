@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -27,7 +26,7 @@ func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
 // follow the header without gaps or overlaps, in any order, and unknown header fields to be 0.
 func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
-		return Header{}, 0, &FormatError{0, int64(off), fmt.Sprintf(format, args...)}
+		return Header{}, 0, formatError(0, off, format, args...)
 	}
 	if len(s.data) < 8 {
 		return fail(0, "%d bytes are too few for a header", len(s.data))

@@ -21,6 +21,10 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("BTF at offset %#x: %s", e.Offset, e.Msg)
 }
 
+func formatError(id uint32, off int, format string, args ...any) error {
+	return &FormatError{id, int64(off), fmt.Sprintf(format, args...)}
+}
+
 // source reads words of either byte order at any alignment.
 type source struct {
 	data []byte
@@ -68,7 +72,7 @@ func Parse(data []byte, base *Blob) (*Blob, error) {
 // checkEnd checks that a blob of n bytes fills data.
 func checkEnd(data []byte, n int) error {
 	if n != len(data) {
-		return &FormatError{0, int64(n), fmt.Sprintf("%d bytes follow the last section", len(data)-n)}
+		return formatError(0, n, "%d bytes follow the last section", len(data)-n)
 	}
 	return nil
 }
@@ -188,14 +192,14 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	p.strings = data[str : str+int(h.StrLen)]
 	switch n := len(p.strings); {
 	case n == 0 && base == nil:
-		return p, &FormatError{0, int64(str),
-			"the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)"}
+		return p, formatError(0, str,
+			"the string section is empty; it must hold at least a NUL byte (split BTF? then give its base)")
 	case n == 0:
 	case p.strings[n-1] != 0:
-		return p, &FormatError{0, int64(str + n - 1), "the string section does not end with a NUL byte"}
+		return p, formatError(0, str+n-1, "the string section does not end with a NUL byte")
 	case base == nil && p.strings[0] != 0:
-		return p, &FormatError{0, int64(str),
-			"the string section does not begin with a NUL byte; this looks like split BTF: give its base"}
+		return p, formatError(0, str,
+			"the string section does not begin with a NUL byte; this looks like split BTF: give its base")
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
 	p.data = data[:p.from+int(h.TypeLen)]
@@ -219,22 +223,19 @@ func (p *opened) name(off uint32) string {
 func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 	id := p.blob.StartID
 	for off, end := p.from, len(p.data); off < end; id++ {
-		fail := func(format string, args ...any) error {
-			return &FormatError{id, int64(off), fmt.Sprintf(format, args...)}
-		}
 		if end-off < 12 {
-			return fail("%d bytes left in the type section, a type needs 12", end-off)
+			return formatError(id, off, "%d bytes left in the type section, a type needs 12", end-off)
 		}
 		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
 		if kind == KindVoid || kind >= NumKinds {
-			return fail("kind %d is not known", kind)
+			return formatError(id, off, "kind %d is not known", kind)
 		}
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
 		if end-off < n {
-			return fail("%v with %d elements needs %d bytes, %d are left in the type section", kind, vlen, n,
-				end-off)
+			return formatError(id, off, "%v with %d elements needs %d bytes, %d are left in the type "+
+				"section", kind, vlen, n, end-off)
 		}
 		f(kind, vlen, off)
 		off += n
@@ -244,29 +245,22 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 
 // allocate makes the arenas for all types.
 func (p *opened) allocate() error {
-	var types, members, params, enums, secinfos, arrays int
+	types := 0
+	var elems [NumKinds]int
 	err := p.walk(func(kind Kind, vlen, _ int) {
 		types++
-		switch kind {
-		case KindStruct, KindUnion:
-			members += vlen
-		case KindFuncProto:
-			params += vlen
-		case KindEnum, KindEnum64:
-			enums += vlen
-		case KindDatasec:
-			secinfos += vlen
-		case KindArray:
-			arrays++
+		if kind == KindArray {
+			vlen = 1
 		}
+		elems[kind] += vlen
 	})
 	b := p.blob
 	b.Types = emptied(b.Types, types)
-	b.Members = emptied(b.Members, members)
-	b.Params = emptied(b.Params, params)
-	b.Enums = emptied(b.Enums, enums)
-	b.Secinfos = emptied(b.Secinfos, secinfos)
-	b.Arrays = emptied(b.Arrays, arrays)
+	b.Members = emptied(b.Members, elems[KindStruct]+elems[KindUnion])
+	b.Params = emptied(b.Params, elems[KindFuncProto])
+	b.Enums = emptied(b.Enums, elems[KindEnum]+elems[KindEnum64])
+	b.Secinfos = emptied(b.Secinfos, elems[KindDatasec])
+	b.Arrays = emptied(b.Arrays, elems[KindArray])
 	return err
 }
 

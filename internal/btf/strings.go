@@ -53,23 +53,17 @@ func (t *StringTable) String() string { return string(t.own) }
 // indexStrings maps every string of a blob and its bases to its first offset, the deepest base
 // first.
 func indexStrings(b *Blob) map[string]uint32 {
-	var chain []*Blob
-	for ; b != nil; b = b.Base {
-		chain = append(chain, b)
+	if b == nil {
+		return map[string]uint32{}
 	}
-	index := map[string]uint32{}
-	for i := len(chain) - 1; i >= 0; i-- {
-		s, off := chain[i].Strings, chain[i].BaseStrLen
-		for len(s) > 0 {
-			n := strings.IndexByte(s, 0)
-			if n < 0 {
-				break
-			}
-			if _, ok := index[s[:n]]; !ok {
-				index[s[:n]] = off
-			}
-			s, off = s[n+1:], off+uint32(n)+1
+	index := indexStrings(b.Base)
+	off := b.BaseStrLen
+	for s := range strings.SplitAfterSeq(b.Strings, "\x00") {
+		name, ended := strings.CutSuffix(s, "\x00")
+		if _, ok := index[name]; !ok && ended {
+			index[name] = off
 		}
+		off += uint32(len(s))
 	}
 	return index
 }

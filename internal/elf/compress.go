@@ -21,27 +21,23 @@ const (
 // decompress returns the content of a compressed section, in the gABI form (it begins with a
 // compression header) or the GNU form (it begins with "ZLIB" and the big-endian size).
 func (s *Section) decompress() ([]byte, error) {
+	header := 12
+	if s.Flags&stdelf.SHF_COMPRESSED != 0 && s.f.AddrSize == 8 {
+		header = 24
+	}
+	if len(s.raw) < header {
+		return nil, s.errorf("truncated compression header: %d bytes of %d", len(s.raw), header)
+	}
+	head, body, bo := s.raw[:header], s.raw[header:], s.f.Order
 	var size uint64
 	kind := stdelf.COMPRESS_ZLIB
-	body := s.raw
-	bo := s.f.Order
 	switch {
 	case s.Flags&stdelf.SHF_COMPRESSED == 0:
-		if len(body) < 12 {
-			return nil, s.errorf("truncated compression header: %d bytes of 12", len(body))
-		}
-		size, body = binary.BigEndian.Uint64(body[4:]), body[12:]
+		size = binary.BigEndian.Uint64(head[4:])
 	case s.f.AddrSize == 8:
-		if len(body) < 24 {
-			return nil, s.errorf("truncated compression header: %d bytes of 24", len(body))
-		}
-		kind, size, body = stdelf.CompressionType(bo.Uint32(body)), bo.Uint64(body[8:]), body[24:]
+		kind, size = stdelf.CompressionType(bo.Uint32(head)), bo.Uint64(head[8:])
 	default:
-		if len(body) < 12 {
-			return nil, s.errorf("truncated compression header: %d bytes of 12", len(body))
-		}
-		kind, size = stdelf.CompressionType(bo.Uint32(body)), uint64(bo.Uint32(body[4:]))
-		body = body[12:]
+		kind, size = stdelf.CompressionType(bo.Uint32(head)), uint64(bo.Uint32(head[4:]))
 	}
 	if size > maxInflated {
 		return nil, s.errorf("announces %d decompressed bytes; at most %d are supported", size,

@@ -62,14 +62,8 @@ func (f *File) readFunctions() (*Functions, error) {
 }
 
 func newFunctions(symbols *Symbols) *Functions {
-	n := 0
-	for i := range symbols.List {
-		if symbols.List[i].isFunction() {
-			n++
-		}
-	}
-	t := &Functions{Symbols: symbols, Table: make([]uint32, 0, n)}
-	prefixed := make([]uint32, 0, n)
+	t := &Functions{Symbols: symbols}
+	var prefixed []uint32
 	for i := range symbols.List {
 		if s := &symbols.List[i]; !s.isFunction() {
 			continue

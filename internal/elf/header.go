@@ -1,8 +1,10 @@
 package elf
 
 import (
+	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"fmt"
 )
 
 // Header sizes of the gABI by class.
@@ -112,27 +114,18 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 // the name later, when the string table is known.
 func (f *File) readSectionHeader(s *Section, b []byte) {
 	bo := f.Order
-	s.nameOff = bo.Uint32(b)
-	s.Type = stdelf.SectionType(bo.Uint32(b[4:]))
-	if f.AddrSize == 8 {
-		s.Flags = stdelf.SectionFlag(bo.Uint64(b[8:]))
-		s.Addr = bo.Uint64(b[16:])
-		s.Offset = bo.Uint64(b[24:])
-		s.Size = bo.Uint64(b[32:])
-		s.Link = bo.Uint32(b[40:])
-		s.Info = bo.Uint32(b[44:])
-		s.Align = bo.Uint64(b[48:])
-		s.EntSize = bo.Uint64(b[56:])
-		return
+	word := func() (v uint64) { // the next field of an address's size
+		if f.AddrSize == 8 {
+			v, b = bo.Uint64(b), b[8:]
+		} else {
+			v, b = uint64(bo.Uint32(b)), b[4:]
+		}
+		return v
 	}
-	s.Flags = stdelf.SectionFlag(bo.Uint32(b[8:]))
-	s.Addr = uint64(bo.Uint32(b[12:]))
-	s.Offset = uint64(bo.Uint32(b[16:]))
-	s.Size = uint64(bo.Uint32(b[20:]))
-	s.Link = bo.Uint32(b[24:])
-	s.Info = bo.Uint32(b[28:])
-	s.Align = uint64(bo.Uint32(b[32:]))
-	s.EntSize = uint64(bo.Uint32(b[36:]))
+	s.nameOff, s.Type, b = bo.Uint32(b), stdelf.SectionType(bo.Uint32(b[4:])), b[8:]
+	s.Flags, s.Addr, s.Offset, s.Size = stdelf.SectionFlag(word()), word(), word(), word()
+	s.Link, s.Info, b = bo.Uint32(b), bo.Uint32(b[4:]), b[8:]
+	s.Align = word()
 }
 
 func (f *File) nameSections(strndx uint32) error {
@@ -152,4 +145,45 @@ func (f *File) nameSections(strndx uint32) error {
 		s.Name = name
 	}
 	return nil
+}
+
+const bitcodeText = "LLVM bitcode (made with -flto), not an ELF file; " +
+	"pass the object that the linker makes of it, or compile without -flto"
+
+// foreign lists the formats that people pass by mistake, by their first bytes.
+var foreign = []struct {
+	magic string
+	text  string
+}{
+	{"BC\xc0\xde", bitcodeText},
+	{"\xde\xc0\x17\x0b", "wrapped " + bitcodeText},
+	{archiveMagic, "an ar archive, not an ELF file; its members have to be opened one by one"},
+	{thinMagic, "a thin ar archive, not an ELF file; its members have to be opened one by one"},
+	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
+	{"\xfd7zXZ\x00", "xz-compressed; decompress it first (xz -d)"},
+	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
+	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file"},
+	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file"},
+	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},
+}
+
+const elfMagic = "\x7fELF"
+
+// checkMagic returns an error unless data starts like an ELF file. The error says which format it
+// is, if that is known.
+func checkMagic(name string, data []byte) error {
+	switch {
+	case bytes.HasPrefix(data, []byte(elfMagic)):
+		return nil
+	case len(data) == 0:
+		return fmt.Errorf("%s: empty (0 bytes); an interrupted build leaves such files, build it again",
+			name)
+	}
+	for _, k := range foreign {
+		if bytes.HasPrefix(data, []byte(k.magic)) {
+			return fmt.Errorf("%s: %s", name, k.text)
+		}
+	}
+	return fmt.Errorf("%s: not an ELF file (starts with %q); "+
+		"pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])
 }

@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -95,19 +96,6 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// readAt fills p from offset off of the range on. If the descriptor is open it uses pread, so that
-// large sections do not become resident.
-func (m *mapping) readAt(p []byte, off int64) (int, error) {
-	if m.fd == nil {
-		n := copy(p, m.data[off:])
-		if n < len(p) {
-			return n, io.ErrUnexpectedEOF
-		}
-		return n, nil
-	}
-	return m.fd.ReadAt(p, m.offset+off)
-}
-
 // largeCopy is the size, in bytes, from which alloc takes memory from the system, to give it back
 // at once when the mapping is closed. The garbage collector would keep the memory for long, and let
 // the heap grow by as much again.
@@ -130,22 +118,17 @@ func (m *mapping) alloc(size int) []byte {
 
 // close unmaps the file and what alloc returned.
 func (m *mapping) close() error {
+	if m.pages != nil {
+		m.copies = append(m.copies, m.pages)
+	}
 	var err error
 	for _, b := range m.copies {
-		if uerr := unix.Munmap(b); err == nil {
-			err = uerr
-		}
-	}
-	m.copies = nil
-	if m.pages != nil {
-		err = unix.Munmap(m.pages)
+		err = cmp.Or(err, unix.Munmap(b))
 	}
 	if m.fd != nil {
-		if cerr := m.fd.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, m.fd.Close())
 	}
-	m.pages, m.data, m.fd = nil, nil, nil
+	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
 	return err
 }
 

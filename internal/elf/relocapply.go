@@ -17,8 +17,8 @@ type ulebPair struct {
 // number of the type, the index of a symbol, and the addend if it is in the relocation.
 func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	op := opUnknown
-	if uint64(typ) < uint64(len(a.ops)) {
-		op = a.ops[typ]
+	if ops := a.machine.ops; uint64(typ) < uint64(len(ops)) {
+		op = ops[typ]
 	}
 	if op == opNone {
 		return nil
@@ -29,57 +29,58 @@ func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
 	if uint64(sym) >= uint64(len(a.syms.values)) {
 		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
 	}
-	h := howtos[op]
-	if off >= uint64(len(a.data)) || uint64(len(a.data))-off < uint64(h.size) {
+	formula, bits := op&formulas, op.bits()
+	size := uint64(bits+7) / 8
+	if off >= uint64(len(a.data)) || uint64(len(a.data))-off < size {
 		return a.errorf(off, typ, "is past the end of the section (%d bytes)", len(a.data))
 	}
 	if a.uleb.pending && (op != opSubULEB || off != a.uleb.off) {
 		return a.errorf(a.uleb.off, typ, "is where the second half of a ULEB128 pair should be")
 	}
 	sv := a.syms.values[sym]
-	if h.calc == calcULEB {
+	if formula >= opSetULEB {
 		return a.applyULEB(op, off, typ, sv+addend)
 	}
-	field := a.data[off : off+uint64(h.size)]
+	field := a.data[off : off+size]
 	old := getField(a.order, field)
-	mask := uint64(1)<<h.bits - 1 // all ones for 64 bits
+	mask := uint64(1)<<bits - 1 // all ones for 64 bits
 	narrow := a.s.f.AddrSize == 4
-	if !a.rela && h.calc < calcSet {
-		addend = signExtend(old&mask, h.bits)
+	if !a.rela && formula < opSet {
+		addend = signExtend(old&mask, bits)
 	}
 	var v uint64
-	switch h.calc {
-	case calcAbs, calcSet:
+	switch formula {
+	case opAbs, opSet:
 		v = sv + addend
-	case calcRel:
+	case opRel:
 		v = sv + addend - (a.s.Addr + off)
-	case calcTLS, calcTLSBias, calcSize:
+	case opTLS, opTLSBias, opSize:
 		// Symbol 0 means no symbol, and counts as 0.
 		if sym != 0 {
 			var s Symbol
 			if err := a.syms.tab.at(int(sym), &s); err != nil {
 				return err
 			}
-			if h.calc == calcSize {
+			if formula == opSize {
 				v = s.Size
 			} else if s.Place == InSection {
 				v = s.Value
 			}
 		}
 		v += addend
-		if h.calc == calcTLSBias {
+		if formula == opTLSBias {
 			v -= tlsBias
 		}
-	case calcAdd:
+	case opAdd:
 		v = old + sv + addend
-	case calcSub:
+	case opSub:
 		v = old - sv - addend
 	}
-	if narrow && h.calc < calcSet {
+	if narrow && formula < opSet {
 		v = signExtend(v&0xffffffff, 32)
 	}
-	if !h.check.fits(v, h.bits) && !(narrow && h.bits == 32) {
-		return a.errorf(off, typ, "overflows: value %#x does not fit %d bits", v, h.bits)
+	if !op.fits(v) && !(narrow && bits == 32) {
+		return a.errorf(off, typ, "overflows: value %#x does not fit %d bits", v, bits)
 	}
 	putField(a.order, field, old&^mask|v&mask)
 	return nil
@@ -139,7 +140,7 @@ func (a *applier) finish() error {
 // errorf makes an error about the relocation of type typ at offset off.
 func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) error {
 	return a.s.errorf("relocation at offset %#x, machine %s, type %d (%s) "+format,
-		append([]any{off, a.s.f.Machine, typ, relocName(a.s.f.Machine, typ)}, args...)...)
+		append([]any{off, a.s.f.Machine, typ, a.machine.name(typ)}, args...)...)
 }
 
 // signExtend returns the signed number in the low bits of v.
@@ -148,40 +149,25 @@ func signExtend(v uint64, bits uint8) uint64 {
 	return uint64(int64(v<<shift) >> shift)
 }
 
-// getField reads an unsigned number of len(b) bytes: 1, 2, 3, 4 or 8.
-func getField(bo binary.ByteOrder, b []byte) uint64 {
-	switch len(b) {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(bo.Uint16(b))
-	case 3:
-		if bo == binary.LittleEndian {
-			return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16
+// getField reads an unsigned number of len(b) bytes.
+func getField(bo binary.ByteOrder, b []byte) (v uint64) {
+	for i := range b {
+		if bo == binary.BigEndian {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * i)
 		}
-		return uint64(b[2]) | uint64(b[1])<<8 | uint64(b[0])<<16
-	case 4:
-		return uint64(bo.Uint32(b))
 	}
-	return bo.Uint64(b)
+	return v
 }
 
 // putField writes the low bytes of v as a number of len(b) bytes, as getField reads it.
 func putField(bo binary.ByteOrder, b []byte, v uint64) {
-	switch len(b) {
-	case 1:
-		b[0] = byte(v)
-	case 2:
-		bo.PutUint16(b, uint16(v))
-	case 3:
-		if bo == binary.LittleEndian {
-			b[0], b[1], b[2] = byte(v), byte(v>>8), byte(v>>16)
+	for i := range b {
+		if bo == binary.BigEndian {
+			b[len(b)-1-i] = byte(v >> (8 * i))
 		} else {
-			b[2], b[1], b[0] = byte(v), byte(v>>8), byte(v>>16)
+			b[i] = byte(v >> (8 * i))
 		}
-	case 4:
-		bo.PutUint32(b, uint32(v))
-	default:
-		bo.PutUint64(b, v)
 	}
 }

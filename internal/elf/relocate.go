@@ -17,10 +17,8 @@ func (f *File) attachRelocs() error {
 		return nil
 	}
 	for _, r := range f.Sections {
-		if r.Type != stdelf.SHT_RELA && r.Type != stdelf.SHT_REL && r.Type != shtCREL {
-			continue
-		}
-		if r.Info == 0 || r.Flags&shfLivepatch != 0 {
+		isRelocs := r.Type == stdelf.SHT_RELA || r.Type == stdelf.SHT_REL || r.Type == shtCREL
+		if !isRelocs || r.Info == 0 || r.Flags&shfLivepatch != 0 {
 			continue
 		}
 		if int64(r.Info) >= int64(len(f.Sections)) {
@@ -66,13 +64,13 @@ func (f *File) readSymbolValues() (*symbolValues, error) {
 
 // applier applies one relocation section to one section's content.
 type applier struct {
-	s, r  *Section // the section, and the relocations
-	data  []byte   // the content of s
-	ops   []relocOp
-	syms  *symbolValues
-	order binary.ByteOrder
-	rela  bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
-	uleb  ulebPair
+	s, r    *Section // the section, and the relocations
+	data    []byte   // the content of s
+	machine relocMachine
+	syms    *symbolValues
+	order   binary.ByteOrder
+	rela    bool // whether addends are in the relocations (SHT_RELA), not in data (SHT_REL)
+	uleb    ulebPair
 }
 
 // relocate applies relocation section r to data, the content of s.
@@ -95,12 +93,12 @@ func (s *Section) relocate(data []byte, r *Section) error {
 // applier prepares to apply relocation section r to s. The caller sets data.
 func (s *Section) applier(r *Section) (*applier, error) {
 	f := s.f
-	ops := relocOps[f.Machine]
+	machine, ok := relocMachines[f.Machine]
 	switch {
 	case r.Type == shtCREL:
 		return nil, r.errorf(
 			"compact relocations (SHT_CREL) are not supported; compile without -Wa,--crel")
-	case ops == nil:
+	case !ok:
 		return nil, r.errorf("relocations of machine %s are not supported; pass the linked file",
 			f.Machine)
 	case r.compressed():
@@ -115,7 +113,8 @@ func (s *Section) applier(r *Section) (*applier, error) {
 			"its symbol table is section %d, which is not the file's symbol table (section %d)",
 			r.Link, syms.tab.sec.Index)
 	}
-	a := &applier{s: s, r: r, ops: ops, syms: syms, order: f.Order, rela: r.Type == stdelf.SHT_RELA}
+	a := &applier{s: s, r: r, machine: machine, syms: syms, order: f.Order,
+		rela: r.Type == stdelf.SHT_RELA}
 	if len(r.raw)%a.size() != 0 {
 		return nil, r.errorf("%d bytes are not a multiple of a relocation's %d", len(r.raw), a.size())
 	}
@@ -155,51 +154,34 @@ func (s *Section) eachChunk(size int, fn func([]byte) error) error {
 
 // run applies relocations of any machine, one by one. What runFast does must be the same.
 func (a *applier) run(rel []byte) error {
-	size := a.size()
-	for ; len(rel) >= size; rel = rel[size:] {
-		var err error
-		switch {
-		case a.s.f.AddrSize == 4:
-			err = a.apply32(rel)
-		case a.s.f.Machine == stdelf.EM_MIPS:
-			err = a.applyMIPS64(rel)
-		default:
-			err = a.apply64(rel)
-		}
-		if err != nil {
+	for size := a.size(); len(rel) >= size; rel = rel[size:] {
+		if err := a.applyFirst(rel); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// apply32 applies the first relocation of rel, of 32-bit machines (Elf32_Rel, Elf32_Rela).
-func (a *applier) apply32(rel []byte) error {
-	info := a.order.Uint32(rel[4:])
-	addend := uint64(0)
-	if a.rela {
-		addend = uint64(int64(int32(a.order.Uint32(rel[8:]))))
+// applyFirst applies the first relocation of rel (Elf32_Rel, Elf32_Rela, Elf64_Rel, Elf64_Rela).
+func (a *applier) applyFirst(rel []byte) error {
+	bo, addend := a.order, uint64(0)
+	if a.s.f.AddrSize == 4 {
+		if a.rela {
+			addend = uint64(int64(int32(bo.Uint32(rel[8:]))))
+		}
+		info := bo.Uint32(rel[4:])
+		return a.apply(uint64(bo.Uint32(rel)), info&0xff, info>>8, addend)
 	}
-	return a.apply(uint64(a.order.Uint32(rel)), info&0xff, info>>8, addend)
-}
-
-// apply64 applies the first relocation of rel, of 64-bit machines (Elf64_Rel, Elf64_Rela).
-func (a *applier) apply64(rel []byte) error {
-	info := a.order.Uint64(rel[8:])
-	return a.apply(a.order.Uint64(rel), uint32(info), uint32(info>>32), a.addend64(rel))
-}
-
-// applyMIPS64 applies the first relocation of rel, of 64-bit MIPS. Its r_info is a symbol in the
-// file's byte order, a special symbol, and three types that apply one after the other. In data
-// sections only one of the types is set; several together make a number that is no known type.
-func (a *applier) applyMIPS64(rel []byte) error {
-	typ := uint32(rel[15]) | uint32(rel[14])<<8 | uint32(rel[13])<<16 | uint32(rel[12])<<24
-	return a.apply(a.order.Uint64(rel), typ, a.order.Uint32(rel[8:]), a.addend64(rel))
-}
-
-func (a *applier) addend64(rel []byte) uint64 {
 	if a.rela {
-		return a.order.Uint64(rel[16:])
+		addend = bo.Uint64(rel[16:])
 	}
-	return 0
+	info := bo.Uint64(rel[8:])
+	typ, sym := uint32(info), uint32(info>>32)
+	if a.s.f.Machine == stdelf.EM_MIPS {
+		// A symbol in the file's byte order, a special symbol, and three types that apply one after
+		// the other. In data sections only one of the types is set; several together make a number
+		// that is no known type.
+		typ, sym = binary.BigEndian.Uint32(rel[12:]), bo.Uint32(rel[8:])
+	}
+	return a.apply(bo.Uint64(rel), typ, sym, addend)
 }

@@ -42,7 +42,11 @@ func compareLinked(t *testing.T, obj, linked *File) (sections, relocs int) {
 		}
 		sections++
 		for _, r := range s.relocs {
-			relocs += len(r.raw) / int(r.EntSize)
+			a, err := s.applier(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			relocs += len(r.raw) / a.size()
 		}
 	}
 	return sections, relocs
@@ -228,8 +232,8 @@ func TestULEBPairErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			data := []byte{0x80, 0, 1, 0x80}
-			a := &applier{s: s, r: s.relocs[0], data: data, ops: relocOps[f.Machine], syms: syms,
-				order: f.Order, rela: true}
+			a := &applier{s: s, r: s.relocs[0], data: data, machine: relocMachines[f.Machine],
+				syms: syms, order: f.Order, rela: true}
 			var err error
 			for _, p := range tt.pairs {
 				if err == nil {

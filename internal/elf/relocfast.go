@@ -28,7 +28,7 @@ func (a *applier) runFast(rel []byte) error {
 		if rel = rel[a.addresses(rel, 0):]; len(rel) < rela64Size {
 			return nil
 		}
-		if err := a.apply64(rel); err != nil {
+		if err := a.applyFirst(rel); err != nil {
 			return err
 		}
 		rel = rel[rela64Size:]
@@ -40,7 +40,7 @@ func (a *applier) runFast(rel []byte) error {
 // section.
 func (a *applier) addresses(rel []byte, from uint64) int {
 	le := binary.LittleEndian
-	data, ops, values := a.data, a.ops, a.syms.values
+	data, ops, values := a.data, a.machine.ops, a.syms.values
 	size := len(rel)
 	for ; len(rel) >= rela64Size; rel = rel[rela64Size:] {
 		off, info, addend := le.Uint64(rel)-from, le.Uint64(rel[8:]), le.Uint64(rel[16:])

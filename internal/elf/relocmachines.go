@@ -1,11 +1,26 @@
 package elf
 
-import stdelf "debug/elf"
+import (
+	stdelf "debug/elf"
+	"fmt"
+)
 
-// relocOps lists, for each machine, the relocation types that occur in data sections, by number;
-// those that only code has are left out. The numbers are those of the processor supplements.
-var relocOps = map[stdelf.Machine][]relocOp{
-	stdelf.EM_X86_64: {
+// relocMachine is what there is to know of a machine's relocation types.
+type relocMachine struct {
+	name func(typ uint32) string // the processor supplement's, as far as debug/elf knows it
+	ops  []relocOp               // by type, those that occur in data sections and not only in code
+}
+
+func relocName[T interface {
+	~int
+	fmt.Stringer
+}](typ uint32) string {
+	return T(typ).String()
+}
+
+// relocMachines has the numbers of the processor supplements.
+var relocMachines = map[stdelf.Machine]relocMachine{
+	stdelf.EM_X86_64: {relocName[stdelf.R_X86_64], []relocOp{
 		stdelf.R_X86_64_NONE:     opNone,
 		stdelf.R_X86_64_64:       opAbs64,
 		stdelf.R_X86_64_PC32:     opRel32,
@@ -21,8 +36,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_X86_64_PC64:     opRel64,
 		stdelf.R_X86_64_SIZE32:   opSize32,
 		stdelf.R_X86_64_SIZE64:   opSize64,
-	},
-	stdelf.EM_AARCH64: {
+	}},
+	stdelf.EM_AARCH64: {relocName[stdelf.R_AARCH64], []relocOp{
 		stdelf.R_AARCH64_NONE:         opNone,
 		stdelf.R_AARCH64_P32_ABS32:    opAbs32,
 		stdelf.R_AARCH64_P32_ABS16:    opAbs16,
@@ -37,8 +52,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_AARCH64_PREL16:       opRel16,
 		314:                           opRel32, // R_AARCH64_PLT32
 		stdelf.R_AARCH64_TLS_DTPREL64: opTLS64,
-	},
-	stdelf.EM_386: {
+	}},
+	stdelf.EM_386: {relocName[stdelf.R_386], []relocOp{
 		stdelf.R_386_NONE:       opNone,
 		stdelf.R_386_32:         opAbs32,
 		stdelf.R_386_PC32:       opRel32,
@@ -49,8 +64,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_386_PC8:        opRel8,
 		stdelf.R_386_TLS_LDO_32: opTLS32,
 		stdelf.R_386_SIZE32:     opSize32,
-	},
-	stdelf.EM_ARM: {
+	}},
+	stdelf.EM_ARM: {relocName[stdelf.R_ARM], []relocOp{
 		stdelf.R_ARM_NONE:      opNone,
 		stdelf.R_ARM_ABS32:     opAbs32,
 		stdelf.R_ARM_REL32:     opRel32,
@@ -59,8 +74,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_ARM_TARGET1:   opAbs32,
 		stdelf.R_ARM_PREL31:    opRel31,
 		stdelf.R_ARM_TLS_LDO32: opTLS32,
-	},
-	stdelf.EM_S390: {
+	}},
+	stdelf.EM_S390: {relocName[stdelf.R_390], []relocOp{
 		stdelf.R_390_NONE:      opNone,
 		stdelf.R_390_8:         opAbs8,
 		stdelf.R_390_16:        opAbs16,
@@ -73,8 +88,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_390_PLT64:     opRel64,
 		stdelf.R_390_TLS_LDO32: opTLS32,
 		stdelf.R_390_TLS_LDO64: opTLS64,
-	},
-	stdelf.EM_PPC64: {
+	}},
+	stdelf.EM_PPC64: {relocName[stdelf.R_PPC64], []relocOp{
 		stdelf.R_PPC64_NONE:     opNone,
 		stdelf.R_PPC64_ADDR32:   opAbs32,
 		stdelf.R_PPC64_ADDR16:   opAbs16,
@@ -86,8 +101,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_PPC64_REL64:    opRel64,
 		stdelf.R_PPC64_DTPREL64: opTLS64Bias,
 		stdelf.R_PPC64_TOC:      opNone, // the second word of function descriptors
-	},
-	stdelf.EM_PPC: {
+	}},
+	stdelf.EM_PPC: {relocName[stdelf.R_PPC], []relocOp{
 		0:  opNone,
 		1:  opAbs32,     // ADDR32
 		3:  opAbs16,     // ADDR16
@@ -95,8 +110,8 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		25: opAbs16,     // UADDR16
 		26: opRel32,     // REL32
 		78: opTLS32Bias, // DTPREL32
-	},
-	stdelf.EM_RISCV: {
+	}},
+	stdelf.EM_RISCV: {relocName[stdelf.R_RISCV], []relocOp{
 		stdelf.R_RISCV_NONE:         opNone,
 		stdelf.R_RISCV_32:           opAbs32,
 		stdelf.R_RISCV_64:           opAbs64,
@@ -105,23 +120,23 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_RISCV_TLS_DTPREL64: opTLS64,
 		stdelf.R_RISCV_32_PCREL:     opRel32,
 		59:                          opRel32, // R_RISCV_PLT32
-		stdelf.R_RISCV_SET6:         opSet6,
-		stdelf.R_RISCV_SET8:         opSet8,
-		stdelf.R_RISCV_SET16:        opSet16,
-		stdelf.R_RISCV_SET32:        opSet32,
-		stdelf.R_RISCV_ADD8:         opAdd8,
-		stdelf.R_RISCV_ADD16:        opAdd16,
-		stdelf.R_RISCV_ADD32:        opAdd32,
-		stdelf.R_RISCV_ADD64:        opAdd64,
-		stdelf.R_RISCV_SUB6:         opSub6,
-		stdelf.R_RISCV_SUB8:         opSub8,
-		stdelf.R_RISCV_SUB16:        opSub16,
-		stdelf.R_RISCV_SUB32:        opSub32,
-		stdelf.R_RISCV_SUB64:        opSub64,
+		stdelf.R_RISCV_SET6:         opSet | 6,
+		stdelf.R_RISCV_SET8:         opSet | 8,
+		stdelf.R_RISCV_SET16:        opSet | 16,
+		stdelf.R_RISCV_SET32:        opSet | 32,
+		stdelf.R_RISCV_ADD8:         opAdd | 8,
+		stdelf.R_RISCV_ADD16:        opAdd | 16,
+		stdelf.R_RISCV_ADD32:        opAdd | 32,
+		stdelf.R_RISCV_ADD64:        opAdd | 64,
+		stdelf.R_RISCV_SUB6:         opSub | 6,
+		stdelf.R_RISCV_SUB8:         opSub | 8,
+		stdelf.R_RISCV_SUB16:        opSub | 16,
+		stdelf.R_RISCV_SUB32:        opSub | 32,
+		stdelf.R_RISCV_SUB64:        opSub | 64,
 		60:                          opSetULEB, // SET_ULEB128
 		61:                          opSubULEB, // SUB_ULEB128
-	},
-	stdelf.EM_LOONGARCH: {
+	}},
+	stdelf.EM_LOONGARCH: {relocName[stdelf.R_LARCH], []relocOp{
 		stdelf.R_LARCH_NONE:         opNone,
 		stdelf.R_LARCH_32:           opAbs32,
 		stdelf.R_LARCH_64:           opAbs64,
@@ -132,22 +147,22 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_LARCH_TLS_DTPREL64: opTLS64,
 		stdelf.R_LARCH_32_PCREL:     opRel32,
 		stdelf.R_LARCH_64_PCREL:     opRel64,
-		stdelf.R_LARCH_ADD6:         opAdd6,
-		stdelf.R_LARCH_ADD8:         opAdd8,
-		stdelf.R_LARCH_ADD16:        opAdd16,
-		stdelf.R_LARCH_ADD24:        opAdd24,
-		stdelf.R_LARCH_ADD32:        opAdd32,
-		stdelf.R_LARCH_ADD64:        opAdd64,
-		stdelf.R_LARCH_SUB6:         opSub6,
-		stdelf.R_LARCH_SUB8:         opSub8,
-		stdelf.R_LARCH_SUB16:        opSub16,
-		stdelf.R_LARCH_SUB24:        opSub24,
-		stdelf.R_LARCH_SUB32:        opSub32,
-		stdelf.R_LARCH_SUB64:        opSub64,
+		stdelf.R_LARCH_ADD6:         opAdd | 6,
+		stdelf.R_LARCH_ADD8:         opAdd | 8,
+		stdelf.R_LARCH_ADD16:        opAdd | 16,
+		stdelf.R_LARCH_ADD24:        opAdd | 24,
+		stdelf.R_LARCH_ADD32:        opAdd | 32,
+		stdelf.R_LARCH_ADD64:        opAdd | 64,
+		stdelf.R_LARCH_SUB6:         opSub | 6,
+		stdelf.R_LARCH_SUB8:         opSub | 8,
+		stdelf.R_LARCH_SUB16:        opSub | 16,
+		stdelf.R_LARCH_SUB24:        opSub | 24,
+		stdelf.R_LARCH_SUB32:        opSub | 32,
+		stdelf.R_LARCH_SUB64:        opSub | 64,
 		stdelf.R_LARCH_ADD_ULEB128:  opAddULEB,
 		stdelf.R_LARCH_SUB_ULEB128:  opSubULEB,
-	},
-	stdelf.EM_MIPS: {
+	}},
+	stdelf.EM_MIPS: {relocName[stdelf.R_MIPS], []relocOp{
 		stdelf.R_MIPS_NONE:         opNone,
 		stdelf.R_MIPS_16:           opAbs16,
 		stdelf.R_MIPS_32:           opAbs32,
@@ -155,33 +170,5 @@ var relocOps = map[stdelf.Machine][]relocOp{
 		stdelf.R_MIPS_TLS_DTPREL32: opTLS32Bias,
 		stdelf.R_MIPS_TLS_DTPREL64: opTLS64Bias,
 		stdelf.R_MIPS_PC32:         opRel32,
-	},
-}
-
-// relocName returns the processor supplement's name of a relocation type, as far as debug/elf knows
-// it.
-func relocName(m stdelf.Machine, typ uint32) string {
-	switch m {
-	case stdelf.EM_X86_64:
-		return stdelf.R_X86_64(typ).String()
-	case stdelf.EM_AARCH64:
-		return stdelf.R_AARCH64(typ).String()
-	case stdelf.EM_386:
-		return stdelf.R_386(typ).String()
-	case stdelf.EM_ARM:
-		return stdelf.R_ARM(typ).String()
-	case stdelf.EM_S390:
-		return stdelf.R_390(typ).String()
-	case stdelf.EM_PPC64:
-		return stdelf.R_PPC64(typ).String()
-	case stdelf.EM_PPC:
-		return stdelf.R_PPC(typ).String()
-	case stdelf.EM_RISCV:
-		return stdelf.R_RISCV(typ).String()
-	case stdelf.EM_LOONGARCH:
-		return stdelf.R_LARCH(typ).String()
-	case stdelf.EM_MIPS:
-		return stdelf.R_MIPS(typ).String()
-	}
-	return "?"
+	}},
 }

@@ -10,17 +10,16 @@ import (
 
 // Section is a section: its header, and its content.
 type Section struct {
-	Index   int    // in File.Sections
-	Name    string // as in the file; shares its memory
-	Type    stdelf.SectionType
-	Flags   stdelf.SectionFlag
-	Addr    uint64 // in a relocatable file the one that the File chose (addresses.go)
-	Offset  uint64 // of the bytes in the file
-	Size    uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
-	Link    uint32
-	Info    uint32
-	Align   uint64 // in bytes; 0 and 1 mean any
-	EntSize uint64 // bytes of an entry if the section is a table
+	Index  int    // in File.Sections
+	Name   string // as in the file; shares its memory
+	Type   stdelf.SectionType
+	Flags  stdelf.SectionFlag
+	Addr   uint64 // in a relocatable file the one that the File chose (addresses.go)
+	Offset uint64 // of the bytes in the file
+	Size   uint64 // bytes in the file, compressed or not; bytes in memory for SHT_NOBITS
+	Link   uint32
+	Info   uint32
+	Align  uint64 // in bytes; 0 and 1 mean any
 
 	f       *File
 	nameOff uint32
@@ -74,12 +73,9 @@ func (s *Section) Release() {
 // ReadAt implements io.ReaderAt over the content that Data returns. Plain sections of large files
 // are read with pread instead of through the mapping, so that their pages do not become resident.
 func (s *Section) ReadAt(p []byte, off int64) (int, error) {
-	data := s.raw
-	if !s.Plain() {
-		var err error
-		if data, err = s.Data(); err != nil {
-			return 0, err
-		}
+	data, err := s.Data()
+	if err != nil {
+		return 0, err
 	}
 	if off < 0 {
 		return 0, s.errorf("read at negative offset %d", off)
@@ -91,23 +87,24 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	if rest := int64(len(data)) - off; int64(len(p)) > rest {
 		p, eof = p[:rest], io.EOF
 	}
-	if s.Plain() {
-		if err := s.readRaw(p, off); err != nil {
-			return 0, err
-		}
-		return len(p), eof
+	if !s.Plain() {
+		return copy(p, data[off:]), eof
 	}
-	return copy(p, data[off:]), eof
+	if err := s.readRaw(p, off); err != nil {
+		return 0, err
+	}
+	return len(p), eof
 }
 
 // readRaw fills p with the section's bytes in the file from off on. There must be as many.
 func (s *Section) readRaw(p []byte, off int64) error {
 	m := s.f.m
-	if m == nil {
+	if m == nil || m.fd == nil {
 		copy(p, s.raw[off:])
 		return nil
 	}
-	if n, err := m.readAt(p, int64(s.Offset)+off); n < len(p) {
+	// With pread, large sections do not become resident.
+	if n, err := m.fd.ReadAt(p, m.offset+int64(s.Offset)+off); n < len(p) {
 		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
 	}
 	return nil

@@ -64,18 +64,11 @@ func (e *extractor) closeGroups() {
 			used[o.File] = true
 		}
 	}
-	place := make([]int, len(used))
-	var kept []File
+	var kept []int
 	for i, u := range used {
-		place[i] = len(kept)
 		if u {
-			kept = append(kept, e.facts.Files[i])
+			kept = append(kept, i)
 		}
 	}
-	e.facts.Files = kept
-	for i := range e.facts.Objects {
-		if o := &e.facts.Objects[i]; o.File >= 0 {
-			o.File = place[o.File]
-		}
-	}
+	e.facts.arrangeFiles(kept)
 }

@@ -19,11 +19,12 @@ const (
 	maxText = 1 << 30
 )
 
-// lineReader reads lines of words.
+// lineReader reads lines of words, until the first error.
 type lineReader struct {
 	lines  *bufio.Scanner
 	number int      // of the current line, from 1
 	words  []string // of the current line, the keyword first
+	err    error    // the first one; what is read after it means nothing
 }
 
 func newLineReader(r io.Reader) lineReader {
@@ -45,92 +46,118 @@ func wholeLines(data []byte, atEOF bool) (int, []byte, error) {
 	return 0, nil, nil
 }
 
-// next reads a line into words. At the end of the text it is an error.
-func (l *lineReader) next() error {
-	l.number++
-	if !l.lines.Scan() {
-		switch err := l.lines.Err(); {
-		case errors.Is(err, bufio.ErrTooLong):
-			return fmt.Errorf("the line is longer than %d bytes", maxLine)
-		case err != nil:
-			return err
-		}
-		return fmt.Errorf("the text ends before the line %q; is the file cut short?", lineEnd)
+// fail keeps the first error.
+func (l *lineReader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format, args...)
 	}
-	l.words = strings.Split(l.lines.Text(), " ")
-	return nil
+}
+
+// next reads a line into words, and reports whether there was no error yet. The end of the text is
+// one.
+func (l *lineReader) next() bool {
+	if l.err != nil {
+		return false
+	}
+	l.number++
+	if l.lines.Scan() {
+		l.words = strings.Split(l.lines.Text(), " ")
+		return true
+	}
+	switch l.err = l.lines.Err(); {
+	case errors.Is(l.err, bufio.ErrTooLong):
+		l.err = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	case l.err == nil:
+		l.fail("the text ends before the line %q; is the file cut short?", lineEnd)
+	}
+	return false
 }
 
 // keyword is the first word of the current line.
 func (l *lineReader) keyword() string { return l.words[0] }
 
 // expect reads a line that must have the keyword and n more words.
-func (l *lineReader) expect(keyword string, n int) error {
-	if err := l.next(); err != nil {
-		return err
+func (l *lineReader) expect(keyword string, n int) {
+	if !l.next() {
+		return
 	}
 	if l.keyword() != keyword {
-		return fmt.Errorf("%q where %q is due", clip(l.keyword()), keyword)
+		l.fail("%q where %q is due", clip(l.keyword()), keyword)
 	}
-	return l.arity(n)
+	l.arity(n)
 }
 
 // arity checks that n words follow the keyword.
-func (l *lineReader) arity(n int) error {
+func (l *lineReader) arity(n int) {
 	if len(l.words) != n+1 {
-		return fmt.Errorf("%q has %d words after it, not %d", l.keyword(), len(l.words)-1, n)
+		l.fail("%q has %d words after it, not %d", l.keyword(), len(l.words)-1, n)
 	}
-	return nil
 }
 
 // outOfOrder is the error of a line that should stand before another one.
-func (l *lineReader) outOfOrder() error {
-	return fmt.Errorf("%s %s is out of order; the lines are to be sorted",
-		l.keyword(), clip(l.words[1]))
+func (l *lineReader) outOfOrder() {
+	l.fail("%s %s is out of order; the lines are to be sorted", l.keyword(), clip(l.word(1)))
 }
 
 // finish checks that the current line is the last.
-func (l *lineReader) finish() error {
-	if l.lines.Scan() || l.lines.Err() != nil {
+func (l *lineReader) finish() {
+	if l.err == nil && (l.lines.Scan() || l.lines.Err() != nil) {
 		l.number++
-		return fmt.Errorf("text after the line %q", lineEnd)
+		l.fail("text after the line %q", lineEnd)
 	}
-	return nil
+}
+
+// word is word i, "" if there is none.
+func (l *lineReader) word(i int) string {
+	if i < len(l.words) {
+		return l.words[i]
+	}
+	return ""
 }
 
 // name reads word i as a name.
-func (l *lineReader) name(i int) (string, error) { return parseToken(l.words[i]) }
+func (l *lineReader) name(i int) string {
+	name, err := parseToken(l.word(i))
+	if err != nil {
+		l.fail("%w", err)
+	}
+	return name
+}
 
 // uint reads word i as a decimal number without leading zeros.
-func (l *lineReader) uint(i, bits int) (uint64, error) {
-	v, err := strconv.ParseUint(l.words[i], 10, bits)
-	if err != nil || strconv.FormatUint(v, 10) != l.words[i] {
-		return 0, fmt.Errorf("%q is no number of at most %d bits", clip(l.words[i]), bits)
+func (l *lineReader) uint(i, bits int) uint64 {
+	v, err := strconv.ParseUint(l.word(i), 10, bits)
+	if err != nil || strconv.FormatUint(v, 10) != l.word(i) {
+		l.fail("%q is no number of at most %d bits", clip(l.word(i)), bits)
 	}
-	return v, nil
+	return v
+}
+
+// flags reads word i as a hexadecimal number of 32 bits with 0x before it.
+func (l *lineReader) flags(i int) uint32 {
+	v, err := strconv.ParseUint(strings.TrimPrefix(l.word(i), "0x"), 16, 32)
+	if err != nil || fmt.Sprintf("%#x", v) != l.word(i) {
+		l.fail("%q is no number 0x... of 32 bits", clip(l.word(i)))
+	}
+	return uint32(v)
 }
 
 // hash reads word i as 32 lower-case hexadecimal digits that are not all 0.
-func (l *lineReader) hash(i int) (h types.Hash, err error) {
-	if word := l.words[i]; len(word) == 32 {
-		h.A, err = strconv.ParseUint(word[:16], 16, 64)
-		if err == nil {
-			h.B, err = strconv.ParseUint(word[16:], 16, 64)
-		}
-		if err == nil && h != (types.Hash{}) && fmt.Sprintf("%016x%016x", h.A, h.B) == word {
-			return h, nil
-		}
+func (l *lineReader) hash(i int) (h types.Hash) {
+	word := l.word(i)
+	n, _ := fmt.Sscanf(word, "%16x%16x", &h.A, &h.B)
+	if n != 2 || h == (types.Hash{}) || fmt.Sprintf("%016x%016x", h.A, h.B) != word {
+		l.fail("%q is no hash of 32 digits 0-9a-f", clip(word))
 	}
-	return h, fmt.Errorf("%q is no hash of 32 digits 0-9a-f", clip(l.words[i]))
+	return h
 }
 
-// choice gives the index of word i in a list.
-func (l *lineReader) choice(i int, list ...string) (int, error) {
-	k := slices.Index(list, l.words[i])
-	if k < 0 {
-		return 0, fmt.Errorf("%q is not one of %s", clip(l.words[i]), strings.Join(list, ", "))
+// choice reads word i, which must be one of a list.
+func (l *lineReader) choice(i int, list ...string) string {
+	if !slices.Contains(list, l.word(i)) {
+		l.fail("%q is not one of %s", clip(l.word(i)), strings.Join(list, ", "))
 	}
-	return k, nil
+	return l.word(i)
 }
 
 // clip shortens a word for an error message.

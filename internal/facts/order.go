@@ -37,15 +37,20 @@ func (f *Facts) sort() {
 	slices.SortFunc(f.Objects, compareObjects)
 }
 
-// sortFiles sorts Files, of which compare gets indexes, and keeps Objects with theirs.
+// sortFiles sorts Files, of which compare gets indexes.
 func (f *Facts) sortFiles(compare func(a, b int) int) {
 	order := make([]int, len(f.Files))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, compare)
+	f.arrangeFiles(order)
+}
+
+// arrangeFiles makes Files those with the indexes in order, and keeps Objects with theirs.
+func (f *Facts) arrangeFiles(order []int) {
 	var files []File
-	place := make([]int, len(order))
+	place := make([]int, len(f.Files))
 	for i, old := range order {
 		files = append(files, f.Files[old])
 		place[old] = i

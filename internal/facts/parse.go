@@ -1,12 +1,11 @@
 package facts
 
 import (
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Parse reads the text form. It takes only what Write writes: lines that are out of order, numbers
@@ -14,12 +13,12 @@ import (
 func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
-	err := p.parse()
+	p.parse()
 	if limited.N <= 0 {
 		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("facts line %d: %w", p.number, err)
+	if p.err != nil {
+		return nil, fmt.Errorf("facts line %d: %w", p.number, p.err)
 	}
 	slices.SortFunc(p.facts.Objects, compareObjects)
 	return p.facts, nil
@@ -34,136 +33,147 @@ type parser struct {
 	objects, before []Object // of the current group, and of the File before it; their File is 0
 }
 
-func (p *parser) parse() error {
-	if err := p.head(); err != nil {
-		return err
-	}
-	for {
-		if err := p.next(); err != nil {
-			return err
-		}
-		var err error
+func (p *parser) parse() {
+	p.head()
+	for p.next() {
 		switch p.keyword() {
 		case lineKfunc:
-			err = p.kfunc()
+			p.kfunc()
 		case lineAddresses:
-			err = p.addresses()
+			p.addresses()
 		case lineGlobal:
-			if err = p.arity(0); err == nil {
-				return p.groups()
-			}
+			p.arity(0)
+			p.groups()
+			return
 		default:
-			err = fmt.Errorf("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses,
+			p.fail("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses,
 				lineGlobal)
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
 
 // head reads the lines that every text has.
-func (p *parser) head() error {
+func (p *parser) head() {
 	f := p.facts
-	if err := p.expect(lineHeader, 1); err != nil {
-		return fmt.Errorf("no facts file: %w", err)
+	if p.expect(lineHeader, 1); p.err != nil {
+		p.err = fmt.Errorf("no facts file: %w", p.err)
 	}
-	if version, err := p.uint(1, 32); err != nil {
-		return err
-	} else if version != formatVersion {
-		return fmt.Errorf("format %d is not supported, only %d; make the facts anew with the "+
+	if version := p.uint(1, 32); version != formatVersion {
+		p.fail("format %d is not supported, only %d; make the facts anew with the "+
 			"same release of btfgen", version, formatVersion)
 	}
-	if err := p.expect(lineMachine, 3); err != nil {
-		return err
+	p.expect(lineMachine, 3)
+	f.Machine = elf.Machine(p.uint(1, 16))
+	f.AddrSize = 8
+	if p.choice(2, "64", "32") == "32" {
+		f.AddrSize = 4
 	}
-	machine, err := p.uint(1, 16)
-	if err != nil {
-		return err
-	}
-	f.Machine = elf.Machine(machine)
-	bits, err := p.choice(2, "64", "32")
-	if err != nil {
-		return err
-	}
-	f.AddrSize = 8 >> bits
-	order, err := p.choice(3, "little", "big")
-	if err != nil {
-		return err
-	}
-	f.BigEndian = order == 1
-	if err := p.expect(lineSymfiles, 1); err != nil {
-		return err
-	}
-	files, err := p.choice(1, "no", "yes")
-	if err != nil {
-		return err
-	}
-	f.HasFiles = files == 1
-	if err := p.expect(lineVariables, 1); err != nil {
-		return err
-	}
-	if _, err := p.choice(1, string(VariablesNone), string(VariablesPerCPU),
-		string(VariablesAll)); err != nil {
-		return err
-	}
-	f.Variables = Variables(p.words[1])
-	if err := p.expect(lineKfuncs, 1); err != nil {
-		return err
-	}
-	if _, err := p.choice(1, string(KfuncsOff), string(KfuncsAbsent), string(KfuncsStripped),
-		string(KfuncsListed)); err != nil {
-		return err
-	}
-	f.KfuncState = KfuncState(p.words[1])
-	return nil
+	f.BigEndian = p.choice(3, "little", "big") == "big"
+	p.expect(lineSymfiles, 1)
+	f.HasFiles = p.choice(1, "no", "yes") == "yes"
+	p.expect(lineVariables, 1)
+	f.Variables = Variables(p.choice(1, string(VariablesNone), string(VariablesPerCPU),
+		string(VariablesAll)))
+	p.expect(lineKfuncs, 1)
+	f.KfuncState = KfuncState(p.choice(1, string(KfuncsOff), string(KfuncsAbsent),
+		string(KfuncsStripped), string(KfuncsListed)))
 }
 
-func (p *parser) kfunc() error {
-	if err := p.arity(2); err != nil {
-		return err
-	}
-	name, err := p.name(1)
-	if err != nil {
-		return err
-	}
-	flags, err := strconv.ParseUint(strings.TrimPrefix(p.words[2], "0x"), 16, 32)
-	if err != nil || fmt.Sprintf("%#x", flags) != p.words[2] {
-		return fmt.Errorf("%q is no number 0x... of 32 bits", clip(p.words[2]))
-	}
+func (p *parser) kfunc() {
+	p.arity(2)
+	k := Kfunc{p.name(1), p.flags(2)}
 	f := p.facts
 	if f.KfuncState != KfuncsListed {
-		return fmt.Errorf("a kfunc although kfuncs are %q", f.KfuncState)
+		p.fail("a kfunc although kfuncs are %q", f.KfuncState)
 	}
-	if len(f.Repeated) > 0 {
-		return p.outOfOrder()
+	if n := len(f.Kfuncs); len(f.Repeated) > 0 || n > 0 && f.Kfuncs[n-1].Name >= k.Name {
+		p.outOfOrder()
 	}
-	if n := len(f.Kfuncs); n > 0 && f.Kfuncs[n-1].Name >= name {
-		return p.outOfOrder()
-	}
-	f.Kfuncs = append(f.Kfuncs, Kfunc{name, uint32(flags)})
-	return nil
+	f.Kfuncs = append(f.Kfuncs, k)
 }
 
-func (p *parser) addresses() error {
-	if err := p.arity(2); err != nil {
-		return err
-	}
-	name, err := p.name(1)
-	if err != nil {
-		return err
-	}
-	n, err := p.uint(2, 31)
-	if err != nil {
-		return err
-	}
-	if n < 2 {
-		return fmt.Errorf("%d addresses; only names with several are listed", n)
+func (p *parser) addresses() {
+	p.arity(2)
+	b := Base{p.name(1), int(p.uint(2, 31))}
+	if b.Addresses < 2 {
+		p.fail("%d addresses; only names with several are listed", b.Addresses)
 	}
 	f := p.facts
-	if n := len(f.Repeated); n > 0 && f.Repeated[n-1].Name >= name {
-		return p.outOfOrder()
+	if n := len(f.Repeated); n > 0 && f.Repeated[n-1].Name >= b.Name {
+		p.outOfOrder()
 	}
-	f.Repeated = append(f.Repeated, Base{name, int(n)})
-	return nil
+	f.Repeated = append(f.Repeated, b)
+}
+
+// groups reads what follows the line "global".
+func (p *parser) groups() {
+	for p.next() {
+		switch p.keyword() {
+		case lineFunc:
+			p.function()
+		case lineVar:
+			p.variable()
+		case lineFile:
+			p.closeGroup()
+			p.arity(1)
+			p.facts.Files = append(p.facts.Files, File{Name: p.name(1)})
+			p.last++
+		case lineEnd:
+			p.closeGroup()
+			p.arity(0)
+			p.finish()
+			return
+		default:
+			p.fail("%q where %q, %q, %q or %q is due", clip(p.keyword()), lineFunc, lineVar, lineFile,
+				lineEnd)
+		}
+	}
+}
+
+// closeGroup checks the group that ends against the one before it.
+func (p *parser) closeGroup() {
+	if p.last >= 0 {
+		f := &p.facts.Files[p.last]
+		if len(f.Funcs) == 0 && len(p.objects) == 0 {
+			p.fail("the %q before this line has neither functions nor variables", lineFile)
+		}
+		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
+			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
+			p.fail("the %q before this line should stand before the one that precedes it", lineFile)
+		}
+	}
+	p.before, p.objects = p.objects, p.before[:0]
+}
+
+func (p *parser) function() {
+	p.arity(1)
+	name := p.name(1)
+	list := &p.facts.Globals
+	if p.last >= 0 {
+		list = &p.facts.Files[p.last].Funcs
+	}
+	if n := len(*list); len(p.objects) > 0 || n > 0 && (*list)[n-1] > name {
+		p.outOfOrder()
+	}
+	*list = append(*list, name)
+}
+
+func (p *parser) variable() {
+	o := Object{Local: p.last >= 0}
+	if o.Local && len(p.words) == 6 {
+		o.Definition = p.hash(5)
+	} else {
+		p.arity(4)
+	}
+	o.Name, o.Section = p.name(1), p.name(2)
+	o.Offset, o.Size = p.uint(3, 64), p.uint(4, 64)
+	if p.facts.Variables == VariablesNone {
+		p.fail("a variable although variables are %q", VariablesNone)
+	}
+	if n := len(p.objects); n > 0 && compareObjects(p.objects[n-1], o) > 0 {
+		p.outOfOrder()
+	}
+	p.objects = append(p.objects, o)
+	o.File = p.last
+	p.facts.Objects = append(p.facts.Objects, o)
 }

@@ -22,7 +22,6 @@ import (
 // there once, which follows from the canonical order. What both take gives the same graph and
 // units: TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
 type absorber struct {
-	g   *types.Graph
 	set *unitSet
 
 	// The present file. The memory is used for the next one too.
@@ -35,7 +34,7 @@ type absorber struct {
 	strs    []types.Str  // by ordinal; 0: not interned yet
 	shapes  []shape      // by type id
 	sizes   []uint32     // by type id: of FUNCs and VARs
-	elems   []types.Elem
+	elems   []types.Elem // of the types that are being added
 }
 
 // shape is what is known of a type record.
@@ -47,6 +46,28 @@ type shape struct {
 	busy  bool
 	kind  btf.Kind
 	tag   types.Tag // that it declares or defines; 0: none
+	fwd   bool      // it only declares the tag
+}
+
+// crosses tells whether a type of kind from refers to s by the stub of its tag.
+func (s *shape) crosses(from btf.Kind) bool {
+	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
+}
+
+// before tells whether a node comes before another of the same name in canonical order.
+func (s *shape) before(o *shape) bool {
+	if p, q := s.nodeKind(), o.nodeKind(); p != q {
+		return p < q
+	}
+	return s.hash.Less(o.hash)
+}
+
+// nodeKind is the kind of the node.
+func (s *shape) nodeKind() types.Kind {
+	if s.fwd {
+		return types.KindStub
+	}
+	return types.Kind(s.kind)
 }
 
 // absorb adds the object at path to the graph and the units, and returns what it says of itself. ok
@@ -68,7 +89,7 @@ func (a *absorber) take(path string) (says claims, ok bool, err error) {
 	for i := range s.units {
 		says.candidates = says.candidates || !s.units[i].linked
 	}
-	if err := a.addUnits(s); err != nil {
+	if err := s.addTo(a.set, a.node); err != nil {
 		return says, false, fmt.Errorf("%s: %w", path, err)
 	}
 	return says, true, nil
@@ -159,7 +180,7 @@ func (a *absorber) intern(off uint32) types.Str {
 	str := &a.strs[a.ordinal[off]]
 	if *str == 0 {
 		n := bytes.IndexByte(a.text[off:], 0)
-		*str = a.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
+		*str = a.set.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
 	}
 	return *str
 }
@@ -169,164 +190,87 @@ func (a *absorber) hashShapes() bool {
 	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
 	for i := range a.blob.Types {
 		t, s := &a.blob.Types[i], &a.shapes[i+1]
+		name, ok := a.name(t.NameOff)
+		if !ok {
+			return false
+		}
 		s.kind, s.tag = t.Kind, declared(t)
-		if s.tag == 0 && t.NameOff != 0 {
+		if s.fwd = s.tag != 0; !s.fwd && t.NameOff != 0 {
 			s.tag = types.TagOf(types.Kind(t.Kind))
 		}
+		if s.tag != 0 {
+			s.stub = types.HashStub(s.tag, name)
+		}
 	}
+	last := uint32(0) // the ordinal of the name of the type before
 	for i := range a.blob.Types {
-		id := uint32(i + 1)
-		if a.shapes[id].depth == 0 && !a.hash(id, 0) {
+		s := &a.shapes[i+1]
+		if s.depth == 0 && !a.hash(uint32(i+1), 0) {
 			return false
 		}
-		if i > 0 && !a.inOrder(id) {
+		name := a.ordinal[a.blob.Types[i].NameOff]
+		if name < last || name == last && i > 0 && !a.shapes[i].before(s) {
 			return false
 		}
+		last = name
 	}
 	return true
-}
-
-// inOrder tells whether type id comes after the one before it in the order of types.
-func (a *absorber) inOrder(id uint32) bool {
-	x, y := &a.blob.Types[id-2], &a.blob.Types[id-1]
-	if p, q := a.ordinal[x.NameOff], a.ordinal[y.NameOff]; p != q {
-		return p < q
-	}
-	if p, q := a.kind(x), a.kind(y); p != q {
-		return p < q
-	}
-	return a.shapes[id-1].hash.Less(a.shapes[id].hash)
-}
-
-// declared is records.declared; only the empty string is no name.
-func declared(t *btf.Type) types.Tag {
-	switch {
-	case t.Kind == btf.KindFwd && t.KFlag:
-		return types.TagUnion
-	case t.Kind == btf.KindFwd:
-		return types.TagStruct
-	case t.Kind.IsEnum() && t.Vlen == 0 && t.NameOff != 0:
-		return types.TagEnum
-	}
-	return 0
-}
-
-// kind is the kind of the node of t.
-func (a *absorber) kind(t *btf.Type) types.Kind {
-	if declared(t) != 0 {
-		return types.KindStub
-	}
-	return types.Kind(t.Kind)
 }
 
 // hash hashes type id, as types.Graph does, and what its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	name, ok := a.name(t.NameOff)
-	if !ok || s.busy || depth > maxDepth {
+	if s.busy || depth > maxDepth {
 		return false
 	}
-	if tag := declared(t); tag != 0 {
-		s.hash, s.depth = types.HashStub(tag, name), 1
+	if s.fwd {
+		s.hash, s.depth = s.stub, 1
 		return t.NameOff != 0
 	}
 	s.busy = true
+	ok, name := true, a.names[a.ordinal[t.NameOff]]
 	deepest, fit := uint16(0), fitting(t.Kind)
-	ref := func(child uint32) types.Hash {
-		if uint64(child) >= uint64(len(a.shapes)) {
-			ok = false
-			return types.Hash{}
-		}
-		c := &a.shapes[child] // of void: nothing
-		ok = ok && fit.has(c.kind)
-		if c.tag != 0 && a.crosses(t, child) {
-			return a.stub(child)
-		}
-		if c.depth == 0 && child != 0 && (!ok || !a.hash(child, depth+1)) {
-			ok = false
-		}
-		deepest = max(deepest, c.depth)
-		return c.hash
-	}
-	elem := func(off uint32) types.Hash {
-		h, found := a.name(off)
-		ok = ok && found
+	ref := func(child uint32) (h types.Hash) {
+		var deep uint16
+		var good bool
+		h, deep, good = a.refer(t.Kind, fit, child, depth)
+		deepest, ok = max(deepest, deep), ok && good
 		return h
 	}
-	size, aux, to := a.head(id)
+	size, aux, to := head(&a.blob, t)
 	var refers types.Hash
 	if t.Kind.HasType() || t.Kind == btf.KindArray {
 		refers = ref(to)
 	}
-	h := types.Start(types.Kind(t.Kind), size, aux, name, refers)
-	switch t.Kind {
-	case btf.KindFunc:
-		ok = ok && aux <= types.LinkageExtern
-	case btf.KindArray:
-		h.Elem(types.Hash{}, ref(a.blob.ArrayOf(t).Index), 0)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range a.blob.MembersOf(t) {
-			h.Elem(elem(m.NameOff), ref(m.Type), uint64(m.Offset))
-		}
-	case btf.KindEnum:
-		for _, e := range a.blob.EnumsOf(t) {
-			h.Elem(elem(e.NameOff), types.Hash{}, e.Value&math.MaxUint32)
-		}
-	case btf.KindEnum64:
-		for _, e := range a.blob.EnumsOf(t) {
-			h.Elem(elem(e.NameOff), types.Hash{}, e.Value)
-		}
-	case btf.KindFuncProto:
-		for _, p := range a.blob.ParamsOf(t) {
-			h.Elem(elem(p.NameOff), ref(p.Type), 0)
-		}
-	case btf.KindDatasec:
-		for _, e := range a.blob.SecinfosOf(t) {
-			h.Elem(types.Hash{}, ref(e.Type), uint64(e.Offset)|uint64(e.Size)<<32)
-		}
+	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
+	for i := range elements(t) {
+		nameOff, child, val := element(&a.blob, t, i)
+		name, found := a.name(nameOff)
+		ok = ok && found
+		h.Elem(name, ref(child), val)
 	}
+	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
 	s.hash, s.depth, s.busy = h.Sum(t.KFlag), deepest+1, false
 	return ok && deepest < maxDepth
 }
 
-// head returns the fields of type id's node that elements have no part in.
-func (a *absorber) head(id uint32) (size, aux, ref uint32) {
-	t := &a.blob.Types[id-1]
+// refer returns what a reference to child counts as in the hash of a type of kind from, and how
+// deep the child nests. ok is false if there must be no such reference, or the child is not right.
+func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
+	deep uint16, ok bool) {
+	if uint64(child) >= uint64(len(a.shapes)) {
+		return h, 0, false
+	}
+	c := &a.shapes[child] // of void: nothing
 	switch {
-	case t.Kind.HasSize():
-		size = t.SizeOrType
-	case t.Kind.HasType():
-		ref = t.SizeOrType
+	case !fit.has(c.kind):
+		return h, 0, false
+	case c.crosses(from):
+		return c.stub, 0, true
+	case c.depth == 0 && child != 0 && !a.hash(child, depth+1):
+		return h, 0, false
 	}
-	switch t.Kind {
-	case btf.KindInt:
-		aux = t.Extra
-	case btf.KindVar:
-		size, aux = a.sizes[id], t.Extra
-	case btf.KindFunc:
-		size, aux = a.sizes[id], t.Vlen
-	case btf.KindDeclTag:
-		aux = t.Extra + 1
-	case btf.KindArray:
-		array := a.blob.ArrayOf(t)
-		size, ref = array.Nelems, array.Elem
-	}
-	return size, aux, ref
-}
-
-// crosses tells whether t refers to child, which declares or defines a tag, by the tag's stub.
-func (a *absorber) crosses(t *btf.Type, child uint32) bool {
-	return t.Kind != btf.KindDeclTag || declared(&a.blob.Types[child-1]) != 0
-}
-
-// stub returns the hash of the stub for child.
-func (a *absorber) stub(child uint32) types.Hash {
-	s := &a.shapes[child]
-	if s.stub == (types.Hash{}) {
-		name, _ := a.name(a.blob.Types[child-1].NameOff) // checked with the type
-		s.stub = types.HashStub(s.tag, name)
-	}
-	return s.stub
+	return c.hash, c.depth, true
 }
 
 // node returns the node of type id. What the graph has, it has with all that the shape contains.
@@ -335,7 +279,7 @@ func (a *absorber) node(id uint32) types.ID {
 	if s.id != 0 {
 		return s.id
 	}
-	if s.id = a.g.Find(s.hash); s.id == 0 {
+	if s.id = a.set.g.Find(s.hash); s.id == 0 {
 		s.id = a.add(id)
 	}
 	return s.id
@@ -343,72 +287,29 @@ func (a *absorber) node(id uint32) types.ID {
 
 // add adds the node of type id, whose hash is known.
 func (a *absorber) add(id uint32) types.ID {
-	t := &a.blob.Types[id-1]
-	if tag := declared(t); tag != 0 {
-		return a.g.Stub(tag, a.intern(t.NameOff))
+	t, s := &a.blob.Types[id-1], &a.shapes[id]
+	if s.fwd {
+		return a.set.g.Stub(s.tag, a.intern(t.NameOff))
 	}
 	ref := func(child uint32) types.ID {
 		if child == 0 {
 			return 0
 		}
-		if tag := a.shapes[child].tag; tag != 0 && a.crosses(t, child) {
-			return a.g.Stub(tag, a.intern(a.blob.Types[child-1].NameOff))
+		if c := &a.shapes[child]; c.crosses(t.Kind) {
+			return a.set.g.Stub(c.tag, a.intern(a.blob.Types[child-1].NameOff))
 		}
 		return a.node(child)
 	}
-	n := types.Node{Hash: a.shapes[id].hash, Kind: types.Kind(t.Kind), Flag: t.KFlag,
-		Name: a.intern(t.NameOff)}
-	var to uint32
-	n.Size, n.Aux, to = a.head(id)
-	n.Ref = ref(to)
-	base := len(a.elems)
-	elem := func(name, child uint32, val uint64) {
+	size, aux, to := head(&a.blob, t)
+	n := types.Node{Hash: s.hash, Kind: types.Kind(t.Kind), Flag: t.KFlag,
+		Name: a.intern(t.NameOff), Size: size + a.sizes[id], Aux: aux, Ref: ref(to)}
+	first := len(a.elems)
+	for i := range elements(t) {
+		name, child, val := element(&a.blob, t, i)
 		to := ref(child) // before append, for it appends too
 		a.elems = append(a.elems, types.Elem{Name: a.intern(name), Ref: to, Val: val})
 	}
-	switch t.Kind {
-	case btf.KindArray:
-		elem(0, a.blob.ArrayOf(t).Index, 0)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range a.blob.MembersOf(t) {
-			elem(m.NameOff, m.Type, uint64(m.Offset))
-		}
-	case btf.KindEnum:
-		for _, e := range a.blob.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value&math.MaxUint32)
-		}
-	case btf.KindEnum64:
-		for _, e := range a.blob.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value)
-		}
-	case btf.KindFuncProto:
-		for _, p := range a.blob.ParamsOf(t) {
-			elem(p.NameOff, p.Type, 0)
-		}
-	case btf.KindDatasec:
-		for _, e := range a.blob.SecinfosOf(t) {
-			elem(0, e.Type, uint64(e.Offset)|uint64(e.Size)<<32)
-		}
-	}
-	added := a.g.AddHashed(n, a.elems[base:])
-	a.elems = a.elems[:base]
+	added := a.set.g.AddHashed(n, a.elems[first:])
+	a.elems = a.elems[:first]
 	return added
-}
-
-// addUnits adds the file's units.
-func (a *absorber) addUnits(s *unitsSection) error {
-	for i := range s.units {
-		rec := &s.units[i]
-		u := Unit{File: a.g.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count,
-			Items: make([]types.ID, 0, rec.items)}
-		for _, group := range rec.groups {
-			for _, id := range s.groups[group] {
-				u.Items = append(u.Items, a.node(id))
-			}
-		}
-		if _, err := a.set.add(u); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 func newAbsorber() (*absorber, *Merger) {
 	m := NewMerger()
-	return &absorber{g: m.g, set: m.set}, m
+	return &absorber{set: m.set}, m
 }
 
 // TestAbsorb absorbs many objects with one absorber, all but those with pinned stubs, and compares
@@ -49,9 +49,10 @@ func TestAbsorb(t *testing.T) {
 			}
 			objects = append(objects, o)
 		}
-		for id := range m.g.Nodes { // each has the hash of its content
-			if n := m.g.Nodes[id]; id != 0 && m.g.Add(n, slices.Clone(m.g.ElemsOf(&n))) != types.ID(id) {
-				t.Fatalf("%v %q has another content than its hash says", n.Kind, m.g.Name(&n))
+		for id := range m.set.g.Nodes { // each has the hash of its content
+			g := m.set.g
+			if n := g.Nodes[id]; id != 0 && g.Add(n, slices.Clone(g.ElemsOf(&n))) != types.ID(id) {
+				t.Fatalf("%v %q has another content than its hash says", n.Kind, m.set.g.Name(&n))
 			}
 		}
 		if len(objects) == 0 {

@@ -79,7 +79,7 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 			return nil, fmt.Errorf("BTF: %w", err)
 		}
 	}
-	s.pin = func(uint32, int, uint32) (types.Hash, bool) { return types.Hash{}, false }
+	s.pin = func(_, _, _ uint32) (types.Hash, bool) { return types.Hash{}, false }
 	if err := s.shape(order); err != nil {
 		return nil, err
 	}

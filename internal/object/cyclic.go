@@ -15,11 +15,11 @@ func (r *records) findCyclic() {
 	cyclic := map[uint32]bool{}
 	refs := func(node int32, buf []int32) []int32 {
 		t, l := r.at(uint32(node) + 1)
-		l.refs(t, func(child uint32) {
-			if child != 0 && child < r.end && !r.crosses(t, child) {
+		for ref := range l.Refs(t) {
+			if child := *ref; child != 0 && child < r.end && !r.crosses(t, child) {
 				buf = append(buf, int32(child-1))
 			}
-		})
+		}
 		return buf
 	}
 	refine.Components(int(r.end-1), refs, func(component []int32) {

@@ -32,21 +32,11 @@ type tagName struct {
 
 // presence is where a chain defines and declares a tag.
 type presence struct {
-	ids      []uint32 // of its definitions
-	defined  span
-	declared span
-	fwd      uint32 // a declaration
-	apart    bool   // a blob declares it that is not the one that defines it
-}
-
-// span is from the first to the last layer; the zero value is empty.
-type span struct{ first, end int }
-
-func (s *span) add(layer int) {
-	if s.end == 0 {
-		s.first = layer
-	}
-	s.end = layer + 1
+	ids     []uint32 // of its definitions
+	fwd     uint32   // a declaration
+	layer   int      // where it was first seen
+	several bool     // it was seen in other layers too
+	apart   bool     // a blob declares it that is not the one that defines it
 }
 
 // definitions finds the definitions that must be told apart: in the whole chain, or if bases is set
@@ -81,19 +71,16 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 		if !ok {
 			i = len(tags)
 			index[k] = i
-			tags = append(tags, presence{})
+			tags = append(tags, presence{layer: r.layerOf(id)})
 		}
-		p, layer := &tags[i], r.layerOf(id)
+		p := &tags[i]
 		if declared != 0 {
-			p.declared.add(layer)
 			p.fwd = id
 		} else {
-			p.defined.add(layer)
 			p.ids = append(p.ids, id)
 		}
-		one := span{layer, layer + 1}
-		if !p.apart && p.declared.end > 0 && p.defined.end > 0 &&
-			(p.declared != one || p.defined != one) {
+		p.several = p.several || r.layerOf(id) != p.layer
+		if !p.apart && p.several && p.fwd != 0 && len(p.ids) > 0 {
 			p.apart = true
 			d.list(id, p.fwd)
 		}
@@ -134,7 +121,7 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	for i := range d.scopes {
 		s := &d.scopes[i]
 		own.ids, own.pinned = make([]types.ID, d.end), nil
-		own.pin = func(_ uint32, _ int, target uint32) (types.Hash, bool) {
+		own.pin = func(_, _, target uint32) (types.Hash, bool) {
 			return pin.Provisional(uint64(target), i), d.apart[target]
 		}
 		for id := uint32(1); id < s.start; id++ {
@@ -171,13 +158,13 @@ func (d *definitions) lead(order []uint32) []bool {
 	for _, id := range order {
 		lead[id] = d.apart[id]
 		t, l := d.at(id)
-		l.refs(t, func(child uint32) {
-			if child != 0 && d.crosses(t, child) {
+		for ref := range l.Refs(t) {
+			if child := *ref; child != 0 && d.crosses(t, child) {
 				lead[id] = lead[id] || d.apart[child]
 			} else {
 				lead[id] = lead[id] || lead[child]
 			}
-		})
+		}
 	}
 	return lead
 }
@@ -193,7 +180,9 @@ func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
 			continue
 		}
 		t, l := d.at(id)
-		l.refs(t, func(child uint32) { in[child] = in[child] || child != 0 && !d.crosses(t, child) })
+		for ref := range l.Refs(t) {
+			in[*ref] = in[*ref] || *ref != 0 && !d.crosses(t, *ref)
+		}
 	}
 	var list []uint32
 	for _, id := range order {

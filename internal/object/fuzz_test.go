@@ -87,11 +87,7 @@ func sections(t testing.TB, o *Object) (records, units []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, err := l.blob()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if records, err = btf.Encode(blob, btf.EncodeOptions{}); err != nil {
+	if records, err = l.records(n.Target.Order); err != nil {
 		t.Fatal(err)
 	}
 	if units, err = l.units(n); err != nil {

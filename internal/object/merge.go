@@ -1,8 +1,10 @@
 package object
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -47,7 +49,6 @@ func Join(parts []*Object) (*Object, error) {
 // Merger is Merge one object at a time, so that each can be forgotten when it has been added.
 type Merger struct {
 	agreement
-	g   *types.Graph
 	set *unitSet
 }
 
@@ -73,10 +74,7 @@ func (o *Object) claims() claims {
 }
 
 // NewMerger returns a Merger that holds nothing yet.
-func NewMerger() *Merger {
-	g := types.New()
-	return &Merger{g: g, set: newUnitSet(g)}
-}
+func NewMerger() *Merger { return &Merger{set: newUnitSet(types.New())} }
 
 // Add adds o. name stands for it in errors. After an error the Merger must not be used.
 func (m *Merger) Add(name string, o *Object) error {
@@ -95,14 +93,11 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 // place is Place without a look at what o claims.
 func (m *Merger) place(name string, o *Object) ([]int, error) {
 	var ids []types.ID // nil: those of o
-	if len(m.g.Nodes) == 1 && len(m.set.units) == 0 {
-		m.g = o.Graph.Clone()
-		m.set.g = m.g
-	} else {
-		var err error
-		if ids, err = m.g.Import(o.Graph); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	var err error
+	if g := m.set.g; len(g.Nodes) == 1 && len(m.set.units) == 0 {
+		m.set.g = o.Graph.Clone()
+	} else if ids, err = g.Import(o.Graph); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	at := make([]int, len(o.Units))
 	for i, u := range o.Units {
@@ -111,9 +106,8 @@ func (m *Merger) place(name string, o *Object) ([]int, error) {
 			for j, id := range u.Items {
 				items[j] = ids[id]
 			}
-			u.File, u.Items = m.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
+			u.File, u.Items = m.set.g.Strs.Intern(o.Graph.Strs.Bytes(u.File)), items
 		}
-		var err error
 		if at[i], err = m.set.add(u); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -127,7 +121,7 @@ func (m *Merger) Object() *Object {
 	if m.featsOf == "" {
 		feats = m.linked
 	}
-	return &Object{Target: m.target, Features: feats, Graph: m.g, Units: m.set.units}
+	return &Object{Target: m.target, Features: feats, Graph: m.set.g, Units: m.set.units}
 }
 
 // agree checks an object's target and features against what was merged before, and joins them.
@@ -136,17 +130,16 @@ func (m *agreement) agree(name string, o claims) error {
 	if t.Order == nil {
 		t.Order = binary.LittleEndian
 	}
-	if m.targetOf == "" && m.rawOf == "" {
+	if other := cmp.Or(m.targetOf, m.rawOf); other == "" {
 		m.target = t
-	}
-	if other := m.targetOf + m.rawOf; other != "" && m.target.Order != t.Order {
+	} else if m.target.Order != t.Order {
 		return fmt.Errorf("cannot merge objects of different byte order: %s is %v, %s is %v",
-			first(m.targetOf, m.rawOf), m.target.Order, name, t.Order)
+			other, m.target.Order, name, t.Order)
 	}
 	switch {
 	case t.Machine == 0:
 		if m.targetOf == "" {
-			m.rawOf = first(m.rawOf, name)
+			m.rawOf = cmp.Or(m.rawOf, name)
 			m.target.AddrSize = max(m.target.AddrSize, t.AddrSize)
 		}
 	case m.targetOf == "":
@@ -169,21 +162,9 @@ func (m *agreement) agree(name string, o claims) error {
 	return nil
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // hasCandidates tells whether o has a unit that was made with o.Features.
 func (o *Object) hasCandidates() bool {
-	for i := range o.Units {
-		if !o.Units[i].Linked {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.Linked })
 }
 
 // linkedFeatures are the features that mean something where there are linked units only.

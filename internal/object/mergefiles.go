@@ -12,7 +12,7 @@ import (
 // the numbers of files done and of all.
 func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
 	error) {
-	read := make([]fileRead, len(files))
+	says, errs := make([]claims, len(files)), make([]error, len(files))
 	mergers := make([]*Merger, max(1, min(jobs, len(files))))
 	var next, done atomic.Int64
 	var wg sync.WaitGroup
@@ -26,8 +26,7 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 				if i >= len(files) {
 					return
 				}
-				read[i] = a.addFile(m, files[i], base)
-				if read[i].err != nil {
+				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
 					next.Store(int64(len(files))) // those before it are being read
 				}
 				progress(int(done.Add(1)), len(files))
@@ -37,39 +36,30 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 	wg.Wait()
 	all := mergers[0]
 	for i, path := range files {
-		if read[i].err != nil {
-			return nil, read[i].err
+		if errs[i] != nil {
+			return nil, errs[i]
 		}
-		if err := all.agree(path, read[i].says); err != nil {
+		if err := all.agree(path, says[i]); err != nil {
 			return nil, err
 		}
 	}
 	for _, m := range mergers[1:] {
-		if _, err := all.place("merged files", &Object{Graph: m.g, Units: m.set.units}); err != nil {
+		if _, err := all.place("merged files", &Object{Graph: m.set.g, Units: m.set.units}); err != nil {
 			return nil, err
 		}
 	}
 	return all.Object(), nil
 }
 
-// fileRead is what was learnt of a file.
-type fileRead struct {
-	says claims
-	err  error
-}
-
-// addFile adds the file at path to the shapes and units of m.
-func (a *absorber) addFile(m *Merger, path string, base *btf.Blob) (r fileRead) {
-	a.g = m.g
-	says, ok, err := a.absorb(path)
-	if ok || err != nil {
-		return fileRead{says, err}
+// addFile adds the file at path to the shapes and units of m, and returns what it says of itself.
+func (a *absorber) addFile(m *Merger, path string, base *btf.Blob) (claims, error) {
+	if says, ok, err := a.absorb(path); ok || err != nil {
+		return says, err
 	}
 	o, err := ReadFile(path, base)
-	if err == nil {
-		r.says = o.claims()
-		_, err = m.place(path, o)
+	if err != nil {
+		return claims{}, err
 	}
-	r.err = err
-	return r
+	_, err = m.place(path, o)
+	return o.claims(), err
 }

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -8,16 +9,55 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// readObject reads a .btfo file. Errors begin with its name.
-func readObject(f *elf.File) (*Object, error) {
-	o, err := decodeObject(f)
+// ReadFile reads what a link takes as input: a .btfo file; raw BTF; or an ELF file with a .BTF
+// section, such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is
+// what split BTF stands on, nil for none; if an ELF file brings its own base along in .BTF.base,
+// and base is nil, that one is taken. The bases' units are part of the object; a .btfo file needs
+// no base.
+func ReadFile(path string, base *btf.Blob) (*Object, error) {
+	f, data, err := btf.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
+		return nil, err
+	}
+	if f == nil && !btf.HasMagic(data) {
+		_, err := elf.Parse(path, data) // tells what it is instead
+		return nil, err
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	o, err := readContent(f, data, base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return o, nil
 }
 
-func decodeObject(f *elf.File) (*Object, error) {
+// readContent reads an ELF file, or raw BTF if f is nil.
+func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
+	var t Target
+	var blobs []*btf.Blob
+	var err error
+	switch {
+	case f != nil && f.Section(SectionUnits) != nil:
+		return readObject(f)
+	case base.EndsOnly():
+		return nil, errors.New("BTF, not a BTF object, so it is read together with its base: give " +
+			"that as BTF, not as an index")
+	case f == nil:
+		blobs, err = btf.ParseAll(data, base)
+	default:
+		t = target(f)
+		blobs, err = btf.ReadELF(f, base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return FromBTF(t, blobs...)
+}
+
+// readObject reads a .btfo file.
+func readObject(f *elf.File) (*Object, error) {
 	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {
 		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; "+
@@ -58,9 +98,9 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 	}
 	var wrong error
 	used := 0
-	sh := &shaper{records: r}
-	sh.pin = func(id uint32, ref int, target uint32) (types.Hash, bool) {
-		p, ok := s.refs[refOf{id, uint32(ref)}]
+	sh := &shaper{records: r, sizes: s.sizes}
+	sh.pin = func(id, ref, target uint32) (types.Hash, bool) {
+		p, ok := s.refs[refOf{id, ref}]
 		if !ok {
 			return types.Hash{}, false
 		}
@@ -71,11 +111,6 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 				SectionUnits, s.pins[p].def)
 		}
 		return s.pins[p].hash, true
-	}
-	sh.amend = func(id uint32, n *types.Node) {
-		if n.Kind == types.KindFunc || n.Kind == types.KindVar {
-			n.Size = s.sizes[id]
-		}
 	}
 	if err := sh.shape(order); err != nil {
 		return err
@@ -96,18 +131,8 @@ func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
 		byNode[sh.ids[id]] = id
 	}
 	set := newUnitSet(o.Graph)
-	for i := range s.units {
-		rec := &s.units[i]
-		u := Unit{File: o.Graph.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count,
-			Items: make([]types.ID, 0, rec.items)}
-		for _, g := range rec.groups {
-			for _, id := range s.groups[g] {
-				u.Items = append(u.Items, sh.ids[id])
-			}
-		}
-		if _, err := set.add(u); err != nil {
-			return err
-		}
+	if err := s.addTo(set, func(id uint32) types.ID { return sh.ids[id] }); err != nil {
+		return err
 	}
 	o.Units = set.units
 	return nil

@@ -20,7 +20,7 @@ type unitsSection struct {
 	features features.Set
 	pins     []pinRecord
 	refs     map[refOf]uint32 // pinned references: index in pins
-	sizes    []uint32         // Node.Size of FUNCs and VARs, by type id
+	sizes    []uint32         // Node.Size of FUNCs and VARs, by type id; 0 for other types
 	groups   [][]uint32
 	units    []unitRecord
 }
@@ -162,4 +162,22 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 		}
 		s.units = append(s.units, u)
 	}
+}
+
+// addTo adds the units to a set, with the nodes that node gives for type ids.
+func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
+	for i := range s.units {
+		rec := &s.units[i]
+		u := Unit{File: set.g.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count,
+			Items: make([]types.ID, 0, rec.items)}
+		for _, g := range rec.groups {
+			for _, id := range s.groups[g] {
+				u.Items = append(u.Items, node(id))
+			}
+		}
+		if _, err := set.add(u); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -33,26 +33,26 @@ func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other "+
 				"(types start at [%d], want [%d])", b.StartID, r.end)
 		}
-		r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
-		r.end = b.EndID()
-		r.budget += nameBudget(b)
+		r.add(b)
 		below = b
 	}
 	return r, nil
 }
 
+func (r *records) add(b *btf.Blob) {
+	r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
+	r.end = b.EndID()
+	r.budget += 4*len(b.Strings) + 1<<16
+}
+
 // with returns the records for another graph.
 func (r *records) with(g *types.Graph) *records {
-	c := &records{g: g, end: r.end, cyclic: r.cyclic}
-	for i := range r.layers {
-		b := r.layers[i].Blob
-		c.layers = append(c.layers, layer{b, make([]types.Str, len(b.Strings))})
-		c.budget += nameBudget(b)
+	c := &records{g: g, cyclic: r.cyclic}
+	for _, l := range r.layers {
+		c.add(l.Blob)
 	}
 	return c
 }
-
-func nameBudget(b *btf.Blob) int { return 4*len(b.Strings) + 1<<16 }
 
 // layerOf returns the number of the layer that holds an id.
 func (r *records) layerOf(id uint32) int {
@@ -79,12 +79,8 @@ func (r *records) name(off uint32) (types.Str, error) {
 	if off == 0 {
 		return 0, nil
 	}
-	i := len(r.layers) - 1
-	for i > 0 && off < r.layers[i].BaseStrLen {
-		i--
-	}
-	l := &r.layers[i]
-	if at := off - l.BaseStrLen; at < uint32(len(l.names)) && l.names[at] != 0 {
+	l, at := r.stringAt(off)
+	if at < uint32(len(l.names)) && l.names[at] != 0 {
 		return l.names[at], nil
 	}
 	s, err := l.Name(off)
@@ -97,7 +93,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	}
 	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
 	if id != 0 {
-		l.names[off-l.BaseStrLen] = id
+		l.names[at] = id
 	}
 	return id, nil
 }
@@ -107,81 +103,21 @@ func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false
 	}
-	i := len(r.layers) - 1
-	for i > 0 && t.NameOff < r.layers[i].BaseStrLen {
-		i--
-	}
-	l := &r.layers[i]
-	at := t.NameOff - l.BaseStrLen
+	l, at := r.stringAt(t.NameOff)
 	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
 }
 
-// record is one type in the terms of package types, but that Ref and Elems' Ref are BTF ids.
-type record struct {
-	types.Node
-	elems []types.Elem // reused by the next decode
-}
-
-// decode reads a record; of a FWD only the name.
-func (r *records) decode(id uint32, out *record) (err error) {
-	t, l := r.at(id)
-	elems := out.elems[:0]
-	n := types.Node{Kind: types.Kind(t.Kind), Flag: t.KFlag}
-	if n.Name, err = r.name(t.NameOff); err != nil {
-		return err
+// stringAt returns the layer of a string, and its offset in the layer's strings.
+func (r *records) stringAt(off uint32) (l *layer, at uint32) {
+	i := len(r.layers) - 1
+	for off < r.layers[i].BaseStrLen {
+		i--
 	}
-	elem := func(nameOff, ref uint32, val uint64) {
-		if err == nil {
-			var name types.Str
-			name, err = r.name(nameOff)
-			elems = append(elems, types.Elem{Name: name, Ref: types.ID(ref), Val: val})
-		}
-	}
-	if t.Kind.HasSize() {
-		n.Size = t.SizeOrType
-	} else if t.Kind.HasType() {
-		n.Ref = types.ID(t.SizeOrType)
-	}
-	switch t.Kind {
-	case btf.KindInt, btf.KindVar:
-		n.Aux = t.Extra
-	case btf.KindDeclTag:
-		n.Aux = t.Extra + 1
-	case btf.KindFunc:
-		if n.Aux = t.Vlen; n.Aux > types.LinkageExtern {
-			return typeError(id, t, "linkage %d is not known (0 to 2 are)", n.Aux)
-		}
-	case btf.KindArray:
-		a := l.ArrayOf(t)
-		n.Ref, n.Size = types.ID(a.Elem), a.Nelems
-		elem(0, a.Index, 0)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range l.MembersOf(t) {
-			elem(m.NameOff, m.Type, uint64(m.Offset))
-		}
-	case btf.KindEnum:
-		for _, e := range l.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value&(1<<32-1)) // types.Elem has the 32 bits, btf.Enumerator the value
-		}
-	case btf.KindEnum64:
-		for _, e := range l.EnumsOf(t) {
-			elem(e.NameOff, 0, e.Value)
-		}
-	case btf.KindFuncProto:
-		for _, p := range l.ParamsOf(t) {
-			elem(p.NameOff, p.Type, 0)
-		}
-	case btf.KindDatasec:
-		for _, s := range l.SecinfosOf(t) {
-			elem(0, s.Type, uint64(s.Offset)|uint64(s.Size)<<32)
-		}
-	}
-	out.Node, out.elems = n, elems
-	return err
+	return &r.layers[i], off - r.layers[i].BaseStrLen
 }
 
 // refs calls f with each type that t refers to, void included. An array's index type comes after
-// its element type.
+// its element type. It is btf.Blob.Refs for the one loop in which that is too slow.
 func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	switch t.Kind {
 	case btf.KindArray:
@@ -208,18 +144,13 @@ func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	}
 }
 
-// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without
-// enumerators. It is 0 for all others.
+// declared returns the namespace of a record that only declares a tag, 0 for all others.
 func (r *records) declared(t *btf.Type) types.Tag {
-	switch {
-	case t.Kind == btf.KindFwd && t.KFlag:
-		return types.TagUnion
-	case t.Kind == btf.KindFwd:
-		return types.TagStruct
-	case t.Kind.IsEnum() && t.Vlen == 0 && r.named(t):
-		return types.TagEnum
+	tag := declared(t)
+	if tag == types.TagEnum && !r.named(t) {
+		return 0
 	}
-	return 0
+	return tag
 }
 
 // tagged tells whether references to t are stubs: it declares or defines a tag.

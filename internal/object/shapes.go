@@ -1,16 +1,18 @@
 package object
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
 
 // shaper adds the shapes of type records to their graph.
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; the stub for a declaration
 	// pin returns the pin of the definition target if that reference of type id means it exactly.
-	pin func(id uint32, ref int, target uint32) (types.Hash, bool)
-	// amend sets what a record does not hold: FuncFlags of a FUNC, the size of a VAR. It may be
-	// nil.
-	amend func(id uint32, n *types.Node)
+	pin func(id, ref, target uint32) (types.Hash, bool)
+	// sizes is Node.Size of FUNCs and VARs, by id. Nil: 0.
+	sizes []uint32
 
 	pinned []pinnedStub
 }
@@ -33,35 +35,42 @@ func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)
 	}
-	var rec record
+	var elems []types.Elem
 	for _, id := range order {
 		if s.ids[id] != 0 {
 			continue
 		}
-		t, _ := s.at(id)
+		t, l := s.at(id)
+		name, err := s.name(t.NameOff)
+		if err != nil {
+			return err
+		}
 		if tag := s.declared(t); tag != 0 {
-			name, err := s.name(t.NameOff)
-			if err != nil {
-				return err
-			}
 			if name == 0 {
 				return typeError(id, t, "declares nothing: it has no name")
 			}
 			s.ids[id] = s.g.Stub(tag, name)
 			continue
 		}
-		if err := s.decode(id, &rec); err != nil {
-			return err
+		size, aux, ref := head(l.Blob, t)
+		if t.Kind == btf.KindFunc && aux > types.LinkageExtern {
+			return typeError(id, t, "linkage %d is not known (0 to 2 are)", aux)
 		}
-		rec.Ref = s.ref(id, ownRef, rec.Ref)
-		for i := range rec.elems {
-			e := &rec.elems[i]
-			e.Ref = s.ref(id, elemRef+i, e.Ref)
+		if s.sizes != nil {
+			size += s.sizes[id]
 		}
-		if s.amend != nil {
-			s.amend(id, &rec.Node)
+		elems = elems[:0]
+		for i := range elements(t) {
+			nameOff, ref, val := element(l.Blob, t, i)
+			name, err := s.name(nameOff)
+			if err != nil {
+				return err
+			}
+			elems = append(elems, types.Elem{Name: name, Ref: s.ref(t, id, elemRef+i, ref), Val: val})
 		}
-		s.ids[id] = s.g.Add(rec.Node, rec.elems)
+		n := types.Node{Kind: types.Kind(t.Kind), Flag: t.KFlag, Name: name, Size: size, Aux: aux,
+			Ref: s.ref(t, id, ownRef, ref)}
+		s.ids[id] = s.g.Add(n, elems)
 	}
 	for _, p := range s.pinned {
 		if err := s.g.Define(p.stub, s.ids[p.def]); err != nil {
@@ -71,16 +80,15 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node to which a reference of type id leads; target is its BTF id.
-func (s *shaper) ref(id uint32, ref int, target types.ID) types.ID {
+// ref returns the node to which a reference of type id, the record t, leads; target is its BTF id.
+func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 	if target == 0 {
 		return 0
 	}
-	t, _ := s.at(id)
-	if !s.crosses(t, uint32(target)) {
+	if !s.crosses(t, target) {
 		return s.ids[target]
 	}
-	c, _ := s.at(uint32(target))
+	c, _ := s.at(target)
 	name, _ := s.name(c.NameOff) // its own record has been read, or will be
 	if tag := s.declared(c); tag != 0 {
 		return s.g.Stub(tag, name)
@@ -89,11 +97,11 @@ func (s *shaper) ref(id uint32, ref int, target types.ID) types.ID {
 	if tag == 0 {
 		tag = types.TagTypedef
 	}
-	pin, ok := s.pin(id, ref, uint32(target))
+	pin, ok := s.pin(id, ref, target)
 	if !ok {
 		return s.g.Stub(tag, name)
 	}
 	stub := s.g.PinnedStub(tag, name, pin)
-	s.pinned = append(s.pinned, pinnedStub{stub, uint32(target)})
+	s.pinned = append(s.pinned, pinnedStub{stub, target})
 	return stub
 }

@@ -84,33 +84,21 @@ func (d *decoder) bytes(n int) []byte {
 	return d.data[d.off-n : d.off]
 }
 
-// ascending reads the next number of a list whose numbers are least … limit-1: it is over last, if
-// that isn't least-1.
-type ascending struct{ next, limit uint64 }
-
-func (a *ascending) read(d *decoder, what string) uint32 {
-	step := d.uint()
-	if d.err != nil {
-		return 0
-	}
-	if step == 0 || step > a.limit-a.next {
-		d.fail("%s is out of range or order", what)
-		return 0
-	}
-	a.next += step
-	return uint32(a.next - 1)
-}
-
-// list is the inverse of appendList.
+// list is the inverse of appendList; the numbers are least … limit-1.
 func (d *decoder) list(least, limit uint32, what string) []uint32 {
 	n := d.count(1, what+"s")
 	list := make([]uint32, 0, n)
-	a := ascending{uint64(least), uint64(limit)}
+	next := uint64(least)
 	for range n {
-		list = append(list, a.read(d, what))
-	}
-	if d.err != nil {
-		return nil
+		step := d.uint()
+		if d.err == nil && (step == 0 || step > uint64(limit)-next) {
+			d.fail("%s is out of range or order", what)
+		}
+		if d.err != nil {
+			return nil
+		}
+		next += step
+		list = append(list, uint32(next-1))
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
@@ -28,12 +27,7 @@ func Write(o *Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	blob, err := num.blob()
-	if err != nil {
-		return nil, err
-	}
-	blob.Order = o.Target.Order
-	records, err := btf.Encode(blob, btf.EncodeOptions{})
+	records, err := num.records(o.Target.Order)
 	if err != nil {
 		return nil, err
 	}
@@ -68,96 +62,83 @@ func (o *Object) normal() (*Object, error) {
 	return &n, nil
 }
 
-// allocate makes the arenas for what num.order holds.
-func (num *numbering) allocate(b *btf.Blob) {
-	var members, params, enums uint32
-	for _, id := range num.order {
-		switch n := num.g.Node(id); n.Kind {
-		case types.KindStruct, types.KindUnion:
-			members += n.Count
-		case types.KindFuncProto:
-			params += n.Count
-		case types.KindEnum, types.KindEnum64:
-			enums += n.Count
-		}
-	}
-	b.Types = make([]btf.Type, 0, len(num.order))
-	b.Members, b.Params, b.Enums = make([]btf.Member, 0, members), make([]btf.Param, 0,
-		params), make([]btf.Enumerator, 0, enums)
-}
-
-// blob returns the type records.
-func (num *numbering) blob() (*btf.Blob, error) {
-	b := &btf.Blob{StartID: 1}
-	total := 0
-	for _, s := range num.names {
-		total += len(num.g.Strs.Bytes(s)) + 1
-	}
-	var strs strings.Builder
-	strs.Grow(total)
-	offs := make([]uint32, len(num.names))
+// records returns the content of .BTF.
+func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
+	offs := make([]uint32, len(num.names)) // of the names, by rank
+	strLen := 0
 	for i, s := range num.names {
 		name := num.g.Strs.Bytes(s)
 		if bytes.IndexByte(name, 0) >= 0 {
 			return nil, fmt.Errorf("name %q holds a NUL byte, which BTF can't", name)
 		}
-		offs[i] = uint32(strs.Len())
-		strs.Write(name)
-		strs.WriteByte(0)
+		offs[i] = uint32(strLen)
+		strLen += len(name) + 1
 	}
-	b.Strings = strs.String()
-	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
-
-	num.allocate(b)
-	for _, id := range num.order {
+	typeLen := uint64(0)
+	for i, id := range num.order {
 		n := num.g.Node(id)
-		t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), KFlag: n.Flag, Vlen: n.Count}
-		if t.Kind.HasSize() {
-			t.SizeOrType = n.Size
-		} else if t.Kind.HasType() {
-			t.SizeOrType = num.id[n.Ref]
+		kind := btf.Kind(n.Kind)
+		if n.Kind == types.KindStub {
+			kind = btf.KindFwd
 		}
-		elems := num.g.ElemsOf(n)
-		switch n.Kind {
-		case types.KindInt, types.KindVar:
-			t.Extra = n.Aux
-		case types.KindDeclTag:
-			t.SizeOrType, t.Extra = num.record[n.Ref], n.Aux-1
-		case types.KindFunc:
-			t.Vlen = n.Aux
-		case types.KindArray:
-			t.First, t.Vlen = uint32(len(b.Arrays)), 0
-			b.Arrays = append(b.Arrays, btf.Array{Elem: num.id[n.Ref], Index: num.id[elems[0].Ref],
-				Nelems: n.Size})
-		case types.KindStruct, types.KindUnion:
-			t.First = uint32(len(b.Members))
-			for _, e := range elems {
-				b.Members = append(b.Members, btf.Member{NameOff: name(e.Name), Type: num.id[e.Ref],
-					Offset: uint32(e.Val)})
-			}
-		case types.KindEnum, types.KindEnum64:
-			t.First = uint32(len(b.Enums))
-			for _, e := range elems {
-				b.Enums = append(b.Enums, btf.Enumerator{NameOff: name(e.Name), Value: e.Val})
-			}
-		case types.KindFuncProto:
-			t.First = uint32(len(b.Params))
-			for _, e := range elems {
-				b.Params = append(b.Params, btf.Param{NameOff: name(e.Name), Type: num.id[e.Ref]})
-			}
-		case types.KindDatasec:
-			t.First = uint32(len(b.Secinfos))
-			for _, e := range elems {
-				b.Secinfos = append(b.Secinfos, btf.Secinfo{Type: num.id[e.Ref], Offset: uint32(e.Val),
-					Size: uint32(e.Val >> 32)})
-			}
-		case types.KindStub:
-			if t = (btf.Type{NameOff: t.NameOff, Kind: btf.KindFwd,
-				KFlag: n.Aux == uint32(types.TagUnion)}); n.Aux == uint32(types.TagEnum) {
-				t.Kind, t.SizeOrType = btf.KindEnum, 4
-			}
+		if n.Count > btf.MaxVlen {
+			return nil, btf.VlenError(uint32(i+1), kind, num.g.Name(n), n.Count)
 		}
-		b.Types = append(b.Types, t)
+		typeLen += kind.RecordLen(n.Count)
 	}
-	return b, nil
+	b := btf.Blob{Order: order, StartID: 1}
+	m, err := btf.NewImage(&b, len(num.order), typeLen, strLen, btf.EncodeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range num.names {
+		copy(m.Strings[offs[i]:], num.g.Strs.Bytes(s))
+	}
+	r := m.Records(0)
+	for _, id := range num.order {
+		num.putType(&r, num.g.Node(id), offs)
+	}
+	return m.Finish(), nil
+}
+
+// putType writes the record of n.
+func (num *numbering) putType(r *btf.Records, n *types.Node, offs []uint32) {
+	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
+	t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), KFlag: n.Flag, Vlen: n.Count}
+	if t.Kind.HasSize() {
+		t.SizeOrType = n.Size
+	} else if t.Kind.HasType() {
+		t.SizeOrType = num.id[n.Ref]
+	}
+	switch n.Kind {
+	case types.KindInt, types.KindVar:
+		t.Extra = n.Aux
+	case types.KindDeclTag:
+		t.SizeOrType, t.Extra = num.record[n.Ref], n.Aux-1
+	case types.KindFunc:
+		t.Vlen = n.Aux
+	case types.KindArray:
+		t.Vlen = 0
+	case types.KindStub:
+		t.Kind, t.KFlag = btf.KindFwd, n.Aux == uint32(types.TagUnion)
+		if n.Aux == uint32(types.TagEnum) {
+			t.Kind, t.SizeOrType = btf.KindEnum, 4
+		}
+	}
+	r.Type(&t)
+	for _, e := range num.g.ElemsOf(n) {
+		name, ref := name(e.Name), num.id[e.Ref]
+		switch n.Kind {
+		case types.KindArray:
+			r.Array(btf.Array{Elem: num.id[n.Ref], Index: ref, Nelems: n.Size})
+		case types.KindStruct, types.KindUnion:
+			r.Member(btf.Member{NameOff: name, Type: ref, Offset: uint32(e.Val)})
+		case types.KindEnum, types.KindEnum64:
+			r.Enumerator(t.Kind, btf.Enumerator{NameOff: name, Value: e.Val})
+		case types.KindFuncProto:
+			r.Param(btf.Param{NameOff: name, Type: ref})
+		case types.KindDatasec:
+			r.Secinfo(btf.Secinfo{Type: ref, Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -55,26 +56,21 @@ func (num *numbering) appendPins(b []byte) []byte {
 			see(elemRef+uint32(i), e.Ref)
 		}
 	}
-	var pins []types.ID
 	index := map[types.ID]uint64{}
 	for _, r := range refs {
-		if _, ok := index[r.stub]; !ok {
-			index[r.stub] = 0
-			pins = append(pins, r.stub)
-		}
+		index[r.stub] = 0
 	}
-	slices.SortFunc(pins, func(a, b types.ID) int {
-		return cmp.Or(cmp.Compare(num.id[a], num.id[b]),
-			num.g.Pin(num.g.Node(a)).Cmp(num.g.Pin(num.g.Node(b))))
+	pin := func(stub types.ID) types.Hash { return num.g.Pin(num.g.Node(stub)) }
+	pins := slices.SortedFunc(maps.Keys(index), func(a, b types.ID) int {
+		return cmp.Or(cmp.Compare(num.id[a], num.id[b]), pin(a).Cmp(pin(b)))
 	})
 	b = binary.AppendUvarint(b, uint64(len(pins)))
 	last := uint32(0)
 	for i, stub := range pins {
 		index[stub] = uint64(i)
 		b = binary.AppendUvarint(b, uint64(num.id[stub]-last))
-		pin := num.g.Pin(num.g.Node(stub))
-		b = binary.LittleEndian.AppendUint64(b, pin.A)
-		b = binary.LittleEndian.AppendUint64(b, pin.B)
+		b = binary.LittleEndian.AppendUint64(b, pin(stub).A)
+		b = binary.LittleEndian.AppendUint64(b, pin(stub).B)
 		last = num.id[stub]
 	}
 	b = binary.AppendUvarint(b, uint64(len(refs)))
@@ -115,13 +111,8 @@ func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		x, y := &units[a], &units[b]
-		if x.File != y.File {
-			return bytes.Compare(num.g.Strs.Bytes(x.File), num.g.Strs.Bytes(y.File))
-		}
-		if x.Linked != y.Linked {
-			return cmp.Compare(linkedBit(x), linkedBit(y))
-		}
-		return hashes[a].Cmp(hashes[b])
+		return cmp.Or(bytes.Compare(num.g.Strs.Bytes(x.File), num.g.Strs.Bytes(y.File)),
+			cmp.Compare(linkedBit(x), linkedBit(y)), hashes[a].Cmp(hashes[b]))
 	})
 	groups, of, err := num.group(units)
 	if err != nil {

@@ -4,6 +4,9 @@ package refine
 
 import (
 	"errors"
+	"math"
+	"math/bits"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -32,7 +35,7 @@ var ErrBudget = errors.New("the types refer to each other too deeply to be told 
 // alone, not on the numbers of the nodes; but how deep a colour looks depends on how many rounds
 // the whole graph took, so colours of different graphs do not compare.
 func (g *Graph) Colours() []types.Hash {
-	unlimited := int(^uint(0) >> 1)
+	unlimited := math.MaxInt
 	colours, _ := g.ColoursWithin(&unlimited)
 	return colours
 }
@@ -42,11 +45,9 @@ func (g *Graph) Colours() []types.Hash {
 // rounds as there are nodes.
 func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 	n := len(g.Labels)
-	old, now := make([]types.Hash, n), make([]types.Hash, n)
+	old, now := make([]types.Hash, n), slices.Clone(g.Labels)
 	if g.Initial != nil {
 		copy(now, g.Initial)
-	} else {
-		copy(now, g.Labels)
 	}
 	for seen, classes := newSet(n), 0; ; {
 		if *budget -= n + len(g.Refs); *budget < 0 {
@@ -87,10 +88,7 @@ type set struct {
 }
 
 func newSet(n int) *set {
-	size := 16
-	for size < 2*n {
-		size *= 2
-	}
+	size := 1 << bits.Len(uint(2*n+15))
 	return &set{table: make([]types.Hash, size), round: make([]uint32, size)}
 }
 

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -24,12 +25,8 @@ func New() *Graph { return NewSized(0) }
 // NewSized is New with room for some nodes, which may turn out to be more or fewer.
 func NewSized(nodes int) *Graph {
 	nodes = max(nodes, 64)
-	size := 1 << 8
-	for size < 2*nodes {
-		size *= 2
-	}
 	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
-		index: make([]bucket, size)}
+		index: make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))}
 	g.Strs.init(nodes)
 	return g
 }
@@ -38,21 +35,25 @@ func NewSized(nodes int) *Graph {
 func (g *Graph) Node(id ID) *Node { return &g.Nodes[id] }
 
 // ElemsOf returns the elements of n.
-func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First : n.First+n.Count : n.First+n.Count] }
+func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Count] }
 
 // Name returns n's name as a string.
 func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
 
 // Find returns the node of content hash h, 0 when there is none.
 func (g *Graph) Find(h Hash) ID {
+	return g.slot(h).id
+}
+
+// slot returns the bucket of content hash h, or the free one where it belongs.
+func (g *Graph) slot(h Hash) *bucket {
 	mask := uint64(len(g.index) - 1)
 	tag := uint32(h.A >> 32)
-	for i := h.A & mask; g.index[i].id != 0; i = (i + 1) & mask {
-		if s := g.index[i]; s.tag == tag && g.Nodes[s.id].Hash == h {
-			return s.id
+	for i := h.A & mask; ; i = (i + 1) & mask {
+		if b := &g.index[i]; b.id == 0 || b.tag == tag && g.Nodes[b.id].Hash == h {
+			return b
 		}
 	}
-	return 0
 }
 
 // Add returns the node with n's content and these elements, adding it when it is new. n.Hash,
@@ -64,19 +65,15 @@ func (g *Graph) Add(n Node, elems []Elem) ID {
 
 // AddHashed is Add for a caller that computed n.Hash with a Hasher.
 func (g *Graph) AddHashed(n Node, elems []Elem) ID {
-	mask := uint64(len(g.index) - 1)
-	tag := uint32(n.Hash.A >> 32)
-	i := n.Hash.A & mask
-	for ; g.index[i].id != 0; i = (i + 1) & mask {
-		if s := g.index[i]; s.tag == tag && g.Nodes[s.id].Hash == n.Hash {
-			return s.id
-		}
+	slot := g.slot(n.Hash)
+	if slot.id != 0 {
+		return slot.id
 	}
 	id := ID(len(g.Nodes))
 	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
 	g.Elems = append(room(g.Elems, len(elems)), elems...)
 	g.Nodes = append(room(g.Nodes, 1), n)
-	g.index[i] = bucket{tag, id}
+	*slot = bucket{uint32(n.Hash.A >> 32), id}
 	if len(g.Nodes)*2 > len(g.index) {
 		g.grow()
 	}
@@ -252,4 +249,20 @@ func (g *Graph) Leads() []bool {
 		}
 	}
 	return leads
+}
+
+// Clone returns a copy in which every node and string has the same ID. It costs a copy of memory,
+// where Import looks every node up.
+func (g *Graph) Clone() *Graph {
+	return &Graph{
+		Nodes: slices.Clone(g.Nodes),
+		Elems: slices.Clone(g.Elems),
+		Strs: Strings{
+			bytes: slices.Clone(g.Strs.bytes),
+			ends:  slices.Clone(g.Strs.ends),
+			hash:  slices.Clone(g.Strs.hash),
+			index: slices.Clone(g.Strs.index),
+		},
+		index: slices.Clone(g.index),
+	}
 }

@@ -1,6 +1,7 @@
 package types
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 )
@@ -12,21 +13,12 @@ type Hash struct{ A, B uint64 }
 
 // Less orders hashes; the order is arbitrary but the same everywhere.
 func (h Hash) Less(o Hash) bool {
-	if h.A != o.A {
-		return h.A < o.A
-	}
-	return h.B < o.B
+	return h.A < o.A || h.A == o.A && h.B < o.B
 }
 
 // Cmp is Less as a three-way comparison, for slices.SortFunc.
 func (h Hash) Cmp(o Hash) int {
-	switch {
-	case h == o:
-		return 0
-	case h.Less(o):
-		return -1
-	}
-	return 1
+	return cmp.Or(cmp.Compare(h.A, o.A), cmp.Compare(h.B, o.B))
 }
 
 const (
@@ -56,7 +48,8 @@ func HashString(s []byte) Hash {
 	var w uint64
 	switch n := len(s); {
 	case n >= 4:
-		w = uint64(binary.LittleEndian.Uint32(s)) | uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
+		w = uint64(binary.LittleEndian.Uint32(s)) |
+			uint64(binary.LittleEndian.Uint32(s[n-4:]))<<(8*uint(n-4))
 	case n > 0:
 		w = uint64(s[0]) | uint64(s[n/2])<<(8*uint(n/2)) | uint64(s[n-1])<<(8*uint(n-1))
 	}

@@ -14,9 +14,12 @@ func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) 
 	for i, id := range list {
 		keys[i] = stringKey{wordAt(s.Bytes(id), 0), id}
 	}
+	sort := func(from, to int) {
+		sortWords(keys[from:to], spare[from:to])
+		sortBehind(s, keys[from:to], spare[from:to], 8)
+	}
 	if parallel == nil || len(keys) < 1<<14 {
-		sortWords(keys, spare)
-		sortBehind(s, keys, spare, 8)
+		sort(0, len(keys))
 	} else {
 		const shares = 16
 		parts := []int{0} // where they begin, and the last one ends
@@ -26,11 +29,7 @@ func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) 
 				parts = append(parts, int(end))
 			}
 		}
-		parallel(len(parts)-1, func(i int) {
-			from, to := parts[i], parts[i+1]
-			sortWords(keys[from:to], spare[from:to])
-			sortBehind(s, keys[from:to], spare[from:to], 8)
-		})
+		parallel(len(parts)-1, func(i int) { sort(parts[i], parts[i+1]) })
 	}
 	for i := range keys {
 		list[i] = keys[i].str
@@ -84,8 +83,7 @@ func sortFrom(strs *Strings, keys, spare []stringKey, depth int) {
 		// only strings that hold zero bytes, as no name should, have no more to tell them apart
 		case first == 0:
 			slices.SortFunc(keys, func(a, b stringKey) int {
-				return bytes.Compare(strs.Bytes(a.str),
-					strs.Bytes(b.str))
+				return bytes.Compare(strs.Bytes(a.str), strs.Bytes(b.str))
 			})
 			return
 		}

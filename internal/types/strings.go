@@ -1,6 +1,9 @@
 package types
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Str names an interned string. 0 is the empty string, which is no name.
 type Str uint32
@@ -18,11 +21,7 @@ func (s *Strings) init(n int) {
 	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
 	s.hash = append(make([]Hash, 0, n+1), Hash{})
-	size := 1 << 10
-	for size < 2*n {
-		size *= 2
-	}
-	s.index = make([]uint32, size)
+	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
 }
 
 // Len is the number of strings, the empty one included.
@@ -55,12 +54,9 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	if len(b) == 0 {
 		return 0
 	}
-	mask := uint64(len(s.index) - 1)
-	i := h.A & mask
-	for ; s.index[i] != 0; i = (i + 1) & mask {
-		if s.hash[s.index[i]] == h {
-			return Str(s.index[i])
-		}
+	slot := s.slot(h)
+	if *slot != 0 {
+		return Str(*slot)
 	}
 	if len(s.bytes)+len(b) > math.MaxUint32 {
 		panic("types: more than 4 GiB of distinct names")
@@ -69,7 +65,7 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	s.bytes = append(room(s.bytes, len(b)), b...)
 	s.ends = append(room(s.ends, 1), uint32(len(s.bytes)))
 	s.hash = append(room(s.hash, 1), h)
-	s.index[i] = id
+	*slot = id
 	if len(s.ends)*2 > len(s.index) {
 		s.grow()
 	}
@@ -81,14 +77,18 @@ func (s *Strings) Lookup(b []byte) (Str, bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
-	h := HashString(b)
+	id := *s.slot(HashString(b))
+	return Str(id), id != 0
+}
+
+// slot returns the place in the index of the string with hash h, or the free one where it belongs.
+func (s *Strings) slot(h Hash) *uint32 {
 	mask := uint64(len(s.index) - 1)
-	for i := h.A & mask; s.index[i] != 0; i = (i + 1) & mask {
-		if s.hash[s.index[i]] == h {
-			return Str(s.index[i]), true
-		}
+	i := h.A & mask
+	for s.index[i] != 0 && s.hash[s.index[i]] != h {
+		i = (i + 1) & mask
 	}
-	return 0, false
+	return &s.index[i]
 }
 
 // LookupAll appends the Str of each string that has one of the hashes to found, 0 for those that
