@@ -7,6 +7,7 @@ package base
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -46,14 +47,15 @@ type Base interface {
 
 // Digest is the sum of the shapes' hashes of some types, each shape counted once.
 func Digest(shapes []types.Hash) types.Hash {
-	var sum types.Hash
-	seen := make(map[types.Hash]bool, len(shapes))
+	var sum, last types.Hash
+	shapes = slices.Clone(shapes)
+	slices.SortFunc(shapes, types.Hash.Cmp)
 	for _, h := range shapes {
-		if !seen[h] {
-			seen[h] = true
+		if h != last {
 			sum.A += h.A
 			sum.B += h.B
 		}
+		last = h
 	}
 	return sum
 }

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -77,7 +78,8 @@ type builder struct {
 
 // index returns the index of one BTF. Of the header only the checksums are given.
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
-	var shapes, definitions, declTags []entry
+	shapes := make([]entry, 0, len(blob.Types))
+	var definitions, declTags []entry
 	layer := make([]types.Hash, 0, len(blob.Types))
 	for i := range blob.Types {
 		id := blob.StartID + uint32(i)
@@ -133,20 +135,16 @@ func (b *builder) canHaveDeclTag(id uint32) bool {
 	return k != types.KindFunc && k != types.KindVar
 }
 
-// strings lists a BTF's own strings, each at its smallest offset.
+// strings lists a BTF's own strings.
 func (b *builder) strings(blob *btf.Blob) []entry {
-	var list []entry
-	seen := make(map[types.Hash]bool, len(blob.Types))
-	for at := 0; at < len(blob.Strings); {
-		end := at
-		for end < len(blob.Strings) && blob.Strings[end] != 0 {
-			end++
+	list := make([]entry, 0, len(blob.Types)+len(blob.Types)/4)
+	data := []byte(blob.Strings)
+	for at := uint32(0); len(data) > 0; {
+		name, rest, _ := bytes.Cut(data, []byte{0})
+		if len(name) > 0 {
+			list = append(list, entry{types.HashString(name), blob.BaseStrLen + at})
 		}
-		if h := types.HashString([]byte(blob.Strings[at:end])); end > at && !seen[h] {
-			seen[h] = true
-			list = append(list, entry{h, blob.BaseStrLen + uint32(at)})
-		}
-		at = end + 1
+		at, data = at+uint32(len(name))+1, rest
 	}
 	return list
 }

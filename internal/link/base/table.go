@@ -49,29 +49,48 @@ func (s tableShape) sizes() (starts, keys, values uint64) {
 
 func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32 - s.Bits)) }
 
-// appendTable appends the table of some entries, which it sorts.
+// appendTable appends the table of some entries.
 func appendTable(out []byte, s tableShape, entries []entry) []byte {
-	slices.SortFunc(entries, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(s.bucket(a.hash), s.bucket(b.hash)), cmp.Compare(a.hash.B, b.hash.B),
-			cmp.Compare(a.value, b.value))
-	})
-	at := 0
-	for b := range uint32(1) << s.Bits {
-		out = binary.LittleEndian.AppendUint32(out, uint32(at))
-		for at < len(entries) && s.bucket(entries[at].hash) == b {
-			at++
-		}
+	starts, sorted := intoBuckets(s, entries)
+	for i := range starts[1:] {
+		slices.SortFunc(sorted[starts[i]:starts[i+1]], func(a, b entry) int {
+			if a.hash.B != b.hash.B {
+				return cmp.Compare(a.hash.B, b.hash.B)
+			}
+			return cmp.Compare(a.value, b.value)
+		})
 	}
-	out = binary.LittleEndian.AppendUint32(out, uint32(at))
-	for _, e := range entries {
-		out = binary.LittleEndian.AppendUint64(out, e.hash.B)
+	for _, at := range starts {
+		out = binary.LittleEndian.AppendUint32(out, at)
 	}
-	for _, e := range entries {
-		for i := range s.Width {
-			out = append(out, byte(e.value>>(8*i)))
-		}
+	for i := range sorted {
+		out = binary.LittleEndian.AppendUint64(out, sorted[i].hash.B)
+	}
+	for i := range sorted {
+		var number [4]byte
+		binary.LittleEndian.PutUint32(number[:], sorted[i].value)
+		out = append(out, number[:s.Width]...)
 	}
 	return out
+}
+
+// intoBuckets returns the entries by bucket, and the first one of each bucket; and their number.
+func intoBuckets(s tableShape, entries []entry) (starts []uint32, sorted []entry) {
+	starts = make([]uint32, 1<<s.Bits+1)
+	for i := range entries {
+		starts[s.bucket(entries[i].hash)+1]++
+	}
+	for i := range starts[1:] {
+		starts[i+1] += starts[i]
+	}
+	sorted = make([]entry, len(entries))
+	next := slices.Clone(starts)
+	for _, e := range entries {
+		b := s.bucket(e.hash)
+		sorted[next[b]] = e
+		next[b]++
+	}
+	return starts, sorted
 }
 
 // cutTable takes the table of a shape off the front of data, which is long enough.

@@ -1,0 +1,20 @@
+package base
+
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// BenchmarkParse makes the index of the running kernel's BTF in memory.
+func BenchmarkParse(b *testing.B) {
+	blob, err := btf.ReadOne("/sys/kernel/btf/vmlinux", nil)
+	if err != nil {
+		b.Skip(err)
+	}
+	for b.Loop() {
+		if _, err := Parse(blob); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
