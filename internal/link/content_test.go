@@ -40,7 +40,8 @@ func images(g *types.Graph, u *object.Unit, b *btf.Blob) map[types.ID]map[uint32
 		n := &g.Nodes[id]
 		var refs []types.ID
 		switch n.Kind {
-		case types.KindArray, types.KindFuncProto, types.KindPtr, types.KindConst, types.KindTypedef, types.KindFunc:
+		case types.KindArray, types.KindFuncProto, types.KindPtr, types.KindConst,
+			types.KindTypedef, types.KindFunc:
 			refs = append(refs, n.Ref)
 		}
 		if n.Kind != types.KindEnum {

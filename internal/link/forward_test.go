@@ -24,7 +24,8 @@ import (
 //	holder        struct holder { other m0; }
 //	y z           struct y { struct s *m0; }; struct z { struct s *m0; struct r *m1; }
 //	top           struct top { struct y *m0; struct z *m1; }
-//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as BTF can that was linked before
+//	both s1 s2    struct both { struct s *m0, *m1; }, which means both definitions, as BTF can
+//	              that was linked before
 //	3x            there are three units like this
 func sketch(b *builder, text string) {
 	for line := range strings.Lines(text) {
@@ -32,47 +33,47 @@ func sketch(b *builder, text string) {
 		if len(words) == 0 {
 			continue
 		}
-		b.unit("", 1)
-		i := b.hold(b.int("int"))
+		b.Unit("", 1)
+		i := b.Hold(b.Int("int"))
 		other := func() types.ID {
-			return b.hold(b.add(types.Node{Kind: types.KindTypedef, Name: b.str("other"),
-				Ref: b.ptr(b.structStub("s"))}))
+			return b.Hold(b.Add(types.Node{Kind: types.KindTypedef, Name: b.Str("other"),
+				Ref: b.Ptr(b.Stub("s"))}))
 		}
 		def := func(w string) types.ID {
 			var members []types.ID
 			for range w[1] - '0' {
 				members = append(members, i)
 			}
-			return b.structOf(w[:1], members...)
+			return b.Struct(w[:1], members...)
 		}
 		for k, w := range words {
 			switch {
 			case w == "user":
-				b.hold(b.structOf("user", b.ptr(b.structStub("s")), b.ptr(b.structStub("r"))))
+				b.Hold(b.Struct("user", b.Ptr(b.Stub("s")), b.Ptr(b.Stub("r"))))
 			case w == "y":
-				b.hold(b.structOf("y", b.ptr(b.structStub("s"))))
+				b.Hold(b.Struct("y", b.Ptr(b.Stub("s"))))
 			case w == "z":
-				b.hold(b.structOf("z", b.ptr(b.structStub("s")), b.ptr(b.structStub("r"))))
+				b.Hold(b.Struct("z", b.Ptr(b.Stub("s")), b.Ptr(b.Stub("r"))))
 			case w == "top":
-				b.hold(b.structOf("top", b.ptr(b.structStub("y")), b.ptr(b.structStub("z"))))
+				b.Hold(b.Struct("top", b.Ptr(b.Stub("y")), b.Ptr(b.Stub("z"))))
 			case w == "other":
 				other()
 			case w == "holder":
-				b.hold(b.structOf("holder", other()))
+				b.Hold(b.Struct("holder", other()))
 			case w == "both":
 				var ptrs []types.ID
 				for _, w := range words[k+1 : k+3] {
 					d := def(w)
-					stub := b.o.Graph.PinnedStub(types.TagStruct, b.str(w[:1]), b.o.Graph.Nodes[d].Hash)
-					b.o.Graph.Nodes[stub].Ref = d
-					ptrs = append(ptrs, b.ptr(stub))
+					stub := b.Graph.PinnedStub(types.TagStruct, b.Str(w[:1]), b.Graph.Nodes[d].Hash)
+					b.Graph.Nodes[stub].Ref = d
+					ptrs = append(ptrs, b.Ptr(stub))
 				}
-				b.u.Linked = true
-				b.hold(b.structOf("both", ptrs...))
+				b.Last().Linked = true
+				b.Hold(b.Struct("both", ptrs...))
 			case w[len(w)-1] == 'x':
-				fmt.Sscanf(w, "%dx", &b.u.Count)
+				fmt.Sscanf(w, "%dx", &b.Last().Count)
 			default:
-				b.hold(def(w))
+				b.Hold(def(w))
 			}
 		}
 	}
@@ -150,9 +151,11 @@ func TestForwards(t *testing.T) {
 		{"nobody has that too", "", "3x s1 y top\n s2 top", "top ys1 z?"},
 		{"they have another tag otherwise", "", "3x s1 r1 y z top\n s2 r2 y z\n s2 r1 top",
 			"top ys1 zs1r1, top ys2 zs1r1"},
-		{"they have a tag otherwise that it doesn't lead to", "", "3x s1 r1 y top\n s2 r1 y\n s2 r2 top",
+		{"they have a tag otherwise that it doesn't lead to", "",
+			"3x s1 r1 y top\n s2 r1 y\n s2 r2 top",
 			"top ys1 z?, top ys2 z?"},
-		{"several have it, and most mean one thing", "", "4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top",
+		{"several have it, and most mean one thing", "",
+			"4x s1 r1 z\n s2 r1 z\n 2x s2 r2 z\n s2 top",
 			"top y? zs2r2"},
 		{"a base's definition", "s1 r1", "user", "user s1 r1"},
 		{"units before the base", "9x s1 r1", "user\n s2", "user s2 r1"},
@@ -172,7 +175,7 @@ func TestForwards(t *testing.T) {
 			if c.base != "" {
 				base := newBuilder()
 				sketch(base, c.base)
-				b, err := btf.Parse(linkOne(t, Options{}, base.o), nil)
+				b, err := btf.Parse(linkOne(t, Options{}, base.Object), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -183,11 +186,12 @@ func TestForwards(t *testing.T) {
 				b := newBuilder()
 				k := rotate % len(lines)
 				sketch(b, strings.Join(lines[k:], "\n")+"\n"+strings.Join(lines[:k], "\n"))
-				out, err := btf.Parse(linkOne(t, opt, b.o), blobOf(opt.Base))
+				out, err := btf.Parse(linkOne(t, opt, b.Object), blobOf(opt.Base))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := strings.Join(users(out), ", "); !slices.Contains(strings.Split(c.want, "|"), got) {
+				got := strings.Join(users(out), ", ")
+				if !slices.Contains(strings.Split(c.want, "|"), got) {
 					t.Errorf("%s, want %s", got, c.want)
 				}
 			}
@@ -202,7 +206,7 @@ func TestTie(t *testing.T) {
 		"s1\n s1 r1\n s2\n s2 r1\n user", "user\n s2\n s2\n s1\n s1"} {
 		b := newBuilder()
 		sketch(b, text)
-		out, err := btf.Parse(linkOne(t, Options{}, b.o), nil)
+		out, err := btf.Parse(linkOne(t, Options{}, b.Object), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +254,7 @@ func TestRandomForwards(t *testing.T) {
 		}
 		b := newBuilder()
 		sketch(b, text.String())
-		m, err := object.Merge(b.o)
+		m, err := object.Merge(b.Object)
 		if err != nil {
 			t.Fatal(err)
 		}

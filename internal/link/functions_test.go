@@ -2,7 +2,6 @@ package link
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,87 +11,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// builder makes units by hand.
-type builder struct {
-	o *object.Object
-	u *object.Unit
-}
+// builder makes units by hand, and links them.
+type builder struct{ *linktest.Builder }
 
-func newBuilder() *builder {
-	return &builder{o: object.New(object.Target{AddrSize: 8, Machine: uint16(elf.EM_X86_64)},
-		features.Default())}
-}
-
-func (b *builder) str(s string) types.Str { return b.o.Graph.Strs.Intern([]byte(s)) }
-
-// unit begins a unit.
-func (b *builder) unit(file string, count uint32) {
-	b.o.Units = append(b.o.Units, object.Unit{File: b.str(file), Count: count})
-	b.u = &b.o.Units[len(b.o.Units)-1]
-}
-
-// hold adds an item to the last unit.
-func (b *builder) hold(id types.ID) types.ID {
-	if !slices.Contains(b.u.Items, id) {
-		b.u.Items = append(b.u.Items, id)
-	}
-	return id
-}
-
-func (b *builder) add(n types.Node, elems ...types.Elem) types.ID { return b.o.Graph.Add(n, elems) }
-
-func (b *builder) int(name string) types.ID {
-	return b.add(types.Node{Kind: types.KindInt, Name: b.str(name), Size: 4, Aux: 1<<24 | 32})
-}
-
-func (b *builder) ptr(to types.ID) types.ID {
-	return b.add(types.Node{Kind: types.KindPtr,
-		Ref: to})
-}
-func (b *builder) constOf(to types.ID) types.ID {
-	return b.add(types.Node{Kind: types.KindConst, Ref: to})
-}
-
-func (b *builder) structStub(name string) types.ID {
-	return b.o.Graph.Stub(types.TagStruct, b.str(name))
-}
-
-func (b *builder) structOf(name string, members ...types.ID) types.ID {
-	var elems []types.Elem
-	for i, m := range members {
-		elems = append(elems, types.Elem{Name: b.str(fmt.Sprintf("m%d", i)), Ref: m, Val: uint64(64 * i)})
-	}
-	return b.add(types.Node{Kind: types.KindStruct, Name: b.str(name), Size: uint32(8 * len(members))},
-		elems...)
-}
-
-func (b *builder) proto(ret types.ID, params ...types.ID) types.ID {
-	var elems []types.Elem
-	for i, p := range params {
-		elems = append(elems, types.Elem{Name: b.str(fmt.Sprintf("p%d", i)), Ref: p})
-	}
-	return b.add(types.Node{Kind: types.KindFuncProto, Ref: ret}, elems...)
-}
-
-func (b *builder) fn(name string, linkage uint32, flags types.FuncFlags, proto types.ID) types.ID {
-	return b.hold(b.add(types.Node{Kind: types.KindFunc, Name: b.str(name), Size: uint32(flags),
-		Ref: proto, Aux: linkage}))
-}
-
-func (b *builder) variable(name string, linkage, size uint32, typ types.ID) types.ID {
-	return b.hold(b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: size, Ref: typ,
-		Aux: linkage}))
-}
+func newBuilder() *builder { return &builder{linktest.New()} }
 
 // link links and lists the result, one line a named type: kind, name, and what it refers to,
 // spelled out.
 func (b *builder) link(t *testing.T, opt Options) (lines []string, res *Result) {
 	t.Helper()
-	res, err := Link([]*object.Object{b.o}, opt)
+	res, err := Link([]*object.Object{b.Object}, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,27 +132,27 @@ func funcsOf(lines []string) (funcs []string) {
 
 func TestFunctions(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
-	p := b.ptr(i)
-	b.fn("plain", 1, 0, b.proto(i, i))
-	b.fn("nosymbol", 1, 0, b.proto(i))
-	b.fn("clone", 0, 0, b.proto(i))
-	b.fn("isra", 0, types.FuncOptimized, b.proto(i, i))
-	b.fn("order", 0, types.FuncReordered|types.FuncUnexpectedReg, b.proto(i, i))
-	b.fn("register", 0, types.FuncUnexpectedReg, b.proto(i, i))
-	b.fn("uncertain", 0, types.FuncUncertain, b.proto(i, i))
-	b.fn("twice", 0, types.FuncOptimized, b.proto(i, i))
-	b.fn("constness", 0, 0, b.proto(0, b.ptr(b.constOf(i))))
-	b.fn("different", 0, 0, b.proto(0, p))
-	b.fn("declared", 0, 0, b.proto(0, b.ptr(b.structStub("s"))))
-	b.fn("cold", 0, 0, b.proto(0))
-	b.unit("b.c", 2)
-	b.hold(i)
-	b.hold(b.structOf("s", p))
-	b.fn("constness", 0, 0, b.proto(0, p))
-	b.fn("different", 0, 0, b.proto(0, i))
-	b.fn("declared", 0, 0, b.proto(0, b.ptr(b.structStub("s"))))
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
+	p := b.Ptr(i)
+	b.Fn("plain", 1, 0, b.Proto(i, i))
+	b.Fn("nosymbol", 1, 0, b.Proto(i))
+	b.Fn("clone", 0, 0, b.Proto(i))
+	b.Fn("isra", 0, types.FuncOptimized, b.Proto(i, i))
+	b.Fn("order", 0, types.FuncReordered|types.FuncUnexpectedReg, b.Proto(i, i))
+	b.Fn("register", 0, types.FuncUnexpectedReg, b.Proto(i, i))
+	b.Fn("uncertain", 0, types.FuncUncertain, b.Proto(i, i))
+	b.Fn("twice", 0, types.FuncOptimized, b.Proto(i, i))
+	b.Fn("constness", 0, 0, b.Proto(0, b.Ptr(b.Const(i))))
+	b.Fn("different", 0, 0, b.Proto(0, p))
+	b.Fn("declared", 0, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
+	b.Fn("cold", 0, 0, b.Proto(0))
+	b.Unit("b.c", 2)
+	b.Hold(i)
+	b.Hold(b.Struct("s", p))
+	b.Fn("constness", 0, 0, b.Proto(0, p))
+	b.Fn("different", 0, 0, b.Proto(0, i))
+	b.Fn("declared", 0, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
 	x := &facts.Facts{
 		HasFiles: true,
 		Globals:  []string{"plain"},
@@ -262,23 +195,23 @@ func TestFunctions(t *testing.T) {
 // With true_signature clones have candidates under their symbols' names.
 func TestTrueSignature(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
-	one, two := b.proto(i, i), b.proto(i, i, i)
-	b.fn("beside", 0, 0, two) // a function and its clone
-	b.fn("beside.constprop.0", 0, 0, one)
-	b.fn("alone.isra.0", 0, 0, one)
-	b.fn("twice.isra.0", 0, 0, one)  // in two files
-	b.fn("folded.isra.0", 0, 0, one) // in two files, at one address
-	b.fn("register.isra.0", 0, types.FuncUnexpectedReg, one)
-	b.fn("order", 0, types.FuncReordered, two)
-	b.fn("without", 0, 0, two) // its entry had no symbol
-	b.fn("gone.isra.0", 0, 0, one)
-	b.unit("b.c", 1)
-	b.hold(i)
-	b.fn("alone", 1, types.FuncNoCode, two) // inlined
-	b.fn("twice.isra.0", 0, 0, b.proto(i))
-	b.fn("folded.isra.0", 0, 0, one)
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
+	one, two := b.Proto(i, i), b.Proto(i, i, i)
+	b.Fn("beside", 0, 0, two) // a function and its clone
+	b.Fn("beside.constprop.0", 0, 0, one)
+	b.Fn("alone.isra.0", 0, 0, one)
+	b.Fn("twice.isra.0", 0, 0, one)  // in two files
+	b.Fn("folded.isra.0", 0, 0, one) // in two files, at one address
+	b.Fn("register.isra.0", 0, types.FuncUnexpectedReg, one)
+	b.Fn("order", 0, types.FuncReordered, two)
+	b.Fn("without", 0, 0, two) // its entry had no symbol
+	b.Fn("gone.isra.0", 0, 0, one)
+	b.Unit("b.c", 1)
+	b.Hold(i)
+	b.Fn("alone", 1, types.FuncNoCode, two) // inlined
+	b.Fn("twice.isra.0", 0, 0, b.Proto(i))
+	b.Fn("folded.isra.0", 0, 0, one)
 	x := &facts.Facts{
 		HasFiles: true,
 		Globals:  []string{"order"},
@@ -304,17 +237,17 @@ func TestTrueSignature(t *testing.T) {
 
 func TestStrongDefinitionWins(t *testing.T) {
 	b := newBuilder()
-	b.unit("weak.c", 5)
-	i := b.hold(b.int("int"))
+	b.Unit("weak.c", 5)
+	i := b.Hold(b.Int("int"))
 	named := func(param string) types.ID {
-		return b.add(types.Node{Kind: types.KindFuncProto, Ref: i},
-			types.Elem{Name: b.str(param), Ref: i})
+		return b.Add(types.Node{Kind: types.KindFuncProto, Ref: i},
+			types.Elem{Name: b.Str(param), Ref: i})
 	}
-	b.fn("hook", 1, types.FuncWeak, named("x"))
-	b.fn("alone", 1, types.FuncWeak, named("y"))
-	b.unit("strong.c", 1)
-	b.hold(i)
-	b.fn("hook", 1, 0, named("x__nullable"))
+	b.Fn("hook", 1, types.FuncWeak, named("x"))
+	b.Fn("alone", 1, types.FuncWeak, named("y"))
+	b.Unit("strong.c", 1)
+	b.Hold(i)
+	b.Fn("hook", 1, 0, named("x__nullable"))
 	_, res := b.link(t, Options{Features: features.Default()})
 	blob, err := btf.Parse(res.BTF, nil)
 	if err != nil {
@@ -333,13 +266,13 @@ func TestStrongDefinitionWins(t *testing.T) {
 
 func TestKfuncs(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
-	b.fn("k1", 1, 0, b.proto(b.ptr(i), i))
-	b.fn("k2", 1, 0, b.proto(i, b.ptr(i), b.ptr(i)))
-	b.fn("k3", 1, types.FuncReordered, b.proto(i, i))
-	tagged := b.fn("plain", 1, 0, b.proto(i, i))
-	b.hold(b.add(types.Node{Kind: types.KindDeclTag, Name: b.str("mine"), Ref: tagged, Aux: 1}))
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
+	b.Fn("k1", 1, 0, b.Proto(b.Ptr(i), i))
+	b.Fn("k2", 1, 0, b.Proto(i, b.Ptr(i), b.Ptr(i)))
+	b.Fn("k3", 1, types.FuncReordered, b.Proto(i, i))
+	tagged := b.Fn("plain", 1, 0, b.Proto(i, i))
+	b.Hold(b.Add(types.Node{Kind: types.KindDeclTag, Name: b.Str("mine"), Ref: tagged, Aux: 1}))
 	x := &facts.Facts{
 		Globals: []string{"k1", "k2", "k3", "plain"},
 		Kfuncs: []facts.Kfunc{{Name: "gone"}, {Name: "k1", Flags: 1 << 12},
@@ -356,8 +289,10 @@ func TestKfuncs(t *testing.T) {
 		"decl_tag mine component 0(func plain linkage 0(func_proto(int int, int int)))",
 		"func plain linkage 0(func_proto(int int, int int))",
 	)
-	lines, res := b.link(t, Options{Facts: x, Features: features.Default().With(features.Attributes)})
-	if want := "func k2 linkage 0(func_proto(int int, ptr(type_tag address_space(1)), ptr(int int)))"; !slices.Contains(lines, want) {
+	lines, res := b.link(t,
+		Options{Facts: x, Features: features.Default().With(features.Attributes)})
+	want := "func k2 linkage 0(func_proto(int int, ptr(type_tag address_space(1)), ptr(int int)))"
+	if !slices.Contains(lines, want) {
 		t.Errorf("no %s in %q", want, lines)
 	}
 	blob, err := btf.Parse(res.BTF, nil)

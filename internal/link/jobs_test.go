@@ -20,18 +20,18 @@ import (
 func manyTypes() (*builder, *facts.Facts) {
 	b, x := newBuilder(), &facts.Facts{Kfuncs: []facts.Kfunc{{Name: "f7"}, {Name: "f8"}}}
 	for u := range 300 {
-		b.unit(fmt.Sprintf("%d.c", u), 1)
-		i := b.int("int")
-		conflict := b.structOf("conflict", slices.Repeat([]types.ID{i}, 1+u%3)...)
-		b.u.Items = append(b.u.Items, i, conflict)
+		b.Unit(fmt.Sprintf("%d.c", u), 1)
+		i := b.Int("int")
+		conflict := b.Struct("conflict", slices.Repeat([]types.ID{i}, 1+u%3)...)
+		b.Last().Items = append(b.Last().Items, i, conflict)
 		for k := range 60 {
-			s := b.structOf(fmt.Sprintf("s%d_%d", u, k), b.ptr(b.structStub(fmt.Sprintf("s%d_%d", k, u%60))),
+			s := b.Struct(fmt.Sprintf("s%d_%d", u, k), b.Ptr(b.Stub(fmt.Sprintf("s%d_%d", k, u%60))),
 				i)
-			b.u.Items = append(b.u.Items, s)
-			f := b.add(types.Node{Kind: types.KindFunc, Name: b.str(fmt.Sprintf("f%d", u*60+k)), Aux: 1,
-				Ref: b.proto(i, b.ptr(b.structStub(fmt.Sprintf("s%d_%d", u, k))),
-					b.ptr(b.structStub("conflict")))})
-			b.u.Items = append(b.u.Items, f)
+			b.Last().Items = append(b.Last().Items, s)
+			f := b.Add(types.Node{Kind: types.KindFunc, Name: b.Str(fmt.Sprintf("f%d", u*60+k)), Aux: 1,
+				Ref: b.Proto(i, b.Ptr(b.Stub(fmt.Sprintf("s%d_%d", u, k))),
+					b.Ptr(b.Stub("conflict")))})
+			b.Last().Items = append(b.Last().Items, f)
 			x.Globals = append(x.Globals, fmt.Sprintf("f%d", u*60+k))
 		}
 	}
@@ -44,8 +44,8 @@ func TestThreadsDontShow(t *testing.T) {
 		var want []byte
 		for jobs := 1; jobs <= 5; jobs += 2 {
 			b, x := manyTypes()
-			b.o.Target.Order = order
-			res, err := Link([]*object.Object{b.o}, Options{Facts: x, Features: features.Default(),
+			b.Target.Order = order
+			res, err := Link([]*object.Object{b.Object}, Options{Facts: x, Features: features.Default(),
 				Jobs: jobs})
 			if err != nil {
 				t.Fatal(err)
@@ -77,31 +77,32 @@ func TestNames(t *testing.T) {
 		add  func(b *builder, name string) types.ID
 		ok   bool // any name will do
 	}{
-		{"int", func(b *builder, name string) types.ID { return b.int(name) }, true},
-		{"struct", func(b *builder, name string) types.ID { return b.structOf(name, b.int("int")) },
+		{"int", func(b *builder, name string) types.ID { return b.Int(name) }, true},
+		{"struct", func(b *builder, name string) types.ID { return b.Struct(name, b.Int("int")) },
 			false},
-		{"declared struct", func(b *builder, name string) types.ID { return b.ptr(b.structStub(name)) },
+		{"declared struct", func(b *builder, name string) types.ID { return b.Ptr(b.Stub(name)) },
 			false},
 		{"typedef", func(b *builder, name string) types.ID {
-			return b.add(types.Node{Kind: types.KindTypedef, Name: b.str(name), Ref: b.int("int")})
+			return b.Add(types.Node{Kind: types.KindTypedef, Name: b.Str(name), Ref: b.Int("int")})
 		}, false},
 		{"enumerator", func(b *builder, name string) types.ID {
-			return b.add(types.Node{Kind: types.KindEnum, Name: b.str("e"), Size: 4},
-				types.Elem{Name: b.str(name)})
+			return b.Add(types.Node{Kind: types.KindEnum, Name: b.Str("e"), Size: 4},
+				types.Elem{Name: b.Str(name)})
 		}, false},
 		{"function", func(b *builder, name string) types.ID {
-			return b.fn(name, 1, 0,
-				b.proto(b.int("int")))
+			return b.Fn(name, 1, 0,
+				b.Proto(b.Int("int")))
 		}, false},
 	} {
 		longest := strings.Repeat("x", btf.MaxNameLen)
 		for name, valid := range map[string]bool{"fine": true, "\xe9t\xe9": true, longest: true,
 			longest + "x": false, "1st": false, "long int": false} {
 			b := newBuilder()
-			b.unit("a.c", 1)
-			b.hold(c.add(b, name))
-			_, err := Link([]*object.Object{b.o}, Options{Facts: &facts.Facts{Globals: []string{name}},
-				Features: features.Default()})
+			b.Unit("a.c", 1)
+			b.Hold(c.add(b, name))
+			_, err := Link([]*object.Object{b.Object},
+				Options{Facts: &facts.Facts{Globals: []string{name}},
+					Features: features.Default()})
 			if valid || c.ok {
 				if err != nil {
 					t.Errorf("%s named %q: %v", c.what, name, err)

@@ -65,29 +65,20 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 	return t.Result, nil
 }
 
-// linked is what the stages of one link have made.
-type linked struct {
-	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
-	types   *resolve.Types
-	written *write.Written
-}
-
-func link(o *object.Object, opt Options) (*linked, *Result, error) {
+// Trace is Link of one object.
+func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if opt.Jobs == 0 {
 		opt.Jobs = runtime.GOMAXPROCS(0)
 	}
-	step := func(name string) {
-		if opt.Step != nil {
-			opt.Step(name)
-		}
+	step := opt.Step
+	if step == nil {
+		step = func(string) {}
 	}
 	step("select units")
-	var l linked
-	units, is, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
-	l.copied = is
+	units, copied, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
 	s, x, err := selectUnits(o.Graph, units, opt)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var sorted *write.SortedStrings
 	if opt.Jobs > 1 {
@@ -95,41 +86,40 @@ func link(o *object.Object, opt Options) (*linked, *Result, error) {
 		defer sorted.Wait()
 	}
 	step("resolve conflicts")
-	l.types = resolve.Resolve(s, opt.Base, copies, opt.Jobs)
+	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
-	d, err := decide.Decide(l.types, x, opt.Facts, opt.Features)
+	d, err := decide.Decide(t, x, opt.Facts, opt.Features)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	step("write types")
 	order := o.Target.Order
 	if order == nil {
 		order = binary.LittleEndian
 	}
-	l.written, err = write.BTF(l.types, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
+	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &l, &Result{l.written.BTF, d.Skipped, l.types.Conflicts}, nil
+	return &Traced{&Result{w.BTF, d.Skipped, t.Conflicts}, copied, t, w}, nil
 }
 
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.
-func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey, *symbols.Index,
-	error) {
+func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey,
+	*symbols.Index, error) {
 	s := survey.New(g, units)
 	var x *symbols.Index
 	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts, opt.Features) },
 		s.Holders)
-	x.Select(s, opt.Facts, opt.Features)
+	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
-		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as its "+
-			"symbols tell; the facts are of another file, or its symbol table is stripped or damaged",
-			len(units))
+		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as "+
+			"its symbols tell; the facts are of another file, or its symbol table is stripped or "+
+			"damaged", len(units))
 	}
 	return s, x, nil
 }
 
-// WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,
-// the reason.
+// WriteSkipped is decide.WriteSkipped.
 func WriteSkipped(w io.Writer, list []Skipped) error { return decide.WriteSkipped(w, list) }

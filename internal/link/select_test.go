@@ -10,11 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-func inputs(b *builder) []*object.Object { return []*object.Object{b.o} }
+func inputs(b *builder) []*object.Object { return []*object.Object{b.Object} }
 
 func TestSelect(t *testing.T) {
 	b := newBuilder()
-	mark := func(name string) { b.hold(b.structOf(name, b.hold(b.int("int")))) }
+	mark := func(name string) { b.Hold(b.Struct(name, b.Hold(b.Int("int")))) }
 	for _, u := range []struct {
 		file, mark string
 		global     string
@@ -29,17 +29,17 @@ func TestSelect(t *testing.T) {
 		{"hidden.c", "by_hidden", "hidden1", ""},
 		{"extern_inline.c", "without_code", "nocode", ""},
 	} {
-		b.unit(u.file, 1)
+		b.Unit(u.file, 1)
 		mark(u.mark)
 		if u.global != "" {
 			var flags types.FuncFlags
 			if u.global == "nocode" {
 				flags = types.FuncNoCode
 			}
-			b.fn(u.global, 1, flags, b.proto(0))
+			b.Fn(u.global, 1, flags, b.Proto(0))
 		}
 		if u.static != "" {
-			b.fn(u.static, 0, 0, b.proto(0))
+			b.Fn(u.static, 0, 0, b.Proto(0))
 		}
 	}
 	x := &facts.Facts{

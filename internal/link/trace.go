@@ -3,23 +3,17 @@ package link
 import (
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/link/write"
 )
 
 // Traced is a result of Link that still knows which unit holds which of its types.
 type Traced struct {
 	*Result
-	l *linked
-}
-
-// Trace is Link of one object.
-func Trace(o *object.Object, opt Options) (*Traced, error) {
-	l, res, err := link(o, opt)
-	if err != nil {
-		return nil, err
-	}
-	return &Traced{res, l}, nil
+	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
+	types   *resolve.Types
+	written *write.Written
 }
 
 // Holders returns the units that hold a type of the result by its name, as ascending indexes in the
@@ -27,7 +21,7 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 // typedefs and definitions of tags; a unit that only declares a tag doesn't hold it. Ids are of the
 // result or its bases.
 func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
-	all := t.l.types
+	all := t.types
 	found := map[uint32][]int{}
 	for u := range all.Units {
 		if !all.Selected[u] {
@@ -37,7 +31,7 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 			if !survey.Named(&all.Nodes[node]) {
 				continue
 			}
-			id := t.l.written.ID(all.In(u, node))
+			id := t.written.ID(all.In(u, node))
 			if want(id) && !slices.Contains(found[id][max(0, len(found[id])-1):], u) {
 				found[id] = append(found[id], u)
 			}
@@ -48,4 +42,4 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 
 // IsBase tells whether the unit with an index in the object's Units is one of the bases: split BTF
 // brings them along.
-func (t *Traced) IsBase(u int) bool { return t.l.copied != nil && t.l.copied[u] }
+func (t *Traced) IsBase(u int) bool { return t.copied != nil && t.copied[u] }

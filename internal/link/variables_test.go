@@ -15,22 +15,22 @@ import (
 
 func TestVariables(t *testing.T) {
 	b := newBuilder()
-	b.unit("core.c", 1)
-	i := b.hold(b.int("int"))
+	b.Unit("core.c", 1)
+	i := b.Hold(b.Int("int"))
 	arr := func(n uint32) types.ID {
-		return b.add(types.Node{Kind: types.KindArray, Size: n, Ref: i}, types.Elem{Ref: i})
+		return b.Add(types.Node{Kind: types.KindArray, Size: n, Ref: i}, types.Elem{Ref: i})
 	}
-	b.variable("same", 0, 4, i) // two statics of one name and size, in files of one name
-	b.fn("of_first", 0, 0, b.proto(0))
-	b.variable("shared", 1, 0, arr(0)) // the declaration extern int shared[];
-	b.variable("unused", 1, 4, i)
-	b.variable("__UNIQUE_ID_x", 0, 4, i)
-	b.variable("wrong_size", 1, 8, i)
-	b.unit("core.c", 1)
-	b.hold(i)
-	b.variable("same", 0, 4, b.add(types.Node{Kind: types.KindVolatile, Ref: i}))
-	b.fn("of_second", 0, 0, b.proto(0))
-	b.variable("shared", 1, 20, arr(5))
+	b.Var("same", 0, 4, i) // two statics of one name and size, in files of one name
+	b.Fn("of_first", 0, 0, b.Proto(0))
+	b.Var("shared", 1, 0, arr(0)) // the declaration extern int shared[];
+	b.Var("unused", 1, 4, i)
+	b.Var("__UNIQUE_ID_x", 0, 4, i)
+	b.Var("wrong_size", 1, 8, i)
+	b.Unit("core.c", 1)
+	b.Hold(i)
+	b.Var("same", 0, 4, b.Add(types.Node{Kind: types.KindVolatile, Ref: i}))
+	b.Fn("of_second", 0, 0, b.Proto(0))
+	b.Var("shared", 1, 20, arr(5))
 	x := &facts.Facts{
 		HasFiles: true,
 		Files: []facts.File{{Name: "core.c", Funcs: []string{"of_first.isra.0"}},
@@ -70,7 +70,8 @@ func TestVariables(t *testing.T) {
 			v.Offset == 64 && ty.Kind != btf.KindInt {
 			t.Errorf("the static at offset %d is of the other file", v.Offset)
 		}
-		if ty, _ := blob.ByID(t2.SizeOrType); ty.Kind == btf.KindArray && blob.ArrayOf(ty).Nelems != 5 {
+		ty, _ := blob.ByID(t2.SizeOrType)
+		if ty.Kind == btf.KindArray && blob.ArrayOf(ty).Nelems != 5 {
 			t.Errorf("shared has %d elements, want those of its definition", blob.ArrayOf(ty).Nelems)
 		}
 	}
@@ -89,13 +90,13 @@ func TestVariables(t *testing.T) {
 
 func TestTooManyVariables(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
 	x := &facts.Facts{}
 	for k := range btf.MaxVlen + 1 {
 		name := fmt.Sprintf("v%d", k)
-		b.u.Items = append(b.u.Items, b.add(types.Node{Kind: types.KindVar, Name: b.str(name), Size: 4,
-			Ref: i, Aux: 1}))
+		v := types.Node{Kind: types.KindVar, Name: b.Str(name), Size: 4, Ref: i, Aux: 1}
+		b.Last().Items = append(b.Last().Items, b.Add(v))
 		x.Objects = append(x.Objects, facts.Object{Name: name, Section: facts.PerCPUSection,
 			Offset: uint64(4 * k), Size: 4, File: -1})
 	}
@@ -108,14 +109,14 @@ func TestTooManyVariables(t *testing.T) {
 // Symbols of which the linker or the optimizer made something else than the source says.
 func TestVariablesOfOtherSymbols(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
-	b.variable("promoted", 0, 4, i)
-	b.variable("partition", 0, 4, i)
-	b.variable("hidden", 1, 4, i)
-	b.variable("both", 1, 4, i)
-	b.variable("flexible", 1, 4, i)
-	b.variable("too_large", 1, 8, i)
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
+	b.Var("promoted", 0, 4, i)
+	b.Var("partition", 0, 4, i)
+	b.Var("hidden", 1, 4, i)
+	b.Var("both", 1, 4, i)
+	b.Var("flexible", 1, 4, i)
+	b.Var("too_large", 1, 8, i)
 	at := func(name string, offset, size uint64, local bool) facts.Object {
 		o := facts.Object{Name: name, Section: ".data", Offset: offset, Size: size, Local: local,
 			File: -1}
@@ -150,10 +151,10 @@ func TestVariablesOfOtherSymbols(t *testing.T) {
 // gcc takes $ in names, the kernel doesn't.
 func TestVariableWithoutIdentifier(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	i := b.hold(b.int("int"))
-	b.variable("a$b", 1, 4, i)
-	b.variable("ok", 1, 4, i)
+	b.Unit("a.c", 1)
+	i := b.Hold(b.Int("int"))
+	b.Var("a$b", 1, 4, i)
+	b.Var("ok", 1, 4, i)
 	x := &facts.Facts{Objects: []facts.Object{
 		{Name: "a$b", Section: facts.PerCPUSection, Offset: 0, Size: 4, File: -1},
 		{Name: "not_in_c$", Section: facts.PerCPUSection, Offset: 4, Size: 4, File: -1},
@@ -174,8 +175,8 @@ func TestVariableWithoutIdentifier(t *testing.T) {
 // Facts that were extracted with fewer features would drop what the objects have.
 func TestFactsOfFewerFeatures(t *testing.T) {
 	b := newBuilder()
-	b.unit("a.c", 1)
-	b.variable("v", 1, 4, b.hold(b.int("int")))
+	b.Unit("a.c", 1)
+	b.Var("v", 1, 4, b.Hold(b.Int("int")))
 	for _, c := range []struct {
 		facts facts.Facts
 		set   features.Set
@@ -198,8 +199,8 @@ func TestFactsOfFewerFeatures(t *testing.T) {
 // TestVariablesOfAssemblers: a static variable isn't what an assembler's of its name is.
 func TestVariablesOfAssemblers(t *testing.T) {
 	b := newBuilder()
-	b.unit("cacheinfo.c", 1)
-	b.variable("saved", 0, 4, b.int("int"))
+	b.Unit("cacheinfo.c", 1)
+	b.Var("saved", 0, 4, b.Int("int"))
 	object := func(offset uint64, file int) facts.Object {
 		return facts.Object{Name: "saved", Section: facts.PerCPUSection, Offset: offset, Size: 4,
 			Local: true, File: file}
@@ -219,13 +220,13 @@ func TestVariablesOfAssemblers(t *testing.T) {
 func TestVariablesOfLikeFiles(t *testing.T) {
 	for _, volatile := range []bool{false, true} { // the type in the file that has more
 		b := newBuilder()
-		i := b.int("int")
-		typ := map[bool]types.ID{false: i, true: b.add(types.Node{Kind: types.KindVolatile, Ref: i})}
-		b.unit("map.c", 1)
-		b.variable("both", 0, 4, typ[volatile])
-		b.variable("more", 0, 4, i)
-		b.unit("map.c", 1)
-		b.variable("both", 0, 4, typ[!volatile])
+		i := b.Int("int")
+		typ := map[bool]types.ID{false: i, true: b.Add(types.Node{Kind: types.KindVolatile, Ref: i})}
+		b.Unit("map.c", 1)
+		b.Var("both", 0, 4, typ[volatile])
+		b.Var("more", 0, 4, i)
+		b.Unit("map.c", 1)
+		b.Var("both", 0, 4, typ[!volatile])
 		object := func(name string, offset uint64, file int) facts.Object {
 			return facts.Object{Name: name, Section: facts.PerCPUSection, Offset: offset, Size: 4,
 				Local: true, File: file}
@@ -252,20 +253,20 @@ func TestVariablesOfLikeFiles(t *testing.T) {
 // TestVariablesByDefinition: the hash in the facts tells which of several units defines a variable.
 func TestVariablesByDefinition(t *testing.T) {
 	b := newBuilder()
-	i := b.int("int")
+	i := b.Int("int")
 	static := func(file string, typ types.ID) (definition types.Hash) {
-		b.unit(file, 1)
-		b.hold(typ)
-		b.variable("v", 0, 4, typ)
-		b.fn("f_"+file, 1, 0, b.proto(0))
-		n := b.o.Graph.Nodes[b.u.Items[1]]
+		b.Unit(file, 1)
+		b.Hold(typ)
+		b.Var("v", 0, 4, typ)
+		b.Fn("f_"+file, 1, 0, b.Proto(0))
+		n := b.Graph.Nodes[b.Last().Items[1]]
 		if n.Kind != types.KindVar {
 			t.Fatalf("item of kind %v", n.Kind)
 		}
-		return object.VariableHash(n.Hash, b.u.TypesHash(b.o.Graph))
+		return object.VariableHash(n.Hash, b.Last().TypesHash(b.Graph))
 	}
 	first := static("a.c", i)
-	second := static("a.c", b.add(types.Node{Kind: types.KindVolatile, Ref: i}))
+	second := static("a.c", b.Add(types.Node{Kind: types.KindVolatile, Ref: i}))
 	x := &facts.Facts{HasFiles: true, Globals: []string{"f_a.c"},
 		Files: []facts.File{{Name: "a.c"}, {Name: "a.c"}, {Name: "a.c"}}}
 	for k, h := range []types.Hash{second, first, second} {

@@ -13,6 +13,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,8 +41,9 @@ type decider struct {
 	group    []Holder
 	// encoded is, by FUNC or VAR that units hold, the made one that is encoded for it, 0 for none.
 	encoded    map[Type]Type
-	kfuncs     map[types.Str]Type // by name: the encoded function
-	arena      map[types.Hash]Type
+	kfuncs     map[types.Str]Type  // by name: the encoded function
+	arena      map[types.Hash]Type // by keyOf: the types of makeOnce
+	keys       map[Type]types.Hash // their inverse, of made types
 	prototypes looseHashes
 	locals     locals
 }
@@ -52,7 +54,7 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	error) {
 	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
 		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
-		arena: map[types.Hash]Type{}, prototypes: looseHashes{Types: t}}
+		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
@@ -63,10 +65,7 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	}
 	d.attachTags()
 	slices.SortFunc(d.Skipped, func(a, b Skipped) int {
-		if c := strings.Compare(a.Name, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Reason, b.Reason)
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
 	})
 	d.Skipped = slices.Compact(d.Skipped)
 	return d.Decisions, nil

@@ -1,9 +1,8 @@
 package decide
 
 import (
-	"slices"
-
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -45,49 +44,55 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
 	}
-	var file types.Str // 0: any
-	if f := d.facts.Files[o.File].Name; f != "" {
-		var ok bool
-		if file, ok = d.Graph.Strs.Lookup([]byte(f)); !ok {
-			return nil
+	return d.heldIn(d.unitsOf(o), group, func(u int, n *types.Node) bool {
+		return object.VariableHash(n.Hash, d.typesHash(u)) == o.Definition
+	})
+}
+
+// unitsOf returns the linked units whose source file has the base name of a local symbol's: all, if
+// the symbol table doesn't tell the file.
+func (d *decider) unitsOf(o *facts.Object) []int {
+	name := d.facts.Files[o.File].Name
+	file, ok := d.Graph.Strs.Lookup([]byte(name))
+	if !ok {
+		return nil
+	}
+	var list []int
+	for u := range d.Units {
+		if d.Selected[u] && (name == "" || d.Units[u].File == file) {
+			list = append(list, u)
 		}
 	}
+	return list
+}
+
+// heldIn returns the candidates that units hold by nodes for which is says so, with the weight that
+// they have in these units.
+func (d *decider) heldIn(units []int, group []Holder, is func(u int, n *types.Node) bool) []Holder {
 	name := d.Node(group[0].Type).Name
 	held := map[Type]uint64{}
-	for u := range d.Units {
-		if !d.Selected[u] || file != 0 && d.Units[u].File != file {
-			continue
-		}
-		for _, id := range slices.Backward(d.Units[u].Items) {
-			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name &&
-				object.VariableHash(n.Hash, d.typesHash(u)) == o.Definition {
+	for _, u := range units {
+		for _, id := range d.Units[u].Items {
+			if n := &d.Nodes[id]; d.Kinds[id] == types.KindVar && n.Name == name && is(u, n) {
 				held[d.In(u, id)] += uint64(d.Units[u].Count)
 			}
 		}
 	}
-	return heldOf(group, held)
-}
-
-// typesHash is the TypesHash of a unit.
-func (d *decider) typesHash(u int) types.Hash {
-	h, ok := d.locals.hashes[u]
-	if !ok {
-		h = d.Units[u].TypesHash(d.Graph)
-		d.locals.hashes[u] = h
-	}
-	return h
-}
-
-// heldOf returns the candidates that some units hold, as often as those do.
-func heldOf(group []Holder, held map[Type]uint64) []Holder {
-	own := group[:0:0]
+	var own []Holder
 	for _, h := range group {
-		if w := held[h.Type]; w != 0 {
-			h.Weight = w
+		if h.Weight = held[h.Type]; h.Weight != 0 {
 			own = append(own, h)
 		}
 	}
 	return own
+}
+
+// typesHash is the TypesHash of a unit.
+func (d *decider) typesHash(u int) types.Hash {
+	if _, ok := d.locals.hashes[u]; !ok {
+		d.locals.hashes[u] = d.Units[u].TypesHash(d.Graph)
+	}
+	return d.locals.hashes[u]
 }
 
 // inFileOf returns those of several candidates for a local variable that units of its source file
@@ -95,35 +100,16 @@ func heldOf(group []Holder, held map[Type]uint64) []Holder {
 // static functions and variables have most in common with the file's, and of these the ones that
 // lack fewest there.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
-	f := &d.facts.Files[o.File]
-	file, ok := d.Graph.Strs.Lookup([]byte(f.Name))
-	if !ok || file == 0 {
+	if d.facts.Files[o.File].Name == "" {
 		return nil
 	}
 	locals := map[types.Str]bool{}
-	add := func(name string) {
-		if s, ok := d.Graph.Strs.Lookup([]byte(name)); ok {
-			locals[s] = true
-		}
-	}
-	for _, symbol := range f.Funcs {
-		if base, ok := facts.BaseName(symbol); ok {
-			add(base)
-			add(symbol) // a candidate of this name is a clone with its true signature
-		}
-	}
-	for i := range d.facts.Objects {
-		if p := &d.facts.Objects[i]; p.File == o.File {
-			add(p.Name)
-		}
-	}
+	symbols.LocalNames(&d.Graph.Strs, d.facts, func(file int) bool { return file == o.File },
+		func(_ int, name types.Str) { locals[name] = true })
 	name := d.Node(group[0].Type).Name
 	best, fewest := -1, 0
 	var units []int
-	for u := range d.Units {
-		if !d.Selected[u] || d.Units[u].File != file {
-			continue
-		}
+	for _, u := range d.unitsOf(o) {
 		common, missing, holds := 0, 0, false
 		for n := range d.CandidatesOf(u) {
 			switch {
@@ -143,13 +129,5 @@ func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 		}
 		units = append(units, u)
 	}
-	held := map[Type]uint64{}
-	for _, u := range units {
-		for _, id := range d.Units[u].Items {
-			if n := &d.Nodes[id]; n.Kind == types.KindVar && n.Name == name {
-				held[d.In(u, id)] += uint64(d.Units[u].Count)
-			}
-		}
-	}
-	return heldOf(group, held)
+	return d.heldIn(units, group, func(int, *types.Node) bool { return true })
 }

@@ -14,16 +14,14 @@ import (
 
 // encodeFunctions makes the FUNCs.
 func (d *decider) encodeFunctions() {
-	d.list = make([]Made, 0, len(d.Functions.All()))
-	renamed := func(h Holder) bool { return flags(&h)&types.FuncRenamed != 0 }
+	d.nodes = make([]types.Node, 0, d.Functions.Len())
 	if d.facts != nil && d.features.Has(features.TrueSignature) {
 		d.findClones()
 	}
-	for name := range d.Functions.Names() {
-		group := d.holders(types.KindFunc, name)
-		if slices.ContainsFunc(group, renamed) {
-			group = slices.DeleteFunc(group, renamed)
-		}
+	for name := range d.Functions.Keys() {
+		group := slices.DeleteFunc(d.holders(types.KindFunc, name), func(h Holder) bool {
+			return flags(&h)&types.FuncRenamed != 0
+		})
 		if len(group) != 0 {
 			d.encodeFunction(name, group)
 		}
@@ -32,29 +30,22 @@ func (d *decider) encodeFunctions() {
 
 // encodeFunction decides on the candidates of one base name.
 func (d *decider) encodeFunction(name types.Str, group []Holder) {
-	if d.facts == nil {
+	switch {
+	case d.facts == nil:
 		// Results of an earlier link stay as they are.
-		rest := group[:0]
 		for _, h := range group {
 			if h.Linked {
-				n := d.Node(h.Type)
-				d.encodedAs(h.Type, d.make(Made{Kind: types.KindFunc, Name: name, Aux: n.Aux, Ref: h.Ref}))
-			} else {
-				rest = append(rest, h)
+				d.encodedAs(h.Type, d.function(name, d.Node(h.Type).Aux, h.Ref))
 			}
 		}
-		if len(rest) == 0 || len(rest) < len(group) {
+		if slices.ContainsFunc(group, func(h Holder) bool { return h.Linked }) {
 			return
 		}
-		group = rest
-	} else {
-		if !d.linked(name) {
-			return
-		}
-		if d.severalAddresses(name) {
-			d.skip(name, params.ReasonAmbiguousAddress)
-			return
-		}
+	case !d.linked(name):
+		return
+	case d.severalAddresses(name):
+		d.skip(name, params.ReasonAmbiguousAddress)
+		return
 	}
 	own := d.owners(group)
 	if reason := d.against(own, group); reason != "" {
@@ -62,7 +53,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		return
 	}
 	proto := d.prototype(own)
-	f := d.make(Made{Kind: types.KindFunc, Name: name, Aux: types.LinkageStatic, Ref: proto})
+	f := d.function(name, types.LinkageStatic, proto)
 	if d.facts != nil && d.symbols.Of(name)&symbols.Kfunc != 0 {
 		d.kfuncs[name] = f
 	}
@@ -71,6 +62,10 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			d.encodedAs(group[i].Type, f)
 		}
 	}
+}
+
+func (d *decider) function(name types.Str, linkage uint32, proto Type) Type {
+	return d.make(types.Node{Kind: types.KindFunc, Name: name, Aux: linkage, Ref: types.ID(proto)})
 }
 
 // encodedAs notes which made type is encoded for a FUNC or VAR, for what else refers to that.
@@ -104,15 +99,13 @@ func (d *decider) severalAddresses(name types.Str) bool {
 	}
 	base, _ := facts.BaseName(d.Graph.Strs.String(name))
 	_, several := slices.BinarySearchFunc(d.facts.Repeated, base,
-		func(b facts.Base, name string) int {
-			return strings.Compare(b.Name, name)
-		})
+		func(b facts.Base, name string) int { return strings.Compare(b.Name, name) })
 	return several
 }
 
 // findClones notes which functions have clones that are encoded under their own names.
 func (d *decider) findClones() {
-	for name := range d.Functions.Names() {
+	for name := range d.Functions.Keys() {
 		if len(d.holders(types.KindFunc, name)) == 0 || d.symbols.Of(name)&symbols.Exact == 0 {
 			continue
 		}
@@ -134,25 +127,14 @@ func (d *decider) owners(group []Holder) []Holder {
 
 // without drops the candidates that have the flag, unless all have it.
 func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
-	if len(group) == 1 {
+	has := func(h Holder) bool { return flags(&h)&flag != 0 }
+	if len(group) == 1 || !slices.ContainsFunc(group, has) {
 		return group // as nearly always
 	}
-	with := 0
-	for i := range group {
-		if flags(&group[i])&flag != 0 {
-			with++
-		}
+	if kept := slices.DeleteFunc(slices.Clone(group), has); len(kept) > 0 {
+		return kept
 	}
-	if with == 0 || with == len(group) {
-		return group
-	}
-	kept := make([]Holder, 0, len(group)-with)
-	for i := range group {
-		if flags(&group[i])&flag == 0 {
-			kept = append(kept, group[i])
-		}
-	}
-	return kept
+	return group
 }
 
 // flags are those of a function; a result of an earlier link has none.
@@ -168,14 +150,12 @@ func flags(h *Holder) types.FuncFlags {
 // parameters matters only if all owners are such. The prototypes of all candidates of the name are
 // compared.
 func (d *decider) against(own, group []Holder) string {
-	var any types.FuncFlags
-	coded := d.without(types.FuncNoCode, group)
-	for i := range coded {
-		any |= flags(&coded[i])
+	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
+	for _, h := range d.without(types.FuncNoCode, group) {
+		any |= flags(&h)
 	}
-	all := ^types.FuncFlags(0)
-	for i := range own {
-		all &= flags(&own[i])
+	for _, h := range own {
+		all &= flags(&h)
 	}
 	switch {
 	case all&types.FuncOptimized != 0:
@@ -195,17 +175,11 @@ func (d *decider) against(own, group []Holder) string {
 // consistent tells whether the prototypes of all candidates are the same but for what looseHashes
 // overlook.
 func (d *decider) consistent(group []Holder) bool {
-	if len(group) == 1 {
-		return true
-	}
-	shape := func(h *Holder) types.ID { return d.Node(h.Type).Ref }
-	first := shape(&group[0])
-	for i := range group {
-		if r := shape(&group[i]); r != first && d.prototypes.hash(r) != d.prototypes.hash(first) {
-			return false
-		}
-	}
-	return true
+	first := d.Node(group[0].Type).Ref
+	return !slices.ContainsFunc(group, func(h Holder) bool {
+		shape := d.Node(h.Type).Ref
+		return shape != first && d.prototypes.hash(shape) != d.prototypes.hash(first)
+	})
 }
 
 // prototype returns the prototype that most units have, ties by content.

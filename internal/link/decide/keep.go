@@ -5,69 +5,41 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// keepVariables keeps the VARs and DATASECs of BTF that was linked before.
-func (d *decider) keepVariables() {
-	for name := range d.Variables.Names() {
+// keepVariables makes the VARs and DATASECs of BTF that was linked before again.
+func (d *decider) keepVariables() error {
+	if d.LinkedWeight == nil {
+		return nil
+	}
+	for name := range d.Variables.Keys() {
 		for _, h := range d.holders(types.KindVar, name) {
 			if h.Linked {
 				n := d.Node(h.Type)
-				v := d.make(Made{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: h.Ref})
-				d.encodedAs(h.Type, v)
+				v := types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: types.ID(h.Ref)}
+				d.encodedAs(h.Type, d.make(v))
 			}
-		}
-	}
-	if d.LinkedWeight == nil {
-		return
-	}
-	for _, id := range d.Sections {
-		if d.LinkedWeight[id] != 0 && d.Fixed(id) {
-			var vars []Type
-			for _, e := range d.Graph.ElemsOf(&d.Nodes[id]) {
-				vars = append(vars, Type(e.Ref))
-			}
-			d.keepSection(id, vars)
 		}
 	}
 	seen := map[types.Hash]bool{}
-	for i := range d.Attachments {
-		a := &d.Attachments[i]
-		n := &d.Nodes[a.Node]
-		if n.Kind != types.KindDatasec {
-			continue
-		}
-		refs := d.RefsOf(a)
-		h := types.Start(types.KindDatasec, 0, 0, n.Hash, types.Hash{})
-		var vars []Type
+	for id, refs := range d.Attached(types.KindDatasec) {
+		n := &d.Nodes[id]
+		var elems []types.Elem
+		content := types.Start(types.KindDatasec, 0, 0, n.Hash, types.Hash{})
 		for _, e := range d.Graph.ElemsOf(n) {
 			v := refs.Next(e.Ref)
-			vars = append(vars, v)
-			h.Elem(types.Hash{}, d.Content(v), e.Val)
+			content.Elem(types.Hash{}, d.Content(v), e.Val)
+			if made := d.encoded[v]; made != 0 {
+				elems = append(elems, types.Elem{Ref: types.ID(made), Val: e.Val})
+			}
 		}
-		if sum := h.Sum(false); !seen[sum] {
-			seen[sum] = true
-			d.keepSection(a.Node, vars)
+		sum := content.Sum(false)
+		if d.LinkedWeight[id] == 0 || seen[sum] {
+			continue
 		}
-	}
-}
-
-// keepSection makes a DATASEC again, with its VARs as they are encoded.
-func (d *decider) keepSection(id types.ID, vars []Type) {
-	n := &d.Nodes[id]
-	m := Made{Kind: types.KindDatasec, Name: n.Name, Size: n.Size}
-	var elems []Elem
-	for i, e := range d.Graph.ElemsOf(n) {
-		if v := d.encoded[vars[i]]; v != 0 {
-			elems = append(elems, Elem{0, v, e.Val})
+		seen[sum] = true
+		if len(elems) > btf.MaxVlen {
+			return d.tooManyVariables(n.Name, len(elems))
 		}
-	}
-	d.make(m, elems...)
-}
-
-func (d *decider) checkSections() error {
-	for _, m := range d.Made {
-		if m.Kind == types.KindDatasec && len(d.Elems(m)) > btf.MaxVlen {
-			return tooManyVariables(d.Graph.Strs.String(m.Name), len(d.Elems(m)))
-		}
+		d.make(types.Node{Kind: types.KindDatasec, Name: n.Name, Size: n.Size}, elems...)
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -32,87 +33,82 @@ func (d *decider) tagKfuncs() {
 			continue
 		}
 		if d.features.Has(features.DeclTag) {
-			d.declTag("bpf_kfunc", fn)
+			d.tagFunction(fn, "bpf_kfunc")
 			if k.Flags&kfFastcall != 0 {
-				d.declTag("bpf_fastcall", fn)
+				d.tagFunction(fn, "bpf_fastcall")
 			}
 		}
 		if d.features.Has(features.Attributes) && k.Flags&(kfArenaRet|kfArenaArg1|kfArenaArg2) != 0 {
-			proto := d.arenaPrototype(d.At(fn).Ref, k.Flags)
-			d.At(fn).Ref = proto
+			proto := d.arenaPrototype(Type(d.At(fn).Ref), k.Flags)
+			d.At(fn).Ref = types.ID(proto)
 		}
 	}
 }
 
-func (d *decider) declTag(value string, target Type) {
-	d.make(Made{Kind: types.KindDeclTag, Name: d.Graph.Strs.Intern([]byte(value)), Ref: target})
+func (d *decider) tagFunction(fn Type, value string) {
+	d.make(types.Node{Kind: types.KindDeclTag, Name: d.Graph.Strs.Intern([]byte(value)),
+		Ref: types.ID(fn)})
 }
 
 // arenaPrototype returns a prototype in which the pointers that flags name point into the arena's
 // address space.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
-	w := d.Refs(proto)
-	m := Made{Kind: types.KindFuncProto, Ref: w.Next(n.Ref)}
-	var elems []Elem
-	for _, e := range d.Graph.ElemsOf(n) {
-		elems = append(elems, Elem{e.Name, w.Next(e.Ref), e.Val})
-	}
-	if flags&kfArenaRet != 0 {
-		m.Ref = d.arenaPointer(m.Ref)
-	}
-	for i, bit := range []uint32{kfArenaArg1, kfArenaArg2} {
-		if flags&bit != 0 && i < len(elems) {
-			elems[i].Ref = d.arenaPointer(elems[i].Ref)
+	refs := d.Refs(proto)
+	arena := func(id types.ID, bit uint32) types.ID {
+		k := refs.Next(id)
+		if flags&bit != 0 {
+			k = d.arenaPointer(k)
 		}
+		return types.ID(k)
 	}
-	return d.makeOnce(m, elems...)
+	made := types.Node{Kind: types.KindFuncProto, Ref: arena(n.Ref, kfArenaRet)}
+	elems := slices.Clone(d.Graph.ElemsOf(n))
+	bits := [...]uint32{kfArenaArg1, kfArenaArg2}
+	for i := range elems {
+		bit := uint32(0)
+		if i < len(bits) {
+			bit = bits[i]
+		}
+		elems[i].Ref = arena(elems[i].Ref, bit)
+	}
+	return d.makeOnce(made, elems...)
 }
 
 // arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T; what is no pointer stays
 // as it is.
-func (d *decider) arenaPointer(f Type) Type {
-	if f == 0 || d.Node(f).Kind != types.KindPtr {
-		return f
+func (d *decider) arenaPointer(k Type) Type {
+	if k == 0 || d.Node(k).Kind != types.KindPtr {
+		return k
 	}
-	tag := Made{Kind: types.KindTypeTag, Name: d.Graph.Strs.Intern([]byte("address_space(1)")),
-		Flag: true,
-		Ref:  d.RefOf(f)}
-	return d.makeOnce(Made{Kind: types.KindPtr, Ref: d.makeOnce(tag)})
+	tag := d.makeOnce(types.Node{Kind: types.KindTypeTag, Flag: true,
+		Name: d.Graph.Strs.Intern([]byte("address_space(1)")), Ref: types.ID(d.RefOf(k))})
+	return d.makeOnce(types.Node{Kind: types.KindPtr, Ref: types.ID(tag)})
 }
 
-// makeOnce adds a made type unless there is an equal one, made or in the graph.
-func (d *decider) makeOnce(m Made, elems ...Elem) Type {
-	h := types.Start(m.Kind, m.Size, m.Aux, d.Graph.Strs.Hash(m.Name), d.keyOf(m.Ref))
-	for _, e := range elems {
-		h.Elem(d.Graph.Strs.Hash(e.Name), d.keyOf(e.Ref), e.Val)
-	}
-	key := h.Sum(m.Flag)
+// makeOnce adds a made type unless there is an equal one, made here or in the graph.
+func (d *decider) makeOnce(n types.Node, elems ...types.Elem) Type {
+	key := d.Graph.HashWith(&n, elems, d.keyOf)
 	if k, ok := d.arena[key]; ok {
 		return k
 	}
 	k := Type(d.Graph.Find(key))
-	if k == 0 || int(k) >= len(d.Nodes) || !d.Fixed(types.ID(k)) {
-		k = d.make(m, elems...)
+	if k == 0 || !d.Fixed(types.ID(k)) {
+		k = d.make(n, elems...)
+		d.keys[k] = key
 	}
 	d.arena[key] = k
 	return k
 }
 
-// keyOf is the content of a type by which made types are compared.
-func (d *decider) keyOf(k Type) types.Hash {
-	switch {
-	case k == 0:
-		return types.Hash{}
-	case d.At(k) != nil:
-		for key, made := range d.arena { // two or three
-			if made == k {
-				return key
-			}
-		}
-		return base.IDHash(uint32(k))
-	case !d.IsVariant(k) && d.Nodes[k].IsDefinition():
-		return d.TagHash(types.ID(k))
+// keyOf is the content of a type by which the types of makeOnce are compared.
+func (d *decider) keyOf(id types.ID) types.Hash {
+	k := Type(id)
+	if key, ok := d.keys[k]; ok {
+		return key
+	}
+	if !d.IsVariant(k) && d.Nodes[k].IsDefinition() {
+		return d.Tags.List[d.Tags.Of(id)].Hash
 	}
 	return d.Content(k)
 }

@@ -19,20 +19,22 @@ type looseHashes struct {
 // hash returns the loose hash of a shape.
 func (l *looseHashes) hash(id types.ID) types.Hash {
 	if l.known == nil {
-		l.known = map[types.ID]types.Hash{}
+		l.known = map[types.ID]types.Hash{0: {}}
 	}
-	if id == 0 || l.known[id] != (types.Hash{}) {
-		return l.known[id]
+	if h, ok := l.known[id]; ok {
+		return h
 	}
 	list := []types.ID{id}
-	pending := types.Hash{A: 1}
-	l.known[id] = pending
+	l.known[id] = types.Hash{}
 	var refs []types.ID
 	for i := 0; i < len(list); i++ {
-		refs = l.refs(list[i], refs[:0])
+		if !deep(l.Kinds[list[i]]) {
+			continue
+		}
+		refs = l.Graph.Refs(list[i], refs[:0])
 		for _, r := range refs {
-			if l.known[r] == (types.Hash{}) {
-				l.known[r] = pending
+			if _, ok := l.known[r]; !ok {
+				l.known[r] = types.Hash{}
 				list = append(list, r)
 			}
 		}
@@ -44,35 +46,31 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 	return l.known[id]
 }
 
-// refs appends the types that count for the loose hash of a type.
-func (l *looseHashes) refs(id types.ID, buf []types.ID) []types.ID {
-	n := &l.Nodes[id]
-	switch n.Kind {
+// deep tells whether what a type of this kind refers to counts.
+func deep(k types.Kind) bool {
+	switch k {
 	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag,
-		types.KindArray:
-		if n.Ref != 0 {
-			buf = append(buf, n.Ref)
-		}
-	case types.KindFuncProto:
-		return l.Graph.Refs(id, buf)
+		types.KindArray, types.KindFuncProto:
+		return true
 	}
-	return buf
+	return false
 }
 
+// content is the loose hash of a type, where those of the types that it refers to are known.
 func (l *looseHashes) content(id types.ID) types.Hash {
 	n := &l.Nodes[id]
+	name, ref := l.Graph.Strs.Hash(n.Name), types.Hash{}
+	if deep(n.Kind) {
+		name, ref = types.Hash{}, l.known[n.Ref]
+	}
 	var size, aux uint32
-	var ref types.Hash
-	name := l.Graph.Strs.Hash(n.Name)
 	switch n.Kind {
 	case types.KindConst:
-		return l.known[n.Ref]
+		return ref
 	case types.KindInt, types.KindFloat:
 		size, aux = n.Size, n.Aux
-	case types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag, types.KindFuncProto:
-		name, ref = types.Hash{}, l.known[n.Ref]
 	case types.KindArray:
-		size, ref = n.Size, l.known[n.Ref]
+		size = n.Size
 	case types.KindStub:
 		aux = n.Aux
 	}

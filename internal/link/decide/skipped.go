@@ -2,6 +2,7 @@ package decide
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -20,11 +21,7 @@ const (
 
 // Variable tells whether a variable is meant rather than a function.
 func (s Skipped) Variable() bool {
-	switch s.Reason {
-	case reasonNoVariable, reasonName, reasonSeveral:
-		return true
-	}
-	return false
+	return s.Reason == reasonNoVariable || s.Reason == reasonName || s.Reason == reasonSeveral
 }
 
 func (d *decider) skip(name types.Str, reason string) {
@@ -36,10 +33,7 @@ func (d *decider) skip(name types.Str, reason string) {
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {
-		b.WriteString(s.Name)
-		b.WriteByte('\t')
-		b.WriteString(s.Reason)
-		b.WriteByte('\n')
+		fmt.Fprintf(b, "%s\t%s\n", s.Name, s.Reason)
 	}
 	return b.Flush()
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,27 +16,26 @@ import (
 // encodeVariables makes the VARs and DATASECs.
 func (d *decider) encodeVariables() error {
 	if d.facts == nil {
-		d.keepVariables()
-		return d.checkSections()
+		return d.keepVariables()
 	}
 	all := d.features.Has(features.GlobalVar)
 	if !all && !d.features.Has(features.Var) {
 		return nil
 	}
 	vars := map[Type]Type{}
-	objects := d.facts.Objects
 	d.locals.count(d.facts)
-	for i := 0; i < len(objects); {
-		j := i + 1
-		for j < len(objects) && objects[j].Section == objects[i].Section {
-			j++
+	for rest := d.facts.Objects; len(rest) > 0; {
+		section := rest[0].Section
+		n := slices.IndexFunc(rest, func(o facts.Object) bool { return o.Section != section })
+		if n < 0 {
+			n = len(rest)
 		}
-		if all || objects[i].Section == facts.PerCPUSection {
-			if err := d.encodeSection(objects[i:j], vars); err != nil {
+		if all || section == facts.PerCPUSection {
+			if err := d.encodeSection(rest[:n], vars); err != nil {
 				return err
 			}
 		}
-		i = j
+		rest = rest[n:]
 	}
 	return nil
 }
@@ -43,8 +43,8 @@ func (d *decider) encodeVariables() error {
 // encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their
 // VARs.
 func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) error {
-	section := Made{Kind: types.KindDatasec, Name: d.Graph.Strs.Intern([]byte(objects[0].Section))}
-	var elems []Elem
+	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
+	var elems []types.Elem
 	end := uint64(0)
 	for i := range objects {
 		o := &objects[i]
@@ -72,36 +72,32 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) erro
 			continue
 		}
 		n := d.Node(v)
-		size := o.Size
-		if n.Size != 0 {
-			size = uint64(n.Size)
-		}
+		size := cmp.Or(uint64(n.Size), o.Size)
 		if end = o.Offset + size; end > math.MaxUint32 || end < size {
 			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the "+
 				"format's 32 bits", o.Name, o.Section, o.Offset, size)
 		}
 		m, ok := vars[v]
 		if !ok {
-			m = d.make(Made{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: d.RefOf(v)})
+			m = d.make(types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux,
+				Ref: types.ID(d.RefOf(v))})
 			vars[v] = m
 		}
 		d.encodedAs(v, m)
-		elems = append(elems, Elem{0, m, o.Offset | size<<32})
+		elems = append(elems, types.Elem{Ref: types.ID(m), Val: o.Offset | size<<32})
 	}
-	if len(elems) == 0 {
-		return nil
+	switch {
+	case len(elems) > btf.MaxVlen:
+		return d.tooManyVariables(name, len(elems))
+	case len(elems) > 0:
+		d.make(types.Node{Kind: types.KindDatasec, Name: name, Size: uint32(end)}, elems...)
 	}
-	if len(elems) > btf.MaxVlen {
-		return tooManyVariables(objects[0].Section, len(elems))
-	}
-	section.Size = uint32(end)
-	d.make(section, elems...)
 	return nil
 }
 
-func tooManyVariables(section string, n int) error {
+func (d *decider) tooManyVariables(section types.Str, n int) error {
 	return fmt.Errorf("section %s has %d variables, BTF holds %d; leave out the feature global_var",
-		section, n, btf.MaxVlen)
+		d.Graph.Strs.String(section), n, btf.MaxVlen)
 }
 
 // variable returns the type of the candidate that an object is; if there is none, 0 and why.
@@ -121,22 +117,18 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 		}
 		group = slices.DeleteFunc(group, func(h Holder) bool { return !h.Linked })
 	}
-	of := func(linkage uint32, fits func(size uint64) bool) []Holder {
-		var list []Holder
-		for _, h := range group {
-			n := d.Node(h.Type)
-			if h.Linked || (n.Aux == types.LinkageStatic) == (linkage == types.LinkageStatic) &&
-				fits(uint64(n.Size)) {
-				list = append(list, h)
-			}
-		}
-		return list
-	}
 	same := func(size uint64) bool { return size == 0 || size == o.Size }
 	smaller := func(size uint64) bool { return size != 0 && size < o.Size }
 	for _, linkage := range d.linkages(o, group) {
 		for _, fits := range []func(uint64) bool{same, smaller} {
-			list := d.ofFile(o, of(linkage, fits))
+			var list []Holder
+			for _, h := range group {
+				static := d.Node(h.Type).Aux == types.LinkageStatic
+				if h.Linked || static == (linkage == types.LinkageStatic) && fits(uint64(h.Size)) {
+					list = append(list, h)
+				}
+			}
+			list = d.ofFile(o, list)
 			if v := d.commonest(list); v != 0 {
 				if linkage == types.LinkageStatic && d.typesDiffer(list, v) {
 					return 0, reasonSeveral
@@ -167,14 +159,10 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 // typesDiffer tells whether candidates of the compiler have other types than v, the commonest, has.
 // One of unknown size says less than one whose size is known.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
-	sized := d.Node(v).Size != 0
-	for _, h := range group {
-		if !h.Linked && h.Ref != 0 && h.Ref != d.RefOf(v) &&
-			(d.Node(h.Type).Size != 0 || !sized) {
-			return true
-		}
-	}
-	return false
+	ref, sized := d.RefOf(v), d.Node(v).Size != 0
+	return slices.ContainsFunc(group, func(h Holder) bool {
+		return !h.Linked && h.Ref != 0 && h.Ref != ref && (h.Size != 0 || !sized)
+	})
 }
 
 // ofFile narrows several candidates for a local object down to those of the file that defines it,
@@ -205,20 +193,13 @@ func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 // commonest returns the candidate of known size that most units hold, ties by content; 0 if there
 // is none.
 func (d *decider) commonest(group []Holder) Type {
+	sized := func(h Holder) uint32 { return min(h.Size, 1) }
 	var best Holder
 	for _, h := range group {
-		if h.Ref == 0 {
-			continue // void
-		}
-		sized, bestSized := d.Node(h.Type).Size != 0, best.Type != 0 &&
-			d.Node(best.Type).Size != 0
-		switch {
-		case best.Type == 0, sized && !bestSized:
-			best = h
-		case !sized && bestSized:
-		case h.Weight > best.Weight, h.Weight == best.Weight &&
-			d.Content(h.Type).Less(d.Content(best.Type)):
-			best = h
+		if h.Ref != 0 && (best.Type == 0 || cmp.Or(cmp.Compare(sized(h), sized(best)),
+			cmp.Compare(h.Weight, best.Weight),
+			d.Content(best.Type).Cmp(d.Content(h.Type))) > 0) {
+			best = h // void, with Ref 0, is no candidate
 		}
 	}
 	return best.Type

@@ -159,7 +159,7 @@ func (a *alike) leads(tag, to int32) bool {
 		r := a.r
 		found = make([]bool, len(r.tags))
 		seen := make([]bool, len(r.Nodes))
-		work := slices.Clone(r.usersOfTag(to))
+		work := slices.Collect(r.users.ofTag.Of(to))
 		for len(work) > 0 {
 			id := work[len(work)-1]
 			work = work[:len(work)-1]
@@ -167,10 +167,10 @@ func (a *alike) leads(tag, to int32) bool {
 				continue
 			}
 			seen[id] = true
-			work = append(work, r.users.of(uint32(id))...)
+			work = slices.AppendSeq(work, r.users.ofAnchor.Of(id))
 			if t := r.Tags.Of(id); t >= 0 && !found[t] {
 				found[t] = true
-				work = append(work, r.usersOfTag(t)...)
+				work = slices.AppendSeq(work, r.users.ofTag.Of(t))
 			}
 		}
 		a.leading[to] = found

@@ -15,12 +15,13 @@ type resolver struct {
 	copies [][]types.ID
 	jobs   int
 
-	tags    []tag        // by number in Survey.Tags
-	roles   []role       // by node
-	anchors []types.ID   // in the order of the graph
-	shapes  []types.Hash // of shape, by node; nil before it is needed
-	leads   []bool       // of leading, the same
-	slots   slots
+	tags      []tag        // by number in Survey.Tags
+	conflicts int          // how many of them are conflicted
+	roles     []role       // by node
+	anchors   []types.ID   // in the order of the graph
+	shapes    []types.Hash // of shape, by node; nil before it is needed
+	leads     []bool       // of leading, the same
+	slots     slots
 
 	environments
 	common []types.ID // by tag: the definition that most units hold
@@ -75,6 +76,9 @@ func (r *resolver) findConflicts() {
 		if r.base != nil {
 			r.lookUp(t, r.Tags.List[i].Hash)
 		}
+		if t.conflicted {
+			r.conflicts++
+		}
 	}
 }
 
@@ -83,27 +87,14 @@ func (r *resolver) findConflicts() {
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
 	t.definition, t.declaration, count = r.base.Tag(stub)
-	same := func() bool {
-		return t.definition != 0 && r.base.Find(r.shape(t.def)) == t.definition
-	}
-	t.conflicted = t.conflicted || count > 1 || t.def != 0 && count == 1 && !same()
-}
-
-// conflicts is the number of conflicted tags.
-func (r *resolver) conflicts() int {
-	n := 0
-	for i := range r.tags {
-		if r.tags[i].conflicted {
-			n++
-		}
-	}
-	return n
+	differs := t.definition == 0 || r.base.Find(r.shape(t.def)) != t.definition
+	t.conflicted = t.conflicted || count > 1 || t.def != 0 && count == 1 && differs
 }
 
 // findRoles finds the shapes that vary, backwards from the conflicted tags.
 func (r *resolver) findRoles() {
 	r.roles = make([]role, len(r.Nodes))
-	if r.conflicts() == 0 {
+	if r.conflicts == 0 {
 		return
 	}
 	var work, varying []types.ID // the latter without stubs
@@ -162,22 +153,17 @@ func (r *resolver) findRoles() {
 // findRolesOfUsers finds what varies of functions, variables, sections and declaration tags.
 func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	for _, list := range []*survey.Candidates{&r.Functions, &r.Variables} {
-		for i := range list.All() {
-			if c := &list.All()[i]; r.roles[c.Ref] != fixed {
+		for c := range list.All() {
+			if r.roles[c.Ref] != fixed {
 				become(c.Node, inner)
 			}
 		}
 	}
-	for _, id := range r.Sections {
-		for _, e := range r.Graph.ElemsOf(&r.Nodes[id]) {
-			if r.roles[e.Ref] != fixed {
+	for _, id := range slices.Concat(r.Sections, r.DeclTags) {
+		for _, c := range r.Graph.Refs(id, nil) {
+			if r.roles[c] != fixed {
 				become(id, inner)
 			}
-		}
-	}
-	for _, id := range r.DeclTags {
-		if r.roles[r.Nodes[id].Ref] != fixed {
-			become(id, inner)
 		}
 	}
 }

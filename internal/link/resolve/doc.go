@@ -18,7 +18,4 @@
 //	settle.go       these steps in order
 //	variant.go      the types that varying shapes are
 //	types.go        the result, which nothing changes any more
-//
-// Nothing depends on the order of units, of their items or of the graph's nodes: every choice is by
-// weight (how many units say so), and ties are broken by content.
 package resolve

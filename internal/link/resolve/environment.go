@@ -37,13 +37,7 @@ type environments struct {
 func (r *resolver) findVarying() [][]types.ID {
 	varying := make([][]types.ID, len(r.Units))
 	roles := r.roles
-	add := func(u int, items []types.ID) {
-		for _, id := range items {
-			if roles[id] != fixed {
-				varying[u] = append(varying[u], id)
-			}
-		}
-	}
+	add := func(u int, items []types.ID) { varying[u] = r.appendVarying(varying[u], items) }
 	const part = 1 << 7
 	parallel.Do(r.jobs, (len(r.Units)+part-1)/part, func(i int) {
 		for u := i * part; u < min((i+1)*part, len(r.Units)); u++ {
@@ -60,6 +54,15 @@ func (r *resolver) findVarying() [][]types.ID {
 		}
 	})
 	return varying
+}
+
+func (r *resolver) appendVarying(list, items []types.ID) []types.ID {
+	for _, id := range items {
+		if r.roles[id] != fixed {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // findEnvironments groups the selected units by the varying definitions and typedefs that they
@@ -91,14 +94,8 @@ func (r *resolver) findEnvironments() {
 		r.list[e].weight += uint64(r.Units[u].Count)
 	}
 	for _, items := range r.copies {
-		var varying []types.ID
-		for _, id := range items {
-			if r.roles[id] != fixed {
-				varying = append(varying, id)
-			}
-		}
 		g.begin(true)
-		g.take(varying)
+		g.take(r.appendVarying(nil, items))
 		g.copied = true
 		r.list = append(r.list, g.environment)
 	}
@@ -187,18 +184,14 @@ func (g *gatherer) take(varying []types.ID) {
 		case anchor:
 			g.anchor(id)
 		case inner:
-			switch r.Nodes[id].Kind {
-			case types.KindDeclTag, types.KindDatasec:
+			kind := r.Kinds[id]
+			switch {
+			case kind == types.KindDeclTag || kind == types.KindDatasec:
 				g.attached = append(g.attached, id)
-				continue
-			case types.KindFunc, types.KindVar:
-			default:
-				if g.part[id] == g.round {
-					continue // made with what it is a part of
-				}
+			case kind == types.KindFunc || kind == types.KindVar || g.part[id] != g.round:
+				g.roots = append(g.roots, id) // others are made with what they are a part of
+				g.follow(id)
 			}
-			g.roots = append(g.roots, id)
-			g.follow(id)
 		}
 	}
 	for i := 0; i < len(g.anchors); i++ {
@@ -221,13 +214,8 @@ type view struct {
 const several = ^types.ID(0)
 
 func newView(tags, nodes int) *view {
-	return &view{
-		defined:  make([]int32, tags),
-		declared: make([]int32, tags),
-		def:      make([]types.ID, tags),
-		held:     make([]int32, nodes),
-		node:     make([]int32, nodes),
-	}
+	return &view{defined: make([]int32, tags), declared: make([]int32, tags),
+		def: make([]types.ID, tags), held: make([]int32, nodes), node: make([]int32, nodes)}
 }
 
 // enter lays open an environment.

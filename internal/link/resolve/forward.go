@@ -1,11 +1,6 @@
 package resolve
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/rules-btf/rules_btf/internal/types"
-)
+import "github.com/rules-btf/rules_btf/internal/types"
 
 // What does a tag mean in an environment that only declares it? The rules, in order:
 //
@@ -91,32 +86,23 @@ func (f *forwards) poll(v *view, root types.ID) {
 
 // count finds the definition of each tag that most units hold.
 func (f *forwards) count(weight []uint64) {
-	type held struct {
+	type definition struct {
 		tag    int32
 		colour types.Hash
-		weight uint64
 	}
-	var all []held
-	for i := range f.g.nodes {
-		if t := f.r.Tags.Of(f.g.nodes[i].anchor); t >= 0 && weight[i] != 0 {
-			all = append(all, held{t, f.g.colours[i], weight[i]})
+	held := map[definition]uint64{}
+	for i, w := range weight {
+		if t := f.r.Tags.Of(f.g.nodes[i].anchor); t >= 0 && w != 0 {
+			held[definition{t, f.g.colours[i]}] += w
 		}
 	}
-	slices.SortFunc(all, func(a, b held) int {
-		return cmp.Or(cmp.Compare(a.tag, b.tag), a.colour.Cmp(b.colour))
-	})
-	f.most, f.only = make([]types.Hash, len(f.r.tags)), make([]bool, len(f.r.tags))
-	for i := 0; i < len(all); {
-		tag, best := all[i].tag, uint64(0)
-		for first := true; i < len(all) && all[i].tag == tag; first = false {
-			k := all[i]
-			for i++; i < len(all) && all[i].tag == tag && all[i].colour == k.colour; i++ {
-				k.weight += all[i].weight
-			}
-			f.only[tag] = first
-			if first || k.weight > best {
-				f.most[tag], best = k.colour, k.weight
-			}
+	n := len(f.r.tags)
+	f.most, f.only = make([]types.Hash, n), make([]bool, n)
+	most := make([]uint64, n)
+	for d, w := range held {
+		f.only[d.tag] = most[d.tag] == 0
+		if w > most[d.tag] || w == most[d.tag] && d.colour.Less(f.most[d.tag]) {
+			f.most[d.tag], most[d.tag] = d.colour, w
 		}
 	}
 }

@@ -137,13 +137,13 @@ func (g *graph) addEnvironment(e int32, uncommon func(root, slot types.ID) bool)
 	for len(work) > 0 {
 		id := work[len(work)-1]
 		work = work[:len(work)-1]
-		for _, u := range r.users.of(uint32(id)) {
+		for u := range r.users.ofAnchor.Of(id) {
 			if v.holds(u) {
 				mark(u)
 			}
 		}
 		if t := r.Tags.Of(id); t >= 0 && v.single(t) == id {
-			for _, u := range r.usersOfTag(t) {
+			for u := range r.users.ofTag.Of(t) {
 				if v.holds(u) {
 					mark(u)
 				}
@@ -215,18 +215,15 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}
 		for i := range g.nodes {
-			n := &g.nodes[i]
 			if !g.exists(i) {
 				continue
 			}
+			n := &g.nodes[i]
 			old, ok := g.pinned[n.anchor]
-			if ok {
-				o := &g.nodes[old]
-				if c := g.copied(o); c && !g.copied(n) || c == g.copied(n) && !g.before(n, o) {
-					continue
-				}
+			o := &g.nodes[old]
+			if c := g.copied(n); !ok || c && !g.copied(o) || c == g.copied(o) && g.before(n, o) {
+				g.pinned[n.anchor] = int32(i)
 			}
-			g.pinned[n.anchor] = int32(i)
 		}
 	}
 	to, ok := g.pinned[def]
@@ -237,18 +234,17 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 // else the first by content, copies of a base last.
 func (g *graph) before(a, b *node) bool {
 	r := g.r
-	if a.env < 0 || b.env < 0 {
-		if a.env >= 0 || b.env >= 0 {
-			return a.env < 0
-		}
-		return r.Nodes[a.anchor].Hash.Less(r.Nodes[b.anchor].Hash)
-	}
-	x, y := &r.list[a.env], &r.list[b.env]
 	switch {
-	case x.copied != y.copied:
-		return y.copied
-	case x.sum != y.sum:
-		return x.sum.Less(y.sum)
+	case (a.env < 0) != (b.env < 0):
+		return a.env < 0
+	case a.env >= 0:
+		x, y := &r.list[a.env], &r.list[b.env]
+		if x.copied != y.copied {
+			return y.copied
+		}
+		if x.sum != y.sum {
+			return x.sum.Less(y.sum)
+		}
 	}
 	return r.Nodes[a.anchor].Hash.Less(r.Nodes[b.anchor].Hash)
 }

@@ -1,6 +1,10 @@
 package resolve
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import (
+	"iter"
+
+	"github.com/rules-btf/rules_btf/internal/types"
+)
 
 // A definition is the base's if it has the same shape there, and every tag and typedef in it
 // matches what it is there:
@@ -20,6 +24,18 @@ import "github.com/rules-btf/rules_btf/internal/types"
 // maxAlike bounds how many types of one shape a type is compared with. It takes hostile input to
 // get there: as a rule the base has one.
 const maxAlike = 1 << 8
+
+// baseTypes returns the base's types of a shape, by id.
+func (r *resolver) baseTypes(shape types.Hash) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		n := 0
+		for id := range r.base.All(shape) {
+			if n++; n > maxAlike || !yield(id) {
+				return
+			}
+		}
+	}
+}
 
 // pair is a node and a type of the base of the same shape.
 type pair struct {
@@ -44,13 +60,9 @@ func (g *graph) match() {
 	}
 	m := matcher{graph: g, index: map[uint64]int32{}}
 	for i := range g.nodes {
-		n := 0
-		for id := range g.r.base.All(g.r.shape(g.nodes[i].anchor)) {
+		for id := range g.r.baseTypes(g.r.shape(g.nodes[i].anchor)) {
 			m.index[key(int32(i), id)] = int32(len(m.pairs))
 			m.pairs = append(m.pairs, pair{node: int32(i), id: id})
-			if n++; n == maxAlike {
-				break
-			}
 		}
 	}
 	m.compare(func(*pair) bool { return true }, m.similar)

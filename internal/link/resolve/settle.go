@@ -40,7 +40,8 @@ func (r *resolver) settle() *settled {
 		}
 		return r.ofBase(tag)
 	}
-	first.connect(func(_ *view, _, slot types.ID) target { return inFirst(r.Tags.Of(slot)) }, inFirst)
+	openInFirst := func(_ *view, _, slot types.ID) target { return inFirst(r.Tags.Of(slot)) }
+	first.connect(openInFirst, inFirst)
 	first.match()
 	first.refine()
 

@@ -1,6 +1,9 @@
 package resolve
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import (
+	"github.com/rules-btf/rules_btf/internal/link/survey"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
 
 // slotsOf returns the stubs and anchors at which the references of a varying shape end, in the
 // order in which they stand in the shape and in the anonymous shapes in it. One that stands there
@@ -39,42 +42,23 @@ func (r *resolver) pinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].Size != 0
 }
 
-// users lists, for every anchor (key: its node) and every tag (key: the number of nodes + its
-// number), the anchors that have a slot for it.
+// users are the anchors that have a slot for an anchor, or for a stub of a tag. One that has
+// several is listed as often.
 type users struct {
-	first []uint32
-	list  []types.ID
-}
-
-func (u *users) of(key uint32) []types.ID { return u.list[u.first[key]:u.first[key+1]] }
-
-// usersOfTag returns the anchors that have a stub of a tag as slot.
-func (r *resolver) usersOfTag(t int32) []types.ID {
-	return r.users.of(uint32(len(r.Nodes)) + uint32(t))
+	ofAnchor survey.Lists[types.ID, types.ID] // by anchor
+	ofTag    survey.Lists[int32, types.ID]    // by tag
 }
 
 func (r *resolver) findUsers() {
-	u := &r.users
-	n := uint32(len(r.Nodes))
-	u.first = make([]uint32, len(r.Nodes)+len(r.tags)+2)
-	each := func(f func(key uint32, user types.ID)) {
-		for _, id := range r.anchors {
-			for _, s := range r.slotsOf(id) {
-				if r.roles[s] == stub {
-					f(n+uint32(r.Tags.Of(s)), id)
-				} else {
-					f(uint32(s), id)
-				}
+	r.users.ofAnchor = survey.NewLists[types.ID, types.ID](len(r.Nodes), 0)
+	r.users.ofTag = survey.NewLists[int32, types.ID](len(r.tags), 0)
+	for _, id := range r.anchors {
+		for _, s := range r.slotsOf(id) {
+			if r.roles[s] == stub {
+				r.users.ofTag.Add(r.Tags.Of(s), id)
+			} else {
+				r.users.ofAnchor.Add(s, id)
 			}
 		}
 	}
-	each(func(key uint32, _ types.ID) { u.first[key+2]++ })
-	for i := 2; i < len(u.first); i++ {
-		u.first[i] += u.first[i-1]
-	}
-	u.list = make([]types.ID, u.first[len(u.first)-1])
-	each(func(key uint32, user types.ID) {
-		u.list[u.first[key+1]] = user
-		u.first[key+1]++
-	})
 }

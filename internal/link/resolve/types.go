@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"iter"
+
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -17,20 +19,19 @@ type Types struct {
 	Base base.Base
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
-	// Attachments are the varying declaration tags and sections that units hold.
-	Attachments []Attachment
 
 	r        *resolver
 	settled  *settled
 	variants *variants
-	meant    []Type                 // by node: the type of a fixed shape; of a stub, its definition
-	held     map[types.Str][]uint32 // by name: the variants of functions and variables
+	meant    []Type               // by node: the type of a fixed shape; of a stub, its definition
+	held     map[types.Str][]Type // by name: the variants of functions and variables
+	attached []attachment
 }
 
-// Attachment is a declaration tag or a section that varies, as a unit has it.
-type Attachment struct {
-	Node types.ID
-	refs []uint32 // what its varying references are, in order
+// attachment is a declaration tag or a section that varies, as a unit has it.
+type attachment struct {
+	node types.ID
+	refs []Type // what its varying references are, in order
 }
 
 // Resolve finds the types. copies are what Copies has found.
@@ -38,7 +39,7 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()
 	r.findRoles()
-	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts(), r: r, held: map[types.Str][]uint32{}}
+	t := &Types{Survey: s, Base: b, Conflicts: r.conflicts, r: r, held: map[types.Str][]Type{}}
 	t.variants = &variants{r: r, frozen: true}
 	if t.Conflicts > 0 {
 		r.findEnvironments()
@@ -46,12 +47,12 @@ func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Type
 	if len(r.list) > 0 {
 		r.view = newView(len(r.tags), len(r.Nodes))
 		t.settled = r.settle()
-		t.variants, t.Attachments = r.makeVariants(t.settled)
+		t.variants, t.attached = r.makeVariants(t.settled)
 	}
-	for i := range t.variants.list {
-		if v := &t.variants.list[i]; v.weight != 0 {
-			name := t.Nodes[v.node].Name
-			t.held[name] = append(t.held[name], uint32(i))
+	for k := range t.Variants {
+		if t.variants.at(k).weight != 0 {
+			name := t.Node(k).Name
+			t.held[name] = append(t.held[name], k)
 		}
 	}
 	t.findMeant()
@@ -81,22 +82,12 @@ func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
 // Of returns the type of a fixed shape.
 func (t *Types) Of(id types.ID) Type { return t.meant[id] }
 
-// variant returns the variant that k is, nil if it is the type of a fixed shape.
-func (t *Types) variant(k Type) *variant {
-	if int(k) < len(t.Nodes) {
-		return nil
-	}
-	return &t.variants.list[int(k)-len(t.Nodes)]
-}
-
 // IsVariant tells whether a type is a variant of a varying shape.
 func (t *Types) IsVariant(k Type) bool { return int(k) >= len(t.Nodes) }
 
-func (t *Types) typeOf(variant uint32) Type { return Type(uint32(len(t.Nodes)) + variant) }
-
 // Shape returns the shape of a type.
 func (t *Types) Shape(k Type) types.ID {
-	if v := t.variant(k); v != nil {
+	if v := t.variants.at(k); v != nil {
 		return v.node
 	}
 	return types.ID(k)
@@ -108,7 +99,7 @@ func (t *Types) Node(k Type) *types.Node { return &t.Nodes[t.Shape(k)] }
 // Content identifies the content of a type, by a hash that is the same in every link of the same
 // units.
 func (t *Types) Content(k Type) types.Hash {
-	if v := t.variant(k); v != nil {
+	if v := t.variants.at(k); v != nil {
 		return v.colour
 	}
 	return t.Nodes[k].Hash
@@ -117,12 +108,9 @@ func (t *Types) Content(k Type) types.Hash {
 // PlainShape returns the content hash of a shape whatever definitions are meant by the tags in it.
 func (t *Types) PlainShape(id types.ID) types.Hash { return t.r.shape(id) }
 
-// TagHash returns the content hash of the stub for a definition or stub.
-func (t *Types) TagHash(id types.ID) types.Hash { return t.Tags.List[t.Tags.Of(id)].Hash }
-
 // BaseID returns the id that a type has in the base, 0 if it is not there.
 func (t *Types) BaseID(k Type) uint32 {
-	switch v := t.variant(k); {
+	switch v := t.variants.at(k); {
 	case t.Base == nil:
 		return 0
 	case v != nil:
@@ -131,19 +119,10 @@ func (t *Types) BaseID(k Type) uint32 {
 	return t.r.fixedBaseID(types.ID(k))
 }
 
-// Roots calls yield with the variants that units hold for themselves.
-func (t *Types) Roots(yield func(Type) bool) {
+// Variants calls yield with all variants, and whether units hold them for themselves.
+func (t *Types) Variants(yield func(k Type, root bool) bool) {
 	for i := range t.variants.list {
-		if t.variants.list[i].root && !yield(t.typeOf(uint32(i))) {
-			return
-		}
-	}
-}
-
-// Variants calls yield with all variants.
-func (t *Types) Variants(yield func(Type) bool) {
-	for i := range t.variants.list {
-		if !yield(t.typeOf(uint32(i))) {
+		if !yield(Type(len(t.Nodes)+i), t.variants.list[i].root) {
 			return
 		}
 	}
@@ -151,30 +130,21 @@ func (t *Types) Variants(yield func(Type) bool) {
 
 // Refs resolves the references of one type, in the order of types.Graph.Refs.
 type Refs struct {
-	t    *Types
-	args []uint32
+	t       *Types
+	varying []Type // those that are still to come
 }
 
 // Refs returns the references of a type.
-func (t *Types) Refs(k Type) Refs {
-	w := Refs{t: t}
-	if v := t.variant(k); v != nil {
-		w.args = t.variants.args[v.arg : v.arg+v.args]
-	}
-	return w
-}
-
-// RefsOf returns the references of an attachment.
-func (t *Types) RefsOf(a *Attachment) Refs { return Refs{t, a.refs} }
+func (t *Types) Refs(k Type) Refs { return Refs{t, t.VaryingRefs(k)} }
 
 // Next returns the type of the next reference, which is to the node id in the shape; void may be
 // left out.
 func (w *Refs) Next(id types.ID) Type {
-	if len(w.args) == 0 || w.t.r.roles[id] == fixed {
+	if len(w.varying) == 0 || w.t.r.roles[id] == fixed {
 		return w.t.meant[id]
 	}
-	k := w.t.typeOf(w.args[0])
-	w.args = w.args[1:]
+	k := w.varying[0]
+	w.varying = w.varying[1:]
 	return k
 }
 
@@ -186,15 +156,10 @@ func (t *Types) RefOf(k Type) Type {
 
 // VaryingRefs returns the references of a type that are variants, in order.
 func (t *Types) VaryingRefs(k Type) []Type {
-	v := t.variant(k)
-	if v == nil {
-		return nil
+	if v := t.variants.at(k); v != nil {
+		return v.refs
 	}
-	list := make([]Type, v.args)
-	for i, a := range t.variants.args[v.arg : v.arg+v.args] {
-		list[i] = t.typeOf(a)
-	}
-	return list
+	return nil
 }
 
 // In returns the type that a shape is in a unit that holds it.
@@ -202,7 +167,28 @@ func (t *Types) In(unit int, id types.ID) Type {
 	if t.r.roles[id] == fixed {
 		return Type(id)
 	}
-	return t.typeOf(t.variants.in(t.settled.enter(t.r.of[unit]), id))
+	return t.variants.in(t.settled.enter(t.r.of[unit]), id)
+}
+
+// Attached returns the declaration tags or the sections that units hold, and the references of
+// each. One that varies comes as often as units hold it.
+func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
+	list := t.DeclTags
+	if kind == types.KindDatasec {
+		list = t.Sections
+	}
+	return func(yield func(types.ID, Refs) bool) {
+		for _, id := range list {
+			if t.Weight[id] != 0 && t.Fixed(id) && !yield(id, Refs{t: t}) {
+				return
+			}
+		}
+		for _, a := range t.attached {
+			if t.Kinds[a.node] == kind && !yield(a.node, Refs{t, a.refs}) {
+				return
+			}
+		}
+	}
 }
 
 // Holder is a function or variable as some units hold it.
@@ -221,7 +207,7 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 		list = &t.Variables
 	}
 	varies := false
-	for c := list.Last(name); c != nil; c = list.Before(c) {
+	for c := range list.Of(name) {
 		switch weight := t.Weight[c.Node]; {
 		case t.r.roles[c.Node] != fixed:
 			varies = true
@@ -231,10 +217,9 @@ func (t *Types) Holders(kind types.Kind, name types.Str, into []Holder) []Holder
 		}
 	}
 	if varies {
-		for _, i := range t.held[name] {
-			v := &t.variants.list[i]
+		for _, k := range t.held[name] {
+			v := t.variants.at(k)
 			if n := &t.Nodes[v.node]; n.Kind == kind {
-				k := t.typeOf(i)
 				into = append(into, Holder{k, t.RefOf(k), v.weight, n.Size, v.linked != 0})
 			}
 		}

@@ -1,91 +1,67 @@
 package survey
 
-import (
-	"iter"
+import "iter"
 
-	"github.com/rules-btf/rules_btf/internal/types"
-)
-
-// Candidates are the FUNC or VAR nodes, as lists by name.
-type Candidates struct {
-	list   []Candidate
-	byName []uint32 // the index of the last one of this name in list + 1
+// Lists are lists of values by key, such as one list a name, or one a node. They share one slice,
+// so that many short lists cost little.
+type Lists[K ~uint32 | ~int32, T any] struct {
+	last []uint32 // by key: the index of its last value in all + 1
+	all  []listed[T]
 }
 
-// Candidate is a FUNC or VAR node. What is asked for most of it is kept apart from the nodes.
-type Candidate struct {
-	Node types.ID
-	Ref  types.ID
-	Size uint32 // of a FUNC: its flags
-	next uint32 // as byName
+type listed[T any] struct {
+	value  T
+	before uint32 // as last
 }
 
-func (c *Candidates) add(id types.ID, n *types.Node) {
-	c.list = append(c.list, Candidate{id, n.Ref, n.Size, c.byName[n.Name]})
-	c.byName[n.Name] = uint32(len(c.list))
+// NewLists makes empty lists for the keys below keys, with room for some values.
+func NewLists[K ~uint32 | ~int32, T any](keys, room int) Lists[K, T] {
+	return Lists[K, T]{make([]uint32, keys), make([]listed[T], 0, room)}
 }
 
-// All returns all candidates.
-func (c *Candidates) All() []Candidate { return c.list }
+// Add adds a value to the list of a key.
+func (l *Lists[K, T]) Add(key K, value T) {
+	l.all = append(l.all, listed[T]{value, l.last[key]})
+	l.last[key] = uint32(len(l.all))
+}
 
-// Names calls yield with each name that a candidate has.
-func (c *Candidates) Names() iter.Seq[types.Str] {
-	return func(yield func(types.Str) bool) {
-		for name, last := range c.byName {
-			if last != 0 && !yield(types.Str(name)) {
+// Of returns the values of a key, the last one first; a key beyond those that the lists were made
+// for has none.
+func (l *Lists[K, T]) Of(key K) iter.Seq[T] {
+	var last uint32
+	if int(key) < len(l.last) {
+		last = l.last[key]
+	}
+	return func(yield func(T) bool) {
+		for at := last; at != 0; at = l.all[at-1].before {
+			if !yield(l.all[at-1].value) {
 				return
 			}
 		}
 	}
 }
 
-// Last returns the last candidate of a name, nil if there is none.
-func (c *Candidates) Last(name types.Str) *Candidate {
-	if int(name) >= len(c.byName) {
-		return nil
-	}
-	return c.at(c.byName[name])
-}
-
-// Before returns the candidate of the same name before k, nil if k is the first.
-func (c *Candidates) Before(k *Candidate) *Candidate { return c.at(k.next) }
-
-func (c *Candidates) at(i uint32) *Candidate {
-	if i == 0 {
-		return nil
-	}
-	return &c.list[i-1]
-}
-
-// Users are, for each shape from which a stub can be reached, the types that refer to it. Only
-// these can mean several types. Functions, variables, sections and declaration tags are not listed.
-type Users struct {
-	first []uint32 // by node: the index of its last user in list + 1
-	list  []user
-}
-
-type user struct {
-	node types.ID
-	next uint32 // as first
-}
-
-func (u *Users) init(nodes, elems int) {
-	u.first = make([]uint32, nodes)
-	u.list = make([]user, 0, nodes/2+elems)
-}
-
-func (u *Users) add(of, by types.ID) {
-	u.list = append(u.list, user{by, u.first[of]})
-	u.first[of] = uint32(len(u.list))
-}
-
-// Of returns the types that refer to a shape; a type may come several times.
-func (u *Users) Of(id types.ID) iter.Seq[types.ID] {
-	return func(yield func(types.ID) bool) {
-		for at := u.first[id]; at != 0; at = u.list[at-1].next {
-			if !yield(u.list[at-1].node) {
+// All returns the values of all keys.
+func (l *Lists[K, T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range l.all {
+			if !yield(l.all[i].value) {
 				return
 			}
 		}
 	}
 }
+
+// Keys returns the keys that have values, in order.
+func (l *Lists[K, T]) Keys() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for key, last := range l.last {
+			if last != 0 && !yield(K(key)) {
+				return
+			}
+		}
+	}
+}
+
+// Len is the number of values.
+func (l *Lists[K, T]) Len() int { return len(l.all) }

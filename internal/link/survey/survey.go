@@ -21,14 +21,27 @@ type Survey struct {
 	Kinds []types.Kind
 	// By kind: how many nodes are anonymous.
 	Anonymous [btf.NumKinds]int
-	Functions Candidates
-	Variables Candidates
+	Functions Candidates // the FUNC nodes
+	Variables Candidates // the VAR nodes
 	Sections  []types.ID // the DATASEC nodes
 	DeclTags  []types.ID // the DECL_TAG nodes
 	Tags      Tags
-	Users     Users
+	// Users are, by shape from which a stub can be reached, the types that refer to it; one that
+	// does so several times is listed as often. Only these can mean several types. Functions,
+	// variables, sections and declaration tags are not listed.
+	Users Lists[types.ID, types.ID]
 
 	Held
+}
+
+// Candidates are FUNC or VAR nodes by name.
+type Candidates = Lists[types.Str, Candidate]
+
+// Candidate is a FUNC or VAR node. What is asked for most of it is kept apart from the nodes.
+type Candidate struct {
+	Node types.ID
+	Ref  types.ID
+	Size uint32 // of a FUNC: its flags
 }
 
 // Held is which units are linked, and how many of them hold each shape.
@@ -52,9 +65,10 @@ func (s *Survey) Shapes() {
 	n := len(s.Nodes)
 	strs := s.Graph.Strs.Len()
 	s.Kinds = make([]types.Kind, n)
-	s.Functions = Candidates{make([]Candidate, 0, n/2), make([]uint32, strs)}
-	s.Tags.init(n, strs)
-	s.Users.init(n, len(s.Graph.Elems))
+	s.Functions = NewLists[types.Str, Candidate](strs, n/2)
+	s.Variables = NewLists[types.Str, Candidate](strs, 0)
+	s.Tags = newTags(n, strs)
+	s.Users = NewLists[types.ID, types.ID](n, n/2+len(s.Graph.Elems))
 	leads := make([]bool, n) // a stub can be reached
 	for i := range s.Nodes {
 		id, n := types.ID(i), &s.Nodes[i]
@@ -64,13 +78,10 @@ func (s *Survey) Shapes() {
 		}
 		switch n.Kind {
 		case types.KindFunc:
-			s.Functions.add(id, n)
+			s.Functions.Add(n.Name, Candidate{id, n.Ref, n.Size})
 			continue
 		case types.KindVar:
-			if s.Variables.byName == nil {
-				s.Variables.byName = make([]uint32, strs)
-			}
-			s.Variables.add(id, n)
+			s.Variables.Add(n.Name, Candidate{id, n.Ref, n.Size})
 			continue
 		case types.KindDatasec:
 			s.Sections = append(s.Sections, id)
@@ -91,13 +102,13 @@ func (s *Survey) Shapes() {
 		}
 		if leads[n.Ref] {
 			leads[id] = true
-			s.Users.add(n.Ref, id)
+			s.Users.Add(n.Ref, id)
 		}
 		elems := s.Graph.Elems[n.First : n.First+n.Count]
 		for j := range elems {
 			if r := elems[j].Ref; leads[r] {
 				leads[id] = true
-				s.Users.add(r, id)
+				s.Users.Add(r, id)
 			}
 		}
 	}
@@ -108,32 +119,30 @@ func (s *Survey) Holders() {
 	s.Weight = make([]uint64, len(s.Nodes))
 	s.Selected = make([]bool, len(s.Units))
 	for u := range s.Units {
-		unit := &s.Units[u]
-		count := uint64(unit.Count)
-		for _, id := range unit.Items {
-			s.Weight[id] += count
-		}
-		if unit.Linked {
-			if s.LinkedWeight == nil {
-				s.LinkedWeight = make([]uint64, len(s.Nodes))
-			}
-			for _, id := range unit.Items {
-				s.LinkedWeight[id] += count
-			}
-		}
 		s.Selected[u] = true
+		s.weigh(u, uint64(s.Units[u].Count))
 	}
 }
 
 // Drop takes a unit out of the link, and out of the weights.
 func (s *Survey) Drop(u int) {
-	unit := &s.Units[u]
 	s.Selected[u] = false
+	s.weigh(u, -uint64(s.Units[u].Count))
+}
+
+func (s *Survey) weigh(u int, count uint64) {
+	unit := &s.Units[u]
 	for _, id := range unit.Items {
-		s.Weight[id] -= uint64(unit.Count)
-		if unit.Linked {
-			s.LinkedWeight[id] -= uint64(unit.Count)
-		}
+		s.Weight[id] += count
+	}
+	if !unit.Linked {
+		return
+	}
+	if s.LinkedWeight == nil {
+		s.LinkedWeight = make([]uint64, len(s.Nodes))
+	}
+	for _, id := range unit.Items {
+		s.LinkedWeight[id] += count
 	}
 }
 

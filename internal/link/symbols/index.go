@@ -26,12 +26,6 @@ const (
 // nothing.
 type Index struct {
 	bits []Bits // by types.Str
-
-	// Names wait here to be looked up together.
-	hashes  []types.Hash
-	waiting []Bits // by hash
-	found   []types.Str
-	name    []byte
 }
 
 // Of returns what is known of a name.
@@ -47,26 +41,16 @@ func (x *Index) Add(name types.Str, bits Bits) { x.bits[name] |= bits }
 
 // New makes an index of the names of f, which may be nil.
 func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
-	x := &Index{}
 	if f == nil {
-		return x
+		return &Index{}
 	}
-	x.bits = make([]Bits, strs.Len())
-	function := func(symbol string, bits Bits) {
-		base, ok := facts.BaseName(symbol)
-		switch {
-		case !ok:
-		case len(base) == len(symbol):
-			x.wait(strs, base, bits|Exact)
-		default:
-			x.wait(strs, base, bits|Suffixed)
-			if set.Has(features.TrueSignature) {
-				x.wait(strs, symbol, bits|Exact)
-			}
-		}
+	room := len(f.Globals) + len(f.Objects) + len(f.Kfuncs) + len(f.Repeated)
+	for i := range f.Files {
+		room += len(f.Files[i].Funcs)
 	}
+	n := &noted{make([]types.Hash, 0, room), make([]Bits, 0, room)}
 	for _, s := range f.Globals {
-		function(s, Global)
+		n.function(s, Global, set)
 	}
 	for i := range f.Files {
 		// Hidden symbols are local in a linked file, and stand after those of all files.
@@ -75,41 +59,26 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 			bits = Hidden
 		}
 		for _, s := range f.Files[i].Funcs {
-			function(s, bits)
+			n.function(s, bits, set)
 		}
 	}
 	for i := range f.Repeated {
-		x.wait(strs, f.Repeated[i].Name, Ambiguous)
+		n.name(f.Repeated[i].Name, Ambiguous)
 	}
 	for i := range f.Kfuncs {
-		x.wait(strs, f.Kfuncs[i].Name, Kfunc)
+		n.name(f.Kfuncs[i].Name, Kfunc)
 	}
 	for i := range f.Objects {
 		switch o := &f.Objects[i]; {
 		case !o.Local:
-			x.wait(strs, o.Name, Global)
+			n.name(o.Name, Global)
 		case f.Files[o.File].Name == "":
-			x.wait(strs, o.Name, Hidden)
+			n.name(o.Name, Hidden)
 		}
 	}
-	x.flush(strs)
-	return x
-}
-
-// wait notes bits of a name, some time before flush returns.
-func (x *Index) wait(strs *types.Strings, name string, bits Bits) {
-	x.name = append(x.name[:0], name...)
-	x.hashes, x.waiting = append(x.hashes, types.HashString(x.name)), append(x.waiting, bits)
-	if len(x.hashes) == 1<<8 {
-		x.flush(strs)
-	}
-}
-
-// flush looks up the names that wait.
-func (x *Index) flush(strs *types.Strings) {
-	x.found = strs.LookupAll(x.hashes, x.found[:0])
-	for i, s := range x.found {
-		bits := x.waiting[i]
+	x := &Index{make([]Bits, strs.Len())}
+	for i, s := range strs.LookupAll(n.hashes, make([]types.Str, 0, len(n.hashes))) {
+		bits := n.bits[i]
 		if s == 0 {
 			continue // nothing has the name
 		}
@@ -118,5 +87,30 @@ func (x *Index) flush(strs *types.Strings) {
 		}
 		x.bits[s] |= bits
 	}
-	x.hashes, x.waiting = x.hashes[:0], x.waiting[:0]
+	return x
+}
+
+// noted are the names of facts, by their hashes, which are looked up together.
+type noted struct {
+	hashes []types.Hash
+	bits   []Bits
+}
+
+func (n *noted) name(name string, bits Bits) {
+	n.hashes = append(n.hashes, types.HashString([]byte(name)))
+	n.bits = append(n.bits, bits)
+}
+
+// function notes the symbol of a function.
+func (n *noted) function(symbol string, bits Bits, set features.Set) {
+	switch base, ok := facts.BaseName(symbol); {
+	case !ok:
+	case len(base) == len(symbol):
+		n.name(base, bits|Exact)
+	default:
+		n.name(base, bits|Suffixed)
+		if set.Has(features.TrueSignature) {
+			n.name(symbol, bits|Exact)
+		}
+	}
 }

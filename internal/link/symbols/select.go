@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -11,32 +10,39 @@ import (
 // unit is dropped if it defines global variables or global functions that have code, and neither
 // the linked file's global symbols nor the local ones of files of the unit's name have any of its
 // functions and variables.
-func (x *Index) Select(s *survey.Survey, f *facts.Facts, set features.Set) {
+func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	if f == nil || !f.HasFiles {
 		return
 	}
 	var undecided []int // none of their global names is there
-	files := map[types.Str]bool{}
+	locals := map[types.Str]map[types.Str]bool{}
 	for u := range s.Units {
 		unit := &s.Units[u]
 		if unit.Linked || unit.File == 0 {
 			continue
 		}
-		if globals, found := x.globals(s, u); globals && !found {
+		if defines, found := x.globals(s, u); defines && !found {
 			undecided = append(undecided, u)
-			files[unit.File] = true
+			locals[unit.File] = map[types.Str]bool{}
 		}
 	}
 	if len(undecided) == 0 {
 		return
 	}
-	locals := localNames(s, f, set, files)
+	ofFile := make([]map[types.Str]bool, len(f.Files)) // files of one name share theirs
+	for i := range f.Files {
+		if name, ok := s.Graph.Strs.Lookup([]byte(f.Files[i].Name)); ok {
+			ofFile[i] = locals[name]
+		}
+	}
+	wanted := func(file int) bool { return ofFile[file] != nil }
+	LocalNames(&s.Graph.Strs, f, wanted, func(file int, name types.Str) {
+		ofFile[file][name] = true
+	})
 	for _, u := range undecided {
 		found := false
 		for n := range s.CandidatesOf(u) {
-			if found = locals[fileName{s.Units[u].File, n.Name}]; found {
-				break
-			}
+			found = found || locals[s.Units[u].File][n.Name]
 		}
 		if !found {
 			s.Drop(u)
@@ -60,43 +66,30 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	return defines, false
 }
 
-// fileName is a local function or variable of a source file.
-type fileName struct{ file, name types.Str }
-
-// localNames are the names of the local functions and variables of source files, together for all
-// files of one name.
-func localNames(s *survey.Survey, f *facts.Facts, set features.Set,
-	wanted map[types.Str]bool) map[fileName]bool {
-	strs := &s.Graph.Strs
-	found := map[fileName]bool{}
-	names := make([]types.Str, len(f.Files)) // 0: not wanted
-	for i := range f.Files {
-		if s, ok := strs.Lookup([]byte(f.Files[i].Name)); ok && wanted[s] {
-			names[i] = s
-		}
-	}
-	add := func(file types.Str, name string) {
+// LocalNames calls found with the names of the local functions and variables of the facts' files
+// that are wanted, each with the file's index. A clone has its own name, for true_signature, and
+// its base name.
+func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
+	found func(file int, name types.Str)) {
+	add := func(file int, name string) {
 		if s, ok := strs.Lookup([]byte(name)); ok {
-			found[fileName{file, s}] = true
+			found(file, s)
 		}
 	}
 	for i := range f.Files {
-		if names[i] == 0 {
+		if !wanted(i) {
 			continue
 		}
 		for _, symbol := range f.Files[i].Funcs {
 			if base, ok := facts.BaseName(symbol); ok {
-				add(names[i], base)
-				if base != symbol && set.Has(features.TrueSignature) {
-					add(names[i], symbol)
-				}
+				add(i, base)
+				add(i, symbol)
 			}
 		}
 	}
 	for i := range f.Objects {
-		if o := &f.Objects[i]; o.File >= 0 && names[o.File] != 0 {
-			add(names[o.File], o.Name)
+		if o := &f.Objects[i]; o.File >= 0 && wanted(o.File) {
+			add(o.File, o.Name)
 		}
 	}
-	return found
 }

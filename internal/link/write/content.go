@@ -78,7 +78,8 @@ func (w *writer) ambiguous(variants []Type) map[Type]bool {
 	for changed := true; changed; {
 		changed = false
 		for _, k := range variants {
-			if !found[k] && slices.ContainsFunc(w.VaryingRefs(k), func(r Type) bool { return found[r] }) {
+			leads := slices.ContainsFunc(w.VaryingRefs(k), func(r Type) bool { return found[r] })
+			if leads && !found[k] {
 				found[k], changed = true, true
 			}
 		}
@@ -110,19 +111,16 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 // made before them, or that were not made: the longest chain is a declaration tag on a function with
 // an arena pointer.
 func (w *writer) content(k Type) types.Hash {
-	m := w.madeAt(k)
-	if m == nil {
-		switch id := w.BaseID(k); {
-		case id != 0:
-			return base.IDHash(id)
-		case w.IsVariant(k):
-			return w.contents[k]
-		}
-		return w.Nodes[k].Hash
+	if m := w.made.At(k); m != nil {
+		return w.Graph.HashWith(m, w.made.Elems(m), func(id types.ID) types.Hash {
+			return w.content(Type(id))
+		})
 	}
-	h := types.Start(m.Kind, m.Size, m.Aux, w.Graph.Strs.Hash(m.Name), w.content(m.Ref))
-	for _, e := range w.made.Elems(m) {
-		h.Elem(w.Graph.Strs.Hash(e.Name), w.content(e.Ref), e.Val)
+	switch id := w.BaseID(k); {
+	case id != 0:
+		return base.IDHash(id)
+	case w.IsVariant(k):
+		return w.contents[k]
 	}
-	return h.Sum(m.Flag)
+	return w.Nodes[k].Hash
 }

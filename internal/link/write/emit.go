@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -20,8 +19,8 @@ func (w *writer) emit() ([]byte, error) {
 	p := &w.places
 	if len(p.tooLong) > 0 {
 		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
-		n := w.Node(k)
-		return nil, btf.VlenError(w.ids[k], w.kindOf(k), w.Graph.Name(n), n.Count)
+		n, elems := w.node(k)
+		return nil, btf.VlenError(w.ids[k], writtenKind(n), w.Graph.Name(n), uint32(len(elems)))
 	}
 	options := btf.EncodeOptions{Layout: w.opt.Layout && w.Base == nil}
 	image, err := btf.NewImage(w.blob, p.types, p.length, w.strings.length, options)
@@ -29,19 +28,18 @@ func (w *writer) emit() ([]byte, error) {
 		return nil, err
 	}
 	var refused atomic.Bool // the kernel does not take some name
-	all := w.strings.list
-	strings := (len(all) + chunkStrings - 1) / chunkStrings
-	parallel.Do(w.opt.Jobs, strings+len(w.chunks), func(i int) {
-		if i < strings {
-			part := all[i*chunkStrings : min((i+1)*chunkStrings, len(all))]
-			if !w.copyStrings(image.Strings, part) {
+	strings := slices.Collect(slices.Chunk(w.strings.list, chunkStrings))
+	lists := slices.Collect(slices.Chunk(w.list, chunkTypes))
+	parallel.Do(w.opt.Jobs, len(strings)+len(lists), func(i int) {
+		if i < len(strings) {
+			if !w.copyStrings(image.Strings, strings[i]) {
 				refused.Store(true)
 			}
 			return
 		}
-		i -= strings
+		i -= len(strings)
 		r := image.Records(w.chunks[i])
-		w.putAll(&r, w.list[i*chunkTypes:min((i+1)*chunkTypes, len(w.list))])
+		w.putAll(&r, lists[i])
 	})
 	if w.opt.CheckNames && refused.Load() {
 		if err := w.checkNames(); err != nil {
@@ -55,109 +53,81 @@ func (w *writer) name(s types.Str) uint32 { return w.strings.offset[s] }
 
 // putAll writes the records of some types.
 func (w *writer) putAll(r *btf.Records, list []Type) {
-	var shapes [64]types.Node
-	for len(list) > 0 {
-		some := list[:min(len(shapes), len(list))]
-		list = list[len(some):]
-		// The shapes lie anywhere. Copied together, no load waits for another one's.
+	var nodes [64]types.Node
+	for some := range slices.Chunk(list, len(nodes)) {
+		// The nodes lie anywhere. Copied together, no load waits for another one's.
 		for i, k := range some {
-			if w.madeAt(k) == nil {
-				shapes[i] = *w.Node(k)
+			if m := w.made.At(k); m != nil {
+				nodes[i] = *m
+			} else {
+				nodes[i] = *w.Node(k)
 			}
 		}
 		for i, k := range some {
-			if m := w.madeAt(k); m != nil {
-				w.putMade(r, m)
-			} else {
-				w.put(r, k, &shapes[i])
-			}
+			w.put(r, k, &nodes[i])
 		}
 	}
 }
 
-// put writes the record of one type of shape n.
+// put writes the record of one type, whose node is n.
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
-	if n.Kind == types.KindStub {
-		t := w.forward(n)
-		r.Type(&t)
-		return
-	}
-	id := func(to types.ID) uint32 { return w.ids[to] }
-	if w.IsVariant(k) {
-		refs := w.Refs(k)
-		id = func(to types.ID) uint32 { return w.ids[refs.Next(to)] }
-	}
-	t := btf.Type{Kind: btf.Kind(n.Kind), NameOff: w.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag,
+	t := btf.Type{Kind: writtenKind(n), NameOff: w.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag,
 		Vlen: n.Count}
-	elems := w.Graph.Elems[n.First : n.First+n.Count]
+	id := func(to types.ID) uint32 { return w.ids[to] }
+	var elems []types.Elem
+	switch {
+	case n.Kind == types.KindStub:
+		w.putForward(r, &t, types.Tag(n.Aux))
+		return
+	case w.made.At(k) != nil:
+		elems = w.made.Elems(n)
+	default:
+		elems = w.Graph.ElemsOf(n)
+		if w.IsVariant(k) {
+			refs := w.Refs(k)
+			id = func(to types.ID) uint32 { return w.ids[refs.Next(to)] }
+		}
+	}
 	ref := id(n.Ref)
 	switch n.Kind {
 	case types.KindArray:
 		t.SizeOrType, t.Vlen = 0, 0
 		r.Type(&t)
 		r.Array(btf.Array{Elem: ref, Index: id(elems[0].Ref), Nelems: n.Size})
-	case types.KindStruct, types.KindUnion:
-		r.Type(&t)
-		for i := range elems {
-			e := &elems[i]
-			r.Member(btf.Member{NameOff: w.name(e.Name), Type: id(e.Ref), Offset: uint32(e.Val)})
-		}
-	case types.KindEnum, types.KindEnum64:
-		r.Type(&t)
-		for i := range elems {
-			e := &elems[i]
-			r.Enumerator(t.Kind, btf.Enumerator{NameOff: w.name(e.Name), Value: e.Val})
-		}
-	case types.KindFuncProto:
-		t.SizeOrType = ref
-		r.Type(&t)
-		for i := range elems {
-			r.Param(btf.Param{NameOff: w.name(elems[i].Name), Type: id(elems[i].Ref)})
-		}
+		return
 	case types.KindInt, types.KindFloat:
 		t.Extra = n.Aux
-		r.Type(&t)
+	case types.KindStruct, types.KindUnion, types.KindEnum, types.KindEnum64, types.KindDatasec:
+	case types.KindFunc:
+		t.SizeOrType, t.Vlen = ref, n.Aux
+	case types.KindVar:
+		t.SizeOrType, t.Extra = ref, n.Aux
+	case types.KindDeclTag:
+		t.SizeOrType, t.Extra = ref, n.Aux-1
 	default:
 		t.SizeOrType = ref
-		r.Type(&t)
-	}
-}
-
-// forward is the record of a tag without a definition.
-func (w *writer) forward(n *types.Node) btf.Type {
-	t := btf.Type{Kind: btf.KindFwd, NameOff: w.name(n.Name)}
-	switch types.Tag(n.Aux) {
-	case types.TagUnion:
-		t.KFlag = true
-	case types.TagEnum:
-		t.Kind, t.SizeOrType = btf.KindEnum, 4
-	}
-	return t
-}
-
-func (w *writer) putMade(r *btf.Records, m *decide.Made) {
-	t := btf.Type{Kind: btf.Kind(m.Kind), NameOff: w.name(m.Name), SizeOrType: w.ids[m.Ref],
-		KFlag: m.Flag}
-	elems := w.made.Elems(m)
-	switch m.Kind {
-	case types.KindFunc:
-		t.Vlen = m.Aux
-	case types.KindVar:
-		t.Extra = m.Aux
-	case types.KindDeclTag:
-		t.Extra = m.Aux - 1
-	case types.KindDatasec:
-		t.SizeOrType, t.Vlen = m.Size, uint32(len(elems))
-	case types.KindFuncProto:
-		t.Vlen = uint32(len(elems))
 	}
 	r.Type(&t)
-	for _, e := range elems {
-		id := w.ids[e.Ref]
-		if m.Kind == types.KindDatasec {
-			r.Secinfo(btf.Secinfo{Type: id, Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
-		} else {
-			r.Param(btf.Param{NameOff: w.name(e.Name), Type: id})
+	for i := range elems {
+		e := &elems[i]
+		switch n.Kind {
+		case types.KindEnum, types.KindEnum64:
+			r.Enumerator(t.Kind, btf.Enumerator{NameOff: w.name(e.Name), Value: e.Val})
+		case types.KindFuncProto:
+			r.Param(btf.Param{NameOff: w.name(e.Name), Type: id(e.Ref)})
+		case types.KindDatasec:
+			r.Secinfo(btf.Secinfo{Type: id(e.Ref), Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
+		default:
+			r.Member(btf.Member{NameOff: w.name(e.Name), Type: id(e.Ref), Offset: uint32(e.Val)})
 		}
 	}
+}
+
+// putForward writes the record of a tag without a definition.
+func (w *writer) putForward(r *btf.Records, t *btf.Type, tag types.Tag) {
+	t.SizeOrType, t.Vlen, t.KFlag = 0, 0, tag == types.TagUnion
+	if tag == types.TagEnum {
+		t.SizeOrType = 4
+	}
+	r.Type(t)
 }

@@ -1,9 +1,6 @@
 package write
 
-import (
-	"github.com/rules-btf/rules_btf/internal/link/decide"
-	"github.com/rules-btf/rules_btf/internal/types"
-)
+import "github.com/rules-btf/rules_btf/internal/types"
 
 // keepAll finds what the result holds: the types that units hold by name, what was made, and what
 // these reach. Each gets its place.
@@ -38,14 +35,14 @@ func (w *writer) keepAll() {
 	}
 	for k, m := range w.made.Made {
 		elems := w.made.Elems(m)
-		w.places.addMade(k, m, elems)
-		add(m.Ref)
+		w.places.add(k, m, elems)
+		add(Type(m.Ref))
 		for _, e := range elems {
-			add(e.Ref)
+			add(Type(e.Ref))
 		}
 	}
-	for k := range w.Roots {
-		if isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
+	for k, root := range w.Variants {
+		if root && isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
 			add(k)
 		}
 	}
@@ -83,7 +80,7 @@ func (w *writer) keepType(k Type, add func(Type)) {
 		return
 	}
 	n := w.Node(k)
-	elems := w.Graph.Elems[n.First : n.First+n.Count]
+	elems := w.Graph.ElemsOf(n)
 	w.places.add(k, n, elems)
 	switch n.Kind {
 	case types.KindStub:
@@ -100,5 +97,11 @@ func (w *writer) keepType(k Type, add func(Type)) {
 	}
 }
 
-// madeAt returns the made type that k is, nil if it is one of package resolve.
-func (w *writer) madeAt(k Type) *decide.Made { return w.made.At(k) }
+// node returns the shape of a type, or a made type, and its elements.
+func (w *writer) node(k Type) (*types.Node, []types.Elem) {
+	if m := w.made.At(k); m != nil {
+		return m, w.made.Elems(m)
+	}
+	n := w.Node(k)
+	return n, w.Graph.ElemsOf(n)
+}

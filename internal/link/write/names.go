@@ -13,32 +13,31 @@ import (
 func (w *writer) checkNames() error {
 	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
 	for _, k := range w.list {
-		if m := w.madeAt(k); m != nil {
-			if (m.Kind == types.KindFunc || m.Kind == types.KindVar) && !ok(m.Name) {
-				return w.nameError("function or variable", m.Name)
-			}
-			if m.Kind == types.KindDatasec && !btf.ValidSectionName(w.Graph.Strs.Bytes(m.Name)) {
-				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose name "+
-					"is longer than %d bytes or holds control characters; leave out the feature global_var",
-					w.Graph.Strs.String(m.Name), btf.MaxNameLen)
-			}
-			continue
-		}
-		n := w.Node(k)
+		n, elems := w.node(k)
+		what := "a type"
 		switch n.Kind {
 		case types.KindStruct, types.KindUnion, types.KindEnum, types.KindEnum64, types.KindFuncProto:
-			for _, e := range w.Graph.ElemsOf(n) {
+			for _, e := range elems {
 				if !ok(e.Name) {
 					return w.nameError(fmt.Sprintf("a member, enumerator or parameter of %q",
 						w.Graph.Name(n)), e.Name)
 				}
 			}
 		case types.KindTypedef, types.KindStub:
+		case types.KindFunc, types.KindVar:
+			what = "function or variable"
+		case types.KindDatasec:
+			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
+				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
+					"name is longer than %d bytes or holds control characters; leave out the feature "+
+					"global_var", w.Graph.Name(n), btf.MaxNameLen)
+			}
+			continue
 		default:
 			continue
 		}
 		if !ok(n.Name) {
-			return w.nameError("a type", n.Name)
+			return w.nameError(what, n.Name)
 		}
 	}
 	return nil

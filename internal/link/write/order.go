@@ -7,7 +7,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/parallel"
-	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // arrange chooses the ids and the strings' offsets.
@@ -33,48 +32,36 @@ func (w *writer) chooseIDs() {
 	p := &w.places
 	w.list = make([]Type, 0, p.types)
 	id, offset := w.blob.StartID, uint64(0)
-	put := func(k Type, length uint32) {
-		if len(w.list)%chunkTypes == 0 {
-			w.chunks = append(w.chunks, offset)
+	put := func(list []ranked) {
+		for i := range list {
+			if len(w.list)%chunkTypes == 0 {
+				w.chunks = append(w.chunks, offset)
+			}
+			k := list[i].typ
+			w.list = append(w.list, k)
+			w.ids[k] = id
+			id++
+			offset += uint64(list[i].length)
 		}
-		w.list = append(w.list, k)
-		w.ids[k] = id
-		id++
-		offset += uint64(length)
 	}
 	for kind := range p.anonymous {
-		for _, t := range p.anonymous[kind] {
-			put(t.typ, t.length)
-		}
+		put(p.anonymous[kind])
 	}
-	type namesake struct {
-		kind btf.Kind
-		hash types.Hash
-		typ  Type
-	}
-	var group []namesake
+	var group []ranked
 	for _, name := range w.strings.list {
-		k := p.first[name]
-		if k == 0 {
-			continue
-		}
-		if p.list[k].next == 0 {
-			put(k, p.list[k].length)
-			continue
-		}
 		group = group[:0]
-		for ; k != 0; k = p.list[k].next {
-			group = append(group, namesake{w.kindOf(k), w.content(k), k})
+		for at := range p.named.Of(name) {
+			group = append(group, ranked{place: at})
 		}
-		slices.SortFunc(group, func(a, b namesake) int {
-			if a.kind != b.kind {
-				return cmp.Compare(a.kind, b.kind)
+		if len(group) > 1 {
+			for i := range group {
+				group[i].hash = w.content(group[i].typ)
 			}
-			return a.hash.Cmp(b.hash)
-		})
-		for i := range group {
-			put(group[i].typ, p.list[group[i].typ].length)
+			slices.SortFunc(group, func(a, b ranked) int {
+				return cmp.Or(cmp.Compare(a.kind, b.kind), a.hash.Cmp(b.hash))
+			})
 		}
+		put(group)
 	}
 	for i := range w.Tags.List { // by which id stubs are referred to
 		if s := w.Tags.List[i].Stub; s != 0 && w.Fixed(s) && w.Of(s) != Type(s) {
@@ -86,27 +73,20 @@ func (w *writer) chooseIDs() {
 // chunkTypes is how many types are written at a time.
 const chunkTypes = 1 << 13
 
-func (w *writer) kindOf(k Type) btf.Kind {
-	if m := w.madeAt(k); m != nil {
-		return btf.Kind(m.Kind)
-	}
-	return writtenKind(w.Node(k))
-}
-
 // sortAnonymous sorts the anonymous types of a kind.
-func (w *writer) sortAnonymous(list *[]place) {
+func (w *writer) sortAnonymous(list *[]ranked) {
 	for i := range *list {
 		if t := &(*list)[i]; int(t.typ) >= len(w.Nodes) {
 			t.hash = w.content(t.typ)
 		}
 	}
-	*list = sortPlaces(*list)
+	*list = sortRanked(*list)
 }
 
-// sortPlaces sorts by content. Hashes are spread evenly: their first bits tell nearly where each
+// sortRanked sorts by content. Hashes are spread evenly: their first bits tell nearly where each
 // belongs.
-func sortPlaces(list []place) []place {
-	byHash := func(a, b place) int { return a.hash.Cmp(b.hash) }
+func sortRanked(list []ranked) []ranked {
+	byHash := func(a, b ranked) int { return a.hash.Cmp(b.hash) }
 	if len(list) < 32 {
 		slices.SortFunc(list, byHash)
 		return list
@@ -120,7 +100,7 @@ func sortPlaces(list []place) []place {
 	for i := 1; i < len(at); i++ {
 		at[i] += at[i-1]
 	}
-	sorted := make([]place, len(list))
+	sorted := make([]ranked, len(list))
 	for i := range list {
 		d := list[i].hash.A >> shift
 		sorted[at[d]] = list[i]

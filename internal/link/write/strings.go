@@ -49,45 +49,30 @@ type strings struct {
 
 // findStrings lists the strings that the kept types need, sorted.
 func (w *writer) findStrings() {
-	early := w.opt.Sorted.Wait()
-	uses := w.places.uses
-	n := 0
-	for _, u := range uses[1:] {
-		if u != 0 {
-			n++
-		}
-	}
+	early, uses := w.opt.Sorted.Wait(), w.places.uses
 	var late []types.Str // those that are not sorted yet: all, or a few that the link has added
-	if len(early) == 0 {
-		late = make([]types.Str, 0, n)
-	}
-	for i, u := range uses[len(early)+1:] {
-		if u != 0 {
-			late = append(late, types.Str(len(early)+1+i))
+	for s := len(early) + 1; s < len(uses); s++ {
+		if uses[s] != 0 {
+			late = append(late, types.Str(s))
 		}
 	}
 	w.Graph.Strs.Sort(late, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
-	if len(early) == 0 {
-		w.strings.list = late
-		return
-	}
-	list := make([]types.Str, 0, n)
-	take := func(n int) {
-		for _, s := range early[:n] {
+	list := make([]types.Str, 0, len(uses))
+	take := func(some []types.Str) {
+		for _, s := range some {
 			if uses[s] != 0 {
 				list = append(list, s)
 			}
 		}
-		early = early[n:]
 	}
 	for _, s := range late {
-		at, _ := slices.BinarySearchFunc(early, s, func(a, b types.Str) int {
-			return bytes.Compare(w.Graph.Strs.Bytes(a), w.Graph.Strs.Bytes(b))
-		})
-		take(at)
+		at, _ := slices.BinarySearchFunc(early, w.Graph.Strs.Bytes(s),
+			func(a types.Str, b []byte) int { return bytes.Compare(w.Graph.Strs.Bytes(a), b) })
+		take(early[:at])
+		early = early[at:]
 		list = append(list, s)
 	}
-	take(len(early))
+	take(early)
 	w.strings.list = list
 }
 

@@ -1,0 +1,202 @@
+package decide_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/decide"
+	"github.com/rules-btf/rules_btf/internal/link/linktest"
+	"github.com/rules-btf/rules_btf/internal/link/resolve"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+const (
+	static = types.LinkageStatic
+	global = types.LinkageGlobal
+)
+
+// decision is what is decided about some units: what is made and what is skipped, one line each.
+type decision struct {
+	*resolve.Types
+	*decide.Decisions
+}
+
+func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
+	below base.Base) (*decision, error) {
+	s := b.Survey()
+	x := symbols.New(&b.Graph.Strs, f, set)
+	x.Select(s, f)
+	t := resolve.Resolve(s, below, nil, 1)
+	d, err := decide.Decide(t, x, f, set)
+	return &decision{t, d}, err
+}
+
+// made spells out each made type but those that are only parts of others.
+func (d *decision) made() []string {
+	var lines []string
+	for k, n := range d.Made {
+		if n.Name != 0 && n.Kind != types.KindTypeTag {
+			lines = append(lines, d.spell(k))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// spell spells out a type, much as C does.
+func (d *decision) spell(k decide.Type) string {
+	if k == 0 {
+		return "void"
+	}
+	n, refs := d.At(k), resolve.Refs{}
+	next := func(id types.ID) string { return d.spell(decide.Type(id)) }
+	var elems []types.Elem
+	if n != nil {
+		elems = d.Elems(n)
+	} else {
+		n, refs = d.Node(k), d.Refs(k)
+		next = func(id types.ID) string { return d.spell(refs.Next(id)) }
+		elems = d.Graph.ElemsOf(n)
+	}
+	name := d.Graph.Name(n)
+	switch n.Kind {
+	case types.KindStub:
+		return "declared " + name
+	case types.KindStruct:
+		return fmt.Sprintf("struct %s of %d", name, n.Size)
+	case types.KindDatasec:
+		line := fmt.Sprintf("section %s of %d:", name, n.Size)
+		for _, e := range elems {
+			line += fmt.Sprintf(" (%s)@%d+%d", next(e.Ref), uint32(e.Val), e.Val>>32)
+		}
+		return line
+	case types.KindDeclTag:
+		return fmt.Sprintf("tag %s, component %d, on %s", name, n.Aux, next(n.Ref))
+	case types.KindFunc, types.KindVar:
+		linkage := []string{"static ", "global ", "extern "}[n.Aux]
+		return linkage + name + ": " + next(n.Ref)
+	case types.KindFuncProto:
+		line := next(n.Ref)
+		var params []string
+		for _, e := range elems {
+			params = append(params, next(e.Ref))
+		}
+		return line + "(" + strings.Join(params, ", ") + ")"
+	case types.KindPtr:
+		return "*" + next(n.Ref)
+	case types.KindConst:
+		return "const " + next(n.Ref)
+	case types.KindTypeTag:
+		return name + " " + next(n.Ref)
+	}
+	return name
+}
+
+// skippedLines are the functions and variables that are left out, with the reasons.
+func (d *decision) skippedLines() []string {
+	var lines []string
+	for _, s := range d.Skipped {
+		lines = append(lines, s.Name+": "+s.Reason)
+	}
+	return lines
+}
+
+// rule is one rule: units, facts and what follows from them.
+type rule struct {
+	what    string
+	build   func(b *linktest.Builder)
+	facts   *facts.Facts
+	with    []features.Feature // besides the default ones
+	without features.Feature
+	want    []string
+	skipped []string
+}
+
+func (r *rule) features() features.Set {
+	set := features.Default() &^ features.Set(r.without)
+	for _, f := range r.with {
+		set = set.With(f)
+	}
+	return set
+}
+
+func check(t *testing.T, rules []rule) {
+	t.Helper()
+	for _, r := range rules {
+		t.Run(r.what, func(t *testing.T) {
+			b := linktest.New()
+			r.build(b)
+			d, err := decideUnits(b, r.facts, r.features(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := d.made(); !slices.Equal(got, r.want) {
+				t.Errorf("made:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(r.want, "\n"))
+			}
+			if got := d.skippedLines(); !slices.Equal(got, r.skipped) {
+				t.Errorf("skipped %q, want %q", got, r.skipped)
+			}
+		})
+	}
+}
+
+// TestErrors: facts that lack what the features need, and variables that the format can't hold.
+func TestErrors(t *testing.T) {
+	perCPU := facts.PerCPUSection
+	object := func(name, section string, offset uint64) []facts.Object {
+		return []facts.Object{{Name: name, Section: section, Offset: offset, Size: 4, File: -1}}
+	}
+	for _, c := range []struct {
+		what  string
+		facts facts.Facts
+		with  features.Set
+		err   string
+	}{
+		{"facts of no variables", facts.Facts{Variables: facts.VariablesNone},
+			features.Of(features.Var), "the facts list no variables"},
+		{"facts of per-CPU variables only", facts.Facts{Variables: facts.VariablesPerCPU},
+			features.Of(features.GlobalVar), "variables of other sections than .data..percpu"},
+		{"facts without kfuncs", facts.Facts{KfuncState: facts.KfuncsOff},
+			features.Of(features.DeclTagKfuncs), "the facts list no kfuncs"},
+		{"a file without kfuncs", facts.Facts{KfuncState: facts.KfuncsAbsent},
+			features.Of(features.DeclTagKfuncs), ""},
+		{"a name that is no identifier", facts.Facts{Objects: object("a-b", perCPU, 0)},
+			features.Of(features.Var), "its name is no identifier"},
+		{"the same, left out", facts.Facts{Objects: object("a-b", perCPU, 0)},
+			features.Of(features.Var, features.EncodeForce), ""},
+		{"an offset of more than 32 bits", facts.Facts{Objects: object("v", perCPU, 1<<32)},
+			features.Of(features.Var), "don't fit the format's 32 bits"},
+	} {
+		b := linktest.New()
+		b.Unit("a.c", 1)
+		b.Var("a-b", global, 4, b.Int("int"))
+		b.Var("v", global, 4, b.Int("int"))
+		_, err := decideUnits(b, &c.facts, c.with, nil)
+		if c.err == "" && err != nil || c.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: error %v, want one with %q", c.what, err, c.err)
+		}
+	}
+}
+
+func TestWriteSkipped(t *testing.T) {
+	var text strings.Builder
+	list := []decide.Skipped{{Name: "f", Reason: "inconsistent prototype"},
+		{Name: "v", Reason: "several static variables of this name"}}
+	if err := decide.WriteSkipped(&text, list); err != nil {
+		t.Fatal(err)
+	}
+	want := "f\tinconsistent prototype\nv\tseveral static variables of this name\n"
+	if text.String() != want {
+		t.Errorf("%q, want %q", text.String(), want)
+	}
+	if list[0].Variable() || !list[1].Variable() {
+		t.Error("the reason doesn't tell a variable from a function")
+	}
+}

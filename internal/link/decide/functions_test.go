@@ -1,0 +1,261 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/linktest"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// units returns a function that makes one unit for each of these definitions of f.
+func units(defs ...func(b *linktest.Builder)) func(*linktest.Builder) {
+	return func(b *linktest.Builder) {
+		for _, define := range defs {
+			b.Unit("a.c", 1)
+			define(b)
+		}
+	}
+}
+
+// fn defines a global function f with parameters; no parameters is void f(void).
+func fn(flags types.FuncFlags,
+	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
+	return named("f", flags, params...)
+}
+
+func named(name string, flags types.FuncFlags,
+	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
+	return func(b *linktest.Builder) {
+		var ids []types.ID
+		for _, p := range params {
+			ids = append(ids, p(b))
+		}
+		b.Fn(name, global, flags, b.Proto(0, ids...))
+	}
+}
+
+func integer(b *linktest.Builder) types.ID  { return b.Int("int") }
+func unsigned(b *linktest.Builder) types.ID { return b.Int("unsigned int") }
+func pointer(b *linktest.Builder) types.ID  { return b.Ptr(b.Int("int")) }
+func toConst(b *linktest.Builder) types.ID  { return b.Ptr(b.Const(b.Int("int"))) }
+
+func symbol(names ...string) *facts.Facts { return &facts.Facts{Globals: names} }
+
+// TestFunctions: a function is encoded if the linked file has a symbol for it and all its
+// definitions can be traced by one prototype.
+func TestFunctions(t *testing.T) {
+	check(t, []rule{
+		{what: "has a symbol", build: units(fn(0, integer)), facts: symbol("f"),
+			want: []string{"static f: void(int)"}},
+		{what: "has no symbol", build: units(fn(0, integer)), facts: symbol("g")},
+		{what: "no facts, so every function is linked", build: units(fn(0, integer)),
+			want: []string{"static f: void(int)"}},
+		{what: "a symbol of another name stands for it, as objcopy --prefix-symbols makes them",
+			build: units(fn(types.FuncRenamed, integer)), facts: symbol("f")},
+		{what: "a local symbol", build: units(fn(0, integer)),
+			facts: &facts.Facts{Files: []facts.File{{Name: "a.c", Funcs: []string{"f"}}}},
+			want:  []string{"static f: void(int)"}},
+
+		{what: "only an optimized clone is left", build: units(fn(0, integer)),
+			facts: symbol("f.isra.0"), want: []string{"static f: void(int)"}},
+		{what: "the same without optimized_func", build: units(fn(0, integer)),
+			facts: symbol("f.isra.0"), without: features.OptimizedFunc},
+		{what: "the cold part is no function", build: units(fn(0, integer)),
+			facts: symbol("f.cold")},
+
+		{what: "symbols at several addresses", build: units(fn(0, integer)),
+			facts: &facts.Facts{Globals: []string{"f"},
+				Repeated: []facts.Base{{Name: "f", Addresses: 2}}},
+			skipped: []string{"f: ambiguous address"}},
+	})
+}
+
+// TestPrototypes: which prototypes of one name are consistent, and which of them is taken.
+func TestPrototypes(t *testing.T) {
+	inconsistent := []string{"f: inconsistent prototype"}
+	tag := func(name string) func(b *linktest.Builder) types.ID {
+		return func(b *linktest.Builder) types.ID { return b.Ptr(b.Stub(name)) }
+	}
+	define := func(n int) func(b *linktest.Builder) {
+		return func(b *linktest.Builder) {
+			s := b.Struct("s", make([]types.ID, n)...)
+			b.Hold(s)
+			b.Fn("f", global, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
+		}
+	}
+	check(t, []rule{
+		{what: "other base types", build: units(fn(0, integer), fn(0, unsigned)),
+			facts: symbol("f"), skipped: inconsistent},
+		{what: "another number of parameters", build: units(fn(0, integer), fn(0)),
+			facts: symbol("f"), skipped: inconsistent},
+		{what: "pointer or not", build: units(fn(0, integer), fn(0, pointer)),
+			facts: symbol("f"), skipped: inconsistent},
+		{what: "other tags", build: units(fn(0, tag("s")), fn(0, tag("t"))),
+			facts: symbol("f"), skipped: inconsistent},
+		{what: "other kinds of tag", facts: symbol("f"), skipped: inconsistent,
+			build: units(fn(0, tag("s")), fn(0, func(b *linktest.Builder) types.ID {
+				return b.Ptr(b.Graph.Stub(types.TagUnion, b.Str("s")))
+			}))},
+		{what: "two definitions of a tag count as one; most units have the larger",
+			build: units(define(2), define(2), define(1)), facts: symbol("f"),
+			want: []string{"static f: void(*struct s of 16)"}},
+		{what: "without consistent_func most units decide",
+			build: units(fn(0, integer), fn(0, unsigned), fn(0, unsigned)), facts: symbol("f"),
+			without: features.ConsistentFunc, want: []string{"static f: void(unsigned int)"}},
+		{what: "const counts nowhere; most units decide",
+			build: units(fn(0, toConst), fn(0, toConst), fn(0, pointer)), facts: symbol("f"),
+			want: []string{"static f: void(*const int)"}},
+		{what: "the names of parameters don't count", build: func(b *linktest.Builder) {
+			for i, name := range []string{"a", "b"} {
+				b.Unit("a.c", uint32(i+1))
+				b.Fn("f", global, 0, b.Add(types.Node{Kind: types.KindFuncProto},
+					types.Elem{Name: b.Str(name), Ref: b.Int("int")}))
+			}
+		}, facts: symbol("f"), want: []string{"static f: void(int)"}},
+	})
+}
+
+// TestOwners: the symbol is the strong definition's, or that of a candidate with code. The others'
+// prototypes are compared all the same.
+func TestOwners(t *testing.T) {
+	check(t, []rule{
+		{what: "strong before weak, however many are weak",
+			build: units(fn(types.FuncWeak, pointer), fn(types.FuncWeak, pointer), fn(0, toConst)),
+			facts: symbol("f"), want: []string{"static f: void(*const int)"}},
+		{what: "only weak ones", build: units(fn(types.FuncWeak, pointer)), facts: symbol("f"),
+			want: []string{"static f: void(*int)"}},
+		{what: "code before none", facts: symbol("f"),
+			build: units(fn(types.FuncNoCode, pointer), fn(types.FuncNoCode, pointer), fn(0, toConst)),
+			want:  []string{"static f: void(*const int)"}},
+		{what: "no code anywhere: an alias", build: units(fn(types.FuncNoCode, pointer)),
+			facts: symbol("f"), want: []string{"static f: void(*int)"}},
+		{what: "the weak one's prototype is another", facts: symbol("f"),
+			build:   units(fn(types.FuncWeak, pointer), fn(0, integer)),
+			skipped: []string{"f: inconsistent prototype"}},
+	})
+}
+
+// TestParameters: parameters that are not where the prototype says.
+func TestParameters(t *testing.T) {
+	check(t, []rule{
+		{what: "removed", build: units(fn(types.FuncOptimized, integer)), facts: symbol("f.isra.0"),
+			skipped: []string{"f: optimized parameters"}},
+		{what: "removed from one clone of two", facts: symbol("f", "f.isra.0"),
+			build: units(fn(types.FuncOptimized, integer), fn(0, integer)),
+			want:  []string{"static f: void(int)"}},
+		{what: "reordered in one of two", facts: symbol("f"),
+			build:   units(fn(types.FuncReordered, integer), fn(0, integer)),
+			skipped: []string{"f: reordered parameters"}},
+		{what: "reordered where it has no code", facts: symbol("f"),
+			build: units(fn(types.FuncReordered|types.FuncNoCode, integer), fn(0, integer)),
+			want:  []string{"static f: void(int)"}},
+		{what: "uncertain", build: units(fn(types.FuncUncertain, integer)), facts: symbol("f"),
+			skipped: []string{"f: uncertain parameter location"}},
+		{what: "in another register", build: units(fn(types.FuncUnexpectedReg, integer)),
+			facts: symbol("f"), skipped: []string{"f: unexpected register"}},
+		{what: "the first reason of pahole's order counts", facts: symbol("f"),
+			build: units(fn(types.FuncUnexpectedReg|types.FuncUncertain|types.FuncReordered, integer),
+				fn(0, pointer)),
+			skipped: []string{"f: reordered parameters"}},
+		{what: "an inconsistent prototype is told before a register", facts: symbol("f"),
+			build:   units(fn(types.FuncUnexpectedReg, integer), fn(0, pointer)),
+			skipped: []string{"f: inconsistent prototype"}},
+	})
+}
+
+// TestTrueSignature: with the feature a clone is a function of its own.
+func TestTrueSignature(t *testing.T) {
+	two := units(named("f", 0, integer, integer), named("f.isra.0", 0, integer))
+	feature := []features.Feature{features.TrueSignature}
+	check(t, []rule{
+		{what: "both have symbols", build: two, facts: symbol("f", "f.isra.0"), with: feature,
+			want: []string{"static f.isra.0: void(int)", "static f: void(int, int)"}},
+		{what: "a clone that has a candidate doesn't stand for the function", build: two,
+			facts: symbol("f.isra.0"), with: feature,
+			want: []string{"static f.isra.0: void(int)"}},
+		{what: "one clone at two addresses", build: two, with: feature,
+			facts: &facts.Facts{Globals: []string{"f"},
+				Files: []facts.File{{Name: "a.c", Funcs: []string{"f.isra.0"}},
+					{Name: "b.c", Funcs: []string{"f.isra.0"}}},
+				Repeated: []facts.Base{{Name: "f", Addresses: 3}}},
+			want:    []string{"static f: void(int, int)"},
+			skipped: []string{"f.isra.0: ambiguous address"}},
+	})
+}
+
+// TestKfuncs: what encoded kfuncs get.
+func TestKfuncs(t *testing.T) {
+	const fastcall, arenaRet, arenaArg1, arenaArg2 = 1 << 12, 1 << 13, 1 << 14, 1 << 15
+	kfunc := func(flags uint32) *facts.Facts {
+		return &facts.Facts{Globals: []string{"f"}, Kfuncs: []facts.Kfunc{{Name: "f", Flags: flags}}}
+	}
+	arena := func(b *linktest.Builder) {
+		b.Unit("a.c", 1)
+		p := b.Ptr(b.Int("int"))
+		b.Fn("f", global, 0, b.Proto(p, p, p, p))
+	}
+	plain := "static f: void(int)"
+	attributes := []features.Feature{features.Attributes}
+	check(t, []rule{
+		{what: "bpf_kfunc", build: units(fn(0, integer)), facts: kfunc(0),
+			want: []string{plain, "tag bpf_kfunc, component 0, on " + plain}},
+		{what: "bpf_fastcall", build: units(fn(0, integer)), facts: kfunc(fastcall),
+			want: []string{plain, "tag bpf_fastcall, component 0, on " + plain,
+				"tag bpf_kfunc, component 0, on " + plain}},
+		{what: "without decl_tag", build: units(fn(0, integer)), facts: kfunc(fastcall),
+			without: features.DeclTag, want: []string{plain}},
+		{what: "without decl_tag_kfuncs", build: units(fn(0, integer)), facts: kfunc(fastcall),
+			without: features.DeclTagKfuncs, want: []string{plain}},
+		{what: "no tag on what is skipped", build: units(fn(types.FuncReordered, integer)),
+			facts: kfunc(0), skipped: []string{"f: reordered parameters"}},
+		{what: "arena pointers with attributes: the result and the second parameter", build: arena,
+			facts: kfunc(arenaRet | arenaArg2), with: attributes, without: features.DeclTag,
+			want: []string{"static f: *address_space(1) int(*int, *address_space(1) int, *int)"}},
+		{what: "arena pointers without attributes", build: arena, facts: kfunc(arenaRet),
+			without: features.DeclTag, want: []string{"static f: *int(*int, *int, *int)"}},
+		{what: "an arena flag on what is no pointer", build: units(fn(0, integer)),
+			facts: kfunc(arenaArg1), with: attributes, without: features.DeclTag,
+			want: []string{plain}},
+	})
+}
+
+// TestArenaTypesOnce: equal prototypes of several kfuncs are made once, and not at all if the units
+// have them.
+func TestArenaTypesOnce(t *testing.T) {
+	for _, has := range []bool{false, true} {
+		b := linktest.New()
+		b.Unit("a.c", 1)
+		p := b.Ptr(b.Int("int"))
+		if has {
+			b.Ptr(b.Add(types.Node{Kind: types.KindTypeTag, Name: b.Str("address_space(1)"), Flag: true,
+				Ref: b.Int("int")}))
+		}
+		b.Fn("f", global, 0, b.Proto(p, p))
+		b.Fn("g", global, 0, b.Proto(p, p))
+		x := &facts.Facts{Globals: []string{"f", "g"}, Kfuncs: []facts.Kfunc{
+			{Name: "f", Flags: 1 << 14}, {Name: "g", Flags: 1 << 14}}}
+		set := features.Of(features.DeclTagKfuncs, features.Attributes)
+		d, err := decideUnits(b, x, set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[types.Kind]int{}
+		for _, n := range d.Made {
+			kinds[n.Kind]++
+		}
+		want := map[types.Kind]int{types.KindFunc: 2, types.KindFuncProto: 1, types.KindPtr: 1,
+			types.KindTypeTag: 1}
+		if has {
+			delete(want, types.KindPtr)
+			delete(want, types.KindTypeTag)
+		}
+		for kind := range types.KindStub {
+			if kinds[kind] != want[kind] {
+				t.Errorf("the units have the pointer: %v: %d made types of kind %d, want %d", has,
+					kinds[kind], kind, want[kind])
+			}
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package decide_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/linktest"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// perCPU returns facts with these per-CPU variables, 16 bytes apart, and files a.c and b.c.
+func perCPU(list ...facts.Object) *facts.Facts {
+	f := &facts.Facts{HasFiles: true, Files: []facts.File{{Name: "a.c"}, {Name: "b.c"}}}
+	for i, o := range list {
+		o.Section, o.Offset = facts.PerCPUSection, uint64(16*i)
+		f.Objects = append(f.Objects, o)
+	}
+	return f
+}
+
+func globalVar(name string, size uint64) facts.Object {
+	return facts.Object{Name: name, Size: size, File: -1}
+}
+
+func staticVar(name string, file int) facts.Object {
+	return facts.Object{Name: name, Size: 4, File: file, Local: true}
+}
+
+// TestVariables: which type a variable of the linked file has.
+func TestVariables(t *testing.T) {
+	variable := func(linkage, size uint32, typ func(*linktest.Builder) types.ID) func(
+		*linktest.Builder) {
+		return func(b *linktest.Builder) { b.Var("v", linkage, size, typ(b)) }
+	}
+	void := func(*linktest.Builder) types.ID { return 0 }
+	none := []string{"v: no variable of file scope in the debug information"}
+	section := "section .data..percpu of 4: (global v: int)@0+4"
+	check(t, []rule{
+		{what: "a global variable", build: units(variable(global, 4, integer)),
+			facts: perCPU(globalVar("v", 4)), want: []string{"global v: int", section}},
+		{what: "two symbols of it", build: units(variable(global, 4, integer)),
+			facts: perCPU(globalVar("v", 4), globalVar("v", 4)), want: []string{"global v: int",
+				"section .data..percpu of 20: (global v: int)@0+4 (global v: int)@16+4"}},
+		{what: "without var", build: units(variable(global, 4, integer)),
+			facts: perCPU(globalVar("v", 4)), without: features.Var},
+		{what: "of another section", build: units(variable(global, 4, integer)),
+			facts: &facts.Facts{Objects: []facts.Object{
+				{Name: "v", Section: ".data", Size: 4, File: -1}}}},
+		{what: "of another section, with global_var", build: units(variable(global, 4, integer)),
+			with: []features.Feature{features.GlobalVar}, facts: &facts.Facts{
+				Variables: facts.VariablesAll,
+				Objects:   []facts.Object{{Name: "v", Section: ".data", Size: 4, File: -1}}},
+			want: []string{"global v: int", "section .data of 4: (global v: int)@0+4"}},
+		{what: "made by a macro", facts: perCPU(globalVar("__UNIQUE_ID_v", 4)),
+			build: units(func(b *linktest.Builder) { b.Var("__UNIQUE_ID_v", global, 4, b.Int("int")) })},
+		{what: "of no size", build: units(variable(global, 0, integer)),
+			facts: perCPU(globalVar("v", 0))},
+
+		{what: "not in the debug information", build: units(fn(0)), facts: perCPU(globalVar("v", 4)),
+			skipped: none},
+		{what: "of type void", build: units(variable(global, 4, void)),
+			facts: perCPU(globalVar("v", 4)), skipped: none},
+		{what: "larger there", build: units(variable(global, 8, integer)),
+			facts: perCPU(globalVar("v", 4)), skipped: none},
+		{what: "smaller there, as with a flexible array member",
+			build: units(variable(global, 4, integer)), facts: perCPU(globalVar("v", 8)),
+			want: []string{"global v: int", section}},
+		{what: "of known size before an unsized declaration, however many there are",
+			build: units(variable(global, 0, unsigned), variable(global, 0, unsigned),
+				variable(global, 4, integer)),
+			facts: perCPU(globalVar("v", 4)), want: []string{"global v: int", section}},
+		{what: "the type that most units have",
+			build: units(variable(global, 4, unsigned), variable(global, 4, integer),
+				variable(global, 4, integer)),
+			facts: perCPU(globalVar("v", 4)), want: []string{"global v: int", section}},
+		{what: "a global symbol is no static variable", build: units(variable(static, 4, integer)),
+			facts: perCPU(globalVar("v", 4)), skipped: none},
+		{what: "a local symbol of no file is a hidden global variable",
+			build: units(variable(global, 4, integer), variable(static, 4, unsigned)),
+			facts: func() *facts.Facts {
+				f := perCPU(staticVar("v", 2))
+				f.Files = append(f.Files, facts.File{})
+				return f
+			}(),
+			want: []string{"global v: int", section}},
+	})
+}
+
+// TestOverlap: a symbol within the variable before it is that variable's.
+func TestOverlap(t *testing.T) {
+	f := perCPU(globalVar("v", 4), globalVar("w", 4))
+	f.Objects[1].Offset = 2
+	check(t, []rule{{what: "overlap", facts: f,
+		build: units(func(b *linktest.Builder) {
+			b.Var("v", global, 4, b.Int("int"))
+			b.Var("w", global, 4, b.Int("int"))
+		}),
+		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
+}
+
+// TestStatics: static variables of one name are told apart by the source file's base name, by what
+// else the file has, and by the hash that package statics has put into the facts.
+func TestStatics(t *testing.T) {
+	several := []string{"v: several static variables of this name"}
+	both := func(firstFile, secondFile string) func(b *linktest.Builder) {
+		return func(b *linktest.Builder) {
+			b.Unit(firstFile, 1)
+			b.Var("v", static, 4, b.Int("int"))
+			b.Fn("of_first", static, 0, b.Proto(0))
+			b.Unit(secondFile, 1)
+			b.Var("v", static, 4, b.Int("unsigned int"))
+			b.Fn("of_second", static, 0, b.Proto(0))
+		}
+	}
+	withFunction := func(f *facts.Facts, name string) *facts.Facts {
+		f.Files[0].Funcs = []string{name}
+		return f
+	}
+	functions := "static of_second: void()"
+	second := []string{
+		"section .data..percpu of 4: (static v: unsigned int)@0+4", "static v: unsigned int"}
+	check(t, []rule{
+		{what: "in files of different names", build: both("a.c", "b.c"),
+			facts: perCPU(staticVar("v", 1)), want: second},
+		{what: "in files of one name, nothing tells them apart", build: both("a.c", "a.c"),
+			facts: perCPU(staticVar("v", 0)), skipped: several},
+		{what: "in files of one name, one of which has the file's functions",
+			build: both("a.c", "a.c"), facts: withFunction(perCPU(staticVar("v", 0)), "of_second"),
+			want: []string{second[0], functions, second[1]}},
+		{what: "in no file that has a name", build: both("a.c", "b.c"),
+			facts: &facts.Facts{Files: []facts.File{{}}, Objects: []facts.Object{
+				{Name: "v", Section: facts.PerCPUSection, Size: 4, Local: true}}},
+			skipped: several},
+		{what: "the symbol is an assembler's: there are more symbols than units with the variable",
+			build: func(b *linktest.Builder) {
+				b.Unit("a.c", 1)
+				b.Var("v", static, 4, b.Int("int"))
+			},
+			facts:   perCPU(staticVar("v", 0), staticVar("v", 1)),
+			want:    []string{"section .data..percpu of 4: (static v: int)@0+4", "static v: int"},
+			skipped: []string{"v: no variable of file scope in the debug information"}},
+	})
+}
+
+// TestIdentified: the facts name the definition by a hash of the variable and its unit's types.
+func TestIdentified(t *testing.T) {
+	b := linktest.New()
+	f := perCPU(staticVar("v", 0))
+	for i, name := range []string{"int", "unsigned int"} {
+		b.Unit("a.c", uint32(9-i))
+		v := b.Var("v", static, 4, b.Int(name))
+		f.Objects[0].Definition = object.VariableHash(b.Graph.Node(v).Hash, b.Last().TypesHash(b.Graph))
+	}
+	d, err := decideUnits(b, f, features.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "section .data..percpu of 4: (static v: unsigned int)@0+4"
+	if got := d.made(); len(got) != 2 || got[0] != want {
+		t.Errorf("made %q, want %q", got, want)
+	}
+	f.Objects[0].Definition.A++ // of a unit that is not here
+	if d, err = decideUnits(b, f, features.Default(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.made(); len(got) != 0 {
+		t.Errorf("the definition is no unit's, but made %q", got)
+	}
+}
+
+// TestDeclTags: a declaration tag is encoded once, if what it is on is encoded.
+func TestDeclTags(t *testing.T) {
+	plain := "static f: void(int)"
+	check(t, []rule{
+		{what: "on a function, held by two units", facts: symbol("f"), build: func(b *linktest.Builder) {
+			for range 2 {
+				b.Unit("a.c", 1)
+				b.DeclTag("mine", b.Fn("f", global, 0, b.Proto(0, b.Int("int"))), 1)
+			}
+		}, want: []string{plain, "tag mine, component 1, on " + plain}},
+		{what: "on a function that the linked file lacks", facts: symbol("g"),
+			build: func(b *linktest.Builder) {
+				b.Unit("a.c", 1)
+				b.DeclTag("mine", b.Fn("f", global, 0, b.Proto(0)), 0)
+			}},
+		{what: "on a function with another prototype than the one that is encoded",
+			facts: symbol("f"), build: func(b *linktest.Builder) {
+				b.Unit("a.c", 2)
+				b.Fn("f", global, 0, b.Proto(0, pointer(b)))
+				b.Unit("b.c", 1)
+				b.DeclTag("mine", b.Fn("f", global, 0, b.Proto(0, toConst(b))), 0)
+			}, want: []string{"static f: void(*int)"}},
+		{what: "on a member of a struct", facts: symbol(), build: func(b *linktest.Builder) {
+			b.Unit("a.c", 1)
+			b.DeclTag("mine", b.Hold(b.Struct("s", b.Int("int"))), 1)
+		}, want: []string{"tag mine, component 1, on struct s of 8"}},
+		{what: "bpf_kfunc in the source too", build: func(b *linktest.Builder) {
+			b.Unit("a.c", 1)
+			b.DeclTag("bpf_kfunc", b.Fn("f", global, 0, b.Proto(0, b.Int("int"))), 0)
+		}, facts: &facts.Facts{Globals: []string{"f"}, Kfuncs: []facts.Kfunc{{Name: "f"}}},
+			want: []string{plain, "tag bpf_kfunc, component 0, on " + plain}},
+		{what: "on a struct with two definitions, which vary", facts: symbol(),
+			build: func(b *linktest.Builder) {
+				for n := range 2 {
+					b.Unit("a.c", 1, b.Struct("in", make([]types.ID, n)...))
+					b.DeclTag("mine", b.Hold(b.Struct("s", b.Ptr(b.Stub("in")))), 0)
+				}
+			}, want: []string{"tag mine, component 0, on struct s of 8",
+				"tag mine, component 0, on struct s of 8"}},
+	})
+}
+
+// TestDeclTagsOfBase: a tag that the base has on the base's type is not encoded again.
+func TestDeclTagsOfBase(t *testing.T) {
+	below := btf.NewBuilder(nil, nil, nil)
+	integer := below.Int("int", 4, 1, 32)
+	s := below.Composite(btf.KindStruct, "s", 8, false,
+		btf.Member{NameOff: below.Name("m0"), Type: integer})
+	below.DeclTag("theirs", s, ^uint32(0))
+	p, err := base.Parse(below.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := linktest.New()
+	b.Unit("a.c", 1)
+	own := b.Hold(b.Struct("s", b.Int("int")))
+	b.DeclTag("theirs", own, 0)
+	b.DeclTag("ours", own, 0)
+	d, err := decideUnits(b, nil, features.Default(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.made(); len(got) != 1 || got[0] != "tag ours, component 0, on struct s of 8" {
+		t.Errorf("made %q, want only the tag that the base lacks", got)
+	}
+}
+
+// TestLinkedBefore: without facts, the functions, variables and sections of BTF that was linked
+// before stay as they are; variables of units that were converted are left out.
+func TestLinkedBefore(t *testing.T) {
+	b := linktest.New()
+	linked := b.Unit("", 1)
+	b.Units[linked].Linked = true
+	f := b.Fn("f", global, 0, b.Proto(0))
+	v := b.Var("v", global, 0, b.Int("int"))
+	b.Hold(b.Add(types.Node{Kind: types.KindDatasec, Name: b.Str(".data"), Size: 8},
+		types.Elem{Ref: v, Val: 4 | 4<<32}))
+	b.DeclTag("mine", f, 0)
+	b.Unit("a.c", 5)
+	b.Fn("f", static, 0, b.Proto(0, b.Int("int")))
+	b.Fn("g", global, 0, b.Proto(0))
+	b.Var("w", global, 4, b.Int("int"))
+	d, err := decideUnits(b, nil, features.Default(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"global f: void()", "global v: int", "section .data of 8: (global v: int)@4+4",
+		"static g: void()", "tag mine, component 0, on global f: void()"}
+	if got := d.made(); !slices.Equal(got, want) {
+		t.Errorf("made %q, want %q", got, want)
+	}
+}
