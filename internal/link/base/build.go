@@ -80,12 +80,10 @@ type builder struct {
 func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	shapes := make([]entry, 0, len(blob.Types))
 	var definitions, declTags []entry
-	layer := make([]types.Hash, 0, len(blob.Types))
 	for i := range blob.Types {
 		id := blob.StartID + uint32(i)
 		node := b.nodes[id]
 		n := b.g.Node(node)
-		layer = append(layer, b.shapes[node])
 		switch n.Kind {
 		case types.KindFunc, types.KindVar, types.KindDatasec:
 			continue
@@ -112,7 +110,7 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 		h.Order = bigEndian
 	}
 	h.StartID, h.EndID, h.StartStr, h.EndStr = blob.StartID, blob.EndID(), blob.BaseStrLen, blob.EndStr()
-	h.Digest = Digest(layer)
+	h.Digest = b.digest(blob)
 	h.Shapes = shapeOf(len(shapes), h.EndID)
 	h.Definitions = shapeOf(len(definitions), h.EndID)
 	h.Strings = shapeOf(len(strings), h.EndStr)
@@ -126,6 +124,30 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	out = append(append(out, blocks...), refs...)
 	setChecksum(out)
 	return out, nil
+}
+
+// digest is Digest of a BTF's types. Each node counts once, and only shapes with pinned stubs can be
+// the same for two nodes.
+func (b *builder) digest(blob *btf.Blob) types.Hash {
+	var sum types.Hash
+	var layer []types.Hash
+	pinned := false
+	seen := make([]bool, len(b.g.Nodes))
+	for _, node := range b.nodes[blob.StartID:blob.EndID()] {
+		if seen[node] {
+			continue
+		}
+		seen[node] = true
+		h := b.shapes[node]
+		pinned = pinned || h != b.g.Nodes[node].Hash
+		layer = append(layer, h)
+		sum.A += h.A
+		sum.B += h.B
+	}
+	if pinned {
+		return Digest(layer)
+	}
+	return sum
 }
 
 // canHaveDeclTag tells whether somebody asks for the declaration tags of a type: those of functions
