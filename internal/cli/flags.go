@@ -83,17 +83,17 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 		f.Lookup("features").DefValue = "default"
 	}
 	if takes&DistilledBase != 0 {
-		f.outputVar(&values.DistilledBase, "distilled-base",
+		f.OutputVar(&values.DistilledBase, "distilled-base",
 			"the distilled base to write, on which the BTF stands then: `FILE`")
 	}
 	if takes&Skipped != 0 {
-		f.outputVar(&values.Skipped, "skipped", "list what is not encoded in `FILE`")
+		f.OutputVar(&values.Skipped, "skipped", "list what is not encoded in `FILE`")
 	}
 	if takes&Report != 0 {
 		f.BoolVarP(&values.Quiet, "quiet", "q", false, "no warnings and no progress line, errors only")
 		f.BoolVarP(&values.Verbose, "verbose", "v", false,
 			"a line on standard error for each phase: what it found and how long it took")
-		f.outputVar(&values.Stats, "stats",
+		f.OutputVar(&values.Stats, "stats",
 			"write counts, times and memory as JSON to `FILE`; - means standard output")
 	}
 }
@@ -104,15 +104,15 @@ func (f *FlagSet) InputVar(path *string, name, usage string) {
 	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
 }
 
-// outputVar defines a flag that names a file to write.
-func (f *FlagSet) outputVar(path *string, name, usage string) {
+// OutputVar defines a flag that names a file to write.
+func (f *FlagSet) OutputVar(path *string, name, usage string) {
 	f.StringVar(path, name, "", usage)
 	f.outputs = append(f.outputs, fileFlag{"--" + name, path})
 }
 
 // InsteadOfOutputVar defines a flag that names what to write in place of the file of -o.
 func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
-	f.outputVar(path, name, usage)
+	f.OutputVar(path, name, usage)
 	f.instead = fileFlag{"--" + name, path}
 }
 

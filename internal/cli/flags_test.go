@@ -19,7 +19,7 @@ func copier(run Run) *Program {
 		Name: "copy", Args: "A B", Flags: Output | Base | Features | Skipped | DistilledBase | Report,
 		Setup: func(fs *FlagSet) Run {
 			fs.InputVar(new(string), "also-read", "")
-			fs.outputVar(new(string), "also-write", "")
+			fs.OutputVar(new(string), "also-write", "")
 			fs.InsteadOfOutputVar(new(string), "directory", "")
 			return run
 		},

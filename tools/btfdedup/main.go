@@ -19,6 +19,7 @@ func program() *cli.Program {
 			modulesVerb(),
 			indexVerb(),
 			embedVerb(),
+			resolveIDsVerb(),
 			verifyVerb(),
 			diffVerb(),
 			conflictsVerb(),

@@ -1,0 +1,297 @@
+// Package ids compares btfdedup resolve-ids with the kernel's own resolve_btfids, on kernels and
+// modules as Debian ships them.
+package ids
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/btfids"
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// kernels are the directories that fetch.sh makes.
+func kernels(t *testing.T) []string {
+	t.Helper()
+	dir := os.Getenv("IDS_DIR")
+	if dir == "" {
+		t.Skip("SKIPPED: set IDS_DIR to what e2e/ids/fetch.sh prints")
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "*", "vmlinux"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%s: no kernels (%v); run e2e/ids/fetch.sh", dir, err)
+	}
+	for i, path := range list {
+		list[i] = filepath.Dir(path)
+	}
+	return list
+}
+
+// resolvers are the kernel's programs, by the version of the kernel that they come from.
+func resolvers(t *testing.T) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(os.Getenv("IDS_DIR"), "[0-9].*[0-9]", "resolve_btfids"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no resolve_btfids (%v); run e2e/ids/fetch.sh", err)
+	}
+	return list
+}
+
+// image is a kernel or module that is tested.
+type image struct {
+	path string   // without a signature
+	base []string // what split BTF stands on
+}
+
+// images are the kernel in dir, and its modules.
+func images(t *testing.T, dir string) []image {
+	t.Helper()
+	vmlinux := filepath.Join(dir, "vmlinux")
+	list := []image{{vmlinux, nil}}
+	modules, err := filepath.Glob(filepath.Join(dir, "modules", "*.ko"))
+	if err != nil || len(modules) == 0 {
+		t.Fatalf("%s: no modules (%v)", dir, err)
+	}
+	for _, path := range modules {
+		unsigned := filepath.Join(t.TempDir(), filepath.Base(path))
+		harness.WriteFile(t, unsigned, string(withoutSignature(harness.ReadFile(t, path))))
+		list = append(list, image{unsigned, []string{vmlinux}})
+	}
+	return list
+}
+
+// withoutSignature cuts off what scripts/sign-file.c appends: the signature, struct
+// module_signature of 12 bytes with the signature's length at its end, and a line.
+func withoutSignature(module []byte) []byte {
+	rest, found := bytes.CutSuffix(module, []byte("~Module signature appended~\n"))
+	if !found {
+		return module
+	}
+	length := binary.BigEndian.Uint32(rest[len(rest)-4:])
+	return rest[:len(rest)-12-int(length)]
+}
+
+// resolve runs btfdedup resolve-ids.
+func resolve(t *testing.T, x image, out string, options ...string) {
+	t.Helper()
+	argv := []string{harness.Tool(t, "btfdedup"), "resolve-ids", "-o", out}
+	for _, base := range x.base {
+		argv = append(argv, "--base", base)
+	}
+	harness.MustRun(t, "", append(append(argv, options...), x.path)...)
+}
+
+// kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids.
+// Until 6.18 the program changed the file, then it writes the section to a file of its own.
+func kernelResolve(t *testing.T, program string, x image, options ...string) []byte {
+	t.Helper()
+	argv := []string{program}
+	for _, base := range x.base {
+		argv = append(argv, "-b", base)
+	}
+	harness.MustRun(t, "", append(append(argv, options...), x.path)...)
+	if data, err := os.ReadFile(x.path + btfids.SectionName); err == nil {
+		return data
+	}
+	f, err := elf.Open(x.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return bytes.Clone(f.Section(btfids.SectionName).Raw())
+}
+
+// unresolve makes a copy of x in which .BTF_ids is as it was compiled.
+func unresolve(t *testing.T, x image) image {
+	t.Helper()
+	f, err := elf.Open(x.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	section, err := btfids.Find(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := btf.ReadBases(x.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := btf.ReadELF(f, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := section.Restore(blobs[0]); err != nil {
+		t.Fatal(err)
+	}
+	data, err := section.Unresolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := btfids.Patch(f, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), filepath.Base(x.path))
+	harness.WriteFile(t, path, string(bytes.Join(parts, nil)))
+	return image{path, x.base}
+}
+
+func idsOf(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return bytes.Clone(f.Section(btfids.SectionName).Raw())
+}
+
+func sameFile(t *testing.T, what, a, b string) {
+	t.Helper()
+	if !bytes.Equal(harness.ReadFile(t, a), harness.ReadFile(t, b)) {
+		t.Errorf("%s: the files differ: %s, %s", what, a, b)
+	}
+}
+
+// TestShipped: a file as its kernel's build has resolved it does not change, and its ids taken out
+// and put in again give the same file.
+func TestShipped(t *testing.T) {
+	for _, dir := range kernels(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			for _, x := range images(t, dir) {
+				again := filepath.Join(t.TempDir(), "again")
+				resolve(t, x, again)
+				sameFile(t, "resolved again", again, x.path)
+				raw := unresolve(t, x)
+				if bytes.Equal(idsOf(t, raw.path), idsOf(t, x.path)) {
+					t.Errorf("%s: nothing was resolved", x.path)
+				}
+				resolve(t, raw, again)
+				sameFile(t, "resolved", again, x.path)
+			}
+		})
+	}
+}
+
+// TestResolvers: what the kernel's programs of several versions make of a file is what we make of
+// it. That of 7.2 changes the BTF first, of which it is given ours too.
+func TestResolvers(t *testing.T) {
+	for _, dir := range kernels(t) {
+		for _, program := range resolvers(t) {
+			version := filepath.Base(filepath.Dir(program))
+			if version == "7.2" && strings.HasPrefix(filepath.Base(dir), "6.") {
+				continue // it sorts the BTF, which is not sorted there
+			}
+			t.Run(filepath.Base(dir)+" by "+version, func(t *testing.T) {
+				for _, x := range images(t, dir) {
+					raw := unresolve(t, x)
+					want := kernelResolve(t, program, raw)
+					var options []string
+					if types := raw.path + btf.SectionTypes; exists(types) {
+						options = []string{"--btf", types}
+					}
+					ours := filepath.Join(t.TempDir(), "ours")
+					resolve(t, raw, ours, options...)
+					if !bytes.Equal(want, idsOf(t, ours)) {
+						t.Errorf("%s: the ids differ", x.path)
+					}
+					os.Remove(ours)
+				}
+			})
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestImplicitArgs: of the BTF in the DWARF --btf-out makes what resolve_btfids makes of it, and
+// what it has made is left as it is.
+func TestImplicitArgs(t *testing.T) {
+	for _, dir := range kernels(t) {
+		name := filepath.Base(dir)
+		if !strings.HasPrefix(name, "7.") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			vmlinux := image{filepath.Join(dir, "vmlinux"), nil}
+			work := t.TempDir()
+			before, after := filepath.Join(work, "before"), filepath.Join(work, "after")
+			harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-q", "--lang-exclude=rust",
+				"-o", before, vmlinux.path)
+			raw := unresolve(t, vmlinux)
+			resolve(t, raw, filepath.Join(work, "out"), "--btf", before, "--btf-out", after)
+			kernelResolve(t, filepath.Join(dir, "resolve_btfids"), raw, "--btf", before)
+			same(t, after, raw.path+btf.SectionTypes)
+			if !differ(t, before, after) {
+				t.Error("no kfunc has implicit arguments")
+			}
+			harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "verify", "--sorted", after)
+
+			// The ids are of that BTF, as a program says that takes BTF as it is.
+			program := filepath.Join(dir, "..", "6.12", "resolve_btfids")
+			want := kernelResolve(t, program, unresolve(t, vmlinux), "--btf", after)
+			if !bytes.Equal(want, idsOf(t, filepath.Join(work, "out"))) {
+				t.Error("the ids differ")
+			}
+
+			again := filepath.Join(work, "again")
+			resolve(t, raw, filepath.Join(work, "out2"), "--btf", after, "--btf-out", again)
+			sameFile(t, "BTF", after, again)
+			sameFile(t, "ELF", filepath.Join(work, "out"), filepath.Join(work, "out2"))
+		})
+	}
+}
+
+func differ(t *testing.T, a, b string) bool {
+	t.Helper()
+	r, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", a, b}}.Run()
+	if err != nil || r.Exit > 1 || r.Stderr != "" {
+		t.Fatalf("btfdedup diff: exit %d, %v, %s", r.Exit, err, r.Stderr)
+	}
+	return r.Exit == 1
+}
+
+func same(t *testing.T, a, b string) {
+	t.Helper()
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "diff", a, b)
+}
+
+// TestBuilt: of the kernel that e2e/linux builds, before its build resolves it, we make what its
+// build makes of it; and with BTF of ours, what its resolve_btfids makes of it.
+func TestBuilt(t *testing.T) {
+	dir := harness.Kernel(t)
+	vmlinux := filepath.Join(dir, "vmlinux")
+	raw := image{filepath.Join(dir, ".tmp_vmlinux1"), nil}
+	work := t.TempDir()
+	out := filepath.Join(work, "out")
+	resolve(t, raw, out, "--btf", vmlinux)
+	if !bytes.Equal(idsOf(t, out), idsOf(t, vmlinux)) {
+		t.Error("with the BTF of the kernel's build: the ids differ")
+	}
+
+	ours, after := filepath.Join(work, "ours"), filepath.Join(work, "after")
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-q", "-o", ours, raw.path)
+	harness.MustRun(t, "", "cp", raw.path, work)
+	copied := image{filepath.Join(work, ".tmp_vmlinux1"), nil}
+	program := filepath.Join(dir, "tools/bpf/resolve_btfids/resolve_btfids")
+	want := kernelResolve(t, program, copied, "--btf", ours)
+	types := copied.path + btf.SectionTypes
+	resolve(t, raw, out, "--btf", types)
+	if !bytes.Equal(want, idsOf(t, out)) {
+		t.Error("with our BTF: the ids differ")
+	}
+	resolve(t, raw, out, "--btf", ours, "--btf-out", after)
+	same(t, after, types)
+}

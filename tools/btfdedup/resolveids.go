@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/btfids"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/implicitargs"
+	"github.com/rules-btf/rules_btf/internal/report"
+)
+
+// resolveIDs is the flags of the verb resolve-ids.
+type resolveIDs struct {
+	types, oldBase, typesOut string
+	fatal                    bool
+}
+
+func resolveIDsVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "resolve-ids",
+		Summary: "fill in the type ids in the section .BTF_ids of a kernel or module",
+		Args:    "ELF",
+		Long: `
+Writes a copy of the ELF file in which .BTF_ids has the ids that types and functions have in the
+BTF, sets sorted, as the kernel's resolve_btfids does. The BTF is that of --btf, or else the
+file's own .BTF section, which stands on .BTF.base if there is one, or else on --base. A file
+without .BTF_ids is copied as it is.
+
+Names that the BTF doesn't have, or has several times, are warned of: they get the id 0, or that
+of the first. With --fatal-warnings nothing is written then.
+
+Since Linux 7.0 kfuncs may have implicit arguments, which the BTF must not show. --btf-out does
+that: it writes the BTF in which such a kfunc foo is two functions, foo and foo_impl, as
+resolve_btfids does, and the ids are of that BTF.
+
+A file that was resolved before can be resolved again. Its set8s with several flags are sorted
+by the old ids; what those mean is looked up in the file's .BTF, on --old-base or else --base.`,
+		Examples: []string{
+			"btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved",
+			"# a kernel since 7.0: kfuncs with implicit arguments",
+			"btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved",
+			"# a module's BTF stands on the kernel's",
+			"btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko",
+		},
+		Flags: cli.Output | cli.Base | cli.Report,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r resolveIDs
+			flags.InputVar(&r.types, "btf", "the BTF whose ids are filled in: raw BTF or an ELF `FILE`")
+			flags.InputVar(&r.oldBase, "old-base",
+				"what the .BTF section of a file that was resolved before stands on: `FILE`")
+			flags.OutputVar(&r.typesOut, "btf-out",
+				"write the BTF without implicit arguments of kfuncs to `FILE`")
+			flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")
+			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
+		},
+	}
+}
+
+func (r *resolveIDs) run(env *cli.Env, path string) error {
+	run := report.Start(env, []string{path})
+	defer run.Close()
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	base, err := btf.ReadBases(env.Bases)
+	if err != nil {
+		return err
+	}
+	section, err := btfids.Find(f)
+	if err != nil {
+		return err
+	}
+	var ids, types []byte
+	if section != nil || r.typesOut != "" {
+		if ids, types, err = r.resolve(env, f, section, base); err != nil {
+			return err
+		}
+	}
+	parts, err := btfids.Patch(f, ids)
+	if err != nil {
+		return err
+	}
+	if err := run.Finish(len(f.Bytes()) + len(types)); err != nil {
+		return err
+	}
+	if r.typesOut != "" {
+		if err := env.WriteOutput(r.typesOut, writeParts(types)); err != nil {
+			return err
+		}
+	}
+	return env.WriteOutput(env.Output, writeParts(parts...))
+}
+
+func writeParts(parts ...[]byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// resolve returns the new content of the section, which may be nil, and with --btf-out the new BTF.
+func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *btfids.Section,
+	base *btf.Blob) (ids, types []byte, err error) {
+	b, err := r.read(f, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kfuncs []string
+	if section != nil {
+		if err := r.restore(f, section, base); err != nil {
+			return nil, nil, err
+		}
+		if kfuncs, err = implicitKfuncs(section); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+	}
+	if r.typesOut != "" {
+		if types, err = implicitargs.Rewrite(b, kfuncs, env.Jobs); err == nil {
+			b, err = btf.Parse(types, b.Base)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", r.typesFile(f), err)
+		}
+	}
+	if section == nil {
+		return nil, types, nil
+	}
+	ids, found, err := section.Resolve(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: section %s: %w", f.Path, btfids.SectionName, err)
+	}
+	var warnings []string
+	for _, w := range found {
+		warnings = append(warnings, w.String())
+	}
+	if left := implicitargs.Left(b, kfuncs); len(left) > 0 {
+		warnings = append(warnings, fmt.Sprintf("kernels since 7.0 don't want %s to show the implicit "+
+			"arguments of kfuncs, such as %q (%d of them); use the BTF of --btf-out", r.typesFile(f),
+			left[0], len(left)))
+	}
+	return ids, types, r.warn(env, f, warnings)
+}
+
+// warn prints warnings, or makes an error of them.
+func (r *resolveIDs) warn(env *cli.Env, f *elf.File, warnings []string) error {
+	if r.fatal && len(warnings) > 0 {
+		return fmt.Errorf("%s: %s (%d such warnings, which are errors with --fatal-warnings)",
+			f.Path, warnings[0], len(warnings))
+	}
+	for _, w := range warnings {
+		env.Warn("%s: %s", f.Path, w)
+	}
+	return nil
+}
+
+// typesFile is the file that the BTF comes from.
+func (r *resolveIDs) typesFile(f *elf.File) string {
+	if r.types != "" {
+		return r.types
+	}
+	return f.Path
+}
+
+// read reads the BTF whose ids are filled in.
+func (r *resolveIDs) read(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
+	if r.types != "" {
+		return btf.ReadOne(r.types, base)
+	}
+	b, err := ownTypes(f, base)
+	if err != nil {
+		return nil, fmt.Errorf("%w; or name the BTF: --btf", err)
+	}
+	return b, nil
+}
+
+// restore puts the flags in a section that was resolved before back to their functions.
+func (r *resolveIDs) restore(f *elf.File, section *btfids.Section, base *btf.Blob) error {
+	if !section.Sorted() {
+		return nil
+	}
+	if r.oldBase != "" {
+		var err error
+		if base, err = btf.ReadOne(r.oldBase, nil); err != nil {
+			return err
+		}
+	}
+	old, err := ownTypes(f, base)
+	if err == nil {
+		err = section.Restore(old)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: section %s, which was resolved before: %w (the file's .BTF says what its "+
+			"ids mean; --old-base names what that stands on)", f.Path, btfids.SectionName, err)
+	}
+	return nil
+}
+
+// ownTypes reads the .BTF section of a file, which stands on its .BTF.base, else on base.
+func ownTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
+	if f.Section(btf.SectionBase) != nil {
+		base = nil
+	}
+	blobs, err := btf.ReadELF(f, base)
+	if err == nil && len(blobs) != 1 {
+		err = fmt.Errorf("section %s: %d blobs of BTF; one is due", btf.SectionTypes, len(blobs))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return blobs[0], nil
+}
+
+// implicitKfuncs lists the functions with KF_IMPLICIT_ARGS.
+func implicitKfuncs(section *btfids.Section) ([]string, error) {
+	all, err := section.Kfuncs()
+	var names []string
+	for _, k := range all {
+		if k.Flags&implicitargs.Flag != 0 {
+			names = append(names, k.Name)
+		}
+	}
+	return names, err
+}
