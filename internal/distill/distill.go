@@ -25,6 +25,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 // Encode distills the base of the raw split BTF in data, whose base is base. It returns raw BTF:
@@ -123,7 +124,7 @@ func (d *distiller) findNeeded() error {
 
 // toBase reports whether a type goes into the distilled base.
 func (d *distiller) toBase(id uint32, t *btf.Type) bool {
-	return canFind(t) && d.src.TypeName(t) != "" && d.findable(id, t)
+	return relocate.Looks(t) && d.src.TypeName(t) != "" && d.findable(id, t)
 }
 
 // makeBase makes the distilled base, in the order of names, and sets the new ids.

@@ -20,6 +20,7 @@ func program() *cli.Program {
 			indexVerb(),
 			embedVerb(),
 			resolveIDsVerb(),
+			relocateVerb(),
 			verifyVerb(),
 			diffVerb(),
 			conflictsVerb(),

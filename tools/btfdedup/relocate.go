@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/relocate"
+)
+
+func relocateVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "relocate",
+		Summary: "put BTF that stands on a distilled base on the base of a kernel",
+		Args:    "FILE",
+		Long: `
+Writes the split BTF of FILE on the base that --base names, as the kernel does when it loads a
+module with the sections .BTF and .BTF.base: each type of the distilled base is looked up in the
+base, and ids and string offsets are replaced. The result is what the kernel then shows in
+/sys/kernel/btf.
+
+FILE is an ELF file with both sections; or raw BTF, and --distilled-base names the base on which it
+stands. link --distilled-base makes such BTF.
+
+A type matches by name and kind, and by size unless it is a forward declaration, or a struct or
+union of which the base has one only and that no type of FILE embeds. A type without a match, or
+with several, is an error, as it is for the kernel.`,
+		Examples: []string{
+			"btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko",
+			"# raw BTF on its distilled base",
+			"btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf",
+		},
+		Flags: cli.Output | cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var distilled string
+			flags.InputVar(&distilled, "distilled-base",
+				"the distilled base on which FILE stands: `BASE`; without it, FILE's section .BTF.base")
+			return func(env *cli.Env, files []string) error {
+				return runRelocate(env, distilled, files[0])
+			}
+		},
+	}
+}
+
+func runRelocate(env *cli.Env, distilled, file string) error {
+	if len(env.Bases) == 0 {
+		return cli.Usagef("--base is missing: the BTF on which FILE is to stand")
+	}
+	split, err := readDistilled(distilled, file)
+	if err != nil {
+		return err
+	}
+	base, err := btf.ReadBases(env.Bases)
+	if err != nil {
+		return err
+	}
+	result, err := relocate.Relocate(split, base)
+	if err != nil {
+		return fmt.Errorf("%s on %s: %w", file, env.Bases[len(env.Bases)-1], err)
+	}
+	data, err := btf.Encode(result, btf.EncodeOptions{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return env.WriteOutput(env.Output, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// readDistilled reads BTF and the distilled base on which it stands, which is in a file of its own
+// or in the ELF file with the BTF.
+func readDistilled(distilled, file string) (*btf.Blob, error) {
+	if distilled != "" {
+		base, err := btf.ReadOne(distilled, nil)
+		if err != nil {
+			return nil, err
+		}
+		return btf.ReadOne(file, base)
+	}
+	f, _, err := btf.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	const name = "name the base on which its BTF stands with --distilled-base"
+	if f == nil {
+		return nil, fmt.Errorf("%s: it is no ELF file, which could have a section %s; %s", file,
+			btf.SectionBase, name)
+	}
+	defer f.Close()
+	if base, err := btf.Section(f, btf.SectionBase); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	} else if base == nil {
+		return nil, fmt.Errorf("%s: the ELF file has no section %s; %s", file, btf.SectionBase, name)
+	}
+	blobs, err := btf.ReadELF(f, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(blobs) != 1 {
+		return nil, fmt.Errorf("%s: the section %s holds %d BTF blobs, want one", file,
+			btf.SectionTypes, len(blobs))
+	}
+	return blobs[0], nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+)
+
+// writeELF writes an ELF file with sections, given as names and the files of their contents.
+func writeELF(t *testing.T, path string, sections ...string) {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
+	for i := 0; i < len(sections); i += 2 {
+		data, err := os.ReadFile(sections[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Sections = append(o.Sections, elfwrite.Section{Name: sections[i], Data: data})
+	}
+	data, err := o.Bytes()
+	if err == nil {
+		err = os.WriteFile(path, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRelocateVerb distills a module's base and puts the module on two kernels.
+func TestRelocateVerb(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kernel := func(name, first string, size uint32) *btf.Blob {
+		_, b := writeBTF(t, dir, name, nil, func(b *btf.Builder) {
+			b.Int(first, 8, 0, 0)
+			b.Int("int", 4, 0, 0)
+			b.Composite(btf.KindStruct, "dev", size, false)
+		})
+		return b
+	}
+	old := kernel("old.btf", "_before", 16)
+	writeBTF(t, dir, "split.btf", old, func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "own", 64, false, btf.Member{NameOff: b.Name("d"), Type: 3})
+	})
+	kernel("new.btf", "_before_all_others", 16)
+	kernel("grown.btf", "_before", 24)
+	if code, _, stderr := btfdedup("link", "--base", p("old.btf"), "--distilled-base", p("base.btf"),
+		"-o", p("m.btf"), p("split.btf")); code != 0 {
+		t.Fatal(stderr)
+	}
+	writeELF(t, p("m.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"))
+	writeELF(t, p("plain.ko"), ".BTF", p("split.btf"))
+	writeELF(t, p("none.ko"), ".text", p("split.btf"))
+	for _, c := range []struct {
+		args string
+		code int
+		want string // part of standard error
+	}{
+		{"--distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 0, ""},
+		{"--base DIR/old.btf DIR/m.ko", 0, ""},
+		{"--base DIR/new.btf DIR/m.ko", 0, ""},
+		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev (16 bytes) of" +
+			" the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
+			" [2] STRUCT own embeds it"},
+		{"DIR/m.ko", 2, "relocate: --base is missing"},
+		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is no ELF file"},
+		{"--base DIR/old.btf DIR/none.ko", 1, "DIR/none.ko: the ELF file has no section .BTF.base;"},
+		{"--base DIR/old.btf DIR/plain.ko", 1, "DIR/plain.ko: the ELF file has no section .BTF.base;"},
+		{"--distilled-base DIR/split.btf --base DIR/old.btf DIR/m.btf", 1, "DIR/split.btf: "},
+		{"--distilled-base DIR/out --base DIR/old.btf DIR/m.btf", 2, "is also an input"},
+	} {
+		args := strings.Fields(strings.ReplaceAll("relocate -o DIR/out "+c.args, "DIR", dir))
+		code, _, stderr := btfdedup(args...)
+		stderr = strings.ReplaceAll(stderr, dir, "DIR")
+		if code != c.code || !strings.Contains(stderr, c.want) || (c.want == "") != (stderr == "") {
+			t.Errorf("relocate %s: code %d, want %d\n%s", c.args, code, c.code, stderr)
+		}
+		_, err := os.Stat(p("out"))
+		if (err == nil) != (code == 0) {
+			t.Errorf("relocate %s: code %d, output: %v", c.args, code, err)
+		}
+		if strings.Contains(c.args, "old.btf") && code == 0 {
+			want, _ := os.ReadFile(p("split.btf"))
+			if got, _ := os.ReadFile(p("out")); !bytes.Equal(got, want) {
+				t.Errorf("relocate %s: on the old base again, the BTF is another", c.args)
+			}
+		}
+		os.Remove(p("out"))
+	}
+}
