@@ -41,13 +41,16 @@ type Program struct {
 
 // Verb is one thing that a program does.
 type Verb struct {
-	Name     string   // one word
-	Summary  string   // one line for the program's help
-	Args     string   // the arguments in the usage line: "A B" are two, "FILE..." is one or more
+	Name    string // one word
+	Summary string // one line for the program's help
+	// Args are the arguments in the usage line: "A B" are two, "FILE..." is one or more, "[FILE...]"
+	// any number.
+	Args     string
 	Long     string   // paragraphs for the verb's help; may be empty
 	Examples []string // whole command lines; "# …" above one explains it
 
-	Flags Common // those of the common flags that the verb takes
+	Flags    Common   // those of the common flags that the verb takes
+	Required []string // names of flags that must be given, without dashes; -o is one anyway
 	// Setup defines the verb's own flags and returns what runs once they are parsed.
 	Setup func(flags *FlagSet) Run
 }
@@ -179,6 +182,9 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 	if err != nil {
 		seeHelp = fmt.Sprintf(" (see %s %s --help)", p.Name, v.Name)
 	} else if err = flags.check(v.Flags, &env.Flags, flags.Args()); err == nil {
+		err = v.checkRequired(flags)
+	}
+	if err == nil {
 		defer env.limitThreads()()
 		err = run(env, flags.Args())
 	}
@@ -219,7 +225,7 @@ func (v *Verb) checkArgs(args []string) error {
 	n, want := len(args), len(strings.Fields(v.Args))
 	given := fmt.Sprint(n, " arguments are")
 	switch {
-	case n == want, n > want && strings.HasSuffix(v.Args, "..."):
+	case n == want, n > want && strings.HasSuffix(v.Args, "..."), strings.HasPrefix(v.Args, "["):
 		return nil
 	case n == 0:
 		given = "no argument is"
@@ -227,6 +233,17 @@ func (v *Verb) checkArgs(args []string) error {
 		given = "1 argument is"
 	}
 	return Usagef("%s given; it takes %s", given, v.Args)
+}
+
+// checkRequired wants the flags that the verb can't do without.
+func (v *Verb) checkRequired(flags *FlagSet) error {
+	for _, name := range v.Required {
+		if !flags.Changed(name) {
+			kind, _ := pflag.UnquoteUsage(flags.Lookup(name))
+			return Usagef("--%s=%s is missing", name, kind)
+		}
+	}
+	return nil
 }
 
 func (p *Program) verbNames() []string {

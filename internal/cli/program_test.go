@@ -36,6 +36,15 @@ func greeter(stdout, stderr *bytes.Buffer) *Program {
 					return nil
 				}
 			},
+		}, {
+			Name: "wave", Args: "[NAME...]", Required: []string{"with"},
+			Setup: func(fs *FlagSet) Run {
+				with := fs.String("with", "", "the `THING` to wave")
+				return func(env *Env, args []string) error {
+					fmt.Fprintf(env.Stdout, "%s %q\n", *with, args)
+					return nil
+				}
+			},
 		}},
 	}
 }
@@ -75,6 +84,9 @@ func TestRun(t *testing.T) {
 			stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},
 		{args: "hello you --loud", stdout: `true ["you"]`, stderr: "greeter: warning: greeted; 1\n"},
 		{args: "hello @" + params + " d", stdout: `true ["a b" "" "'c'" "d"]`},
+		{args: "wave --with=flag", stdout: "flag []"},
+		{args: "wave --with= you me", stdout: ` ["you" "me"]`},
+		{args: "wave you", code: 2, stderr: "greeter: wave: --with=THING is missing\n", oneStderr: true},
 		{args: "hello @/nonexistent", code: 1,
 			stderr: "greeter: parameter file: open /nonexistent: no such file", oneStderr: true},
 	} {

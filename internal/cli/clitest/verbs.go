@@ -70,11 +70,20 @@ func Verbs(t *testing.T, program func() *cli.Program) {
 					flags = append(flags, f.flag)
 				}
 			}
-			files := strings.Fields(v.Args)
+			files, common := strings.Fields(v.Args), slices.Clone(flags)
+			for _, name := range v.Required {
+				flags = append(flags, "--"+name+"=nonexistent")
+			}
 			with := func(more ...string) []string { return slices.Concat(flags, more, files) }
 			fails(t, 1, missing, append(flags, files...)...)
-			fails(t, 2, "it takes "+v.Args, flags...)
-			if !strings.HasSuffix(v.Args, "...") {
+			if !strings.HasPrefix(v.Args, "[") {
+				fails(t, 2, "it takes "+v.Args, flags...)
+			}
+			for i, name := range v.Required {
+				others := slices.Delete(slices.Clone(flags[len(common):]), i, i+1)
+				fails(t, 2, "--"+name+"=", slices.Concat(common, others, files)...)
+			}
+			if !strings.Contains(v.Args, "...") {
 				fails(t, 2, "it takes "+v.Args, slices.Concat(flags, files, files)...)
 			}
 			for _, jobs := range []string{"0", "-1", "x", "1.5", "", "1e1", "99999999999999999999"} {
