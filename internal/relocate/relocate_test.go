@@ -110,8 +110,8 @@ var changes = []struct {
 	}, ""},
 	{"a struct removed", pointing("list"), func() *btf.Blob {
 		return kernel(func(k *kernelTypes) { k.noList = true })
-	}, "type [1] STRUCT list (8 bytes) of the distilled base is not in the base, which has no type of" +
-		" that name"},
+	}, "type [1] STRUCT list (8 bytes) of the distilled base is not in the base, which has no type" +
+		" of that name"},
 	{"two structs removed", func(m *btf.Builder) { pointing("list")(m); pointing("device")(m) },
 		func() *btf.Blob {
 			b := btf.NewBuilder(nil, nil, nil)

@@ -24,6 +24,7 @@ func program() *cli.Program {
 			verifyVerb(),
 			diffVerb(),
 			conflictsVerb(),
+			archiveVerb(),
 		},
 	}
 }

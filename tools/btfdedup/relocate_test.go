@@ -65,8 +65,8 @@ func TestRelocateVerb(t *testing.T) {
 		{"--distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 0, ""},
 		{"--base DIR/old.btf DIR/m.ko", 0, ""},
 		{"--base DIR/new.btf DIR/m.ko", 0, ""},
-		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev (16 bytes) of" +
-			" the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
+		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
+			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
 			" [2] STRUCT own embeds it"},
 		{"DIR/m.ko", 2, "relocate: --base is missing"},
 		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is no ELF file"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 
+	"github.com/rules-btf/rules_btf/internal/archive"
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/verify"
@@ -25,22 +26,37 @@ section; a linked file that holds several blobs has all of them checked.
   all     also older kernels and other readers
 
 Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong
-usage.`,
+usage.
+
+With --manifest, FILE is the manifest.json of a directory that btfdedup archive wrote. Prints what
+the kernel would refuse, or read as other types than were meant, one line for each problem: files
+that are missing or damaged, that were made on another base than the one that is there, whose type
+ids are out of range, or whose names are one to the kernel. The rules are those of --for=kernel
+unless --for is given.`,
 		Examples: []string{
 			"btfdedup verify vmlinux.btf",
 			"# a module's BTF stands on the kernel's",
 			"btfdedup verify --base vmlinux.btf module.btf",
+			"# before boot: does all that was archived fit together?",
+			"btfdedup verify --manifest btf/manifest.json",
 		},
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			scope := flags.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
 			sorted := flags.Bool("sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
+			manifest := flags.Bool("manifest", false, "FILE is the manifest of an archive of BTF")
 			return func(env *cli.Env, files []string) error {
 				opts := verify.Options{Sorted: *sorted}
 				var ok bool
 				if opts.Only, ok = scopes[*scope]; !ok {
 					return cli.Usagef("--for=%s is none of kernel, load and all", *scope)
+				}
+				if *manifest {
+					if opts.Only == nil && !flags.Changed("for") {
+						opts.Only = scopes["kernel"]
+					}
+					return verifyManifests(env, files, opts)
 				}
 				return runVerify(env, files, opts)
 			}
@@ -82,6 +98,37 @@ func runVerify(env *cli.Env, files []string, opts verify.Options) error {
 			}
 			total += len(found)
 		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if total > 0 {
+		return cli.ErrNo
+	}
+	return nil
+}
+
+// verifyManifests checks archives of BTF.
+func verifyManifests(env *cli.Env, files []string, opts verify.Options) error {
+	if len(env.Bases) > 0 {
+		return cli.Usagef("--manifest and --base contradict each other:" +
+			" the manifest says what the bases are")
+	}
+	out := bufio.NewWriter(env.Stdout)
+	total := 0
+	for _, file := range files {
+		found, err := archive.Check(file, opts, env.Jobs)
+		if err != nil {
+			out.Flush()
+			return err
+		}
+		for _, line := range found {
+			if len(files) > 1 {
+				line = file + ": " + line
+			}
+			fmt.Fprintln(out, line)
+		}
+		total += len(found)
 	}
 	if err := out.Flush(); err != nil {
 		return err

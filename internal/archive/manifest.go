@@ -1,0 +1,105 @@
+// Package archive keeps the BTF of a kernel release together: the files that the kernel shows in
+// /sys/kernel/btf, and a manifest that says what each was made of and on which base it stands.
+//
+// Split BTF refers to its base by number alone, so nothing in it tells that it was made on another
+// one. The manifest does, by SHA-256. Build makes an archive, Check compares one with its manifest.
+// docs/manifest.md describes the file.
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	// ManifestName is the name of the manifest's file, which is beside the others.
+	ManifestName = "manifest.json"
+	// Vmlinux is the name of the kernel's own BTF.
+	Vmlinux = "vmlinux"
+
+	manifestVersion = 1
+	maxManifest     = 64 << 20 // bytes
+)
+
+// Manifest describes an archive.
+type Manifest struct {
+	Version int    `json:"version"`            // of this format
+	Release string `json:"release"`            // as uname -r says
+	BuildID string `json:"build_id,omitempty"` // of vmlinux, in hexadecimal
+	Files   []File `json:"files"`              // by name
+}
+
+// File describes a file of an archive.
+type File struct {
+	Name   string `json:"name"` // vmlinux, or the name of a module
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`  // in bytes
+	Bases  []Base `json:"bases"` // on which it stands, the deepest first
+
+	StartID      uint32 `json:"start_id"`      // the first type id of its own
+	StringOffset uint32 `json:"string_offset"` // of its first string
+	Types        int    `json:"types"`         // how many it has
+	Conflicts    int    `json:"conflicts"`     // tags with another definition in it or its bases
+
+	Path    string   `json:"path,omitempty"`    // of a module, in /lib/modules/RELEASE
+	Objects []string `json:"objects,omitempty"` // of which a module was linked
+}
+
+// Base is a file on which another one stands, as it was then.
+type Base struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+}
+
+// Encode returns the manifest's file.
+func (m *Manifest) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(m)
+	return b.Bytes(), err
+}
+
+// readManifest reads a manifest's file. What it says is not checked, but for the version.
+func readManifest(path string) (*Manifest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+func parseManifest(data []byte) (*Manifest, error) {
+	if len(data) > maxManifest {
+		return nil, fmt.Errorf("a manifest of more than %d bytes", maxManifest)
+	}
+	var version struct{ Version *int }
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, fmt.Errorf("not a manifest: %w", err)
+	}
+	if version.Version == nil {
+		return nil, fmt.Errorf("not a manifest: it has no version")
+	}
+	if *version.Version != manifestVersion {
+		return nil, fmt.Errorf("a manifest of version %d; this tool reads version %d",
+			*version.Version, manifestVersion)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("not a manifest: %w", err)
+	}
+	return m, nil
+}

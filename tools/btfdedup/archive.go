@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/archive"
+	"github.com/rules-btf/rules_btf/internal/cli"
+)
+
+func archiveVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "archive",
+		Summary: "collect the BTF of a kernel release, as in /sys/kernel/btf, with a manifest",
+		Args:    "[MODULE...]",
+		Long: `
+Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and each module by the name that
+the kernel has for it, with _ for -. Beside them manifest.json says what each file is, and by
+SHA-256 on which base it stands; btfdedup verify --manifest compares them. docs/manifest.md
+describes it.
+
+OUT is a new directory, or a file if it ends with .tar or .tar.zst; - is a tar archive on standard
+output. The result depends on the set of modules only: not on their order, where their files are,
+the time or the user.
+
+MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
+module's path in /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without it, the
+name is what an ELF file says, or else FILE's. BTF with a .BTF.base section is put on vmlinux's, as
+the kernel does.
+
+All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
+error.`,
+		Examples: []string{
+			"btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf",
+			"# one argument a line: kernel/fs/ext4/ext4.ko=out/ext4.btf",
+			"btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules",
+		},
+		Flags:    cli.Output,
+		Required: []string{"release", "vmlinux"},
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var a archiveRun
+			flags.StringVar(&a.release.Name, "release", "", "the kernel's `RELEASE`, as uname -r says")
+			flags.InputVar(&a.release.Vmlinux, "vmlinux",
+				"the kernel's own BTF: `FILE`, raw or an ELF file")
+			flags.StringVar(&a.release.BuildID, "build-id", "",
+				"the build id of vmlinux in `HEX`; without it, that of its ELF file")
+			flags.StringArrayVar(&a.objects, "objects", nil,
+				"`NAME=FILE`, the objects of which the module NAME was linked, one a line; or FILE alone"+
+					" if it is called NAME.mod, as Kbuild's are")
+			flags.StringArrayVar(&a.on, "on", nil,
+				"`MODULE=BASE`, by name: a module that stands on another one, not on vmlinux alone")
+			return a.run
+		},
+	}
+}
+
+// archiveRun is one run of the verb.
+type archiveRun struct {
+	release     archive.Release
+	objects, on []string
+}
+
+func (r *archiveRun) run(env *cli.Env, args []string) error {
+	if err := checkRelease(r.release.Name); err != nil {
+		return err
+	}
+	r.release.Jobs = env.Jobs
+	for _, arg := range args {
+		path, file, ok := strings.Cut(arg, "=")
+		if !ok {
+			path, file = "", arg
+		}
+		r.release.Modules = append(r.release.Modules, archive.Module{File: file, Path: path})
+	}
+	if err := r.readOn(); err != nil {
+		return err
+	}
+	if err := r.readObjects(); err != nil {
+		return err
+	}
+	a, err := archive.Build(r.release)
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.HasSuffix(env.Output, ".tar.zst"):
+		return env.WriteOutput(env.Output, a.WriteTarZstd)
+	case strings.HasSuffix(env.Output, ".tar"), env.Output == "-":
+		return env.WriteOutput(env.Output, a.WriteTar)
+	}
+	return cli.WriteDir(env.Output, a.WriteDir)
+}
+
+// checkRelease wants a release that can be the name of a directory in /lib/modules.
+func checkRelease(name string) error {
+	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' }
+	if name == "" || strings.ContainsFunc(name, bad) {
+		return cli.Usagef("--release=%q is no kernel release, such as 7.2.12-cloud-amd64", name)
+	}
+	return nil
+}
+
+func (r *archiveRun) readOn() error {
+	r.release.On = map[string]string{}
+	for _, arg := range r.on {
+		module, base, ok := strings.Cut(arg, "=")
+		module, base = archive.Name(module), archive.Name(base)
+		if !ok || module == "" || base == "" {
+			return cli.Usagef("--on=%s is not MODULE=BASE", arg)
+		}
+		if other, ok := r.release.On[module]; ok && other != base {
+			return cli.Usagef("--on says that %s stands on %s and on %s", module, other, base)
+		}
+		r.release.On[module] = base
+	}
+	return nil
+}
+
+// maxList is the longest list of objects, in bytes.
+const maxList = 16 << 20
+
+func (r *archiveRun) readObjects() error {
+	r.release.Objects = map[string][]string{}
+	for _, arg := range r.objects {
+		name, file, ok := strings.Cut(arg, "=")
+		if !ok {
+			name, file = arg, arg
+		}
+		if name = archive.Name(name); name == "" || file == "" {
+			return cli.Usagef("--objects=%s is not NAME=FILE", arg)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxList+1))
+		f.Close()
+		if err == nil && len(data) > maxList {
+			err = fmt.Errorf("%s: more than %d bytes; it is no list of objects", file, maxList)
+		}
+		if err != nil {
+			return err
+		}
+		r.release.Objects[name] = append(r.release.Objects[name], strings.Fields(string(data))...)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestArchiveVerb makes archives in each form, and checks a directory before and after a change.
+func TestArchiveVerb(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name, text string) {
+		if err := os.WriteFile(p(name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, kernel := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	_, disk := writeBTF(t, dir, "my-disk.btf", kernel,
+		func(b *btf.Builder) { b.Ref(btf.KindTypedef, "disk_t", 1) })
+	writeBTF(t, dir, "raid.btf", disk, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "raid_t", 2) })
+	write("my-disk.mod", "disk/b.o\ndisk/a.o\n")
+	write("list", "kernel/drivers/my-disk.ko="+p("my-disk.btf")+"\n")
+	if err := os.MkdirAll(p("full/file"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const some = "archive --release 7.2 --vmlinux DIR/kernel.btf "
+	const all = some + "--objects DIR/my-disk.mod --build-id 0a --on raid=my-disk @DIR/list" +
+		" DIR/raid.btf "
+	for _, c := range []struct {
+		args                   string
+		code                   int
+		output, stdout, stderr string // a file that must be there then, parts of the others
+	}{
+		{some + "-o DIR/alone", 0, "alone/vmlinux", "", ""},
+		{all + "-o DIR/out", 0, "out/my_disk", "", ""},
+		{all + "-o DIR/out.tar", 0, "out.tar", "", ""},
+		{all + "-o DIR/out.tar.zst", 0, "out.tar.zst", "", ""},
+		{all + "-o -", 0, "", "vmlinux\x00", ""},
+		{all + "-o DIR/full", 1, "full/file", "", "output directory DIR/full is not empty"},
+		{some + "-o DIR/new DIR/none", 1, "", "", "open DIR/none: no such file"},
+		{some + "-o DIR/new DIR/raid.btf", 1, "", "", "DIR/raid.btf: as BTF on vmlinux: "},
+		{some + "-o DIR/new --objects x=DIR/list", 1, "", "", "a list of objects is for x"},
+		{some + "-o DIR/new --objects DIR/none", 1, "", "", "open DIR/none: no such file"},
+		{some + "-o DIR/new --objects x=", 2, "", "", "--objects=x= is not NAME=FILE"},
+		{some + "-o DIR/new --on raid", 2, "", "", "--on=raid is not MODULE=BASE"},
+		{some + "-o DIR/new --on a=b --on a=c", 2, "", "", "--on says that a stands on b and on c"},
+		{some + "-o DIR/kernel.btf", 2, "", "", "is also an input"},
+		{"archive -o DIR/new --release a/b --vmlinux DIR/kernel.btf", 2, "", "",
+			"is no kernel release"},
+		{"verify --manifest DIR/alone/manifest.json", 0, "", "", ""},
+		{"verify --manifest DIR/out/manifest.json DIR/alone/manifest.json", 1, "",
+			"DIR/out/manifest.json: raid: it stands on my_disk, but the kernel", ""},
+		{"verify --manifest DIR/none/manifest.json", 1, "", "", "open DIR/none/manifest.json: no"},
+		{"verify --manifest DIR/list", 1, "", "", "DIR/list: not a manifest: "},
+		{"verify --manifest --base x DIR/list", 2, "", "", "--manifest and --base contradict"},
+	} {
+		code, stdout, stderr := btfdedup(strings.Fields(strings.ReplaceAll(c.args, "DIR", dir))...)
+		stdout, stderr = strings.ReplaceAll(stdout, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR")
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
+			(c.stderr == "") != (stderr == "") || (c.stdout == "") != (stdout == "") {
+			t.Errorf("%s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
+				stderr)
+		}
+		if c.output != "" {
+			if _, err := os.Stat(p(c.output)); err != nil {
+				t.Errorf("%s: %v", c.args, err)
+			}
+		}
+		if _, err := os.Stat(p("new")); err == nil {
+			t.Fatalf("%s: an output is left", c.args)
+		}
+	}
+	manifest, err := os.ReadFile(p("out/manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"build_id": "0a"`, `"path": "kernel/drivers/my-disk.ko"`,
+		"\"objects\": [\n        \"disk/a.o\",\n        \"disk/b.o\"\n      ]"} {
+		if !strings.Contains(string(manifest), want) {
+			t.Errorf("no %s in\n%s", want, manifest)
+		}
+	}
+}
