@@ -7,6 +7,7 @@ load(
     _BtfObjectsInfo = "BtfObjectsInfo",
 )
 load("//rules:toolchain.bzl", _btf_toolchain = "btf_toolchain")
+load("//rules/private:btf_archive.bzl", _btf_archive = "btf_archive")
 load("//rules/private:btf_diff_test.bzl", _btf_diff_test = "btf_diff_test")
 load(
     "//rules/private:btf_embed.bzl",
@@ -27,6 +28,7 @@ module_btf = _module_btf
 modules_btf = _modules_btf
 btf_embed = _btf_embed
 btf_section_object = _btf_section_object
+btf_archive = _btf_archive
 btf_diff_test = _btf_diff_test
 btf_toolchain = _btf_toolchain
 

@@ -21,6 +21,8 @@ type Release struct {
 	Modules []Module
 	// Objects are what modules were linked of, by the name of the module.
 	Objects map[string][]string
+	// Distilled are files with the distilled bases of modules, by name; an ELF file brings its own.
+	Distilled map[string]string
 	// On are the modules on which modules stand, both by name. All others stand on vmlinux.
 	On   map[string]string
 	Jobs int // threads
@@ -54,7 +56,7 @@ func Build(r Release) (*Archive, error) {
 	}
 	kernel := &b.parts[b.ids[Vmlinux]]
 	kernel.raw, kernel.layer = raw, vmlinux
-	if err := b.addObjects(); err != nil {
+	if err := b.addLists(); err != nil {
 		return nil, err
 	}
 	if err := b.stack(); err != nil {
@@ -175,16 +177,35 @@ func readPart(m Module) part {
 	return p
 }
 
-// addObjects puts the lists of objects in order.
-func (b *builder) addObjects() error {
+// addLists puts the lists of objects in order, and reads the distilled bases.
+func (b *builder) addLists() error {
 	for _, name := range sortedKeys(b.release.Objects) {
-		i, ok := b.ids[name]
-		if !ok || name == Vmlinux {
+		p := b.module(name)
+		if p == nil {
 			return fmt.Errorf("a list of objects is for %s, which is none of the modules", name)
 		}
 		list := slices.Clone(b.release.Objects[name])
 		slices.Sort(list)
-		b.parts[i].objects = slices.Compact(list)
+		p.objects = slices.Compact(list)
+	}
+	for _, name := range sortedKeys(b.release.Distilled) {
+		file, p := b.release.Distilled[name], b.module(name)
+		if p == nil {
+			return fmt.Errorf("%s is a distilled base of %s, which is none of the modules", file, name)
+		}
+		s, err := readSource(file)
+		if err != nil {
+			return err
+		}
+		p.source.distilled = s.raw
+	}
+	return nil
+}
+
+// module finds a module by name, nil if there is none.
+func (b *builder) module(name string) *part {
+	if i, ok := b.ids[name]; ok && name != Vmlinux {
+		return &b.parts[i]
 	}
 	return nil
 }
@@ -216,7 +237,7 @@ func (b *builder) stack() error {
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range sortedKeys(b.release.On) {
 		for _, x := range []string{name, b.release.On[name]} {
-			if _, ok := b.ids[x]; !ok || name == Vmlinux {
+			if b.module(x) == nil {
 				return nil, fmt.Errorf("%s is to stand on %s, but %s is none of the modules", name,
 					b.release.On[name], x)
 			}
@@ -272,11 +293,11 @@ func (b *builder) describe(p *part) error {
 func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", btf.SectionBase, err)
+		return nil, fmt.Errorf("distilled base: %w", err)
 	}
 	split, err := btf.Parse(s.raw, distilled)
 	if err != nil {
-		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
+		return nil, fmt.Errorf("as BTF on its distilled base: %w", err)
 	}
 	moved, err := relocate.Relocate(split, base)
 	if err != nil {

@@ -248,6 +248,22 @@ func TestManifest(t *testing.T) {
 	}
 }
 
+// TestDistilledFile has the distilled base of a module in a file of its own.
+func TestDistilledFile(t *testing.T) {
+	dir := t.TempDir()
+	r := someRelease(t, dir)
+	want, _ := tarOf(t, r)
+	s, err := readSource(filepath.Join(dir, "other.ko"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Modules[3].File = put(t, dir, "other.btf", s.raw)
+	r.Distilled = map[string]string{"other": put(t, dir, "base.btf", s.distilled)}
+	if got, _ := tarOf(t, r); !bytes.Equal(got, want) {
+		t.Error("the archive is another than with an ELF file")
+	}
+}
+
 // TestBpftool lets bpftool read each file of an archive.
 func TestBpftool(t *testing.T) {
 	if _, err := exec.LookPath("bpftool"); err != nil {
@@ -371,6 +387,15 @@ func TestBuildRefuses(t *testing.T) {
 			`DIR/b/nf-nat.btf: "" can't be the name of a module`},
 		{"objects of no module", func(r *Release, dir string) { r.Objects["x"] = nil },
 			"a list of objects is for x, which is none of the modules"},
+		{"a distilled base of no module", func(r *Release, dir string) {
+			r.Distilled = map[string]string{"x": "file"}
+		}, "file is a distilled base of x, which is none of the modules"},
+		{"a distilled base that is missing", func(r *Release, dir string) {
+			r.Distilled = map[string]string{"disk": dir + "/none"}
+		}, "open DIR/none: no such file"},
+		{"another distilled base", func(r *Release, dir string) {
+			r.Distilled = map[string]string{"nf_nat": r.Modules[0].File}
+		}, "DIR/b/nf-nat.btf: distilled base: BTF at "},
 		{"on no module", func(r *Release, dir string) { r.On["raid"] = "x" },
 			"raid is to stand on x, but x is none of the modules"},
 		{"on itself", func(r *Release, dir string) { r.On["disk"] = "raid" },

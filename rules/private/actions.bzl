@@ -39,6 +39,9 @@ def _base_resources(_os, _inputs):
 def _link_resources(_os, inputs):
     return {"cpu": _THREADS, "memory": 512 + 8 * inputs}
 
+def _release_resources(_os, inputs):
+    return {"cpu": 1, "memory": 256 + inputs // 4}
+
 def _tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
@@ -272,4 +275,47 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), drop_signature = Fals
         mnemonic = "BtfEmbed",
         progress_message = "Embedding BTF %{label}",
         resource_set = _embed_resources,
+    )
+
+def btf_archive_files(ctx, vmlinux, modules, objects, release, build_id, out):
+    """Declares BtfArchive: the BTF of a release with its manifest.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        vmlinux: File, raw BTF.
+        modules: list of struct: `path` (string, of the module or its name), `btf` (File),
+            `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
+            the module on which btf stands).
+        objects: list of File, lists of objects of modules, NAME.mod.
+        release: string, the kernel's release.
+        build_id: string, vmlinux's, may be empty.
+        out: File to write, a directory or a file NAME.tar or NAME.tar.zst.
+    """
+    args = ctx.actions.args()
+    args.add_all("-o", [out], expand_directories = False)
+    args.add("--release", release)
+    if build_id:
+        args.add("--build-id", build_id)
+    args.add("--vmlinux", vmlinux)
+    args.add_all(objects, before_each = "--objects")
+    inputs = [vmlinux] + objects
+    for module in modules:
+        inputs.append(module.btf)
+        name = module.path.replace("%", "%%")
+        if module.distilled:
+            inputs.append(module.distilled)
+            args.add(module.distilled, format = "--distilled-base=" + name + "=%s")
+        if module.on:
+            args.add("--on={}={}".format(module.path, module.on))
+        args.add(module.btf, format = name + "=%s")
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "archive",
+        args,
+        inputs = inputs,
+        outputs = [out],
+        mnemonic = "BtfArchive",
+        progress_message = "Archiving BTF %{label}",
+        resource_set = _release_resources,
     )

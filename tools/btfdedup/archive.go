@@ -49,6 +49,9 @@ error.`,
 			flags.StringArrayVar(&a.objects, "objects", nil,
 				"`NAME=FILE`, the objects of which the module NAME was linked, one a line; or FILE alone"+
 					" if it is called NAME.mod, as Kbuild's are")
+			flags.StringArrayVar(&a.distilled, "distilled-base", nil,
+				"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
+					" on vmlinux's")
 			flags.StringArrayVar(&a.on, "on", nil,
 				"`MODULE=BASE`, by name: a module that stands on another one, not on vmlinux alone")
 			return a.run
@@ -58,8 +61,8 @@ error.`,
 
 // archiveRun is one run of the verb.
 type archiveRun struct {
-	release     archive.Release
-	objects, on []string
+	release                archive.Release
+	objects, distilled, on []string
 }
 
 func (r *archiveRun) run(env *cli.Env, args []string) error {
@@ -74,7 +77,14 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		}
 		r.release.Modules = append(r.release.Modules, archive.Module{File: file, Path: path})
 	}
-	if err := r.readOn(); err != nil {
+	var err error
+	if r.release.On, err = pairs("--on", "MODULE=BASE", r.on); err != nil {
+		return err
+	}
+	for module, base := range r.release.On {
+		r.release.On[module] = archive.Name(base)
+	}
+	if r.release.Distilled, err = pairs("--distilled-base", "NAME=FILE", r.distilled); err != nil {
 		return err
 	}
 	if err := r.readObjects(); err != nil {
@@ -102,20 +112,21 @@ func checkRelease(name string) error {
 	return nil
 }
 
-func (r *archiveRun) readOn() error {
-	r.release.On = map[string]string{}
-	for _, arg := range r.on {
-		module, base, ok := strings.Cut(arg, "=")
-		module, base = archive.Name(module), archive.Name(base)
-		if !ok || module == "" || base == "" {
-			return cli.Usagef("--on=%s is not MODULE=BASE", arg)
+// pairs are the values of a flag of the form MODULE=VALUE, by the module's name.
+func pairs(flag, form string, args []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, arg := range args {
+		module, value, _ := strings.Cut(arg, "=")
+		if module == "" || value == "" {
+			return nil, cli.Usagef("%s=%s is not %s", flag, arg, form)
 		}
-		if other, ok := r.release.On[module]; ok && other != base {
-			return cli.Usagef("--on says that %s stands on %s and on %s", module, other, base)
+		name := archive.Name(module)
+		if other, ok := m[name]; ok && other != value {
+			return nil, cli.Usagef("%s has both %s and %s for %s", flag, other, value, name)
 		}
-		r.release.On[module] = base
+		m[name] = value
 	}
-	return nil
+	return m, nil
 }
 
 // maxList is the longest list of objects, in bytes.

@@ -1,0 +1,133 @@
+"""btf_archive: the BTF of a kernel release, as the kernel shows it in /sys/kernel/btf."""
+
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "btf_archive_files")
+
+_SUFFIX = "_btf"
+
+def _path_of(target, paths):
+    """The path of a module, or its name alone: that of its target without `_btf`."""
+    return paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
+
+def _modules_of(ctx, vmlinux):
+    """What btf_archive_files wants to know of each module.
+
+    Args:
+        ctx: context of the rule.
+        vmlinux: File, the BTF on which all must stand.
+
+    Returns:
+        list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
+        on which it stands, or None).
+    """
+    paths = {target.label: path for target, path in ctx.attr.paths.items()}
+    by_file = {target[BtfInfo].btf: target for target in ctx.attr.modules}
+    for label in paths:
+        if label not in [target.label for target in ctx.attr.modules]:
+            fail("{}: paths has {}, which is not in modules".format(ctx.label, label))
+    modules = []
+    for target in ctx.attr.modules:
+        info = target[BtfInfo]
+        chain = info.bases.to_list()  # a file for each module below, mostly vmlinux alone
+        distilled, on = None, None
+        if getattr(info, "distilled", False):
+            distilled = chain[0]
+        elif not chain or chain[0] != vmlinux:
+            fail("{} does not stand on {}, the vmlinux of {}".format(
+                target.label,
+                ctx.attr.vmlinux.label,
+                ctx.label,
+            ))
+        elif len(chain) > 1:
+            below = by_file.get(chain[-1])
+            if not below:
+                fail("{} stands on {}, which is not in the modules of {}".format(
+                    target.label,
+                    chain[-1].short_path,
+                    ctx.label,
+                ))
+            on = _path_of(below, paths)
+        modules.append(struct(
+            btf = info.btf,
+            distilled = distilled,
+            on = on,
+            path = _path_of(target, paths),
+        ))
+    return modules
+
+def _btf_archive_impl(ctx):
+    vmlinux = ctx.attr.vmlinux[BtfInfo]
+    if vmlinux.bases:
+        fail("{}: {} is not vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
+    if ctx.attr.format == "dir":
+        out = ctx.actions.declare_directory(ctx.label.name)
+    else:
+        out = ctx.actions.declare_file("{}.{}".format(ctx.label.name, ctx.attr.format))
+    btf_archive_files(
+        ctx,
+        vmlinux = vmlinux.btf,
+        modules = _modules_of(ctx, vmlinux.btf),
+        objects = ctx.files.objects,
+        release = ctx.attr.release,
+        build_id = ctx.attr.build_id,
+        out = out,
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+btf_archive = rule(
+    implementation = _btf_archive_impl,
+    doc = """Collects the BTF of a kernel release: the files that the kernel shows in
+`/sys/kernel/btf`, and [manifest.json](manifest.md), which says what stands on what.
+
+```starlark
+btf_archive(
+    name = "release_btf",
+    format = "tar.zst",
+    modules = [
+        ":ext4_btf",
+        ":nf_nat_btf",
+    ],
+    paths = {":nf_nat_btf": "kernel/net/netfilter/nf_nat.ko"},
+    release = "7.2.12",
+    vmlinux = ":vmlinux_btf",
+)
+```
+
+The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. A module with a
+distilled base is put on vmlinux's BTF, as the kernel does when it loads the module. What the kernel
+would refuse is an error. `btfdedup verify --manifest NAME/manifest.json` checks a directory that
+was copied elsewhere.""",
+    attrs = {
+        "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
+        "format": attr.string(
+            default = "dir",
+            doc = """`dir`, `tar` or `tar.zst`. The tar archives have no times and users: the same
+content is the same bytes.""",
+            values = ["dir", "tar", "tar.zst"],
+        ),
+        "modules": attr.label_list(
+            doc = "The `module_btf` of the modules. One that stands on others needs these here too.",
+            providers = [BtfInfo],
+        ),
+        "objects": attr.label_list(
+            allow_files = [".mod"],
+            doc = """For the manifest: of which objects a module was linked. A file `m.mod` lists
+those of the module `m`, one a line, as Kbuild makes it.""",
+        ),
+        "paths": attr.label_keyed_string_dict(
+            doc = """Where modules are in `/lib/modules/RELEASE`: `kernel/fs/ext4/ext4.ko`. The name
+of a module is that of its path, or else that of its target without `_btf`; with `_` for `-`.""",
+        ),
+        "release": attr.string(
+            doc = "The kernel's release, as `uname -r` says.",
+            mandatory = True,
+        ),
+        "vmlinux": attr.label(
+            doc = "The `vmlinux_btf` on which the modules stand.",
+            mandatory = True,
+            providers = [BtfInfo],
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+)
