@@ -277,7 +277,7 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), drop_signature = Fals
         resource_set = _embed_resources,
     )
 
-def btf_archive_files(ctx, vmlinux, modules, objects, release, build_id, out):
+def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):
     """Declares BtfArchive: the BTF of a release with its manifest.
 
     Args:
@@ -286,6 +286,7 @@ def btf_archive_files(ctx, vmlinux, modules, objects, release, build_id, out):
         modules: list of struct: `path` (string, of the module or its name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
             the module on which btf stands).
+        many: depset of File, raw BTF on vmlinux, named for its module, and directories of it.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
         build_id: string, vmlinux's, may be empty.
@@ -308,12 +309,13 @@ def btf_archive_files(ctx, vmlinux, modules, objects, release, build_id, out):
         if module.on:
             args.add("--on={}={}".format(module.path, module.on))
         args.add(module.btf, format = name + "=%s")
+    args.add_all(many)
     _run(
         ctx,
         _tools(ctx).btfdedup,
         "archive",
         args,
-        inputs = inputs,
+        inputs = depset(inputs, transitive = [many]),
         outputs = [out],
         mnemonic = "BtfArchive",
         progress_message = "Archiving BTF %{label}",

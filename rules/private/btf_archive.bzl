@@ -1,6 +1,6 @@
 """btf_archive: the BTF of a kernel release, as the kernel shows it in /sys/kernel/btf."""
 
-load("//rules:providers.bzl", "BtfInfo")
+load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "btf_archive_files")
 
@@ -22,12 +22,13 @@ def _modules_of(ctx, vmlinux):
         on which it stands, or None).
     """
     paths = {target.label: path for target, path in ctx.attr.paths.items()}
-    by_file = {target[BtfInfo].btf: target for target in ctx.attr.modules}
+    single = [target for target in ctx.attr.modules if BtfInfo in target]
+    by_file = {target[BtfInfo].btf: target for target in single}
     for label in paths:
-        if label not in [target.label for target in ctx.attr.modules]:
-            fail("{}: paths has {}, which is not in modules".format(ctx.label, label))
+        if label not in [target.label for target in single]:
+            fail("{}: paths has {}, which is no module_btf in modules".format(ctx.label, label))
     modules = []
-    for target in ctx.attr.modules:
+    for target in single:
         info = target[BtfInfo]
         chain = info.bases.to_list()  # a file for each module below, mostly vmlinux alone
         distilled, on = None, None
@@ -56,6 +57,21 @@ def _modules_of(ctx, vmlinux):
         ))
     return modules
 
+def _many_of(ctx, vmlinux):
+    """The BTF of the `modules_btf`, files and directories, each with the name of its module."""
+    files = []
+    for target in ctx.attr.modules:
+        if BtfModulesInfo not in target:
+            continue
+        if target[BtfModulesInfo].bases.to_list() != [vmlinux]:
+            fail("{} does not stand on {} alone, the vmlinux of {}".format(
+                target.label,
+                ctx.attr.vmlinux.label,
+                ctx.label,
+            ))
+        files.append(target[DefaultInfo].files)
+    return depset(transitive = files)
+
 def _btf_archive_impl(ctx):
     vmlinux = ctx.attr.vmlinux[BtfInfo]
     if vmlinux.bases:
@@ -68,6 +84,7 @@ def _btf_archive_impl(ctx):
         ctx,
         vmlinux = vmlinux.btf,
         modules = _modules_of(ctx, vmlinux.btf),
+        many = _many_of(ctx, vmlinux.btf),
         objects = ctx.files.objects,
         release = ctx.attr.release,
         build_id = ctx.attr.build_id,
@@ -85,8 +102,8 @@ btf_archive(
     name = "release_btf",
     format = "tar.zst",
     modules = [
-        ":ext4_btf",
-        ":nf_nat_btf",
+        ":modules_btf",          # of many modules at once
+        ":nf_nat_btf",           # of one
     ],
     paths = {":nf_nat_btf": "kernel/net/netfilter/nf_nat.ko"},
     release = "7.2.12",
@@ -107,8 +124,9 @@ content is the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
-            doc = "The `module_btf` of the modules. One that stands on others needs these here too.",
-            providers = [BtfInfo],
+            doc = """The `module_btf` and `modules_btf` of the modules. A module that stands on
+others needs these here too.""",
+            providers = [[BtfInfo], [BtfModulesInfo]],
         ),
         "objects": attr.label_list(
             allow_files = [".mod"],
@@ -116,8 +134,9 @@ content is the same bytes.""",
 those of the module `m`, one a line, as Kbuild makes it.""",
         ),
         "paths": attr.label_keyed_string_dict(
-            doc = """Where modules are in `/lib/modules/RELEASE`: `kernel/fs/ext4/ext4.ko`. The name
-of a module is that of its path, or else that of its target without `_btf`; with `_` for `-`.""",
+            doc = """Where the module of a `module_btf` is in `/lib/modules/RELEASE`:
+`kernel/fs/ext4/ext4.ko`. The name of the module is that of its path, or else that of its target
+without `_btf`; with `_` for `-`.""",
         ),
         "release": attr.string(
             doc = "The kernel's release, as `uname -r` says.",

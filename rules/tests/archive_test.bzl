@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
-load("//rules:defs.bzl", "btf_archive", "module_btf", "vmlinux_btf")
+load("//rules:defs.bzl", "btf_archive", "module_btf", "modules_btf", "vmlinux_btf")
 load(":common.bzl", "elf_inputs", "failure_test", "names", "only_action")
 
 def _short(argument):
@@ -34,12 +34,19 @@ _other_kernel_test = analysistest.make(
     failure_test("does not stand on"),
     expect_failure = True,
 )
+_other_kernels_test = analysistest.make(
+    failure_test("alone, the vmlinux of"),
+    expect_failure = True,
+)
 _no_vmlinux_test = analysistest.make(failure_test("it has a base"), expect_failure = True)
 _missing_base_test = analysistest.make(
     failure_test("which is not in the modules of"),
     expect_failure = True,
 )
-_other_path_test = analysistest.make(failure_test("which is not in modules"), expect_failure = True)
+_other_path_test = analysistest.make(
+    failure_test("which is no module_btf in modules"),
+    expect_failure = True,
+)
 
 def _modules(name, srcs):
     """Declares vmlinux's BTF and modules on it: disk, raid on disk, and one with a distilled base.
@@ -63,10 +70,21 @@ def _modules(name, srcs):
         module = srcs[3],
         tags = ["manual"],
     )
+    modules_btf(
+        name = name + "_many",
+        base = ":" + name,
+        modules = [srcs[1]],
+        tags = ["manual"],
+    )
 
 def _archives():
     """Declares the archives under test."""
-    all_modules = [":archived_raid_btf", ":archived_disk_btf", ":archived_other_btf"]
+    all_modules = [
+        ":archived_many",
+        ":archived_raid_btf",
+        ":archived_disk_btf",
+        ":archived_other_btf",
+    ]
     btf_archive(
         name = "whole_release",
         build_id = "0aff",
@@ -87,6 +105,7 @@ def _archives():
     for name, attributes in {
         "wrong_base": {"modules": [":archived_raid_btf"]},
         "wrong_kernel": {"modules": [":another_disk_btf"]},
+        "wrong_modules": {"modules": [":another_many"]},
         "wrong_path": {"paths": {":archived_disk_btf": "disk.ko"}},
         "wrong_vmlinux": {"vmlinux": ":archived_disk_btf"},
     }.items():
@@ -131,6 +150,7 @@ def archive_suite(name):
             "kernel/drivers/my-disk.ko=archived_disk_btf.btf",
             "--distilled-base=archived_other=archived_other_btf.base.btf",
             "archived_other=archived_other_btf.btf",
+            "disk.btf",
         ],
         directory = True,
         inputs = [
@@ -139,6 +159,7 @@ def archive_suite(name):
             "archived_other_btf.base.btf",
             "archived_other_btf.btf",
             "archived_raid_btf.btf",
+            "disk.btf",
         ],
         output = "whole_release",
         target_under_test = ":whole_release",
@@ -161,6 +182,7 @@ def archive_suite(name):
         target_under_test = ":kernel_alone",
     )
     _other_kernel_test(name = "archive_kernel_test", target_under_test = ":wrong_kernel")
+    _other_kernels_test(name = "archive_kernels_test", target_under_test = ":wrong_modules")
     _no_vmlinux_test(name = "archive_vmlinux_test", target_under_test = ":wrong_vmlinux")
     _missing_base_test(name = "archive_base_test", target_under_test = ":wrong_base")
     _other_path_test(name = "archive_path_test", target_under_test = ":wrong_path")
@@ -169,6 +191,7 @@ def archive_suite(name):
         tests = [
             ":archive_base_test",
             ":archive_kernel_test",
+            ":archive_kernels_test",
             ":archive_path_test",
             ":archive_vmlinux_test",
             ":kernel_alone_test",
