@@ -58,7 +58,15 @@ func embedVerbs(t *testing.T, good string) []verb {
 // to be split against the input.
 func btfVerbs(t *testing.T, good, object string) []verb {
 	btfdedup := harness.Tool(t, "btfdedup")
+	dir := t.TempDir()
+	split, distilled := filepath.Join(dir, "split.btf"), filepath.Join(dir, "distilled.btf")
+	harness.MustRun(t, "", btfdedup, "link", "-o", split, "--base", good, "--distilled-base",
+		distilled, object)
 	return []verb{
+		{"btfdedup relocate", []string{btfdedup, "relocate", "-o", "OUT", "--base", "IN",
+			"--distilled-base", distilled, split}, true},
+		{"btfdedup archive", []string{btfdedup, "archive", "-o", "-", "--release", "1", "--vmlinux",
+			"IN"}, false},
 		{"btfdedup merge", []string{btfdedup, "merge", "-o", "OUT", "IN"}, true},
 		{"btfdedup link", []string{btfdedup, "link", "-o", "OUT", "IN"}, true},
 		{"btfdedup link --base", []string{btfdedup, "link", "-o", "OUT", "--base", "IN", object}, true},
