@@ -17,14 +17,15 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// programs names the programs of BPF in testdata (and in guest/checks.go), and the module whose
+// programs names the programs of BPF in testdata (and in guest/programs.go), and the module whose
 // types each includes.
 var programs = map[string]string{
-	"sctp":      "sctp",
-	"conntrack": "nf_conntrack",
-	"xfrm":      "xfrm_interface",
-	"fou":       "fou",
-	"flowtable": "nf_flow_table",
+	"sctp":       "sctp",
+	"conntrack":  "nf_conntrack",
+	"xfrm":       "xfrm_interface",
+	"fou":        "fou",
+	"flowtable":  "nf_flow_table",
+	"congestion": "tcp_dctcp",
 }
 
 // TestBoot loads each module with our BTF, and each of the controls just before the good module of

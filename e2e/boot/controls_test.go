@@ -32,13 +32,10 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 // linked by us, so that there are fewer of them and they have other ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
-	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
-	base, btf := filepath.Join(dir, "wrong-base"), filepath.Join(dir, "on-wrong-base")
+	base := filepath.Join(dir, "wrong-base")
 	file := "/" + name + controlSuffix + "wrong-base.ko"
-	harness.MustRun(t, "", btfdedup, "link", "-q", "-o", base, k.vmlinuxBTF())
-	harness.MustRun(t, "", btfgen, "elf", "-q", "--base="+base, "-o", btf, k.debug(name))
-	harness.MustRun(t, "", btfdedup, "embed", "--drop-signature", "--resolve-ids", "--base="+base,
-		"--btf="+btf, "-o", filepath.Join(image, file), k.shipped(name))
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-q", "-o", base, k.vmlinuxBTF())
+	k.embed(t, name, base, filepath.Join(dir, "on-wrong-base"), filepath.Join(image, file))
 	return control{
 		file:      file,
 		wantError: "invalid argument",
@@ -52,8 +49,7 @@ func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	file := "/" + name + controlSuffix + "stale-ids.ko"
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "embed", "--drop-signature",
-		"--base="+k.vmlinuxBTF(), "--btf="+btfOf(dir, name),
-		"-o", filepath.Join(image, file), k.shipped(name))
+		"--btf="+btfOf(dir, name), "-o", filepath.Join(image, file), k.shipped(name))
 	return control{file: file, wantError: "invalid argument"}
 }
 

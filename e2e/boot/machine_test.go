@@ -52,7 +52,7 @@ func (k kernel) boot(t *testing.T, dir, image string) []report.Line {
 			"-smp", "2", "-m", "1536", "-serial", "file:" + console, "-serial", "file:" + lines,
 			"-kernel", filepath.Join(k.dir, "vmlinuz"), "-initrd", initrd,
 			"-append", "console=ttyS0 quiet panic=-1 log_buf_len=4M"},
-		Timeout: 5 * time.Minute,
+		Timeout: 20 * time.Minute, // it takes one, on a machine that has nothing else to do
 	}.Run()
 	if err != nil || r.Exit != 0 {
 		t.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s", r.Exit, r.TimedOut, err, r.Stderr,

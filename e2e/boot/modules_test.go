@@ -1,7 +1,11 @@
 package boot
 
 import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,23 +68,14 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 			t.Fatal(err)
 		}
 	}
-	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	files := make(chan string)
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
 			for file := range files {
-				if t.Failed() {
-					continue
-				}
-				name := kernelName(file)
-				btf := btfOf(dir, name)
-				ok := attempt(t, btfgen, "elf", "-q", "--base="+k.vmlinuxBTF(), "-o", btf,
-					k.debug(file))
-				if ok {
-					attempt(t, btfdedup, "embed", "--drop-signature", "--resolve-ids",
-						"--base="+k.vmlinuxBTF(), "--btf="+btf,
-						"-o", filepath.Join(image, moduleIn(name)), k.shipped(file))
+				if !t.Failed() {
+					name := kernelName(file)
+					k.embed(t, file, k.vmlinuxBTF(), btfOf(dir, name), filepath.Join(image, moduleIn(name)))
 				}
 			}
 		})
@@ -93,6 +88,54 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 	if t.Failed() {
 		t.FailNow()
 	}
+}
+
+// embed makes the BTF of a module on base as the file btf, and writes the module with it as out. Any
+// goroutine may call it.
+func (k kernel) embed(t *testing.T, file, base, btf, out string) {
+	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
+	linked, unsigned, resolved := out+".btf", out+".unsigned", out+".resolved"
+	defer os.Remove(linked)
+	defer os.Remove(unsigned)
+	defer os.Remove(resolved)
+	hasIDs, err := cutSignature(k.shipped(file), unsigned)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if !hasIDs {
+		linked, resolved = btf, unsigned
+	}
+	_ = attempt(t, btfgen, "elf", "-q", "--base="+base, "-o", linked, k.debug(file)) &&
+		(!hasIDs || attempt(t, btfdedup, "resolve-ids", "-q", "--fatal-warnings",
+			"--btf="+linked, "--base="+base, "--old-base="+k.vmlinuxBTF(), "--btf-out="+btf,
+			"-o", resolved, unsigned)) &&
+		attempt(t, btfdedup, "embed", "--btf="+btf, "-o", out, resolved)
+}
+
+// cutSignature copies a module without the signature at its end, which doesn't hold for a module
+// with other BTF: the kernel would refuse it. A signature is its content; 12 bytes, the last 4 of
+// which are the size of the content, big endian; and the marker.
+func cutSignature(in, out string) (hasIDs bool, err error) {
+	const marker, info = "~Module signature appended~\n", 12
+	b, err := os.ReadFile(in)
+	if err != nil {
+		return false, err
+	}
+	rest, signed := bytes.CutSuffix(b, []byte(marker))
+	if !signed || len(rest) < info {
+		return false, fmt.Errorf("%s: no signature", in)
+	}
+	size := int(binary.BigEndian.Uint32(rest[len(rest)-4:]))
+	if size > len(rest)-info {
+		return false, fmt.Errorf("%s: a signature of %d bytes", in, size)
+	}
+	b = rest[:len(rest)-info-size]
+	f, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", in, err)
+	}
+	return f.Section(".BTF_ids") != nil, os.WriteFile(out, b, 0o666)
 }
 
 // attempt runs a command and reports whether it succeeded. Any goroutine may call it.
