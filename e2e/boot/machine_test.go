@@ -15,8 +15,8 @@ import (
 // programsDir is where the guest has its programs of BPF.
 const programsDir = "/bpf"
 
-// compilePrograms compiles the programs of BPF in testdata, with headers that bpftool makes from our
-// BTF of the modules.
+// compilePrograms compiles the programs of BPF in testdata, with headers that bpftool makes from
+// our BTF of the modules.
 func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
 	t.Helper()
 	headers := filepath.Join(dir, "include")

@@ -90,8 +90,8 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 	}
 }
 
-// embed makes the BTF of a module on base as the file btf, and writes the module with it as out. Any
-// goroutine may call it.
+// embed makes the BTF of a module on base as the file btf, and writes the module with it as out.
+// Any goroutine may call it.
 func (k kernel) embed(t *testing.T, file, base, btf, out string) {
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
 	linked, unsigned, resolved := out+".btf", out+".unsigned", out+".resolved"
