@@ -28,9 +28,9 @@ func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
 		if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		harness.MustRun(t, "", "clang", "--target=bpf", "-D__TARGET_ARCH_x86", "-mcpu=v3", "-O2", "-g",
-			"-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag", "-I", headers, "-o", out,
-			"-c", filepath.Join("testdata", program+".bpf.c"))
+		harness.MustRun(t, "", "clang", "--target=bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86",
+			"-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag",
+			"-I", headers, "-o", out, "-c", filepath.Join("testdata", program+".bpf.c"))
 	}
 }
 
@@ -55,8 +55,8 @@ func (k kernel) boot(t *testing.T, dir, image string) []report.Line {
 		Timeout: 20 * time.Minute, // it takes one, on a machine that has nothing else to do
 	}.Run()
 	if err != nil || r.Exit != 0 {
-		t.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s", r.Exit, r.TimedOut, err, r.Stderr,
-			harness.ReadFile(t, console))
+		t.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
+			r.Exit, r.TimedOut, err, r.Stderr, harness.ReadFile(t, console))
 	}
 	return decode(t, harness.ReadFile(t, lines), harness.ReadFile(t, console))
 }

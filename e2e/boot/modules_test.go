@@ -75,7 +75,8 @@ func (k kernel) embedAll(t *testing.T, dir, image string) {
 			for file := range files {
 				if !t.Failed() {
 					name := kernelName(file)
-					k.embed(t, file, k.vmlinuxBTF(), btfOf(dir, name), filepath.Join(image, moduleIn(name)))
+					k.embed(t, file, k.vmlinuxBTF(), btfOf(dir, name),
+						filepath.Join(image, moduleIn(name)))
 				}
 			}
 		})

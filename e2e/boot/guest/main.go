@@ -15,7 +15,7 @@ import (
 
 func main() {
 	if os.Getpid() != 1 {
-		fmt.Fprintln(os.Stderr, "guest: this is the first process of a virtual machine; see e2e/boot")
+		fmt.Fprintln(os.Stderr, "guest: this is for the virtual machine of e2e/boot")
 		os.Exit(2)
 	}
 	if err := run(); err != nil {
