@@ -1,0 +1,150 @@
+// Package boot starts one of Debian's kernels in a virtual machine, with modules that hold our BTF,
+// and with programs of BPF that trace and call them: the kernel is the judge.
+package boot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// programs names the programs of BPF in testdata (and in guest/programs.go), and the module whose
+// types each includes.
+var programs = map[string]string{
+	"sctp":       "sctp",
+	"conntrack":  "nf_conntrack",
+	"xfrm":       "xfrm_interface",
+	"fou":        "fou",
+	"flowtable":  "nf_flow_table",
+	"congestion": "tcp_dctcp",
+}
+
+// TestBoot loads each module with our BTF, and each of the controls just before the good module of
+// its name.
+func TestBoot(t *testing.T) {
+	k := fetched(t)
+	dir := t.TempDir()
+	image := filepath.Join(dir, "image")
+	k.embedAll(t, dir, image)
+	controls := k.controls(t, dir, image)
+	compilePrograms(t, dir, image, k.vmlinuxBTF())
+	k.writePlan(t, image, controls)
+	lines := k.boot(t, dir, image)
+
+	t.Run("kernel", func(t *testing.T) { k.checkEnds(t, lines) })
+	for _, l := range lines {
+		switch {
+		case l.Module != nil && strings.Contains(l.Module.File, controlSuffix):
+			name := filepath.Base(l.Module.File)
+			t.Run(name, func(t *testing.T) { controls[l.Module.Name].check(t, l.Module) })
+		case l.Module != nil:
+			t.Run(l.Module.Name, func(t *testing.T) { k.checkModule(t, dir, l.Module) })
+		case l.Check != nil:
+			t.Run("bpf-"+l.Check.Name, func(t *testing.T) { checkProgram(t, l.Check) })
+		}
+	}
+	t.Run("all", func(t *testing.T) { k.checkAll(t, lines, controls) })
+}
+
+// checkEnds checks that the machine ran the kernel that the BTF stands on, and came to the end.
+func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
+	first, last := lines[0].Start, lines[len(lines)-1].End
+	if first == nil || last == nil {
+		t.Fatal("the report has no first or no last line")
+	}
+	t.Logf("Linux %s", first.Release)
+	if want := digest(t, k.vmlinuxBTF()); first.BTF != want {
+		t.Errorf("/sys/kernel/btf/vmlinux is not the .BTF that we took from vmlinux")
+	}
+	for _, line := range complaints(last.Log) {
+		t.Errorf("the kernel complained before the first module: %s", line)
+	}
+}
+
+// checkModule checks a module that should be loaded, with our BTF.
+func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
+	if m.Error != "" {
+		t.Errorf("not loaded: %s", m.Error)
+	}
+	switch want := digest(t, btfOf(dir, m.Name)); m.BTF {
+	case want:
+	case "":
+		t.Errorf("/sys/kernel/btf/%s is missing", m.Name)
+	default:
+		t.Errorf("/sys/kernel/btf/%s is not our BTF", m.Name)
+	}
+	for _, line := range complaints(m.Log) {
+		t.Errorf("the kernel complained: %s", line)
+	}
+	if t.Failed() {
+		t.Logf("the kernel's log:\n%s", strings.Join(m.Log, "\n"))
+	}
+}
+
+func checkProgram(t *testing.T, c *report.Check) {
+	t.Log(strings.Join(c.Values, " "))
+	if c.Error != "" {
+		t.Error(c.Error)
+	}
+	for _, line := range complaints(c.Log) {
+		t.Errorf("the kernel complained: %s", line)
+	}
+}
+
+// checkAll checks that the guest reported on all that was asked of it.
+func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]control) {
+	var modules, refused, run []string
+	for _, l := range lines {
+		switch {
+		case l.Module != nil && l.Module.Error == "":
+			modules = append(modules, l.Module.Name)
+		case l.Module != nil:
+			refused = append(refused, l.Module.Name)
+		case l.Check != nil:
+			run = append(run, l.Check.Name)
+		}
+	}
+	t.Logf("%d modules loaded, %d controls refused, %d programs run",
+		len(modules), len(refused), len(run))
+	if !slices.Equal(modules, k.names()) {
+		t.Errorf("loaded: %v\nwant: %v", modules, k.names())
+	}
+	if len(modules) < 40 {
+		t.Errorf("only %d modules: modules.txt names more", len(modules))
+	}
+	if len(refused) != len(controls) {
+		t.Errorf("%d controls of %d were refused", len(refused), len(controls))
+	}
+	if len(run) != len(programs) {
+		t.Errorf("%d programs of %d were run", len(run), len(programs))
+	}
+}
+
+var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
+
+// complaints returns the lines of the kernel's log that speak of BTF. The kernel has nothing to say
+// of BTF that is right.
+func complaints(log []string) []string {
+	var found []string
+	for _, line := range log {
+		if complaint.MatchString(line) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func digest(t *testing.T, path string) string {
+	t.Helper()
+	sum := sha256.Sum256(harness.ReadFile(t, path))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,69 @@
+package boot
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// A control is a module that the kernel has to refuse.
+type control struct {
+	file string // below the guest's root
+	// What the system call returns, and a line of the kernel's log; "" for none.
+	wantError, wantLog string
+}
+
+const controlSuffix = ".control-"
+
+// controls makes the modules that have to be refused, by their names in the kernel.
+func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
+	t.Helper()
+	return map[string]control{
+		"xfs":          k.wrongBase(t, dir, image, "xfs"),
+		"nf_conntrack": k.staleIDs(t, dir, image, "nf_conntrack"),
+	}
+}
+
+// wrongBase makes a module whose BTF stands on other BTF than the kernel's: on the same types, but
+// linked by us, so that there are fewer of them and they have other ids.
+func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
+	t.Helper()
+	base := filepath.Join(dir, "wrong-base")
+	file := "/" + name + controlSuffix + "wrong-base.ko"
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-q", "-o", base, k.vmlinuxBTF())
+	k.embed(t, name, base, filepath.Join(dir, "on-wrong-base"), filepath.Join(image, file))
+	return control{
+		file:      file,
+		wantError: "invalid argument",
+		wantLog:   "failed to validate module [" + name + "] BTF: -22",
+	}
+}
+
+// staleIDs makes a module with our BTF whose .BTF_ids is as shipped: the ids are those of the types
+// in the BTF that the module had before.
+func (k kernel) staleIDs(t *testing.T, dir, image, name string) control {
+	t.Helper()
+	file := "/" + name + controlSuffix + "stale-ids.ko"
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "embed", "--drop-signature",
+		"--btf="+btfOf(dir, name), "-o", filepath.Join(image, file), k.shipped(name))
+	return control{file: file, wantError: "invalid argument"}
+}
+
+// check checks that the kernel refused the module, and for our reason.
+func (c control) check(t *testing.T, m *report.Module) {
+	t.Logf("%s; the kernel's log:\n%s", m.Error, strings.Join(m.Log, "\n"))
+	if m.Error != c.wantError {
+		t.Errorf("loading it says %q, not %q", m.Error, c.wantError)
+	}
+	if m.BTF != "" {
+		t.Errorf("the kernel shows its BTF")
+	}
+	has := func(line string) bool { return strings.Contains(line, c.wantLog) }
+	if c.wantLog != "" && !slices.ContainsFunc(m.Log, has) {
+		t.Errorf("the kernel's log doesn't say %q", c.wantLog)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+)
+
+// A check loads NAME.bpf.o, does what makes its programs run, and compares their global variables.
+type check struct {
+	name string
+	do   func(*ebpf.Collection) error
+	want []value
+}
+
+// A value is that of a global variable of 32 bits.
+type value struct {
+	variable string
+	value    int32
+}
+
+func (c check) run(dir string) report.Check {
+	values, err := c.try(dir)
+	done := report.Check{Name: c.name, Values: values}
+	if err != nil {
+		done.Error = fmt.Sprintf("%+v", err) // with all of the verifier's log
+	}
+	return done
+}
+
+// try returns the values that it saw, as text.
+func (c check) try(dir string) (values []string, err error) {
+	p, err := ebpf.LoadCollection(filepath.Join(dir, c.name+".bpf.o"))
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if err := c.do(p); err != nil {
+		return nil, err
+	}
+	for _, want := range c.want {
+		v := p.Variables[want.variable]
+		if v == nil {
+			return values, fmt.Errorf("the programs have no variable %s", want.variable)
+		}
+		var got int32
+		if err := v.Get(&got); err != nil {
+			return values, fmt.Errorf("%s: %w", want.variable, err)
+		}
+		values = append(values, fmt.Sprintf("%s=%d", want.variable, got))
+		if got != want.value && err == nil {
+			err = fmt.Errorf("%s is %d, not %d", want.variable, got, want.value)
+		}
+	}
+	return values, err
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A kernelLog reads /dev/kmsg, of which each read gives one record.
+type kernelLog struct{ fd int }
+
+func openLog() (kernelLog, error) {
+	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	return kernelLog{fd}, err
+}
+
+// news returns the lines since the last call.
+func (l kernelLog) news() []string {
+	var lines []string
+	buf := make([]byte, 8192)
+	for {
+		n, err := unix.Read(l.fd, buf)
+		switch {
+		case errors.Is(err, unix.EPIPE): // the oldest records were overwritten
+			lines = append(lines, "(lines lost)")
+			continue
+		case err != nil: // EAGAIN: no more
+			return lines
+		}
+		// "priority,number,time,flags;text", then lines that begin with a space.
+		if _, text, ok := strings.Cut(string(buf[:n]), ";"); ok {
+			text, _, _ = strings.Cut(text, "\n")
+			lines = append(lines, text)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+)
+
+// loadModule loads a module and looks at what the kernel shows of its BTF.
+func loadModule(l report.Load) report.Module {
+	m := report.Module{Load: l}
+	f, err := os.Open(l.File)
+	if err == nil {
+		err = unix.FinitModule(int(f.Fd()), "", 0)
+		f.Close()
+	}
+	if err != nil {
+		m.Error = err.Error()
+	}
+	m.BTF, _ = digest(l.Name) // there is none if the module was refused
+	return m
+}
+
+// digest returns the SHA-256 of the BTF that the kernel shows for a module or for vmlinux.
+func digest(name string) (string, error) {
+	b, err := os.ReadFile(filepath.Join("/sys/kernel/btf", name))
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}

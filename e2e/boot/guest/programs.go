@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+var checks = []check{
+	{"sctp", traceSockets, []value{
+		{"opened", 1},
+		{"protocol", unix.IPPROTO_SCTP},
+		{"result", 0},
+		{"socket_type", 2}, // SCTP_SOCKET_TCP
+		{"closed", 1},
+		{"closed_protocol", unix.IPPROTO_SCTP},
+		{"associations", 0},
+	}},
+	{"conntrack", runOnPacket, []value{{"before", -int32(unix.ENOENT)}, {"mark", 42}}},
+	{"xfrm", runOnPacket, []value{{"if_id", 7}}},
+	{"fou", runOnPacket, []value{{"sport", 1111}, {"dport", 2222}}},
+	{"flowtable", runOnPacket, []value{{"error", -int32(unix.ENOENT)}}},
+	{"congestion", connect, []value{
+		{"threshold", 10}, // the initial window, of which nothing was lost
+		{"expand", 3},     // tcp_bbr's factor
+	}},
+}
+
+// traceSockets attaches to functions of sctp, and opens and closes a socket.
+func traceSockets(p *ebpf.Collection) error {
+	for name, prog := range p.Programs {
+		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
+		if err != nil {
+			return fmt.Errorf("attaching %s: %w", name, err)
+		}
+		defer l.Close()
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)
+	if err != nil {
+		return fmt.Errorf("a socket of SCTP: %w", err)
+	}
+	return unix.Close(fd)
+}
+
+// runOnPacket runs the one program over an empty packet. It should return 0; another number is the
+// step that failed.
+func runOnPacket(p *ebpf.Collection) error {
+	packet := make([]byte, 64)
+	packet[12] = 0x08 // Ethernet with IPv4
+	packet[14] = 0x45
+	for name, prog := range p.Programs {
+		code, err := prog.Run(&ebpf.RunOptions{Data: packet})
+		if err != nil {
+			return fmt.Errorf("running %s: %w", name, err)
+		}
+		if code != 0 {
+			return fmt.Errorf("step %d of %s failed", code, name)
+		}
+	}
+	return nil
+}
+
+// connect registers the congestion control and opens a connection that has it.
+func connect(p *ebpf.Collection) error {
+	ops, err := link.AttachStructOps(link.StructOpsOptions{Map: p.Maps["congestion"]})
+	if err != nil {
+		return fmt.Errorf("registering the congestion control: %w", err)
+	}
+	defer ops.Close()
+	if err := loopbackUp(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var set error
+		err := c.Control(func(fd uintptr) {
+			set = unix.SetsockoptString(int(fd), unix.IPPROTO_TCP, unix.TCP_CONGESTION, "checked")
+		})
+		if err == nil {
+			err = set
+		}
+		return err
+	}}
+	conn, err := dialer.Dial("tcp4", listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+}
