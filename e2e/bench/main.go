@@ -1,7 +1,7 @@
 // Command bench compares btfgen and btfdedup with pahole, prints Markdown tables and draws them.
 //
-//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--plots DIR]
-//	      [--patience TIME] [--tools DIR] VMLINUX
+//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--tree DIR]
+//	      [--plots DIR] [--patience TIME] [--tools DIR] VMLINUX
 //
 // In each comparison both programs do the same work: read DWARF, write the BTF to a file of its
 // own. pahole must be on PATH; ./run starts this program where it is.
@@ -37,6 +37,7 @@ var parts = []part{
 	{"object", (*bench).anObject},
 	{"link", (*bench).mergeAndLink},
 	{"shards", (*bench).allShards},
+	{"tree", (*bench).tree},
 }
 
 // bench is one run of the program.
@@ -47,6 +48,8 @@ type bench struct {
 	vmlinux  string
 	modules  []string
 	object   string
+	treeDir  string // of modules
+	sample   int    // how many of them pahole gets
 	jobs     []int
 	runs     int
 	patience *measure.Patience
@@ -71,6 +74,8 @@ func main() {
 	pflag.StringVar(&b.object, "object", "",
 		"an object file, or a directory with those of a kernel, of which the one is taken "+
 			"whose .debug_info is nearest to 200 KB")
+	pflag.StringVar(&b.treeDir, "tree", "", "a directory with the modules of the kernel")
+	pflag.IntVar(&b.sample, "sample", 100, "how many modules of --tree pahole converts")
 	wanted := pflag.StringSlice("parts", names, "what to measure")
 	plots := pflag.String("plots", "", "a directory for drawings")
 	patience := pflag.Duration("patience", 0,
@@ -124,7 +129,7 @@ type contest struct {
 // measure runs commands in turn, each runs times. They write to b.output().
 func (b *bench) measure(runs int, commands ...measure.Command) ([]measure.Series, error) {
 	series, err := measure.Alternate(runs, commands, func() error {
-		if err := os.Remove(b.output()); err != nil && !os.IsNotExist(err) {
+		if err := os.RemoveAll(b.output()); err != nil {
 			return err
 		}
 		return nil

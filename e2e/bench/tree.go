@@ -1,0 +1,198 @@
+package main
+
+import (
+	"debug/elf"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/measure"
+)
+
+// tree measures all modules below a directory: in one process, one process a module, and with
+// vmlinux and embedding in one command. pahole works on a sample of them.
+func (b *bench) tree() error {
+	if b.treeDir == "" {
+		return nil
+	}
+	all, err := modulesBelow(b.treeDir)
+	if err != nil {
+		return err
+	}
+	t := tree{bench: b, all: all}
+	for i := range all {
+		if len(all) <= b.sample || i*b.sample/len(all) != (i+1)*b.sample/len(all) {
+			t.sample = append(t.sample, all[i])
+		}
+	}
+	if err := b.makeBase(); err != nil {
+		return err
+	}
+	t.index = filepath.Join(b.dir, "vmlinux.btfbase")
+	t.allList, t.sampleList = filepath.Join(b.dir, "all.list"), filepath.Join(b.dir, "sample.list")
+	for path, list := range map[string][]string{t.allList: t.all, t.sampleList: t.sample} {
+		if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o666); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{t.makeIndex, t.compareSample, t.everything, t.bytes} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tree is what there is to measure of a directory of modules.
+type tree struct {
+	*bench
+	all, sample         []string
+	allList, sampleList string
+	index               string
+}
+
+// modulesBelow lists the modules in a directory that have DWARF, by path.
+func modulesBelow(dir string) ([]string, error) {
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".ko") {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%s: no modules (*.ko)", dir)
+	}
+	return list, err
+}
+
+// makeIndex measures how long the index of the base takes.
+func (t *tree) makeIndex() error {
+	argv := []string{t.tool("btfdedup"), "index", "-q", "-o", t.index, t.base}
+	series, err := t.measure(t.runs, measure.Command{Name: "btfdedup index", Argv: argv})
+	if err != nil {
+		return err
+	}
+	t.heading("The index of the kernel's BTF")
+	tableHead(t.out)
+	tableRow(t.out, series[0], series[0])
+	base, err := os.Stat(t.base)
+	if err != nil {
+		return err
+	}
+	index, err := os.Stat(t.index)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "\nBTF of %d bytes, an index of %d: %.0f%%.\n", base.Size(), index.Size(),
+		100*float64(index.Size())/float64(base.Size()))
+	return nil
+}
+
+// each runs a command for each module of the sample, which it names $f.
+func (t *tree) each(name, command string) measure.Command {
+	return measure.Command{Name: name, Argv: []string{"sh", "-ec",
+		"while read -r f; do " + command + " \"$f\"; done <" + t.sampleList}}
+}
+
+// batch converts the modules of a list in one process.
+func (t *tree) batch(jobs int, list string) measure.Command {
+	j := "-j" + strconv.Itoa(jobs)
+	return measure.Command{Name: "btfdedup modules " + j, Argv: []string{t.tool("btfdedup"), "modules",
+		j, "-q", "--lang-exclude=rust", "--base=" + t.index, "-o", t.output(), "@" + list}}
+}
+
+// compareSample measures the sample with pahole and our ways, and all modules with ours.
+func (t *tree) compareSample() error {
+	pahole := strings.Join(t.pahole(1, "--btf_base="+t.base).Argv, " ")
+	one := strings.Join(t.btfgen(1, "--base="+t.index).Argv, " ")
+	commands := []measure.Command{
+		t.each("pahole -J -j1, a process a module", pahole),
+		t.each("btfgen elf -j1, a process a module", one),
+	}
+	for _, j := range t.jobs {
+		commands = append(commands, t.batch(j, t.sampleList))
+	}
+	series, err := t.measure(t.runs, commands...)
+	if err != nil {
+		return err
+	}
+	var whole []measure.Command
+	for _, j := range t.jobs {
+		whole = append(whole, t.batch(j, t.allList))
+	}
+	allSeries, err := t.measure(min(t.runs, 3), whole...)
+	if err != nil {
+		return err
+	}
+	t.heading(fmt.Sprintf("%d modules, pahole on %d of them", len(t.all), len(t.sample)))
+	fmt.Fprintln(t.out, "| command | modules | wall: median | user + sys | for each module | relative "+
+		"| peak memory |")
+	fmt.Fprintln(t.out, "|---|--:|--:|--:|--:|--:|--:|")
+	theirs := series[0].CPU().Seconds() / float64(len(t.sample))
+	row := func(s measure.Series, modules int) {
+		median, _, _ := s.Wall()
+		ours := s.CPU().Seconds() / float64(modules)
+		fmt.Fprintf(t.out, "| %s | %d | %s | %s | %.1f ms | %s | %d MB |\n", s.Command.Name, modules,
+			rounded(median), rounded(s.CPU()), 1000*ours, fraction(theirs/ours), s.Peak()>>20)
+	}
+	for _, s := range series {
+		row(s, len(t.sample))
+	}
+	for _, s := range allSeries {
+		row(s, len(t.all))
+	}
+	return nil
+}
+
+// everything measures one command for vmlinux and all modules, from DWARF to embedded files.
+func (t *tree) everything() error {
+	out := filepath.Join(t.dir, "embedded")
+	argv := []string{t.tool("btfdedup"), "modules", "-j2", "-q", "--lang-exclude=rust",
+		"--vmlinux=" + t.vmlinux, "-o", t.output(), "--embed", out, t.treeDir}
+	series, err := t.measure(1, measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
+	if err != nil {
+		return err
+	}
+	t.heading("vmlinux and all modules, from DWARF to embedded files, in one command")
+	tableHead(t.out)
+	tableRow(t.out, series[0], series[0])
+	return os.RemoveAll(out)
+}
+
+// bytes counts the BTF of all modules, beside what they were shipped with.
+func (t *tree) bytes() error {
+	if err := os.RemoveAll(t.output()); err != nil {
+		return err
+	}
+	if err := t.prepare(t.batch(2, t.allList).Argv...); err != nil {
+		return err
+	}
+	var ours, shipped int64
+	entries, err := os.ReadDir(t.output())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		ours += info.Size()
+	}
+	for _, path := range t.all {
+		f, err := elf.Open(path)
+		if err != nil {
+			return err
+		}
+		if s := f.Section(".BTF"); s != nil {
+			shipped += int64(s.Size)
+		}
+		f.Close()
+	}
+	fmt.Fprintf(t.out, "\nBTF of all modules: %d bytes; as shipped: %d bytes.\n", ours, shipped)
+	return nil
+}
