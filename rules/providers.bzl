@@ -23,8 +23,8 @@ upon.""",
         "bases": """depset of File, postorder: the chain of BTF that `btf` is split against,
 outermost base first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order.",
-        "index": """File or None: the index of `btf`, which links of split BTF read in place of it. None
-if `btf` stands on a distilled base.""",
+        "index": """File or None: the index of `btf`, which links of split BTF read in place of it.
+None if `btf` stands on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
 has no kernel's ids.""",

@@ -4,7 +4,14 @@ load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
-load(":link_inputs.bzl", "chain_of", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
+load(
+    ":link_inputs.bzl",
+    "chain_of",
+    "link_inputs",
+    "linked_features",
+    "linked_providers",
+    "srcs_attr",
+)
 
 def _module_btf_impl(ctx):
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
@@ -49,8 +56,9 @@ module_btf(
 )
 ```
 
-The base is read as a small file of its own, the index that `BtfBase` makes of its BTF, and never as
-the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the cache.
+The base is read as a small file of its own, the index that `BtfBase` makes of its BTF, and never
+as the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the
+cache.
 Output groups: `btf_skipped`, `btf_facts`, `btf_base`.
 
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,

@@ -27,8 +27,9 @@ def _modules_btf_impl(ctx):
     btfs, skips, modules, by_name = [], [], [], {}
     for ko in ctx.files.modules:
         if ko.is_directory:
-            btf = ctx.actions.declare_directory(ctx.label.name + "/" + ko.basename + ".btf.d")
-            skipped = ctx.actions.declare_directory(ctx.label.name + "/" + ko.basename + ".skipped.d")
+            path = ctx.label.name + "/" + ko.basename
+            btf = ctx.actions.declare_directory(path + ".btf.d")
+            skipped = ctx.actions.declare_directory(path + ".skipped.d")
             btf_modules(ctx, ko, btf, skipped, conversion, chain.indices)
         else:
             name = ko.basename.removesuffix(".debug").removesuffix(".ko")

@@ -4,7 +4,14 @@ load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
 load(":conversion.bzl", "CONVERSION_SETTINGS")
-load(":link_inputs.bzl", "NO_CHAIN", "link_inputs", "linked_features", "linked_providers", "srcs_attr")
+load(
+    ":link_inputs.bzl",
+    "NO_CHAIN",
+    "link_inputs",
+    "linked_features",
+    "linked_providers",
+    "srcs_attr",
+)
 
 def _vmlinux_btf_impl(ctx):
     facts = None

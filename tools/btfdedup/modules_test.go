@@ -13,7 +13,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// moduleSource is the source of a module that shares struct s with the kernel, and has a type of its own.
+// moduleSource is the source of a module that shares struct s with the kernel, and has a type of its
+// own.
 const moduleSource = `
 struct s { int i; };
 struct own_%[1]d { struct s s; char name[%[1]d]; };
@@ -162,7 +163,8 @@ func TestModulesWithErrors(t *testing.T) {
 			"text.ko: not an ELF file", "none.ko: no such file", "2 of 4 modules failed"}, 2},
 		{"one bad one", append(base, p("text.ko"), kos[1]), 1, []string{"text.ko: not an ELF file"}, 1},
 		{"twice", append(base, kos[0], kos[0]), 1, []string{"both are the module m-1"}, 0},
-		{"no base", []string{"modules", "-o", p("out"), kos[0]}, 2, []string{"--base=FILE is missing"}, 0},
+		{"no base", []string{"modules", "-o", p("out"), kos[0]}, 2,
+			[]string{"--base=FILE is missing"}, 0},
 		{"no modules", base, 2, []string{"KO"}, 0},
 		{"the directory is a file", []string{"modules", "--base", p("vmlinux.btf"), "-o", p("text.ko"),
 			kos[0]}, 1, []string{"text.ko"}, 0},
@@ -193,8 +195,9 @@ func TestModuleTree(t *testing.T) {
 	if err := os.MkdirAll(p("tree/net"), 0o777); err != nil {
 		t.Fatal(err)
 	}
+	names := []string{"tree/a.ko", "tree/net/b.ko", "tree/net/c.ko"}
 	for i, ko := range compileModules(t, dir, 3) {
-		if err := os.Rename(ko, p([]string{"tree/a.ko", "tree/net/b.ko", "tree/net/c.ko"}[i])); err != nil {
+		if err := os.Rename(ko, p(names[i])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,8 +226,8 @@ func TestModuleTree(t *testing.T) {
 		{[]string{t.TempDir()}, "", "no file *.ko"},
 	} {
 		os.RemoveAll(p("out"))
-		code, errs := runVerb(append([]string{"modules", "-q", "--base", p("vmlinux.btf"), "-o", p("out")},
-			c.args...)...)
+		code, errs := runVerb(append([]string{"modules", "-q", "--base", p("vmlinux.btf"), "-o",
+			p("out")}, c.args...)...)
 		if (code != 0) != (c.err != "") || !strings.Contains(errs, c.err) {
 			t.Errorf("%v: exit code %d: %s; want %q", c.args, code, errs, c.err)
 		}

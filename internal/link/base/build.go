@@ -109,7 +109,8 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	if blob.Order == binary.BigEndian {
 		h.Order = bigEndian
 	}
-	h.StartID, h.EndID, h.StartStr, h.EndStr = blob.StartID, blob.EndID(), blob.BaseStrLen, blob.EndStr()
+	h.StartID, h.EndID = blob.StartID, blob.EndID()
+	h.StartStr, h.EndStr = blob.BaseStrLen, blob.EndStr()
 	h.Digest = b.digest(blob)
 	h.Shapes = shapeOf(len(shapes), h.EndID)
 	h.Definitions = shapeOf(len(definitions), h.EndID)
@@ -126,8 +127,8 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 	return out, nil
 }
 
-// digest is Digest of a BTF's types. Each node counts once, and only shapes with pinned stubs can be
-// the same for two nodes.
+// digest is Digest of a BTF's types. Each node counts once, and only shapes with pinned stubs can
+// be the same for two nodes.
 func (b *builder) digest(blob *btf.Blob) types.Hash {
 	var sum types.Hash
 	var layer []types.Hash

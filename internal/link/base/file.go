@@ -16,8 +16,8 @@ const Version = 1
 // magic begins an index.
 const magic = "BTFBASE\x00"
 
-// Sum identifies a BTF and all that it stands on: SHA-256 of the Sum of the one below and of its own
-// bytes as btf.Encode writes them.
+// Sum identifies a BTF and all that it stands on: SHA-256 of the Sum of the one below and of its
+// own bytes as btf.Encode writes them.
 type Sum [32]byte
 
 // Values of header.Order.

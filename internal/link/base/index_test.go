@@ -117,7 +117,8 @@ func compare(t *testing.T, got Base, want *reference) {
 		n := want.g.Node(want.nodes[d.target])
 		of := n.Kind != types.KindFunc && n.Kind != types.KindVar
 		check("declaration tag", got.HasDeclTag([]byte(d.value), d.target, d.component, d.flag), of)
-		check("no such declaration tag", got.HasDeclTag([]byte("none"), d.target, d.component, d.flag), false)
+		check("no such declaration tag", got.HasDeclTag([]byte("none"), d.target, d.component, d.flag),
+			false)
 	}
 }
 
@@ -156,6 +157,7 @@ func TestOpen(t *testing.T) {
 	other := small(nil, binary.LittleEndian, "other")
 	otherBTF, otherIndex := files(t, dir, "other", other)
 	_, bigIndex := files(t, dir, "big", small(nil, binary.BigEndian, ""))
+	const another = "btfbase: index of BTF that stands on another base"
 	for _, c := range []struct {
 		name  string
 		paths []string
@@ -168,11 +170,12 @@ func TestOpen(t *testing.T) {
 		{"index on index", []string{oneIndex, twoIndex}, two, ""},
 		{"index on BTF", []string{oneBTF, twoIndex}, two, ""},
 		{"BTF on index", []string{oneIndex, twoBTF}, nil, "two.btf: is BTF, but stands on the index"},
-		{"index of split BTF alone", []string{twoIndex}, nil, "two.btfbase: index of split BTF: give its base"},
-		{"index on another index", []string{otherIndex, twoIndex}, nil, "two.btfbase: index of BTF that stands on another base"},
-		{"index on other BTF", []string{otherBTF, twoIndex}, nil, "two.btfbase: index of BTF that stands on another base"},
-		{"index twice", []string{oneIndex, oneIndex}, nil, "one.btfbase: index of BTF that stands on another base"},
-		{"another byte order", []string{bigIndex, twoIndex}, nil, "two.btfbase: index of BTF that stands on another base"},
+		{"index of split BTF alone", []string{twoIndex}, nil,
+			"two.btfbase: index of split BTF: give its base"},
+		{"index on another index", []string{otherIndex, twoIndex}, nil, "two." + another},
+		{"index on other BTF", []string{otherBTF, twoIndex}, nil, "two." + another},
+		{"index twice", []string{oneIndex, oneIndex}, nil, "one." + another},
+		{"another byte order", []string{bigIndex, twoIndex}, nil, "two." + another},
 		{"no file", []string{filepath.Join(dir, "none")}, nil, "no such file"},
 		{"a directory", []string{dir}, nil, "directory"},
 	} {
@@ -231,7 +234,8 @@ func TestDamagedIndex(t *testing.T) {
 	newer := bytes.Clone(data)
 	newer[headerAt]++
 	setChecksum(newer)
-	if _, err := parseIndex(newer); err == nil || !strings.Contains(err.Error(), "index of version 2") {
+	_, err = parseIndex(newer)
+	if err == nil || !strings.Contains(err.Error(), "index of version 2") {
 		t.Errorf("another version: %v", err)
 	}
 }

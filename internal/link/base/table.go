@@ -39,7 +39,8 @@ type entry struct {
 
 // shapeOf returns the shape of a table for so many entries.
 func shapeOf(count int, largest uint32) tableShape {
-	return tableShape{uint32(count), uint8(bits.Len(uint(count / 8))), uint8(bits.Len32(largest)+7) / 8}
+	return tableShape{uint32(count), uint8(bits.Len(uint(count / 8))),
+		uint8(bits.Len32(largest)+7) / 8}
 }
 
 // sizes returns the sizes of the three parts.
