@@ -21,6 +21,13 @@ func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
 	return h, binary.LittleEndian, err
 }
 
+// Prefix is the blob at the start of data, which goes on after it, by what the header says. Errors
+// are as those of ReadHeader.
+func Prefix(data []byte) ([]byte, error) {
+	_, end, err := parseHeader(&source{data: data})
+	return data[:end], err
+}
+
 // parseHeader reads the header at the start of s.data, sets the byte order, and returns where the
 // blob ends. As the kernel does (btf_parse_hdr, btf_check_sec_info), it wants the sections to
 // follow the header without gaps or overlaps, in any order, and unknown header fields to be 0.
