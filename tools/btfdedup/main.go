@@ -18,6 +18,7 @@ func program() *cli.Program {
 			linkVerb(),
 			modulesVerb(),
 			indexVerb(),
+			importVerb(),
 			embedVerb(),
 			resolveIDsVerb(),
 			relocateVerb(),

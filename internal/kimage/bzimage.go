@@ -1,0 +1,61 @@
+package kimage
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Offsets in the setup header of x86, the first sectors of a bzImage.
+const (
+	setupSects    = 0x1f1 // byte: sectors of setup code, of 512 bytes, after the first sector
+	bootFlag      = 0x1fe
+	setupMagic    = 0x202
+	setupVersion  = 0x206 // half-word: of the boot protocol
+	payloadOffset = 0x248 // word: from the end of the setup code; protocol 2.08 and later
+	payloadLength = 0x24c // word
+)
+
+func isBzImage(data []byte) bool {
+	return hasAt(data, bootFlag, "\x55\xaa") && hasAt(data, setupMagic, "HdrS")
+}
+
+// bzImagePayload is the compressed vmlinux in a bzImage. All formats but gzip have the size of what
+// was compressed added in the last four bytes, which would be damage to their own tools (size_append
+// in scripts/Makefile.lib); gzip has it there itself.
+func bzImagePayload(data []byte) (payload, error) {
+	p := payload{container: "bzImage", size: -1}
+	if len(data) < payloadLength+4 {
+		return p, fmt.Errorf("truncated: %d bytes end in the setup header", len(data))
+	}
+	le := binary.LittleEndian
+	if v := le.Uint16(data[setupVersion:]); v < 0x208 {
+		return p, fmt.Errorf("of boot protocol %d.%02d, a kernel before Linux 2.6.26, which has no BTF",
+			v>>8, v&0xff)
+	}
+	sects := int64(data[setupSects])
+	if sects == 0 {
+		sects = 4
+	}
+	start := (sects+1)*512 + int64(le.Uint32(data[payloadOffset:]))
+	var err error
+	if p.data, err = slice(data, start, int64(le.Uint32(data[payloadLength:]))); err != nil {
+		return p, err
+	}
+	if p.format = formatOf(p.data); p.format == nil {
+		return p, fmt.Errorf("the payload at offset %#x is compressed in a format that is not known: "+
+			"it starts with %q", start, p.data[:min(4, len(p.data))])
+	}
+	if end := len(p.data) - 4; p.format.name != "gzip" && end > 0 {
+		p.data, p.size = p.data[:end], int(le.Uint32(p.data[end:]))
+	}
+	return p, nil
+}
+
+// slice is size bytes of data from an offset on: a payload.
+func slice(data []byte, start, size int64) ([]byte, error) {
+	if start > int64(len(data)) || size > int64(len(data))-start {
+		return nil, fmt.Errorf("truncated or damaged: its header says that the payload has %d bytes at "+
+			"offset %#x, and the file has %d", size, start, len(data))
+	}
+	return data[start : start+size], nil
+}

@@ -1,0 +1,39 @@
+package kimage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// Offsets in the header of an EFI zboot image.
+const (
+	zbootMagic  = 0x04
+	zbootOffset = 0x08 // word: of the payload in the file
+	zbootSize   = 0x0c // word: of the payload, without the size that follows it
+	zbootFormat = 0x18 // string: how it is compressed
+	zbootEnd    = 0x38
+)
+
+func isZboot(data []byte) bool { return hasAt(data, 0, "MZ") && hasAt(data, zbootMagic, "zimg") }
+
+// zbootPayload is the compressed flat image in an EFI zboot image.
+func zbootPayload(data []byte) (payload, error) {
+	p := payload{container: "EFI zboot", size: -1}
+	if len(data) < zbootEnd {
+		return p, fmt.Errorf("truncated: %d bytes end in the header", len(data))
+	}
+	le := binary.LittleEndian
+	var err error
+	p.data, err = slice(data, int64(le.Uint32(data[zbootOffset:])),
+		int64(le.Uint32(data[zbootSize:])))
+	if err != nil {
+		return p, err
+	}
+	if p.format = formatOf(p.data); p.format == nil {
+		name, _, _ := bytes.Cut(data[zbootFormat:zbootEnd], []byte{0})
+		return p, fmt.Errorf("the payload is compressed with %q, as the header says, and not in a "+
+			"format that is known: decompress it first", name)
+	}
+	return p, nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/kimage"
+	"github.com/rules-btf/rules_btf/internal/verify"
+)
+
+func importVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "import",
+		Summary: "take the BTF out of a kernel image or module that something else made",
+		Args:    "FILE",
+		Long: `
+Writes the BTF of FILE, raw and as it is, to the byte, after a check against the rules by which
+the kernel reads it. Modules can then be linked against kernels that are shipped.
+
+FILE is
+  - a kernel as it is booted: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or
+    loongarch, an EFI zboot image,
+  - vmlinux or a module, or any other ELF file with a section .BTF,
+  - raw BTF, such as /sys/kernel/btf/vmlinux,
+or one of these compressed. Compression is gzip, xz, zstd, lz4, lzma or bzip2; lzo is not
+supported. Of images in other formats, extract vmlinux first, with scripts/extract-vmlinux of the
+kernel's source.
+
+The BTF of a module stands on that of its kernel; --base names that.`,
+		Examples: []string{
+			"btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0",
+			"btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz",
+		},
+		Flags: cli.Output | cli.Base,
+		Setup: func(*cli.FlagSet) cli.Run { return runImport },
+	}
+}
+
+func runImport(env *cli.Env, args []string) error {
+	base, err := btf.ReadBases(env.Bases)
+	if err != nil {
+		return err
+	}
+	f, data, err := btf.Open(args[0])
+	if err != nil {
+		return err
+	}
+	content := kimage.Content{Form: kimage.ELF, Label: args[0]}
+	if f == nil {
+		if content, err = kimage.Unpack(args[0], data); err != nil {
+			return err
+		}
+	}
+	if f == nil && content.Form == kimage.ELF {
+		if f, err = elf.Parse(content.Label, content.Data); err != nil {
+			return err
+		}
+	}
+	if f != nil {
+		defer f.Close()
+		data, err = elfBTF(f)
+	} else {
+		data, err = plainBTF(content)
+	}
+	if err == nil {
+		err = checkImported(data, base)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", content.Label, err)
+	}
+	return env.WriteOutput(env.Output, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// elfBTF is the BTF of an ELF file.
+func elfBTF(f *elf.File) ([]byte, error) {
+	if f.Section(btf.SectionBase) != nil {
+		return nil, errors.New("its BTF stands on a distilled base of its own (section .BTF.base), so " +
+			"it has the ids of no kernel and nothing can stand on it: take a module that was built " +
+			"with its kernel")
+	}
+	data, err := btf.Section(f, btf.SectionTypes)
+	if data != nil || err != nil {
+		return data, err
+	}
+	option, what := "CONFIG_DEBUG_INFO_BTF", "kernel"
+	if f.Relocatable() {
+		option, what = "CONFIG_DEBUG_INFO_BTF_MODULES", "module"
+	}
+	if f.Section(".debug_info") != nil {
+		return nil, fmt.Errorf("no BTF: the %s was built without %s; make BTF of its DWARF with btfgen "+
+			"elf", what, option)
+	}
+	return nil, noBTF(what, option)
+}
+
+// plainBTF is the BTF of what is no ELF file.
+func plainBTF(c kimage.Content) ([]byte, error) {
+	if c.Form != kimage.Flat {
+		if len(c.Data) > 0 && !btf.HasMagic(c.Data) {
+			return nil, fmt.Errorf("neither a kernel image that is supported, nor an ELF file, nor raw BTF "+
+				"(it starts with %q); of other images, extract vmlinux first with scripts/extract-vmlinux "+
+				"of the kernel's source", c.Data[:min(4, len(c.Data))])
+		}
+		return c.Data, nil
+	}
+	data, err := kimage.FindBTF(c.Data)
+	if data == nil && err == nil {
+		err = noBTF("kernel", "CONFIG_DEBUG_INFO_BTF")
+	}
+	return data, err
+}
+
+func noBTF(what, option string) error {
+	return fmt.Errorf("no BTF: the %s was built without %s; build it with that, or take the vmlinux "+
+		"with DWARF of the same build and run btfgen elf", what, option)
+}
+
+// checkImported checks BTF by the rules of the kernel, those of BPF_BTF_LOAD included. base is what
+// it is said to stand on.
+func checkImported(data []byte, base *btf.Blob) error {
+	b, err := btf.Parse(data, base)
+	if err != nil {
+		if all, err := btf.ParseAll(data, base); err == nil && len(all) > 1 {
+			return fmt.Errorf("it holds %d BTF blobs, one after the other, which the kernel doesn't "+
+				"read; merge them first with btfdedup link", len(all))
+		}
+		return err
+	}
+	if base != nil && standsAlone(data) {
+		return errors.New("its BTF stands alone, as that of a kernel: leave out --base")
+	}
+	if found := violations(b); len(found) > 0 {
+		return fmt.Errorf("the kernel refuses this BTF, by %d of its rules, of which the first is %v; "+
+			"btfdedup verify lists all", len(found), found[0])
+	}
+	return nil
+}
+
+// standsAlone reports whether BTF has no base. Types of split BTF have names and references that
+// make no sense without its base.
+func standsAlone(data []byte) bool {
+	b, err := btf.Parse(data, nil)
+	return err == nil && len(violations(b)) == 0
+}
+
+func violations(b *btf.Blob) []verify.Violation {
+	load := verify.Load
+	return verify.Check(b, verify.Options{Only: &load})
+}
