@@ -15,7 +15,7 @@ import (
 
 // maxWindow is how many bytes back a format may refer to, which a decompressor keeps in memory.
 // Kernels are compressed with 128 MiB (zstd -22, scripts/xz_wrap.sh).
-const maxWindow = 1 << 28
+const maxWindow = 1 << 27
 
 // format is a format of compressed data.
 type format struct {

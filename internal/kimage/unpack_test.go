@@ -1,0 +1,159 @@
+package kimage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFormats unpacks what the programs that kernels are compressed with have written, by itself
+// and in the images. The flags are those of scripts/Makefile.lib and scripts/xz_wrap.sh.
+func TestFormats(t *testing.T) {
+	want := machineCode(t)
+	for _, c := range []struct{ format, command string }{
+		{"gzip", "gzip -n -9"},
+		{"xz", "xz --check=crc32 --x86 --lzma2=dict=128MiB"},
+		{"xz", "xz --check=crc32 --powerpc --lzma2=dict=1MiB"},
+		{"xz", "xz"},
+		{"zstd", "zstd -22 --ultra"},
+		{"lz4", "lz4 -l -9 - -"},
+		{"lz4", "lz4 -9 - -"},
+		{"lzma", "lzma -9"},
+		{"bzip2", "bzip2 -9"},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			packed := pack(t, c.command, want)
+			payload := withSize(packed, len(want))
+			if c.format == "gzip" {
+				payload = packed // the size is in it
+			}
+			for _, f := range []struct {
+				label string
+				file  []byte
+			}{
+				{c.format, packed},
+				{"bzImage, " + c.format, bzImage(payload)},
+				{"EFI zboot, " + c.format, zboot(c.format, packed)},
+				{"gzip, EFI zboot, " + c.format, pack(t, "gzip -1", zboot(c.format, packed))},
+			} {
+				got, err := Unpack("kernel", f.file)
+				if err != nil || got.Form != ELF || got.Label != "kernel ("+f.label+")" ||
+					!bytes.Equal(got.Data, want) {
+					t.Errorf("%s: form %d, label %q, %d bytes of %d, %v", f.label, got.Form, got.Label,
+						len(got.Data), len(want), err)
+				}
+			}
+		})
+	}
+}
+
+// TestSeeds unpacks small files, on machines that have none of the programs too.
+func TestSeeds(t *testing.T) {
+	files, err := filepath.Glob("testdata/flat.*")
+	if err != nil || len(files) != 7 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Unpack(path, data)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		found, err := FindBTF(c.Data)
+		if c.Form != Flat || !bytes.HasSuffix(found, []byte("\x00int\x00")) || len(found) != 45 {
+			t.Errorf("%s: form %d, BTF %q, %v", path, c.Form, found, err)
+		}
+	}
+}
+
+// TestNotPacked returns files as they are.
+func TestNotPacked(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		form Form
+	}{
+		{"", Other},
+		{"\x7f", Other},
+		{"\x9f\xeb\x01\x00", Other},
+		{"#!/bin/sh", Other},
+		{"\x7fELF and more", ELF},
+		{string(flat()), Flat},
+		{strings.Repeat(" ", headerMagic) + "RSC\x05", Flat},
+		{strings.Repeat(" ", headerMagic) + "\xcd\x23\x82\x81", Flat},
+	} {
+		got, err := Unpack("file", []byte(c.data))
+		if err != nil || got.Form != c.form || got.Label != "file" || string(got.Data) != c.data {
+			t.Errorf("%q: %+v, %v; want form %d", c.data, got, err, c.form)
+		}
+	}
+}
+
+// TestDamage has images that can't be unpacked, and what the error says of them.
+func TestDamage(t *testing.T) {
+	seed, err := os.ReadFile("testdata/flat.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 402 // of the other files in testdata, decompressed
+	good := bzImage(withSize(seed, size))
+	if _, err := Unpack("x", good); err != nil {
+		t.Fatal(err)
+	}
+	set := func(image []byte, off int, value uint32) []byte {
+		image = bytes.Clone(image)
+		binary.LittleEndian.PutUint32(image[off:], value)
+		return image
+	}
+	efi := zboot("zstd", seed)
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"no header", good[:setupMagic+6], "(bzImage): truncated: 520 bytes end in the setup header"},
+		{"old", set(good, setupVersion, 0x207), "boot protocol 2.07"},
+		{"offset", set(good, payloadOffset, 1<<32-1), "the payload has 67 bytes at offset 0x1000005ff"},
+		{"length", set(good, payloadLength, 1<<31), "has 2147483648 bytes at offset 0x610, and the file has"},
+		{"cut off", good[:len(good)-20], "truncated or damaged"},
+		{"no payload", set(good, payloadLength, 0), `not known: it starts with ""`},
+		{"other payload", bzImage([]byte("payload")), `not known: it starts with "payl"`},
+		{"other size", bzImage(withSize(seed, size+1)), "decompressed, it has 402 bytes, and it was " +
+			"made of 403"},
+		{"half a payload", bzImage(seed[:40]), "(bzImage, zstd): damaged"},
+		{"lzo", bzImage([]byte("\x89LZO\x00\r\n\x1a\nxxxxx")), "(bzImage, lzo): compressed with lzo, " +
+			"which is not supported: decompress it first, with scripts/extract-vmlinux of the kernel's " +
+			"source or with lzop -d"},
+		{"zboot header", efi[:50], "(EFI zboot): truncated: 50 bytes"},
+		{"zboot offset", set(efi, zbootOffset, 300), "truncated or damaged"},
+		{"zboot size", set(efi, zbootSize, 1<<32-1), "has 4294967295 bytes"},
+		{"zboot format", zboot("brotli", []byte("payload")), `compressed with "brotli"`},
+		{"zboot damage", set(efi, len(efi)-30, 0), "(EFI zboot, zstd): damaged"},
+		{"gzip header", []byte("\x1f\x8b\x08\x00"), "(gzip): damaged"},
+		{"xz damage", []byte("\xfd7zXZ\x00\x00"), "(xz): damaged"},
+		{"lzma window", []byte("\x5d\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00"),
+			"(lzma): damaged"},
+		{"bzip2 damage", []byte("BZh9xxxx"), "(bzip2): damaged"},
+		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
+		{"too large", pack(t, "gzip", make([]byte, 1001)), "(gzip): more than 1000 bytes"},
+		{"too deep", pack(t, "gzip", pack(t, "gzip", pack(t, "gzip", pack(t, "gzip", seed)))),
+			"(gzip, gzip, gzip, gzip): packed more than 4 times"},
+		{"uImage", []byte("\x27\x05\x19\x56xxxx"), "a uImage for U-Boot"},
+		{"zImage", append(make([]byte, 0x24), "\x18\x28\x6f\x01"...), "a zImage of 32-bit ARM"},
+		{"unified image", []byte("MZxxxx"), "objcopy -O binary -j .linux"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := unpack("x", c.data, 1000)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x") ||
+				strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v; want %q", err, c.want)
+			}
+		})
+	}
+}
