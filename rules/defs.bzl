@@ -14,6 +14,7 @@ load(
     _btf_embed = "btf_embed",
     _btf_section_object = "btf_section_object",
 )
+load("//rules/private:btf_import.bzl", _btf_import = "btf_import")
 load("//rules/private:btf_objects.bzl", _btf_objects = "btf_objects")
 load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "cc_btf")
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
@@ -26,6 +27,7 @@ cc_btf = _cc_btf
 vmlinux_btf = _vmlinux_btf
 module_btf = _module_btf
 modules_btf = _modules_btf
+btf_import = _btf_import
 btf_embed = _btf_embed
 btf_section_object = _btf_section_object
 btf_archive = _btf_archive

@@ -70,6 +70,7 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 		{"btfdedup merge", []string{btfdedup, "merge", "-o", "OUT", "IN"}, true},
 		{"btfdedup link", []string{btfdedup, "link", "-o", "OUT", "IN"}, true},
 		{"btfdedup link --base", []string{btfdedup, "link", "-o", "OUT", "--base", "IN", object}, true},
+		{"btfdedup import", []string{btfdedup, "import", "-o", "OUT", "IN"}, true},
 		{"btfdedup verify", []string{btfdedup, "verify", "IN"}, false},
 		{"btfdedup diff", []string{btfdedup, "diff", "IN", good}, false},
 		{"btfdedup conflicts", []string{btfdedup, "conflicts", "IN", good}, false},

@@ -2,6 +2,7 @@ package kimage
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -25,6 +26,20 @@ func pack(t testing.TB, command string, data []byte) []byte {
 		t.Fatalf("%s: %v", command, err)
 	}
 	return out
+}
+
+// gzipped compresses data.
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // withSize is a payload with the size of what was compressed after it, as size_append of

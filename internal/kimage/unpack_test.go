@@ -37,7 +37,7 @@ func TestFormats(t *testing.T) {
 				{c.format, packed},
 				{"bzImage, " + c.format, bzImage(payload)},
 				{"EFI zboot, " + c.format, zboot(c.format, packed)},
-				{"gzip, EFI zboot, " + c.format, pack(t, "gzip -1", zboot(c.format, packed))},
+				{"gzip, EFI zboot, " + c.format, gzipped(t, zboot(c.format, packed))},
 			} {
 				got, err := Unpack("kernel", f.file)
 				if err != nil || got.Form != ELF || got.Label != "kernel ("+f.label+")" ||
@@ -141,8 +141,8 @@ func TestDamage(t *testing.T) {
 			"(lzma): damaged"},
 		{"bzip2 damage", []byte("BZh9xxxx"), "(bzip2): damaged"},
 		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
-		{"too large", pack(t, "gzip", make([]byte, 1001)), "(gzip): more than 1000 bytes"},
-		{"too deep", pack(t, "gzip", pack(t, "gzip", pack(t, "gzip", pack(t, "gzip", seed)))),
+		{"too large", gzipped(t, make([]byte, 1001)), "(gzip): more than 1000 bytes"},
+		{"too deep", gzipped(t, gzipped(t, gzipped(t, gzipped(t, seed)))),
 			"(gzip, gzip, gzip, gzip): packed more than 4 times"},
 		{"uImage", []byte("\x27\x05\x19\x56xxxx"), "a uImage for U-Boot"},
 		{"zImage", append(make([]byte, 0x24), "\x18\x28\x6f\x01"...), "a zImage of 32-bit ARM"},

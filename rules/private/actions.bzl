@@ -36,6 +36,9 @@ def _merge_resources(_os, inputs):
 def _base_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
 
+def _import_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 512}
+
 def _link_resources(_os, inputs):
     return {"cpu": _THREADS, "memory": 512 + 8 * inputs}
 
@@ -211,6 +214,31 @@ def btf_base(ctx, btf, out, bases):
         mnemonic = "BtfBase",
         progress_message = "Indexing BTF %{input} for %{label}",
         resource_set = _base_resources,
+    )
+
+def btf_import_action(ctx, src, out, bases):
+    """Declares BtfImport: BTF as it is in a kernel image or module that something else made.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        src: File, a kernel image, an ELF file or raw BTF.
+        out: File to write, raw BTF.
+        bases: depset of File, the chain of BTF that it is split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add(src)
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "import",
+        args,
+        inputs = depset([src], transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfImport",
+        progress_message = "Importing BTF of %{input} for %{label}",
+        resource_set = _import_resources,
     )
 
 def btf_modules(ctx, modules, out, skipped, conversion, bases):

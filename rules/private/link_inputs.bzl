@@ -88,12 +88,12 @@ def chain_of(ctx, label, info):
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
 def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
-    """The providers of a target that links BTF. It declares the index of it, too.
+    """The providers of a target that makes BTF. It declares the index of it, too.
 
     Args:
         ctx: context of a rule with the toolchain.
         btf: File, raw BTF.
-        skipped: File, what was left out and why.
+        skipped: File or None, what was left out and why.
         facts: File or None, link facts.
         chain: what `chain_of` returned, the chain that btf is split against.
         distilled: File or None, the distilled base that btf stands on instead.
@@ -119,6 +119,6 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
             btf_base = depset([index] if index else []),
             btf_distilled_base = depset([distilled] if distilled else []),
             btf_facts = depset([facts] if facts else []),
-            btf_skipped = depset([skipped]),
+            btf_skipped = depset([skipped] if skipped else []),
         ),
     ]

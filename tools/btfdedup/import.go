@@ -82,8 +82,7 @@ func runImport(env *cli.Env, args []string) error {
 func elfBTF(f *elf.File) ([]byte, error) {
 	if f.Section(btf.SectionBase) != nil {
 		return nil, errors.New("its BTF stands on a distilled base of its own (section .BTF.base), so " +
-			"it has the ids of no kernel and nothing can stand on it: take a module that was built " +
-			"with its kernel")
+			"it has the ids of no kernel; put it on a kernel's BTF with btfdedup relocate")
 	}
 	data, err := btf.Section(f, btf.SectionTypes)
 	if data != nil || err != nil {
@@ -136,11 +135,14 @@ func checkImported(data []byte, base *btf.Blob) error {
 	if base != nil && standsAlone(data) {
 		return errors.New("its BTF stands alone, as that of a kernel: leave out --base")
 	}
-	if found := violations(b); len(found) > 0 {
-		return fmt.Errorf("the kernel refuses this BTF, by %d of its rules, of which the first is %v; "+
-			"btfdedup verify lists all", len(found), found[0])
+	found := violations(b)
+	switch {
+	case len(found) == 0:
+		return nil
+	case base != nil:
+		return fmt.Errorf("the kernel refuses this BTF, if it stands on what --base names: %v", found[0])
 	}
-	return nil
+	return fmt.Errorf("the kernel refuses this BTF (btfdedup verify lists all of it): %v", found[0])
 }
 
 // standsAlone reports whether BTF has no base. Types of split BTF have names and references that

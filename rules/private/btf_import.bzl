@@ -1,0 +1,52 @@
+"""btf_import: the BTF of a kernel that something else made."""
+
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":actions.bzl", "btf_import_action")
+load(":link_inputs.bzl", "NO_CHAIN", "chain_of", "linked_providers")
+
+def _btf_import_impl(ctx):
+    chain = NO_CHAIN
+    if ctx.attr.base:
+        chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
+    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    btf_import_action(ctx, ctx.file.src, btf, chain.bases)
+    return linked_providers(ctx, btf, skipped = None, facts = None, chain = chain)
+
+btf_import = rule(
+    implementation = _btf_import_impl,
+    doc = """Takes the BTF, `NAME.btf`, out of a kernel that something else made: a distribution's,
+a vendor's. Modules are then linked against the kernel that is shipped.
+
+```starlark
+btf_import(
+    name = "vmlinux_btf",
+    src = "@debian_kernel//:boot/vmlinuz-7.2.0-amd64",
+)
+
+module_btf(
+    name = "disk_btf",
+    base = ":vmlinux_btf",
+    module = "disk.ko",
+)
+```
+
+The BTF is the kernel's to the byte, after a check against the rules by which the kernel reads it.
+Its order is the kernel's own, too. Output group: `btf_base`.""",
+    attrs = {
+        "base": attr.label(
+            doc = """What the BTF of a module stands on: the `btf_import` of its kernel, or whatever
+else provides the kernel's own BTF.""",
+            providers = [BtfInfo],
+        ),
+        "src": attr.label(
+            doc = """The kernel as it is booted: a bzImage (vmlinuz) of x86, an Image of arm64, riscv
+or loongarch, an EFI zboot image. Or vmlinux, a module or another ELF file with a section `.BTF`; or
+raw BTF. Any of them may be compressed.""",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [BtfInfo],
+)

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+)
+
+// elfFile writes an ELF file, relocatable or not, with sections: name, content, name, content ….
+func elfFile(t *testing.T, path string, relocatable bool, sections ...string) string {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62}
+	for i := 0; i < len(sections); i += 2 {
+		o.Sections = append(o.Sections, elfwrite.Section{Name: sections[i], Data: []byte(sections[i+1])})
+	}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !relocatable {
+		binary.LittleEndian.PutUint16(data[16:], 2) // e_type: ET_EXEC
+	}
+	return file(t, path, string(data))
+}
+
+func file(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func gzipped(t *testing.T, content string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// bzImage is a kernel of x86 with a payload that gzip has compressed.
+func bzImage(payload string) string {
+	image := make([]byte, 1024) // the boot sector and one sector of setup code
+	image[0x1f1] = 1
+	copy(image[0x1fe:], "\x55\xaa\x00\x00HdrS\x0f\x02")
+	binary.LittleEndian.PutUint32(image[0x24c:], uint32(len(payload)))
+	return string(image) + payload
+}
+
+// TestImport takes the BTF out of all kinds of files, unchanged, and refuses files without any.
+func TestImport(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	read := func(path string) string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	kernel, base := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
+		b.Func("f", 2, btf.LinkageGlobal)
+		b.FuncProto(0)
+	})
+	named, _ := writeBTF(t, dir, "named.btf", base, func(b *btf.Builder) {
+		b.Ref(btf.KindTypedef, "integer", 1)
+	})
+	bad, _ := writeBTF(t, dir, "bad.btf", nil, func(b *btf.Builder) {
+		b.Ref(btf.KindPtr, "", 7)
+		b.Composite(btf.KindStruct, "s", 4, false)
+	})
+	whole, part := read(kernel), read(named)
+	vmlinux := elfFile(t, p("vmlinux"), false, ".BTF", whole)
+	bare := elfFile(t, p("bare"), false, ".text", "")
+	ko := elfFile(t, p("x.ko"), true, ".BTF", part)
+	flat := strings.Repeat("\x00", 0x38) + "ARM\x64" + strings.Repeat("\x00", 99)
+	out := p("out")
+	for _, c := range []struct {
+		name string
+		args []string
+		want string // the BTF, or if it fails
+		err  string // what it says
+	}{
+		{"raw", []string{kernel}, whole, ""},
+		{"ELF", []string{vmlinux}, whole, ""},
+		{"compressed ELF", []string{file(t, p("vmlinux.gz"), gzipped(t, read(vmlinux)))}, whole, ""},
+		{"bzImage", []string{file(t, p("vmlinuz"), bzImage(gzipped(t, read(vmlinux))))}, whole, ""},
+		{"flat", []string{file(t, p("Image"), flat+whole+"more")}, whole, ""},
+		{"compressed flat", []string{file(t, p("Image.gz"), gzipped(t, flat+whole))}, whole, ""},
+		{"module", []string{"--base", kernel, ko}, part, ""},
+		{"compressed module", []string{"--base", kernel, file(t, p("x.ko.gz"), gzipped(t, read(ko)))},
+			part, ""},
+
+		{"bzImage without BTF", []string{file(t, p("old"), bzImage(gzipped(t, read(bare))))}, "",
+			"old (bzImage, gzip): no BTF: the kernel was built without CONFIG_DEBUG_INFO_BTF;"},
+		{"flat without BTF", []string{file(t, p("flat"), flat)}, "", "flat: no BTF: the kernel was built " +
+			"without CONFIG_DEBUG_INFO_BTF;"},
+		{"module without BTF", []string{elfFile(t, p("bare.ko"), true)}, "",
+			"bare.ko: no BTF: the module was built without CONFIG_DEBUG_INFO_BTF_MODULES"},
+		{"DWARF alone", []string{elfFile(t, p("dwarf"), false, ".debug_info", "")}, "",
+			"CONFIG_DEBUG_INFO_BTF; make BTF of its DWARF with btfgen elf"},
+		{"distilled", []string{elfFile(t, p("d.ko"), true, ".BTF", part, ".BTF.base", whole)}, "",
+			"with btfdedup relocate"},
+		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not begin " +
+			"with a NUL byte; this looks like split BTF: give its base"},
+		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "leave out --base"},
+		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
+			"stands on what --base names: [3] TYPEDEF teger:"},
+		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify lists " +
+			"all of it): [1] PTR (anon):"},
+		{"two blobs", []string{file(t, p("two"), whole+whole)}, "", "two: it holds 2 BTF blobs"},
+		{"cut off", []string{file(t, p("cut"), whole[:len(whole)-1])}, "", "cut: BTF at offset"},
+		{"damaged", []string{file(t, p("half"), bzImage(gzipped(t, read(vmlinux))[:99]))}, "",
+			"half (bzImage, gzip): damaged"},
+		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(t, read(vmlinux)[:99]))}, "", "e.gz (gzip): "},
+		{"text", []string{file(t, p("text"), "text")}, "", `text: neither a kernel image that is ` +
+			`supported, nor an ELF file, nor raw BTF (it starts with "text")`},
+		{"empty", []string{file(t, p("empty"), "")}, "", "empty: "},
+		{"none", []string{p("none")}, "", "no such file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file(t, out, "before")
+			code, stdout, stderr := btfdedup(append([]string{"import", "-o", out}, c.args...)...)
+			if c.want != "" && (code != 0 || stderr != "" || read(out) != c.want) {
+				t.Fatalf("exit code %d, %d bytes: %s", code, len(read(out)), stderr)
+			}
+			if c.want == "" && (code != 1 || read(out) != "before" || strings.Count(stderr, "\n") != 1 ||
+				!strings.Contains(stderr, c.err)) {
+				t.Errorf("exit code %d: %s; want %q", code, stderr, c.err)
+			}
+			if stdout != "" {
+				t.Errorf("standard output: %s", stdout)
+			}
+		})
+	}
+}
