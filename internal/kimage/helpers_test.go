@@ -93,7 +93,7 @@ func flat(parts ...string) []byte {
 	return append(image, strings.Join(parts, "")...)
 }
 
-// machineCode is an ELF file of some MB with machine code.
+// machineCode is the beginning of an ELF file, with machine code.
 func machineCode(t testing.TB) []byte {
 	t.Helper()
 	path, err := os.Executable()
@@ -104,5 +104,5 @@ func machineCode(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data[:min(len(data), 2<<20)]
+	return data[:min(len(data), 1<<18)]
 }
