@@ -19,9 +19,9 @@ func isBzImage(data []byte) bool {
 	return hasAt(data, bootFlag, "\x55\xaa") && hasAt(data, setupMagic, "HdrS")
 }
 
-// bzImagePayload is the compressed vmlinux in a bzImage. All formats but gzip have the size of what
-// was compressed added in the last four bytes, which would be damage to their own tools (size_append
-// in scripts/Makefile.lib); gzip has it there itself.
+// bzImagePayload is the compressed vmlinux in a bzImage. In all formats but gzip, which does so
+// itself, the build adds the size of what was compressed in four more bytes (size_append in
+// scripts/Makefile.lib). Their own tools would take these for damage.
 func bzImagePayload(data []byte) (payload, error) {
 	p := payload{container: "bzImage", size: -1}
 	if len(data) < payloadLength+4 {

@@ -27,8 +27,8 @@ const maxFalse = 64
 
 // FindBTF finds the BTF of the kernel in a flat image: the largest of the blobs in it, of either
 // byte order, at any offset. There may be others, small ones, of the BPF programs that are built
-// into the kernel (kernel/bpf/preload). It returns nil if there is none. If something has the header
-// of a blob and is none, and nothing else is a blob, the error says what is wrong with it.
+// into the kernel (kernel/bpf/preload). It returns nil if there is none. If nothing is a blob, but
+// something has the header of one, the error says what is wrong with that.
 func FindBTF(image []byte) ([]byte, error) {
 	var best []byte
 	var wrong error

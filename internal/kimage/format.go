@@ -27,8 +27,8 @@ type format struct {
 
 // formats are those that a kernel can be compressed with (CONFIG_KERNEL_GZIP and others), with the
 // magic numbers of scripts/extract-vmlinux. LZMA has none; it is known by the parameters that all
-// encoders write by default, and a dictionary of a multiple of 64 KiB. LZ4 is the legacy format, and
-// the one that the tool lz4 writes by default.
+// encoders write by default, and a dictionary of a multiple of 64 KiB. LZ4 is the legacy format,
+// and the one that the tool lz4 writes by default.
 var formats = []format{
 	{"gzip", "\x1f\x8b\x08", openGzip},
 	{"xz", "\xfd7zXZ\x00", openXZ},

@@ -24,7 +24,7 @@ const (
 type Content struct {
 	Form  Form
 	Data  []byte
-	Label string // the file's name, and in parentheses what it was packed in: "vmlinuz (bzImage, zstd)"
+	Label string // the file's name and what it was packed in, such as "vmlinuz (bzImage, zstd)"
 }
 
 // Unpack unpacks data, the content of the file that name stands for in errors. A file that isn't

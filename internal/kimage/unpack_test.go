@@ -120,7 +120,7 @@ func TestDamage(t *testing.T) {
 		{"no header", good[:setupMagic+6], "(bzImage): truncated: 520 bytes end in the setup header"},
 		{"old", set(good, setupVersion, 0x207), "boot protocol 2.07"},
 		{"offset", set(good, payloadOffset, 1<<32-1), "the payload has 67 bytes at offset 0x1000005ff"},
-		{"length", set(good, payloadLength, 1<<31), "has 2147483648 bytes at offset 0x610, and the file has"},
+		{"length", set(good, payloadLength, 1<<31), "has 2147483648 bytes at offset 0x610"},
 		{"cut off", good[:len(good)-20], "truncated or damaged"},
 		{"no payload", set(good, payloadLength, 0), `not known: it starts with ""`},
 		{"other payload", bzImage([]byte("payload")), `not known: it starts with "payl"`},
@@ -150,9 +150,12 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := unpack("x", c.data, 1000)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x") ||
-				strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v; want %q", err, c.want)
+			if err == nil {
+				t.Fatalf("no error; want %q", c.want)
+			}
+			if text := err.Error(); !strings.HasPrefix(text, "x") || !strings.Contains(text, c.want) ||
+				strings.Contains(text, "\n") {
+				t.Errorf("%q; want %q", text, c.want)
 			}
 		})
 	}

@@ -107,16 +107,16 @@ func TestImport(t *testing.T) {
 
 		{"bzImage without BTF", []string{file(t, p("old"), bzImage(gzipped(t, read(bare))))}, "",
 			"old (bzImage, gzip): no BTF: the kernel was built without CONFIG_DEBUG_INFO_BTF;"},
-		{"flat without BTF", []string{file(t, p("flat"), flat)}, "", "flat: no BTF: the kernel was built " +
-			"without CONFIG_DEBUG_INFO_BTF;"},
+		{"flat without BTF", []string{file(t, p("flat"), flat)}, "",
+			"flat: no BTF: the kernel was built without CONFIG_DEBUG_INFO_BTF;"},
 		{"module without BTF", []string{elfFile(t, p("bare.ko"), true)}, "",
 			"bare.ko: no BTF: the module was built without CONFIG_DEBUG_INFO_BTF_MODULES"},
 		{"DWARF alone", []string{elfFile(t, p("dwarf"), false, ".debug_info", "")}, "",
 			"CONFIG_DEBUG_INFO_BTF; make BTF of its DWARF with btfgen elf"},
 		{"distilled", []string{elfFile(t, p("d.ko"), true, ".BTF", part, ".BTF.base", whole)}, "",
 			"with btfdedup relocate"},
-		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not begin " +
-			"with a NUL byte; this looks like split BTF: give its base"},
+		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not " +
+			"begin with a NUL byte; this looks like split BTF: give its base"},
 		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "leave out --base"},
 		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
 			"stands on what --base names: [3] TYPEDEF teger:"},
@@ -126,7 +126,8 @@ func TestImport(t *testing.T) {
 		{"cut off", []string{file(t, p("cut"), whole[:len(whole)-1])}, "", "cut: BTF at offset"},
 		{"damaged", []string{file(t, p("half"), bzImage(gzipped(t, read(vmlinux))[:99]))}, "",
 			"half (bzImage, gzip): damaged"},
-		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(t, read(vmlinux)[:99]))}, "", "e.gz (gzip): "},
+		{"damaged ELF", []string{file(t, p("e.gz"), gzipped(t, read(vmlinux)[:99]))}, "",
+			"e.gz (gzip): "},
 		{"text", []string{file(t, p("text"), "text")}, "", `text: neither a kernel image that is ` +
 			`supported, nor an ELF file, nor raw BTF (it starts with "text")`},
 		{"empty", []string{file(t, p("empty"), "")}, "", "empty: "},
