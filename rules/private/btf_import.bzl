@@ -41,8 +41,8 @@ else provides the kernel's own BTF.""",
         ),
         "src": attr.label(
             doc = """The kernel as it is booted: a bzImage (vmlinuz) of x86, an Image of arm64,
-riscv or loongarch, an EFI zboot image. Or vmlinux, a module or another ELF file with a section `.BTF`; or
-raw BTF. Any of them may be compressed.""",
+riscv or loongarch, an EFI zboot image. Or vmlinux, a module or another ELF file with a section
+`.BTF`; or raw BTF. Any of them may be compressed.""",
             allow_single_file = True,
             mandatory = True,
         ),
