@@ -25,7 +25,7 @@ func (w Warning) String() string {
 
 // target is a name to be found among the types.
 type target struct {
-	ids   []id     // whose id it is, by offset
+	ids   []id     // the places in .BTF_ids that get its id, by offset
 	found []uint32 // the types of its kind and name, the lowest id first; no more than maxFound
 	more  int      // how many others there are
 }

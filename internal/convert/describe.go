@@ -258,7 +258,9 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 }
 
 // extend gives a struct whose size is computed the least size that holds the members that lie at
-// known places: the kernel refuses members beyond the end (btf_struct_check_meta).
+// known places: the kernel refuses members that begin or end beyond it (btf_struct_check_meta,
+// btf_struct_check_member and others). A size that the DWARF states is believed: members are not
+// compared with it here, btfdedup verify does that.
 func (d *desc) extend() error {
 	for i := range d.elems {
 		m := &d.elems[i]

@@ -12,7 +12,8 @@ import (
 
 // members fills d with the members of e, in the order of the source; where the compiler has put
 // them in another order, as rustc does, in the order of their places, for the kernel wants that
-// (btf_struct_check_meta).
+// (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every member's
+// val becomes the bitfield's size in bits 24 to 31, 0 for no bitfield, and the bit offset below.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
 	c := &u.c.child

@@ -10,7 +10,8 @@ import (
 // entries with equal fingerprints mean the same, in whatever units of the file they stand. The
 // reverse does not hold; a fingerprint takes strings of merged sections by their offset, and
 // attributes as they are spelled. It costs a fraction of understanding the entry, and most types of
-// a kernel are repeats.
+// a kernel are repeats. The wanted attributes are those in constants.go; the others, such as lines,
+// can't show in BTF.
 //
 // A reference counts as the fingerprint of the entry that it refers to; a named struct, union or
 // enum counts as its kind and name alone, which also ends all cycles that C can make. References

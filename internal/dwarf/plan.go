@@ -8,8 +8,9 @@ import (
 // plan is what the fast paths need to know of an abbreviation declaration, in half a cache line.
 // Plans are kept for codes of one byte, which compilers give to what is frequent.
 type plan struct {
-	// what a fingerprint takes for the tag, for which attributes there are, and for a constant that
-	// the declaration holds
+	// hash of the tag, the list of attributes with their classes, and any value that the declaration
+	// itself holds (DW_FORM_implicit_const, DW_FORM_flag_present): mixed into every fingerprint of
+	// such an entry
 	print     uint64
 	valueMask uint64 // in the upper half: which bits at valueAt are the constant
 	nameMask  uint32 // all bits if a .debug_str offset is at nameAt

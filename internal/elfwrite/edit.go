@@ -13,10 +13,11 @@ import (
 // it is and must be open until then.
 //
 // Nothing moves in memory: what a linked file loads keeps its address, its size and its place in
-// the file. Of the rest, all that lies before the first change keeps its place too, and what
-// follows is laid out anew in the same order, with the alignment that each section has. New
-// sections and the section headers come last. So the result does not depend on earlier edits: to
-// set a section to A and later to B gives the same bytes as to set it to B at once.
+// the file. Of the rest, all that lies before the first change (the section names and the section
+// headers count as changed) keeps its place too, and what follows is laid out anew in the same
+// order, with the alignment that each section has. New sections and the section headers come last.
+// So the result does not depend on earlier edits: to set a section to A and later to B gives the
+// same bytes as to set it to B at once.
 type Edit struct {
 	class
 	f        *elf.File

@@ -131,7 +131,8 @@ func (h *sectionHeader) fileAlign() uint64 {
 	return min(max(h.addralign, 1), 64<<10)
 }
 
-// layOut gives each section its place.
+// layOut gives each section its place by the rule in Edit's comment: those that lie before the
+// first change (e.first) or are loaded stay, the others follow in file order.
 func (e *Edit) layOut() (l layout, err error) {
 	names := &e.sections[e.strndx]
 	if old := e.f.Sections[e.strndx].Raw(); e.isFixed(names) && len(names.data) != len(old) {

@@ -162,8 +162,8 @@ func TestRelocatableFiles(t *testing.T) {
 		a, b := w.compile("a/core.c", sourceA, flags...), w.compile("b/core.c", sourceB, flags...)
 		w.run("ld", "-r", "-o", "mod.ko", a, b)
 		f := w.extract("mod.ko", defaults)
-		if want := []Base{{"helper", 2}}; !reflect.DeepEqual(f.Repeated, want) {
-			t.Errorf("%v: repeated %v, want %v", flags, f.Repeated, want)
+		if want := []RepeatedName{{"helper", 2}}; !reflect.DeepEqual(f.SeveralAddresses, want) {
+			t.Errorf("%v: repeated %v, want %v", flags, f.SeveralAddresses, want)
 		}
 		if len(f.Files) != 2 || len(f.Objects) != 2 || f.Objects[0].Section != PerCPUSection ||
 			f.Objects[0].Offset != 0 {
@@ -181,8 +181,8 @@ func TestWithoutFileSymbols(t *testing.T) {
 	if f.HasFiles || len(f.Files) != 1 || f.Files[0].Name != "" || len(f.Files[0].Funcs) != 4 {
 		t.Errorf("files %v: %v", f.HasFiles, f.Files)
 	}
-	if want := []Base{{"helper", 2}}; !reflect.DeepEqual(f.Repeated, want) {
-		t.Errorf("repeated %v, want %v", f.Repeated, want)
+	if want := []RepeatedName{{"helper", 2}}; !reflect.DeepEqual(f.SeveralAddresses, want) {
+		t.Errorf("repeated %v, want %v", f.SeveralAddresses, want)
 	}
 	text(t, f)
 	// LLVM's full LTO has one file of this name for all sources.

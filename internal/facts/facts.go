@@ -29,11 +29,11 @@ type Facts struct {
 	// KfuncState tells whether Kfuncs is complete, and if not, why.
 	KfuncState KfuncState
 
-	Kfuncs   []Kfunc  // by name
-	Repeated []Base   // base names with more than one address; by name
-	Globals  []string // functions with global or weak symbols; sorted
-	Files    []File   // sources with local symbols; by name, functions, objects
-	Objects  []Object // variables; by section, offset, name, size, file
+	Kfuncs           []Kfunc        // by name
+	SeveralAddresses []RepeatedName // base names with more than one address; by name
+	Globals          []string       // functions with global or weak symbols; sorted
+	Files            []File         // sources with local symbols; by name, functions, objects
+	Objects          []Object       // variables; by section, offset, name, size, file
 }
 
 // Variables says which sections' variables were listed.
@@ -82,14 +82,17 @@ type Object struct {
 	Definition types.Hash
 }
 
-// Base is a base name that has several symbols.
-type Base struct {
+// RepeatedName is a base name that has several symbols.
+type RepeatedName struct {
 	Name      string
 	Addresses int // how many different addresses its symbols have
 }
 
 // Kfunc is a function of a kfunc set in .BTF_ids.
 type Kfunc struct {
-	Name  string
-	Flags uint32 // KF_* of include/linux/btf.h, of all the sets it is in
+	Name string
+	// Flags are those of KF_* (include/linux/btf.h) that show in BTF (kfuncFlags), of all sets it is
+	// in, OR-ed. pahole takes those of the symbol that stands last (btf_encoder__collect_kfuncs);
+	// facts may not depend on the order of the symbols.
+	Flags uint32
 }

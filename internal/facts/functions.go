@@ -88,7 +88,7 @@ func compareFunctions(a, b function) int {
 	return cmp.Or(strings.Compare(a.base, b.base), comparePositions(a.at, b.at))
 }
 
-// countAddresses fills Repeated. all holds the functions whose base names others have too.
+// countAddresses fills SeveralAddresses. all holds the functions whose base names others have too.
 func (e *extractor) countAddresses(all []function) {
 	slices.SortFunc(all, compareFunctions)
 	for i := 0; i < len(all); {
@@ -99,7 +99,8 @@ func (e *extractor) countAddresses(all []function) {
 			}
 		}
 		if addresses > 1 {
-			e.facts.Repeated = append(e.facts.Repeated, Base{e.names.keep(all[i].base), addresses})
+			e.facts.SeveralAddresses = append(e.facts.SeveralAddresses,
+				RepeatedName{e.names.keep(all[i].base), addresses})
 		}
 		i = j
 	}

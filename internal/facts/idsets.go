@@ -130,8 +130,8 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform tells whether all entries have the same flags and each has its name, so that it does not
-// matter which entry is whose.
+// uniform tells whether all entries have the same flags and each has its name, so the order in
+// which resolve_btfids sorted them does not matter.
 func (s *idSet) uniform() bool {
 	for _, e := range s.entries {
 		if e.flags != s.entries[0].flags {

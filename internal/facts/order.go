@@ -10,7 +10,9 @@ import (
 // sortFew sorts all but the functions, of which there are many. So it sorts files by name alone.
 func (f *Facts) sortFew() {
 	slices.SortFunc(f.Kfuncs, func(a, b Kfunc) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(f.Repeated, func(a, b Base) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.SeveralAddresses, func(a, b RepeatedName) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	f.sortFiles(func(a, b int) int { return strings.Compare(f.Files[a].Name, f.Files[b].Name) })
 	slices.SortFunc(f.Objects, compareObjects)
 }

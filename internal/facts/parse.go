@@ -86,7 +86,7 @@ func (p *parser) kfunc() {
 	if f.KfuncState != KfuncsListed {
 		p.fail("a kfunc although kfuncs are %q", f.KfuncState)
 	}
-	if n := len(f.Kfuncs); len(f.Repeated) > 0 || n > 0 && f.Kfuncs[n-1].Name >= k.Name {
+	if n := len(f.Kfuncs); len(f.SeveralAddresses) > 0 || n > 0 && f.Kfuncs[n-1].Name >= k.Name {
 		p.outOfOrder()
 	}
 	f.Kfuncs = append(f.Kfuncs, k)
@@ -94,15 +94,15 @@ func (p *parser) kfunc() {
 
 func (p *parser) addresses() {
 	p.arity(2)
-	b := Base{p.name(1), int(p.uint(2, 31))}
+	b := RepeatedName{p.name(1), int(p.uint(2, 31))}
 	if b.Addresses < 2 {
 		p.fail("%d addresses; only names with several are listed", b.Addresses)
 	}
 	f := p.facts
-	if n := len(f.Repeated); n > 0 && f.Repeated[n-1].Name >= b.Name {
+	if n := len(f.SeveralAddresses); n > 0 && f.SeveralAddresses[n-1].Name >= b.Name {
 		p.outOfOrder()
 	}
-	f.Repeated = append(f.Repeated, b)
+	f.SeveralAddresses = append(f.SeveralAddresses, b)
 }
 
 // groups reads what follows the line "global".

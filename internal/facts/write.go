@@ -48,7 +48,7 @@ func (f *Facts) Write(w io.Writer) error {
 	for _, k := range f.Kfuncs {
 		out.line(lineKfunc).name(k.Name).hex(uint64(k.Flags)).end()
 	}
-	for _, b := range f.Repeated {
+	for _, b := range f.SeveralAddresses {
 		out.line(lineAddresses).name(b.Name).number(uint64(b.Addresses)).end()
 	}
 	byFile := make([][]Object, len(f.Files))

@@ -154,9 +154,9 @@ func TestFunctions(t *testing.T) {
 	b.Fn("different", 0, 0, b.Proto(0, i))
 	b.Fn("declared", 0, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
 	x := &facts.Facts{
-		HasFiles: true,
-		Globals:  []string{"plain"},
-		Repeated: []facts.Base{{Name: "twice", Addresses: 2}},
+		HasFiles:         true,
+		Globals:          []string{"plain"},
+		SeveralAddresses: []facts.RepeatedName{{Name: "twice", Addresses: 2}},
 		Files: []facts.File{{Name: "a.c", Funcs: []string{"clone.constprop.0", "cold.cold", "constness",
 			"declared", "different", "isra.isra.0",
 			"order", "register", "twice", "twice.part.0", "uncertain"}}},
@@ -220,7 +220,8 @@ func TestTrueSignature(t *testing.T) {
 				"register.isra.0", "twice.isra.0", "without.isra.0"}},
 			{Name: "b.c", Funcs: []string{"folded.isra.0", "twice.isra.0"}},
 		},
-		Repeated: []facts.Base{{Name: "beside", Addresses: 2}, {Name: "twice", Addresses: 2}},
+		SeveralAddresses: []facts.RepeatedName{{Name: "beside", Addresses: 2},
+			{Name: "twice", Addresses: 2}},
 	}
 	lines, res := b.link(t,
 		Options{Facts: x, Features: features.Default().With(features.TrueSignature)})

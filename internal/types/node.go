@@ -105,11 +105,12 @@ type Elem struct {
 type FuncFlags uint32
 
 const (
-	// a parameter was optimized out of a suffixed clone (.isra, .constprop)
+	// a parameter was optimized out of a suffixed clone (.isra, .constprop), or of a function that
+	// is marked DW_CC_nocall, as clang does
 	FuncOptimized     FuncFlags = 1 << iota
 	FuncReordered               // parameters are not in the order of the source
 	FuncUnexpectedReg           // a parameter is not in the register that the ABI names
-	FuncUncertain               // the parameters' locations can't be told
+	FuncUncertain               // a packed struct by value may lie on the stack
 	// the unit has no code for it: an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that lost to another

@@ -71,7 +71,7 @@ def merge_tree(ctx, objects, prefix, single):
         ctx: context of a rule or aspect with the toolchain.
         objects: dict from a path, by which the object is laid out, to its File.
         prefix: directory of the merged files, unique in the package.
-        single: bool, whether one file is wanted. Otherwise FAN_IN at most are.
+        single: bool, whether one file is wanted. Otherwise at most FAN_IN files are returned.
 
     Returns:
         list of File that together hold each of objects once.

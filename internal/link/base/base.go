@@ -30,7 +30,7 @@ type Base interface {
 	// has this stub, 0 where there is none, and how many there are of both.
 	Tag(stub types.Hash) (definition, declaration uint32, count int)
 	// Refs appends the types that id refers to, in the order of types.Graph.Refs, but only those
-	// that are tags or lead to some (types.Graph.Leads).
+	// that are tags or reach a tag through types without one (types.Graph.Leads).
 	Refs(id uint32, into []uint32) []uint32
 	// Declares tells whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool

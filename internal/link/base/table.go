@@ -11,7 +11,7 @@ import (
 )
 
 // table maps content hashes to numbers, several to one hash where there are several. It is a slice
-// of a file: little-endian, and nothing needs to be made of it before it is asked.
+// of a file: little-endian, and it is used in place, without parsing.
 //
 // Hashes are spread evenly, so the first bits of one tell in which bucket it is: some four to
 // eight entries, in the order of the hash's second half, then of the number. The second half is

@@ -28,7 +28,8 @@ func (d *decider) encodeFunctions() {
 	}
 }
 
-// encodeFunction decides on the candidates of one base name.
+// encodeFunction decides on the candidates of one name: a base name, or with the feature
+// true_signature a clone's full name.
 func (d *decider) encodeFunction(name types.Str, group []Holder) {
 	switch {
 	case d.facts == nil:
@@ -41,7 +42,7 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		if slices.ContainsFunc(group, func(h Holder) bool { return h.Linked }) {
 			return
 		}
-	case !d.linked(name):
+	case !d.hasSymbol(name):
 		return
 	case d.severalAddresses(name):
 		d.skip(name, params.ReasonAmbiguousAddress)
@@ -75,9 +76,9 @@ func (d *decider) encodedAs(k, made Type) {
 	}
 }
 
-// linked tells whether the linked file has the function, under this name or as a clone that has no
-// candidate of its own.
-func (d *decider) linked(name types.Str) bool {
+// hasSymbol tells whether the linked file has the function, under this name or as a clone that has
+// no candidate of its own.
+func (d *decider) hasSymbol(name types.Str) bool {
 	switch bits := d.symbols.Of(name); {
 	case bits&symbols.Exact != 0:
 		return true
@@ -94,12 +95,12 @@ func (d *decider) severalAddresses(name types.Str) bool {
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
 		return bits&symbols.Ambiguous != 0
 	}
-	if bits&symbols.Repeated == 0 {
+	if bits&symbols.SameName == 0 {
 		return false
 	}
 	base, _ := facts.BaseName(d.Graph.Strs.String(name))
-	_, several := slices.BinarySearchFunc(d.facts.Repeated, base,
-		func(b facts.Base, name string) int { return strings.Compare(b.Name, name) })
+	_, several := slices.BinarySearchFunc(d.facts.SeveralAddresses, base,
+		func(b facts.RepeatedName, name string) int { return strings.Compare(b.Name, name) })
 	return several
 }
 
@@ -118,9 +119,9 @@ func (d *decider) findClones() {
 	}
 }
 
-// owners returns the candidates whose the symbol is: those with code, if any have some (the others
-// are copies that were inlined away; where all are without code, the symbol is an alias of an
-// identical function), and of these the strong ones, if any are.
+// owners returns the candidates to which the symbol belongs: those with code, if any have some (the
+// others are copies that were inlined away; where all are without code, the symbol is an alias of
+// an identical function), and of these the strong ones, if any are.
 func (d *decider) owners(group []Holder) []Holder {
 	return d.without(types.FuncWeak, d.without(types.FuncNoCode, group))
 }
@@ -145,10 +146,10 @@ func flags(h *Holder) types.FuncFlags {
 	return types.FuncFlags(h.Size)
 }
 
-// against returns why a function can't be encoded, "" if it can. One candidate with code whose
-// parameters are out of place is enough, such as a part that was split off; but a clone that lost
-// parameters matters only if all owners are such. The prototypes of all candidates of the name are
-// compared.
+// against returns why a function can't be encoded, "" if it can. Reordered, uncertain and
+// unexpected count if any candidate with code has them, even a part that was split off; optimized
+// counts only if all owners have it. Where no candidate has code, all candidates count as if they
+// had. The prototypes of all candidates of the name are compared.
 func (d *decider) against(own, group []Holder) string {
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
 	for _, h := range d.without(types.FuncNoCode, group) {

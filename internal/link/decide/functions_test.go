@@ -67,7 +67,7 @@ func TestFunctions(t *testing.T) {
 
 		{what: "symbols at several addresses", build: units(fn(0, integer)),
 			facts: &facts.Facts{Globals: []string{"f"},
-				Repeated: []facts.Base{{Name: "f", Addresses: 2}}},
+				SeveralAddresses: []facts.RepeatedName{{Name: "f", Addresses: 2}}},
 			skipped: []string{"f: ambiguous address"}},
 	})
 }
@@ -179,7 +179,7 @@ func TestTrueSignature(t *testing.T) {
 			facts: &facts.Facts{Globals: []string{"f"},
 				Files: []facts.File{{Name: "a.c", Funcs: []string{"f.isra.0"}},
 					{Name: "b.c", Funcs: []string{"f.isra.0"}}},
-				Repeated: []facts.Base{{Name: "f", Addresses: 3}}},
+				SeveralAddresses: []facts.RepeatedName{{Name: "f", Addresses: 3}}},
 			want:    []string{"static f: void(int, int)"},
 			skipped: []string{"f.isra.0: ambiguous address"}},
 	})

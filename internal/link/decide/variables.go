@@ -48,6 +48,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) erro
 	end := uint64(0)
 	for i := range objects {
 		o := &objects[i]
+		// Left out without a line in --skipped. So are names that are no identifiers and for which no
+		// type is found. end is that of the last object encoded.
 		if o.Size == 0 || facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}

@@ -18,4 +18,6 @@
 //	settle.go       these steps in order
 //	variant.go      the types that varying shapes are
 //	types.go        the result, which nothing changes any more
+//
+// The words (slot, root, colour, alike, to lead to): docs/glossary.md, Link.
 package resolve

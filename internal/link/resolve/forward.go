@@ -4,16 +4,17 @@ import "github.com/rules-btf/rules_btf/internal/types"
 
 // What does a tag mean in an environment that only declares it? The rules, in order:
 //
-//  1. in an environment with uncommon definitions: what it means in those that are like it, see
-//     alike;
+//  1. if the tag has one shape, but leads to a conflicted tag of which this environment (units with
+//     the same varying definitions and typedefs) has an uncommon definition: what the tag means in
+//     environments with the same uncommon definitions, see alike;
 //  2. what it means in the same root (the innermost named shape around it) in all units that hold
 //     the root and define the tag, if they agree;
 //  3. the definition that most units hold, ties by content;
 //  4. the base's definition;
 //  5. nothing: the tag is only declared.
 //
-// BTF that was linked before says what it says: a forward declaration in it of which there are
-// several definitions stays one, as libbpf leaves it (btf_dedup_resolve_fwds).
+// In BTF that is the result of an earlier link, a forward declaration stays a forward declaration
+// if its tag has several definitions, as libbpf leaves it (btf_dedup_resolve_fwds).
 //
 // Of twelve kernels and 29 modules of docs/kernels.md, rule 1 decides something that the next ones
 // would not in amdgpu, and rule 2 in the kernel for armmp and in amdgpu; rules 3 and 4 decide the

@@ -21,16 +21,16 @@ import (
 // module's own types lead to the module's definition. The relation is transitive, so that a type
 // which was left apart stays apart when the result is linked again.
 
-// maxAlike bounds how many types of one shape a type is compared with. It takes hostile input to
-// get there: as a rule the base has one.
-const maxAlike = 1 << 8
+// maxSameShape bounds how many types of one shape a type is compared with. It takes hostile input
+// to get there: as a rule the base has one.
+const maxSameShape = 1 << 8
 
 // baseTypes returns the base's types of a shape, by id.
 func (r *resolver) baseTypes(shape types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		n := 0
 		for id := range r.base.All(shape) {
-			if n++; n > maxAlike || !yield(id) {
+			if n++; n > maxSameShape || !yield(id) {
 				return
 			}
 		}

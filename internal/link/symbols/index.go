@@ -17,7 +17,7 @@ const (
 	Ambiguous                  // its symbols have several addresses
 	Global                     // a function or variable has a global symbol of this name
 	Hidden                     // it had a global symbol, which the linker made local
-	Repeated                   // several function symbols have just this name
+	SameName                   // several function symbols have just this name
 	Kfunc                      // it is a kfunc
 	HasClones                  // symbols of this name with a suffix have candidates of their own
 )
@@ -44,7 +44,7 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 	if f == nil {
 		return &Index{}
 	}
-	room := len(f.Globals) + len(f.Objects) + len(f.Kfuncs) + len(f.Repeated)
+	room := len(f.Globals) + len(f.Objects) + len(f.Kfuncs) + len(f.SeveralAddresses)
 	for i := range f.Files {
 		room += len(f.Files[i].Funcs)
 	}
@@ -62,8 +62,8 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 			n.function(s, bits, set)
 		}
 	}
-	for i := range f.Repeated {
-		n.name(f.Repeated[i].Name, Ambiguous)
+	for i := range f.SeveralAddresses {
+		n.name(f.SeveralAddresses[i].Name, Ambiguous)
 	}
 	for i := range f.Kfuncs {
 		n.name(f.Kfuncs[i].Name, Kfunc)
@@ -83,7 +83,7 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 			continue // nothing has the name
 		}
 		if bits&x.bits[s]&Exact != 0 {
-			bits |= Repeated
+			bits |= SameName
 		}
 		x.bits[s] |= bits
 	}
