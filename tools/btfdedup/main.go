@@ -17,6 +17,7 @@ func program() *cli.Program {
 			mergeVerb(),
 			linkVerb(),
 			modulesVerb(),
+			sharedVerb(),
 			indexVerb(),
 			importVerb(),
 			embedVerb(),
@@ -26,6 +27,7 @@ func program() *cli.Program {
 			diffVerb(),
 			conflictsVerb(),
 			archiveVerb(),
+			reportVerb(),
 		},
 	}
 }

@@ -1,0 +1,47 @@
+package shared
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// WriteText writes the report as text.
+func (r *Report) WriteText(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	if len(r.Types) > 0 {
+		fmt.Fprintf(out, "%7s %7s %10s  type\n", "modules", "bytes", "repeats")
+		for _, t := range r.Types {
+			fmt.Fprintf(out, "%7d %7d %10d  %s %s\n", t.Modules, t.Bytes, t.Cost, t.Kind, t.Name)
+		}
+		if more := r.Repeats - len(r.Types); more > 0 {
+			fmt.Fprintf(out, "and %d more named types that several modules hold\n", more)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintf(out, "%-10s %9s %11s %9s %11s\n", "", "count", "bytes", "repeats", "bytes")
+	all := Part{Name: "all"}
+	for i, p := range append(r.Parts, all) {
+		if i < len(r.Parts) {
+			all.Count += p.Count
+			all.Bytes += p.Bytes
+			all.Repeats.Count += p.Repeats.Count
+			all.Repeats.Bytes += p.Repeats.Bytes
+		} else {
+			p = all
+		}
+		fmt.Fprintf(out, "%-10s %9d %11d %9d %11d\n", p.Name, p.Count, p.Bytes, p.Repeats.Count,
+			p.Repeats.Bytes)
+	}
+	b := &r.Shared
+	fmt.Fprintf(out, "\n%d modules: %d bytes\n", r.Modules, r.Bytes)
+	fmt.Fprintf(out, "types that the base has already: %d, %d bytes\n", r.InBase.Count, r.InBase.Bytes)
+	fmt.Fprintf(out, "types that a module holds twice: %d, %d bytes\n", r.Twice.Count, r.Twice.Bytes)
+	fmt.Fprintf(out, "a shared base would have %d types (%d bytes) and %d strings (%d bytes)\n",
+		b.Types.Count, b.Types.Bytes, b.Strings.Count, b.Strings.Bytes)
+	fmt.Fprintf(out, "in place of %d types (%d bytes) and %d strings (%d bytes) in modules\n",
+		b.WithoutTypes.Count, b.WithoutTypes.Bytes, b.WithoutStrings.Count, b.WithoutStrings.Bytes)
+	fmt.Fprintf(out, "it would save %d bytes (%.1f%%)\n", b.Saved(),
+		100*float64(b.Saved())/float64(max(1, r.Bytes)))
+	return out.Flush()
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/report"
+)
+
+func reportVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "report",
+		Summary: "tell where the bytes of modules go, and which types repeat across them",
+		Args:    "BTF|DIR...",
+		Long: `
+Lists the named types that several modules hold: how many do, the bytes of one record, and the bytes
+that all records but one take, those that take most first. Then for each kind, and for strings, how
+many there are in all modules and how many of these repeat; and what a base of the types that repeat
+would save, which "btfdedup shared" makes.
+
+Types are equal as link tells: once forward declarations are resolved. Functions, variables, sections
+and declaration tags are never shared, so they are not looked at for repeats. Types that the base has
+already, or that one module holds twice, are counted; --check asks for none. btfdedup makes none.
+
+BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
+*.btf below it are taken. The output depends on the set of inputs only, not on order.
+
+Exit codes: 0; 1 an unreadable file or, with --check, a type that the base has, or that one module
+holds twice; 2 wrong usage.`,
+		Examples: []string{
+			"btfdedup report --base vmlinux.btf --limit=20 modules",
+			"btfdedup report --base vmlinux.btf --format=json @modules.params",
+		},
+		Flags: cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r reportRun
+			flags.IntVar(&r.limit, "limit", 50, "list `N` types at most, 0 for all")
+			flags.StringVar(&r.format, "format", "text", "`text` or json")
+			flags.BoolVar(&r.check, "check", false,
+				"exit with 1 if a module holds a type twice, or one that the base has")
+			return r.run
+		},
+	}
+}
+
+type reportRun struct {
+	limit  int
+	format string
+	check  bool
+}
+
+func (r *reportRun) run(env *cli.Env, args []string) error {
+	if r.format != "text" && r.format != "json" {
+		return cli.Usagef("--format=%s is neither text nor json", r.format)
+	}
+	if r.limit < 0 {
+		return cli.Usagef("--limit=%d is below 0", r.limit)
+	}
+	run := report.Start(env, args)
+	defer run.Close()
+	bases, set, err := readModules(env, run, args)
+	if err != nil {
+		return err
+	}
+	defer bases.Close()
+	found := set.Report(bases.Base, r.limit)
+	if r.format == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(found)
+	} else {
+		err = found.WriteText(env.Stdout)
+	}
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if r.check && found.InBase.Count+found.Twice.Count > 0 {
+		return cli.ErrNo
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/shared"
+)
+
+func sharedVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "shared",
+		Summary: "make a base of the types that repeat across modules",
+		Args:    "BTF|DIR...",
+		Long: `
+Writes split BTF with the types that two or more modules hold, and what these refer to. It stands on
+the kernel's BTF, and the modules are to be linked again on both:
+
+  btfdedup shared --base vmlinux.btf -o shared.btf modules
+  btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
+
+So each such type is stored once. That is for archives of BTF and tools that know chains of bases.
+The kernel's loader does not: it wants modules that stand on vmlinux alone.
+
+Types are equal as link tells: once forward declarations are resolved. Of a tag that modules define
+in different ways, each definition that two of them hold is shared, but none if another module only
+declares the tag. Functions, variables, sections and declaration tags stay in the modules. The
+result depends on the set of inputs only, not on order.
+
+BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
+*.btf below it are taken. "btfdedup report" tells what a shared base would save.`,
+		Examples: []string{
+			"btfdedup shared --base vmlinux.btf -o shared.btf @modules.params",
+			"# all of a directory",
+			"btfdedup shared --base vmlinux.btf -o shared.btf modules",
+		},
+		Flags: cli.Output | cli.Base | cli.Report,
+		Setup: func(*cli.FlagSet) cli.Run { return runShared },
+	}
+}
+
+func runShared(env *cli.Env, args []string) error {
+	run := report.Start(env, args)
+	defer run.Close()
+	bases, set, err := readModules(env, run, args)
+	if err != nil {
+		return err
+	}
+	defer bases.Close()
+	data, err := set.Write(bases.Base, env.Jobs)
+	if err != nil {
+		return err
+	}
+	return run.Write(data)
+}
+
+// readModules is the phase of a run in which the BTF of modules and of what they stand on is read.
+func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *shared.Set, error) {
+	if len(env.Bases) == 0 {
+		return nil, nil, cli.Usagef("--base=FILE is missing: the BTF that the modules stand on")
+	}
+	files, err := splitFiles(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	bases, err := base.Open(env.Bases)
+	if err != nil {
+		return nil, nil, err
+	}
+	if bases.Index != "" {
+		bases.Close()
+		return nil, nil, fmt.Errorf("%s: is an index; give the BTF that it was made of, for the names "+
+			"in it", bases.Index)
+	}
+	phase := run.Phase("read", "modules")
+	set, err := shared.Read(files, bases.BTF, env.Jobs, phase.Progress)
+	if err != nil {
+		bases.Close()
+		return nil, nil, err
+	}
+	run.EndModules(phase, len(files))
+	return bases, set, nil
+}
+
+// splitFiles returns the files that the arguments name: themselves, or of a directory all *.btf
+// below it, in order.
+func splitFiles(args []string) ([]string, error) {
+	var files []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil || !info.IsDir() { // what can't be read is an error when it is read
+			files = append(files, arg)
+			continue
+		}
+		n := len(files)
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".btf") {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == n {
+			return nil, fmt.Errorf("%s: there is no file *.btf in this directory", arg)
+		}
+	}
+	return files, nil
+}
