@@ -1,8 +1,6 @@
 package shared
 
-import (
-	"github.com/rules-btf/rules_btf/internal/refine"
-)
+import "github.com/rules-btf/rules_btf/internal/refine"
 
 // contents are the different types of all modules, from 1 on.
 type contents struct {
@@ -117,44 +115,4 @@ func (c *contents) classes() {
 // refs returns the held types that one refers to.
 func (c *contents) refs(i uint32) []uint32 {
 	return c.held.refs[c.held.first[i]:c.held.first[i+1]]
-}
-
-// findUnclear finds the contents that lead to a tag of which some module means one of several
-// definitions, but it only declares it, so it does not say which.
-func (c *contents) findUnclear() {
-	c.unclear = make([]bool, len(c.first))
-	declared := make([]bool, len(c.shapes.hashes)) // by stub
-	for _, i := range c.first[1:] {
-		if c.isStub(i) && c.apart(i) {
-			declared[c.held.shape[i]] = true
-		}
-	}
-	// Contents that refer to each one, as lists.
-	type link struct{ from, next uint32 }
-	links, head := []link{{}}, make([]uint32, len(c.first))
-	var work []uint32
-	for content, i := range c.first {
-		if content == 0 {
-			continue
-		}
-		for _, r := range c.refs(i) {
-			to := c.of[r]
-			links = append(links, link{uint32(content), head[to]})
-			head[to] = uint32(len(links) - 1)
-		}
-		if declared[c.shapes.stub[c.held.shape[i]]] {
-			c.unclear[content] = true
-			work = append(work, uint32(content))
-		}
-	}
-	for len(work) > 0 {
-		content := work[len(work)-1]
-		work = work[:len(work)-1]
-		for l := head[content]; l != 0; l = links[l].next {
-			if from := links[l].from; !c.unclear[from] {
-				c.unclear[from] = true
-				work = append(work, from)
-			}
-		}
-	}
 }
