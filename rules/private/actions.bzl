@@ -241,6 +241,31 @@ def btf_import_action(ctx, src, out, bases):
         resource_set = _import_resources,
     )
 
+def btf_shared(ctx, modules, out, bases):
+    """Declares BtfShared: split BTF with the types that repeat across modules.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        modules: list of File, raw BTF of modules, or directories of that.
+        out: File to write, raw BTF.
+        bases: depset of File, the chain of BTF that the modules stand on, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add_all(modules, expand_directories = False)
+    _run(
+        ctx,
+        _tools(ctx).btfdedup,
+        "shared",
+        args,
+        inputs = depset(modules, transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfShared",
+        progress_message = "Finding types that modules share for %{label}",
+        resource_set = _base_resources,
+    )
+
 def btf_modules(ctx, modules, out, skipped, conversion, bases):
     """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
 

@@ -2,21 +2,75 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_gen", "btf_link", "btf_modules")
+load(
+    ":actions.bzl",
+    "LINK_EXEC_GROUPS",
+    "btf_base",
+    "btf_facts",
+    "btf_gen",
+    "btf_link",
+    "btf_modules",
+    "btf_shared",
+)
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
 load(":link_inputs.bzl", "chain_of")
 
-def _module(ctx, ko, name, conversion, indices):
-    """Declares the actions of one module, and returns its BTF and what was left out."""
+def _source(ctx, ko, name, conversion):
+    """Declares the actions of one module before its link, and returns what the link reads."""
     path = ctx.label.name + "/" + name
     converted = ctx.actions.declare_file(path + ".btfo")
     btf_gen(ctx, ko, converted, conversion)
     facts = ctx.actions.declare_file(path + ".facts")
     btf_facts(ctx, ko, facts, conversion.btf_features)
+    return struct(name = name, module = ko, object = converted, facts = facts)
+
+def _sources(ctx, conversion):
+    """Returns what is to be linked: struct for a module, File for a directory of modules."""
+    sources, by_name = [], {}
+    for ko in ctx.files.modules:
+        if ko.is_directory:
+            sources.append(ko)
+            continue
+        name = ko.basename.removesuffix(".debug").removesuffix(".ko")
+        if name in by_name:
+            fail("{}: {} and {} are both the module {}".format(
+                ctx.label,
+                by_name[name].short_path,
+                ko.short_path,
+                name,
+            ))
+        by_name[name] = ko
+        sources.append(_source(ctx, ko, name, conversion))
+    return sources
+
+def _link(ctx, source, where, conversion, indices):
+    """Declares the link of a module or a directory on a chain. `where` is a directory to write to."""
+    if type(source) == "File":
+        path = where + "/" + source.basename
+        btf = ctx.actions.declare_directory(path + ".btf.d")
+        skipped = ctx.actions.declare_directory(path + ".skipped.d")
+        btf_modules(ctx, source, btf, skipped, conversion, indices)
+        return struct(btf = btf, skipped = skipped)
+    path = where + "/" + source.name
     btf = ctx.actions.declare_file(path + ".btf")
     skipped = ctx.actions.declare_file(path + ".skipped")
-    btf_link(ctx, depset([converted]), btf, skipped, facts = facts, bases = indices)
-    return btf, skipped
+    btf_link(ctx, depset([source.object]), btf, skipped, facts = source.facts, bases = indices)
+    return struct(name = source.name, module = source.module, btf = btf, skipped = skipped)
+
+def _shared_base(ctx, sources, conversion, chain):
+    """Declares the shared base, and returns it and the chain that ends with it."""
+    alone = [
+        _link(ctx, source, ctx.label.name + "/alone", conversion, chain.indices).btf
+        for source in sources
+    ]
+    shared = ctx.actions.declare_file(ctx.label.name + ".shared.btf")
+    btf_shared(ctx, alone, shared, chain.bases)
+    index = ctx.actions.declare_file(ctx.label.name + ".shared.btfbase")
+    btf_base(ctx, shared, index, chain.bases)
+    return shared, struct(
+        bases = depset([shared], transitive = [chain.bases], order = "postorder"),
+        indices = depset([index], transitive = [chain.indices], order = "postorder"),
+    )
 
 def _modules_btf_impl(ctx):
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
@@ -24,31 +78,23 @@ def _modules_btf_impl(ctx):
     if has_feature(conversion.btf_features, "distilled_base"):
         fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
               "a module that other builds load").format(ctx.label))
-    btfs, skips, modules, by_name = [], [], [], {}
-    for ko in ctx.files.modules:
-        if ko.is_directory:
-            path = ctx.label.name + "/" + ko.basename
-            btf = ctx.actions.declare_directory(path + ".btf.d")
-            skipped = ctx.actions.declare_directory(path + ".skipped.d")
-            btf_modules(ctx, ko, btf, skipped, conversion, chain.indices)
-        else:
-            name = ko.basename.removesuffix(".debug").removesuffix(".ko")
-            if name in by_name:
-                fail("{}: {} and {} are both the module {}".format(
-                    ctx.label,
-                    by_name[name].short_path,
-                    ko.short_path,
-                    name,
-                ))
-            by_name[name] = ko
-            btf, skipped = _module(ctx, ko, name, conversion, chain.indices)
-            modules.append(struct(name = name, module = ko, btf = btf, skipped = skipped))
-        btfs.append(btf)
-        skips.append(skipped)
+    sources = _sources(ctx, conversion)
+    shared = None
+    if ctx.attr.shared_base:
+        shared, chain = _shared_base(ctx, sources, conversion, chain)
+    linked = [
+        _link(ctx, source, ctx.label.name, conversion, chain.indices)
+        for source in sources
+    ]
     return [
-        DefaultInfo(files = depset(btfs)),
-        BtfModulesInfo(modules = modules, bases = chain.bases, indices = chain.indices),
-        OutputGroupInfo(btf_skipped = depset(skips)),
+        DefaultInfo(files = depset([module.btf for module in linked] + ([shared] if shared else []))),
+        BtfModulesInfo(
+            modules = [module for module in linked if hasattr(module, "name")],
+            bases = chain.bases,
+            indices = chain.indices,
+            shared = shared,
+        ),
+        OutputGroupInfo(btf_skipped = depset([module.skipped for module in linked])),
     ]
 
 modules_btf = rule(
@@ -80,6 +126,15 @@ directories of them.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
+        ),
+        "shared_base": attr.bool(
+            doc = """Whether types that two or more of the modules hold are stored once, in
+`NAME.shared.btf`, on which all modules stand then. A third of the bytes of a small kernel's modules
+goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and for
+tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The kernel's
+loader takes no chain, so don't embed such BTF in modules. All modules are linked twice, and an edit
+of one that changes what is shared links all of them again.""",
+            default = False,
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

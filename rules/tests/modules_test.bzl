@@ -19,7 +19,8 @@ def _files_impl(ctx):
     env = analysistest.begin(ctx)
     for mnemonic in ["BtfGen", "BtfFacts", "BtfLink"]:
         asserts.equals(env, 2, len(actions_of(env, mnemonic)))
-    asserts.equals(env, [], actions_of(env, "BtfModules"))
+    for mnemonic in ["BtfModules", "BtfShared"]:
+        asserts.equals(env, [], actions_of(env, mnemonic))
     link = actions_of(env, "BtfLink")[1]
     asserts.equals(env, ["modules_kernel.btfbase", "net.btfo", "net.facts"], elf_inputs(link))
     target = analysistest.target_under_test(env)
@@ -65,6 +66,68 @@ def _tree_impl(ctx):
     return analysistest.end(env)
 
 _tree_test = analysistest.make(_tree_impl)
+
+def _shared_impl(ctx):
+    env = analysistest.begin(ctx)
+    for mnemonic, count in {"BtfGen": 2, "BtfFacts": 2, "BtfLink": 4, "BtfModules": 2}.items():
+        asserts.equals(env, count, len(actions_of(env, mnemonic)), mnemonic)
+    shared = only_action(env, "BtfShared")
+    asserts.equals(
+        env,
+        [
+            "shared",
+            "-j",
+            "1",
+            "-o",
+            "modules_on_shared.shared.btf",
+            "--base",
+            "modules_kernel.btf",
+            "disk-fs.btf",
+            "net.btf",
+            "modules_tree.btf.d",
+        ],
+        arguments(shared),
+    )
+    asserts.equals(
+        env,
+        ["modules_kernel.btf", "modules_on_shared.shared.btf"],
+        elf_inputs(only_action(env, "BtfBase")),
+    )
+    links = {action.outputs.to_list()[0].short_path: action for action in actions_of(env, "BtfLink")}
+    for where, bases in {
+        "/alone": ["modules_kernel.btfbase"],
+        "": ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
+    }.items():
+        link = links["rules/tests/modules_on_shared{}/net.btf".format(where)]
+        asserts.equals(env, bases + ["net.btfo", "net.facts"], elf_inputs(link))
+    last = links["rules/tests/modules_on_shared/net.btf"]
+    asserts.equals(
+        env,
+        ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
+        [name for name in arguments(last) if name.endswith(".btfbase")],
+        "the deepest base comes first",
+    )
+    target = analysistest.target_under_test(env)
+    info = target[BtfModulesInfo]
+    asserts.equals(env, "modules_on_shared.shared.btf", info.shared.basename)
+    asserts.equals(
+        env,
+        ["modules_kernel.btf", "modules_on_shared.shared.btf"],
+        [file.basename for file in info.bases.to_list()],
+    )
+    asserts.equals(
+        env,
+        ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
+        [file.basename for file in info.indices.to_list()],
+    )
+    asserts.equals(
+        env,
+        ["disk-fs.btf", "modules_on_shared.shared.btf", "modules_tree.btf.d", "net.btf"],
+        names(target[DefaultInfo].files.to_list()),
+    )
+    return analysistest.end(env)
+
+_shared_test = analysistest.make(_shared_impl)
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
 
@@ -104,8 +167,16 @@ def modules_suite(name):
         modules = ["modules/net.ko"],
         tags = ["manual"],
     )
+    modules_btf(
+        name = "modules_on_shared",
+        base = ":modules_kernel",
+        modules = ["modules/disk-fs.ko.debug", "modules/net.ko", ":modules_tree"],
+        shared_base = True,
+        tags = ["manual"],
+    )
     _files_test(name = "modules_of_files_test", target_under_test = ":modules_of_files")
     _tree_test(name = "modules_of_tree_test", target_under_test = ":modules_of_tree")
+    _shared_test(name = "modules_on_shared_test", target_under_test = ":modules_on_shared")
     _same_name_test(name = "modules_of_one_name_test", target_under_test = ":modules_of_one_name")
     _distilled_test(name = "modules_distilled_test", target_under_test = ":modules_distilled")
     native.test_suite(
@@ -113,6 +184,7 @@ def modules_suite(name):
         tests = [
             ":modules_of_files_test",
             ":modules_of_tree_test",
+            ":modules_on_shared_test",
             ":modules_of_one_name_test",
             ":modules_distilled_test",
         ],
