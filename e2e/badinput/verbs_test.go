@@ -74,6 +74,8 @@ func btfVerbs(t *testing.T, good, object string) []verb {
 		{"btfdedup verify", []string{btfdedup, "verify", "IN"}, false},
 		{"btfdedup diff", []string{btfdedup, "diff", "IN", good}, false},
 		{"btfdedup conflicts", []string{btfdedup, "conflicts", "IN", good}, false},
+		{"btfdedup shared", []string{btfdedup, "shared", "-o", "OUT", "--base", good, "IN"}, true},
+		{"btfdedup report", []string{btfdedup, "report", "--base", good, "IN"}, false},
 	}
 }
 

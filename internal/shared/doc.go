@@ -2,13 +2,17 @@
 // them: a base between the kernel's and the modules'.
 //
 //	module.go    the types of one module, each with its shape
+//	shape.go     shapes, type records
+//	read.go      files
 //	set.go       the shapes and the types of all modules
 //	tags.go      tags that modules define in several ways, and what leads to them
 //	content.go   which types of different modules have equal content
+//	unclear.go   types that can't be shared
 //	choose.go    what is shared
 //	write.go     the bytes
-//	report.go    figures
+//	report.go    figures; text.go: as text
 //	inbase.go    types that the base has already
+//	users.go     who refers to whom in a graph
 //
 // A shape is as in package types, but for what a type of the base is in it: its id. So the base is
 // not looked at, and modules must stand on the same one.

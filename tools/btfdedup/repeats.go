@@ -19,9 +19,10 @@ that all records but one take, those that take most first. Then for each kind, a
 many there are in all modules and how many of these repeat; and what a base of the types that repeat
 would save, which "btfdedup shared" makes.
 
-Types are equal as link tells: once forward declarations are resolved. Functions, variables, sections
-and declaration tags are never shared, so they are not looked at for repeats. Types that the base has
-already, or that one module holds twice, are counted; --check asks for none. btfdedup makes none.
+Types are equal as link tells: once forward declarations are resolved. Functions, variables,
+sections and declaration tags are never shared, so they are not looked at for repeats. Types that
+the base has already, or that one module holds twice, are counted; --check asks for none. btfdedup
+makes none.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
 *.btf below it are taken. The output depends on the set of inputs only, not on order.

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/shared"
+)
+
+// TestSharedVerbs makes a shared base of compiled modules, links them again on it and on its index,
+// and asks for reports.
+func TestSharedVerbs(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 3)
+	kernel := []string{"--base", p("vmlinux.btf")}
+	writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
+	run := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := btfdedup(args...)
+		if code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s", args, code, want, stderr)
+		}
+		return stdout
+	}
+	verb := func(name string, bases []string, more ...string) []string {
+		return append(append([]string{name}, bases...), more...)
+	}
+	run(0, append(verb("modules", kernel, "-q", "-o", p("alone")), kos...)...)
+	if err := os.WriteFile(p("list"), []byte(p("alone/m-3.btf")+"\n"+p("alone/m-1.btf")+"\n"+
+		p("alone/m-2.btf")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(0, verb("shared", kernel, "-o", p("shared.btf"), p("alone"))...)
+	run(0, verb("shared", kernel, "-o", p("again.btf"), "@"+p("list"))...)
+	same := func(a, b string) {
+		t.Helper()
+		x, err := os.ReadFile(p(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y, err := os.ReadFile(p(b)); err != nil || string(x) != string(y) {
+			t.Errorf("%s and %s are not the same (%v)", a, b, err)
+		}
+	}
+	same("shared.btf", "again.btf")
+
+	both := append(kernel, "--base", p("shared.btf"))
+	run(0, append(verb("modules", both, "-q", "-o", p("small")), kos...)...)
+	run(0, "index", "-o", p("vmlinux.btfbase"), p("vmlinux.btf"))
+	run(0, verb("index", kernel, "-o", p("shared.btfbase"), p("shared.btf"))...)
+	run(0, append([]string{"modules", "-q", "--base", p("vmlinux.btfbase"), "--base",
+		p("shared.btfbase"), "-o", p("indexed")}, kos...)...)
+	for _, m := range []string{"m-1.btf", "m-2.btf", "m-3.btf"} {
+		same("small/"+m, "indexed/"+m)
+		run(0, verb("verify", both, p("small/"+m))...)
+		run(0, "diff", "--base-a", p("vmlinux.btf"), "--base-b", p("vmlinux.btf"), "--base-b",
+			p("shared.btf"), p("alone/"+m), p("small/"+m))
+	}
+
+	text := run(0, verb("report", kernel, "--check", p("alone"))...)
+	if !strings.Contains(text, "      3      24         48  struct s\n") {
+		t.Error(text)
+	}
+	var r shared.Report
+	if err := json.Unmarshal([]byte(run(0, verb("report", both, "--format=json", p("small"))...)),
+		&r); err != nil || r.Modules != 3 || r.Repeats != 0 || r.Shared.Types.Count != 0 {
+		t.Errorf("%v %+v", err, r)
+	}
+	text = run(0, verb("report", kernel, "--limit=1", p("alone"), p("alone"))...)
+	if !strings.Contains(text, "more named types that several modules hold") {
+		t.Error(text)
+	}
+
+	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	writeBTF(t, dir, "twice.btf", base, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	run(1, "report", "--check", "--base", p("base.btf"), p("twice.btf"))
+	run(0, "report", "--base", p("base.btf"), p("twice.btf"))
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"report", p("alone")}, 2, "--base=FILE is missing"},
+		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base=FILE is missing"},
+		{verb("report", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
+		{verb("report", kernel, "--limit=-1", p("alone")), 2, "--limit=-1 is below 0"},
+		{[]string{"report", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
+		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},
+		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, p("m-1.ko") + ": the ELF file has no .BTF"},
+	} {
+		code, stdout, stderr := btfdedup(c.args...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) ||
+			strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit code %d, want %d and %q\n%s%s", c.args, code, c.code, c.want, stdout, stderr)
+		}
+		if _, err := os.Stat(p("x")); err == nil {
+			t.Errorf("%v: an output was written", c.args)
+		}
+	}
+}
