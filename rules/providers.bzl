@@ -40,8 +40,8 @@ BtfModulesInfo = provider(
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct: one for each module that is a file of its own, with `name`
 (string), `module` (File, the linked module), `btf` and `skipped` (File).""",
-        "shared": """File or None: the last of `bases`, with the types that several of the modules hold;
-only if `shared_base` is set.""",
+        "shared": """File or None: the last of `bases`, with the types that several of the modules
+hold; only if `shared_base` is set.""",
     },
 )
 

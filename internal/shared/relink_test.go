@@ -46,7 +46,8 @@ func TestRelinkedModules(t *testing.T) {
 		for id := b.StartID; id < b.EndID(); id++ {
 			own[key(b, id)] = append(own[key(b, id)], id)
 		}
-		if gone := lost(a, b, func(k string) []uint32 { return slices.Concat(own[k], all[k]) }); gone != nil {
+		found := func(k string) []uint32 { return slices.Concat(own[k], all[k]) }
+		if gone := lost(a, b, found); gone != nil {
 			t.Errorf("%s: lost %q", path, gone)
 		} else {
 			equal++

@@ -31,7 +31,7 @@ type Part struct {
 
 // Repeat is a named type that several modules hold.
 type Repeat struct {
-	Kind    string `json:"kind"` // "struct", …; "fwd" and "enum" also for tags that are only declared
+	Kind    string `json:"kind"` // "struct", …; tags that are only declared are "fwd" or "enum"
 	Name    string `json:"name"`
 	Modules int    `json:"modules"`
 	Bytes   int    `json:"bytes"` // of its record

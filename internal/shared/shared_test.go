@@ -160,8 +160,8 @@ func TestShared(t *testing.T) {
 	}{
 		{"one in two, one in one", []string{bus + use("bus"), bus + "struct own { struct bus b; };" +
 			use("own")}, "struct bus, int long int", []string{"", "struct own"}},
-		{"nothing repeats", []string{"struct a { int i; };" + use("a"), "struct b { int i; };" + use("b")},
-			"", []string{"struct a", "struct b"}},
+		{"nothing repeats", []string{"struct a { int i; };" + use("a"),
+			"struct b { int i; };" + use("b")}, "", []string{"struct a", "struct b"}},
 		{"what the kernel has", []string{"struct page { int flags; };" + use("page"),
 			"struct page { int flags; };" + use("page")}, "", []string{"", ""}},
 		{"a cycle", slices.Repeat([]string{"struct b; struct a { struct b *b; }; " +
@@ -198,8 +198,8 @@ func TestShared(t *testing.T) {
 		{"the kernel defines it in another way", slices.Repeat([]string{
 			"struct page { long other; }; struct r { struct page *p; };" + use("r")}, 2),
 			"int long int, struct page, struct r", []string{"", ""}},
-		{"typedefs, enums, unions", slices.Repeat([]string{"enum e { A, B }; typedef unsigned short u16;" +
-			"union u { u16 x; enum e e; }; struct s { union u u; };" + use("s")}, 2),
+		{"typedefs, enums, unions", slices.Repeat([]string{"enum e { A, B };" +
+			"typedef unsigned short u16; union u { u16 x; enum e e; }; struct s { union u u; };" + use("s")}, 2),
 			"enum e, struct s, int short unsigned int, typedef u16, union u", []string{"", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

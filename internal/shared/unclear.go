@@ -6,7 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// findUnclear finds the contents that lead to a tag of which it is not clear what some module means:
+// findUnclear finds the contents that lead to a tag of which it is not clear what some module
+// means by it:
 //
 //   - a module only declares it, and there are several definitions, or
 //   - the base declares it, the module takes that declaration, and another module defines it.

@@ -44,7 +44,7 @@ def _sources(ctx, conversion):
     return sources
 
 def _link(ctx, source, where, conversion, indices):
-    """Declares the link of a module or a directory on a chain. `where` is a directory to write to."""
+    """Declares the link of a module, or of a directory, on a chain; `where` is where it writes."""
     if type(source) == "File":
         path = where + "/" + source.basename
         btf = ctx.actions.declare_directory(path + ".btf.d")
@@ -86,8 +86,9 @@ def _modules_btf_impl(ctx):
         _link(ctx, source, ctx.label.name, conversion, chain.indices)
         for source in sources
     ]
+    btfs = [module.btf for module in linked] + ([shared] if shared else [])
     return [
-        DefaultInfo(files = depset([module.btf for module in linked] + ([shared] if shared else []))),
+        DefaultInfo(files = depset(btfs)),
         BtfModulesInfo(
             modules = [module for module in linked if hasattr(module, "name")],
             bases = chain.bases,
@@ -130,10 +131,11 @@ directories of them.""",
         "shared_base": attr.bool(
             doc = """Whether types that two or more of the modules hold are stored once, in
 `NAME.shared.btf`, on which all modules stand then. A third of the bytes of a small kernel's modules
-goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and for
-tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The kernel's
+goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and
+for tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The kernel's
 loader takes no chain, so don't embed such BTF in modules. All modules are linked twice, and an edit
-of one that changes what is shared links all of them again.""",
+of one that changes what is shared links all of them again.
+`btf_archive` does not take such modules.""",
             default = False,
         ),
     },

@@ -93,7 +93,10 @@ def _shared_impl(ctx):
         ["modules_kernel.btf", "modules_on_shared.shared.btf"],
         elf_inputs(only_action(env, "BtfBase")),
     )
-    links = {action.outputs.to_list()[0].short_path: action for action in actions_of(env, "BtfLink")}
+    links = {
+        action.outputs.to_list()[0].short_path: action
+        for action in actions_of(env, "BtfLink")
+    }
     for where, bases in {
         "/alone": ["modules_kernel.btfbase"],
         "": ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
