@@ -199,7 +199,8 @@ func TestShared(t *testing.T) {
 			"struct page { long other; }; struct r { struct page *p; };" + use("r")}, 2),
 			"int long int, struct page, struct r", []string{"", ""}},
 		{"typedefs, enums, unions", slices.Repeat([]string{"enum e { A, B };" +
-			"typedef unsigned short u16; union u { u16 x; enum e e; }; struct s { union u u; };" + use("s")}, 2),
+			"typedef unsigned short u16; union u { u16 x; enum e e; }; struct s { union u u; };" +
+			use("s")}, 2),
 			"enum e, struct s, int short unsigned int, typedef u16, union u", []string{"", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -134,7 +134,8 @@ directories of them.""",
 goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and
 for tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The
 kernel's loader takes no chain, so don't embed such BTF in modules. All modules are linked twice,
-and an edit of one that changes what is shared links all of them again. `btf_archive` does not take such modules.""",
+and an edit of one that changes what is shared links all of them again. `btf_archive`
+does not take such modules.""",
             default = False,
         ),
     },
