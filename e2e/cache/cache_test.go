@@ -16,10 +16,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-var targets = []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
-
 func TestWhatRunsAfterAnEdit(t *testing.T) {
-	w := newWorkspace(t)
+	w := newWorkspace(t, "//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
 	ran(t, "first build", w.build())
 
 	// Only the disk cache is kept between builds, so that its hits are in the log too.
@@ -53,11 +51,12 @@ type workspace struct {
 	bazel      []string
 	outputBase string
 	diskCache  string
+	targets    []string
 	builds     int
 }
 
-// newWorkspace copies examples/hello.
-func newWorkspace(t *testing.T) *workspace {
+// newWorkspace copies examples/hello. targets, and flags, are what "bazel build" gets.
+func newWorkspace(t *testing.T, targets ...string) *workspace {
 	bazel := os.Getenv("BAZEL")
 	if bazel == "" {
 		path, err := exec.LookPath("bazel")
@@ -66,7 +65,7 @@ func newWorkspace(t *testing.T) *workspace {
 		}
 		bazel = path
 	}
-	w := &workspace{t: t, dir: t.TempDir(), diskCache: t.TempDir()}
+	w := &workspace{t: t, dir: t.TempDir(), diskCache: t.TempDir(), targets: targets}
 	outputBase, err := os.MkdirTemp("", "bazel")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +116,7 @@ func (w *workspace) build() []execlog.Spawn {
 	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
 	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache,
 		"--execution_log_compact_file="+log)
-	harness.MustRun(w.t, w.dir, append(argv, targets...)...)
+	harness.MustRun(w.t, w.dir, append(argv, w.targets...)...)
 	f, err := os.Open(log)
 	if err != nil {
 		w.t.Fatal(err)

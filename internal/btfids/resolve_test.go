@@ -129,6 +129,13 @@ func TestLinked(t *testing.T) {
 	if got, want := numbers(s.order, data), []uint32{3, 2, 2, 3}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+	again, err := findIn(t, patched(t, linked, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Resolved() || !again.Resolved() {
+		t.Errorf("resolved before: %v, after: %v", s.Resolved(), again.Resolved())
+	}
 }
 
 // TestPatch: nothing else of the file changes, and resolving again changes nothing.

@@ -30,6 +30,7 @@ type Section struct {
 	order binary.ByteOrder
 	ids   []id  // by offset
 	sets  []set // by offset
+	had   bool  // it had ids or counts when it was read
 }
 
 // id is a word that holds the id of a type.
@@ -193,6 +194,7 @@ func (s *Section) fillSets() error {
 func (s *Section) clear() {
 	for i := range s.ids {
 		if s.setAt(s.ids[i].at) == nil {
+			s.had = s.had || s.word(s.ids[i].at) != 0
 			s.put(s.ids[i].at, 0)
 		}
 	}
@@ -210,11 +212,15 @@ func (s *Section) clear() {
 			}
 			s.put(at, 0)
 		}
+		s.had = s.had || filled
 		if filled && mixed {
 			set.old = old
 		}
 	}
 }
+
+// Resolved tells whether the section had ids when it was read.
+func (s *Section) Resolved() bool { return s.had }
 
 // setAt is the set in which an offset lies, nil if it lies in none.
 func (s *Section) setAt(at uint32) *set {

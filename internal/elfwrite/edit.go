@@ -133,6 +133,27 @@ func (e *Edit) Set(s Section) error {
 	return nil
 }
 
+// Patch is Set of a section that the file has, by content of the same size. It moves nothing, not
+// even to where Set would put what follows the section.
+func (e *Edit) Patch(name string, data []byte) error {
+	i, err := e.find(name)
+	switch {
+	case err != nil:
+	case i == 0:
+		err = fmt.Errorf("no section %s", name)
+	case len(data) != len(e.sections[i].data):
+		err = fmt.Errorf("section %d (%s) has %d bytes, which %d cannot take the place of", i, name,
+			len(e.sections[i].data), len(data))
+	default:
+		err = e.checkReplaceable(i)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.f.Path, err)
+	}
+	e.sections[i].data, e.sections[i].changed = data, true
+	return nil
+}
+
 func (e *Edit) replace(i int, data []byte) error {
 	s := &e.sections[i]
 	if err := e.checkReplaceable(i); err != nil {

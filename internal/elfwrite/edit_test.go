@@ -261,3 +261,49 @@ func TestSetNameless(t *testing.T) {
 		t.Errorf("%d sections are named .BTF", n)
 	}
 }
+
+// TestPatchMovesNothing patches a section of a file with a gap. Set would close the gap.
+func TestPatchMovesNothing(t *testing.T) {
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []Section{{Name: ".a", Data: []byte("first")}, {Name: ".gap", Data: make([]byte, 100)},
+			{Name: ".c", Data: []byte("third")}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	le.PutUint64(data[le.Uint64(data[40:])+64*2+32:], 10) // the size of .gap
+	f, err := elf.Parse("x", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(name, content string) ([]byte, error) {
+		e, err := NewEdit(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Patch(name, []byte(content)); err != nil {
+			return nil, err
+		}
+		var out bytes.Buffer
+		err = e.Write(&out)
+		return out.Bytes(), err
+	}
+	out, err := patch(".a", "FIRST")
+	if want := bytes.Replace(data, []byte("first"), []byte("FIRST"), 1); err != nil ||
+		!bytes.Equal(out, want) {
+		t.Errorf("%d bytes of %d, more than the section has changed (%v)", len(out), len(data), err)
+	}
+	if set, err := edit(f, nil, Section{Name: ".a", Data: []byte("FIRST")}); err != nil ||
+		len(set) >= len(data) {
+		t.Errorf("Set leaves the gap: %d bytes of %d (%v)", len(set), len(data), err)
+	}
+	for _, c := range []struct{ name, content, want string }{
+		{".a", "longer", "has 5 bytes, which 6 cannot take the place of"},
+		{".none", "", "x: no section .none"},
+	} {
+		if _, err := patch(c.name, c.content); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}

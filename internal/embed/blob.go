@@ -44,6 +44,15 @@ func NewBlob(path string, data []byte) (*Blob, error) {
 	return &Blob{Path: path, Data: data, Order: order}, nil
 }
 
+// Parse reads the types of the blob, which stands on base. Errors name the file.
+func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
+	parsed, err := btf.Parse(b.Data, base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Path, err)
+	}
+	return parsed, nil
+}
+
 // checkOrder checks that the kernel that loads f can read the blob: it reads BTF in its own byte
 // order only (btf_parse_hdr).
 func (b *Blob) checkOrder(f *elf.File) error {

@@ -266,7 +266,7 @@ def btf_shared(ctx, modules, out, bases):
         resource_set = _base_resources,
     )
 
-def btf_modules(ctx, modules, out, skipped, conversion, bases):
+def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, how = None):
     """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
 
     Args:
@@ -275,13 +275,25 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases):
         out: directory to write, raw BTF of each module.
         skipped: directory to write, what of each was left out and why.
         conversion: what `conversion_of` returned.
-        bases: depset of File, the indices of the chain to split against, outermost first.
+        bases: depset of File, the chain to split against, outermost first: indices, or BTF.
+        embedded: directory to write or None, the modules with their BTF.
+        how: struct, how to embed: what `how_to_embed` returned.
     """
     args = ctx.actions.args()
     args.add_all([out], before_each = "-o", expand_directories = False)
     args.add_all([skipped], before_each = "--skipped-dir", expand_directories = False)
     _add_conversion(args, conversion)
     args.add_all(bases, before_each = "--base")
+    old_base = []
+    if embedded:
+        args.add_all([embedded], before_each = "--embed", expand_directories = False)
+        if how.drop_signature:
+            args.add("--drop-signature")
+        if not how.resolve_ids:
+            args.add("--keep-ids")
+        elif how.old_base:
+            old_base = [how.old_base]
+            args.add("--old-base", how.old_base)
     args.add_all([modules], expand_directories = False)
     _run(
         ctx,
@@ -290,14 +302,14 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases):
         args,
         threads = _THREADS,
         exec_group = LINK_EXEC_GROUP,
-        inputs = depset([modules], transitive = [bases]),
-        outputs = [out, skipped],
+        inputs = depset([modules] + old_base, transitive = [bases]),
+        outputs = [out, skipped] + ([embedded] if embedded else []),
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules %{input} for %{label}",
         resource_set = _link_resources,
     )
 
-def btf_embed_action(ctx, elf, out, btf, bases = depset(), drop_signature = False, object = False):
+def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, how = None):
     """Declares BtfEmbed: an ELF file with BTF in it.
 
     Args:
@@ -305,28 +317,41 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), drop_signature = Fals
         elf: File, an ELF file.
         out: File to write: elf with the BTF, or an object to link.
         btf: File, raw BTF.
-        bases: depset of at most one File, the distilled base that btf stands on.
-        drop_signature: whether a signature of elf is cut off.
-        object: whether out is an object that has nothing but the BTF, for the machine of elf.
+        bases: depset of File, the chain of BTF that btf stands on, outermost first.
+        distilled: whether bases is a distilled base.
+        how: struct, what `how_to_embed` returned; None if out is an object that has nothing but the
+            BTF, for the machine of elf.
     """
     args = ctx.actions.args()
     args.add("-o", out)
     args.add("--btf", btf)
-    args.add_all(bases, before_each = "--btf-base")
-    if drop_signature:
-        args.add("--drop-signature")
-    if object:
+    read = []
+    if how == None:
         args.add("--object")
+    else:
+        if distilled:
+            args.add_all(bases, before_each = "--btf-base")
+            read.append(bases)
+        if how.drop_signature:
+            args.add("--drop-signature")
+        if how.resolve_ids:
+            args.add("--resolve-ids")
+            if not distilled:
+                args.add_all(bases, before_each = "--base")
+                read.append(bases)
+            if how.old_base:
+                args.add("--old-base", how.old_base)
+                read.append(depset([how.old_base]))
     args.add(elf)
     _run(
         ctx,
         _tools(ctx).btfdedup,
         "embed",
         args,
-        inputs = depset([elf, btf], transitive = [bases]),
+        inputs = depset([elf, btf], transitive = read),
         outputs = [out],
         mnemonic = "BtfEmbed",
-        progress_message = "Embedding BTF %{label}",
+        progress_message = "Embedding BTF %{label}: %{output}",
         resource_set = _embed_resources,
     )
 

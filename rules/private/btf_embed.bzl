@@ -11,6 +11,40 @@ _BTF_ATTR = attr.label(
     providers = [BtfInfo],
 )
 
+EMBED_ATTRS = {
+    "drop_signature": attr.bool(
+        doc = """Whether to cut off the signature of a signed module, which would no longer
+hold. Without it a signed module is an error.""",
+    ),
+    "old_base": attr.label(
+        doc = """What the `.BTF` of a module that was built with BTF stands on, raw or ELF: the
+vmlinux that it was built for. It is read if the module has kfuncs with different flags, which were
+sorted by the old ids.""",
+        allow_single_file = True,
+    ),
+    "resolve_ids": attr.bool(
+        doc = """Whether the type ids in `.BTF_ids`, if the file has that section, become those
+of the BTF that is embedded. A kernel refuses a module with ids of other BTF. For this the action
+reads the chain of bases, so it runs again when the kernel's BTF changes.""",
+        default = True,
+    ),
+}
+
+def how_to_embed(ctx):
+    """How BTF is embedded, as EMBED_ATTRS say.
+
+    Args:
+        ctx: context of a rule with EMBED_ATTRS.
+
+    Returns:
+        struct for `btf_embed_action` and `btf_modules`.
+    """
+    return struct(
+        drop_signature = ctx.attr.drop_signature,
+        old_base = ctx.file.old_base,
+        resolve_ids = ctx.attr.resolve_ids,
+    )
+
 def _btf_embed_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(
@@ -21,8 +55,9 @@ def _btf_embed_impl(ctx):
         ctx.file.src,
         out,
         info.btf,
-        bases = info.bases if getattr(info, "distilled", False) else depset(),
-        drop_signature = ctx.attr.drop_signature,
+        bases = info.bases,
+        distilled = getattr(info, "distilled", False),
+        how = how_to_embed(ctx),
     )
     return [DefaultInfo(files = depset([out])), info]
 
@@ -44,16 +79,12 @@ btf_embed(
 )
 ```
 
-All else in the file stays as it is. A distilled base, if the BTF stands on one, goes into
-`.BTF.base`. BTF that the file had is replaced, and the result does not depend on it. In a linked
-vmlinux that loads its BTF the new one must have the same size: link with a `btf_section_object`
-instead.""",
-    attrs = {
+Type ids in `.BTF_ids` become those of the BTF, unless `resolve_ids` is False. All else in the file
+stays as it is. A distilled base, if the BTF stands on one, goes into
+`.BTF.base`. BTF that the file had is replaced. In a linked vmlinux that loads its BTF the new one
+must have the same size: link with a `btf_section_object` instead.""",
+    attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
-        "drop_signature": attr.bool(
-            doc = """Whether to cut off the signature of a signed module, which would no longer
-hold. Without it a signed module is an error.""",
-        ),
         "out": attr.output(
             doc = "The file to write. By default `NAME/` and the name of `src`.",
         ),
@@ -70,7 +101,7 @@ hold. Without it a signed module is an error.""",
 def _btf_section_object_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
-    btf_embed_action(ctx, ctx.file.machine_of, out, info.btf, object = True)
+    btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)
     return [DefaultInfo(files = depset([out])), info]
 
 btf_section_object = rule(

@@ -6,12 +6,14 @@ load(
     ":actions.bzl",
     "LINK_EXEC_GROUPS",
     "btf_base",
+    "btf_embed_action",
     "btf_facts",
     "btf_gen",
     "btf_link",
     "btf_modules",
     "btf_shared",
 )
+load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
 load(":link_inputs.bzl", "chain_of")
 
@@ -43,24 +45,44 @@ def _sources(ctx, conversion):
         sources.append(_source(ctx, ko, name, conversion))
     return sources
 
-def _link(ctx, source, where, conversion, indices):
+def _link_directory(ctx, kos, where, conversion, chain, embed):
+    """Declares the action of a directory of modules."""
+    path = where + "/" + kos.basename
+    btf = ctx.actions.declare_directory(path + ".btf.d")
+    skipped = ctx.actions.declare_directory(path + ".skipped.d")
+    embedded = ctx.actions.declare_directory(path + ".ko.d") if embed else None
+    how = how_to_embed(ctx)
+
+    # Ids need the names of the base, which an index doesn't have.
+    bases = chain.bases if embedded and how.resolve_ids else chain.indices
+    btf_modules(ctx, kos, btf, skipped, conversion, bases, embedded, how)
+    return struct(btf = btf, skipped = skipped, embedded = embedded)
+
+def _link(ctx, source, where, conversion, chain, embed):
     """Declares the link of a module, or of a directory, on a chain; `where` is where it writes."""
     if type(source) == "File":
-        path = where + "/" + source.basename
-        btf = ctx.actions.declare_directory(path + ".btf.d")
-        skipped = ctx.actions.declare_directory(path + ".skipped.d")
-        btf_modules(ctx, source, btf, skipped, conversion, indices)
-        return struct(btf = btf, skipped = skipped)
+        return _link_directory(ctx, source, where, conversion, chain, embed)
     path = where + "/" + source.name
     btf = ctx.actions.declare_file(path + ".btf")
     skipped = ctx.actions.declare_file(path + ".skipped")
-    btf_link(ctx, depset([source.object]), btf, skipped, facts = source.facts, bases = indices)
-    return struct(name = source.name, module = source.module, btf = btf, skipped = skipped)
+    btf_link(ctx, depset([source.object]), btf, skipped, facts = source.facts, bases = chain.indices)
+    embedded = None
+    if embed:
+        embedded = ctx.actions.declare_file(path + ".ko")
+        how = how_to_embed(ctx)
+        btf_embed_action(ctx, source.module, embedded, btf, bases = chain.bases, how = how)
+    return struct(
+        name = source.name,
+        module = source.module,
+        btf = btf,
+        skipped = skipped,
+        embedded = embedded,
+    )
 
 def _shared_base(ctx, sources, conversion, chain):
     """Declares the shared base, and returns it and the chain that ends with it."""
     alone = [
-        _link(ctx, source, ctx.label.name + "/alone", conversion, chain.indices).btf
+        _link(ctx, source, ctx.label.name + "/alone", conversion, chain, embed = False).btf
         for source in sources
     ]
     shared = ctx.actions.declare_file(ctx.label.name + ".shared.btf")
@@ -78,12 +100,15 @@ def _modules_btf_impl(ctx):
     if has_feature(conversion.btf_features, "distilled_base"):
         fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
               "a module that other builds load").format(ctx.label))
+    if ctx.attr.shared_base and ctx.attr.embed:
+        fail(("{}: embed and shared_base contradict each other: the kernel's loader takes no " +
+              "chain of bases").format(ctx.label))
     sources = _sources(ctx, conversion)
     shared = None
     if ctx.attr.shared_base:
         shared, chain = _shared_base(ctx, sources, conversion, chain)
     linked = [
-        _link(ctx, source, ctx.label.name, conversion, chain.indices)
+        _link(ctx, source, ctx.label.name, conversion, chain, ctx.attr.embed)
         for source in sources
     ]
     btfs = [module.btf for module in linked] + ([shared] if shared else [])
@@ -95,7 +120,10 @@ def _modules_btf_impl(ctx):
             indices = chain.indices,
             shared = shared,
         ),
-        OutputGroupInfo(btf_skipped = depset([module.skipped for module in linked])),
+        OutputGroupInfo(
+            btf_embedded = depset([module.embedded for module in linked if module.embedded]),
+            btf_skipped = depset([module.skipped for module in linked]),
+        ),
     ]
 
 modules_btf = rule(
@@ -114,12 +142,20 @@ modules_btf(
 A module that is a file has actions of its own (`BtfGen`, `BtfFacts`, `BtfLink`), so an edit of one
 module runs these three again. Modules in a directory, a tree artifact whose files are known only
 when it is made, are converted by one action (`BtfModules`), with the same bytes. Modules that stand
-on other modules need `module_btf`. Output group: `btf_skipped`.""",
-    attrs = CONVERSION_ATTRS | {
+on other modules need `module_btf`. Output groups: `btf_skipped`, `btf_embedded`.
+
+With `embed`, the output group `btf_embedded` has the modules with their BTF, as `btf_embed` makes
+them: `NAME/MODULE.ko`, of an action (`BtfEmbed`) for each, or a directory. Nothing embeds them
+unless they are asked for; of a directory, the one action does.""",
+    attrs = CONVERSION_ATTRS | EMBED_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or whatever else the modules stand on.",
             mandatory = True,
             providers = [BtfInfo],
+        ),
+        "embed": attr.bool(
+            doc = """Whether there are modules with their BTF, too: the output group
+`btf_embedded`. Then a module must be the file that is loaded, with its DWARF.""",
         ),
         "modules": attr.label_list(
             doc = """The linked modules, `.ko` files with DWARF, each with a name of its own; or

@@ -21,13 +21,13 @@ def _embed_impl(ctx):
         ["embed", "-j", "1", "-o", ctx.attr.out] + ctx.attr.flags + [ctx.attr.elf],
         arguments(action),
     )
-    btf = [flag for flag in ctx.attr.flags if flag.endswith(".btf")]
-    asserts.equals(env, sorted(btf + [ctx.attr.elf]), elf_inputs(action))
+    files = [flag for flag in ctx.attr.flags if "." in flag]
+    asserts.equals(env, sorted(files + [ctx.attr.elf]), elf_inputs(action))
     target = analysistest.target_under_test(env)
     asserts.equals(env, [ctx.attr.out], names(target[DefaultInfo].files.to_list()))
     path = target[DefaultInfo].files.to_list()[0].short_path
     asserts.equals(env, "rules/tests/" + (ctx.attr.path or ctx.attr.out), path)
-    asserts.equals(env, btf[0], target[BtfInfo].btf.basename)
+    asserts.equals(env, files[0], target[BtfInfo].btf.basename)
     return analysistest.end(env)
 
 _embed_test = analysistest.make(
@@ -78,6 +78,21 @@ def embed_suite(name):
         tags = ["manual"],
     )
     btf_embed(
+        name = "resolved_disk",
+        src = "embed/disk.ko",
+        btf = ":disk_btf",
+        old_base = "embed/vmlinux.elf",
+        tags = ["manual"],
+    )
+    btf_embed(
+        name = "disk_with_its_ids",
+        src = "embed/disk.ko",
+        btf = ":disk_btf",
+        old_base = "embed/vmlinux.elf",
+        resolve_ids = False,
+        tags = ["manual"],
+    )
+    btf_embed(
         name = "disk_of_objects",
         src = "embed/disk.ko",
         btf = ":embed_objects",
@@ -93,10 +108,34 @@ def embed_suite(name):
     _embed_test(
         name = "embed_test",
         elf = "disk.ko",
-        flags = ["--btf", "disk_btf.btf"],
+        flags = ["--btf", "disk_btf.btf", "--resolve-ids", "--base", "embed_kernel.btf"],
         out = "disk.ko",
         path = "disk/disk.ko",
         target_under_test = ":disk",
+    )
+    _embed_test(
+        name = "embed_resolved_test",
+        elf = "disk.ko",
+        flags = [
+            "--btf",
+            "disk_btf.btf",
+            "--resolve-ids",
+            "--base",
+            "embed_kernel.btf",
+            "--old-base",
+            "vmlinux.elf",
+        ],
+        out = "disk.ko",
+        path = "resolved_disk/disk.ko",
+        target_under_test = ":resolved_disk",
+    )
+    _embed_test(
+        name = "embed_with_its_ids_test",
+        elf = "disk.ko",
+        flags = ["--btf", "disk_btf.btf"],
+        out = "disk.ko",
+        path = "disk_with_its_ids/disk.ko",
+        target_under_test = ":disk_with_its_ids",
     )
     _embed_test(
         name = "embed_distilled_test",
@@ -107,6 +146,7 @@ def embed_suite(name):
             "--btf-base",
             "distilled_disk_btf.base.btf",
             "--drop-signature",
+            "--resolve-ids",
         ],
         out = "other.ko",
         path = "out/other.ko",
@@ -124,6 +164,8 @@ def embed_suite(name):
         name = name,
         tests = [
             ":embed_test",
+            ":embed_resolved_test",
+            ":embed_with_its_ids_test",
             ":embed_distilled_test",
             ":section_object_test",
             ":embed_not_btf_test",

@@ -19,7 +19,7 @@ def _files_impl(ctx):
     env = analysistest.begin(ctx)
     for mnemonic in ["BtfGen", "BtfFacts", "BtfLink"]:
         asserts.equals(env, 2, len(actions_of(env, mnemonic)))
-    for mnemonic in ["BtfModules", "BtfShared"]:
+    for mnemonic in ["BtfEmbed", "BtfModules", "BtfShared"]:
         asserts.equals(env, [], actions_of(env, mnemonic))
     link = actions_of(env, "BtfLink")[1]
     asserts.equals(env, ["modules_kernel.btfbase", "net.btfo", "net.facts"], elf_inputs(link))
@@ -131,8 +131,61 @@ def _shared_impl(ctx):
     return analysistest.end(env)
 
 _shared_test = analysistest.make(_shared_impl)
+
+def _embed_files_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.equals(env, 2, len(actions_of(env, "BtfEmbed")))
+    asserts.equals(
+        env,
+        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf", "--resolve-ids", "--base"] +
+        ["modules_kernel.btf", "net.ko"],
+        arguments(actions_of(env, "BtfEmbed")[1]),
+    )
+    target = analysistest.target_under_test(env)
+    embedded = target[OutputGroupInfo].btf_embedded.to_list()
+    asserts.equals(
+        env,
+        ["disk-fs.ko", "net.ko"],
+        [file.short_path.removeprefix("rules/tests/embedded_modules/") for file in embedded],
+    )
+    asserts.equals(
+        env,
+        embedded,
+        [module.embedded for module in target[BtfModulesInfo].modules],
+    )
+
+    # Nothing embeds them unless the output group is asked for.
+    asserts.equals(env, ["disk-fs.btf", "net.btf"], names(target[DefaultInfo].files.to_list()))
+    return analysistest.end(env)
+
+_embed_files_test = analysistest.make(_embed_files_impl)
+
+def _embed_tree_impl(ctx):
+    env = analysistest.begin(ctx)
+    action = only_action(env, "BtfModules")
+    found = arguments(action)
+    flags = found[found.index("modules_tree.skipped.d") + 1:]
+    asserts.equals(env, ctx.attr.flags, flags)
+    asserts.equals(
+        env,
+        sorted([flag for flag in flags if ".btf" in flag or flag == "modules_tree"]),
+        elf_inputs(action),
+    )
+    target = analysistest.target_under_test(env)
+    asserts.equals(
+        env,
+        ["modules_tree.ko.d"],
+        names(target[OutputGroupInfo].btf_embedded.to_list()),
+    )
+    return analysistest.end(env)
+
+_embed_tree_test = analysistest.make(
+    _embed_tree_impl,
+    attrs = {"flags": attr.string_list()},
+)
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
+_embed_shared_test = analysistest.make(failure_test("contradict each other"), expect_failure = True)
 
 def modules_suite(name):
     """Declares the tests.
@@ -177,6 +230,46 @@ def modules_suite(name):
         shared_base = True,
         tags = ["manual"],
     )
+    modules_btf(
+        name = "embedded_on_shared",
+        base = ":modules_kernel",
+        embed = True,
+        modules = ["modules/net.ko"],
+        shared_base = True,
+        tags = ["manual"],
+    )
+    _embed_shared_test(
+        name = "embedded_on_shared_test",
+        target_under_test = ":embedded_on_shared",
+    )
+    modules_btf(
+        name = "embedded_modules",
+        base = ":modules_kernel",
+        embed = True,
+        modules = ["modules/disk-fs.ko.debug", "modules/net.ko"],
+        tags = ["manual"],
+    )
+    for name_, resolve in {"embedded_tree": True, "embedded_tree_with_its_ids": False}.items():
+        modules_btf(
+            name = name_,
+            base = ":modules_kernel",
+            embed = True,
+            modules = [":modules_tree"],
+            resolve_ids = resolve,
+            tags = ["manual"],
+        )
+    _embed_files_test(name = "embedded_modules_test", target_under_test = ":embedded_modules")
+    _embed_tree_test(
+        name = "embedded_tree_test",
+        flags = ["--base", "modules_kernel.btf", "--embed", "modules_tree.ko.d", "modules_tree"],
+        target_under_test = ":embedded_tree",
+    )
+    _embed_tree_test(
+        name = "embedded_tree_with_its_ids_test",
+        flags = ["--base", "modules_kernel.btfbase", "--embed", "modules_tree.ko.d", "--keep-ids"] +
+                ["modules_tree"],
+        target_under_test = ":embedded_tree_with_its_ids",
+    )
     _files_test(name = "modules_of_files_test", target_under_test = ":modules_of_files")
     _tree_test(name = "modules_of_tree_test", target_under_test = ":modules_of_tree")
     _shared_test(name = "modules_on_shared_test", target_under_test = ":modules_on_shared")
@@ -188,6 +281,10 @@ def modules_suite(name):
             ":modules_of_files_test",
             ":modules_of_tree_test",
             ":modules_on_shared_test",
+            ":embedded_modules_test",
+            ":embedded_on_shared_test",
+            ":embedded_tree_test",
+            ":embedded_tree_with_its_ids_test",
             ":modules_of_one_name_test",
             ":modules_distilled_test",
         ],

@@ -11,8 +11,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/embed"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -35,6 +33,10 @@ elf" makes it.
 With --embed, copies of the modules are written that have their BTF as section .BTF, as "btfdedup
 embed" does it: modules of a directory at the same path below that of --embed. --into names a
 directory with the same modules without DWARF, which are taken in place of those that were read.
+Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
+--resolve-ids", unless --keep-ids is given. That needs the BTF of the base, not an index, if a
+module has such a section; and of modules that were resolved before, what their old .BTF stands on:
+--old-base.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end.
@@ -55,10 +57,7 @@ With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.StringVar(&b.skippedDir, "skipped-dir", "",
 				"list what is not encoded in files in the directory `SKIPPED`")
-			flags.StringVar(&b.embedDir, "embed", "", "write modules with their BTF to the directory `OUT`")
-			flags.StringVar(&b.intoDir, "into", "", "embed into the modules below the directory `DIR`")
-			flags.BoolVar(&b.dropSignature, "drop-signature", false,
-				"cut off the signatures of signed modules, which would no longer hold")
+			b.embedding.define(flags)
 			return b.run
 		},
 	}
@@ -66,11 +65,10 @@ With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 
 // batch is one run of "btfdedup modules".
 type batch struct {
-	conversion        encode.Flags
-	vmlinux, order    string
-	skippedDir        string
-	embedDir, intoDir string
-	dropSignature     bool
+	conversion     encode.Flags
+	vmlinux, order string
+	skippedDir     string
+	embedding      embedding
 
 	env   *cli.Env
 	bases *base.Files
@@ -85,10 +83,11 @@ func (b *batch) run(env *cli.Env, args []string) error {
 			" or --vmlinux=FILE, to make that too")
 	case len(env.Bases) != 0 && b.vmlinux != "":
 		return cli.Usagef("--base and --vmlinux contradict each other")
-	case b.embedDir == "" && (b.intoDir != "" || b.dropSignature):
-		return cli.Usagef("--into and --drop-signature go with --embed")
 	}
-	modules, err := findModules(args, b.order, b.intoDir)
+	if err := b.embedding.check(); err != nil {
+		return err
+	}
+	modules, err := findModules(args, b.order, b.embedding.into)
 	if err != nil {
 		return err
 	}
@@ -178,8 +177,8 @@ func (b *batch) module(m *module) error {
 	if err != nil {
 		return err
 	}
-	if b.embedDir != "" {
-		if err := b.embed(m, result.BTF); err != nil {
+	if b.embedding.dir != "" {
+		if err := b.embedding.embed(b.env, m, result.BTF, b.bases); err != nil {
 			return err
 		}
 	}
@@ -197,31 +196,6 @@ func (b *batch) writeResult(name string, result *link.Result) error {
 	b.size.Add(int64(len(result.BTF)))
 	return b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
 		func(w io.Writer) error { _, err := w.Write(result.BTF); return err })
-}
-
-// embed writes a copy of a module with BTF in it.
-func (b *batch) embed(m *module, data []byte) error {
-	types, err := embed.NewBlob(m.name+".btf", data)
-	if err != nil {
-		return err
-	}
-	f, err := elf.Open(m.into)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if f, err = embed.Unsigned(f, b.dropSignature); err != nil {
-		return err
-	}
-	edit, err := embed.Into(f, types, nil)
-	if err != nil {
-		return err
-	}
-	out := filepath.Join(b.embedDir, m.rel)
-	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-		return err
-	}
-	return b.env.WriteOutput(out, edit.Write)
 }
 
 // listed prints all but the last of the modules' errors, and returns that one.

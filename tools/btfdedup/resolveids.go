@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/implicitargs"
 	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/resolveids"
 )
 
 // resolveIDs is the flags of the verb resolve-ids.
@@ -71,7 +72,7 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
-	section, err := btfids.Find(f)
+	section, err := resolveids.Find(f, r.readOldBase(base))
 	if err != nil {
 		return err
 	}
@@ -107,24 +108,26 @@ func writeParts(parts ...[]byte) func(io.Writer) error {
 	}
 }
 
+// readOldBase reads --old-base, in place of which there may be --base.
+func (r *resolveIDs) readOldBase(base *btf.Blob) resolveids.Base {
+	return func() (*btf.Blob, error) {
+		if r.oldBase == "" {
+			return base, nil
+		}
+		return btf.ReadOne(r.oldBase, nil)
+	}
+}
+
 // resolve returns the new content of the section, which may be nil, and with --btf-out the new BTF.
-func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *btfids.Section,
+func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
 	base *btf.Blob) (ids, types []byte, err error) {
 	b, err := r.read(f, base)
 	if err != nil {
 		return nil, nil, err
 	}
-	var kfuncs []string
-	if section != nil {
-		if err := r.restore(f, section, base); err != nil {
-			return nil, nil, err
-		}
-		if kfuncs, err = implicitKfuncs(section); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.Path, err)
-		}
-	}
 	if r.typesOut != "" {
-		if types, err = implicitargs.Rewrite(b, kfuncs, env.Jobs); err == nil {
+		types, err = implicitargs.Rewrite(b, section.ImplicitKfuncs(), env.Jobs)
+		if err == nil {
 			b, err = btf.Parse(types, b.Base)
 		}
 		if err != nil {
@@ -134,18 +137,9 @@ func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *btfids.Section,
 	if section == nil {
 		return nil, types, nil
 	}
-	ids, found, err := section.Resolve(b)
+	ids, warnings, err := section.Resolve(b, r.typesFile(f))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: section %s: %w", f.Path, btfids.SectionName, err)
-	}
-	var warnings []string
-	for _, w := range found {
-		warnings = append(warnings, w.String())
-	}
-	if left := implicitargs.Left(b, kfuncs); len(left) > 0 {
-		warnings = append(warnings, fmt.Sprintf("kernels since 7.0 don't want %s to show the implicit "+
-			"arguments of kfuncs, such as %q (%d of them); use the BTF of --btf-out", r.typesFile(f),
-			left[0], len(left)))
+		return nil, nil, err
 	}
 	return ids, types, r.warn(env, f, warnings)
 }
@@ -175,58 +169,9 @@ func (r *resolveIDs) read(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	if r.types != "" {
 		return btf.ReadOne(r.types, base)
 	}
-	b, err := ownTypes(f, base)
+	b, err := resolveids.OwnTypes(f, base)
 	if err != nil {
 		return nil, fmt.Errorf("%w; or name the BTF: --btf", err)
 	}
 	return b, nil
-}
-
-// restore puts the flags in a section that was resolved before back to their functions.
-func (r *resolveIDs) restore(f *elf.File, section *btfids.Section, base *btf.Blob) error {
-	if !section.Sorted() {
-		return nil
-	}
-	if r.oldBase != "" {
-		var err error
-		if base, err = btf.ReadOne(r.oldBase, nil); err != nil {
-			return err
-		}
-	}
-	old, err := ownTypes(f, base)
-	if err == nil {
-		err = section.Restore(old)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: section %s, which was resolved before: %w (the file's .BTF says what its "+
-			"ids mean; --old-base names what that stands on)", f.Path, btfids.SectionName, err)
-	}
-	return nil
-}
-
-// ownTypes reads the .BTF section of a file, which stands on its .BTF.base, else on base.
-func ownTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
-	if f.Section(btf.SectionBase) != nil {
-		base = nil
-	}
-	blobs, err := btf.ReadELF(f, base)
-	if err == nil && len(blobs) != 1 {
-		err = fmt.Errorf("section %s: %d blobs of BTF; one is due", btf.SectionTypes, len(blobs))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Path, err)
-	}
-	return blobs[0], nil
-}
-
-// implicitKfuncs lists the functions with KF_IMPLICIT_ARGS.
-func implicitKfuncs(section *btfids.Section) ([]string, error) {
-	all, err := section.Kfuncs()
-	var names []string
-	for _, k := range all {
-		if k.Flags&implicitargs.Flag != 0 {
-			names = append(names, k.Name)
-		}
-	}
-	return names, err
 }

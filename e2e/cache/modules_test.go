@@ -1,0 +1,156 @@
+package cache
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// directoryRule makes a directory of modules, which Bazel knows only when it is made.
+const directoryRule = `
+def _impl(ctx):
+    out = ctx.actions.declare_directory(ctx.label.name)
+    ctx.actions.run_shell(
+        inputs = ctx.files.srcs,
+        outputs = [out],
+        command = "cp -L %s %s" % (" ".join([f.path for f in ctx.files.srcs]), out.path),
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+directory = rule(implementation = _impl, attrs = {"srcs": attr.label_list(allow_files = True)})
+`
+
+// moduleTargets are the modules of examples/hello as files and as a directory.
+const moduleTargets = `
+load(":directory.bzl", "directory")
+load("@rules_btf//rules:defs.bzl", "modules_btf")
+
+MODULES = ["//drivers:disk.ko", "//drivers:raid.ko"]
+
+modules_btf(
+    name = "files",
+    base = ":vmlinux_btf",
+    embed = True,
+    modules = MODULES,
+)
+
+directory(
+    name = "kernel_modules",
+    srcs = MODULES,
+)
+
+modules_btf(
+    name = "tree",
+    base = ":vmlinux_btf",
+    embed = True,
+    modules = [":kernel_modules"],
+)
+`
+
+// diskIDs is a section .BTF_ids with a function of the module, and a struct that the kernel has.
+const diskIDs = `
+asm(".pushsection .BTF_ids,\"a\"\n"
+    "__BTF_ID__struct__task__1: .zero 4\n"
+    "__BTF_ID__func__disk_open__2: .zero 4\n"
+    ".popsection");
+`
+
+// TestModules embeds the BTF of several modules.
+func TestModules(t *testing.T) {
+	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:tree")
+	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
+	w.append(t, "BUILD.bazel", moduleTargets)
+	w.append(t, "drivers/disk.c", diskIDs)
+	first := ran(t, "modules: first build", w.build())
+	for mnemonic, n := range map[string]int{"BtfGen": 2, "BtfFacts": 2, "BtfLink": 2, "BtfEmbed": 2} {
+		want(t, of(first, "//:files"), mnemonic, n)
+	}
+	want(t, of(first, "//:tree"), "BtfModules", 1)
+	w.sameModules(t)
+	for _, id := range w.diskIDs(t) {
+		if id == 0 {
+			t.Error("disk.ko has an id 0")
+		}
+	}
+
+	// again edits a file and builds, and wants so many actions of the modules.
+	again := func(what, file, old, new string, counts map[string]int) {
+		t.Run(what, func(t *testing.T) {
+			w.edit(t, file, old, new)
+			spawns := ran(t, "modules: "+what, w.build())
+			want(t, spawns, "CppCompile", 1)
+			for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfLink", "BtfEmbed"} {
+				want(t, of(spawns, "//:files"), mnemonic, counts[mnemonic])
+			}
+			want(t, of(spawns, "//:tree"), "BtfModules", counts["BtfModules"])
+			want(t, of(spawns, "//:vmlinux_btf"), "BtfFacts", counts["kernel"])
+			want(t, of(spawns, "//:vmlinux_btf"), "BtfBase", counts["index"])
+			w.sameModules(t)
+		})
+	}
+	again("vmlinux is linked again, its types are the same", "lib/string.c", "u64 length = 0;",
+		"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;", map[string]int{"kernel": 1})
+	again("the body of a function in a module", "drivers/raid.c", "return -1;", "return -12;",
+		map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfEmbed": 1, "BtfModules": 1})
+	again("a type in a module", "drivers/raid.c", "u32 count;", "u32 count; u32 spares;",
+		map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfLink": 1, "BtfEmbed": 1, "BtfModules": 1})
+	again("control: a type in the kernel", "lib/string.c", "char text[16];", "char text[17];",
+		map[string]int{"BtfLink": 2, "BtfEmbed": 2, "BtfModules": 1, "kernel": 1, "index": 1})
+}
+
+// append adds text to a file.
+func (w *workspace) append(t *testing.T, file, text string) {
+	t.Helper()
+	path := filepath.Join(w.dir, file)
+	harness.WriteFile(t, path, string(harness.ReadFile(t, path))+text)
+}
+
+// of returns the spawns of a target.
+func of(spawns []execlog.Spawn, label string) []execlog.Spawn {
+	var list []execlog.Spawn
+	for _, s := range spawns {
+		if s.Label == label || s.Label == "@@"+label {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// sameModules compares modules as files and those of a directory: their BTF, what was left out, and
+// the modules with it.
+func (w *workspace) sameModules(t *testing.T) {
+	t.Helper()
+	for _, module := range []string{"disk", "raid"} {
+		for _, suffix := range []string{".btf", ".skipped", ".ko"} {
+			file := filepath.Join(w.dir, "bazel-bin/files", module+suffix)
+			other := filepath.Join(w.dir, "bazel-bin/tree/kernel_modules"+suffix+".d", module+suffix)
+			if !bytes.Equal(harness.ReadFile(t, file), harness.ReadFile(t, other)) {
+				t.Errorf("%s and %s differ", file, other)
+			}
+		}
+	}
+}
+
+// diskIDs returns the ids that disk.ko has.
+func (w *workspace) diskIDs(t *testing.T) []uint32 {
+	t.Helper()
+	f, err := stdelf.Open(filepath.Join(w.dir, "bazel-bin/files/disk.ko"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := f.Section(".BTF_ids").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]uint32, len(data)/4)
+	if _, err := binary.Decode(data, f.ByteOrder, ids); err != nil || len(ids) != 2 {
+		t.Fatalf("%d ids: %v", len(ids), err)
+	}
+	return ids
+}

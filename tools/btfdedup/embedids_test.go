@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// sameFiles tells whether two files have the same bytes.
+func sameFiles(t *testing.T, a, b string) bool {
+	t.Helper()
+	x, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := os.ReadFile(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(x, y)
+}
+
+// twoFuncs adds two functions to BTF that stands on a type or several.
+func twoFuncs(first, second string) func(b *btf.Builder) {
+	return func(b *btf.Builder) {
+		proto := b.FuncProto(0)
+		b.Func(first, proto, btf.LinkageGlobal)
+		b.Func(second, proto, btf.LinkageGlobal)
+	}
+}
+
+// TestEmbedResolvesIDs: "embed --resolve-ids" is resolve-ids and then embed.
+func TestEmbedResolvesIDs(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	object := compileIDs(t, dir, "ids.ko", idsSource)
+	oldBase, oldBlob := writeBTF(t, dir, "old_base.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+	})
+	base, blob := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+		b.Int("char", 1, 0, 0)
+	})
+	oldTypes, _ := writeBTF(t, dir, "old.btf", oldBlob, twoFuncs("a", "k"))
+	types, _ := writeBTF(t, dir, "new.btf", blob, twoFuncs("k", "a"))
+	few, _ := writeBTF(t, dir, "few.btf", blob, twoFuncs("k", "b"))
+
+	// A module as it was compiled: ids 3 and 4 on a base of one type.
+	succeeds(t, "", "embed", "-o", p("first.ko"), "--btf", oldTypes, "--resolve-ids",
+		"--base", oldBase, object)
+	wantIDs(t, p("first.ko"), 2, 1, 3, 2, 4, 0x10001)
+	succeeds(t, "", "resolve-ids", "-o", p("step.ko"), "--btf", oldTypes, "--base", oldBase, object)
+	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("steps.ko"), "--btf", oldTypes,
+		p("step.ko"))
+	if !sameFiles(t, p("first.ko"), p("steps.ko")) {
+		t.Error("resolve-ids and embed give another file than embed --resolve-ids")
+	}
+
+	// One that was resolved before. The flags stay with their functions.
+	succeeds(t, "", "embed", "-o", p("again.ko"), "--btf", types, "--resolve-ids", "--base", base,
+		"--old-base", oldBase, p("first.ko"))
+	wantIDs(t, p("again.ko"), 2, 1, 4, 0x10001, 5, 2)
+	succeeds(t, "--resolve-ids", "embed", "-o", p("stale.ko"), "--btf", types, p("first.ko"))
+	wantIDs(t, p("stale.ko"), 2, 1, 3, 2, 4, 0x10001)
+	succeeds(t, "", "embed", "-o", p("unresolved.ko"), "--btf", types, object)
+	succeeds(t, `the BTF has no FUNC "a"`, "embed", "-o", p("few.ko"), "--btf", few, "--resolve-ids",
+		"--base", base, object)
+
+	// A distilled base is the base, whatever --base the link had.
+	succeeds(t, "", "embed", "-o", p("distilled.ko"), "--btf", oldTypes, "--btf-base", oldBase,
+		"--resolve-ids", object)
+	wantIDs(t, p("distilled.ko"), 2, 1, 3, 2, 4, 0x10001)
+	// A file without the section doesn't need the base.
+	succeeds(t, "", "embed", "-o", p("plain.ko"), "--btf", types, "--resolve-ids",
+		compileIDs(t, dir, "plain.o", "int x;"))
+
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--resolve-ids " + object, 1, "new.btf: "},
+		{"--resolve-ids --base " + dir + "/none " + object, 1, "no such file"},
+		{"--resolve-ids --base " + base + " " + p("first.ko"), 1,
+			"section .BTF_ids, which was resolved before"},
+		{"--base " + base + " " + object, 2, "go with --resolve-ids"},
+		{"--old-base " + base + " " + object, 2, "go with --resolve-ids"},
+		{"--resolve-ids --btf-base " + base + " --base " + base + " " + object, 2, "contradict"},
+		{"--resolve-ids --object " + object, 2, "--object is for vmlinux"},
+	} {
+		code, _, stderr := btfdedup(append([]string{"embed", "-o", p("bad.ko"), "--btf", types},
+			strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("embed %s: exit code %d, want %d and %q\n%s", c.args, code, c.code, c.want, stderr)
+		}
+		if _, err := os.Stat(p("bad.ko")); err == nil {
+			t.Errorf("embed %s: there is an output", c.args)
+		}
+	}
+}
+
+// TestModulesResolveIDs: "modules --embed" fills in ids, too.
+func TestModulesResolveIDs(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for name, source := range map[string]string{
+		"nf.ko":    idsSource + "\nvoid a(void) {}\nint k(int *p) { return *p; }\n",
+		"plain.ko": "int plain(int x) { return x; }\n",
+	} {
+		cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p(name), "-")
+		cmd.Stdin = strings.NewReader(source)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("gcc: %v\n%s", err, out)
+		}
+	}
+	base, blob := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	other, _ := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) {
+		b.Int("char", 1, btf.IntSigned, 8)
+		b.Int("int", 4, btf.IntSigned, 32)
+	})
+	succeeds(t, "", "index", "-o", p("vmlinux.btfbase"), base)
+	modules := func(warning string, args ...string) {
+		t.Helper()
+		succeeds(t, warning, append([]string{"modules", "-q", "-o", p("btf")}, args...)...)
+	}
+
+	modules("", "--base", base, "--embed", p("first"), p("nf.ko"), p("plain.ko"))
+	a, k := idOf(t, p("btf/nf.btf"), "a", blob), idOf(t, p("btf/nf.btf"), "k", blob)
+	wantIDs(t, p("first/nf.ko"), 2, 1, a, 2, k, 0x10001)
+	succeeds(t, "", "embed", "-o", p("one.ko"), "--btf", p("btf/nf.btf"), "--resolve-ids",
+		"--base", base, p("nf.ko"))
+	if !sameFiles(t, p("one.ko"), p("first/nf.ko")) {
+		t.Error("embed and modules --embed give different files")
+	}
+	modules("", "--base", base, "--keep-ids", "--embed", p("kept"), p("nf.ko"))
+	wantIDs(t, p("kept/nf.ko"), 0, 1, 0, 0x10001, 0, 2)
+	modules("", "--base", p("vmlinux.btfbase"), "--keep-ids", "--embed", p("kept"), p("nf.ko"))
+
+	// What was resolved is resolved again, on another base.
+	modules("", "--base", other, "--old-base", base, "--embed", p("second"), p("first/nf.ko"))
+	otherBlob, err := btf.ReadOne(other, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, k = idOf(t, p("btf/nf.btf"), "a", otherBlob), idOf(t, p("btf/nf.btf"), "k", otherBlob)
+	wantIDs(t, p("second/nf.ko"), 2, 1, a, 2, k, 0x10001)
+	f, err := elf.Open(p("second/nf.ko"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := btf.ReadELF(f, otherBlob); err != nil {
+		t.Error(err)
+	}
+
+	// An index has no names; modules without .BTF_ids need none.
+	code, _, stderr := btfdedup("modules", "-q", "--base", p("vmlinux.btfbase"), "-o", p("x"),
+		"--embed", p("x"), p("nf.ko"), p("plain.ko"))
+	if code != 1 || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, "nf.ko: "+p("vmlinux.btfbase")+": is an index of BTF; section "+
+			".BTF_ids needs the BTF") || !strings.Contains(stderr, "--keep-ids") {
+		t.Errorf("on an index: %d %s", code, stderr)
+	}
+	if _, err := os.Stat(p("x/plain.ko")); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"--keep-ids"}, {"--old-base", base},
+		{"--embed", p("x"), "--keep-ids", "--old-base", base}} {
+		code, _, stderr := btfdedup(append([]string{"modules", "-o", p("x"), "--base", base, p("nf.ko")},
+			args...)...)
+		if code != 2 || !strings.Contains(stderr, "--keep-ids") {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+	}
+}
