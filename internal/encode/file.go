@@ -30,13 +30,29 @@ func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
 		return nil, err
 	}
 	options.Jobs, options.Progress = jobs, progress
+	return file(env, path, bases, options)
+}
+
+// Module is File for one of many modules, on one thread. What the modules have in common is read
+// once. Several may be made at the same time.
+func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
+	options, err := f.Options(env)
+	if err != nil {
+		return nil, err
+	}
+	options.Jobs, options.Shared = 1, &f.shared
+	return file(env, path, bases, options)
+}
+
+func file(env *cli.Env, path string, bases *base.Files, options convert.Options) (*link.Result,
+	error) {
 	o, known, err := read(path, bases, options)
 	if err != nil {
 		return nil, err
 	}
 	WarnOfKfuncs(env, path, known)
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Jobs: jobs})
+		Features: options.Features, Jobs: options.Jobs})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

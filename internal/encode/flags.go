@@ -11,6 +11,7 @@ import (
 type Flags struct {
 	exclude string
 	skip    bool
+	shared  convert.Shared
 }
 
 // Define defines the flags of a verb.
