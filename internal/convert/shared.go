@@ -30,7 +30,7 @@ type sharedKey struct {
 
 // maxShared is how many nodes a store may have before another one is begun. The modules of a kernel
 // have some hundred thousand.
-const maxShared = 1 << 20
+const maxShared = 1 << 18
 
 // sharedSize is the size of the units, in bytes, for which a shared store has room at first.
 const sharedSize = 64 << 20
@@ -89,7 +89,7 @@ func (c *converter) part(units []object.Unit) *object.Object {
 	o.Graph, o.Units = part, units
 	for i := range units {
 		u := &units[i]
-		u.File = c.parter.Str(g, part, u.File)
+		u.File = part.Strs.Intern(g.Strs.Bytes(u.File))
 		for j, id := range u.Items {
 			u.Items[j] = c.parter.ID(id)
 		}

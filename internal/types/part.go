@@ -19,7 +19,7 @@ type Parter struct {
 }
 
 // Part returns a graph of the nodes that the roots lead to, these included, in the order of g, and
-// of their names. ID and Str tell what g's nodes and names are there.
+// of their names. ID tells what g's nodes are there.
 func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	p.reset(g)
 	p.wanted[0] = 1 // void
@@ -29,7 +29,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	p.close(g)
 	nodes, elems := p.number(g)
 	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
-	part.Strs.init(nodes)
+	part.Strs.initList(nodes)
 	p.each(func(id ID) {
 		n := g.Nodes[id]
 		first := len(part.Elems)
@@ -44,6 +44,7 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	})
 	part.index = make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))
 	part.fillIndex()
+	part.Strs.fillIndex()
 	return part
 }
 
@@ -51,14 +52,12 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 // from one.
 func (p *Parter) ID(id ID) ID { return p.ids[id] }
 
-// Str returns the string s of g in part, the last one that was made.
-func (p *Parter) Str(g, part *Graph, s Str) Str { return p.str(g, part, s) }
-
+// str returns the string s of g in part, whose strings have no index yet.
 func (p *Parter) str(g, part *Graph, s Str) Str {
 	if s == 0 || p.strs[s] != 0 {
 		return p.strs[s]
 	}
-	p.strs[s] = part.Strs.InternHashed(g.Strs.Bytes(s), g.Strs.hash[s])
+	p.strs[s] = part.Strs.add(g.Strs.Bytes(s), g.Strs.hash[s])
 	p.copied = append(p.copied, s)
 	return p.strs[s]
 }
