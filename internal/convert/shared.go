@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -19,6 +20,7 @@ type Shared struct {
 	store *store // nil: none yet
 	key   sharedKey
 	files uint64       // so far
+	most  int          // in place of maxShared, for tests; 0: maxShared
 	idle  []*converter // of the store
 }
 
@@ -40,7 +42,7 @@ func (s *Shared) converter(d *dwarf.Data, opt *Options, symbols *symbols, size i
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := sharedKey{targetOf(d.File), opt.Features}
-	if s.store == nil || s.key != key || s.store.full() {
+	if s.store == nil || s.key != key || s.store.full(cmp.Or(s.most, maxShared)) {
 		s.store, s.key, s.idle = newStore(d, opt, sharedSize), key, nil
 		s.store.shared = true
 	}
@@ -56,10 +58,10 @@ func (s *Shared) converter(d *dwarf.Data, opt *Options, symbols *symbols, size i
 }
 
 // full tells whether a store has as many nodes as it may have.
-func (s *store) full() bool {
+func (s *store) full(most int) bool {
 	s.lock()
 	defer s.mu.Unlock()
-	return len(s.g.Nodes) > maxShared
+	return len(s.g.Nodes) >= most
 }
 
 // done takes back a converter that has had no error.
