@@ -56,16 +56,37 @@ func (w *work) run() error {
 	for _, h := range w.units {
 		size += int(h.Len)
 	}
-	if w.shares() {
-		c := w.opt.Shared.converter(w.d, w.opt, w.symbols, size)
-		c.single = w.single
-		w.threads = []*converter{c}
-		w.thread(c)
-		return cmp.Or(w.symbols.load(), c.failed.err)
-	}
-	var wg sync.WaitGroup
-	wg.Go(func() { w.symbols.load() })
 	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
+	if w.shares() {
+		jobs = 1
+	}
+	w.addThreads(jobs, size)
+	if jobs > 1 {
+		var wg sync.WaitGroup
+		wg.Go(func() { w.symbols.load() })
+		for _, c := range w.threads {
+			wg.Go(func() { w.thread(c) })
+		}
+		wg.Wait()
+	} else {
+		w.thread(w.threads[0])
+	}
+	first := failure{at: len(w.units)}
+	for _, c := range w.threads {
+		if c.failed.err != nil && c.failed.at < first.at {
+			first = c.failed
+		}
+	}
+	return cmp.Or(w.symbols.load(), first.err)
+}
+
+// addThreads makes converters for so many threads, for units of size bytes in all.
+func (w *work) addThreads(jobs, size int) {
+	if w.shares() {
+		w.threads = []*converter{w.opt.Shared.converter(w.d, w.opt, w.symbols, size)}
+		w.threads[0].single = w.single
+		return
+	}
 	for i := range jobs {
 		var s *store
 		switch {
@@ -80,17 +101,6 @@ func (w *work) run() error {
 		c.single = w.single
 		w.threads = append(w.threads, c)
 	}
-	for _, c := range w.threads {
-		wg.Go(func() { w.thread(c) })
-	}
-	wg.Wait()
-	first := failure{at: len(w.units)}
-	for _, c := range w.threads {
-		if c.failed.err != nil && c.failed.at < first.at {
-			first = c.failed
-		}
-	}
-	return cmp.Or(w.symbols.err, first.err)
 }
 
 // shares tells whether the conversion uses what those of other files have understood.
