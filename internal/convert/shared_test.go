@@ -36,7 +36,8 @@ var sharedSources = []struct {
 	flags      []string
 }{
 	{"plain", "int a(struct user *u) { return u->bits; }", nil},
-	{"long", "int a(struct user *u, struct computed *c) { return u->bits; }", []string{"-DFIELD=long"}},
+	{"long", "int a(struct user *u, struct computed *c) { return u->bits; }",
+		[]string{"-DFIELD=long"}},
 	{"pair", "int b(struct user *u) { return u->bits; }", nil},
 	{"pair", "struct late { int own; }; int c(struct computed *c, struct late *l) { return l->own; }",
 		nil},
