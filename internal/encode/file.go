@@ -2,6 +2,7 @@ package encode
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -33,6 +34,10 @@ func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
 	return file(env, path, bases, options)
 }
 
+// largeModule is the size in bytes from which only one module at a time is made: the relocated copy
+// of such a file's DWARF is most of the memory that a run needs. A kernel has a handful of them.
+const largeModule = 32 << 20
+
 // Module is File for one of many modules, on one thread. What the modules have in common is read
 // once. Several may be made at the same time.
 func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
@@ -41,6 +46,10 @@ func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Resu
 		return nil, err
 	}
 	options.Jobs, options.Shared = 1, &f.shared
+	if info, err := os.Stat(path); err == nil && info.Size() >= largeModule {
+		f.large.Lock()
+		defer f.large.Unlock()
+	}
 	return file(env, path, bases, options)
 }
 
