@@ -30,8 +30,8 @@ type sharedKey struct {
 	features features.Set
 }
 
-// maxShared is how many nodes a store may have before another one is begun. The modules of a kernel
-// have some hundred thousand.
+// maxShared is how many nodes a store may have before another one is begun, so that memory is
+// bounded.
 const maxShared = 1 << 18
 
 // sharedSize is the size of the units, in bytes, for which a shared store has room at first.
