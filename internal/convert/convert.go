@@ -33,6 +33,9 @@ type Options struct {
 	// compilation units of the file, from 0, or its place in Units. It is called from several
 	// threads, in any order, and must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
+	// Shared, when set, makes the conversion of a relocatable file use what those of others have
+	// understood, on one thread. It is for whole files.
+	Shared *Shared
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
 }

@@ -48,20 +48,37 @@ type scratch struct {
 	built                 []types.Elem // of nodes that are being added
 	parameters            parameters
 	lastSection           *elf.Section // in which a variable was found
+	parter                types.Parter
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is let go.
 const releaseEvery = 8 << 20
 
 func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
-	c := &converter{store: s, d: d, opt: opt, symbols: symbols, tables: dwarf.Tables{},
-		others: make(map[*dwarf.Unit]*unit)}
-	c.referred, c.imported = make(map[*dwarf.Unit]bool), make(map[*unit]bool)
+	c := &converter{store: s}
 	c.main = unit{c: c, origins: make(map[uint32]bool)}
-	if s != nil {
-		c.names = newNameCache(s.size)
+	c.start(d, opt, symbols)
+	if s != nil && !s.shared {
+		c.names.reset(s.size)
 	}
 	return c
+}
+
+// start makes c ready for a file.
+func (c *converter) start(d *dwarf.Data, opt *Options, symbols *symbols) {
+	c.d, c.opt, c.symbols = d, opt, symbols
+	c.tables, c.others = dwarf.Tables{}, make(map[*dwarf.Unit]*unit)
+	c.outcome = outcome{referred: make(map[*dwarf.Unit]bool)}
+	c.imported, c.lastSection = make(map[*unit]bool), nil
+}
+
+// restart is start for a converter of a shared store, which may have converted another file. The
+// file has a number, and units of about size bytes in all.
+func (c *converter) restart(d *dwarf.Data, opt *Options, symbols *symbols, file uint64, size int) {
+	c.start(d, opt, symbols)
+	c.names.reset(size)
+	c.main.r.Forget()
+	c.main.prints.Forget(file)
 }
 
 // foreign returns unit h for references from another unit.

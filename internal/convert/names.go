@@ -31,10 +31,16 @@ func (c *nameCache) slot(off uint64) *nameSlot {
 	return &c.slots[off*0x9e3779b97f4a7c15>>c.shift]
 }
 
-// newNameCache returns one for units of about size bytes in all.
-func newNameCache(size int) nameCache {
+// reset forgets all, for units of about size bytes in all.
+func (c *nameCache) reset(size int) {
 	n := max(8, min(15, bits.Len(uint(size/32))))
-	return nameCache{make([]nameSlot, 1<<n), uint8(64 - n)}
+	c.shift = uint8(64 - n)
+	if 1<<n > cap(c.slots) {
+		c.slots = make([]nameSlot, 1<<n)
+		return
+	}
+	c.slots = c.slots[:1<<n]
+	clear(c.slots)
 }
 
 // name reads attribute s of e as a name; an empty one counts as no name.

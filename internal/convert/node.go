@@ -8,10 +8,10 @@ import (
 // A type comes into the graph in one of two ways. Where there are several units, most of its types
 // are known. So it is hashed first, without the lock, by its fingerprint or from its description
 // (hash.go); if the graph doesn't have that hash, it is described once more and added. Where there
-// is one unit, types are described once and added directly, and the graph hashes them.
+// is one unit, of a file that is converted alone, types are described once and added directly, and the graph hashes them.
 
 // direct tells whether types are added without being hashed first.
-func (c *converter) direct() bool { return c.single || c.pinned }
+func (c *converter) direct() bool { return c.single && !c.shared || c.pinned }
 
 // node returns the graph's node for the type that t names, adding what is new. The graph is locked;
 // if types are not added directly, t has been hashed before that.

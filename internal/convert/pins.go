@@ -13,7 +13,8 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	p := newConverter(c.d, c.opt, c.symbols, nil)
 	p.pinned, p.single = true, c.single
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
-	p.g, p.names = p.obj.Graph, newNameCache(0) // not for long
+	p.g = p.obj.Graph
+	p.names.reset(0) // not for long
 	// it is still loaded
 	p.main, p.main.c = c.main, p
 	p.main.memo.reset(h.Len)

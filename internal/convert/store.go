@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -17,6 +18,7 @@ type store struct {
 	obj     *object.Object
 	g       *types.Graph // of obj
 	size    int          // of the units, in bytes, about
+	shared  bool         // by conversions of several files
 	byPrint struct {
 		items  byPrint[item]       // what definitions mean
 		hashes byPrint[types.Hash] // what references mean
@@ -33,9 +35,12 @@ const lockTries = 1 << 14
 
 // newObject returns one with room for so many nodes.
 func newObject(d *dwarf.Data, opt *Options, nodes int) *object.Object {
-	target := object.Target{AddrSize: d.File.AddrSize, Order: d.File.Order,
-		Machine: uint16(d.File.Machine)}
-	return &object.Object{Target: target, Features: opt.Features, Graph: types.NewSized(nodes)}
+	return &object.Object{Target: targetOf(d.File), Features: opt.Features,
+		Graph: types.NewSized(nodes)}
+}
+
+func targetOf(f *elf.File) object.Target {
+	return object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
 }
 
 // newStore returns one for about size bytes of units.

@@ -52,12 +52,40 @@ func newWork(d *dwarf.Data, opt *Options) *work {
 
 // run converts the units.
 func (w *work) run() error {
-	var wg sync.WaitGroup
-	wg.Go(func() { w.symbols.load() })
-	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 	size := 0
 	for _, h := range w.units {
 		size += int(h.Len)
+	}
+	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
+	if w.shares() {
+		jobs = 1
+	}
+	w.addThreads(jobs, size)
+	if jobs > 1 {
+		var wg sync.WaitGroup
+		wg.Go(func() { w.symbols.load() })
+		for _, c := range w.threads {
+			wg.Go(func() { w.thread(c) })
+		}
+		wg.Wait()
+	} else {
+		w.thread(w.threads[0])
+	}
+	first := failure{at: len(w.units)}
+	for _, c := range w.threads {
+		if c.failed.err != nil && c.failed.at < first.at {
+			first = c.failed
+		}
+	}
+	return cmp.Or(w.symbols.load(), first.err)
+}
+
+// addThreads makes converters for so many threads, for units of size bytes in all.
+func (w *work) addThreads(jobs, size int) {
+	if w.shares() {
+		w.threads = []*converter{w.opt.Shared.converter(w.d, w.opt, w.symbols, size)}
+		w.threads[0].single = w.single
+		return
 	}
 	for i := range jobs {
 		var s *store
@@ -73,17 +101,11 @@ func (w *work) run() error {
 		c.single = w.single
 		w.threads = append(w.threads, c)
 	}
-	for _, c := range w.threads {
-		wg.Go(func() { w.thread(c) })
-	}
-	wg.Wait()
-	first := failure{at: len(w.units)}
-	for _, c := range w.threads {
-		if c.failed.err != nil && c.failed.at < first.at {
-			first = c.failed
-		}
-	}
-	return cmp.Or(w.symbols.err, first.err)
+}
+
+// shares tells whether the conversion uses what those of other files have understood.
+func (w *work) shares() bool {
+	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
 }
 
 // thread converts units until there are no more, or one has an error.
@@ -137,6 +159,7 @@ func (w *work) orphans() error {
 		others = append(others, w.units[s.at])
 	}
 	c := newConverter(w.d, w.opt, w.symbols, w.threads[0].store)
+	c.restart(w.d, w.opt, w.symbols, w.threads[0].main.prints.File, c.size)
 	err := c.convertOrphans(w.threads, others)
 	w.threads = append(w.threads, c)
 	return err
@@ -160,10 +183,17 @@ func (w *work) object() (*object.Object, error) {
 		return object.Join(parts)
 	}
 	slices.SortStableFunc(all, func(a, b numberedUnit) int { return a.number - b.number })
-	o := w.threads[0].obj
+	var units []object.Unit
 	for _, u := range all {
-		o.Units = append(o.Units, u.Unit)
+		units = append(units, u.Unit)
 	}
+	if c := w.threads[0]; w.shares() {
+		o := c.part(units)
+		w.opt.Shared.done(c)
+		return o, nil
+	}
+	o := w.threads[0].obj
+	o.Units = units
 	return o, nil
 }
 

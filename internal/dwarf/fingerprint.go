@@ -7,7 +7,8 @@ import (
 )
 
 // Fingerprint identifies what an entry and its children say, as far as the wanted attributes go:
-// entries with equal fingerprints mean the same, in whatever units of the file they stand. The
+// entries with equal fingerprints mean the same, in whatever units of the file they stand, or of
+// several files (Prints.File) with one byte order and one set of wanted features. The
 // reverse does not hold; a fingerprint takes strings of merged sections by their offset, and
 // attributes as they are spelled. It costs a fraction of understanding the entry, and most types of
 // a kernel are repeats. The wanted attributes are those in constants.go; the others, such as lines,
@@ -24,6 +25,9 @@ type Prints struct {
 	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is
 	// wrong, equal types get several fingerprints, and nothing worse.
 	Merged bool
+	// File is the number of the file, where fingerprints of several files are compared, which must
+	// not have Merged then. It is a part of all that means something in its file only.
+	File uint64
 	// Enclosed is set when a type definition is passed that is a child of another entry. Who clears
 	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
 	Enclosed bool
@@ -63,13 +67,20 @@ func (f Fingerprint) with(a, b uint64) Fingerprint {
 }
 
 // Share lets p, of another unit of the same file, use the memory that q has for strings.
-func (p *Prints) Share(q *Prints) { p.Merged, p.names = q.Merged, q.names }
+func (p *Prints) Share(q *Prints) { p.Merged, p.names, p.File = q.Merged, q.names, q.File }
+
+// Forget prepares for another file, which has a number.
+func (p *Prints) Forget(file uint64) {
+	p.File = file
+	clear(p.names)
+}
 
 // Reset prepares for the unit that r has loaded.
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
 	p.unit = Fingerprint{printSeedB, printSeedA}
 	p.unit.mix2(r.Unit.Off, uint64(r.Unit.Section.Index))
+	p.unit.mix(p.File)
 	p.types.reset()
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
@@ -233,8 +244,11 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v u
 			return err
 		}
 		fp.mix2(t.A, t.B)
+	case ClassConst:
+		fp.mix(v)
 	case ClassRefAddr: // from the start of the section
 		fp.mix2(v, uint64(p.r.Unit.Section.Index))
+		fp.mix(p.File)
 	case ClassBlock:
 		s := printBytes(p.r.Block(v))
 		fp.mix2(s.A, s.B)
@@ -248,8 +262,8 @@ func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v u
 			return err
 		}
 		fp.mix2(n.A, n.B)
-	default:
-		fp.mix(v)
+	default: // signatures, addresses, offsets in sections
+		fp.mix2(v, p.File)
 	}
 	return nil
 }

@@ -67,6 +67,13 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	return nil
 }
 
+// Forget prepares for another file. What is kept is no file's own: memory, and abbreviation
+// declarations by how they are spelled.
+func (r *Reader) Forget() {
+	r.D, r.Unit, r.buf, r.spending = nil, nil, nil, spending{}
+	r.abbrevs.valid = false
+}
+
 // Annotated tells whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
 func (r *Reader) Annotated() bool { return r.abbrevs.notes }
 

@@ -2,6 +2,7 @@ package encode
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -30,13 +31,37 @@ func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
 		return nil, err
 	}
 	options.Jobs, options.Progress = jobs, progress
+	return file(env, path, bases, options)
+}
+
+// largeModule is the size in bytes from which only one module at a time is made: the relocated copy
+// of such a file's DWARF is most of the memory that a run needs. A kernel has a handful of them.
+const largeModule = 32 << 20
+
+// Module is File for one of many modules, on one thread. What the modules have in common is read
+// once. Several may be made at the same time.
+func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
+	options, err := f.Options(env)
+	if err != nil {
+		return nil, err
+	}
+	options.Jobs, options.Shared = 1, &f.shared
+	if info, err := os.Stat(path); err == nil && info.Size() >= largeModule {
+		f.large.Lock()
+		defer f.large.Unlock()
+	}
+	return file(env, path, bases, options)
+}
+
+func file(env *cli.Env, path string, bases *base.Files, options convert.Options) (*link.Result,
+	error) {
 	o, known, err := read(path, bases, options)
 	if err != nil {
 		return nil, err
 	}
 	WarnOfKfuncs(env, path, known)
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Jobs: jobs})
+		Features: options.Features, Jobs: options.Jobs})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -3,6 +3,8 @@
 package encode
 
 import (
+	"sync"
+
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 )
@@ -11,6 +13,8 @@ import (
 type Flags struct {
 	exclude string
 	skip    bool
+	shared  convert.Shared
+	large   sync.Mutex // held while a large module is made
 }
 
 // Define defines the flags of a verb.

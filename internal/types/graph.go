@@ -90,17 +90,22 @@ func room[T any](s []T, n int) []T {
 }
 
 func (g *Graph) grow() {
-	index := make([]bucket, 2*len(g.index))
+	g.index = make([]bucket, 2*len(g.index))
+	g.fillIndex()
+}
+
+// fillIndex enters all nodes in the index, which is empty.
+func (g *Graph) fillIndex() {
+	index := g.index
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {
-		h := g.Nodes[id].Hash
+		h := &g.Nodes[id].Hash
 		i := h.A & mask
 		for index[i].id != 0 {
 			i = (i + 1) & mask
 		}
 		index[i] = bucket{uint32(h.A >> 32), ID(id)}
 	}
-	g.index = index
 }
 
 func (g *Graph) hash(n *Node, elems []Elem) Hash {
@@ -156,11 +161,14 @@ func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
 // Define makes def what a pinned stub means.
 func (g *Graph) Define(stub, def ID) error {
 	n := &g.Nodes[stub]
-	if n.Ref != 0 && n.Ref != def {
+	switch n.Ref {
+	case def: // others may be reading it
+	case 0:
+		n.Ref = def
+	default:
 		return fmt.Errorf("two different definitions of %q have the same pin; "+
 			"a file was altered: rebuild", g.Name(n))
 	}
-	n.Ref = def
 	return nil
 }
 

@@ -18,10 +18,15 @@ type Strings struct {
 
 // init makes room for some strings.
 func (s *Strings) init(n int) {
+	s.initList(n)
+	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
+}
+
+// initList makes room for some strings, but no index.
+func (s *Strings) initList(n int) {
 	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
 	s.hash = append(make([]Hash, 0, n+1), Hash{})
-	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
 }
 
 // Len is the number of strings, the empty one included.
@@ -58,18 +63,23 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	if *slot != 0 {
 		return Str(*slot)
 	}
+	id := s.add(b, h)
+	*slot = uint32(id)
+	if len(s.ends)*2 > len(s.index) {
+		s.fillIndex()
+	}
+	return id
+}
+
+// add adds a string that is not there yet, but not to the index.
+func (s *Strings) add(b []byte, h Hash) Str {
 	if len(s.bytes)+len(b) > math.MaxUint32 {
 		panic("types: more than 4 GiB of distinct names")
 	}
-	id := uint32(len(s.ends))
 	s.bytes = append(room(s.bytes, len(b)), b...)
 	s.ends = append(room(s.ends, 1), uint32(len(s.bytes)))
 	s.hash = append(room(s.hash, 1), h)
-	*slot = id
-	if len(s.ends)*2 > len(s.index) {
-		s.grow()
-	}
-	return Str(id)
+	return Str(len(s.ends) - 1)
 }
 
 // Lookup returns the Str of b and whether it is there.
@@ -108,8 +118,9 @@ func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	return found
 }
 
-func (s *Strings) grow() {
-	index := make([]uint32, 2*len(s.index))
+// fillIndex makes an index of all strings, with room for as many.
+func (s *Strings) fillIndex() {
+	index := make([]uint32, 1<<max(10, bits.Len(uint(2*len(s.ends)-1))))
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(s.ends); id++ {
 		i := s.hash[id].A & mask

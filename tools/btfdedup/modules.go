@@ -173,7 +173,7 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 
 // module makes the BTF of one module, and a module with it.
 func (b *batch) module(m *module) error {
-	result, err := b.conversion.File(b.env, m.path, b.bases, 1, nil)
+	result, err := b.conversion.Module(b.env, m.path, b.bases)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"cmp"
 	"encoding/binary"
 	"iter"
 
@@ -32,11 +33,20 @@ func (x *index) record(id uint32) (refs []byte, count int, declares bool) {
 	refs = x.refs[min(int(at), len(x.refs)):]
 	for range i % blockLen {
 		refs, count, _ = cutCount(refs)
-		for range min(count, len(refs)) {
-			_, refs = cutUvarint(refs)
-		}
+		refs = skipUvarints(refs, count)
 	}
 	return cutCount(refs)
+}
+
+// skipUvarints takes count numbers off the front of data.
+func skipUvarints(data []byte, count int) []byte {
+	at := 0
+	for ; count > 0 && at < len(data); at++ {
+		if data[at] < 0x80 { // the last byte of a number
+			count--
+		}
+	}
+	return data[at:]
 }
 
 func cutCount(data []byte) (rest []byte, count int, declares bool) {
@@ -46,6 +56,9 @@ func cutCount(data []byte) (rest []byte, count int, declares bool) {
 
 // cutUvarint takes a number off the front of data; 0 if there is none.
 func cutUvarint(data []byte) (uint32, []byte) {
+	if len(data) > 0 && data[0] < 0x80 {
+		return uint32(data[0]), data[1:]
+	}
 	v, n := binary.Uvarint(data)
 	if n <= 0 {
 		return 0, nil
@@ -62,8 +75,10 @@ func (c *Chain) Ends() (id, offset uint32) {
 }
 
 func (c *Chain) Find(shape types.Hash) uint32 {
-	for id := range c.All(shape) {
-		return id
+	for _, x := range c.layers {
+		if id := x.shapes.first(shape); id != 0 {
+			return id
+		}
 	}
 	return 0
 }
@@ -82,18 +97,10 @@ func (c *Chain) All(shape types.Hash) iter.Seq[uint32] {
 
 func (c *Chain) Tag(stub types.Hash) (definition, declaration uint32, count int) {
 	for _, x := range c.layers {
-		for id := range x.definitions.all(stub) {
-			if definition == 0 {
-				definition = id
-			}
-			count++
-		}
-	}
-	for id := range c.All(stub) {
-		if declaration == 0 {
-			declaration = id
-		}
-		count++
+		first, n := x.definitions.count(stub)
+		definition, count = cmp.Or(definition, first), count+n
+		first, n = x.shapes.count(stub)
+		declaration, count = cmp.Or(declaration, first), count+n
 	}
 	return definition, declaration, count
 }

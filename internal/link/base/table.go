@@ -104,14 +104,27 @@ func cutTable(data []byte, s tableShape) (t table, rest []byte) {
 	return t, rest
 }
 
+// find returns the entries of a hash: those from first on, before end.
+func (t *table) find(h types.Hash) (first, end uint32) {
+	bucket := t.shape.bucket(h)
+	first = binary.LittleEndian.Uint32(t.starts[4*bucket:])
+	last := min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
+	for first < last && binary.LittleEndian.Uint64(t.keys[8*first:]) < h.B {
+		first++
+	}
+	end = first
+	for end < last && binary.LittleEndian.Uint64(t.keys[8*end:]) == h.B {
+		end++
+	}
+	return first, end
+}
+
 // all returns the numbers of a hash, ascending.
 func (t *table) all(h types.Hash) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
-		bucket := t.shape.bucket(h)
-		end := min(binary.LittleEndian.Uint32(t.starts[4*bucket+4:]), t.shape.Count)
-		for i := binary.LittleEndian.Uint32(t.starts[4*bucket:]); i < end; i++ {
-			key := binary.LittleEndian.Uint64(t.keys[8*i:])
-			if key > h.B || key == h.B && !yield(t.value(i)) {
+		first, end := t.find(h)
+		for i := first; i < end; i++ {
+			if !yield(t.value(i)) {
 				return
 			}
 		}
@@ -120,10 +133,17 @@ func (t *table) all(h types.Hash) iter.Seq[uint32] {
 
 // first returns the smallest number of a hash, 0 if there is none.
 func (t *table) first(h types.Hash) uint32 {
-	for v := range t.all(h) {
-		return v
+	first, _ := t.count(h)
+	return first
+}
+
+// count returns the smallest number of a hash, 0 if there is none, and how many there are.
+func (t *table) count(h types.Hash) (first uint32, count int) {
+	at, end := t.find(h)
+	if at == end {
+		return 0, 0
 	}
-	return 0
+	return t.value(at), int(end - at)
 }
 
 func (t *table) value(entry uint32) uint32 {

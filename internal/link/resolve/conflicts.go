@@ -87,8 +87,13 @@ func (r *resolver) findConflicts() {
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
 	t.definition, t.declaration, count = r.base.Tag(stub)
-	differs := t.definition == 0 || r.base.Find(r.shape(t.def)) != t.definition
-	t.conflicted = t.conflicted || count > 1 || t.def != 0 && count == 1 && differs
+	switch {
+	case t.conflicted:
+	case count > 1:
+		t.conflicted = true
+	case count == 1 && t.def != 0:
+		t.conflicted = t.definition == 0 || r.base.Find(r.shape(t.def)) != t.definition
+	}
 }
 
 // findRoles finds the shapes that vary, backwards from the conflicted tags.

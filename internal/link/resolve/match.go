@@ -50,6 +50,9 @@ type matcher struct {
 	*graph
 	pairs []pair
 	index map[uint64]int32 // by node and id
+
+	own    []types.ID // memory of walk: the references of the shapes that it is in
+	theirs []uint32   // and those of the base's types
 }
 
 // match finds the nodes that are types of the base, and fills in based.
@@ -114,7 +117,10 @@ func (m *matcher) compare(of func(*pair) bool,
 // f returns false. It tells whether it never did.
 func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
-	own, theirs := r.leading(shape), r.base.Refs(id, nil)
+	firstOwn, firstTheirs := len(m.own), len(m.theirs)
+	defer func() { m.own, m.theirs = m.own[:firstOwn], m.theirs[:firstTheirs] }()
+	m.own, m.theirs = r.leading(shape, m.own), r.base.Refs(id, m.theirs)
+	own, theirs := m.own[firstOwn:], m.theirs[firstTheirs:]
 	if len(own) != len(theirs) {
 		return false
 	}

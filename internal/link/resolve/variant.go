@@ -183,7 +183,7 @@ func (t *variants) matchInner() {
 		done[i] = true
 		var ids []uint32
 		refs := v.refs
-		for _, c := range t.r.leading(v.node) {
+		for _, c := range t.r.leading(v.node, nil) {
 			id := uint32(0)
 			if t.r.roles[c] == fixed {
 				id = t.r.fixedBaseID(c)
@@ -209,12 +209,20 @@ func (t *variants) matchInner() {
 	}
 }
 
-// leading returns the references of a shape that base.Base.Refs tells of too.
-func (r *resolver) leading(shape types.ID) []types.ID {
+// leading appends the references of a shape that base.Base.Refs tells of too.
+func (r *resolver) leading(shape types.ID, into []types.ID) []types.ID {
 	if r.leads == nil {
 		r.leads = r.Graph.Leads()
 	}
-	return slices.DeleteFunc(r.Graph.Refs(shape, nil), func(c types.ID) bool { return !r.leads[c] })
+	first := len(into)
+	into = r.Graph.Refs(shape, into)
+	kept := into[:first]
+	for _, c := range into[first:] {
+		if r.leads[c] {
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 // fixedBaseID returns the id in the base of what a fixed shape is, 0 if the base does not have it.

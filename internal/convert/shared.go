@@ -1,0 +1,100 @@
+package convert
+
+import (
+	"cmp"
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// Shared is what conversions of several files share: what their units have in common, such as the
+// types of headers, is understood once. It serves relocatable files, in which fingerprints take
+// strings by content; so a fingerprint means the same in all of them. What may mean something else
+// in another file has the number of the file in it (dwarf.Prints). Several conversions may run at
+// the same time. The zero value is ready.
+type Shared struct {
+	mu    sync.Mutex
+	store *store // nil: none yet
+	key   sharedKey
+	files uint64       // so far
+	most  int          // in place of maxShared, for tests; 0: maxShared
+	idle  []*converter // of the store
+}
+
+// sharedKey is what files have in common that share a store.
+type sharedKey struct {
+	target   object.Target
+	features features.Set
+}
+
+// maxShared is how many nodes a store may have before another one is begun, so that memory is
+// bounded.
+const maxShared = 1 << 18
+
+// sharedSize is the size of the units, in bytes, for which a shared store has room at first.
+const sharedSize = 64 << 20
+
+// converter returns one for a file with units of about size bytes in all.
+func (s *Shared) converter(d *dwarf.Data, opt *Options, symbols *symbols, size int) *converter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := sharedKey{targetOf(d.File), opt.Features}
+	if s.store == nil || s.key != key || s.store.full(cmp.Or(s.most, maxShared)) {
+		s.store, s.key, s.idle = newStore(d, opt, sharedSize), key, nil
+		s.store.shared = true
+	}
+	var c *converter
+	if n := len(s.idle); n > 0 {
+		c, s.idle = s.idle[n-1], s.idle[:n-1]
+	} else {
+		c = newConverter(d, opt, symbols, s.store)
+	}
+	s.files++
+	c.restart(d, opt, symbols, s.files, size)
+	return c
+}
+
+// full tells whether a store has as many nodes as it may have.
+func (s *store) full(most int) bool {
+	s.lock()
+	defer s.mu.Unlock()
+	return len(s.g.Nodes) >= most
+}
+
+// done takes back a converter that has had no error.
+func (s *Shared) done(c *converter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.store == s.store {
+		s.idle = append(s.idle, c)
+	}
+}
+
+// part makes a graph of its own for the units, which are of the shared one.
+func (c *converter) part(units []object.Unit) *object.Object {
+	c.lock()
+	g := c.g.Snapshot()
+	c.mu.Unlock()
+	part := c.parter.Part(g, func(yield func(types.ID) bool) {
+		for i := range units {
+			for _, id := range units[i].Items {
+				if !yield(id) {
+					return
+				}
+			}
+		}
+	})
+	o := *c.obj
+	o.Graph, o.Units = part, units
+	for i := range units {
+		u := &units[i]
+		u.File = part.Strs.Intern(g.Strs.Bytes(u.File))
+		for j, id := range u.Items {
+			u.Items[j] = c.parter.ID(id)
+		}
+	}
+	return &o
+}

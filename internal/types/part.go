@@ -1,0 +1,123 @@
+package types
+
+import "math/bits"
+
+// Snapshot returns a graph of the nodes and strings that g has now, which can be read while g gets
+// more. Nothing can be found in it or added to it. The shapes don't change any more; what a pinned
+// stub means must have been told by Define before, of those that are looked at.
+func (g *Graph) Snapshot() *Graph {
+	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
+		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
+}
+
+// Parter copies parts of graphs. It keeps its memory from part to part.
+type Parter struct {
+	wanted []uint64 // a bit a node
+	ids    []ID     // by node that is wanted: the copy
+	strs   []Str    // by string: the copy, 0 if there is none
+	copied []Str    // the strings that have a copy, from 1 on
+}
+
+// Part returns a graph of the nodes that the roots lead to, these included, in the order of g, and
+// of their names. ID tells what g's nodes are there.
+func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
+	p.reset(g)
+	p.wanted[0] = 1 // void
+	for id := range roots {
+		p.wanted[id/64] |= 1 << (id % 64)
+	}
+	p.close(g)
+	nodes, elems := p.number(g)
+	part := &Graph{Nodes: make([]Node, 0, nodes+1), Elems: make([]Elem, 0, elems)}
+	part.Strs.initList(nodes)
+	p.each(func(id ID) {
+		n := g.Nodes[id]
+		first := len(part.Elems)
+		for _, e := range g.ElemsOf(&n) {
+			if n.Kind != KindStub { // a stub has its pin there
+				e.Name, e.Ref = p.str(g, part, e.Name), p.ids[e.Ref]
+			}
+			part.Elems = append(part.Elems, e)
+		}
+		n.Name, n.Ref, n.First = p.str(g, part, n.Name), p.ids[n.Ref], uint32(first)
+		part.Nodes = append(part.Nodes, n)
+	})
+	part.index = make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))
+	part.fillIndex()
+	part.Strs.fillIndex()
+	return part
+}
+
+// ID returns the node of the last part that is a copy of id, which is one of the roots or reached
+// from one.
+func (p *Parter) ID(id ID) ID { return p.ids[id] }
+
+// str returns the string s of g in part, whose strings have no index yet.
+func (p *Parter) str(g, part *Graph, s Str) Str {
+	if s == 0 || p.strs[s] != 0 {
+		return p.strs[s]
+	}
+	p.strs[s] = part.Strs.add(g.Strs.Bytes(s), g.Strs.hash[s])
+	p.copied = append(p.copied, s)
+	return p.strs[s]
+}
+
+// reset forgets the last part, and makes room for one of g.
+func (p *Parter) reset(g *Graph) {
+	for _, s := range p.copied {
+		p.strs[s] = 0
+	}
+	p.copied = p.copied[:0]
+	clear(p.wanted)
+	if n := len(g.Nodes); n > len(p.ids) {
+		p.ids, p.wanted = make([]ID, n+n/4), make([]uint64, (n+n/4)/64+1)
+	}
+	if n := g.Strs.Len(); n > len(p.strs) {
+		p.strs = make([]Str, n+n/4)
+	}
+}
+
+// close adds what the wanted nodes refer to. References lead to smaller nodes, but for those of
+// pinned stubs.
+func (p *Parter) close(g *Graph) {
+	want := func(id ID) { p.wanted[id/64] |= 1 << (id % 64) }
+	for i := len(p.wanted) - 1; i >= 0; i-- {
+		from := i
+		for rest := p.wanted[i]; rest != 0; {
+			bit := bits.Len64(rest) - 1
+			n := &g.Nodes[i*64+bit]
+			if n.Kind == KindStub && p.wanted[n.Ref/64]>>(n.Ref%64)&1 == 0 {
+				from = max(from, int(n.Ref/64))
+			}
+			want(n.Ref)
+			if n.Kind != KindStub {
+				for _, e := range g.ElemsOf(n) {
+					want(e.Ref)
+				}
+			}
+			rest = p.wanted[i] & (1<<bit - 1)
+		}
+		if from > i {
+			i = from + 1 // once more from there
+		}
+	}
+}
+
+// number gives the wanted nodes their numbers, and tells how many nodes and elements they are.
+func (p *Parter) number(g *Graph) (nodes, elems int) {
+	p.each(func(id ID) {
+		p.ids[id] = ID(nodes)
+		nodes++
+		elems += int(g.Nodes[id].Count)
+	})
+	return nodes, elems
+}
+
+// each calls do for the wanted nodes in order.
+func (p *Parter) each(do func(id ID)) {
+	for i, word := range p.wanted {
+		for ; word != 0; word &= word - 1 {
+			do(ID(i*64 + bits.TrailingZeros64(word)))
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package types
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestPart: a part has what its roots lead to, also through pinned stubs, and nothing else.
+func TestPart(t *testing.T) {
+	g := New()
+	name := func(s string) Str { return g.Strs.Intern([]byte(s)) }
+	add := func(kind Kind, s string, ref ID, elems ...Elem) ID {
+		return g.Add(Node{Kind: kind, Name: name(s), Ref: ref, Size: 4}, elems)
+	}
+	char := add(KindInt, "char", 0)
+	for range 100 { // so that the nodes are in several words
+		add(KindPtr, "", ID(len(g.Nodes)-1))
+	}
+	number := add(KindInt, "number", 0)
+	pinned := g.PinnedStub(TagStruct, name("pinned"), Hash{1, 2})
+	root := add(KindStruct, "root", 0, Elem{name("a"), number, 0}, Elem{name("b"), pinned, 32})
+	color := add(KindEnum, "color", 0, Elem{name("RED"), 0, 1})
+	inner := add(KindTypedef, "inner", char)
+	for range 100 {
+		add(KindConst, "", ID(len(g.Nodes)-1))
+	}
+	meant := add(KindStruct, "pinned", 0, Elem{name("c"), inner, 0})
+	if err := g.Define(pinned, meant); err != nil {
+		t.Fatal(err)
+	}
+	var p Parter
+	for _, c := range []struct {
+		name  string
+		roots []ID
+		want  []ID // in the order of the graph
+		strs  int  // with the empty one
+	}{
+		{"nothing", nil, nil, 1},
+		{"a base type", []ID{char}, []ID{char}, 2},
+		{"an enum", []ID{color}, []ID{color}, 3},
+		{"a typedef and its type", []ID{inner}, []ID{char, inner}, 3},
+		{"what a pinned stub means", []ID{root, number},
+			[]ID{char, number, pinned, root, inner, meant}, 9},
+	} {
+		part := p.Part(g.Snapshot(), slices.Values(c.roots))
+		if len(part.Nodes) != len(c.want)+1 || part.Strs.Len() != c.strs {
+			t.Errorf("%s: %d nodes and %d strings, want %d and %d", c.name, len(part.Nodes)-1,
+				part.Strs.Len(), len(c.want), c.strs)
+			continue
+		}
+		for i, id := range c.want {
+			n, from := part.Node(ID(i+1)), g.Node(id)
+			if p.ID(id) != ID(i+1) || n.Hash != from.Hash || part.Name(n) != g.Name(from) ||
+				part.Find(n.Hash) != ID(i+1) {
+				t.Errorf("%s: node %d is %+v, want a copy of %+v", c.name, i+1, n, from)
+			}
+			if n.Kind == KindStub {
+				if n.Ref != p.ID(meant) || part.Pin(n) != (Hash{1, 2}) {
+					t.Errorf("%s: the pinned stub is %+v", c.name, n)
+				}
+			} else if got := part.hash(n, part.ElemsOf(n)); got != n.Hash {
+				t.Errorf("%s: node %d has other content than its hash says", c.name, i+1)
+			}
+			if s, ok := part.Strs.Lookup(g.Strs.Bytes(from.Name)); !ok || s != n.Name {
+				t.Errorf("%s: %q is not found", c.name, g.Name(from))
+			}
+		}
+	}
+}
