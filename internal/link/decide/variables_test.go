@@ -154,7 +154,8 @@ func TestIdentified(t *testing.T) {
 	for i, name := range []string{"int", "unsigned int"} {
 		b.Unit("a.c", uint32(9-i))
 		v := b.Var("v", static, 4, b.Int(name))
-		f.Objects[0].Definition = object.VariableHash(b.Graph.Node(v).Hash, b.Last().TypesHash(b.Graph))
+		f.Objects[0].Definition = object.VariableHash(b.Graph, *b.Graph.Node(v),
+			b.Last().TypesHash(b.Graph))
 	}
 	d, err := decideUnits(b, f, features.Default(), nil)
 	if err != nil {
