@@ -46,9 +46,8 @@ and the reason.`,
 			"# for the sections .BTF and .BTF.base of an external module",
 			"btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo",
 			"# objects made with global_var: BTF as without that, and the other variables on it",
-			"btfdedup link -o vmlinux.btf --variables=percpu --facts vmlinux.facts @objects.params",
-			"btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts vmlinux.facts" +
-				" @objects.params",
+			"btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params",
+			"btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params",
 		},
 		Flags: cli.Output | cli.Base | cli.Skipped | cli.DistilledBase | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
