@@ -28,6 +28,8 @@ None if `btf` stands on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
 has no kernel's ids.""",
+        "extra": """File or None: raw BTF of the variables that are not per CPU, which stands on `btf`
+(`variables = "separate"`).""",
         "skipped": """File or None: text, one line for each function or variable that was left out
 and why.""",
     },

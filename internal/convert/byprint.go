@@ -29,18 +29,22 @@ func (t *byPrint[T]) init() {
 
 // get returns the value of fp, nil if it has none. It is not to be changed.
 func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
-	if s := slotOf(*t.slots.Load(), fp); s.a.Load() != 0 {
+	if s, has := slotOf(*t.slots.Load(), fp); has {
 		return &s.val
 	}
 	return nil
 }
 
-// slotOf returns the slot where fp is, or the free one where it belongs.
-func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) *printed[T] {
+// slotOf returns the slot that has fp, or the free one where it belongs. Each slot is looked at once:
+// a free one may be another fingerprint's a moment later.
+func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has bool) {
 	for i := fp.A; ; i++ {
 		s := &slots[i&uint64(len(slots)-1)]
-		if a := s.a.Load(); a == 0 || a == fp.A && s.b == fp.B {
-			return s
+		switch a := s.a.Load(); {
+		case a == 0:
+			return s, false
+		case a == fp.A && s.b == fp.B:
+			return s, true
 		}
 	}
 }
@@ -61,13 +65,15 @@ func (t *byPrint[T]) put(fp dwarf.Fingerprint, val T) {
 		for i := range slots {
 			if s := &slots[i]; s.a.Load() != 0 {
 				fp := dwarf.Fingerprint{A: s.a.Load(), B: s.b}
-				slotOf(larger, fp).fill(fp, s.val)
+				free, _ := slotOf(larger, fp)
+				free.fill(fp, s.val)
 			}
 		}
 		slots = larger
 		t.slots.Store(&slots)
 	}
-	slotOf(slots, fp).fill(fp, val)
+	free, _ := slotOf(slots, fp)
+	free.fill(fp, val)
 }
 
 func (s *printed[T]) fill(fp dwarf.Fingerprint, val T) {

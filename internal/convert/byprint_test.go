@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -42,5 +44,36 @@ func TestByPrint(t *testing.T) {
 	table.put(dwarf.Fingerprint{}, 1)
 	if table.get(dwarf.Fingerprint{}) != nil {
 		t.Error("the fingerprint of nothing has a value")
+	}
+}
+
+// TestByPrintOfOneSlot: while another thread puts a fingerprint that wants the same slot, get
+// returns the value of the one that it was asked for, or none.
+func TestByPrintOfOneSlot(t *testing.T) {
+	const rounds, prints, threads = 100, 2000, 2
+	wrong := [threads]int{}
+	for range rounds {
+		var table byPrint[uint64]
+		table.init()
+		var at atomic.Int64 // how many threads have come to their next fingerprint, all in all
+		var wg sync.WaitGroup
+		for thread := range threads {
+			wg.Go(func() {
+				for i := range prints {
+					fp := dwarf.Fingerprint{A: uint64(i + 1), B: uint64(thread + 1)}
+					for at.Add(1); at.Load() < int64(threads*(i+1)); {
+						runtime.Gosched()
+					}
+					if v := table.get(fp); v != nil && *v != fp.B {
+						wrong[thread]++
+					}
+					table.put(fp, fp.B)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if wrong != [threads]int{} {
+		t.Errorf("%v values are another fingerprint's", wrong)
 	}
 }

@@ -18,7 +18,11 @@ const percpuSection = ".data..percpu"
 // it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
 	addr, ok := u.r.VariableAddress(e)
-	if !ok || !u.c.encodes(addr) {
+	if !ok {
+		return nil
+	}
+	in := u.c.sectionOf(addr)
+	if !u.c.encodes(in) {
 		return nil
 	}
 	n, t, err := u.nameAndType(e)
@@ -72,7 +76,7 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 		return err
 	}
 	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
-		Aux: linkageOf(external)}, nil)
+		Aux: linkageOf(external), Flag: in != perCPU}, nil)
 	u.c.addItem(item{id: id})
 	return u.declTags(e, id, -1)
 }
@@ -84,21 +88,43 @@ func linkageOf(external bool) uint32 {
 	return types.LinkageStatic
 }
 
-// encodes tells whether variables at addr are encoded.
-func (c *converter) encodes(addr uint64) bool {
-	f := c.opt.Features
-	if !f.Has(features.Var) && !f.Has(features.GlobalVar) {
-		return false
-	}
+// section is what matters of the section of a variable.
+type section uint8
+
+const (
+	noSection section = iota
+	perCPU            // the variables that the feature var is about
+	otherSection
+)
+
+// sectionOf returns which section an address is in.
+func (c *converter) sectionOf(addr uint64) section {
 	s := c.lastSection
 	if s == nil || !s.Contains(addr) {
 		if s = c.d.File.SectionAt(addr); s == nil {
-			// No section of an object file is at 0. The linker has yet to place this one
-			// (-fcommon).
-			return addr == 0 && c.d.File.Relocatable() && f.Has(features.GlobalVar)
+			if addr == 0 && c.d.File.Relocatable() {
+				// No section of an object file is at 0. The linker has yet to place this variable
+				// (-fcommon).
+				return otherSection
+			}
+			return noSection
 		}
 		c.lastSection = s
 	}
-	return f.Has(features.GlobalVar) || s.Name == percpuSection ||
-		c.d.File.Relocatable() && strings.HasPrefix(s.Name, percpuSection)
+	if s.Name == percpuSection || c.d.File.Relocatable() && strings.HasPrefix(s.Name, percpuSection) {
+		return perCPU
+	}
+	return otherSection
+}
+
+// encodes tells whether variables of a section are encoded.
+func (c *converter) encodes(s section) bool {
+	f := c.opt.Features
+	switch s {
+	case perCPU:
+		return f.Has(features.Var) || f.Has(features.GlobalVar)
+	case otherSection:
+		return f.Has(features.GlobalVar)
+	}
+	return false
 }

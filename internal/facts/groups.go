@@ -52,23 +52,3 @@ func (e *extractor) group(s *elf.Symbol) int {
 
 // baseOfPath is a source file's name without directories, which older compilers write before it.
 func baseOfPath(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
-
-// closeGroups drops the files that hold nothing.
-func (e *extractor) closeGroups() {
-	used := make([]bool, len(e.facts.Files))
-	for i := range e.facts.Files {
-		used[i] = len(e.facts.Files[i].Funcs) > 0
-	}
-	for _, o := range e.facts.Objects {
-		if o.File >= 0 {
-			used[o.File] = true
-		}
-	}
-	var kept []int
-	for i, u := range used {
-		if u {
-			kept = append(kept, i)
-		}
-	}
-	e.facts.arrangeFiles(kept)
-}

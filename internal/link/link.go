@@ -29,7 +29,9 @@ type Options struct {
 	// Base makes the result split BTF; nil for none.
 	Base     base.Base
 	Features features.Set
-	Jobs     int // how many threads may work, 0: one a processor; it changes nothing but the time
+	// Variables says which variables are encoded, of objects that have all.
+	Variables Which
+	Jobs      int // how many threads may work, 0: one a processor; it changes nothing but the time
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }
@@ -75,7 +77,14 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 		step = func(string) {}
 	}
 	step("select units")
+	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
+		return nil, err
+	}
 	units, copied, copies := resolve.Copies(o.Graph, o.Units, opt.Base)
+	if opt.Variables == PerCPU && opt.Features.Has(features.GlobalVar) {
+		units = withoutGlobals(o.Graph, units)
+		opt.withoutGlobals()
+	}
 	s, x, err := selectUnits(o.Graph, units, opt)
 	if err != nil {
 		return nil, err
@@ -88,7 +97,11 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	step("resolve conflicts")
 	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
-	d, err := decide.Decide(t, x, opt.Facts, opt.Features)
+	decideOn := decide.Decide
+	if opt.Variables == Extra {
+		decideOn = decide.DecideExtra
+	}
+	d, err := decideOn(t, x, opt.Facts, opt.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +111,8 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 		order = binary.LittleEndian
 	}
 	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
-		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil})
+		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
+		OnlyMade: opt.Variables == Extra})
 	if err != nil {
 		return nil, err
 	}

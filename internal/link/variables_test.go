@@ -263,7 +263,7 @@ func TestVariablesByDefinition(t *testing.T) {
 		if n.Kind != types.KindVar {
 			t.Fatalf("item of kind %v", n.Kind)
 		}
-		return object.VariableHash(n.Hash, b.Last().TypesHash(b.Graph))
+		return object.VariableHash(b.Graph, n, b.Last().TypesHash(b.Graph))
 	}
 	first := static("a.c", i)
 	second := static("a.c", b.Add(types.Node{Kind: types.KindVolatile, Ref: i}))

@@ -89,7 +89,11 @@ func TestConcatenatedBlobsAreUnits(t *testing.T) {
 func TestReadFileErrors(t *testing.T) {
 	records, units := sections(t, randomObject(5))
 	version := slices.Clone(units)
-	version[4]++
+	version[4] = globalsVersion + 1
+	globals := New(amd64, features.Default().With(features.GlobalVar))
+	globals.Units = []Unit{{Count: 1}}
+	globalRecords, older := sections(t, globals)
+	older[4] = unitsVersion
 	other, _ := sections(t, randomObject(6))
 	big := amd64
 	big.Order = binary.BigEndian
@@ -101,6 +105,8 @@ func TestReadFileErrors(t *testing.T) {
 		{"no section", assemble(t, amd64, nil, nil), "run btfgen object first"},
 		{"only units", assemble(t, amd64, nil, units), "needs the sections .BTF and .BTF.units"},
 		{"other version", assemble(t, amd64, records, version), "written by another version of btfgen"},
+		{"global_var, but nothing says of which sections the variables are",
+			assemble(t, amd64, globalRecords, older), "(format 2, this is 3): rebuild"},
 		{"other magic", assemble(t, amd64, records, []byte("wrong")), "no magic"},
 		{"truncated", assemble(t, amd64, records, units[:len(units)-1]), "section .BTF.units, offset"},
 		{"trailing", assemble(t, amd64, records, append(slices.Clone(units), 0)), "1 bytes follow"},

@@ -126,8 +126,10 @@ func (g *generator) node() {
 		add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 2, ""), Ref: fn, Aux: g.Uint32N(2)},
 			nil)
 	case 9:
-		v := add(types.Node{Kind: types.KindVar, Name: g.str("v", 6, ""), Ref: g.ref(), Aux: g.Uint32N(2),
-			Size: g.Uint32N(3)}, nil)
+		n := types.Node{Kind: types.KindVar, Name: g.str("v", 6, ""), Ref: g.ref(), Aux: g.Uint32N(2),
+			Size: g.Uint32N(3)}
+		n.Flag = n.Size == 2
+		v := add(n, nil)
 		add(types.Node{Kind: types.KindDatasec, Name: g.str(".data", 2, ""), Size: 8},
 			[]types.Elem{{Ref: v, Val: 8 | 4<<32}})
 	case 10:

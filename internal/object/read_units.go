@@ -45,8 +45,10 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	d := &decoder{data: data}
 	if magic := d.bytes(len(unitsMagic)); string(magic) != unitsMagic {
 		d.fail("no magic %q", unitsMagic)
-	} else if v := d.uint(); v != unitsVersion {
-		d.fail("written by another version of btfgen (format %d, this is %d): rebuild", v, unitsVersion)
+	}
+	version := d.uint()
+	if version != unitsVersion && version != globalsVersion {
+		d.failVersion(version, unitsVersion)
 	}
 	s := &unitsSection{refs: map[refOf]uint32{}, sizes: make([]uint32, blob.EndID())}
 	names := d.bytes(d.count(1, "bytes"))
@@ -54,6 +56,9 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 		d.fail("%v", err)
 	} else {
 		s.features = set
+	}
+	if version == unitsVersion && s.features.Has(features.GlobalVar) {
+		d.failVersion(version, globalsVersion)
 	}
 	if n := d.uint(); d.err == nil && n != uint64(len(blob.Types)) {
 		d.fail("goes with %d types, but section %s holds %d; the file was altered: rebuild", n,
@@ -63,6 +68,7 @@ func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	s.decodePins(d, end)
 	s.decodeSizes(d, blob, btf.KindFunc)
 	s.decodeSizes(d, blob, btf.KindVar)
+	decodeOthers(d, blob, version == globalsVersion)
 	s.decodeUnits(d, end)
 	if d.err == nil && d.off != len(data) {
 		d.fail("%d bytes follow the last unit", len(data)-d.off)
@@ -115,6 +121,27 @@ func (s *unitsSection) decodeSizes(d *decoder, blob *btf.Blob, kind btf.Kind) {
 			return
 		}
 		s.sizes[uint32(last)] = size
+	}
+}
+
+// decodeOthers reads which variables are of other sections than that of per-CPU variables, if the
+// file says so, into the records' KFlag, where types.Node.Flag is taken from.
+func decodeOthers(d *decoder, blob *btf.Blob, listed bool) {
+	for i := range blob.Types {
+		if t := &blob.Types[i]; t.Kind == btf.KindVar {
+			t.KFlag = false
+		}
+	}
+	if !listed || d.err != nil {
+		return
+	}
+	for _, id := range d.list(1, blob.EndID(), "variable") {
+		t := &blob.Types[id-1]
+		if t.Kind != btf.KindVar {
+			d.fail("type [%d] is no %v", id, btf.KindVar)
+			return
+		}
+		t.KFlag = true
 	}
 }
 

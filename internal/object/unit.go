@@ -40,11 +40,17 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 	return h.Sum(false)
 }
 
-// VariableHash is a hash of the VAR node with content hash variable in a unit with this TypesHash.
-// Two variables with the same VariableHash have the same type: their own nodes are equal, and so
-// are all types that their units define.
-func VariableHash(variable, unitTypes types.Hash) types.Hash {
-	h := types.Start(types.KindVar, 0, 0, variable, unitTypes)
+// VariableHash is a hash of a VAR node in a unit with this TypesHash. Two variables with the same
+// VariableHash have the same type: their own nodes are equal, and so are all types that their units
+// define. Their sections may differ: the linker may have renamed one.
+func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
+	if variable.Flag {
+		variable.Flag = false
+		variable.Hash = g.HashWith(&variable, nil, func(id types.ID) types.Hash {
+			return g.Nodes[id].Hash
+		})
+	}
+	h := types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes)
 	return h.Sum(false)
 }
 

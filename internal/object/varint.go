@@ -33,6 +33,11 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
+// failVersion says that the section has another version than the one expected.
+func (d *decoder) failVersion(is uint64, want int) {
+	d.fail("written by another version of btfgen (format %d, this is %d): rebuild", is, want)
+}
+
 func (d *decoder) uint() uint64 {
 	if d.err != nil {
 		return 0

@@ -104,7 +104,8 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 // putType writes the record of n.
 func (num *numbering) putType(r *btf.Records, n *types.Node, offs []uint32) {
 	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
-	t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), KFlag: n.Flag, Vlen: n.Count}
+	t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), Vlen: n.Count,
+		KFlag: n.Flag && n.Kind != types.KindVar} // of these, units has it
 	if t.Kind.HasSize() {
 		t.SizeOrType = n.Size
 	} else if t.Kind.HasType() {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -16,17 +17,40 @@ import (
 const (
 	unitsMagic   = "btfu"
 	unitsVersion = 2
+	// globalsVersion is that of objects made with global_var: it says which variables the default
+	// features would leave out. The others are as they were before there was such a list.
+	globalsVersion = 3
 )
 
 // units returns the content of .BTF.units.
 func (num *numbering) units(o *Object) ([]byte, error) {
-	b := append([]byte(unitsMagic), unitsVersion)
+	others := num.others()
+	version := byte(unitsVersion)
+	if o.Features.Has(features.GlobalVar) || len(others) > 0 {
+		version = globalsVersion
+	}
+	b := append([]byte(unitsMagic), version)
 	b = appendString(b, o.Features.String())
 	b = binary.AppendUvarint(b, uint64(len(num.order)))
 	b = num.appendPins(b)
 	b = num.appendSizes(b, types.KindFunc)
 	b = num.appendSizes(b, types.KindVar)
+	if version == globalsVersion {
+		b = appendList(b, others, 1)
+	}
 	return num.appendUnits(b, o.Units)
+}
+
+// others are the variables of other sections than that of per-CPU variables: BTF has no place for
+// Node.Flag of a VAR.
+func (num *numbering) others() []uint32 {
+	var list []uint32
+	for i, id := range num.order {
+		if n := num.g.Node(id); n.Kind == types.KindVar && n.Flag {
+			list = append(list, uint32(i+1))
+		}
+	}
+	return list
 }
 
 func appendString(b []byte, s string) []byte {

@@ -71,7 +71,7 @@ func definition(o *object.Object, name string) (h types.Hash) {
 		if h != (types.Hash{}) {
 			return types.Hash{}
 		}
-		h = object.VariableHash(n.Hash, u.TypesHash(g))
+		h = object.VariableHash(g, *n, u.TypesHash(g))
 	}
 	return h
 }

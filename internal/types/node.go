@@ -71,7 +71,7 @@ func TagOf(k Kind) Tag {
 //	ENUM, ENUM64    tag    bytes                                             enumerators (Flag: signed)
 //	FUNC_PROTO                           return type                         parameters
 //	FUNC            name   FuncFlags     prototype    linkage
-//	VAR             name   bytes         type         linkage
+//	VAR             name   bytes         type         linkage                (Flag: of another section)
 //	DATASEC         name   bytes                                             VARs
 //	DECL_TAG        value                target       component index + 1    (Flag: kind_flag)
 //	stub            tag    1 if pinned   pinned def.  Tag                    the pin's lanes, if pinned
@@ -87,7 +87,9 @@ type Node struct {
 	First uint32 // the first of Count elements in Graph.Elems
 	Count uint32
 	Kind  Kind
-	Flag  bool // aggregates: bitfields are present; enums: signed; tags: kind_flag
+	// aggregates: bitfields are present; enums: signed; tags: kind_flag; variables that a unit
+	// defines: the section is not that of per-CPU variables
+	Flag bool
 }
 
 // Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte

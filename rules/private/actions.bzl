@@ -156,7 +156,15 @@ def btf_merge(ctx, objects, out):
         resource_set = _merge_resources,
     )
 
-def btf_link(ctx, objects, out, skipped, facts = None, bases = depset(), distilled = None):
+def btf_link(
+        ctx,
+        objects,
+        out,
+        skipped,
+        facts = None,
+        bases = depset(),
+        distilled = None,
+        variables = ""):
     """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS.
 
     Args:
@@ -167,9 +175,13 @@ def btf_link(ctx, objects, out, skipped, facts = None, bases = depset(), distill
         facts: File or None, link facts.
         bases: depset of File, the chain of BTF to split against, outermost first.
         distilled: File to write or None, the distilled base that out stands on instead.
+        variables: which variables are encoded, as `btfdedup link --variables` takes it; empty for
+            those that the features of the objects say.
     """
     args = ctx.actions.args()
     args.add("-o", out)
+    if variables:
+        args.add("--variables", variables)
     if distilled:
         args.add("--distilled-base", distilled)
     args.add("--skipped", skipped)

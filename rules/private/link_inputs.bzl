@@ -4,6 +4,7 @@ load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":actions.bzl", "btf_base")
 load(":conversion.bzl", "conversion_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
+load(":variables.bzl", "link_extra")
 
 def srcs_attr(mandatory, doc):
     """The attribute `srcs`: targets with BTF objects, or the files themselves."""
@@ -87,16 +88,17 @@ def chain_of(ctx, label, info):
 # The chain of vmlinux.
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
-def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
-    """The providers of a target that makes BTF. It declares the index of it, too.
+def linked_providers(ctx, btf, skipped, facts, chain, distilled = None, objects = None):
+    """The providers of a target that makes BTF. It declares the index and the extra variables, too.
 
     Args:
-        ctx: context of a rule with the toolchain.
+        ctx: context of a rule with the toolchain; with VARIABLES_ATTRS too, if there are objects.
         btf: File, raw BTF.
         skipped: File or None, what was left out and why.
         facts: File or None, link facts.
         chain: what `chain_of` returned, the chain that btf is split against.
         distilled: File or None, the distilled base that btf stands on instead.
+        objects: depset of File, the BTF objects that were linked; None if btf was made otherwise.
 
     Returns:
         list of providers.
@@ -105,6 +107,8 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
     if not distilled:
         index = ctx.actions.declare_file(ctx.label.name + ".btfbase")
         btf_base(ctx, btf, index, chain.bases)
+    indices = depset([index] if index else [], transitive = [chain.indices], order = "postorder")
+    extra = link_extra(ctx, objects, facts, indices) if objects != None else None
     return [
         DefaultInfo(files = depset([btf])),
         BtfInfo(
@@ -113,12 +117,14 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None):
             index = index,
             indices = depset(order = "postorder") if distilled else chain.indices,
             distilled = bool(distilled),
+            extra = extra.btf if extra else None,
             skipped = skipped,
         ),
         OutputGroupInfo(
             btf_base = depset([index] if index else []),
             btf_distilled_base = depset([distilled] if distilled else []),
+            btf_extra = depset([extra.btf] if extra else []),
             btf_facts = depset([facts] if facts else []),
-            btf_skipped = depset([skipped] if skipped else []),
+            btf_skipped = depset([file for file in [skipped, extra and extra.skipped] if file]),
         ),
     ]

@@ -12,6 +12,7 @@ load(
     "linked_providers",
     "srcs_attr",
 )
+load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
@@ -31,11 +32,21 @@ def _module_btf_impl(ctx):
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
     bases = chain.indices
-    if has_feature(linked_features(ctx), "distilled_base"):
+    features = linked_features(ctx)
+    if has_feature(features, "distilled_base"):
         distilled = ctx.actions.declare_file(ctx.label.name + ".base.btf")
         bases = chain.bases
-    btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases, distilled = distilled)
-    return linked_providers(ctx, btf, skipped, facts, chain, distilled)
+    btf_link(
+        ctx,
+        objects,
+        btf,
+        skipped,
+        facts = facts,
+        bases = bases,
+        distilled = distilled,
+        variables = variables_of(ctx, features, facts, bool(distilled)),
+    )
+    return linked_providers(ctx, btf, skipped, facts, chain, distilled, objects)
 
 module_btf = rule(
     implementation = _module_btf_impl,
@@ -58,13 +69,13 @@ module_btf(
 
 The base is read as a small file of its own, the index that `BtfBase` makes of its BTF, and never
 as the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the
-cache.
-Output groups: `btf_skipped`, `btf_facts`, `btf_base`.
+cache. Output groups: `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra`
+(`NAME-btf-extra.btf`, with `variables = "separate"`).
 
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,
 `NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group
 `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
-    attrs = CONVERSION_ATTRS | {
+    attrs = CONVERSION_ATTRS | VARIABLES_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
             mandatory = True,

@@ -12,6 +12,7 @@ load(
     "linked_providers",
     "srcs_attr",
 )
+load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _vmlinux_btf_impl(ctx):
     facts = None
@@ -20,8 +21,10 @@ def _vmlinux_btf_impl(ctx):
         btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx))
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
-    btf_link(ctx, link_inputs(ctx), btf, skipped, facts = facts)
-    return linked_providers(ctx, btf, skipped, facts, NO_CHAIN)
+    objects = link_inputs(ctx)
+    variables = variables_of(ctx, linked_features(ctx), facts)
+    btf_link(ctx, objects, btf, skipped, facts = facts, variables = variables)
+    return linked_providers(ctx, btf, skipped, facts, NO_CHAIN, objects = objects)
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
@@ -39,8 +42,8 @@ vmlinux_btf(
 The linked kernel is read for facts alone (which functions are in it, which variables are per CPU,
 ...), so after a link that moves code and changes nothing else only `BtfFacts` runs. Output groups:
 `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
-read in place of the BTF).""",
-    attrs = CONVERSION_SETTINGS | {
+read in place of the BTF), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
+    attrs = CONVERSION_SETTINGS | VARIABLES_ATTRS | {
         "srcs": srcs_attr(
             mandatory = True,
             doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the

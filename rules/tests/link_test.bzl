@@ -128,6 +128,41 @@ _facts_features_of_flag_test = analysistest.make(
     config_settings = {str(Label("//rules/settings:btf_features")): ["default", "global_var"]},
 )
 
+def _variables_impl(ctx):
+    env = analysistest.begin(ctx)
+    links = {
+        arguments(action)[4]: arguments(action)[5:]
+        for action in actions_of(env, "BtfLink")
+    }
+    asserts.equals(env, ctx.attr.links, {out: " ".join(args) for out, args in links.items()})
+    target = analysistest.target_under_test(env)
+    extra = target[BtfInfo].extra
+    asserts.equals(env, ctx.attr.extra, extra.basename if extra else "")
+    asserts.equals(
+        env,
+        [ctx.attr.extra] if extra else [],
+        names(target[OutputGroupInfo].btf_extra.to_list()),
+    )
+    asserts.equals(env, 1, len(target[DefaultInfo].files.to_list()))
+    return analysistest.end(env)
+
+_variables_test = analysistest.make(
+    _variables_impl,
+    attrs = {"extra": attr.string(), "links": attr.string_dict()},
+)
+_variables_of_features_test = analysistest.make(
+    failure_test("converted without the feature global_var: set btf_features"),
+    expect_failure = True,
+)
+_variables_of_nothing_test = analysistest.make(
+    failure_test("no linked file, which alone tells where variables are"),
+    expect_failure = True,
+)
+_variables_on_distilled_test = analysistest.make(
+    failure_test("and the feature distilled_base"),
+    expect_failure = True,
+)
+
 _other_features_test = analysistest.make(
     failure_test("converted with different btf_features"),
     expect_failure = True,
@@ -200,6 +235,43 @@ def link_suite(name):
         tags = ["manual"],
         vmlinux = "link/vmlinux.elf",
     )
+    for variables in ["percpu", "separate", "all"]:
+        vmlinux_btf(
+            name = variables,
+            srcs = [":variables"],
+            tags = ["manual"],
+            variables = variables,
+            vmlinux = "link/vmlinux.elf",
+        )
+    vmlinux_btf(
+        name = "all_without_feature",
+        srcs = [":single"],
+        tags = ["manual"],
+        variables = "all",
+        vmlinux = "link/vmlinux.elf",
+    )
+    vmlinux_btf(
+        name = "all_of_nothing",
+        srcs = [":variables"],
+        tags = ["manual"],
+        variables = "all",
+    )
+    module_btf(
+        name = "module_separate",
+        base = ":separate",
+        btf_features = ["default", "global_var"],
+        module = "link/first.ko",
+        tags = ["manual"],
+        variables = "separate",
+    )
+    module_btf(
+        name = "separate_on_distilled",
+        base = ":separate",
+        btf_features = ["default", "global_var", "distilled_base"],
+        module = "link/first.ko",
+        tags = ["manual"],
+        variables = "separate",
+    )
     vmlinux_btf(
         name = "with_both",
         srcs = [":variables", ":pair"],
@@ -242,6 +314,58 @@ def link_suite(name):
         name = "facts_features_of_flag_test",
         target_under_test = ":kernel",
     )
+    _variables_test(
+        name = "variables_percpu_test",
+        links = {
+            "percpu.btf": ("--variables percpu --skipped percpu.skipped " +
+                           "--facts percpu.facts one.o.btfo"),
+        },
+        target_under_test = ":percpu",
+    )
+    _variables_test(
+        name = "variables_separate_test",
+        extra = "separate-btf-extra.btf",
+        links = {
+            "separate.btf": ("--variables percpu --skipped separate.skipped " +
+                             "--facts separate.facts one.o.btfo"),
+            "separate-btf-extra.btf": ("--variables extra --skipped separate-btf-extra.skipped " +
+                                       "--facts separate.facts --base separate.btfbase one.o.btfo"),
+        },
+        target_under_test = ":separate",
+    )
+    _variables_test(
+        name = "variables_all_test",
+        links = {"all.btf": "--variables all --skipped all.skipped --facts all.facts one.o.btfo"},
+        target_under_test = ":all",
+    )
+    _variables_test(
+        name = "variables_of_module_test",
+        extra = "module_separate-btf-extra.btf",
+        links = {
+            "module_separate.btf": ("--variables percpu --skipped module_separate.skipped " +
+                                    "--facts module_separate.facts --base separate.btfbase " +
+                                    "module_separate.btfo"),
+            "module_separate-btf-extra.btf": ("--variables extra " +
+                                              "--skipped module_separate-btf-extra.skipped " +
+                                              "--facts module_separate.facts " +
+                                              "--base separate.btfbase " +
+                                              "--base module_separate.btfbase " +
+                                              "module_separate.btfo"),
+        },
+        target_under_test = ":module_separate",
+    )
+    _variables_of_features_test(
+        name = "variables_of_features_test",
+        target_under_test = ":all_without_feature",
+    )
+    _variables_of_nothing_test(
+        name = "variables_of_nothing_test",
+        target_under_test = ":all_of_nothing",
+    )
+    _variables_on_distilled_test(
+        name = "variables_on_distilled_test",
+        target_under_test = ":separate_on_distilled",
+    )
     _other_features_test(name = "other_features_test", target_under_test = ":with_both")
     _distilled_test(name = "distilled_test", target_under_test = ":distilled")
     _on_distilled_test(name = "on_distilled_test", target_under_test = ":on_distilled")
@@ -257,6 +381,13 @@ def link_suite(name):
             ":module_of_objects_test",
             ":facts_features_test",
             ":facts_features_of_flag_test",
+            ":variables_percpu_test",
+            ":variables_separate_test",
+            ":variables_all_test",
+            ":variables_of_module_test",
+            ":variables_of_features_test",
+            ":variables_of_nothing_test",
+            ":variables_on_distilled_test",
             ":other_features_test",
             ":distilled_test",
             ":on_distilled_test",

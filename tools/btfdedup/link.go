@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
@@ -32,6 +33,10 @@ it stands on a small base that is written there, for the sections .BTF and .BTF.
 that is to be loaded by other builds of the kernel; objects made with the feature distilled_base
 want that.
 
+--variables says which variables are encoded, of those that the feature global_var lists: percpu
+are the per-CPU ones, as without that feature; extra are all others, in split BTF that has nothing
+else but the types that only they need, on the --base that percpu gives of the same files.
+
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
 and the reason.`,
 		Examples: []string{
@@ -40,29 +45,40 @@ and the reason.`,
 			"btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo",
 			"# for the sections .BTF and .BTF.base of an external module",
 			"btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo",
+			"# objects made with global_var: BTF as without that, and the other variables on it",
+			"btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params",
+			"btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params",
 		},
 		Flags: cli.Output | cli.Base | cli.Skipped | cli.DistilledBase | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			var facts string
-			flags.InputVar(&facts, "facts", "what is known of the linked file: a `FILE` from btfgen facts")
-			return func(env *cli.Env, files []string) error { return runLink(env, facts, files) }
+			var r linkRun
+			flags.InputVar(&r.facts, "facts",
+				"what is known of the linked file: a `FILE` from btfgen facts")
+			encode.VariablesVar(flags, &r.which)
+			return r.run
 		},
 	}
 }
 
-func runLink(env *cli.Env, factsFile string, files []string) error {
+// linkRun is one run of the verb.
+type linkRun struct {
+	facts string // a file; "" for none
+	which link.Which
+}
+
+func (r *linkRun) run(env *cli.Env, files []string) error {
 	run := report.Start(env, files)
 	defer run.Close()
-	opt := link.Options{Jobs: env.Jobs}
+	opt := link.Options{Jobs: env.Jobs, Variables: r.which}
 	bases, err := openBases(env)
 	if err != nil {
 		return err
 	}
 	defer bases.Close()
 	opt.Base = bases.Base
-	if factsFile != "" {
+	if r.facts != "" {
 		phase := run.Phase("facts", "")
-		if opt.Facts, err = readFacts(factsFile); err != nil {
+		if opt.Facts, err = readFacts(r.facts); err != nil {
 			return err
 		}
 		run.EndFacts(phase, opt.Facts)
@@ -74,6 +90,9 @@ func runLink(env *cli.Env, factsFile string, files []string) error {
 	if o.Features.Has(features.DistilledBase) && bases.Base != nil && env.DistilledBase == "" {
 		return cli.Usagef("the objects were made with the feature %v:"+
 			" --distilled-base=FILE says where that goes", features.DistilledBase)
+	}
+	if err := encode.CheckVariables(env, r.which, o.Features, r.facts != ""); err != nil {
+		return err
 	}
 	phase := run.Phase("link", "")
 	opt.Features, opt.Step = o.Features, phase.Step

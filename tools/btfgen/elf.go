@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -31,25 +30,37 @@ Reads vmlinux, a module or a program with DWARF and writes its BTF: what "btfgen
 With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
 it stands on a small base that is written there, for the sections .BTF and .BTF.base of a module
 that is to be loaded by other builds of the kernel; the feature distilled_base wants that.
+
+--variables says which variables are encoded, of those that the feature global_var lists: percpu
+are the per-CPU ones, as without that feature; extra are all others, in split BTF that has nothing
+else but the types that only they need, on the --base that the same command with percpu made.
+
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
 and the reason.`,
 		Examples: []string{
 			"btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux",
 			"btfgen elf --base vmlinux.btf -o mod.btf mod.ko",
 			"btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko",
+			"# the other variables, on vmlinux.btf",
+			"btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Skipped | cli.DistilledBase | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var c encode.Flags
 			c.Define(flags)
-			return func(env *cli.Env, args []string) error { return runElf(env, &c, args[0]) }
+			var which link.Which
+			encode.VariablesVar(flags, &which)
+			return func(env *cli.Env, args []string) error { return runElf(env, &c, which, args[0]) }
 		},
 	}
 }
 
-func runElf(env *cli.Env, c *encode.Flags, path string) error {
+func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error {
 	options, err := c.Options(env)
 	if err != nil {
+		return err
+	}
+	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
 	relaxHeap(path)
@@ -71,7 +82,7 @@ func runElf(env *cli.Env, c *encode.Flags, path string) error {
 			return err
 		}
 	}
-	result, err := encodeFile(env, run, path, bases, options)
+	result, err := encodeFile(env, run, path, bases, options, which)
 	if err != nil {
 		return err
 	}
@@ -80,10 +91,15 @@ func runElf(env *cli.Env, c *encode.Flags, path string) error {
 
 // encodeFile makes the BTF of the file at path.
 func encodeFile(env *cli.Env, run *report.Run, path string, bases *base.Files,
-	options convert.Options) (*link.Result, error) {
+	options convert.Options, which link.Which) (*link.Result, error) {
 	phase := run.Phase("convert", "units")
 	options.Progress = phase.Progress
-	o, known, err := readFile(run, path, bases.BTF, options)
+	wanted := facts.Options{Features: options.Features, Base: bases.BTF}
+	if which == link.Extra {
+		// The base is not that of the file's own .BTF, which is read for nothing but kfuncs.
+		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
+	}
+	o, known, err := readFile(run, path, wanted, options)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +107,7 @@ func encodeFile(env *cli.Env, run *report.Run, path string, bases *base.Files,
 	encode.WarnOfKfuncs(env, path, known)
 	phase = run.Phase("link", "")
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Jobs: options.Jobs, Step: phase.Step})
+		Features: options.Features, Variables: which, Jobs: options.Jobs, Step: phase.Step})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -100,7 +116,7 @@ func encodeFile(env *cli.Env, run *report.Run, path string, bases *base.Files,
 
 // readFile takes from the file at path what the link needs. The file's memory, symbols included, is
 // free afterwards.
-func readFile(run *report.Run, path string, base *btf.Blob,
+func readFile(run *report.Run, path string, wanted facts.Options,
 	options convert.Options) (*object.Object, *facts.Facts, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -112,7 +128,7 @@ func readFile(run *report.Run, path string, base *btf.Blob,
 	var factsErr error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		known, factsErr = extractFacts(run, f, facts.Options{Features: options.Features, Base: base})
+		known, factsErr = extractFacts(run, f, wanted)
 	})
 	o, err := convert.File(f, options)
 	wg.Wait()

@@ -29,7 +29,7 @@ func BenchmarkElf(b *testing.B) {
 					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
 				run := report.Start(env, nil)
-				_, err := encodeFile(env, run, path, new(base.Files), options)
+				_, err := encodeFile(env, run, path, new(base.Files), options, 0)
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

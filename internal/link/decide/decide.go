@@ -7,6 +7,7 @@
 //	functions.go   functions
 //	prototypes.go  when prototypes of one name are consistent
 //	variables.go   variables
+//	which.go       which variables are wanted
 //	files.go       which file's variable a local symbol is
 //	kfuncs.go      kfuncs, and pointers into an arena
 //	tags.go        declaration tags
@@ -37,6 +38,7 @@ type decider struct {
 	*Decisions
 	facts    *facts.Facts // nil: every candidate counts as linked
 	features features.Set
+	extra    bool // variables of other sections than that of per-CPU variables are all that is wanted
 	symbols  *symbols.Index
 	group    []Holder
 	// encoded is, by FUNC or VAR that units hold, the made one that is encoded for it, 0 for none.
@@ -52,9 +54,7 @@ type decider struct {
 // their own names, and variables are those of BTF that was linked before.
 func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions,
 	error) {
-	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
-		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
-		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
+	d := newDecider(t, x, f, set)
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
@@ -63,12 +63,38 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	if err := d.encodeVariables(); err != nil {
 		return nil, err
 	}
+	return d.finish(), nil
+}
+
+// DecideExtra decides about the variables that are not per CPU alone. It needs no kfuncs.
+func DecideExtra(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions,
+	error) {
+	set = set.Without(features.DeclTagKfuncs)
+	d := newDecider(t, x, f, set)
+	d.extra = true
+	if err := checkFacts(f, set); err != nil {
+		return nil, err
+	}
+	if err := d.encodeVariables(); err != nil {
+		return nil, err
+	}
+	return d.finish(), nil
+}
+
+func newDecider(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) *decider {
+	return &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
+		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
+		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
+}
+
+// finish attaches the declaration tags, and sorts what is skipped.
+func (d *decider) finish() *Decisions {
 	d.attachTags()
 	slices.SortFunc(d.Skipped, func(a, b Skipped) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
 	})
 	d.Skipped = slices.Compact(d.Skipped)
-	return d.Decisions, nil
+	return d.Decisions
 }
 
 // holders returns the functions or variables of a name that units hold. The result is good until

@@ -45,7 +45,7 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 		return nil
 	}
 	return d.heldIn(d.unitsOf(o), group, func(u int, n *types.Node) bool {
-		return object.VariableHash(n.Hash, d.typesHash(u)) == o.Definition
+		return object.VariableHash(d.Graph, *n, d.typesHash(u)) == o.Definition
 	})
 }
 

@@ -23,7 +23,7 @@ func (d *decider) attachTags() {
 			}
 		default:
 			value, on := d.Graph.Strs.Bytes(n.Name), d.BaseID(target)
-			if on != 0 && d.Base.HasDeclTag(value, on, n.Aux, n.Flag) {
+			if on != 0 && (d.extra || d.Base.HasDeclTag(value, on, n.Aux, n.Flag)) {
 				continue
 			}
 		}

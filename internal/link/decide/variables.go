@@ -22,7 +22,7 @@ func (d *decider) encodeVariables() error {
 	if !all && !d.features.Has(features.Var) {
 		return nil
 	}
-	vars := map[Type]Type{}
+	vars := map[variable]Type{}
 	d.locals.count(d.facts)
 	for rest := d.facts.Objects; len(rest) > 0; {
 		section := rest[0].Section
@@ -30,7 +30,8 @@ func (d *decider) encodeVariables() error {
 		if n < 0 {
 			n = len(rest)
 		}
-		if all || section == facts.PerCPUSection {
+		perCPU := section == facts.PerCPUSection
+		if perCPU && !d.extra || !perCPU && all {
 			if err := d.encodeSection(rest[:n], vars); err != nil {
 				return err
 			}
@@ -40,9 +41,16 @@ func (d *decider) encodeVariables() error {
 	return nil
 }
 
+// variable is what a VAR says. Several types of package resolve may say the same.
+type variable struct {
+	name    types.Str
+	linkage uint32
+	ref     Type
+}
+
 // encodeSection makes the DATASEC of one section's variables, which are sorted by offset, and their
 // VARs.
-func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) error {
+func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) error {
 	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []types.Elem
 	end := uint64(0)
@@ -56,7 +64,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) erro
 		valid := btf.ValidIdentifier([]byte(o.Name))
 		var group []Holder
 		if s, ok := d.Graph.Strs.Lookup([]byte(d.facts.SourceName(o.Name))); ok {
-			group = d.holders(types.KindVar, s)
+			group = d.ofSection(o, d.holders(types.KindVar, s))
 		}
 		v, reason := d.variable(o, group)
 		switch {
@@ -79,11 +87,11 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[Type]Type) erro
 			return fmt.Errorf("variable %s in section %s: offset %d and size %d don't fit the "+
 				"format's 32 bits", o.Name, o.Section, o.Offset, size)
 		}
-		m, ok := vars[v]
+		key := variable{n.Name, n.Aux, d.RefOf(v)}
+		m, ok := vars[key]
 		if !ok {
-			m = d.make(types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux,
-				Ref: types.ID(d.RefOf(v))})
-			vars[v] = m
+			m = d.make(types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: types.ID(key.ref)})
+			vars[key] = m
 		}
 		d.encodedAs(v, m)
 		elems = append(elems, types.Elem{Ref: types.ID(m), Val: o.Offset | size<<32})
@@ -140,6 +148,19 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 		}
 	}
 	return 0, reasonNoVariable
+}
+
+// ofSection returns those of the candidates for an object that were defined for its section: that of
+// per-CPU variables, or others. If none was, the linker put them elsewhere, and all are returned.
+func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
+	perCPU := o.Section == facts.PerCPUSection
+	other := func(h Holder) bool { return !h.Linked && d.Node(h.Type).Flag == perCPU }
+	if !slices.ContainsFunc(group, other) || !slices.ContainsFunc(group, func(h Holder) bool {
+		return !other(h)
+	}) {
+		return group
+	}
+	return slices.DeleteFunc(group, other)
 }
 
 // linkages are those that the candidate for an object may have, the likeliest first. A local symbol

@@ -91,6 +91,30 @@ func TestVariables(t *testing.T) {
 	})
 }
 
+// TestOfSection: of candidates for per-CPU variables and for others, those of the object's section
+// count, however few they are.
+func TestOfSection(t *testing.T) {
+	build := units(func(b *linktest.Builder) {
+		b.Unit("a.c", 2)
+		b.Var("v", global, 4, b.Int("int"))
+		b.Unit("b.c", 1)
+		b.Hold(b.Add(types.Node{Kind: types.KindVar, Name: b.Str("v"), Size: 4, Aux: global,
+			Ref: b.Int("unsigned int"), Flag: true}))
+	})
+	in := func(section string) *facts.Facts {
+		return &facts.Facts{Variables: facts.VariablesAll, Objects: []facts.Object{
+			{Name: "v", Section: section, Size: 4, File: -1}}}
+	}
+	with := []features.Feature{features.GlobalVar}
+	check(t, []rule{
+		{what: "per CPU", build: build, with: with, facts: in(facts.PerCPUSection),
+			want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}},
+		{what: "of another section", build: build, with: with, facts: in(".data"),
+			want: []string{"global v: unsigned int",
+				"section .data of 4: (global v: unsigned int)@0+4"}},
+	})
+}
+
 // TestOverlap: a symbol within the variable before it is that variable's.
 func TestOverlap(t *testing.T) {
 	f := perCPU(globalVar("v", 4), globalVar("w", 4))
@@ -154,7 +178,8 @@ func TestIdentified(t *testing.T) {
 	for i, name := range []string{"int", "unsigned int"} {
 		b.Unit("a.c", uint32(9-i))
 		v := b.Var("v", static, 4, b.Int(name))
-		f.Objects[0].Definition = object.VariableHash(b.Graph.Node(v).Hash, b.Last().TypesHash(b.Graph))
+		f.Objects[0].Definition = object.VariableHash(b.Graph, *b.Graph.Node(v),
+			b.Last().TypesHash(b.Graph))
 	}
 	d, err := decideUnits(b, f, features.Default(), nil)
 	if err != nil {

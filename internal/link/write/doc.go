@@ -31,7 +31,9 @@ type Options struct {
 	Layout bool
 	// CheckNames refuses names that the kernel does not take.
 	CheckNames bool
-	Jobs       int // threads
+	// OnlyMade writes what was made and what that needs; the units' types alone are no reason.
+	OnlyMade bool
+	Jobs     int // threads
 	// Sorted are strings of the graph that were sorted already.
 	Sorted *SortedStrings
 }

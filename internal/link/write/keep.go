@@ -2,8 +2,8 @@ package write
 
 import "github.com/rules-btf/rules_btf/internal/types"
 
-// keepAll finds what the result holds: the types that units hold by name, what was made, and what
-// these reach. Each gets its place.
+// keepAll finds what the result holds: the types that units hold by name (but not if OnlyMade), what
+// was made, and what these reach. Each gets its place.
 //
 // A fixed shape refers to earlier ones, but for the definitions that stubs stand for. So it takes
 // one walk from the last shape to the first, in the order of memory, and a list of those that were
@@ -30,10 +30,16 @@ func (w *writer) keepAll() {
 			w.keepType(k, add)
 		}
 	}
-	for k := range w.made.Made {
-		w.keep[k] = true
+	waits := func(m *types.Node) bool { // for whether its target is kept
+		return w.opt.OnlyMade && m.Kind == types.KindDeclTag && w.made.At(Type(m.Ref)) == nil
 	}
 	for k, m := range w.made.Made {
+		w.keep[k] = !waits(m)
+	}
+	for k, m := range w.made.Made {
+		if waits(m) {
+			continue
+		}
 		elems := w.made.Elems(m)
 		w.places.add(k, m, elems)
 		add(Type(m.Ref))
@@ -42,14 +48,14 @@ func (w *writer) keepAll() {
 		}
 	}
 	for k, root := range w.Variants {
-		if root && isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
+		if root && !w.opt.OnlyMade && isType(w.Node(k).Kind) && w.BaseID(k) == 0 {
 			add(k)
 		}
 	}
 	rest()
 	for at--; at > 0; at-- {
 		if !w.keep[at] {
-			if w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Nodes[at].Kind) {
+			if w.opt.OnlyMade || w.Weight[at] == 0 || !w.Fixed(at) || !isType(w.Nodes[at].Kind) {
 				continue
 			}
 			if k := w.Of(at); k != Type(at) {
@@ -61,6 +67,12 @@ func (w *writer) keepAll() {
 		w.keepType(Type(at), add)
 	}
 	rest()
+	for k, m := range w.made.Made {
+		if waits(m) && w.keep[m.Ref] {
+			w.keep[k] = true
+			w.places.add(k, m, nil)
+		}
+	}
 }
 
 // isType tells whether a kind is that of a type: functions, variables, sections and declaration

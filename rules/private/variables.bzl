@@ -1,0 +1,64 @@
+"""The attribute `variables`: which variables vmlinux_btf and module_btf encode, and where."""
+
+load(":actions.bzl", "btf_link")
+load(":conversion.bzl", "has_feature")
+
+VARIABLES_ATTRS = {
+    "variables": attr.string(
+        doc = """Which variables are encoded, and where:
+`percpu`, those that are per CPU, as kernels do; `separate`, these, and all others in split BTF on
+that, `NAME-btf-extra.btf`, so that `NAME.btf` is as with `percpu`, to the byte; `all`, all in one
+BTF. The latter two need objects that were converted with the feature `global_var`. Empty: `all`
+with objects of that feature, else `percpu`.""",
+        values = ["", "percpu", "separate", "all"],
+    ),
+}
+
+def variables_of(ctx, features, facts, distilled = False):
+    """Which variables the link of a target encodes.
+
+    Args:
+        ctx: context of a rule with VARIABLES_ATTRS.
+        features: list of string, what the objects were converted with.
+        facts: File or None, link facts.
+        distilled: whether the BTF is to stand on a distilled base.
+
+    Returns:
+        string, for `btf_link`.
+    """
+    wanted = ctx.attr.variables
+    if wanted in ["separate", "all"]:
+        if not has_feature(features, "global_var"):
+            fail(("{} has variables = \"{}\", but its objects are converted without the feature " +
+                  "global_var: set btf_features = [\"default\", \"global_var\"] where they are " +
+                  "converted, or the flag @rules_btf//rules/settings:btf_features").format(
+                ctx.label,
+                wanted,
+            ))
+        if not facts:
+            fail(("{} has variables = \"{}\", but no linked file, which alone tells where " +
+                  "variables are: name it").format(ctx.label, wanted))
+    if wanted == "separate" and distilled:
+        fail(("{} has variables = \"separate\" and the feature distilled_base: the extra " +
+              "variables would stand on BTF that has no kernel's ids").format(ctx.label))
+    return "percpu" if wanted == "separate" else wanted
+
+def link_extra(ctx, objects, facts, bases):
+    """Declares the link of the variables that are not per CPU, if they are wanted apart.
+
+    Args:
+        ctx: context of a rule with LINK_EXEC_GROUPS and VARIABLES_ATTRS.
+        objects: depset of File, BTF objects.
+        facts: File, link facts.
+        bases: depset of File, the indices of the chain to split against, that of the target's own
+            BTF last.
+
+    Returns:
+        struct of `btf` and `skipped`, File; None if they are not wanted apart.
+    """
+    if ctx.attr.variables != "separate":
+        return None
+    btf = ctx.actions.declare_file(ctx.label.name + "-btf-extra.btf")
+    skipped = ctx.actions.declare_file(ctx.label.name + "-btf-extra.skipped")
+    btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases, variables = "extra")
+    return struct(btf = btf, skipped = skipped)
