@@ -278,7 +278,16 @@ def btf_shared(ctx, modules, out, bases):
         resource_set = _base_resources,
     )
 
-def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, how = None):
+def btf_modules(
+        ctx,
+        modules,
+        out,
+        skipped,
+        conversion,
+        bases,
+        order = None,
+        embedded = None,
+        how = None):
     """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
 
     Args:
@@ -288,6 +297,7 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, 
         skipped: directory to write, what of each was left out and why.
         conversion: what `conversion_of` returned.
         bases: depset of File, the chain to split against, outermost first: indices, or BTF.
+        order: File or None, Kbuild's modules.order, which lists the modules to take.
         embedded: directory to write or None, the modules with their BTF.
         how: struct, how to embed: what `how_to_embed` returned.
     """
@@ -296,7 +306,10 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, 
     args.add_all([skipped], before_each = "--skipped-dir", expand_directories = False)
     _add_conversion(args, conversion)
     args.add_all(bases, before_each = "--base")
-    old_base = []
+    more = []
+    if order:
+        args.add("--order", order)
+        more.append(order)
     if embedded:
         args.add_all([embedded], before_each = "--embed", expand_directories = False)
         if how.drop_signature:
@@ -304,7 +317,7 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, 
         if not how.resolve_ids:
             args.add("--keep-ids")
         elif how.old_base:
-            old_base = [how.old_base]
+            more.append(how.old_base)
             args.add("--old-base", how.old_base)
     args.add_all([modules], expand_directories = False)
     _run(
@@ -314,7 +327,7 @@ def btf_modules(ctx, modules, out, skipped, conversion, bases, embedded = None, 
         args,
         threads = _THREADS,
         exec_group = LINK_EXEC_GROUP,
-        inputs = depset([modules] + old_base, transitive = [bases]),
+        inputs = depset([modules] + more, transitive = [bases]),
         outputs = [out, skipped] + ([embedded] if embedded else []),
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules %{input} for %{label}",

@@ -55,7 +55,17 @@ def _link_directory(ctx, kos, where, conversion, chain, embed):
 
     # Ids need the names of the base, which an index doesn't have.
     bases = chain.bases if embedded and how.resolve_ids else chain.indices
-    btf_modules(ctx, kos, btf, skipped, conversion, bases, embedded, how)
+    btf_modules(
+        ctx,
+        kos,
+        btf,
+        skipped,
+        conversion,
+        bases,
+        order = ctx.file.order,
+        embedded = embedded,
+        how = how,
+    )
     return struct(btf = btf, skipped = skipped, embedded = embedded)
 
 def _link(ctx, source, where, conversion, chain, embed):
@@ -103,6 +113,8 @@ def _modules_btf_impl(ctx):
     if ctx.attr.shared_base and ctx.attr.embed:
         fail(("{}: embed and shared_base contradict each other: the kernel's loader takes no " +
               "chain of bases").format(ctx.label))
+    if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
+        fail("{}: order lists what to take of a directory, and modules has none".format(ctx.label))
     sources = _sources(ctx, conversion)
     shared = None
     if ctx.attr.shared_base:
@@ -163,6 +175,11 @@ directories of them.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
+        ),
+        "order": attr.label(
+            doc = """Kbuild's `modules.order`: of a directory, only the modules that it lists are
+taken. Its paths begin at the directory.""",
+            allow_single_file = True,
         ),
         "shared_base": attr.bool(
             doc = """Whether types that two or more of the modules hold are stored once, in

@@ -67,6 +67,14 @@ def _tree_impl(ctx):
 
 _tree_test = analysistest.make(_tree_impl)
 
+def _order_impl(ctx):
+    env = analysistest.begin(ctx)
+    found = arguments(only_action(env, "BtfModules"))
+    asserts.equals(env, ["--order", "modules.order", "modules_tree"], found[-3:])
+    return analysistest.end(env)
+
+_order_test = analysistest.make(_order_impl)
+
 def _shared_impl(ctx):
     env = analysistest.begin(ctx)
     for mnemonic, count in {"BtfGen": 2, "BtfFacts": 2, "BtfLink": 4, "BtfModules": 2}.items():
@@ -185,6 +193,7 @@ _embed_tree_test = analysistest.make(
 )
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
+_no_directory_test = analysistest.make(failure_test("modules has none"), expect_failure = True)
 _embed_shared_test = analysistest.make(failure_test("contradict each other"), expect_failure = True)
 
 def modules_suite(name):
@@ -258,6 +267,26 @@ def modules_suite(name):
             resolve_ids = resolve,
             tags = ["manual"],
         )
+    write_file(name = "modules_order_file", out = "modules/modules.order", content = [])
+    modules_btf(
+        name = "modules_in_order",
+        base = ":modules_kernel",
+        modules = [":modules_tree"],
+        order = "modules/modules.order",
+        tags = ["manual"],
+    )
+    modules_btf(
+        name = "modules_in_no_directory",
+        base = ":modules_kernel",
+        modules = ["modules/net.ko"],
+        order = "modules/modules.order",
+        tags = ["manual"],
+    )
+    _order_test(name = "modules_in_order_test", target_under_test = ":modules_in_order")
+    _no_directory_test(
+        name = "modules_in_no_directory_test",
+        target_under_test = ":modules_in_no_directory",
+    )
     _embed_files_test(name = "embedded_modules_test", target_under_test = ":embedded_modules")
     _embed_tree_test(
         name = "embedded_tree_test",
@@ -281,6 +310,8 @@ def modules_suite(name):
             ":modules_of_files_test",
             ":modules_of_tree_test",
             ":modules_on_shared_test",
+            ":modules_in_order_test",
+            ":modules_in_no_directory_test",
             ":embedded_modules_test",
             ":embedded_on_shared_test",
             ":embedded_tree_test",
