@@ -235,9 +235,10 @@ def link_suite(name):
         tags = ["manual"],
         vmlinux = "link/vmlinux.elf",
     )
-    for variables in ["percpu", "separate", "all"]:
+    targets = {"percpu": "percpu", "separate": "separate", "all": "together"}
+    for variables, target in targets.items():
         vmlinux_btf(
-            name = variables,
+            name = target,
             srcs = [":variables"],
             tags = ["manual"],
             variables = variables,
@@ -335,8 +336,11 @@ def link_suite(name):
     )
     _variables_test(
         name = "variables_all_test",
-        links = {"all.btf": "--variables all --skipped all.skipped --facts all.facts one.o.btfo"},
-        target_under_test = ":all",
+        links = {
+            "together.btf": ("--variables all --skipped together.skipped " +
+                             "--facts together.facts one.o.btfo"),
+        },
+        target_under_test = ":together",
     )
     _variables_test(
         name = "variables_of_module_test",
