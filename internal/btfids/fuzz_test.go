@@ -20,7 +20,8 @@ func fuzzTypes() *btf.Blob {
 		named{btf.KindTypedef, "t"})
 }
 
-// exercise resolves a section twice, and wants what can be restored to be as it was.
+// exercise resolves a section twice, and wants what can be restored to be as it was. Nothing is
+// found wrong with the result but kfuncs that don't exist.
 func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error)) {
 	b := fuzzTypes()
 	if s.Sorted() && s.Restore(b) != nil {
@@ -40,6 +41,11 @@ func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error
 	again, err := parse(data)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, w := range again.check(data, b) {
+		if again.Resolved() && !strings.HasPrefix(w.Text, "there is no ") {
+			t.Fatalf("resolved %x, and then found wrong: %v", data, w)
+		}
 	}
 	if again.Sorted() && again.Restore(b) != nil {
 		return // flags of names that are not found, or of entries without symbols
