@@ -3,14 +3,14 @@ package archive
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/verify"
@@ -19,17 +19,51 @@ import (
 // maxFile is the largest file that is read, in bytes. The format holds less.
 const maxFile = 1 << 30
 
-// Check compares the files of an archive, beside the manifest at path, with the manifest and with
-// each other. It returns what is wrong, one line each, by the name of the file: what the kernel
-// would refuse when it boots or loads a module, or read as other types than were meant. rules says
-// which rules the content is checked by. The error is that of a manifest that can't be read.
-func Check(path string, rules verify.Options, jobs int) ([]string, error) {
-	m, err := readManifest(path)
+// Options says what Check looks at.
+type Options struct {
+	Rules  verify.Options // by which the content is checked
+	Images Images         // which are to have the BTF of the archive, and its ids
+	Jobs   int            // threads
+}
+
+// Check compares the files of an archive with its manifest and with each other. path is that of the
+// manifest, beside which the files are, or of a tar archive, which may be compressed with zstd.
+// Check returns what is wrong, one line each, by the name of the file: what the kernel would refuse
+// when it boots or loads a module, or read as other types than were meant. The error is that of a
+// manifest, a tar archive or a directory of images that can't be read.
+func Check(path string, opts Options) ([]string, error) {
+	images, err := opts.Images.find()
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{dir: filepath.Dir(path), rules: rules, files: map[string]*checked{}}
-	return c.check(m, jobs), nil
+	c := newChecker(opts.Rules)
+	c.images = images
+	var m *Manifest
+	archive, err := openTar(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case archive != nil:
+		defer archive.file.Close()
+		c.in = archive
+		m, err = archive.manifest()
+	default:
+		c.in = directory(filepath.Dir(path))
+		var f *os.File
+		if f, err = os.Open(path); err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		m, err = readManifest(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c.check(m, opts.Jobs), nil
+}
+
+func newChecker(rules verify.Options) *checker {
+	return &checker{rules: rules, files: map[string]*checked{}}
 }
 
 func (c *checker) check(m *Manifest, jobs int) []string {
@@ -37,6 +71,7 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 	c.findExtra()
 	c.checkChains()
 	c.checkContents(jobs)
+	c.checkOthers()
 	slices.SortStableFunc(c.names, strings.Compare)
 	found := c.problems
 	for _, name := range c.names {
@@ -47,8 +82,9 @@ func (c *checker) check(m *Manifest, jobs int) []string {
 
 // checker is one call of Check.
 type checker struct {
-	dir      string
+	in       files
 	rules    verify.Options
+	images   map[string][]string // their paths, by the name that the kernel has for them
 	files    map[string]*checked // of the manifest, by name
 	names    []string
 	problems []string // that are no file's own
@@ -110,14 +146,18 @@ func (c *checker) list(m *Manifest) {
 
 // findExtra looks for files that are not in the manifest.
 func (c *checker) findExtra() {
-	list, err := os.ReadDir(c.dir)
+	list, err := c.in.list()
 	if err != nil {
 		c.report("%v", err)
 	}
-	for _, e := range list {
-		if e.Name() != ManifestName && c.files[e.Name()] == nil {
-			c.report("%s: the manifest has no such file", e.Name())
+	for _, name := range list {
+		if name == ManifestName || c.files[name] != nil {
+			continue
 		}
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			name = strconv.Quote(name)
+		}
+		c.report("%s: the manifest has no such file", name)
 	}
 }
 
@@ -211,6 +251,7 @@ func (c *checker) checkContent(f *checked) {
 			f.report("its %s is %d, the manifest says %d", x.what, x.measured, x.said)
 		}
 	}
+	c.checkImages(f, l, raw)
 	if f.isBase {
 		f.layer = l
 	}
@@ -218,25 +259,17 @@ func (c *checker) checkContent(f *checked) {
 
 // read returns the content of a file, if it is the one that the manifest describes.
 func (c *checker) read(f *checked) ([]byte, error) {
-	path := filepath.Join(c.dir, f.Name)
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("the file is missing")
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	case info.Size() != f.Size:
-		return nil, fmt.Errorf("damaged: it has %d bytes, the manifest says %d", info.Size(), f.Size)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("it has %d bytes, more than any BTF", info.Size())
-	}
-	file, err := os.Open(path)
+	file, size, err := c.in.open(f.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	switch {
+	case size != f.Size:
+		return nil, fmt.Errorf("damaged: it has %d bytes, the manifest says %d", size, f.Size)
+	case size > maxFile:
+		return nil, fmt.Errorf("it has %d bytes, more than any BTF", size)
+	}
 	raw, err := io.ReadAll(io.LimitReader(file, f.Size+1))
 	if err != nil {
 		return nil, err

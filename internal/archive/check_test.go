@@ -71,11 +71,13 @@ func (d *damage) forget(name string) {
 // onRAID is what is always wrong with the archive of someRelease.
 const onRAID = "raid: it stands on disk, but the kernel reads a module's BTF on vmlinux alone"
 
-var damages = []struct {
+type damageTest struct {
 	what   string
 	change func(d *damage)
 	want   []string // the problems; those of raid come last but one
-}{
+}
+
+var damages = []damageTest{
 	{"nothing", func(d *damage) {}, []string{onRAID}},
 	{"no chain", func(d *damage) {
 		d.forget("raid")
@@ -169,37 +171,48 @@ var damages = []struct {
 	}, []string{"nf_nat: the kernel refuses [5] STRUCT opts: ", onRAID}},
 }
 
+// damagedDir writes the archive of someRelease to a directory, and damages it.
+func damagedDir(t *testing.T, c damageTest) string {
+	t.Helper()
+	a, err := Build(someRelease(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &damage{t, t.TempDir(), &a.Manifest}
+	if err := a.WriteDir(d.dir); err != nil {
+		t.Fatal(err)
+	}
+	c.change(d)
+	data, err := d.m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(filepath.Join(d.dir, ManifestName))
+	put(t, d.dir, ManifestName, data)
+	return d.dir
+}
+
+// wantProblems compares what was found with how each line must begin.
+func wantProblems(t *testing.T, found, want []string) {
+	t.Helper()
+	matches := len(found) == len(want)
+	for i := range found {
+		matches = matches && strings.HasPrefix(found[i], want[i])
+	}
+	if !matches {
+		t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for _, c := range damages {
 		t.Run(c.what, func(t *testing.T) {
-			a, err := Build(someRelease(t, t.TempDir()))
+			path := filepath.Join(damagedDir(t, c), ManifestName)
+			found, err := Check(path, Options{Rules: bootRules, Jobs: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := &damage{t, t.TempDir(), &a.Manifest}
-			if err := a.WriteDir(d.dir); err != nil {
-				t.Fatal(err)
-			}
-			c.change(d)
-			data, err := d.m.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(d.dir, ManifestName)
-			os.Remove(path)
-			put(t, d.dir, ManifestName, data)
-			found, err := Check(path, bootRules, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			matches := len(found) == len(c.want)
-			for i := range found {
-				matches = matches && strings.HasPrefix(found[i], c.want[i])
-			}
-			if !matches {
-				t.Errorf("found\n  %s\nwant\n  %s", strings.Join(found, "\n  "),
-					strings.Join(c.want, "\n  "))
-			}
+			wantProblems(t, found, c.want)
 		})
 	}
 }
@@ -212,7 +225,7 @@ func TestNoManifest(t *testing.T) {
 		{`{"version": 1, "files": 3}`, "not a manifest: json: cannot unmarshal number"},
 	} {
 		path := put(t, t.TempDir(), "m.json", []byte(c.text))
-		_, err := Check(path, bootRules, 1)
+		_, err := Check(path, Options{Rules: bootRules, Jobs: 1})
 		if err == nil || !strings.HasPrefix(err.Error(), path+": "+c.want) {
 			t.Errorf("%s: %v", c.text, err)
 		}
@@ -242,7 +255,8 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := &checker{dir: dir, rules: bootRules, files: map[string]*checked{}}
+		c := newChecker(bootRules)
+		c.in = directory(dir)
 		if found := c.check(m, 1); len(found) > 0 {
 			return
 		}

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 )
 
 const (
@@ -65,21 +64,12 @@ func (m *Manifest) Encode() ([]byte, error) {
 }
 
 // readManifest reads a manifest's file. What it says is not checked, but for the version.
-func readManifest(path string) (*Manifest, error) {
-	f, err := os.Open(path)
+func readManifest(r io.Reader) (*Manifest, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err != nil {
-		return nil, err
-	}
-	m, err := parseManifest(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return m, nil
+	return parseManifest(data)
 }
 
 func parseManifest(data []byte) (*Manifest, error) {

@@ -36,8 +36,17 @@ func readSource(file string) (*source, error) {
 	return s, nil
 }
 
-// readELF copies what it needs, since the file is closed afterwards.
+// readELF reads a file that must have BTF.
 func (s *source) readELF(f *elf.File) error {
+	err := s.readParts(f)
+	if err == nil && s.raw == nil {
+		err = fmt.Errorf("the ELF file has no section %s", btf.SectionTypes)
+	}
+	return err
+}
+
+// readParts copies what it needs, since the file is closed afterwards.
+func (s *source) readParts(f *elf.File) error {
 	for _, x := range []struct {
 		name string
 		to   *[]byte
@@ -47,9 +56,6 @@ func (s *source) readELF(f *elf.File) error {
 			return err
 		}
 		*x.to = bytes.Clone(data)
-	}
-	if s.raw == nil {
-		return fmt.Errorf("the ELF file has no section %s", btf.SectionTypes)
 	}
 	if info := f.Section(".modinfo"); info != nil {
 		for field := range bytes.SplitSeq(info.Raw(), []byte{0}) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/distill"
 )
 
 // TestArchiveVerb makes archives in each form, and checks a directory before and after a change.
@@ -55,6 +56,16 @@ func TestArchiveVerb(t *testing.T) {
 		{"verify --manifest DIR/alone/manifest.json", 0, "", "", ""},
 		{"verify --manifest DIR/out/manifest.json DIR/alone/manifest.json", 1, "",
 			"DIR/out/manifest.json: raid: it stands on my_disk, but the kernel", ""},
+		{"verify --manifest DIR/out.tar", 1, "", "raid: it stands on my_disk, but the kernel", ""},
+		{"verify --manifest DIR/out.tar.zst DIR/out.tar", 1, "",
+			"DIR/out.tar.zst: raid: it stands on my_disk, but the kernel", ""},
+		{"verify --manifest DIR/none.tar", 1, "", "", "open DIR/none.tar: no such file"},
+		{"verify --manifest --modules DIR/alone DIR/out.tar", 1,
+			"", "DIR/alone/vmlinux: raw BTF (little-endian), not an ELF file", ""},
+		{"verify --manifest --modules DIR/none DIR/out.tar", 1, "", "", "DIR/none: no such file"},
+		{"verify --manifest --vmlinux DIR/none DIR/out.tar", 1, "", "", "stat DIR/none: no such file"},
+		{"verify --manifest --modules DIR DIR/out.tar DIR/out.tar", 2, "", "", "go with one archive"},
+		{"verify --modules DIR DIR/kernel.btf", 2, "", "", "--vmlinux go with --manifest"},
 		{"verify --manifest DIR/none/manifest.json", 1, "", "", "open DIR/none/manifest.json: no"},
 		{"verify --manifest DIR/list", 1, "", "", "DIR/list: not a manifest: "},
 		{"verify --manifest --base x DIR/list", 2, "", "", "--manifest and --base contradict"},
@@ -85,4 +96,81 @@ func TestArchiveVerb(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, manifest)
 		}
 	}
+}
+
+// TestVerifyImages checks modules that embed wrote, and finds one whose ids are of another build.
+func TestVerifyImages(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for _, sub := range []string{"good", "bad", "distilled"} {
+		if err := os.Mkdir(p(sub), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	object := compileIDs(t, dir, "ids.ko", idsSource)
+	kernel, blob := writeBTF(t, dir, "vmlinux.btf", nil,
+		func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	nf, _ := writeBTF(t, dir, "nf.btf", blob, twoFuncs("a", "k"))
+	other, _ := writeBTF(t, dir, "other.btf", blob, twoFuncs("k", "a"))
+	verify := func(images string, want ...string) {
+		t.Helper()
+		code, stdout, stderr := btfdedup("verify", "--manifest", p("a.tar"), "--modules", p(images))
+		var all string
+		for _, line := range want {
+			all += "nf: " + p(images+"/nf.ko") + ": section .BTF_ids: symbol " + line + "\n"
+		}
+		if stdout != all || stderr != "" || (code != 0) != (all != "") {
+			t.Errorf("%s: code %d\n%s%s\nwant %s", images, code, stdout, stderr, all)
+		}
+	}
+	succeeds(t, "", "archive", "-o", p("a.tar"), "--release", "7.2", "--vmlinux", kernel, nf)
+	succeeds(t, "", "embed", "-o", p("good/nf.ko"), "--btf", nf, "--resolve-ids", "--base", kernel,
+		object)
+	verify("good")
+
+	succeeds(t, "", "resolve-ids", "-o", p("stale.ko"), "--btf", other, "--base", kernel, object)
+	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
+		p("stale.ko"))
+	verify("bad") // both are of one set, so their ids are right; nothing tells whose the flags are
+
+	one, _ := writeBTF(t, dir, "one.btf", blob, twoFuncs("b", "a"))
+	succeeds(t, `the BTF has no FUNC "k"`, "resolve-ids", "-o", p("stale.ko"), "--btf", one,
+		"--base", kernel, object)
+	succeeds(t, "section .BTF_ids has ids already", "embed", "-o", p("bad/nf.ko"), "--btf", nf,
+		p("stale.ko"))
+	verify("bad", `"__BTF_ID__func__a__2" at offset 0x8: its id is 0, but FUNC "a" is [3]`)
+
+	succeeds(t, "", "embed", "-o", p("bad/nf.ko"), "--btf", nf, object)
+	verify("bad", `"__BTF_ID__set8__s" at offset 0x0: no id or count of the section is filled in; `+
+		"use btfdedup resolve-ids")
+
+	// Ids of a module with a distilled base are on that, and not those of the archive.
+	kernel, blob = writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {
+		b.Int("char", 1, 0, 0)
+		b.Int("int", 4, 0, 0)
+	})
+	whole, _ := writeBTF(t, dir, "whole.btf", blob, func(b *btf.Builder) {
+		proto := b.FuncProto(2)
+		b.Func("a", proto, btf.LinkageGlobal)
+		b.Func("k", proto, btf.LinkageGlobal)
+	})
+	raw, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, split, err := distill.Encode(raw, blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"base": base, "split": split} {
+		if err := os.WriteFile(p(name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	succeeds(t, "", "embed", "-o", p("distilled/nf.ko"), "--btf", p("split"), "--btf-base", p("base"),
+		"--resolve-ids", object)
+	wantIDs(t, p("distilled/nf.ko"), 2, 1, 3, 2, 4, 0x10001)
+	succeeds(t, "", "archive", "-o", p("a.tar"), "--release", "7.2", "--vmlinux", kernel,
+		p("distilled/nf.ko"))
+	verify("distilled")
 }

@@ -28,24 +28,35 @@ section; a linked file that holds several blobs has all of them checked.
 Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong
 usage.
 
-With --manifest, FILE is the manifest.json of a directory that btfdedup archive wrote. Prints what
-the kernel would refuse, or read as other types than were meant, one line for each problem: files
-that are missing or damaged, that were made on another base than the one that is there, whose type
-ids are out of range, or whose names are one to the kernel. The rules are those of --for=kernel
-unless --for is given.`,
+With --manifest, FILE is the manifest.json of a directory that btfdedup archive wrote, or a tar
+archive of it (.tar, .tar.zst). Prints what the kernel would refuse, or read as other types than
+were meant, one line for each problem: files that are missing or damaged, that were made on another
+base than the one that is there, whose type ids are out of range, or whose names are one to the
+kernel. The rules are those of --for=kernel unless --for is given.
+
+--modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux: that
+their BTF is that of the archive, and that each id in .BTF_ids is that of the type which its symbol
+names.`,
 		Examples: []string{
 			"btfdedup verify vmlinux.btf",
 			"# a module's BTF stands on the kernel's",
 			"btfdedup verify --base vmlinux.btf module.btf",
 			"# before boot: does all that was archived fit together?",
 			"btfdedup verify --manifest btf/manifest.json",
+			"btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux",
 		},
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			scope := flags.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
 			sorted := flags.Bool("sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
-			manifest := flags.Bool("manifest", false, "FILE is the manifest of an archive of BTF")
+			manifest := flags.Bool("manifest", false,
+				"FILE is the manifest of an archive of BTF, or a tar archive that has one")
+			var images archive.Images
+			flags.InputVar(&images.Modules, "modules",
+				"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
+			flags.InputVar(&images.Vmlinux, "vmlinux",
+				"with --manifest: also check those of vmlinux, the ELF file `FILE`")
 			return func(env *cli.Env, files []string) error {
 				opts := verify.Options{Sorted: *sorted}
 				var ok bool
@@ -56,7 +67,10 @@ unless --for is given.`,
 					if opts.Only == nil && !flags.Changed("for") {
 						opts.Only = scopes["kernel"]
 					}
-					return verifyManifests(env, files, opts)
+					return verifyManifests(env, files, archive.Options{Rules: opts, Images: images})
+				}
+				if images != (archive.Images{}) {
+					return cli.Usagef("--modules and --vmlinux go with --manifest")
 				}
 				return runVerify(env, files, opts)
 			}
@@ -109,15 +123,19 @@ func runVerify(env *cli.Env, files []string, opts verify.Options) error {
 }
 
 // verifyManifests checks archives of BTF.
-func verifyManifests(env *cli.Env, files []string, opts verify.Options) error {
+func verifyManifests(env *cli.Env, files []string, opts archive.Options) error {
 	if len(env.Bases) > 0 {
 		return cli.Usagef("--manifest and --base contradict each other:" +
 			" the manifest says what the bases are")
 	}
+	if opts.Images != (archive.Images{}) && len(files) > 1 {
+		return cli.Usagef("--modules and --vmlinux go with one archive, not %d", len(files))
+	}
+	opts.Jobs = env.Jobs
 	out := bufio.NewWriter(env.Stdout)
 	total := 0
 	for _, file := range files {
-		found, err := archive.Check(file, opts, env.Jobs)
+		found, err := archive.Check(file, opts)
 		if err != nil {
 			out.Flush()
 			return err

@@ -1,0 +1,199 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	maxTar        = 8 << 30 // bytes, uncompressed; a distribution's kernel has some 100 MB
+	maxTarMembers = 1 << 16 // files; that kernel has some 5000
+	maxTarWindow  = 1 << 27 // bytes; level 22 of zstd uses that
+
+	zstdMagic  = "\x28\xb5\x2f\xfd"
+	ustarMagic = "ustar" // of POSIX and of GNU, at ustarAt in the first header
+	ustarAt    = 257
+)
+
+// tarFiles are the files of a tar archive, which are read where they are.
+type tarFiles struct {
+	file    *os.File
+	names   []string // in the order of the archive
+	members map[string]member
+}
+
+// member is where a file is in a tar archive, in bytes.
+type member struct {
+	at, size int64
+	regular  bool
+}
+
+// openTar opens a tar archive, which may be compressed with zstd. It returns nil if the file is
+// none. What is compressed goes into a temporary file, so that any file can be read at any time
+// without all of them in memory. Errors name the file.
+func openTar(name string) (*tarFiles, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := tarKind(f, name)
+	if err == nil && kind == ".tar.zst" {
+		packed := f
+		f, err = unpackZstd(packed)
+		packed.Close()
+	}
+	if err != nil || kind == "" {
+		f.Close()
+		return nil, wrap(name, err)
+	}
+	t := &tarFiles{file: f}
+	if err := t.readIndex(); err != nil {
+		f.Close()
+		return nil, wrap(name, err)
+	}
+	return t, nil
+}
+
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// tarKind returns .tar, .tar.zst, or "" for a file that is neither: by its first bytes, or else by
+// its name, so that a damaged archive isn't taken for a manifest.
+func tarKind(f *os.File, name string) (string, error) {
+	head := make([]byte, ustarAt+len(ustarMagic))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	head = head[:n]
+	for _, kind := range []struct {
+		suffix, magic string
+		at            int
+	}{{".tar.zst", zstdMagic, 0}, {".tar", ustarMagic, ustarAt}} {
+		is := len(head) > kind.at && bytes.HasPrefix(head[kind.at:], []byte(kind.magic))
+		if is || strings.HasSuffix(name, kind.suffix) {
+			return kind.suffix, nil
+		}
+	}
+	return "", nil
+}
+
+// unpackZstd returns a temporary file with the content of a compressed one. It has no name, so that
+// nothing is left of it. If there is an error, the file may be nil.
+func unpackZstd(packed io.Reader) (*os.File, error) {
+	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxWindow(maxTarWindow))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	f, err := os.CreateTemp("", "btfdedup-*.tar")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return f, err
+	}
+	from := &counted{r: z}
+	n, err := io.Copy(f, io.LimitReader(from, maxTar+1))
+	switch {
+	case from.err != nil:
+		return f, fmt.Errorf("zstd, after %d bytes: %w; is the file damaged?", n, from.err)
+	case err != nil:
+		return f, fmt.Errorf("temporary file (TMPDIR says where): %w", err)
+	case n > maxTar:
+		return f, fmt.Errorf("a tar archive of more than %d bytes", int64(maxTar))
+	}
+	return f, nil
+}
+
+// counted tells errors of a reader from those of whoever copies from it.
+type counted struct {
+	r   io.Reader
+	err error
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// readIndex notes where the files are.
+func (t *tarFiles) readIndex() error {
+	in := io.NewSectionReader(t.file, 0, maxTar)
+	r := tar.NewReader(in)
+	t.members = map[string]member{}
+	for {
+		h, err := r.Next()
+		at, _ := in.Seek(0, io.SeekCurrent)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("tar archive at offset %#x: %w; is the file damaged?", at, err)
+		}
+		name := path.Clean(h.Name)
+		if name == "." {
+			continue // of tar -C DIR .
+		}
+		if _, ok := t.members[name]; ok {
+			return fmt.Errorf("tar archive: %q is in it twice", name)
+		}
+		if len(t.names) == maxTarMembers {
+			return fmt.Errorf("tar archive: more than %d files", maxTarMembers)
+		}
+		t.names = append(t.names, name)
+		t.members[name] = member{at, h.Size, h.Typeflag == tar.TypeReg && !sparse(h)}
+	}
+}
+
+// sparse tells whether a file has holes, so that its bytes are not all there.
+func sparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tarFiles) list() ([]string, error) { return t.names, nil }
+
+func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
+	m, ok := t.members[name]
+	switch {
+	case !ok:
+		return nil, 0, errMissing
+	case !m.regular:
+		return nil, 0, errNotRegular
+	}
+	return io.NopCloser(io.NewSectionReader(t.file, m.at, m.size)), m.size, nil
+}
+
+// manifest reads the manifest in the archive.
+func (t *tarFiles) manifest() (*Manifest, error) {
+	r, _, err := t.open(ManifestName)
+	if errors.Is(err, errMissing) {
+		err = errors.New("the tar archive has no such file at its top")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestName, err)
+	}
+	m, err := readManifest(r)
+	return m, wrap(ManifestName, err)
+}

@@ -1,0 +1,187 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// packed makes a tar archive of files and their content, in turn. A content of "/" is a directory,
+// one that begins with -> a link.
+func packed(t testing.TB, list ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for i := 0; i < len(list); i += 2 {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: list[i], Size: int64(len(list[i+1])), Mode: 0o444}
+		to, link := strings.CutPrefix(list[i+1], "->")
+		switch {
+		case link:
+			h.Typeflag, h.Linkname, h.Size = tar.TypeSymlink, to, 0
+		case list[i+1] == "/":
+			h.Typeflag, h.Size = tar.TypeDir, 0
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Size > 0 {
+			io.WriteString(w, list[i+1])
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstdOf(t testing.TB, data []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(data, nil)
+}
+
+// TestCheckTar finds in tar archives, compressed or not, what TestCheck finds in a directory. Their
+// content tells what they are, whatever their names.
+func TestCheckTar(t *testing.T) {
+	if _, err := exec.LookPath("tar"); err != nil {
+		t.Skip("no tar")
+	}
+	for _, c := range damages {
+		t.Run(c.what, func(t *testing.T) {
+			dir := damagedDir(t, c)
+			out := t.TempDir()
+			list, err := directory(dir).list()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, form := range []struct {
+				name string
+				args []string
+			}{
+				{"a.tar", []string{"."}}, // names begin with ./
+				{"gnu", append([]string{"--format=gnu"}, list...)},
+				{"posix.zst", append([]string{"--format=posix"}, list...)},
+			} {
+				path := filepath.Join(out, form.name)
+				cmd := exec.Command("tar", append([]string{"cf", path, "-C", dir}, form.args...)...)
+				if msg, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, msg)
+				}
+				if form.name == "posix.zst" {
+					data, err := os.ReadFile(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					put(t, out, form.name, zstdOf(t, data))
+				}
+				found, err := Check(path, Options{Rules: bootRules, Jobs: 2})
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantProblems(t, found, c.want)
+			}
+		})
+	}
+}
+
+// TestTarErrors reads tar archives that can't be used.
+func TestTarErrors(t *testing.T) {
+	plain, compressed := tarOf(t, someRelease(t, t.TempDir()))
+	t.Setenv("TMPDIR", t.TempDir())
+	const empty = `{"version":1,"files":[]}`
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"a.tar", nil, "manifest.json: the tar archive has no such file at its top"},
+		{"a.tar", make([]byte, 1024), "manifest.json: the tar archive has no such file at its top"},
+		{"a.tar", []byte(empty), "tar archive at offset 0x18: unexpected EOF; is the file damaged?"},
+		{"a.tar", bytes.Repeat([]byte("x"), 512), "tar archive at offset 0x200: archive/tar: invalid"},
+		{"a.tar.zst", []byte(empty), "zstd, after 0 bytes: invalid input: magic number mismatch"},
+		{"a.tar.zst", compressed[:len(compressed)/2], "zstd, after "},
+		{"a.tar.zst", zstdOf(t, plain[:540]), "tar archive at offset "},
+		{"a", plain[:540], "tar archive at offset "},
+		{"a", packed(t, "d/manifest.json", empty), "manifest.json: the tar archive has no such file"},
+		{"a", packed(t, "manifest.json", "{}"), "manifest.json: not a manifest: it has no version"},
+		{"a", packed(t, "manifest.json", "->x"), "manifest.json: not a regular file"},
+		{"a", packed(t, "manifest.json", empty, "./manifest.json", empty),
+			`tar archive: "manifest.json" is in it twice`},
+		{"a", packed(t, many(maxTarMembers+1)...), "tar archive: more than 65536 files"},
+	} {
+		path := put(t, t.TempDir(), c.name, c.data)
+		_, err := Check(path, Options{Rules: bootRules, Jobs: 1})
+		if err == nil || !strings.HasPrefix(err.Error(), path+": "+c.want) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s of %d bytes: %v\nwant %s", c.name, len(c.data), err, c.want)
+		}
+	}
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("left in the directory for temporary files: %v, %v", left, err)
+	}
+	// Others that are in the archive are problems.
+	path := put(t, t.TempDir(), "a",
+		packed(t, "manifest.json", empty, "d", "/", "d/a", "a", "a\nb", "c"))
+	found, err := Check(path, Options{Rules: bootRules, Jobs: 1})
+	want := []string{"vmlinux: the manifest has no such file, and all others need it",
+		"d: the manifest has no such file", "d/a: the manifest has no such file",
+		`"a\nb": the manifest has no such file`}
+	if err != nil || !slices.Equal(found, want) {
+		t.Errorf("%q, %v\nwant %q", found, err, want)
+	}
+}
+
+// many is a list for packed, of n empty files.
+func many(n int) []string {
+	var list []string
+	for i := range n {
+		list = append(list, "d/"+string(rune('a'+i%26))+string(rune('a'+i/26%26))+
+			string(rune('a'+i/26/26%26))+string(rune('a'+i/26/26/26)), "")
+	}
+	return list
+}
+
+// FuzzTar: no bytes make it panic, and no file is larger than it may be.
+func FuzzTar(f *testing.F) {
+	whole := packed(f, "manifest.json", `{"version":1,"files":[{"name":"vmlinux","size":3}]}`,
+		"vmlinux", "BTF", "link", "->vmlinux", "dir", "/")
+	f.Add(whole)
+	f.Add(whole[:700])
+	f.Add(zstdOf(f, whole))
+	f.Add([]byte(`{"version":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 1<<20 {
+			return
+		}
+		files, err := openTar(put(t, t.TempDir(), "input", data))
+		if files == nil || err != nil {
+			return
+		}
+		defer files.file.Close()
+		info, err := files.file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files.names {
+			r, size, err := files.open(name)
+			if err != nil {
+				continue
+			}
+			got, err := io.ReadAll(r)
+			if err != nil || int64(len(got)) != size || size > info.Size() {
+				t.Errorf("%q: %d of %d bytes, %v", name, len(got), size, err)
+			}
+		}
+	})
+}
