@@ -148,11 +148,12 @@ func (t *tree) compareSample() error {
 	return nil
 }
 
-// everything measures one command for vmlinux and all modules, from DWARF to embedded files.
+// everything measures one command for vmlinux and all modules, from DWARF to embedded files. The
+// files are a distribution's: the ids in them are of the BTF that vmlinux was shipped with.
 func (t *tree) everything() error {
 	out := filepath.Join(t.dir, "embedded")
 	argv := []string{t.tool("btfdedup"), "modules", "-j2", "-q", "--lang-exclude=rust",
-		"--vmlinux=" + t.vmlinux, "-o", t.output(), "--embed", out, t.treeDir}
+		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out, t.treeDir}
 	series, err := t.measure(1, measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
 	if err != nil {
 		return err

@@ -92,6 +92,10 @@ func (f *File) Close() error {
 // Bytes returns the whole file. The caller must not modify it.
 func (f *File) Bytes() []byte { return f.data }
 
+// Release lets go of the memory that the file's content takes while it is mapped. What is read of
+// it later comes from the file again.
+func (f *File) Release() { f.m.release(0, int64(len(f.data))) }
+
 // Relocatable reports whether f is an ET_REL: an object file or kernel module.
 func (f *File) Relocatable() bool { return f.Type == stdelf.ET_REL }
 

@@ -16,7 +16,7 @@ func (e *Edit) Write(w io.Writer) error {
 	in := e.f.Bytes()
 	ehdr := bytes.Clone(in[:e.ehdrSize()])
 	e.setSectionTable(ehdr, &e.sections[0].header, l.shoff, len(e.sections), e.strndx)
-	out := output{w: w}
+	out := output{w: w, release: e.f.Release}
 	out.write(ehdr)
 	for _, i := range l.patched {
 		s := &e.sections[i]
@@ -42,16 +42,27 @@ func (e *Edit) Write(w io.Writer) error {
 
 // output is a writer that knows how many bytes were written. After an error it writes nothing more.
 type output struct {
-	w   io.Writer
-	at  uint64
-	err error
+	w        io.Writer
+	at       uint64
+	err      error
+	release  func() // frees the memory of what was read of the input
+	released uint64 // where at was then
 }
 
+// resident is how much of a large input is in memory at the same time, in bytes.
+const resident = 16 << 20
+
 func (o *output) write(b []byte) {
-	if o.err == nil && len(b) > 0 {
-		_, o.err = o.w.Write(b)
+	for len(b) > 0 && o.err == nil {
+		n := min(len(b), resident)
+		_, o.err = o.w.Write(b[:n])
+		o.at += uint64(n)
+		b = b[n:]
+		if o.at-o.released >= resident {
+			o.release()
+			o.released = o.at
+		}
 	}
-	o.at += uint64(len(b))
 }
 
 // fill writes zeros up to an offset.
