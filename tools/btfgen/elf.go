@@ -129,6 +129,7 @@ func readFile(run *report.Run, path string, wanted facts.Options,
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		known, factsErr = extractFacts(run, f, wanted)
+		f.Release() // the symbols, which nothing needs any more
 	})
 	o, err := convert.File(f, options)
 	wg.Wait()
