@@ -72,43 +72,10 @@ func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
 		s, _ := d.src.Name(off)
 		return w.Name(s)
 	}
+	ref := func(id uint32) uint32 { return d.ids[id] }
 	for _, id := range list {
 		t, from := d.src.ByID(id)
-		x := *t
-		x.NameOff = name(t.NameOff)
-		to := w.Blob
-		switch t.Kind {
-		case btf.KindArray:
-			x.First = uint32(len(to.Arrays))
-			to.Arrays = append(to.Arrays, from.ArrayOf(t))
-		case btf.KindStruct, btf.KindUnion:
-			x.First = uint32(len(to.Members))
-			for _, m := range from.MembersOf(t) {
-				m.NameOff = name(m.NameOff)
-				to.Members = append(to.Members, m)
-			}
-		case btf.KindEnum, btf.KindEnum64:
-			x.First = uint32(len(to.Enums))
-			for _, e := range from.EnumsOf(t) {
-				e.NameOff = name(e.NameOff)
-				to.Enums = append(to.Enums, e)
-			}
-		case btf.KindFuncProto:
-			x.First = uint32(len(to.Params))
-			for _, p := range from.ParamsOf(t) {
-				p.NameOff = name(p.NameOff)
-				to.Params = append(to.Params, p)
-			}
-		case btf.KindDatasec:
-			x.First = uint32(len(to.Secinfos))
-			to.Secinfos = append(to.Secinfos, from.SecinfosOf(t)...)
-		}
-		w.Add(x)
-	}
-	for i := range w.Blob.Types {
-		for ref := range w.Blob.Refs(&w.Blob.Types[i]) {
-			*ref = d.ids[*ref]
-		}
+		w.Blob.Copy(from, t, name, ref)
 	}
 	return w.Finish()
 }

@@ -34,7 +34,7 @@ func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
 	return file(env, path, bases, options)
 }
 
-// largeModule is the size in bytes from which only one module at a time is made: the relocated copy
+// largeModule is the size, in bytes, of modules that are made one at a time: the relocated copy
 // of such a file's DWARF is most of the memory that a run needs. A kernel has a handful of them.
 const largeModule = 32 << 20
 

@@ -116,7 +116,7 @@ func (s *Set) shape(m *module, i uint32, local []uint32) uint32 {
 		}
 		return m.StartID + n
 	}
-	copyRecord(&s.shapes.Blob, m.Blob, t, name, ref)
+	s.shapes.Blob.Copy(m.Blob, t, name, ref)
 	return s.shapes.add(m.hashes[i], stub)
 }
 

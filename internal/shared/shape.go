@@ -63,40 +63,6 @@ func hashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) typ
 	return h.Sum(t.KFlag)
 }
 
-// copyRecord adds a type record of from to the end of to, with the names and references that name
-// and ref return; it calls ref in the order of btf.Refs.
-func copyRecord(to, from *btf.Blob, t *btf.Type, name, ref func(uint32) uint32) {
-	x := *t
-	x.NameOff = name(t.NameOff)
-	switch t.Kind {
-	case btf.KindArray:
-		x.First = uint32(len(to.Arrays))
-		to.Arrays = append(to.Arrays, from.ArrayOf(t))
-	case btf.KindStruct, btf.KindUnion:
-		x.First = uint32(len(to.Members))
-		for _, m := range from.MembersOf(t) {
-			m.NameOff = name(m.NameOff)
-			to.Members = append(to.Members, m)
-		}
-	case btf.KindEnum, btf.KindEnum64:
-		x.First = uint32(len(to.Enums))
-		for _, e := range from.EnumsOf(t) {
-			e.NameOff = name(e.NameOff)
-			to.Enums = append(to.Enums, e)
-		}
-	case btf.KindFuncProto:
-		x.First = uint32(len(to.Params))
-		for _, p := range from.ParamsOf(t) {
-			p.NameOff = name(p.NameOff)
-			to.Params = append(to.Params, p)
-		}
-	}
-	for r := range to.Refs(&x) {
-		*r = ref(*r)
-	}
-	to.Types = append(to.Types, x)
-}
-
 // namesOf returns the names in a type record of b.
 func namesOf(b *btf.Blob, t *btf.Type) []uint32 {
 	names := []uint32{t.NameOff}

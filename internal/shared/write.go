@@ -51,7 +51,7 @@ func (c *contents) blob(chosen []bool) *btf.Blob {
 			own = own[1:]
 			return ids[content]
 		}
-		copyRecord(w.Blob, &c.shapes.Blob, &c.shapes.Types[c.held.shape[i]], name, ref)
+		w.Blob.Copy(&c.shapes.Blob, &c.shapes.Types[c.held.shape[i]], name, ref)
 	}
 	return w.Finish()
 }

@@ -1,0 +1,38 @@
+package btf
+
+// Copy adds a type record of another blob to the end of b, with the names and references that name
+// and ref return for those it has; it calls ref in the order of Refs.
+func (b *Blob) Copy(from *Blob, t *Type, name, ref func(uint32) uint32) {
+	x := *t
+	x.NameOff = name(t.NameOff)
+	switch t.Kind {
+	case KindArray:
+		x.First = uint32(len(b.Arrays))
+		b.Arrays = append(b.Arrays, from.ArrayOf(t))
+	case KindStruct, KindUnion:
+		x.First = uint32(len(b.Members))
+		for _, m := range from.MembersOf(t) {
+			m.NameOff = name(m.NameOff)
+			b.Members = append(b.Members, m)
+		}
+	case KindEnum, KindEnum64:
+		x.First = uint32(len(b.Enums))
+		for _, e := range from.EnumsOf(t) {
+			e.NameOff = name(e.NameOff)
+			b.Enums = append(b.Enums, e)
+		}
+	case KindFuncProto:
+		x.First = uint32(len(b.Params))
+		for _, p := range from.ParamsOf(t) {
+			p.NameOff = name(p.NameOff)
+			b.Params = append(b.Params, p)
+		}
+	case KindDatasec:
+		x.First = uint32(len(b.Secinfos))
+		b.Secinfos = append(b.Secinfos, from.SecinfosOf(t)...)
+	}
+	for r := range b.Refs(&x) {
+		*r = ref(*r)
+	}
+	b.Types = append(b.Types, x)
+}
