@@ -1,0 +1,172 @@
+// Package passthrough stands between Bazel and a cache or executor in tests. It forwards HTTP/1.1
+// and gRPC as they are, counts and shows requests to the test, and changes one message: Bazel 7
+// speaks version 2.0 of the Remote Execution API and gives up on a server that announces 2.1 and
+// later, so the answer to GetCapabilities says 2.0.
+package passthrough
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Proxy is a running pass-through.
+type Proxy struct {
+	Addr string // where it listens, HOST:PORT
+
+	server *http.Server
+	mu     sync.Mutex
+	watch  func(*http.Request)
+	answer http.Handler
+	counts map[string]int
+}
+
+// Start listens on a free port of the loopback device and forwards to backend, HOST:PORT. The
+// backend speaks gRPC without TLS if grpc is set, else HTTP/1.1.
+func Start(backend string, grpc bool) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{Addr: listener.Addr().String(), counts: map[string]int{}}
+	transport := &http.Transport{Protocols: new(http.Protocols), DisableCompression: true}
+	transport.Protocols.SetHTTP1(!grpc)
+	transport.Protocols.SetUnencryptedHTTP2(grpc)
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: backend})
+		},
+		Transport:      transport,
+		FlushInterval:  -1,
+		ModifyResponse: lowerVersion,
+		ErrorHandler:   p.unavailable,
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
+	p.server = &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if answer := p.see(r); answer != nil {
+				answer.ServeHTTP(w, r)
+				return
+			}
+			forward.ServeHTTP(w, r)
+		}),
+		Protocols: new(http.Protocols),
+		ErrorLog:  log.New(io.Discard, "", 0),
+	}
+	p.server.Protocols.SetHTTP1(true)
+	p.server.Protocols.SetUnencryptedHTTP2(true)
+	go p.server.Serve(listener)
+	return p, nil
+}
+
+// Close stops listening and cuts all connections.
+func (p *Proxy) Close() { p.server.Close() }
+
+// Watch has f called with each request before it is forwarded; nil ends that.
+func (p *Proxy) Watch(f func(*http.Request)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch = f
+}
+
+// Answer has h answer all requests in place of the backend; nil ends that.
+func (p *Proxy) Answer(h http.Handler) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = h
+}
+
+// Count returns how many requests there were for a gRPC method, /SERVICE/METHOD, or with an HTTP
+// method, GET or PUT.
+func (p *Proxy) Count(what string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.counts[what]
+}
+
+func (p *Proxy) see(r *http.Request) http.Handler {
+	p.mu.Lock()
+	watch, answer := p.watch, p.answer
+	p.counts[r.Method]++
+	p.counts[r.URL.Path]++
+	p.mu.Unlock()
+	if watch != nil {
+		watch(r)
+	}
+	return answer
+}
+
+// unavailable says what a client sees when nothing listens: for gRPC the status UNAVAILABLE (14).
+func (p *Proxy) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	if r.ProtoMajor < 2 {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	w.Header().Set("Content-Type", "application/grpc")
+	w.Header().Set("Grpc-Status", "14")
+	w.Header().Set("Grpc-Message", "the server is gone")
+	w.WriteHeader(http.StatusOK)
+}
+
+// Capabilities is the path of the one method whose answer is changed.
+const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilities"
+
+// lowVersion is the number of the field low_api_version of ServerCapabilities.
+const lowVersion protowire.Number = 4
+
+// lowerVersion makes the low_api_version of the answer to GetCapabilities 2.0.
+func lowerVersion(r *http.Response) error {
+	if r.Request.URL.Path != Capabilities {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	r.Body.Close()
+	if len(body) > 0 {
+		if body, err = rewrite(body); err != nil {
+			return err
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = -1
+	r.Header.Del("Content-Length")
+	return nil
+}
+
+// rewrite changes a gRPC frame: a byte that says whether it is compressed, the length as 4 bytes,
+// the message.
+func rewrite(frame []byte) ([]byte, error) {
+	if len(frame) < 5 || frame[0] != 0 || int(binary.BigEndian.Uint32(frame[1:])) != len(frame)-5 {
+		return nil, errors.New("GetCapabilities was not answered with one plain frame")
+	}
+	var out []byte
+	for message := frame[5:]; len(message) > 0; {
+		n, typ, size := protowire.ConsumeTag(message)
+		if size < 0 {
+			return nil, fmt.Errorf("ServerCapabilities: %w", protowire.ParseError(size))
+		}
+		value := protowire.ConsumeFieldValue(n, typ, message[size:])
+		if value < 0 {
+			return nil, fmt.Errorf("ServerCapabilities: %w", protowire.ParseError(value))
+		}
+		if n != lowVersion {
+			out = append(out, message[:size+value]...)
+		}
+		message = message[size+value:]
+	}
+	version := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 2)
+	out = protowire.AppendBytes(protowire.AppendTag(out, lowVersion, protowire.BytesType), version)
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(out))), out...), nil
+}

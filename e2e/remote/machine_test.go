@@ -1,0 +1,368 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// all is whether the tests run that take more than some seconds.
+var all = flag.Bool("all", false, "run everything: an hour on two cores")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	harness.Main(m)
+}
+
+// long skips a test unless all is set.
+func long(t *testing.T) {
+	if !*all {
+		t.Skip("SKIPPED: e2e/remote/run --all has it")
+	}
+}
+
+// machine is a place where Bazel runs: a workspace and an output base of its own.
+type machine struct {
+	t       testing.TB
+	dir     string   // the workspace
+	base    string   // the output base
+	scratch string   // the directory above both
+	under   []string // the command that Bazel runs under
+	env     []string // added to the environment
+	options []string // of all builds
+	targets []string
+	results []string // what the targets' final bytes are in, relative to bazel-bin
+	builds  int
+}
+
+// helloTargets are what is built of examples/hello, and the files that hold the result.
+var helloTargets = []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
+var helloResults = []string{"vmlinux_btf.btf", "disk_btf.btf", "raid_btf.btf"}
+
+// hello returns a machine with a copy of examples/hello.
+func hello(t testing.TB) *machine {
+	t.Helper()
+	m := newMachine(t)
+	m.targets, m.results = helloTargets, helloResults
+	copyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), m.dir)
+	m.useBuiltTools()
+	return m
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	harness.Need(t, "bazel")
+	scratch, err := os.MkdirTemp("", "machine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, scratch: scratch, dir: filepath.Join(scratch, "workspace"),
+		base: filepath.Join(scratch, "base")}
+	t.Cleanup(m.remove)
+	return m
+}
+
+func (m *machine) remove() {
+	if server := m.server(); server != 0 {
+		m.bazel("shutdown").Run()
+	}
+	harness.Command{Argv: []string{"chmod", "-R", "u+w", m.scratch}}.Run()
+	os.RemoveAll(m.scratch)
+}
+
+// copyWorkspace copies a workspace of this repository. It uses this checkout of the rules.
+func copyWorkspace(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		text := string(harness.ReadFile(t, path))
+		if name == "MODULE.bazel" {
+			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", harness.Repo()), 1)
+		}
+		harness.WriteFile(t, filepath.Join(to, name), text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const toolRule = `def _tool_impl(ctx):
+    out = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(output = out, target_file = ctx.file.src, is_executable = True)
+    return [DefaultInfo(executable = out, files = depset([out]))]
+
+tool = rule(
+    implementation = _tool_impl,
+    attrs = {"src": attr.label(allow_single_file = True)},
+    executable = True,
+)
+`
+
+const toolchain = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
+load(":tool.bzl", "tool")
+
+tool(
+    name = "btfgen",
+    src = "files/btfgen",
+)
+
+tool(
+    name = "btfdedup",
+    src = "files/btfdedup",
+)
+
+btf_toolchain(
+    name = "tools",
+    btfdedup = ":btfdedup",
+    btfgen = ":btfgen",
+)
+
+toolchain(
+    name = "prebuilt",
+    toolchain = ":tools",
+    toolchain_type = "@rules_btf//rules/toolchain:toolchain_type",
+)
+`
+
+// useBuiltTools registers tools that go build made, which saves the minutes in which Bazel would
+// build them.
+func (m *machine) useBuiltTools() {
+	m.t.Helper()
+	m.addTools(harness.Tool(m.t, "btfgen"), harness.Tool(m.t, "btfdedup"))
+}
+
+func (m *machine) addTools(btfgen, btfdedup string) {
+	m.t.Helper()
+	dir := filepath.Join(m.dir, "prebuilt")
+	harness.WriteFile(m.t, filepath.Join(dir, "BUILD.bazel"), toolchain)
+	harness.WriteFile(m.t, filepath.Join(dir, "tool.bzl"), toolRule)
+	for name, file := range map[string]string{"btfgen": btfgen, "btfdedup": btfdedup} {
+		path := filepath.Join(dir, "files", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			m.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, harness.ReadFile(m.t, file), 0o755); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	m.options = append(m.options, "--extra_toolchains=//prebuilt")
+}
+
+// outcome is how a build ended.
+type outcome struct {
+	exit    int // -1: killed by a signal
+	seconds float64
+	stderr  string
+	spawns  []execlog.Spawn
+}
+
+// bazel returns a command line of Bazel.
+func (m *machine) bazel(args ...string) harness.Command {
+	argv := append([]string{}, m.under...)
+	argv = append(argv, "bazel", "--output_base="+m.base, "--max_idle_secs=120")
+	return harness.Command{Argv: append(argv, args...), Dir: m.dir, Env: m.env}
+}
+
+// server returns the process of Bazel's server, or 0.
+func (m *machine) server() int {
+	text, err := os.ReadFile(filepath.Join(m.base, "server/server.pid.txt"))
+	if err != nil {
+		return 0
+	}
+	pid := 0
+	fmt.Sscan(string(text), &pid)
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil {
+		return 0
+	}
+	return pid
+}
+
+// build runs "bazel build" after "bazel clean", so that nothing but the caches of the options can
+// have results.
+func (m *machine) build(options ...string) outcome {
+	m.t.Helper()
+	if m.builds > 0 {
+		m.bazel("clean").Must(m.t)
+	}
+	return m.rebuild(options...)
+}
+
+// rebuild runs "bazel build" on what the last build left.
+func (m *machine) rebuild(options ...string) outcome {
+	m.t.Helper()
+	m.builds++
+	log := filepath.Join(m.scratch, fmt.Sprintf("build-%d.log", m.builds))
+	args := append([]string{"build", "--noshow_progress", "--color=no",
+		"--execution_log_compact_file=" + log}, m.options...)
+	command := m.bazel(append(append(args, options...), m.targets...)...)
+	command.Timeout = 40 * time.Minute
+	began := time.Now()
+	r, err := command.Run()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	o := outcome{exit: r.Exit, seconds: time.Since(began).Seconds(), stderr: r.Stderr}
+	if r.TimedOut {
+		m.t.Fatalf("bazel build did not end:\n%s", tail(r.Stderr))
+	}
+	if o.spawns, err = readLog(log); err != nil && o.exit == 0 {
+		m.t.Fatal(err)
+	}
+	return o
+}
+
+func readLog(path string) ([]execlog.Spawn, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return execlog.Read(f)
+}
+
+// must builds and fails the test unless Bazel says that all is well.
+func (m *machine) must(options ...string) outcome {
+	m.t.Helper()
+	return m.ok(m.build(options...))
+}
+
+func (m *machine) ok(o outcome) outcome {
+	m.t.Helper()
+	if o.exit != 0 {
+		m.t.Fatalf("bazel build: exit %d\n%s", o.exit, tail(o.stderr))
+	}
+	return o
+}
+
+// digests returns the SHA-256 of the results, "missing" for a file that isn't there.
+func (m *machine) digests() map[string]string {
+	m.t.Helper()
+	out := map[string]string{}
+	for _, name := range m.results {
+		content, err := os.ReadFile(filepath.Join(m.dir, "bazel-bin", name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			out[name] = "missing"
+		case err != nil:
+			m.t.Fatal(err)
+		default:
+			out[name] = fmt.Sprintf("%x", sha256.Sum256(content))
+		}
+	}
+	return out
+}
+
+// same fails the test unless the results are those of the digests.
+func (m *machine) same(want map[string]string) {
+	m.t.Helper()
+	got := m.digests()
+	for name, digest := range want {
+		if got[name] != digest || digest == "missing" {
+			m.t.Errorf("%s: SHA-256 %s, want %s", name, got[name], digest)
+		}
+	}
+}
+
+// right says whether the results are those of the digests, for a table.
+func (m *machine) right(want map[string]string) string {
+	m.t.Helper()
+	missing := 0
+	for name, got := range m.digests() {
+		if got == "missing" {
+			missing++
+		} else if got != want[name] {
+			m.t.Errorf("%s has other bytes", name)
+			return "WRONG"
+		}
+	}
+	switch missing {
+	case 0:
+		return "right"
+	case len(want):
+		return "none"
+	}
+	return "some, right"
+}
+
+func (m *machine) edit(file, old, new string) {
+	m.t.Helper()
+	path := filepath.Join(m.dir, file)
+	text := string(harness.ReadFile(m.t, path))
+	if !strings.Contains(text, old) {
+		m.t.Fatalf("%s has no %q", file, old)
+	}
+	harness.WriteFile(m.t, path, strings.Replace(text, old, new, 1))
+}
+
+var errorLine = regexp.MustCompile(`(?m)^(ERROR|FATAL|WARNING): .*$`)
+
+// message returns the first line of Bazel's errors, or else of its warnings, for a table.
+func (o outcome) message() string {
+	lines := errorLine.FindAllString(o.stderr, -1)
+	message := ""
+	for _, line := range lines {
+		if strings.HasPrefix(line, "WARNING") && message == "" || !strings.HasPrefix(line, "WARNING") {
+			message = line
+		}
+		if !strings.HasPrefix(line, "WARNING") {
+			break
+		}
+	}
+	message = regexp.MustCompile(`/\S*/(machine|server)\d+/`).ReplaceAllString(message, "")
+	message = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(message, "DIGEST")
+	message = strings.ReplaceAll(message, "|", "/")
+	if len(message) > 230 {
+		message = message[:230] + "…"
+	}
+	return message
+}
+
+func tail(s string) string {
+	if len(s) > 4000 {
+		return "…" + s[len(s)-4000:]
+	}
+	return s
+}
+
+// needRoot skips the test where mounts and namespaces aren't allowed.
+func needRoot(t testing.TB) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIPPED: needs root, for mounts")
+	}
+}
+
+// tmpfs mounts a file system of so many KiB and returns where it is.
+func tmpfs(t testing.TB, kib int) string {
+	t.Helper()
+	needRoot(t)
+	dir, err := os.MkdirTemp("", "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.MustRun(t, "", "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dk", kib), "tmpfs", dir)
+	t.Cleanup(func() {
+		exec.Command("umount", "-l", dir).Run()
+		os.Remove(dir)
+	})
+	return dir
+}

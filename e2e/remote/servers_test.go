@@ -1,0 +1,207 @@
+package remote
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/passthrough"
+)
+
+// server is a running server with its pass-through.
+type server struct {
+	t     testing.TB
+	dir   string // what it stores
+	addr  string // where it listens itself
+	proxy *passthrough.Proxy
+	argv  []string
+	cmd   *exec.Cmd
+	log   string
+}
+
+// option returns the option that makes Bazel use the server as a cache.
+func (s *server) option() string {
+	if s.grpc() {
+		return "--remote_cache=grpc://" + s.proxy.Addr
+	}
+	return "--remote_cache=http://" + s.proxy.Addr
+}
+
+func (s *server) grpc() bool { return strings.Contains(s.argv[0], "casd") }
+
+// casd starts buildbox-casd, a cache that also executes actions, in bubblewrap: an action sees its
+// inputs, /dev, /proc and /tmp, and no other file.
+func casd(t testing.TB, options ...string) *server {
+	t.Helper()
+	harness.Need(t, "buildbox-casd", "buildbox-run-bubblewrap", "bwrap")
+	run, err := exec.LookPath("buildbox-run-bubblewrap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t)
+	s.argv = append([]string{"buildbox-casd", "--bind", s.addr, "--buildbox-run=" + run, "--jobs=2",
+		"--reserved=1M"}, options...)
+	s.argv = append(s.argv, s.dir)
+	s.begin()
+	return s
+}
+
+// nginx starts nginx with the configuration of docs/remote.md.
+func nginx(t testing.TB) *server {
+	t.Helper()
+	return nginxOn(t, "")
+}
+
+// nginxOn starts nginx, which stores in a directory, or in one of its own.
+func nginxOn(t testing.TB, dir string) *server {
+	t.Helper()
+	program := os.Getenv("NGINX")
+	if program == "" {
+		path, err := exec.LookPath("nginx")
+		if err != nil {
+			t.Skip("SKIPPED: no nginx; set NGINX to what e2e/remote/fetch-nginx prints")
+		}
+		program = path
+	}
+	s := newServer(t)
+	if dir != "" {
+		s.dir = dir
+	}
+	work := filepath.Dir(s.log)
+	text := block(t, "nginx")
+	for old, new := range map[string]string{"/var/cache/bazel": s.dir, "8080": s.addr} {
+		if !strings.Contains(text, old) {
+			t.Fatalf("the configuration of docs/remote.md has no %q", old)
+		}
+		text = strings.ReplaceAll(text, old, new)
+	}
+	config := filepath.Join(work, "nginx.conf")
+	harness.WriteFile(t, config, fmt.Sprintf(nginxConfig, work, text))
+	s.argv = []string{program, "-p", work, "-e", "stderr", "-c", config}
+	s.begin()
+	return s
+}
+
+// nginxConfig is what Debian's nginx.conf says, for one process of the caller's.
+const nginxConfig = `daemon off;
+master_process off;
+user root;
+events {}
+pid %[1]s/pid;
+http {
+access_log off;
+proxy_temp_path %[1]s/proxy;
+fastcgi_temp_path %[1]s/fastcgi;
+uwsgi_temp_path %[1]s/uwsgi;
+scgi_temp_path %[1]s/scgi;
+%[2]s
+}
+`
+
+func newServer(t testing.TB) *server {
+	t.Helper()
+	scratch, err := os.MkdirTemp("", "server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, dir: filepath.Join(scratch, "store"), log: filepath.Join(scratch, "log"),
+		addr: listener.Addr().String()}
+	listener.Close()
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.kill()
+		if s.proxy != nil {
+			s.proxy.Close()
+		}
+		os.RemoveAll(scratch)
+	})
+	return s
+}
+
+// begin starts the server and waits until it listens.
+func (s *server) begin() {
+	s.t.Helper()
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	// A group of its own: what it started ends with it.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; ; i++ {
+		c, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			c.Close()
+			break
+		}
+		if i == 200 {
+			text, _ := os.ReadFile(s.log)
+			s.t.Fatalf("%s does not listen: %s", s.argv[0], tail(string(text)))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if s.proxy == nil {
+		if s.proxy, err = passthrough.Start(s.addr, s.grpc()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// kill ends the server and what it started, at once.
+func (s *server) kill() {
+	if s.cmd != nil && s.cmd.Process != nil {
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// restart starts a server that was killed, with what it had stored.
+func (s *server) restart() {
+	s.t.Helper()
+	s.kill()
+	s.begin()
+}
+
+// blobs returns the files in which the server stores content, without those of actions' results.
+func (s *server) blobs() []string {
+	s.t.Helper()
+	dir := filepath.Join(s.dir, "cas")
+	if s.grpc() {
+		dir = filepath.Join(s.dir, "cas/objects")
+	}
+	return filesBelow(s.t, dir)
+}
+
+func filesBelow(t testing.TB, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

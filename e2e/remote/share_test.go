@@ -1,0 +1,58 @@
+package remote
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestShare builds on one machine, and on another with another directory, output base, PATH, time
+// zone, user and umask, which must find all that the first one did in the cache.
+func TestShare(t *testing.T) {
+	first := hello(t)
+	first.must()
+	want := first.digests()
+	second := hello(t)
+	second.strange()
+	stores := map[string]func() string{
+		"disk": func() string { return "--disk_cache=" + filepath.Join(t.TempDir(), "disk") },
+		"HTTP": func() string { return nginx(t).option() },
+		"gRPC": func() string { return casd(t).option() },
+	}
+	for _, name := range []string{"disk", "HTTP", "gRPC"} {
+		t.Run(name, func(t *testing.T) {
+			store := stores[name]()
+			cold := show(t, name+": first machine", first.must(store))
+			if sum := btf(cold); sum.hit != 0 {
+				t.Errorf("%d hits in an empty cache", sum.hit)
+			}
+			first.same(want)
+			allHits(t, name, show(t, name+": second machine", second.must(store)))
+			second.same(want)
+		})
+	}
+}
+
+// strange makes the machine differ from all others in what must not matter.
+func (m *machine) strange() {
+	m.t.Helper()
+	home := filepath.Join(m.scratch, "home/other")
+	dir := filepath.Join(m.scratch, "another place/of another depth")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.Rename(m.dir, dir); err != nil {
+		m.t.Fatal(err)
+	}
+	m.dir, m.base = dir, filepath.Join(m.scratch, "other/output/base")
+	for _, d := range []string{home, filepath.Dir(m.base)} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	m.env = []string{"HOME=" + home, "USER=other", "LOGNAME=other", "TZ=Pacific/Kiritimati",
+		"LC_ALL=C.UTF-8", "PATH=/nowhere:/bin:/usr/bin:/usr/local/go/bin:/usr/sbin"}
+	// Another user in a namespace of its own, who owns what root does outside.
+	m.under = []string{"unshare", "--user", "--map-user=4711", "--map-group=4712",
+		"sh", "-c", `umask 077; exec "$@"`, "sh"}
+}
