@@ -23,7 +23,20 @@ var all = flag.Bool("all", false, "run everything: an hour on two cores")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	harness.Main(m)
+	os.Exit(run(m))
+}
+
+// run runs the tests with a directory for temporary files that is gone at the end.
+func run(m *testing.M) int {
+	scratch, err := os.MkdirTemp("", "remote")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	os.Setenv("TMPDIR", scratch)
+	defer os.RemoveAll(scratch)
+	defer removeQuick()
+	return m.Run()
 }
 
 // long skips a test unless all is set.

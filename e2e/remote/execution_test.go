@@ -1,0 +1,68 @@
+package remote
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestExecution runs all actions of rules_btf on an executor where they see nothing but their
+// inputs, with each way to download results.
+func TestExecution(t *testing.T) {
+	m, want := quick(t)
+	control := false
+	for _, download := range []string{"minimal", "toplevel", "all"} {
+		t.Run(download, func(t *testing.T) {
+			m.t = t
+			s := casd(t)
+			options := append(s.execute(t), "--remote_download_outputs="+download)
+			if !control {
+				control = true
+				refuses(t, m, s)
+			}
+			ran := btf(show(t, "remotely, "+download, m.must(options...)))
+			if ran.local != 0 || ran.remote == 0 || ran.hit != 0 {
+				t.Errorf("%d ran here, %d remotely, %d were hits; want remotely only", ran.local,
+					ran.remote, ran.hit)
+			}
+			again := m.must(options...)
+			allHits(t, download, show(t, "again, "+download, again))
+			if download == "minimal" {
+				// Nothing was downloaded; the next build with toplevel fetches what it wants.
+				if m.right(want) != "none" {
+					t.Error("results were downloaded with --remote_download_outputs=minimal")
+				}
+				m.ok(m.rebuild(append(s.execute(t), "--remote_download_outputs=toplevel")...))
+			}
+			m.same(want)
+		})
+	}
+}
+
+// execute returns the options by which our actions run on the server, as
+// presets/remote-execution.bazelrc has them.
+func (s *server) execute(t testing.TB) []string {
+	t.Helper()
+	return append(preset(t, "remote-execution.bazelrc"), "--remote_executor=grpc://"+s.proxy.Addr)
+}
+
+// refuses is a control: an action that needs anything besides its inputs fails on this executor.
+func refuses(t *testing.T, m *machine, s *server) {
+	t.Helper()
+	m.write("control/BUILD.bazel", `genrule(
+    name = "control",
+    outs = ["passwd"],
+    cmd = "cat /etc/passwd > $@",
+)
+`)
+	targets := m.targets
+	defer func() { m.targets = targets }()
+	m.targets = []string{"//control"}
+	m.ok(m.build())
+	o := m.build("--remote_executor=grpc://"+s.proxy.Addr, "--strategy=Genrule=remote")
+	if o.exit == 0 {
+		t.Error("control: a shell that reads /etc/passwd ran on the executor")
+	}
+	fmt.Printf("control, an action that needs a shell: exit %d, %s\n", o.exit,
+		strings.TrimSpace(o.message()))
+}

@@ -1,0 +1,34 @@
+package remote
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestPathMapping builds in three configurations, of which the second and third must find the
+// actions of the first, with the preset and without.
+func TestPathMapping(t *testing.T) {
+	m, want := quick(t)
+	for name, options := range map[string][]string{
+		"with path mapping":             preset(t, "path-mapping.bazelrc"),
+		"control: without path mapping": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m.t = t
+			cache := "--disk_cache=" + filepath.Join(t.TempDir(), "disk")
+			for i, mode := range []string{"fastbuild", "opt", "dbg"} {
+				o := m.must(append([]string{cache, "--compilation_mode=" + mode}, options...)...)
+				table := show(t, name+", "+mode, o)
+				m.same(want)
+				switch sum := btf(table); {
+				case i == 0 || options == nil:
+					if sum.ran() == 0 || sum.hit > 0 {
+						t.Errorf("%s: %d ran and %d were hits, want none", mode, sum.ran(), sum.hit)
+					}
+				default:
+					allHits(t, mode, table)
+				}
+			}
+		})
+	}
+}
