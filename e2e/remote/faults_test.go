@@ -1,0 +1,240 @@
+package remote
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// Each of these tests breaks something in a build, and prints a line that says what Bazel ends
+// with, and the bytes of the build after it.
+
+// row is a line of the table of faults.
+type row struct {
+	fault  string
+	how    string // with which options
+	faulty outcome
+	bytes  string // after the faulty build
+	after  string // what the next build is
+	next   outcome
+	end    string // the bytes after that
+}
+
+var printedHead atomic.Bool
+
+func (r row) print() {
+	if !printedHead.Swap(true) {
+		fmt.Print("\n| fault | options | Bazel ends with | seconds | bytes | next build | exit " +
+			"| seconds | bytes |\n|---|---|---|--:|---|---|--:|--:|---|\n")
+	}
+	ends := fmt.Sprintf("%d", r.faulty.exit)
+	if m := r.faulty.message(); m != "" {
+		ends += ": `" + strings.ReplaceAll(m, "`", "'") + "`"
+	}
+	fmt.Printf("| %s | %s | %s | %.1f | %s | %s | %d | %.1f | %s |\n", r.fault, r.how, ends,
+		r.faulty.seconds, r.bytes, r.after, r.next.exit, r.next.seconds, r.end)
+}
+
+// fault is a thing that goes wrong with a server or Bazel.
+type fault struct {
+	name    string
+	options []string // of both builds
+	how     string   // options in words
+	exit    []int    // how the build with the fault may end
+	// begin brings the fault about before the build; during is called in the build, as the
+	// request-th request comes; end repairs what the administrator would repair.
+	begin   func()
+	request int32
+	during  func()
+	end     func()
+	after   string // what end does, in words
+}
+
+// try runs a build with a fault and one after it, which must end well and have the right bytes.
+func try(t *testing.T, m *machine, want map[string]string, s *server, f fault) {
+	t.Helper()
+	if f.begin != nil {
+		f.begin()
+	}
+	if f.during != nil {
+		var n atomic.Int32
+		s.proxy.Watch(func(*http.Request) {
+			if n.Add(1) == f.request {
+				f.during()
+			}
+		})
+	}
+	r := row{fault: f.name, how: f.how, after: f.after}
+	r.faulty = m.build(f.options...)
+	if s != nil {
+		s.proxy.Watch(nil)
+	}
+	r.bytes = m.right(want)
+	if !one(f.exit, r.faulty.exit) {
+		t.Errorf("%s: Bazel ended with %d, want one of %d\n%s", f.name, r.faulty.exit, f.exit,
+			tail(r.faulty.stderr))
+	}
+	if r.faulty.exit == 0 {
+		m.same(want)
+	}
+	if f.end != nil {
+		f.end()
+	}
+	r.next = m.rebuild(f.options...)
+	r.end = m.right(want)
+	r.print()
+	m.ok(r.next)
+	m.same(want)
+}
+
+func one(of []int, n int) bool {
+	for _, v := range of {
+		if v == n {
+			return true
+		}
+	}
+	return false
+}
+
+// TestCacheKilled kills a cache in mid-build, and builds without it and with it.
+func TestCacheKilled(t *testing.T) {
+	m, want := quick(t)
+	for name, start := range map[string]func(testing.TB) *server{
+		"HTTP": nginx,
+		"gRPC": func(t testing.TB) *server { return casd(t) },
+	} {
+		s := start(t)
+		try(t, m, want, s, fault{
+			name:    name + " cache killed in mid-build",
+			how:     "preset",
+			options: append(preset(t, "remote-cache.bazelrc"), s.option()),
+			exit:    []int{0}, request: 60, during: s.kill,
+			after: "it runs again", end: s.restart,
+		})
+	}
+}
+
+// TestCacheDead builds with a cache that nobody serves.
+func TestCacheDead(t *testing.T) {
+	m, want := quick(t)
+	for _, grpc := range []bool{false, true} {
+		s, name := nginx(t), "HTTP"
+		if grpc {
+			s, name = casd(t), "gRPC"
+		}
+		s.kill()
+		try(t, m, want, s, fault{
+			name:    name + " cache is dead",
+			how:     "preset",
+			options: append(preset(t, "remote-cache.bazelrc"), s.option()),
+			exit:    []int{0}, after: "it runs again", end: s.restart,
+		})
+	}
+}
+
+// TestDefaultsWithDeadCache is the reason of the preset: what the same costs without it.
+func TestDefaultsWithDeadCache(t *testing.T) {
+	long(t)
+	m, want := quick(t)
+	for _, grpc := range []bool{false, true} {
+		s, name := nginx(t), "HTTP"
+		if grpc {
+			s, name = casd(t), "gRPC"
+		}
+		try(t, m, want, s, fault{
+			name: name + " cache killed in mid-build", how: "Bazel's defaults",
+			options: []string{s.option()}, exit: []int{0, 1, 34}, request: 60, during: s.kill,
+			after: "it runs again", end: s.restart,
+		})
+		s.kill()
+		try(t, m, want, s, fault{
+			name: name + " cache is dead", how: "Bazel's defaults",
+			options: []string{s.option()}, exit: []int{0, 1, 34},
+			after: "it runs again", end: s.restart,
+		})
+	}
+}
+
+// TestGarbage has something else than a cache answer.
+func TestGarbage(t *testing.T) {
+	m, want := quick(t)
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html>Please log in to the network of this hotel.</html>")
+	})
+	for _, grpc := range []bool{false, true} {
+		s, name, exits := nginx(t), "HTTP", []int{0}
+		if grpc {
+			s, name, exits = casd(t), "gRPC", []int{0, 34}
+		}
+		try(t, m, want, s, fault{
+			name: name + " cache answers all with a login page", how: "preset",
+			options: append(preset(t, "remote-cache.bazelrc"), s.option()), exit: exits,
+			begin: func() { s.proxy.Answer(page) },
+			after: "the cache answers again", end: func() { s.proxy.Answer(nil) },
+		})
+	}
+}
+
+// TestExecutorKilled kills the executor while actions run there.
+func TestExecutorKilled(t *testing.T) {
+	m, want := quick(t)
+	for _, fallback := range []bool{true, false} {
+		s := casd(t)
+		options, how := s.execute(t), "preset"
+		options = append(options, "--remote_retries=1")
+		exits := []int{0}
+		if !fallback {
+			options, how = append(options, "--noremote_local_fallback"), "no local fallback"
+			exits = []int{1, 34}
+		}
+		var n atomic.Int32
+		s.proxy.Watch(nil)
+		f := fault{name: "executor killed in mid-build", how: how, options: options, exit: exits,
+			after: "it runs again", end: s.restart}
+		f.begin = func() {
+			s.proxy.Watch(func(r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/Execute") && n.Add(1) == 20 {
+					s.kill()
+				}
+			})
+		}
+		try(t, m, want, s, f)
+	}
+}
+
+// TestBazelKilled kills Bazel's server in mid-build.
+func TestBazelKilled(t *testing.T) {
+	m, want := quick(t)
+	s := nginx(t)
+	try(t, m, want, s, fault{
+		name: "Bazel killed in mid-build (SIGKILL)", how: "preset",
+		options: append(preset(t, "remote-cache.bazelrc"), s.option()), exit: []int{37},
+		request: 60, during: func() { syscall.Kill(m.server(), syscall.SIGKILL) },
+		after: "as it is",
+	})
+}
+
+// TestDiskFull lets a tool run where its output has no room.
+func TestDiskFull(t *testing.T) {
+	m, want := quick(t)
+	full := tmpfs(t, 8)
+	options := append(strategies("linux-sandbox"), "--sandbox_base="+full)
+	r := row{fault: "disk full under a tool (8 KiB for sandboxes)", how: "`--sandbox_base`",
+		faulty: m.build(options...), after: "another disk"}
+	r.bytes = m.right(want)
+	if r.faulty.exit != 1 || !strings.Contains(r.faulty.stderr, "no space left on device") {
+		t.Errorf("exit %d, want 1 and a message of the tool\n%s", r.faulty.exit, tail(r.faulty.stderr))
+	}
+	r.next = m.rebuild()
+	r.end = m.right(want)
+	r.print()
+	m.same(want)
+	if left := filesBelow(t, full); len(left) > 0 && os.Getenv("KEEP") == "" {
+		t.Logf("%d files are left in the sandbox", len(left))
+	}
+}
