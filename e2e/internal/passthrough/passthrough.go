@@ -48,7 +48,7 @@ func Start(backend string, grpc bool) (*Proxy, error) {
 		},
 		Transport:      transport,
 		FlushInterval:  -1,
-		ModifyResponse: lowerVersion,
+		ModifyResponse: adapt,
 		ErrorHandler:   p.unavailable,
 		ErrorLog:       log.New(io.Discard, "", 0),
 	}
@@ -124,8 +124,19 @@ const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilit
 // lowVersion is the number of the field low_api_version of ServerCapabilities.
 const lowVersion protowire.Number = 4
 
-// lowerVersion makes the low_api_version of the answer to GetCapabilities 2.0.
-func lowerVersion(r *http.Response) error {
+// adapt makes the low_api_version of the answer to GetCapabilities 2.0. An answer of gRPC that is
+// nothing but a status has that in its header; here it becomes a trailer, because the header is sent
+// before it is known that nothing follows.
+func adapt(r *http.Response) error {
+	for _, name := range []string{"Grpc-Status", "Grpc-Message"} {
+		if v := r.Header.Values(name); len(v) > 0 {
+			if r.Trailer == nil {
+				r.Trailer = http.Header{}
+			}
+			r.Trailer[name] = v
+			r.Header.Del(name)
+		}
+	}
 	if r.Request.URL.Path != Capabilities {
 		return nil
 	}
