@@ -48,6 +48,7 @@ func remove(t testing.TB, files []string) {
 type store struct {
 	name   string
 	option string
+	dir    string
 	server *server // nil for a disk cache
 	blobs  func() []string
 }
@@ -57,44 +58,99 @@ func stores(t *testing.T) []store {
 	disk := filepath.Join(t.TempDir(), "disk")
 	web, grpc := nginx(t), casd(t)
 	return []store{
-		{"disk", "--disk_cache=" + disk, nil,
+		{"disk", "--disk_cache=" + disk, disk, nil,
 			func() []string { return filesBelow(t, filepath.Join(disk, "cas")) }},
-		{"HTTP", web.option(), web, web.blobs},
-		{"gRPC", grpc.option(), grpc, grpc.blobs},
+		{"HTTP", web.option(), web.dir, web, web.blobs},
+		{"gRPC", grpc.option(), grpc.dir, grpc, grpc.blobs},
 	}
 }
 
 // TestDamagedBlobs fills a cache and damages all that is in it: nothing corrupt may be accepted.
-func TestDamagedBlobs(t *testing.T) {
-	losses(t, "damaged", damage)
-}
+func TestDamagedBlobs(t *testing.T) { losses(t, "damaged", damage) }
 
 // TestLostBlobs fills a cache and deletes the content, but not the results of actions that refer to
 // it.
-func TestLostBlobs(t *testing.T) {
-	losses(t, "lost", remove)
-}
+func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 
-// losses builds with the preset and tells how that and the build after it ends, with a cache that
-// has lost what it says that it has.
+// losses builds with caches that lost what they say they have, and prints how that ends, and what
+// makes builds work again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
 	m, want := quick(t)
+	fmt.Printf("\n| all blobs %s | the builds after that, each after a clean |\n|---|---|\n", what)
 	for _, s := range stores(t) {
-		for _, download := range []string{"toplevel", "all"} {
-			options := append(preset(t, "remote-cache.bazelrc"), s.option,
-				"--remote_download_outputs="+download)
-			m.must(options...)
-			blobs := s.blobs()
-			if len(blobs) < 60 {
-				t.Fatalf("the cache has %d blobs", len(blobs))
-			}
-			try(t, m, want, s.server, fault{
-				name: fmt.Sprintf("all %d blobs of the %s cache %s", len(blobs), s.name, what),
-				how:  "preset, `" + download + "`", options: options, exit: []int{0, 1, 34, 39},
-				begin: func() { lose(t, blobs) },
-				after: "as it is",
-			})
+		options := append(preset(t, "remote-cache.bazelrc"), s.option)
+		m.must(options...)
+		blobs := s.blobs()
+		if len(blobs) < 60 {
+			t.Fatalf("the cache has %d blobs", len(blobs))
 		}
+		lose(t, blobs)
+		fmt.Printf("| %s | ", s.name)
+		for i, option := range []string{
+			"--remote_download_outputs=toplevel", // Bazel's default
+			"--remote_download_outputs=toplevel",
+			"--remote_download_outputs=all",
+			"--remote_download_outputs=toplevel",
+			"--noremote_accept_cached",
+			"--remote_download_outputs=toplevel",
+			emptied,
+		} {
+			arg := option
+			if option == emptied {
+				s.empty(t)
+				arg = "--remote_download_outputs=toplevel"
+			}
+			o := m.build(append(options, arg)...)
+			fmt.Printf("`%s`: exit %d, %.0f s, bytes %s; ", option, o.exit, o.seconds, m.right(want))
+			if o.exit == 0 {
+				m.same(want)
+			} else if option == emptied {
+				t.Errorf("%s, %s blobs: with an empty cache exit %d", s.name, what, o.exit)
+			}
+			if o.exit == 0 && (i == 0 || i == 1 || i == 3 || i == 5) {
+				break
+			}
+		}
+		fmt.Println("|")
+	}
+}
+
+// emptied is the cure that always helps: all that the cache has is deleted.
+const emptied = "toplevel after all of the cache is deleted"
+
+func (s store) empty(t *testing.T) {
+	t.Helper()
+	if s.server != nil {
+		s.server.kill()
+	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if s.server != nil {
+		s.server.begin()
+	}
+}
+
+// TestDownloaded is TestLostBlobs and TestDamagedBlobs for builds with presets/download.bazelrc.
+func TestDownloaded(t *testing.T) {
+	m, want := quick(t)
+	for i, s := range stores(t) {
+		options := append(preset(t, "remote-cache.bazelrc"), s.option)
+		options = append(options, preset(t, "download.bazelrc")...)
+		m.must(options...)
+		blobs, what, lose := s.blobs(), "lost", remove
+		if i == 0 || i == 1 {
+			what, lose = "damaged", damage
+		}
+		try(t, m, want, s.server, fault{
+			name: fmt.Sprintf("all %d blobs of the %s cache %s", len(blobs), s.name, what),
+			how:  "preset with downloads", options: options, exit: []int{0},
+			begin: func() { lose(t, blobs) },
+			after: "as it is",
+		})
 	}
 }
 

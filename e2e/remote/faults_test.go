@@ -139,26 +139,29 @@ func TestCacheDead(t *testing.T) {
 	}
 }
 
-// TestDefaultsWithDeadCache is the reason of the preset: what the same costs without it.
-func TestDefaultsWithDeadCache(t *testing.T) {
+// TestRetries prints what a dead cache costs with other options than the preset's.
+func TestRetries(t *testing.T) {
 	long(t)
 	m, want := quick(t)
-	for _, grpc := range []bool{false, true} {
-		s, name := nginx(t), "HTTP"
-		if grpc {
-			s, name = casd(t), "gRPC"
-		}
-		try(t, m, want, s, fault{
-			name: name + " cache killed in mid-build", how: "Bazel's defaults",
-			options: []string{s.option()}, exit: []int{0, 1, 34}, request: 60, during: s.kill,
-			after: "it runs again", end: s.restart,
-		})
+	fmt.Println("\n| 60 actions, a cache that is dead | options | exit | seconds |\n|---|---|--:|--:|")
+	o := m.must()
+	fmt.Printf("| none | | %d | %.1f |\n", o.exit, o.seconds)
+	for name, s := range map[string]*server{"HTTP": nginx(t), "gRPC": casd(t)} {
 		s.kill()
-		try(t, m, want, s, fault{
-			name: name + " cache is dead", how: "Bazel's defaults",
-			options: []string{s.option()}, exit: []int{0, 1, 34},
-			after: "it runs again", end: s.restart,
-		})
+		for _, options := range [][]string{
+			nil, // Bazel's defaults: 5 retries
+			{"--remote_local_fallback"},
+			{"--remote_local_fallback", "--remote_retries=1"},
+			{"--remote_local_fallback", "--remote_retries=0"},
+			{"--remote_local_fallback", "--remote_retries=1",
+				"--experimental_circuit_breaker_strategy=failure"},
+		} {
+			o := m.build(append(options, s.option())...)
+			fmt.Printf("| %s | `%s` | %d | %.1f |\n", name, strings.Join(options, " "), o.exit, o.seconds)
+			if o.exit == 0 {
+				m.same(want)
+			}
+		}
 	}
 }
 

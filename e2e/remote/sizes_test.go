@@ -1,0 +1,81 @@
+package remote
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+var sizes = flag.Bool("sizes", false, "print what actions of each mnemonic take")
+
+// use is what one run of a tool took; e2e/remote/meter writes it, one a file.
+type use struct {
+	Verb    string
+	CPU     float64 // seconds
+	Memory  int64   // the largest resident size, in KiB
+	In, Out int64   // bytes
+	InFiles int
+}
+
+// verbMnemonics are the mnemonics of the tools' verbs.
+var verbMnemonics = map[string]string{"object": "BtfGen", "merge": "BtfMerge", "facts": "BtfFacts",
+	"link": "BtfLink", "index": "BtfBase"}
+
+// TestSizes builds the kernel with tools that note what each run takes, and prints for each
+// mnemonic the median and the largest.
+func TestSizes(t *testing.T) {
+	if !*sizes {
+		t.Skip("SKIPPED: e2e/remote/run --sizes has it")
+	}
+	m := kernel(t, harness.Kernel(t))
+	notes := filepath.Join(m.scratch, "notes")
+	for _, tool := range []string{"btfgen", "btfdedup"} {
+		out := filepath.Join(m.dir, "prebuilt/files", tool)
+		harness.MustRun(t, harness.Repo(), "go", "build", "-o", out, "-ldflags",
+			fmt.Sprintf("-X main.tool=%s -X main.notes=%s", harness.Tool(t, tool), notes),
+			"./e2e/remote/meter")
+	}
+	o := m.must("--spawn_strategy=local", "--jobs=1")
+	byName := map[string][]use{}
+	for _, file := range filesBelow(t, notes) {
+		var u use
+		if err := json.Unmarshal(harness.ReadFile(t, file), &u); err != nil {
+			t.Fatal(err)
+		}
+		name := verbMnemonics[u.Verb]
+		byName[name] = append(byName[name], u)
+	}
+	ran := counts(o.spawns)
+	names := make([]string, 0, len(byName))
+	for name := range byName {
+		names = append(names, name)
+		if len(byName[name]) != ran[name].ran() {
+			t.Errorf("%s: %d notes of %d runs", name, len(byName[name]), ran[name].ran())
+		}
+	}
+	sort.Strings(names)
+	fmt.Println("\n| mnemonic | actions | CPU ms | peak memory MB | KB in | files in | KB out |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
+	for _, name := range names {
+		uses := byName[name]
+		row := []string{name, fmt.Sprint(len(uses))}
+		for _, value := range []func(use) float64{
+			func(u use) float64 { return u.CPU * 1000 },
+			func(u use) float64 { return float64(u.Memory) / 1000 },
+			func(u use) float64 { return float64(u.In) / 1000 },
+			func(u use) float64 { return float64(u.InFiles) },
+			func(u use) float64 { return float64(u.Out) / 1000 },
+		} {
+			sort.Slice(uses, func(i, j int) bool { return value(uses[i]) < value(uses[j]) })
+			row = append(row, fmt.Sprintf("%.0f … %.0f", value(uses[len(uses)/2]),
+				value(uses[len(uses)-1])))
+		}
+		fmt.Println("| " + strings.Join(row, " | ") + " |")
+	}
+}
