@@ -3,6 +3,7 @@ package remote
 import (
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
@@ -31,4 +32,71 @@ func block(t testing.TB, language string) string {
 		t.Fatalf("docs/remote.md has %d blocks of %s, want 1", len(all), language)
 	}
 	return all[0]
+}
+
+// TestOptions has Bazel take the options of all presets and of all configurations in docs/remote.md.
+func TestOptions(t *testing.T) {
+	m, _ := quick(t)
+	presets, err := filepath.Glob(filepath.Join(harness.Repo(), "presets/*.bazelrc"))
+	if err != nil || len(presets) < 4 {
+		t.Fatalf("%d presets: %v", len(presets), err)
+	}
+	texts := blocks(t, "bazelrc")
+	if len(texts) < 7 {
+		t.Fatalf("docs/remote.md has %d configurations", len(texts))
+	}
+	for _, file := range presets {
+		texts = append(texts, string(harness.ReadFile(t, file)))
+	}
+	var options []string
+	for _, line := range strings.Split(strings.Join(texts, "\n"), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if command, _, _ := strings.Cut(words[0], ":"); command != "build" {
+			t.Errorf("%q is for another command than build", line)
+		}
+		options = append(options, words[1:]...)
+	}
+	args := append([]string{"canonicalize-flags", "--for_command=build", "--"}, options...)
+	m.bazel(args...).Must(t)
+	r, err := m.bazel(append(args, "--remote_no_such_option=1")...).Run()
+	if err != nil || r.Exit == 0 {
+		t.Errorf("control: an option that does not exist was taken: %v", err)
+	}
+}
+
+// TestPlatform builds on the platform of docs/remote.md, and with its exec_properties.
+func TestPlatform(t *testing.T) {
+	m, want := quick(t)
+	build := filepath.Join(m.dir, "BUILD.bazel")
+	before := string(harness.ReadFile(t, build))
+	defer harness.WriteFile(t, build, before)
+	properties := regexp.MustCompile(`(?s)    exec_properties = \{.*?\},\n`).
+		FindString(block(t, "python"))
+	if properties == "" {
+		t.Fatal("docs/remote.md has no example of exec_properties")
+	}
+	with := strings.Replace(before, `    name = "vmlinux_btf",`, `    name = "vmlinux_btf",`+"\n"+
+		properties, 1)
+	m.write("BUILD.bazel", with+block(t, "starlark"))
+	m.must()
+	m.same(want)
+	m.write("BUILD.bazel", strings.Replace(with, "btf_link.", "no_such_group.", 1))
+	if o := m.build(); o.exit == 0 {
+		t.Error("control: an exec group that does not exist was taken")
+	}
+	m.write("BUILD.bazel", before+block(t, "starlark"))
+	s := casd(t)
+	o := m.must(append(s.execute(t), "--extra_execution_platforms=//:executor")...)
+	if sum := btf(counts(o.spawns)); sum.remote == 0 || sum.local > 0 {
+		t.Errorf("%d ran remotely and %d here", sum.remote, sum.local)
+	}
+	m.same(want)
+	aquery := m.bazel("aquery", "--extra_execution_platforms=//:executor",
+		`mnemonic("BtfLink", //:vmlinux_btf)`).Must(t)
+	if !strings.Contains(aquery, "ExecutionPlatform: //:executor") {
+		t.Error("BtfLink runs on another platform")
+	}
 }

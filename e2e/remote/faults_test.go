@@ -186,29 +186,31 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestExecutorKilled kills the executor while actions run there.
+// TestExecutorKilled kills the executor, which is the cache too, while actions run there.
 func TestExecutorKilled(t *testing.T) {
 	m, want := quick(t)
-	for _, fallback := range []bool{true, false} {
+	for _, v := range []struct {
+		how   string
+		more  []string
+		exits []int
+	}{
+		{"preset", nil, []int{0, 34, 39}},
+		{"preset with downloads", preset(t, "download.bazelrc"), []int{0}},
+		{"no local fallback", []string{"--noremote_local_fallback"}, []int{1, 34, 39}},
+	} {
 		s := casd(t)
-		options, how := s.execute(t), "preset"
-		exits := []int{0}
-		if !fallback {
-			options, how = append(options, "--noremote_local_fallback"), "no local fallback"
-			exits = []int{1, 34}
-		}
-		var n atomic.Int32
-		s.proxy.Watch(nil)
-		f := fault{name: "executor killed in mid-build", how: how, options: options, exit: exits,
-			after: "it runs again", end: s.restart}
-		f.begin = func() {
-			s.proxy.Watch(func(r *http.Request) {
-				if strings.HasSuffix(r.URL.Path, "/Execute") && n.Add(1) == 20 {
-					s.kill()
-				}
-			})
-		}
-		try(t, m, want, s, f)
+		var executed atomic.Int32
+		try(t, m, want, nil, fault{
+			name: "executor killed in mid-build", how: v.how, options: append(s.execute(t), v.more...),
+			exit: v.exits, after: "it runs again", end: s.restart,
+			begin: func() {
+				s.proxy.Watch(func(r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "/Execute") && executed.Add(1) == 20 {
+						s.kill()
+					}
+				})
+			},
+		})
 	}
 }
 
