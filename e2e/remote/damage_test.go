@@ -75,6 +75,7 @@ func TestLostBlobs(t *testing.T) { losses(t, "lost", remove) }
 // losses builds with caches that lost what they say they have, and prints how that ends, and what
 // makes builds work again.
 func losses(t *testing.T, what string, lose func(testing.TB, []string)) {
+	long(t)
 	m, want := quick(t)
 	fmt.Printf("\n| all blobs %s | the builds after that, each after a clean |\n|---|---|\n", what)
 	for _, s := range stores(t) {

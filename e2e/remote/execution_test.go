@@ -13,6 +13,9 @@ func TestExecution(t *testing.T) {
 	control := false
 	for _, download := range []string{"minimal", "toplevel", "all"} {
 		t.Run(download, func(t *testing.T) {
+			if download == "all" {
+				long(t)
+			}
 			m.t = t
 			s := casd(t)
 			options := append(s.execute(t), "--remote_download_outputs="+download)

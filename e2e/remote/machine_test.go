@@ -77,6 +77,7 @@ func hello(t testing.TB) *machine {
 func newMachine(t testing.TB) *machine {
 	t.Helper()
 	harness.Need(t, "bazel")
+	nginxProgram(t)
 	scratch, err := os.MkdirTemp("", "machine")
 	if err != nil {
 		t.Fatal(err)

@@ -62,14 +62,7 @@ func nginx(t testing.TB) *server {
 // nginxOn starts nginx, which stores in a directory, or in one of its own.
 func nginxOn(t testing.TB, dir string) *server {
 	t.Helper()
-	program := os.Getenv("NGINX")
-	if program == "" {
-		path, err := exec.LookPath("nginx")
-		if err != nil {
-			t.Skip("SKIPPED: no nginx; set NGINX to what e2e/remote/fetch-nginx prints")
-		}
-		program = path
-	}
+	program := nginxProgram(t)
 	s := newServer(t)
 	if dir != "" {
 		s.dir = dir
@@ -87,6 +80,16 @@ func nginxOn(t testing.TB, dir string) *server {
 	s.argv = []string{program, "-p", work, "-e", "stderr", "-c", config}
 	s.begin()
 	return s
+}
+
+// nginxProgram returns nginx, and skips the test if there is none.
+func nginxProgram(t testing.TB) string {
+	t.Helper()
+	if program := os.Getenv("NGINX"); program != "" {
+		return program
+	}
+	t.Skip("SKIPPED: no nginx; e2e/remote/run has it")
+	return ""
 }
 
 // nginxConfig is what Debian's nginx.conf says, for one process of the caller's.
