@@ -152,7 +152,7 @@ func TestKernelEdits(t *testing.T) {
 			before := m.digests()
 			began := time.Now()
 			r := harness.Command{Dir: tree, Timeout: 40 * time.Minute,
-				Argv: []string{"make", "-j2", "vmlinux", "modules"},
+				Argv: []string{"make", "-j2", "vmlinux"},
 				Env: []string{"KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=rules_btf",
 					"KBUILD_BUILD_HOST=rules_btf"}}
 			out := r.Must(t)
@@ -164,11 +164,14 @@ func TestKernelEdits(t *testing.T) {
 					t.Errorf("%s ran %d times, want 0", mnemonic, ran[mnemonic].ran())
 				}
 			}
-			if ran["BtfGen"].ran() == 0 || ran["BtfFacts"].ran() == 0 {
-				t.Error("no BtfGen or no BtfFacts ran: was the kernel built?")
+			if ran["BtfFacts"].ran() != 1 {
+				t.Errorf("BtfFacts ran %d times, want 1, for vmlinux", ran["BtfFacts"].ran())
 			}
-			if name == "body" && (ran["BtfGen"].ran() != 2 || ran["BtfFacts"].ran() != 1) {
-				t.Error("want 2 BtfGen, for the file and init/version-timestamp.o, and 1 BtfFacts")
+			switch gen := ran["BtfGen"].ran(); {
+			case name == "body" && gen != 2:
+				t.Errorf("BtfGen ran %d times, want 2: for the file and init/version-timestamp.o", gen)
+			case name != "body" && gen < 500:
+				t.Errorf("BtfGen ran %d times, want one for each object of vmlinux", gen)
 			}
 			m.same(before)
 		})
