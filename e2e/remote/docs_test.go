@@ -94,8 +94,8 @@ func TestPlatform(t *testing.T) {
 		t.Errorf("%d ran remotely and %d here", sum.remote, sum.local)
 	}
 	m.same(want)
-	aquery := m.bazel("aquery", "--extra_execution_platforms=//:executor",
-		`mnemonic("BtfLink", //:vmlinux_btf)`).Must(t)
+	args := append([]string{"aquery", "--extra_execution_platforms=//:executor"}, m.options...)
+	aquery := m.bazel(append(args, `mnemonic("BtfLink", //:vmlinux_btf)`)...).Must(t)
 	if !strings.Contains(aquery, "ExecutionPlatform: //:executor") {
 		t.Error("BtfLink runs on another platform")
 	}
