@@ -34,7 +34,8 @@ func block(t testing.TB, language string) string {
 	return all[0]
 }
 
-// TestOptions has Bazel take the options of all presets and of all configurations in docs/remote.md.
+// TestOptions has Bazel take the options of all presets and of all configurations in
+// docs/remote.md.
 func TestOptions(t *testing.T) {
 	m, _ := quick(t)
 	presets, err := filepath.Glob(filepath.Join(harness.Repo(), "presets/*.bazelrc"))

@@ -110,7 +110,8 @@ func TestKernel(t *testing.T) {
 }
 
 // copyInPlace copies a tree of kernel.sh, and shows the copy where Kbuild built the original: tools
-// of the kernel note their absolute paths, and where these are others all objects are compiled again.
+// of the kernel note their absolute paths, and where these are others all objects are compiled
+// again.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)
@@ -176,7 +177,8 @@ func TestKernelEdits(t *testing.T) {
 			m.same(before)
 		})
 	}
-	edit("body", "lib/argv_split.c", "int count = 0;", "int count = 0; volatile int debug = 1; debug++;")
+	edit("body", "lib/argv_split.c", "int count = 0;",
+		"int count = 0; volatile int debug = 1; debug++;")
 	edit("every object", "include/linux/kconfig.h", "#define __LINUX_KCONFIG_H",
 		"#define __LINUX_KCONFIG_H\n\n/* moves lines */\n")
 }
