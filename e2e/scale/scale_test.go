@@ -54,8 +54,8 @@ func TestSimulate(t *testing.T) {
 		{"overhead", flat(10), Executors{Count: 5, Overhead: 0.5}, 3, 1.5, 0},
 		{"a slow client", flat(10), Executors{Count: 100, Client: 2}, 21, 1, 0},
 		// The object, its BTF and the tool, which is copied once to an executor.
-		{"copies", flat(2), Executors{Count: 1, Bandwidth: 1e6}, 2 + 3.02, 1 + 2.01, 3_020_000},
-		{"copies to each", flat(2), Executors{Count: 2, Bandwidth: 1e6}, 3.01, 3.01, 4_020_000},
+		{"copies", flat(2), Executors{Count: 1, Bandwidth: 1e6}, 2 + 3.02, 1 + 1.01, 3_020_000},
+		{"copies to each", flat(2), Executors{Count: 2, Bandwidth: 1e6}, 3.01, 1 + 1.01, 4_020_000},
 	} {
 		r := c.graph.Simulate(c.on, all)
 		if math.Abs(r.Wall-c.wall) > 1e-9 || math.Abs(r.Critical-c.critical) > 1e-9 ||
@@ -72,6 +72,10 @@ func TestBounds(t *testing.T) {
 	m := second(0.25)
 	b := NewBuild(m, AllModConfig(m, 3000, 90), 1)
 	for _, n := range []int{1, 2, 3, 10, 100, 10000} {
+		slow := Executors{Count: n, Overhead: 0.1, Client: 0.01, Bandwidth: 1e7}
+		if r := b.Simulate(slow, all); r.Wall < max(r.Critical, 0.01*float64(r.Actions)) {
+			t.Errorf("%d slow executors: %+v", n, r)
+		}
 		r := b.Simulate(Executors{Count: n}, all)
 		least := max(r.Critical, r.CPU/float64(n))
 		if r.Wall < least-1e-6 || r.Wall > r.Critical+r.CPU/float64(n)+1e-6 || r.Wall > r.CPU+1e-6 {

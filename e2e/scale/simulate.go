@@ -15,7 +15,7 @@ type Result struct {
 	Actions  int
 	Wall     float64 // seconds
 	CPU      float64 // seconds of the tools
-	Critical float64 // seconds of the longest path: the wall on any number of executors, no client
+	Critical float64 // seconds of the longest path, which no number of executors makes shorter
 	Moved    int64   // bytes to and from executors
 	Memory   float64 // of the largest action
 }
@@ -40,7 +40,7 @@ func (g *Graph) Simulate(e Executors, runs func(*Action) bool) Result {
 				longest = max(longest, path[f.By.order])
 			}
 		}
-		path[a.order] = longest + e.Overhead + a.Seconds + e.copying(bytesOf(a))
+		path[a.order] = longest + e.Overhead + a.Seconds + e.copying(copiedFor(a))
 		r.Critical = max(r.Critical, path[a.order])
 		r.Actions, r.CPU, r.Memory = r.Actions+1, r.CPU+a.Seconds, max(r.Memory, a.Memory)
 		if s.waits[a.order] == 0 {
@@ -52,11 +52,13 @@ func (g *Graph) Simulate(e Executors, runs func(*Action) bool) Result {
 	return r
 }
 
-// bytesOf is all that an action reads and writes.
-func bytesOf(a *Action) int64 {
+// copiedFor is what an action writes, and reads on an executor that has all files that others read.
+func copiedFor(a *Action) int64 {
 	n := a.Output.Bytes
 	for _, f := range a.Inputs {
-		n += f.Bytes
+		if f.users == 1 {
+			n += f.Bytes
+		}
 	}
 	return n
 }
