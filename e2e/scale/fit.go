@@ -66,7 +66,7 @@ func solve(samples []Sample, use []int, value func(Sample) float64) (found [3]fl
 		if y <= 0 {
 			continue
 		}
-		x := [3]float64{1 / y, float64(s.In) / 1e6 / y, float64(s.Inputs) / y}
+		x := [3]float64{1 / y, float64(s.In) / 1e6 / y, float64(s.Inputs-1) / y}
 		for i, a := range use {
 			for j, b := range use {
 				rows[i][j] += x[a] * x[b]

@@ -42,7 +42,7 @@ type Cost struct {
 	Median  float64 `json:"median_error"` // of |predicted - measured| / measured, of the samples
 }
 
-// Line is Base, and more for each megabyte (1e6 bytes) and each input file.
+// Line is Base, and more for each megabyte (1e6 bytes), and for each input file after the first.
 type Line struct {
 	Base     float64 `json:"base"`
 	PerMB    float64 `json:"per_mb"`
@@ -51,7 +51,7 @@ type Line struct {
 
 // At is the line's value for inputs of a size.
 func (l Line) At(bytes int64, inputs int) float64 {
-	return l.Base + l.PerMB*float64(bytes)/1e6 + l.PerInput*float64(inputs)
+	return l.Base + l.PerMB*float64(bytes)/1e6 + l.PerInput*float64(inputs-1)
 }
 
 // Power is Factor * bytes^Exponent.

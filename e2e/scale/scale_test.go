@@ -242,7 +242,7 @@ func TestFit(t *testing.T) {
 	for i := 1; i < 50; i++ {
 		in, n := int64(i*i)*1e5, i%7+1
 		samples = append(samples, Sample{In: in, Out: 3 * in, Inputs: n, Memory: 5e6 + 2*in,
-			CPU: 0.004 + 0.02*float64(in)/1e6 + 0.001*float64(n)})
+			CPU: 0.004 + 0.02*float64(in)/1e6 + 0.001*float64(n-1)})
 	}
 	c := Fit(samples, true)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }

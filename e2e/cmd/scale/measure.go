@@ -78,7 +78,7 @@ func (m *measuring) run() error {
 		return err
 	}
 	for _, name := range scale.Names {
-		model.Costs[name] = scale.Fit(m.samples[name], name == scale.Merge || name == scale.Gen)
+		model.Costs[name] = scale.Fit(m.samples[name], name == scale.Merge)
 	}
 	data, err := json.MarshalIndent(model, "", "\t")
 	if err != nil {

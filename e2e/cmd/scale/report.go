@@ -102,13 +102,12 @@ func (r *reporting) printf(format string, args ...any) { fmt.Fprintf(&r.text, fo
 // costs is the table of what was measured.
 func (r *reporting) costs() {
 	r.printf("Measured on one core of %s:\n\n", r.measured.Machine)
-	r.printf("| action | samples | CPU ms | + ms per MB read | + ms per file | memory MB | + MB per MB |" +
-		" median error | error of the sum |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	r.printf("| action | samples | CPU ms | + ms per MB read | memory MB | + MB per MB |" +
+		" median error | error of the sum |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, name := range scale.Names {
 		c := r.measured.Costs[name]
-		r.printf("| `%s` | %d | %.1f | %.2f | %.2f | %.0f | %.2f | %.0f%% | %+.0f%% |\n", name, c.Samples,
-			c.CPU.Base*1e3, c.CPU.PerMB*1e3, c.CPU.PerInput*1e3, c.Memory.Base/1e6, c.Memory.PerMB/1e6,
-			c.Median*100, c.Sum*100)
+		r.printf("| `%s` | %d | %.1f | %.2f | %.0f | %.2f | %.0f%% | %+.0f%% |\n", name, c.Samples,
+			c.CPU.Base*1e3, c.CPU.PerMB*1e3, c.Memory.Base/1e6, c.Memory.PerMB/1e6, c.Median*100, c.Sum*100)
 	}
 	var bytes int64
 	for _, o := range r.kernel.Objects {
