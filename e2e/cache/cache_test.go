@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -43,6 +44,29 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 		atLeast(t, again, "BtfGen", 1)
 		atLeast(t, again, "BtfLink", 1)
 	})
+	t.Run("compilation modes", w.modes)
+}
+
+// modes builds all of the example in each compilation mode. Optimization changes neither the types
+// nor which functions there are, for the linker keeps them all.
+func (w *workspace) modes(t *testing.T) {
+	w.t = t
+	for _, mode := range []string{"fastbuild", "dbg", "opt"} {
+		w.runBazel(t, "test", "--disk_cache="+w.diskCache, "--compilation_mode="+mode, "//...")
+		for module, function := range map[string]string{"vmlinux": "intern", "disk": "disk_size",
+			"raid": "raid_add"} {
+			path := filepath.Join(w.dir, "bazel-bin", module+"_btf.btf")
+			if !strings.Contains(string(harness.ReadFile(t, path)), "\x00"+function+"\x00") {
+				t.Errorf("--compilation_mode=%s: the BTF of %s has no %s", mode, module, function)
+			}
+		}
+	}
+}
+
+// runBazel runs a command of Bazel in the workspace.
+func (w *workspace) runBazel(t *testing.T, args ...string) {
+	t.Helper()
+	harness.MustRun(t, w.dir, append(slices.Clone(w.bazel), args...)...)
 }
 
 type workspace struct {
@@ -111,7 +135,7 @@ func (w *workspace) edit(t *testing.T, file, old, new string) {
 // build builds with nothing but the disk cache, and returns the log.
 func (w *workspace) build() []execlog.Spawn {
 	w.t.Helper()
-	harness.MustRun(w.t, w.dir, append(w.bazel, "clean")...)
+	w.runBazel(w.t, "clean")
 	w.builds++
 	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
 	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache,

@@ -1,13 +1,8 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,107 +11,52 @@ import (
 	"syscall"
 )
 
+// Artifact is a file or directory that a verb writes. Either File or Dir is set.
+type Artifact struct {
+	Path string                  // "-" is standard output
+	File func(w io.Writer) error // writes a file's content
+	Dir  func(dir string) error  // fills a directory, which exists
+}
+
+// Bytes is an Artifact's File whose content is that of parts, one after the other.
+func Bytes(parts ...[]byte) func(w io.Writer) error {
+	return func(w io.Writer) error {
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // WriteFile writes a file whole or not at all: write fills a temporary file in the same directory,
 // which then takes path's place. Its mode is 0644 less the umask. On failure nothing new is left,
 // and what was at path is still there. A device or pipe at path is written directly.
 func WriteFile(path string, write func(w io.Writer) error) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return fmt.Errorf("output %s is a directory", path)
-		}
-		return writeSpecial(path, write)
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	temp := temps.name(path)
-	defer temps.remove(temp)
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return createError(path, err)
-	}
-	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("output %s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("output %s: %w", path, err)
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	return nil
-}
-
-// WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write
-// fails.
-func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
-	if path != "-" {
-		return WriteFile(path, write)
-	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	_, err := e.Stdout.Write(b.Bytes())
-	return err
+	return writeOutputs(nil, []Artifact{{Path: path, File: write}})
 }
 
 // WriteDir makes a directory of files whole or not at all: write fills a temporary directory next
 // to path, which then takes path's place. At path there may be an empty directory, nothing else.
 func WriteDir(path string, write func(dir string) error) error {
-	list, err := os.ReadDir(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("output: %w", err)
-	}
-	if len(list) > 0 {
-		return fmt.Errorf("output directory %s is not empty; name a new one", path)
-	}
-	path = filepath.Clean(path)
-	temp := temps.name(path)
-	defer temps.remove(temp)
-	if err := os.Mkdir(temp, 0o777); err != nil {
-		return createError(path, err)
-	}
-	if err := write(temp); err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("output: %w", err)
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	return nil
+	return writeOutputs(nil, []Artifact{{Path: path, Dir: write}})
 }
 
-func writeSpecial(path string, write func(w io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("output: %w", err)
-	}
-	if _, err := f.Write(b.Bytes()); err != nil {
-		f.Close()
-		return fmt.Errorf("output: %w", err)
-	}
-	return f.Close()
+// WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write
+// fails.
+func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
+	return e.WriteOutputs(Artifact{Path: path, File: write})
 }
 
-// createError is the error that a temporary file or directory for path couldn't be made.
-func createError(path string, err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = &fs.PathError{Op: "create", Path: path, Err: pe.Err}
-	}
-	return fmt.Errorf("output: %w", err)
-}
+// WriteOutputs writes outputs like WriteFile, WriteDir and WriteOutput, all of them or none: after
+// an error nothing new is left at any path, and what was there is still there. Their content is
+// written in the order given; they take their places in the other order, so that the first one is
+// the last to appear.
+//
+// What went to a device, a pipe or Stdout can't be taken back. So these are written when all
+// content is complete, before the files take their places.
+func (e *Env) WriteOutputs(outputs ...Artifact) error { return writeOutputs(e.Stdout, outputs) }
 
 // tempSet is the names of temporary files and directories, to be removed on a signal.
 type tempSet struct {

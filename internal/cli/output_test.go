@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +123,122 @@ func TestWriteOutput(t *testing.T) {
 	if err := env.WriteOutput("-", write("whole", nil)); err != nil || stdout.String() != "whole" {
 		t.Errorf("stdout holds %q, %v", stdout.String(), err)
 	}
+}
+
+// TestWriteOutputs has a failure at each step of writing a file b, a directory d and a file a, which
+// appear in this order.
+func TestWriteOutputs(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name  string
+		a     func(dir string) error // while a is written
+		d, b  error
+		after func(dir string) error // when all content is complete
+		want  string                 // part of the error
+	}{
+		{name: "success"},
+		{name: "a fails", a: func(string) error { return broken }, want: "broken"},
+		{name: "d fails", d: broken, want: "broken"},
+		{name: "b fails", b: broken, want: "broken"},
+		{name: "a can't take its place", want: "output ",
+			after: func(dir string) error { return os.MkdirAll(filepath.Join(dir, "a/in/the/way"), 0o777) }},
+		{name: "d can't take its place", want: "output ",
+			after: func(dir string) error { return os.MkdirAll(filepath.Join(dir, "d/in/the/way"), 0o777) }},
+		{name: "standard output fails", want: "closed"},
+	} {
+		for _, old := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, old %v", c.name, old), func(t *testing.T) {
+				dir := t.TempDir()
+				p := func(name string) string { return filepath.Join(dir, name) }
+				if old {
+					for _, name := range []string{"a", "b"} {
+						if name == "a" && c.after != nil {
+							continue // something else will be there
+						}
+						if err := os.WriteFile(p(name), []byte("old"), 0o600); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := os.Mkdir(p("d"), 0o777); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := listing(t, dir)
+				env := &Env{Stdout: io.Discard}
+				if c.want == "closed" {
+					r, w := io.Pipe()
+					r.CloseWithError(errors.New("closed"))
+					env.Stdout = w
+				}
+				err := env.WriteOutputs(
+					Artifact{Path: p("a"), File: func(w io.Writer) error {
+						io.WriteString(w, "new")
+						if c.a != nil {
+							return c.a(dir)
+						}
+						return nil
+					}},
+					Artifact{Path: p("d"), Dir: func(temp string) error {
+						return errors.Join(os.WriteFile(filepath.Join(temp, "f"), []byte("new"), 0o666), c.d)
+					}},
+					Artifact{Path: p("b"), File: func(w io.Writer) error {
+						io.WriteString(w, "new")
+						if c.after != nil {
+							if err := c.after(dir); err != nil {
+								t.Fatal(err)
+							}
+							before = ""
+							for line := range strings.Lines(listing(t, dir)) {
+								if !strings.Contains(line, ".tmp") {
+									before += line
+								}
+							}
+						}
+						return c.b
+					}},
+					Artifact{Path: "-", File: write("new", nil)})
+				after := listing(t, dir)
+				if c.want == "" {
+					if want := "a new\nb new\nd\nd/f new\n"; err != nil || after != want {
+						t.Errorf("there is %q, want %q; error %v", after, want, err)
+					}
+					return
+				}
+				if err == nil || !strings.Contains(err.Error(), c.want) ||
+					strings.Contains(err.Error(), ".tmp") {
+					t.Errorf("error %v, want %q", err, c.want)
+				}
+				if before != after {
+					t.Errorf("there was %q, there is %q", before, after)
+				}
+			})
+		}
+	}
+}
+
+// listing has a line for each file and directory below dir, with its content.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	text := ""
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if path == dir || err != nil {
+			return err
+		}
+		text += strings.TrimPrefix(path, dir+"/")
+		if !d.IsDir() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += " " + string(data)
+		}
+		text += "\n"
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // TestSignalRemovesTemporaries interrupts a process in the middle of writing a file, or a directory

@@ -22,7 +22,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Version is what --version prints. Set it when linking:
+// Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel); to
+// set it without Bazel:
 //
 //	-ldflags "-X github.com/rules-btf/rules_btf/internal/cli.Version=1.2.3"
 //

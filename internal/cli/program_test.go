@@ -171,3 +171,17 @@ func FuzzExpandParamFiles(f *testing.F) {
 		}
 	})
 }
+
+// TestVersion wants Bazel to have set the version.
+func TestVersion(t *testing.T) {
+	if os.Getenv("TEST_SRCDIR") == "" {
+		t.Skip("SKIPPED: Bazel doesn't run this test")
+	}
+	text, err := os.ReadFile("../../MODULE.bazel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("version = %q,", Version); !strings.Contains(string(text), want) {
+		t.Errorf("MODULE.bazel has no line %s", want)
+	}
+}

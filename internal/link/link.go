@@ -129,8 +129,9 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
 		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as "+
-			"its symbols tell; the facts are of another file, or its symbol table is stripped or "+
-			"damaged", len(units))
+			"its symbols tell: the facts are of another file (name the one that these objects were "+
+			"linked to), or the linker has discarded their sections (link with --no-gc-sections), or "+
+			"the symbol table is stripped or damaged (link without --strip-all)", len(units))
 	}
 	return s, x, nil
 }

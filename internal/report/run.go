@@ -63,28 +63,39 @@ func (r *Run) Close() {
 	r.env.Stderr = r.stderr
 }
 
-// Finish writes the statistics, if they are wanted. It is called when all is done but for writing
-// the output, of size bytes: so an output is the last file to appear.
-func (r *Run) Finish(size int) error {
-	if !r.wanted() {
-		return nil
+// Finish ends a verb: it writes the outputs, and the statistics if they are wanted; all of them, or
+// none. size is that of the outputs in bytes, but for what their writers add to Stats.Output.Bytes.
+// The first output is the last file to appear.
+func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
+	r.Stats.Output.Bytes += int64(size)
+	if r.env.Stats != "" {
+		outputs = append(outputs, cli.Artifact{Path: r.env.Stats, File: r.writeStats})
 	}
+	if err := r.env.WriteOutputs(outputs...); err != nil || !r.wanted() {
+		return err
+	}
+	r.measure()
 	s := &r.Stats
-	s.Output.Bytes = int64(size)
-	s.Seconds = seconds(time.Since(r.start))
-	s.Memory = memory()
-	slices.SortStableFunc(s.Phases, func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
-	r.tell("%s: %s read, %s to write, peak memory %s, %.2f s", s.Verb,
+	r.tell("%s: %s read, %s written, peak memory %s, %.2f s", s.Verb,
 		bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
-	if r.env.Stats == "" {
-		return nil
-	}
-	return r.env.WriteOutput(r.env.Stats, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(s)
-	})
+	return nil
+}
+
+// measure notes what the run has cost until now.
+func (r *Run) measure() {
+	r.Stats.Seconds = seconds(time.Since(r.start))
+	r.Stats.Memory = memory()
+}
+
+// writeStats writes the statistics. All outputs are complete.
+func (r *Run) writeStats(w io.Writer) error {
+	r.measure()
+	slices.SortStableFunc(r.Stats.Phases,
+		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(&r.Stats)
 }
 
 // tell prints a line of --verbose.

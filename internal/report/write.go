@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/distill"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
@@ -37,35 +38,19 @@ func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 			return fmt.Errorf("%s: %w", strings.Join(r.env.Bases, ", "), err)
 		}
 	}
-	if r.env.Skipped != "" {
-		if err := r.env.WriteOutput(r.env.Skipped, func(w io.Writer) error {
-			return link.WriteSkipped(w, result.Skipped)
-		}); err != nil {
-			return err
-		}
-	}
-	if err := r.Finish(len(out) + len(distilled)); err != nil {
-		return err
-	}
+	outputs := []cli.Artifact{{Path: r.env.Output, File: cli.Bytes(out)}}
 	if distilled != nil {
-		if err := r.put(r.env.DistilledBase, distilled); err != nil {
-			return err
-		}
+		outputs = append(outputs,
+			cli.Artifact{Path: r.env.DistilledBase, File: cli.Bytes(distilled)})
 	}
-	return r.put(r.env.Output, out)
+	if r.env.Skipped != "" {
+		outputs = append(outputs, cli.Artifact{Path: r.env.Skipped,
+			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+	}
+	return r.Finish(len(out)+len(distilled), outputs...)
 }
 
 // Write ends a verb whose output is data.
 func (r *Run) Write(data []byte) error {
-	if err := r.Finish(len(data)); err != nil {
-		return err
-	}
-	return r.put(r.env.Output, data)
-}
-
-func (r *Run) put(path string, data []byte) error {
-	return r.env.WriteOutput(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return r.Finish(len(data), cli.Artifact{Path: r.env.Output, File: cli.Bytes(data)})
 }

@@ -105,7 +105,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		if err != nil {
 			return err
 		}
-		return env.WriteOutput(env.Output, writeParts(data))
+		return env.WriteOutput(env.Output, cli.Bytes(data))
 	}
 	var base *embed.Blob
 	if r.base != "" {

@@ -46,8 +46,9 @@ func (e *embedding) check() error {
 	return nil
 }
 
-// embed writes a copy of a module with BTF in it, which stands on bases.
-func (e *embedding) embed(env *cli.Env, m *module, data []byte, bases *base.Files) error {
+// embed writes a copy of a module with BTF in it, which stands on bases, and the other outputs.
+func (e *embedding) embed(env *cli.Env, m *module, data []byte, bases *base.Files,
+	others []cli.Artifact) error {
 	types, err := embed.NewBlob(m.name+".btf", data)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (e *embedding) embed(env *cli.Env, m *module, data []byte, bases *base.File
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return err
 	}
-	return env.WriteOutput(out, edit.Write)
+	return env.WriteOutputs(append(others, cli.Artifact{Path: out, File: edit.Write})...)
 }
 
 // ids fills in the .BTF_ids of a module.

@@ -1,9 +1,41 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli/clitest"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
+
+// TestOutputsAllOrNone is about the verbs that write several files.
+func TestOutputsAllOrNone(t *testing.T) {
+	dir := t.TempDir()
+	ko := compileModules(t, dir, 1)[0]
+	ids := compileIDs(t, dir, "ids.o", idsSource)
+	vmlinux, _ := writeBTF(t, dir, "vmlinux.btf", nil, idsTypes)
+	rawBTF(t, filepath.Join(dir, "object.btf"), "t", 8)
+	base, err := btf.ReadOne(vmlinux, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, _ := writeBTF(t, dir, "module.btf", base, func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "own", 8, false)
+	})
+	p := func(name string) string { return filepath.Join(dir, name) }
+	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
+	stats := out("--stats=", "stats")
+	clitest.AllOrNone(t, program,
+		[]string{"link", out("-o", "btf"), out("--skipped=", "skipped"), stats, p("object.btf")},
+		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), stats, "--base", vmlinux,
+			p("object.btf")},
+		[]string{"merge", out("-o", "btf"), stats, p("object.btf")},
+		[]string{"index", out("-o", "index"), stats, vmlinux},
+		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), stats, "--btf", vmlinux, ids},
+		[]string{"shared", out("-o", "btf"), stats, "--base", vmlinux, module, module},
+		[]string{"modules", out("-o", "btf"), out("--skipped-dir=", "skipped"), out("--embed=", "ko"),
+			"--base", vmlinux, ko},
+		[]string{"archive", out("-o", "new"), "--release=1", "--vmlinux", vmlinux, module})
+}

@@ -39,7 +39,7 @@ module has such a section; and of modules that were resolved before, what their 
 --old-base.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
-are listed at the end.
+are listed at the end. The files of one module appear together or not at all.
 
 With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 		Examples: []string{
@@ -138,7 +138,8 @@ func (b *batch) openBase(run *report.Run) (err error) {
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
-	return b.writeResult("vmlinux", result)
+	b.size.Add(int64(len(result.BTF)))
+	return b.env.WriteOutputs(b.outputs("vmlinux", result)...)
 }
 
 // makeDirs makes the directories to write to.
@@ -177,25 +178,28 @@ func (b *batch) module(m *module) error {
 	if err != nil {
 		return err
 	}
+	outputs := b.outputs(m.name, result)
 	if b.embedding.dir != "" {
-		if err := b.embedding.embed(b.env, m, result.BTF, b.bases); err != nil {
-			return err
-		}
+		err = b.embedding.embed(b.env, m, result.BTF, b.bases, outputs)
+	} else {
+		err = b.env.WriteOutputs(outputs...)
 	}
-	return b.writeResult(m.name, result)
+	if err == nil {
+		b.size.Add(int64(len(result.BTF)))
+	}
+	return err
 }
 
-// writeResult writes BTF, and what is not in it.
-func (b *batch) writeResult(name string, result *link.Result) error {
-	if b.skippedDir != "" {
-		if err := b.env.WriteOutput(filepath.Join(b.skippedDir, name+".skipped"),
-			func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }); err != nil {
-			return err
-		}
+// outputs are BTF, and the list of what is not in it.
+func (b *batch) outputs(name string, result *link.Result) []cli.Artifact {
+	outputs := []cli.Artifact{
+		{Path: filepath.Join(b.env.Output, name+".btf"), File: cli.Bytes(result.BTF)},
 	}
-	b.size.Add(int64(len(result.BTF)))
-	return b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
-		func(w io.Writer) error { _, err := w.Write(result.BTF); return err })
+	if b.skippedDir != "" {
+		outputs = append(outputs, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
+			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+	}
+	return outputs
 }
 
 // listed prints all but the last of the modules' errors, and returns that one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/btfids"
@@ -86,26 +85,11 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := run.Finish(len(f.Bytes()) + len(types)); err != nil {
-		return err
-	}
+	outputs := []cli.Artifact{{Path: env.Output, File: cli.Bytes(parts...)}}
 	if r.typesOut != "" {
-		if err := env.WriteOutput(r.typesOut, writeParts(types)); err != nil {
-			return err
-		}
+		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(types)})
 	}
-	return env.WriteOutput(env.Output, writeParts(parts...))
-}
-
-func writeParts(parts ...[]byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		for _, part := range parts {
-			if _, err := w.Write(part); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	return run.Finish(len(f.Bytes())+len(types), outputs...)
 }
 
 // readOldBase reads --old-base, in place of which there may be --base.

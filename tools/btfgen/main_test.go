@@ -1,9 +1,39 @@
 package main
 
 import (
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/cli/clitest"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
+
+// TestOutputsAllOrNone is about the verbs that write several files.
+func TestOutputsAllOrNone(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	dir := t.TempDir()
+	o, base := filepath.Join(dir, "a.o"), filepath.Join(dir, "base.btf")
+	cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", o, "-")
+	cmd.Stdin = strings.NewReader(`struct s { int i; }; int f(struct s *s) { return s->i; }`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if code, _, stderr := btfgen("elf", "-o", base, o); code != 0 {
+		t.Fatal(stderr)
+	}
+	out := func(flag, name string) string { return flag + clitest.Out + "/" + name }
+	stats := out("--stats=", "stats")
+	clitest.AllOrNone(t, program,
+		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"), stats, o},
+		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"),
+			out("--distilled-base=", "base"), stats, "--base", base, o},
+		[]string{"object", out("-o", "btfo"), stats, o},
+		[]string{"object", out("--each-unit=", "units"), stats, o},
+		[]string{"facts", out("-o", "facts"), stats, o})
+}

@@ -79,7 +79,7 @@ func (r *objectRun) run(env *cli.Env, path string) error {
 
 // writeUnits writes an object of each unit of the file at path to the directory dir.
 func writeUnits(run *report.Run, dir, path string, options convert.Options) error {
-	return cli.WriteDir(dir, func(temp string) error {
+	return run.Finish(0, cli.Artifact{Path: dir, Dir: func(temp string) error {
 		var size atomic.Int64
 		options.Each = func(number int, o *object.Object) error {
 			data, err := object.Write(o)
@@ -89,11 +89,10 @@ func writeUnits(run *report.Run, dir, path string, options convert.Options) erro
 			size.Add(int64(len(data)))
 			return os.WriteFile(filepath.Join(temp, fmt.Sprintf("%05d.btfo", number)), data, 0o666)
 		}
-		if _, err := convertInput(run, path, options); err != nil {
-			return err
-		}
-		return run.Finish(int(size.Load()))
-	})
+		_, err := convertInput(run, path, options)
+		run.Stats.Output.Bytes = size.Load()
+		return err
+	}})
 }
 
 // convertInput converts an ELF file or the members of an archive.

@@ -101,6 +101,30 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestLogarithmicAxes: each tenfold is as long as any other.
+func TestLogarithmicAxes(t *testing.T) {
+	svg := SVG(Curves{Log: true, Curves: []Curve{{Name: "one over x",
+		Points: []Point{{1, 1000}, {10, 100}, {100, 10}, {1000, 1}}}}})
+	var marks, texts []string
+	for _, e := range parse(t, svg) {
+		switch e.name {
+		case "circle":
+			marks = append(marks, e.attrs["cx"]+" "+e.attrs["cy"])
+		case "text":
+			texts = append(texts, e.text)
+		}
+	}
+	for i, mark := range marks[:4] {
+		if want := number(plotLeft+plotWidth*float64(i)/3) + " " +
+			number(plotTop+plotHeight*float64(i)/3); mark != want {
+			t.Errorf("mark %d is at %s, want %s", i, mark, want)
+		}
+	}
+	if got := strings.Join(texts, " "); !strings.Contains(got, "1 10 100 1000 1 10 100 1000") {
+		t.Errorf("the ticks are %s", got)
+	}
+}
+
 func TestStep(t *testing.T) {
 	for most, want := range map[float64]float64{0: 1, 0.8: 0.1, 1: 0.2, 2.4: 0.5, 20: 2, 37: 5, 99: 10,
 		math.Inf(1): 1} {

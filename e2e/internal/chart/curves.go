@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// Curves is a panel with lines through points, and single points, over axes that begin at 0.
+// Curves is a panel with lines through points, and single points, over axes that begin at 0, or
+// over logarithmic ones.
 type Curves struct {
 	Title, X, Y string // Y is written above its axis
 	Curves      []Curve
+	Log         bool // both axes; all values are above 0
 }
 
 // Curve is a line through points in the order of X, or a mark for a single one.
@@ -34,24 +36,19 @@ func (p Curves) size() (float64, float64) {
 }
 
 func (p Curves) draw(c *canvas) {
-	var mostX, mostY float64
-	for _, curve := range p.Curves {
-		for _, q := range curve.Points {
-			mostX, mostY = max(mostX, q.X), max(mostY, q.Y)
-		}
-	}
+	horizontal, vertical := p.axes()
 	scale := func(q Point) (x, y float64) {
-		return plotLeft + q.X/ceil(mostX)*plotWidth, plotTop + plotHeight*(1-q.Y/ceil(mostY))
+		return plotLeft + horizontal.at(q.X)*plotWidth, plotTop + plotHeight*(1-vertical.at(q.Y))
 	}
 	c.text(0, 14, "start", title, p.Title)
 	c.text(0, plotTop-14, "start", "", p.Y)
-	for v, i := 0.0, 0; v <= ceil(mostY); i, v = i+1, float64(i+1)*step(mostY) {
-		_, y := scale(Point{0, v})
+	for _, v := range vertical.ticks() {
+		y := plotTop + plotHeight*(1-vertical.at(v))
 		c.line(plotLeft, y, plotLeft+plotWidth, y, `stroke="`+faint+`"`)
 		c.text(plotLeft-6, y+4, "end", "", number(v))
 	}
-	for v, i := 0.0, 0; v <= ceil(mostX); i, v = i+1, float64(i+1)*step(mostX) {
-		x, _ := scale(Point{v, 0})
+	for _, v := range horizontal.ticks() {
+		x := plotLeft + horizontal.at(v)*plotWidth
 		c.line(x, plotTop+plotHeight, x, plotTop+plotHeight+5, `stroke="`+ink+`"`)
 		c.text(x, plotTop+plotHeight+19, "middle", "", number(v))
 	}
@@ -86,14 +83,4 @@ func (p Curves) draw(c *canvas) {
 
 func mark(c *canvas, x, y float64, color string) {
 	fmt.Fprintf(c, "<circle cx=\"%s\" cy=\"%s\" r=\"4\" fill=\"%s\"/>\n", number(x), number(y), color)
-}
-
-// ceil returns the end of an axis: the first tick at or above most.
-func ceil(most float64) float64 {
-	d := step(most)
-	for i := 1; ; i++ {
-		if v := float64(i) * d; v >= most || i >= 20 {
-			return v
-		}
-	}
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// TestDiscardedSections links BTF for a file into which the linker has taken nothing of the object.
+func TestDiscardedSections(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	run := func(stdin string, argv ...string) {
+		t.Helper()
+		if _, err := exec.LookPath(argv[0]); err != nil {
+			t.Skip("SKIPPED:", err)
+		}
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Stdin = strings.NewReader(stdin)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", argv, err, out)
+		}
+	}
+	run("struct s { int i; }; int f(struct s *s) { return s->i; }", "gcc", "-g", "-O2",
+		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-xc", "-c", "-o", p("a.o"), "-")
+	run("int start;", "gcc", "-O2", "-xc", "-c", "-o", p("start.o"), "-")
+	a := p("a.btfo")
+	if code, _, stderr := btfgen("object", "-o", a, p("a.o")); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, c := range []struct{ option, want string }{
+		{"--no-gc-sections", ""},
+		{"--gc-sections", "link with --no-gc-sections"},
+	} {
+		run("", "ld", c.option, "-e", "start", "-o", p("linked"), p("start.o"), p("a.o"))
+		if code, _, stderr := btfgen("facts", "-o", p("facts"), p("linked")); code != 0 {
+			t.Fatal(stderr)
+		}
+		if text := linkError(t, a, p("facts")); !strings.Contains(text, c.want) ||
+			(text == "") != (c.want == "") {
+			t.Errorf("%s: error %q, want %q", c.option, text, c.want)
+		}
+	}
+}
+
+// linkError links a BTF object with facts, and returns the error's text.
+func linkError(t *testing.T, path, factsPath string) string {
+	t.Helper()
+	o, err := object.ReadFile(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := facts.Parse(bytes.NewReader(read(t, factsPath)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := link.Link([]*object.Object{o},
+		link.Options{Facts: known, Features: o.Features}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
