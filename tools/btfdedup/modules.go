@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
@@ -41,13 +40,20 @@ module has such a section; and of modules that were resolved before, what their 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end.
 
-With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
+With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.
+
+--variables says which variables are encoded, of those that the feature global_var lists: percpu or
+all. With --extra-dir those that are not per CPU are in split BTF of their own,
+EXTRA/NAME-btf-extra.btf, which stands on NAME.btf, as "btfgen elf --variables=extra" makes it; so
+NAME.btf is as without global_var. That needs the BTF of the base, not an index.`,
 		Examples: []string{
 			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
 			"# those of a kernel that Kbuild has built",
 			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
 			"# a whole kernel, with the BTF in the modules",
 			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
+			"# all variables of a whole kernel, those that are not per CPU in BTF of their own",
+			"btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
@@ -57,6 +63,10 @@ With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.StringVar(&b.skippedDir, "skipped-dir", "",
 				"list what is not encoded in files in the directory `SKIPPED`")
+			flags.Var(&b.conversion.Variables.Which, "variables", "`which` variables are encoded, of those"+
+				" that global_var lists: percpu or all; without it, those that the features say")
+			flags.StringVar(&b.extraDir, "extra-dir", "",
+				"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
 			b.embedding.define(flags)
 			return b.run
 		},
@@ -68,6 +78,7 @@ type batch struct {
 	conversion     encode.Flags
 	vmlinux, order string
 	skippedDir     string
+	extraDir       string
 	embedding      embedding
 
 	env   *cli.Env
@@ -85,6 +96,10 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return cli.Usagef("--base and --vmlinux contradict each other")
 	}
 	if err := b.embedding.check(); err != nil {
+		return err
+	}
+	b.conversion.Variables.Apart = b.extraDir != ""
+	if err := b.conversion.Variables.Check(env.Features, "--extra-dir"); err != nil {
 		return err
 	}
 	modules, err := findModules(args, b.order, b.embedding.into)
@@ -117,7 +132,11 @@ func (b *batch) run(env *cli.Env, args []string) error {
 // openBase reads the bases, or makes the base of vmlinux.
 func (b *batch) openBase(run *report.Run) (err error) {
 	if b.vmlinux == "" {
-		b.bases, err = base.Open(b.env.Bases)
+		if b.bases, err = base.Open(b.env.Bases); err == nil && b.extraDir != "" {
+			if err = b.bases.NeedBTF("--extra-dir"); err != nil {
+				b.bases.Close()
+			}
+		}
 		return err
 	}
 	phase := run.Phase("vmlinux", "units")
@@ -126,15 +145,9 @@ func (b *batch) openBase(run *report.Run) (err error) {
 		return err
 	}
 	run.EndModules(phase, 1)
-	blob, err := btf.Parse(result.BTF, nil)
-	if err != nil {
+	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
-	parsed, err := base.Parse(blob)
-	if err != nil {
-		return fmt.Errorf("%s: %w", b.vmlinux, err)
-	}
-	b.bases = &base.Files{Base: parsed, BTF: blob}
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
@@ -143,7 +156,7 @@ func (b *batch) openBase(run *report.Run) (err error) {
 
 // makeDirs makes the directories to write to.
 func (b *batch) makeDirs() error {
-	for _, dir := range []string{b.env.Output, b.skippedDir} {
+	for _, dir := range []string{b.env.Output, b.skippedDir, b.extraDir} {
 		if dir == "" {
 			continue
 		}
@@ -186,7 +199,17 @@ func (b *batch) module(m *module) error {
 }
 
 // writeResult writes BTF, and what is not in it.
-func (b *batch) writeResult(name string, result *link.Result) error {
+func (b *batch) writeResult(name string, result *encode.Result) error {
+	if result.Extra != nil {
+		if err := b.write(b.extraDir, name+"-btf-extra", result.Extra); err != nil {
+			return err
+		}
+	}
+	return b.write(b.env.Output, name, result.Result)
+}
+
+// write writes BTF to a directory, and what is not in it to that of --skipped-dir.
+func (b *batch) write(dir, name string, result *link.Result) error {
 	if b.skippedDir != "" {
 		if err := b.env.WriteOutput(filepath.Join(b.skippedDir, name+".skipped"),
 			func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }); err != nil {
@@ -194,8 +217,7 @@ func (b *batch) writeResult(name string, result *link.Result) error {
 		}
 	}
 	b.size.Add(int64(len(result.BTF)))
-	return b.env.WriteOutput(filepath.Join(b.env.Output, name+".btf"),
-		func(w io.Writer) error { _, err := w.Write(result.BTF); return err })
+	return b.env.WriteOutput(filepath.Join(dir, name+".btf"), writeParts(result.BTF))
 }
 
 // listed prints all but the last of the modules' errors, and returns that one.
