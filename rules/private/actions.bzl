@@ -286,6 +286,8 @@ def btf_modules(
         conversion,
         bases,
         order = None,
+        variables = "",
+        extra = None,
         embedded = None,
         how = None):
     """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
@@ -298,6 +300,10 @@ def btf_modules(
         conversion: what `conversion_of` returned.
         bases: depset of File, the chain to split against, outermost first: indices, or BTF.
         order: File or None, Kbuild's modules.order, which lists the modules to take.
+        variables: which variables are encoded, as `btfdedup modules --variables` takes it; empty
+            for those that the features say.
+        extra: directory to write or None, split BTF of the variables that are not per CPU on out;
+            bases must be BTF.
         embedded: directory to write or None, the modules with their BTF.
         how: struct, how to embed: what `how_to_embed` returned.
     """
@@ -310,6 +316,10 @@ def btf_modules(
     if order:
         args.add("--order", order)
         more.append(order)
+    if variables:
+        args.add("--variables", variables)
+    if extra:
+        args.add_all([extra], before_each = "--extra-dir", expand_directories = False)
     if embedded:
         args.add_all([embedded], before_each = "--embed", expand_directories = False)
         if how.drop_signature:
@@ -328,7 +338,7 @@ def btf_modules(
         threads = _THREADS,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([modules] + more, transitive = [bases]),
-        outputs = [out, skipped] + ([embedded] if embedded else []),
+        outputs = [out, skipped] + [file for file in [extra, embedded] if file],
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules %{input} for %{label}",
         resource_set = _link_resources,

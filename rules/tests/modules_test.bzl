@@ -191,6 +191,53 @@ _embed_tree_test = analysistest.make(
     _embed_tree_impl,
     attrs = {"flags": attr.string_list()},
 )
+
+def _variables_of_files_impl(ctx):
+    env = analysistest.begin(ctx)
+    links = {arguments(action)[4]: arguments(action)[5:] for action in actions_of(env, "BtfLink")}
+    on = ["--facts", "net.facts", "--base", "modules_kernel.btfbase"]
+    asserts.equals(
+        env,
+        {
+            "net-btf-extra.btf": ["--variables", "extra", "--skipped", "net-btf-extra.skipped"] + on +
+                                 ["--base", "net.btfbase", "net.btfo"],
+            "net.btf": ["--variables", "percpu", "--skipped", "net.skipped"] + on + ["net.btfo"],
+        },
+        links,
+    )
+    target = analysistest.target_under_test(env)
+    groups = target[OutputGroupInfo]
+    asserts.equals(env, ["net.btf"], names(target[DefaultInfo].files.to_list()))
+    asserts.equals(env, ["net-btf-extra.btf"], names(groups.btf_extra.to_list()))
+    asserts.equals(env, ["net.facts"], names(groups.btf_facts.to_list()))
+    asserts.equals(
+        env,
+        ["net-btf-extra.skipped", "net.skipped"],
+        names(groups.btf_skipped.to_list()),
+    )
+    (module,) = target[BtfModulesInfo].modules
+    asserts.equals(env, groups.btf_extra.to_list(), [module.extra])
+    asserts.equals(env, "net.skipped", module.skipped.basename)
+    return analysistest.end(env)
+
+_variables_of_files_test = analysistest.make(_variables_of_files_impl)
+
+def _variables_of_tree_impl(ctx):
+    env = analysistest.begin(ctx)
+    found = arguments(only_action(env, "BtfModules"))
+    asserts.equals(env, ctx.attr.flags, found[found.index("modules_tree.skipped.d") + 1:])
+    extra = analysistest.target_under_test(env)[OutputGroupInfo].btf_extra.to_list()
+    asserts.equals(env, [name for name in ctx.attr.flags if "extra.d" in name], names(extra))
+    return analysistest.end(env)
+
+_variables_of_tree_test = analysistest.make(
+    _variables_of_tree_impl,
+    attrs = {"flags": attr.string_list()},
+)
+_variables_of_features_test = analysistest.make(
+    failure_test("converted without the feature global_var"),
+    expect_failure = True,
+)
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
 _no_directory_test = analysistest.make(failure_test("modules has none"), expect_failure = True)
@@ -267,6 +314,31 @@ def modules_suite(name):
             resolve_ids = resolve,
             tags = ["manual"],
         )
+    full = ["default", "global_var"]
+    modules_btf(
+        name = "variables_of_files",
+        base = ":modules_kernel",
+        btf_features = full,
+        modules = ["modules/net.ko"],
+        tags = ["manual"],
+        variables = "separate",
+    )
+    for variables in ["percpu", "separate", "all"]:
+        modules_btf(
+            name = "variables_of_tree_" + variables,
+            base = ":modules_kernel",
+            btf_features = full,
+            modules = [":modules_tree"],
+            tags = ["manual"],
+            variables = variables,
+        )
+    modules_btf(
+        name = "modules_variables_of_features",
+        base = ":modules_kernel",
+        modules = ["modules/net.ko"],
+        tags = ["manual"],
+        variables = "separate",
+    )
     write_file(name = "modules_order_file", out = "modules/modules.order", content = [])
     modules_btf(
         name = "modules_in_order",
@@ -299,6 +371,27 @@ def modules_suite(name):
                 ["modules_tree"],
         target_under_test = ":embedded_tree_with_its_ids",
     )
+    _variables_of_files_test(
+        name = "variables_of_files_test",
+        target_under_test = ":variables_of_files",
+    )
+    flags = ["--features=default,global_var", "--base"]
+    for variables in ["percpu", "all"]:
+        _variables_of_tree_test(
+            name = "variables_of_tree_{}_test".format(variables),
+            flags = flags + ["modules_kernel.btfbase", "--variables", variables, "modules_tree"],
+            target_under_test = ":variables_of_tree_" + variables,
+        )
+    _variables_of_tree_test(
+        name = "variables_of_tree_separate_test",
+        flags = flags + ["modules_kernel.btf", "--extra-dir", "modules_tree.btf-extra.d"] +
+                ["modules_tree"],
+        target_under_test = ":variables_of_tree_separate",
+    )
+    _variables_of_features_test(
+        name = "modules_variables_of_features_test",
+        target_under_test = ":modules_variables_of_features",
+    )
     _files_test(name = "modules_of_files_test", target_under_test = ":modules_of_files")
     _tree_test(name = "modules_of_tree_test", target_under_test = ":modules_of_tree")
     _shared_test(name = "modules_on_shared_test", target_under_test = ":modules_on_shared")
@@ -318,5 +411,10 @@ def modules_suite(name):
             ":embedded_tree_with_its_ids_test",
             ":modules_of_one_name_test",
             ":modules_distilled_test",
+            ":variables_of_files_test",
+            ":variables_of_tree_percpu_test",
+            ":variables_of_tree_separate_test",
+            ":variables_of_tree_all_test",
+            ":modules_variables_of_features_test",
         ],
     )

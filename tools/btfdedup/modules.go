@@ -81,9 +81,11 @@ type batch struct {
 	extraDir       string
 	embedding      embedding
 
-	env   *cli.Env
-	bases *base.Files
-	size  atomic.Int64 // of what is written, in bytes
+	env       *cli.Env
+	bases     *base.Files
+	report    *report.Run
+	ofVmlinux report.Made // the base, with --vmlinux
+	ofModules report.Made // the modules
 }
 
 func (b *batch) run(env *cli.Env, args []string) error {
@@ -110,9 +112,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	for _, m := range modules {
 		paths = append(paths, m.path)
 	}
-	run := report.Start(env, paths)
-	defer run.Close()
-	if err := b.openBase(run); err != nil {
+	b.report = report.Start(env, paths)
+	defer b.report.Close()
+	if err := b.openBase(); err != nil {
 		return err
 	}
 	defer b.bases.Close()
@@ -120,17 +122,17 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return err
 	}
 	raiseHeap()
-	phase := run.Phase("modules", "modules")
+	phase := b.report.Phase("modules", "modules")
 	errs := b.all(modules, phase.Progress)
-	run.EndModules(phase, len(modules))
-	if err := run.Finish(int(b.size.Load())); err != nil {
+	b.report.EndMade(phase, &b.ofModules)
+	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
 	return b.listed(errs)
 }
 
 // openBase reads the bases, or makes the base of vmlinux.
-func (b *batch) openBase(run *report.Run) (err error) {
+func (b *batch) openBase() (err error) {
 	if b.vmlinux == "" {
 		if b.bases, err = base.Open(b.env.Bases); err == nil && b.extraDir != "" {
 			if err = b.bases.NeedBTF("--extra-dir"); err != nil {
@@ -139,12 +141,15 @@ func (b *batch) openBase(run *report.Run) (err error) {
 		}
 		return err
 	}
-	phase := run.Phase("vmlinux", "units")
+	phase := b.report.Phase("vmlinux", "units")
 	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, phase.Progress)
 	if err != nil {
 		return err
 	}
-	run.EndModules(phase, 1)
+	if err := b.ofVmlinux.Add(b.report, nil, result.Result, result.Extra); err != nil {
+		return err
+	}
+	b.report.EndVmlinux(phase, &b.ofVmlinux)
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
@@ -195,7 +200,10 @@ func (b *batch) module(m *module) error {
 			return err
 		}
 	}
-	return b.writeResult(m.name, result)
+	if err := b.writeResult(m.name, result); err != nil {
+		return err
+	}
+	return b.ofModules.Add(b.report, b.bases.BTF, result.Result, result.Extra)
 }
 
 // writeResult writes BTF, and what is not in it.
@@ -216,7 +224,6 @@ func (b *batch) write(dir, name string, result *link.Result) error {
 			return err
 		}
 	}
-	b.size.Add(int64(len(result.BTF)))
 	return b.env.WriteOutput(filepath.Join(dir, name+".btf"), writeParts(result.BTF))
 }
 
