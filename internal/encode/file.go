@@ -31,15 +31,19 @@ type Result struct {
 	Extra *link.Result
 }
 
-// File makes the BTF of the linked file at path, on so many threads. progress may be nil.
-func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
+// Change returns BTF in place of that which a link made, before anything is put on it.
+type Change func(data []byte) ([]byte, error)
+
+// File makes the BTF of the linked file at path, on so many threads. change and progress may be
+// nil.
+func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int, change Change,
 	progress func(done, all int)) (*Result, error) {
 	options, err := f.Options(env)
 	if err != nil {
 		return nil, err
 	}
 	options.Jobs, options.Progress = jobs, progress
-	return f.file(env, path, bases, options)
+	return f.file(env, path, bases, options, change)
 }
 
 // largeModule is the size, in bytes, of modules that are made one at a time: the relocated copy
@@ -48,7 +52,8 @@ const largeModule = 32 << 20
 
 // Module is File for one of many modules, on one thread. What the modules have in common is read
 // once. Several may be made at the same time.
-func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*Result, error) {
+func (f *Flags) Module(env *cli.Env, path string, bases *base.Files, change Change) (*Result,
+	error) {
 	options, err := f.Options(env)
 	if err != nil {
 		return nil, err
@@ -58,11 +63,11 @@ func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*Result, e
 		f.large.Lock()
 		defer f.large.Unlock()
 	}
-	return f.file(env, path, bases, options)
+	return f.file(env, path, bases, options, change)
 }
 
-func (f *Flags) file(env *cli.Env, path string, bases *base.Files,
-	options convert.Options) (*Result, error) {
+func (f *Flags) file(env *cli.Env, path string, bases *base.Files, options convert.Options,
+	change Change) (*Result, error) {
 	o, known, err := read(path, bases, options)
 	if err != nil {
 		return nil, err
@@ -73,6 +78,11 @@ func (f *Flags) file(env *cli.Env, path string, bases *base.Files,
 	result := &Result{}
 	if result.Result, err = link.Link([]*object.Object{o}, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if change != nil {
+		if result.BTF, err = change(result.BTF); err != nil {
+			return nil, err
+		}
 	}
 	if f.Variables.Apart {
 		if result.Extra, err = linkExtra(o, opt, bases, result.BTF); err != nil {

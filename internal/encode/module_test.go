@@ -81,7 +81,7 @@ func kernelOf(t *testing.T, env *cli.Env, dir string) *base.Files {
 	vmlinux := filepath.Join(dir, "vmlinux")
 	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
 		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
-	result, err := new(Flags).File(env, vmlinux, &base.Files{}, 1, nil)
+	result, err := new(Flags).File(env, vmlinux, &base.Files{}, 1, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func inAnyOrder(t *testing.T, env *cli.Env, paths []string, bases *base.Files, v
 			wg.Go(func() {
 				for i := thread; i < len(order); i += threads {
 					n := order[i]
-					got, err := flags.Module(env, paths[n], bases)
+					got, err := flags.Module(env, paths[n], bases, nil)
 					if err != nil || !sameResult(got, want[n]) {
 						t.Errorf("round %d, %d threads: module %d is not as it is alone (%v)", round, threads,
 							n, err)

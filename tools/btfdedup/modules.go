@@ -33,7 +33,8 @@ With --embed, copies of the modules are written that have their BTF as section .
 embed" does it: modules of a directory at the same path below that of --embed. --into names a
 directory with the same modules without DWARF, which are taken in place of those that were read.
 Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
---resolve-ids", unless --keep-ids is given. That needs the BTF of the base, not an index, if a
+--resolve-ids", unless --keep-ids is given; so what is made of vmlinux and the modules does not show
+implicit arguments of kfuncs. That needs the BTF of the base, not an index, if a
 module has such a section; and of modules that were resolved before, what their old .BTF stands on:
 --old-base.
 
@@ -142,7 +143,11 @@ func (b *batch) openBase() (err error) {
 		return err
 	}
 	phase := b.report.Phase("vmlinux", "units")
-	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, phase.Progress)
+	explicit := func(data []byte) ([]byte, error) {
+		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
+	}
+	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, explicit,
+		phase.Progress)
 	if err != nil {
 		return err
 	}
@@ -191,12 +196,21 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 
 // module makes the BTF of one module, and a module with it.
 func (b *batch) module(m *module) error {
-	result, err := b.conversion.Module(b.env, m.path, b.bases)
+	var into *target
+	var change encode.Change
+	if b.embedding.dir != "" {
+		defer func() { into.close() }()
+		change = func(data []byte) (_ []byte, err error) {
+			into, data, err = b.embedding.prepare(b.env, m, data, b.bases)
+			return data, err
+		}
+	}
+	result, err := b.conversion.Module(b.env, m.path, b.bases, change)
 	if err != nil {
 		return err
 	}
-	if b.embedding.dir != "" {
-		if err := b.embedding.embed(b.env, m, result.BTF, b.bases); err != nil {
+	if into != nil {
+		if err := b.embedding.write(b.env, m, into); err != nil {
 			return err
 		}
 	}

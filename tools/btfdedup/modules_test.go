@@ -225,7 +225,8 @@ func TestModulesVariables(t *testing.T) {
 	}
 }
 
-// checkModulesStats checks the statistics of three modules, with a variable each that is not per CPU.
+// checkModulesStats checks the statistics of three modules, which have a variable each that is not
+// per CPU.
 func checkModulesStats(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
