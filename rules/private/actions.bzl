@@ -344,7 +344,15 @@ def btf_modules(
         resource_set = _link_resources,
     )
 
-def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, how = None):
+def btf_embed_action(
+        ctx,
+        elf,
+        out,
+        btf,
+        bases = depset(),
+        distilled = False,
+        how = None,
+        btf_out = None):
     """Declares BtfEmbed: an ELF file with BTF in it.
 
     Args:
@@ -356,6 +364,8 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
         distilled: whether bases is a distilled base.
         how: struct, what `how_to_embed` returned; None if out is an object that has nothing but the
             BTF, for the machine of elf.
+        btf_out: File to write or None, the BTF that is embedded: without implicit arguments of
+            kfuncs. Only if ids are resolved.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -371,6 +381,8 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
             args.add("--drop-signature")
         if how.resolve_ids:
             args.add("--resolve-ids")
+            if btf_out:
+                args.add("--btf-out", btf_out)
             if not distilled:
                 args.add_all(bases, before_each = "--base")
                 read.append(bases)
@@ -384,7 +396,7 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
         "embed",
         args,
         inputs = depset([elf, btf], transitive = read),
-        outputs = [out],
+        outputs = [out] + ([btf_out] if btf_out else []),
         mnemonic = "BtfEmbed",
         progress_message = "Embedding BTF %{label}: %{output}",
         resource_set = _embed_resources,

@@ -90,10 +90,16 @@ def _link(ctx, source, where, conversion, chain, result):
     btf = ctx.actions.declare_file(path + ".btf")
     skipped = ctx.actions.declare_file(path + ".skipped")
     objects = depset([source.object])
+    how = how_to_embed(ctx)
+
+    # Embedding may change the BTF together with the ids.
+    linked = btf
+    if result.embed and how.resolve_ids:
+        linked = ctx.actions.declare_file("{}/linked/{}.btf".format(where, source.name))
     btf_link(
         ctx,
         objects,
-        btf,
+        linked,
         skipped,
         facts = source.facts,
         bases = chain.indices,
@@ -103,8 +109,15 @@ def _link(ctx, source, where, conversion, chain, result):
     embedded = None
     if result.embed:
         embedded = ctx.actions.declare_file(path + ".ko")
-        how = how_to_embed(ctx)
-        btf_embed_action(ctx, source.module, embedded, btf, bases = chain.bases, how = how)
+        btf_embed_action(
+            ctx,
+            source.module,
+            embedded,
+            linked,
+            bases = chain.bases,
+            how = how,
+            btf_out = btf if linked != btf else None,
+        )
     return struct(
         name = source.name,
         module = source.module,
@@ -202,8 +215,9 @@ of a directory `DIR`, these are in the directory `NAME/DIR.btf-extra.d`. For tha
 directory reads the chain of BTF, so it runs again when the kernel's BTF changes.
 
 With `embed`, the output group `btf_embedded` has the modules with their BTF, as `btf_embed` makes
-them: `NAME/MODULE.ko`, of an action (`BtfEmbed`) for each, or a directory. Nothing embeds them
-unless they are asked for; of a directory, the one action does.""",
+them: `NAME/MODULE.ko`, of an action (`BtfEmbed`) for each, or a directory. `NAME/MODULE.btf` is what
+is embedded, without the implicit arguments of kfuncs, so that action writes it, too; with
+`resolve_ids = False` nothing is embedded unless it is asked for.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | VARIABLES_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or whatever else the modules stand on.",

@@ -145,28 +145,43 @@ def _embed_files_impl(ctx):
     asserts.equals(env, 2, len(actions_of(env, "BtfEmbed")))
     asserts.equals(
         env,
-        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf", "--resolve-ids", "--base"] +
-        ["modules_kernel.btf", "net.ko"],
+        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf"] + ctx.attr.flags + ["net.ko"],
         arguments(actions_of(env, "BtfEmbed")[1]),
     )
     target = analysistest.target_under_test(env)
     embedded = target[OutputGroupInfo].btf_embedded.to_list()
+    where = "rules/tests/{}/".format(target.label.name)
     asserts.equals(
         env,
         ["disk-fs.ko", "net.ko"],
-        [file.short_path.removeprefix("rules/tests/embedded_modules/") for file in embedded],
+        [file.short_path.removeprefix(where) for file in embedded],
     )
+    modules = target[BtfModulesInfo].modules
+    asserts.equals(env, embedded, [module.embedded for module in modules])
+
+    # Embedding writes the BTF if it may change it.
     asserts.equals(
         env,
-        embedded,
-        [module.embedded for module in target[BtfModulesInfo].modules],
+        [where + "disk-fs.btf", where + "net.btf"],
+        [file.short_path for file in target[DefaultInfo].files.to_list()],
     )
-
-    # Nothing embeds them unless the output group is asked for.
-    asserts.equals(env, ["disk-fs.btf", "net.btf"], names(target[DefaultInfo].files.to_list()))
+    mnemonic = "BtfEmbed" if "--btf-out" in ctx.attr.flags else "BtfLink"
+    asserts.equals(
+        env,
+        [module.btf for module in modules],
+        [
+            file
+            for action in actions_of(env, mnemonic)
+            for file in action.outputs.to_list()
+            if file.extension == "btf"
+        ],
+    )
     return analysistest.end(env)
 
-_embed_files_test = analysistest.make(_embed_files_impl)
+_embed_files_test = analysistest.make(
+    _embed_files_impl,
+    attrs = {"flags": attr.string_list()},
+)
 
 def _embed_tree_impl(ctx):
     env = analysistest.begin(ctx)
@@ -305,6 +320,14 @@ def modules_suite(name):
         modules = ["modules/disk-fs.ko.debug", "modules/net.ko"],
         tags = ["manual"],
     )
+    modules_btf(
+        name = "embedded_modules_with_their_ids",
+        base = ":modules_kernel",
+        embed = True,
+        modules = ["modules/disk-fs.ko.debug", "modules/net.ko"],
+        resolve_ids = False,
+        tags = ["manual"],
+    )
     for name_, resolve in {"embedded_tree": True, "embedded_tree_with_its_ids": False}.items():
         modules_btf(
             name = name_,
@@ -359,7 +382,15 @@ def modules_suite(name):
         name = "modules_in_no_directory_test",
         target_under_test = ":modules_in_no_directory",
     )
-    _embed_files_test(name = "embedded_modules_test", target_under_test = ":embedded_modules")
+    _embed_files_test(
+        name = "embedded_modules_test",
+        flags = ["--resolve-ids", "--btf-out", "net.btf", "--base", "modules_kernel.btf"],
+        target_under_test = ":embedded_modules",
+    )
+    _embed_files_test(
+        name = "embedded_modules_with_their_ids_test",
+        target_under_test = ":embedded_modules_with_their_ids",
+    )
     _embed_tree_test(
         name = "embedded_tree_test",
         flags = ["--base", "modules_kernel.btf", "--embed", "modules_tree.ko.d", "modules_tree"],
@@ -406,6 +437,7 @@ def modules_suite(name):
             ":modules_in_order_test",
             ":modules_in_no_directory_test",
             ":embedded_modules_test",
+            ":embedded_modules_with_their_ids_test",
             ":embedded_on_shared_test",
             ":embedded_tree_test",
             ":embedded_tree_with_its_ids_test",
