@@ -402,7 +402,7 @@ def btf_embed_action(
         resource_set = _embed_resources,
     )
 
-def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):
+def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, build_id, out):
     """Declares BtfArchive: the BTF of a release with its manifest.
 
     Args:
@@ -410,8 +410,10 @@ def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, o
         vmlinux: File, raw BTF.
         modules: list of struct: `path` (string, of the module or its name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
-            the module on which btf stands).
-        many: depset of File, raw BTF on vmlinux, named for its module, and directories of it.
+            the module on which btf stands, or `vmlinux` if others stand on a shared base).
+        many: depset of File, raw BTF named for its module, and directories of it; on the shared
+            base if there is one, else on vmlinux.
+        shared: File or None, the shared base of many.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
         build_id: string, vmlinux's, may be empty.
@@ -425,6 +427,9 @@ def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, o
     args.add("--vmlinux", vmlinux)
     args.add_all(objects, before_each = "--objects")
     inputs = [vmlinux] + objects
+    if shared:
+        inputs.append(shared)
+        args.add("--shared-base", shared)
     for module in modules:
         inputs.append(module.btf)
         name = module.path.replace("%", "%%")

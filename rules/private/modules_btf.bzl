@@ -56,7 +56,8 @@ def _link_directory(ctx, kos, where, conversion, chain, result):
     embedded = ctx.actions.declare_directory(path + ".ko.d") if result.embed else None
     how = how_to_embed(ctx)
 
-    # Ids need the names of the base, and other BTF on that of a module its types; an index has none.
+    # An index has neither the names of the base, which ids need, nor its types, which other BTF on a
+    # module's needs.
     bases = chain.bases if extra or embedded and how.resolve_ids else chain.indices
     btf_modules(
         ctx,
@@ -174,10 +175,11 @@ def _modules_btf_impl(ctx):
         _link(ctx, source, ctx.label.name, conversion, chain, result)
         for source in sources
     ]
-    btfs = [module.btf for module in linked] + ([shared] if shared else [])
+    btfs = depset([module.btf for module in linked])
     return [
-        DefaultInfo(files = depset(btfs)),
+        DefaultInfo(files = depset([shared] if shared else [], transitive = [btfs])),
         BtfModulesInfo(
+            btfs = btfs,
             modules = [_info(module) for module in linked if hasattr(module, "name")],
             bases = chain.bases,
             indices = chain.indices,
@@ -215,8 +217,8 @@ of a directory `DIR`, these are in the directory `NAME/DIR.btf-extra.d`. For tha
 directory reads the chain of BTF, so it runs again when the kernel's BTF changes.
 
 With `embed`, the output group `btf_embedded` has the modules with their BTF, as `btf_embed` makes
-them: `NAME/MODULE.ko`, of an action (`BtfEmbed`) for each, or a directory. `NAME/MODULE.btf` is what
-is embedded, without the implicit arguments of kfuncs, so that action writes it, too; with
+them: `NAME/MODULE.ko`, of an action (`BtfEmbed`) for each, or a directory. `NAME/MODULE.btf` is
+what is embedded, without the implicit arguments of kfuncs, so that action writes it, too; with
 `resolve_ids = False` nothing is embedded unless it is asked for.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | VARIABLES_ATTRS | {
         "base": attr.label(
@@ -246,8 +248,7 @@ taken. Its paths begin at the directory.""",
 goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and
 for tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The
 kernel's loader takes no chain, so don't embed such BTF in modules. All modules are linked twice,
-and an edit of one that changes what is shared links all of them again. `btf_archive`
-does not take such modules.""",
+and an edit of one that changes what is shared links all of them again.""",
             default = False,
         ),
     },
