@@ -39,8 +39,8 @@ BtfModulesInfo = provider(
     doc = "The linked BTF of many modules that stand on the same BTF.",
     fields = {
         "bases": "depset of File, postorder: the chain of BTF that they stand on.",
-        "btfs": """depset of File: raw BTF of the modules, each named for its module, and directories
-of that.""",
+        "btfs": """depset of File: raw BTF of the modules, each named for its module, and
+directories of that.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct: one for each module that is a file of its own, with `name`
 (string), `module` (File, the linked module), `btf` and `skipped` (File), `extra` (File or None),

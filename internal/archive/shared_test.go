@@ -14,8 +14,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
 )
 
-// sharedRelease is a release with a shared base, on which one module stands, and one on that; another
-// one stands on vmlinux, and one is put there.
+// sharedRelease is a release with a shared base, on which one module stands, and one on that;
+// another one stands on vmlinux, and one is put there.
 func sharedRelease(t testing.TB, dir string) Release {
 	t.Helper()
 	rawKernel, kernel := kernelBTF(t)
@@ -107,7 +107,8 @@ func TestSharedBase(t *testing.T) {
 	slices.Reverse(r.Modules)
 	_, again := written(t, r)
 	var one, two bytes.Buffer
-	if a.WriteTar(&one) != nil || again.WriteTar(&two) != nil || !bytes.Equal(one.Bytes(), two.Bytes()) {
+	if a.WriteTar(&one) != nil || again.WriteTar(&two) != nil ||
+		!bytes.Equal(one.Bytes(), two.Bytes()) {
 		t.Error("other bytes in another order")
 	}
 	found, err = Check(put(t, t.TempDir(), "a.tar", one.Bytes()), Options{})

@@ -108,8 +108,9 @@ btf_embed(
 Type ids in `.BTF_ids` become those of the BTF, unless `resolve_ids` is False. All else in the file
 stays as it is. What stands on the BTF as it was embedded names this target as its base: modules of
 a kernel since 7.0, the `btf_embed` of vmlinux, whose BTF lost the implicit arguments of kfuncs. A
-distilled base, if the BTF stands on one, goes into `.BTF.base`. BTF that the file had is replaced. In a linked vmlinux that loads its BTF the new one
-must have the same size: link with a `btf_section_object` instead.""",
+distilled base, if the BTF stands on one, goes into `.BTF.base`. BTF that the file had is replaced.
+In a linked vmlinux that loads its BTF the new one must have the same size: link with a
+`btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(

@@ -56,8 +56,8 @@ def _link_directory(ctx, kos, where, conversion, chain, result):
     embedded = ctx.actions.declare_directory(path + ".ko.d") if result.embed else None
     how = how_to_embed(ctx)
 
-    # An index has neither the names of the base, which ids need, nor its types, which other BTF on a
-    # module's needs.
+    # An index has neither the names of the base, which ids need, nor its types, which other BTF on
+    # a module's needs.
     bases = chain.bases if extra or embedded and how.resolve_ids else chain.indices
     btf_modules(
         ctx,

@@ -214,8 +214,8 @@ def _variables_of_files_impl(ctx):
     asserts.equals(
         env,
         {
-            "net-btf-extra.btf": ["--variables", "extra", "--skipped", "net-btf-extra.skipped"] + on +
-                                 ["--base", "net.btfbase", "net.btfo"],
+            "net-btf-extra.btf": ["--variables", "extra", "--skipped", "net-btf-extra.skipped"] +
+                                 on + ["--base", "net.btfbase", "net.btfo"],
             "net.btf": ["--variables", "percpu", "--skipped", "net.skipped"] + on + ["net.btfo"],
         },
         links,

@@ -65,7 +65,8 @@ func TestArchiveVerb(t *testing.T) {
 			"DIR/shared/manifest.json: modules stand on the shared base shared-base: the archive is for"},
 		{"verify --manifest --for=kernel DIR/shared/manifest.json", 1, "", "shared-base: modules stand " +
 			"on it, but the kernel", ""},
-		{"verify --manifest --modules DIR/alone DIR/shared/manifest.json", 1, "", "", "nothing to compare"},
+		{"verify --manifest --modules DIR/alone DIR/shared/manifest.json", 1, "", "",
+			"nothing to compare"},
 		{some + "--shared-base DIR/my-disk.btf --on raid=vmlinux DIR/raid.btf -o DIR/new", 1, "", "",
 			"DIR/raid.btf: as BTF on vmlinux: "},
 		{"verify --manifest DIR/none.tar", 1, "", "", "open DIR/none.tar: no such file"},
