@@ -1,19 +1,15 @@
 package report
 
 import (
-	"sync"
-
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/link"
 )
 
-// Made counts the BTF that a batch made. Several threads may add to it.
+// Made counts the BTF that a batch made.
 type Made struct {
-	Part
+	BTF Part `json:"btf"`
 	// Extra is the BTF of variables that are not per CPU, on that of the files; nil if there is none.
 	Extra *Part `json:"extra,omitempty"`
-
-	mu sync.Mutex
 }
 
 // Part counts some of the BTF of a batch.
@@ -23,36 +19,42 @@ type Part struct {
 	Variables *Decided `json:"variables,omitempty"`
 }
 
-// Add counts the BTF of a file, which stands on base, and the extra part of it, which may be nil.
-// Variables are counted if r wants them.
-func (m *Made) Add(r *Run, base *btf.Blob, own, extra *link.Result) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	below, err := m.add(r, base, own)
-	if err != nil || extra == nil {
+// AddMade counts the BTF of a file, which stands on base, and the extra part of it, which may be
+// nil. Variables are counted if they are wanted. Several threads may call it.
+func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
+	part, below, err := r.count(base, own)
+	if err != nil {
 		return err
 	}
-	if m.Extra == nil {
-		m.Extra = &Part{}
+	var more *Part
+	if extra != nil {
+		if more, _, err = r.count(below, extra); err != nil {
+			return err
+		}
 	}
-	_, err = m.Extra.add(r, below, extra)
-	return err
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.BTF.add(part)
+	if more != nil {
+		if m.Extra == nil {
+			m.Extra = &Part{}
+		}
+		m.Extra.add(more)
+	}
+	return nil
 }
 
-// add counts BTF that stands on base, and returns it if r wants to know what is in it.
-func (p *Part) add(r *Run, base *btf.Blob, result *link.Result) (*btf.Blob, error) {
-	p.Files++
-	p.Bytes += int64(len(result.BTF))
+// count counts BTF that stands on base, and returns it if it is wanted what is in it.
+func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
+	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
 	if !r.wanted() {
-		return nil, nil
+		return p, nil, nil
 	}
 	b, err := btf.Parse(result.BTF, base)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if p.Variables == nil {
-		p.Variables = &Decided{0, map[string]int{}}
-	}
+	p.Variables = &Decided{Skipped: map[string]int{}}
 	for i := range b.Types {
 		if b.Types[i].Kind == btf.KindVar {
 			p.Variables.Encoded++
@@ -63,20 +65,35 @@ func (p *Part) add(r *Run, base *btf.Blob, result *link.Result) (*btf.Blob, erro
 			p.Variables.Skipped[s.Reason]++
 		}
 	}
-	return b, nil
+	return p, b, nil
+}
+
+func (p *Part) add(q *Part) {
+	p.Files += q.Files
+	p.Bytes += q.Bytes
+	switch {
+	case q.Variables == nil:
+		return
+	case p.Variables == nil:
+		p.Variables = &Decided{Skipped: map[string]int{}}
+	}
+	p.Variables.Encoded += q.Variables.Encoded
+	for reason, n := range q.Variables.Skipped {
+		p.Variables.Skipped[reason] += n
+	}
 }
 
 // Total is the size of all parts, in bytes.
 func (m *Made) Total() int64 {
 	if m.Extra == nil {
-		return m.Bytes
+		return m.BTF.Bytes
 	}
-	return m.Bytes + m.Extra.Bytes
+	return m.BTF.Bytes + m.Extra.Bytes
 }
 
 // text says what was made.
 func (m *Made) text() string {
-	text := plural(m.Files, "file") + m.Part.text()
+	text := plural(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {
 		text += "; extra" + m.Extra.text()
 	}

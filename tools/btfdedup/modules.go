@@ -151,7 +151,7 @@ func (b *batch) openBase() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := b.ofVmlinux.Add(b.report, nil, result.Result, result.Extra); err != nil {
+	if err := b.report.AddMade(&b.ofVmlinux, nil, result.Result, result.Extra); err != nil {
 		return err
 	}
 	b.report.EndVmlinux(phase, &b.ofVmlinux)
@@ -217,7 +217,7 @@ func (b *batch) module(m *module) error {
 	if err := b.writeResult(m.name, result); err != nil {
 		return err
 	}
-	return b.ofModules.Add(b.report, b.bases.BTF, result.Result, result.Extra)
+	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
 // writeResult writes BTF, and what is not in it.
