@@ -39,10 +39,13 @@ BtfModulesInfo = provider(
     doc = "The linked BTF of many modules that stand on the same BTF.",
     fields = {
         "bases": "depset of File, postorder: the chain of BTF that they stand on.",
+        "btfs": """depset of File: raw BTF of the modules, each named for its module, and
+directories of that.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
         "modules": """list of struct: one for each module that is a file of its own, with `name`
-(string), `module` (File, the linked module), `btf` and `skipped` (File), and `embedded` (File or
-None): the module with its BTF.""",
+(string), `module` (File, the linked module), `btf` and `skipped` (File), `extra` (File or None),
+split BTF on `btf` of the variables that are not per CPU, and `embedded` (File or None), the module
+with its BTF.""",
         "shared": """File or None: the last of `bases`, with the types that several of the modules
 hold; only if `shared_base` is set.""",
     },

@@ -35,6 +35,7 @@ func TestBoot(t *testing.T) {
 	dir := t.TempDir()
 	image := filepath.Join(dir, "image")
 	k.embedAll(t, dir, image)
+	k.embedDistilled(t, dir, image)
 	controls := k.controls(t, dir, image)
 	compilePrograms(t, dir, image, k.vmlinuxBTF())
 	k.writePlan(t, image, controls)

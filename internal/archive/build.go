@@ -19,11 +19,14 @@ type Release struct {
 	BuildID string // of vmlinux, in hexadecimal; "" if its file tells
 	Vmlinux string // file with the kernel's BTF: raw, or ELF
 	Modules []Module
+	// Shared is a file with split BTF on vmlinux's, on which the modules stand; "" if there is none.
+	Shared string
 	// Objects are what modules were linked of, by the name of the module.
 	Objects map[string][]string
 	// Distilled are files with the distilled bases of modules, by name; an ELF file brings its own.
 	Distilled map[string]string
-	// On are the modules on which modules stand, both by name. All others stand on vmlinux.
+	// On are the modules on which modules stand, both by name, or Vmlinux. All others stand on the
+	// shared base if there is one, else on vmlinux; those with a distilled base are put on vmlinux.
 	On   map[string]string
 	Jobs int // threads
 }
@@ -47,6 +50,7 @@ func Build(r Release) (*Archive, error) {
 	for _, on := range r.On {
 		b.isBase[on] = true
 	}
+	b.isBase[SharedBase] = true
 	vmlinux, raw, err := b.vmlinux()
 	if err != nil {
 		return nil, err
@@ -63,6 +67,9 @@ func Build(r Release) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{Manifest: Manifest{Version: manifestVersion, Release: r.Name, BuildID: b.buildID}}
+	if r.Shared != "" {
+		a.Manifest.SharedBase = SharedBase
+	}
 	for i := range b.parts {
 		a.Manifest.Files = append(a.Manifest.Files, b.parts[i].layer.File)
 		a.contents = append(a.contents, b.parts[i].raw)
@@ -124,6 +131,9 @@ func (b *builder) readModules() error {
 	parts := make([]part, len(modules), len(modules)+1)
 	parallel.Do(b.release.Jobs, len(modules), func(i int) { parts[i] = readPart(modules[i]) })
 	parts = append(parts, part{name: Vmlinux, source: &source{file: b.release.Vmlinux}})
+	if b.release.Shared != "" {
+		parts = append(parts, readShared(b.release.Shared))
+	}
 	slices.SortFunc(parts, func(x, y part) int {
 		return slices.CompareFunc([]string{x.name, x.file()}, []string{y.name, y.file()},
 			strings.Compare)
@@ -177,6 +187,19 @@ func readPart(m Module) part {
 	return p
 }
 
+// readShared reads the file of the shared base.
+func readShared(file string) part {
+	p := part{name: SharedBase}
+	if p.source, p.err = readSource(file); p.err != nil {
+		return p
+	}
+	if p.raw = p.source.raw; p.source.distilled != nil {
+		p.err = fmt.Errorf("%s: it stands on a distilled base; a shared base must stand on vmlinux's BTF",
+			file)
+	}
+	return p
+}
+
 // addLists puts the lists of objects in order, and reads the distilled bases.
 func (b *builder) addLists() error {
 	for _, name := range sortedKeys(b.release.Objects) {
@@ -204,7 +227,7 @@ func (b *builder) addLists() error {
 
 // module finds a module by name, nil if there is none.
 func (b *builder) module(name string) *part {
-	if i, ok := b.ids[name]; ok && name != Vmlinux {
+	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase {
 		return &b.parts[i]
 	}
 	return nil
@@ -237,7 +260,7 @@ func (b *builder) stack() error {
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range sortedKeys(b.release.On) {
 		for _, x := range []string{name, b.release.On[name]} {
-			if b.module(x) == nil {
+			if b.module(x) == nil && (x != Vmlinux || x == name) {
 				return nil, fmt.Errorf("%s is to stand on %s, but %s is none of the modules", name,
 					b.release.On[name], x)
 			}
@@ -256,12 +279,16 @@ func (b *builder) levels() (map[int][]int, error) {
 	return levels, nil
 }
 
-// below returns the name of the file on which a module stands.
+// below returns the name of the file on which a module, or the shared base, stands.
 func (b *builder) below(name string) string {
 	if on, ok := b.release.On[name]; ok {
 		return on
 	}
-	return Vmlinux
+	distilled := b.parts[b.ids[name]].source.distilled != nil
+	if b.release.Shared == "" || name == SharedBase || distilled {
+		return Vmlinux
+	}
+	return SharedBase
 }
 
 // describe reads a module's BTF, and puts it on vmlinux's if it stands on a distilled base.

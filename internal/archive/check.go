@@ -21,9 +21,12 @@ const maxFile = 1 << 30
 
 // Options says what Check looks at.
 type Options struct {
-	Rules  verify.Options // by which the content is checked
-	Images Images         // which are to have the BTF of the archive, and its ids
-	Jobs   int            // threads
+	Rules verify.Options // by which the content is checked
+	// Kernel says that the kernel is to read the archive, which it can't if that has a shared base.
+	Kernel bool
+	Note   func(string) // called with what is no problem, but good to know
+	Images Images       // which are to have the BTF of the archive, and its ids
+	Jobs   int          // threads
 }
 
 // Check compares the files of an archive with its manifest and with each other. path is that of the
@@ -59,7 +62,29 @@ func Check(path string, opts Options) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if err := c.noteShared(path, m, opts); err != nil {
+		return nil, err
+	}
 	return c.check(m, opts.Jobs), nil
+}
+
+// noteShared tells what an archive with a shared base is not good for.
+func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
+	switch {
+	case m.SharedBase == "":
+		return nil
+	case opts.Images.Modules != "":
+		return fmt.Errorf("%s: its modules stand on the shared base %s, so no module that the kernel "+
+			"loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
+			opts.Images.Modules)
+	case opts.Kernel:
+		c.report("%s: modules stand on it, but the kernel reads a module's BTF on %s alone",
+			m.SharedBase, Vmlinux)
+	case opts.Note != nil:
+		opts.Note(fmt.Sprintf("%s: modules stand on the shared base %s: the archive is for tools that "+
+			"read chains of bases; the kernel would refuse them", path, m.SharedBase))
+	}
+	return nil
 }
 
 func newChecker(rules verify.Options) *checker {
@@ -68,6 +93,7 @@ func newChecker(rules verify.Options) *checker {
 
 func (c *checker) check(m *Manifest, jobs int) []string {
 	c.list(m)
+	c.checkShared(m)
 	c.findExtra()
 	c.checkChains()
 	c.checkContents(jobs)
@@ -86,6 +112,7 @@ type checker struct {
 	rules    verify.Options
 	images   map[string][]string // their paths, by the name that the kernel has for them
 	files    map[string]*checked // of the manifest, by name
+	shared   string              // the name of the shared base, "" if there is none
 	names    []string
 	problems []string // that are no file's own
 }
@@ -135,12 +162,30 @@ func (c *checker) list(m *Manifest) {
 	for _, name := range sortedKeys(alike) {
 		if list := alike[name]; len(list) > 1 {
 			c.report("%s: to the kernel all are %s", strings.Join(list, ", "), name)
-		} else if list[0] != name {
+		} else if list[0] != name && list[0] != m.SharedBase {
 			c.files[list[0]].report("to the kernel it is %s", name)
 		}
 	}
 	if c.files[Vmlinux] == nil {
 		c.report("%s: the manifest has no such file, and all others need it", Vmlinux)
+	}
+}
+
+// checkShared checks what the manifest says of the shared base.
+func (c *checker) checkShared(m *Manifest) {
+	if m.SharedBase == "" {
+		return
+	}
+	f := c.files[m.SharedBase]
+	switch {
+	case f == nil:
+		c.report("%s: the manifest has no such file, but says that it is the shared base", m.SharedBase)
+	case Name(f.Name) == f.Name:
+		f.report("the shared base has a name that a module can have")
+	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
+		f.report("the shared base must stand on %s alone", Vmlinux)
+	default:
+		c.shared = m.SharedBase
 	}
 }
 
@@ -200,7 +245,7 @@ func (c *checker) checkChain(f *checked) *checked {
 		f.report("wrong base: it stands on %s, which stands on other files here", on.Name)
 		return nil
 	}
-	if len(below) > 0 {
+	if len(below) > 0 && on.Name != c.shared {
 		f.report("it stands on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
 	}
 	return on

@@ -18,6 +18,9 @@ const (
 	ManifestName = "manifest.json"
 	// Vmlinux is the name of the kernel's own BTF.
 	Vmlinux = "vmlinux"
+	// SharedBase is the name of split BTF between the kernel's own and the modules'. No module has a
+	// name with a hyphen.
+	SharedBase = "shared-base"
 
 	manifestVersion = 1
 	maxManifest     = 64 << 20 // bytes
@@ -28,7 +31,10 @@ type Manifest struct {
 	Version int    `json:"version"`            // of this format
 	Release string `json:"release"`            // as uname -r says
 	BuildID string `json:"build_id,omitempty"` // of vmlinux, in hexadecimal
-	Files   []File `json:"files"`              // by name
+	// SharedBase is the name of the file with types that modules share, on which modules stand: such
+	// an archive is for tools that read chains of bases, not for the kernel. "" if there is none.
+	SharedBase string `json:"shared_base,omitempty"`
+	Files      []File `json:"files"` // by name
 }
 
 // File describes a file of an archive.

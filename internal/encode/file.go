@@ -23,15 +23,27 @@ func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
 	return known, statics.Identify(f, known, options.Features)
 }
 
-// File makes the BTF of the linked file at path, on so many threads. progress may be nil.
-func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int,
-	progress func(done, all int)) (*link.Result, error) {
+// Result is the BTF of a linked file.
+type Result struct {
+	*link.Result
+	// Extra is split BTF on it with the variables that are not per CPU; nil unless they are wanted
+	// apart.
+	Extra *link.Result
+}
+
+// Change returns BTF in place of that which a link made, before anything is put on it.
+type Change func(data []byte) ([]byte, error)
+
+// File makes the BTF of the linked file at path, on so many threads. change and progress may be
+// nil.
+func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int, change Change,
+	progress func(done, all int)) (*Result, error) {
 	options, err := f.Options(env)
 	if err != nil {
 		return nil, err
 	}
 	options.Jobs, options.Progress = jobs, progress
-	return file(env, path, bases, options)
+	return f.file(env, path, bases, options, change)
 }
 
 // largeModule is the size, in bytes, of modules that are made one at a time: the relocated copy
@@ -40,7 +52,8 @@ const largeModule = 32 << 20
 
 // Module is File for one of many modules, on one thread. What the modules have in common is read
 // once. Several may be made at the same time.
-func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Result, error) {
+func (f *Flags) Module(env *cli.Env, path string, bases *base.Files, change Change) (*Result,
+	error) {
 	options, err := f.Options(env)
 	if err != nil {
 		return nil, err
@@ -50,22 +63,44 @@ func (f *Flags) Module(env *cli.Env, path string, bases *base.Files) (*link.Resu
 		f.large.Lock()
 		defer f.large.Unlock()
 	}
-	return file(env, path, bases, options)
+	return f.file(env, path, bases, options, change)
 }
 
-func file(env *cli.Env, path string, bases *base.Files, options convert.Options) (*link.Result,
-	error) {
+func (f *Flags) file(env *cli.Env, path string, bases *base.Files, options convert.Options,
+	change Change) (*Result, error) {
 	o, known, err := read(path, bases, options)
 	if err != nil {
 		return nil, err
 	}
 	WarnOfKfuncs(env, path, known)
-	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Jobs: options.Jobs})
-	if err != nil {
+	opt := link.Options{Facts: known, Base: bases.Base, Features: options.Features,
+		Variables: f.Variables.which(), Jobs: options.Jobs}
+	result := &Result{}
+	if result.Result, err = link.Link([]*object.Object{o}, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if change != nil {
+		if result.BTF, err = change(result.BTF); err != nil {
+			return nil, err
+		}
+	}
+	if f.Variables.Apart {
+		if result.Extra, err = linkExtra(o, opt, bases, result.BTF); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	return result, nil
+}
+
+// linkExtra links the variables that are not per CPU on the BTF of the others.
+func linkExtra(o *object.Object, opt link.Options, bases *base.Files,
+	below []byte) (*link.Result, error) {
+	chain, err := bases.With(below)
+	if err != nil {
+		return nil, err
+	}
+	opt.Base, opt.Variables = chain.Base, link.Extra
+	return link.Link([]*object.Object{o}, opt)
 }
 
 func read(path string, bases *base.Files, options convert.Options) (*object.Object, *facts.Facts,

@@ -11,6 +11,8 @@ import (
 
 // Flags are the flags of the verbs that convert DWARF.
 type Flags struct {
+	Variables Variables // which ones are encoded, by the verbs that have a say in that
+
 	exclude string
 	skip    bool
 	shared  convert.Shared

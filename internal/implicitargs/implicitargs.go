@@ -43,6 +43,20 @@ func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return relink(b, edited, jobs)
+}
+
+// RewriteIfDue is Rewrite if there is something to do, and returns nil if there isn't.
+func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
+	edited, err := edit(b, kfuncs)
+	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
+		return nil, err
+	}
+	return relink(b, edited, jobs)
+}
+
+// relink returns edited, a copy of b with changes, in canonical order.
+func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
 	o, err := object.FromBTF(object.Target{}, edited)
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func sketch(b *builder, text string) {
 					b.Graph.Nodes[stub].Ref = d
 					ptrs = append(ptrs, b.Ptr(stub))
 				}
-				b.Last().Linked = true
+				b.Last().FromBTF = true
 				b.Hold(b.Struct("both", ptrs...))
 			case w[len(w)-1] == 'x':
 				fmt.Sscanf(w, "%dx", &b.Last().Count)

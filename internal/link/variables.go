@@ -41,7 +41,7 @@ func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
 	units = slices.Clone(units)
 	for i := range units {
 		u := &units[i]
-		if u.Linked {
+		if u.FromBTF {
 			continue
 		}
 		u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool { return drop[id] })

@@ -86,7 +86,7 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	for _, b := range chain {
 		items := slices.Clone(s.ids[b.StartID:b.EndID()])
 		slices.Sort(items)
-		o.Units = append(o.Units, Unit{Linked: true, Count: 1, Items: slices.Compact(items)})
+		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: slices.Compact(items)})
 	}
 	return s.ids, nil
 }

@@ -156,7 +156,7 @@ func TestMergeRefuses(t *testing.T) {
 	with := func(f func(o *Object)) *Object {
 		o := fromBTF(t, two(false, 8))
 		o.Features = features.Default()
-		o.Units[0].Linked = false
+		o.Units[0].FromBTF = false
 		f(o)
 		return o
 	}
@@ -176,7 +176,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"raw", with(func(o *Object) { o.Target = Target{Order: binary.LittleEndian} }), ""},
 		{"features", with(func(o *Object) { o.Features = features.All() }),
 			"different features: a.btfo with encode_force,"},
-		{"features of linked units", with(func(o *Object) { o.Features, o.Units[0].Linked = 0, true }),
+		{"features of linked units", with(func(o *Object) { o.Features, o.Units[0].FromBTF = 0, true }),
 			""},
 		{"features of no units", with(func(o *Object) { o.Features, o.Units = 0, nil }), ""},
 	}

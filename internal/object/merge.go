@@ -164,7 +164,7 @@ func (m *agreement) agree(name string, o claims) error {
 
 // hasCandidates tells whether o has a unit that was made with o.Features.
 func (o *Object) hasCandidates() bool {
-	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.Linked })
+	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.FromBTF })
 }
 
 // linkedFeatures are the features that mean something where there are linked units only.

@@ -32,9 +32,9 @@ type Unit struct {
 	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is
 	// not known.
 	File types.Str
-	// Linked marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and
+	// FromBTF marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and
 	// DATASECs are results, not candidates.
-	Linked bool
+	FromBTF bool
 	// Count is how many units have exactly this content.
 	Count uint32
 	// Items are the roots that the unit holds, each once, in any order: the tags that it defines,

@@ -31,7 +31,7 @@ func randomObject(seed uint64) *Object {
 		g.node()
 	}
 	for range g.IntN(8) {
-		u := Unit{File: g.str("file", 4, ".c"), Linked: g.IntN(4) == 0, Count: 1 + g.Uint32N(3)}
+		u := Unit{File: g.str("file", 4, ".c"), FromBTF: g.IntN(4) == 0, Count: 1 + g.Uint32N(3)}
 		for _, id := range g.items {
 			if g.IntN(3) > 0 {
 				u.Items = append(u.Items, id)
@@ -177,7 +177,7 @@ func meaning(o *Object) []string {
 			items = append(items, describe(o.Graph, id, nil))
 		}
 		slices.Sort(items)
-		list = append(list, fmt.Sprintf("%s linked=%v ×%d: %q", o.Graph.Strs.String(u.File), u.Linked,
+		list = append(list, fmt.Sprintf("%s linked=%v ×%d: %q", o.Graph.Strs.String(u.File), u.FromBTF,
 			u.Count, items))
 	}
 	slices.Sort(list)

@@ -195,7 +195,7 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
 	for i := range s.units {
 		rec := &s.units[i]
-		u := Unit{File: set.g.Strs.Intern([]byte(rec.file)), Linked: rec.linked, Count: rec.count,
+		u := Unit{File: set.g.Strs.Intern([]byte(rec.file)), FromBTF: rec.linked, Count: rec.count,
 			Items: make([]types.ID, 0, rec.items)}
 		for _, g := range rec.groups {
 			for _, id := range s.groups[g] {

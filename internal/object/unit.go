@@ -17,7 +17,7 @@ func unitHash(g *types.Graph, u *Unit) types.Hash {
 		sum.B += h.B
 	}
 	h := types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum)
-	return h.Sum(u.Linked)
+	return h.Sum(u.FromBTF)
 }
 
 // TypesHash is a hash of the set of types that u holds: definitions of tags, typedefs, anonymous
@@ -89,7 +89,7 @@ func (s *unitSet) add(u Unit) (int, error) {
 }
 
 func (s *unitSet) same(a, b *Unit) bool {
-	if a.File != b.File || a.Linked != b.Linked || len(a.Items) != len(b.Items) {
+	if a.File != b.File || a.FromBTF != b.FromBTF || len(a.Items) != len(b.Items) {
 		return false
 	}
 	if n := len(s.g.Nodes); n > len(s.stamp) {

@@ -176,7 +176,7 @@ func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 }
 
 func linkedBit(u *Unit) uint64 {
-	if u.Linked {
+	if u.FromBTF {
 		return 1
 	}
 	return 0

@@ -32,7 +32,7 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.found(plural(n, "file") + r.countShapes(o))
 }
 
-// EndModules ends the phase in which the BTF of n modules was made.
+// EndModules ends the phase in which the BTF of n modules was read.
 func (r *Run) EndModules(p *Phase, n int) {
 	p.stop()
 	p.found(plural(n, "module"))

@@ -28,6 +28,8 @@ type Stats struct {
 	Facts  *Facts  `json:"facts,omitempty"`
 	Shapes *Shapes `json:"shapes,omitempty"`
 	Linked
+	Vmlinux *Made `json:"vmlinux,omitempty"`
+	Modules *Made `json:"modules,omitempty"`
 
 	Phases  []PhaseTime `json:"phases"`
 	Seconds float64     `json:"seconds"`

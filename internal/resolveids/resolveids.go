@@ -74,6 +74,25 @@ func (x *IDs) ImplicitKfuncs() []string {
 	return x.kfuncs
 }
 
+// Explicit returns data, which is b's BTF from the file typesPath, without the implicit arguments
+// of the file's kfuncs, as resolve-ids --btf-out has it, and the blob of that. If b shows none, it is
+// data and b. x may be nil.
+func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
+	error) {
+	if len(x.ImplicitKfuncs()) == 0 {
+		return data, b, nil
+	}
+	changed, err := implicitargs.RewriteIfDue(b, x.kfuncs, jobs)
+	if err == nil && changed != nil {
+		data = changed
+		b, err = btf.Parse(changed, b.Base)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", typesPath, err)
+	}
+	return data, b, nil
+}
+
 // Resolve returns the section with the ids of b, which comes from the file typesPath, and warnings:
 // of names that are not one type, and of implicit arguments.
 func (x *IDs) Resolve(b *btf.Blob, typesPath string) (data []byte, warnings []string, err error) {

@@ -286,6 +286,8 @@ def btf_modules(
         conversion,
         bases,
         order = None,
+        variables = "",
+        extra = None,
         embedded = None,
         how = None):
     """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
@@ -298,6 +300,10 @@ def btf_modules(
         conversion: what `conversion_of` returned.
         bases: depset of File, the chain to split against, outermost first: indices, or BTF.
         order: File or None, Kbuild's modules.order, which lists the modules to take.
+        variables: which variables are encoded, as `btfdedup modules --variables` takes it; empty
+            for those that the features say.
+        extra: directory to write or None, split BTF of the variables that are not per CPU on out;
+            bases must be BTF.
         embedded: directory to write or None, the modules with their BTF.
         how: struct, how to embed: what `how_to_embed` returned.
     """
@@ -310,6 +316,10 @@ def btf_modules(
     if order:
         args.add("--order", order)
         more.append(order)
+    if variables:
+        args.add("--variables", variables)
+    if extra:
+        args.add_all([extra], before_each = "--extra-dir", expand_directories = False)
     if embedded:
         args.add_all([embedded], before_each = "--embed", expand_directories = False)
         if how.drop_signature:
@@ -328,13 +338,21 @@ def btf_modules(
         threads = _THREADS,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([modules] + more, transitive = [bases]),
-        outputs = [out, skipped] + ([embedded] if embedded else []),
+        outputs = [out, skipped] + [file for file in [extra, embedded] if file],
         mnemonic = "BtfModules",
         progress_message = "Making the BTF of modules %{input} for %{label}",
         resource_set = _link_resources,
     )
 
-def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, how = None):
+def btf_embed_action(
+        ctx,
+        elf,
+        out,
+        btf,
+        bases = depset(),
+        distilled = False,
+        how = None,
+        btf_out = None):
     """Declares BtfEmbed: an ELF file with BTF in it.
 
     Args:
@@ -346,6 +364,8 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
         distilled: whether bases is a distilled base.
         how: struct, what `how_to_embed` returned; None if out is an object that has nothing but the
             BTF, for the machine of elf.
+        btf_out: File to write or None, the BTF that is embedded: without implicit arguments of
+            kfuncs. Only if ids are resolved.
     """
     args = ctx.actions.args()
     args.add("-o", out)
@@ -361,6 +381,8 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
             args.add("--drop-signature")
         if how.resolve_ids:
             args.add("--resolve-ids")
+            if btf_out:
+                args.add("--btf-out", btf_out)
             if not distilled:
                 args.add_all(bases, before_each = "--base")
                 read.append(bases)
@@ -374,13 +396,13 @@ def btf_embed_action(ctx, elf, out, btf, bases = depset(), distilled = False, ho
         "embed",
         args,
         inputs = depset([elf, btf], transitive = read),
-        outputs = [out],
+        outputs = [out] + ([btf_out] if btf_out else []),
         mnemonic = "BtfEmbed",
         progress_message = "Embedding BTF %{label}: %{output}",
         resource_set = _embed_resources,
     )
 
-def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, out):
+def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, build_id, out):
     """Declares BtfArchive: the BTF of a release with its manifest.
 
     Args:
@@ -388,8 +410,10 @@ def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, o
         vmlinux: File, raw BTF.
         modules: list of struct: `path` (string, of the module or its name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
-            the module on which btf stands).
-        many: depset of File, raw BTF on vmlinux, named for its module, and directories of it.
+            the module on which btf stands, or `vmlinux` if others stand on a shared base).
+        many: depset of File, raw BTF named for its module, and directories of it; on the shared
+            base if there is one, else on vmlinux.
+        shared: File or None, the shared base of many.
         objects: list of File, lists of objects of modules, NAME.mod.
         release: string, the kernel's release.
         build_id: string, vmlinux's, may be empty.
@@ -403,6 +427,9 @@ def btf_archive_files(ctx, vmlinux, modules, many, objects, release, build_id, o
     args.add("--vmlinux", vmlinux)
     args.add_all(objects, before_each = "--objects")
     inputs = [vmlinux] + objects
+    if shared:
+        inputs.append(shared)
+        args.add("--shared-base", shared)
     for module in modules:
         inputs.append(module.btf)
         name = module.path.replace("%", "%%")

@@ -10,16 +10,17 @@ def _path_of(target, paths):
     """The path of a module, or its name alone: that of its target without `_btf`."""
     return paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
 
-def _modules_of(ctx, vmlinux):
+def _modules_of(ctx, vmlinux, shared):
     """What btf_archive_files wants to know of each module.
 
     Args:
         ctx: context of the rule.
         vmlinux: File, the BTF on which all must stand.
+        shared: File or None, the shared base of other modules.
 
     Returns:
         list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
-        on which it stands, or None).
+        on which it stands, or `vmlinux`, or None for the default).
     """
     paths = {target.label: path for target, path in ctx.attr.paths.items()}
     single = [target for target in ctx.attr.modules if BtfInfo in target]
@@ -49,6 +50,8 @@ def _modules_of(ctx, vmlinux):
                     ctx.label,
                 ))
             on = _path_of(below, paths)
+        elif shared:
+            on = "vmlinux"
         modules.append(struct(
             btf = info.btf,
             distilled = distilled,
@@ -57,25 +60,31 @@ def _modules_of(ctx, vmlinux):
         ))
     return modules
 
-def _many_of(ctx, vmlinux):
-    """The BTF of the `modules_btf`, files and directories, each with the name of its module."""
-    files = []
+def _shared_of(ctx, vmlinux):
+    """The shared base on which all `modules_btf` stand; None if they stand on vmlinux alone."""
+    found = {}
     for target in ctx.attr.modules:
         if BtfModulesInfo not in target:
             continue
-        if target[BtfModulesInfo].bases.to_list() != [vmlinux]:
+        info = target[BtfModulesInfo]
+        below = [info.shared] if info.shared else []
+        if info.bases.to_list() != [vmlinux] + below:
             fail("{} does not stand on {} alone, the vmlinux of {}".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
             ))
-        files.append(target[DefaultInfo].files)
-    return depset(transitive = files)
+        found.setdefault(info.shared, target.label)
+    if len(found) > 1:
+        fail(("{}: an archive has one shared base for all modules_btf or none, and these " +
+              "differ: {}").format(ctx.label, ", ".join([str(label) for label in found.values()])))
+    return found.keys()[0] if found else None
 
 def _btf_archive_impl(ctx):
     vmlinux = ctx.attr.vmlinux[BtfInfo]
     if vmlinux.bases:
         fail("{}: {} is not vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
+    shared = _shared_of(ctx, vmlinux.btf)
     if ctx.attr.format == "dir":
         out = ctx.actions.declare_directory(ctx.label.name)
     else:
@@ -83,8 +92,13 @@ def _btf_archive_impl(ctx):
     btf_archive_files(
         ctx,
         vmlinux = vmlinux.btf,
-        modules = _modules_of(ctx, vmlinux.btf),
-        many = _many_of(ctx, vmlinux.btf),
+        modules = _modules_of(ctx, vmlinux.btf, shared),
+        many = depset(transitive = [
+            target[BtfModulesInfo].btfs
+            for target in ctx.attr.modules
+            if BtfModulesInfo in target
+        ]),
+        shared = shared,
         objects = ctx.files.objects,
         release = ctx.attr.release,
         build_id = ctx.attr.build_id,
@@ -113,8 +127,10 @@ btf_archive(
 
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. A module with a
 distilled base is put on vmlinux's BTF, as the kernel does when it loads the module. What the kernel
-would refuse is an error. `btfdedup verify --manifest NAME/manifest.json` checks a directory that
-was copied elsewhere.""",
+would refuse is an error. With a `modules_btf` that has a `shared_base`, that is the file
+`shared-base` of the archive, and the manifest says that the modules stand on it: such an archive is
+for tools that read chains of bases, not for the kernel. `btfdedup verify --manifest
+NAME/manifest.json` checks a directory that was copied elsewhere.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(

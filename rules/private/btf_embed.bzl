@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "btf_embed_action")
+load(":actions.bzl", "btf_base", "btf_embed_action")
 
 _BTF_ATTR = attr.label(
     doc = "A `module_btf` or `vmlinux_btf`.",
@@ -24,8 +24,10 @@ sorted by the old ids.""",
     ),
     "resolve_ids": attr.bool(
         doc = """Whether the type ids in `.BTF_ids`, if the file has that section, become those
-of the BTF that is embedded. A kernel refuses a module with ids of other BTF. For this the action
-reads the chain of bases, so it runs again when the kernel's BTF changes.""",
+of the BTF that is embedded. A kernel refuses a module with ids of other BTF. And if the file has
+kfuncs with implicit arguments (`KF_IMPLICIT_ARGS`, since Linux 7.0), the BTF that is embedded
+doesn't show these, as the kernel wants it. For this the action reads the chain of bases, so it runs
+again when the kernel's BTF changes.""",
         default = True,
     ),
 }
@@ -45,8 +47,29 @@ def how_to_embed(ctx):
         resolve_ids = ctx.attr.resolve_ids,
     )
 
+def _embedded_info(ctx, info, btf):
+    """BtfInfo of BTF that was embedded, and may be other BTF than that of info."""
+    index = None
+    distilled = getattr(info, "distilled", False)
+    if not distilled:
+        index = ctx.actions.declare_file(ctx.label.name + ".embedded.btfbase")
+        btf_base(ctx, btf, index, info.bases)
+    return BtfInfo(
+        btf = btf,
+        bases = info.bases,
+        index = index,
+        indices = info.indices,
+        distilled = distilled,
+        extra = None,
+        skipped = info.skipped,
+    )
+
 def _btf_embed_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
+    how = how_to_embed(ctx)
+    embedded = None
+    if how.resolve_ids:
+        embedded = ctx.actions.declare_file(ctx.label.name + ".embedded.btf")
     out = ctx.outputs.out or ctx.actions.declare_file(
         paths.join(ctx.label.name, ctx.file.src.basename),
     )
@@ -57,8 +80,11 @@ def _btf_embed_impl(ctx):
         info.btf,
         bases = info.bases,
         distilled = getattr(info, "distilled", False),
-        how = how_to_embed(ctx),
+        how = how,
+        btf_out = embedded,
     )
+    if embedded:
+        info = _embedded_info(ctx, info, embedded)
     return [DefaultInfo(files = depset([out])), info]
 
 btf_embed = rule(
@@ -80,9 +106,11 @@ btf_embed(
 ```
 
 Type ids in `.BTF_ids` become those of the BTF, unless `resolve_ids` is False. All else in the file
-stays as it is. A distilled base, if the BTF stands on one, goes into
-`.BTF.base`. BTF that the file had is replaced. In a linked vmlinux that loads its BTF the new one
-must have the same size: link with a `btf_section_object` instead.""",
+stays as it is. What stands on the BTF as it was embedded names this target as its base: modules of
+a kernel since 7.0, the `btf_embed` of vmlinux, whose BTF lost the implicit arguments of kfuncs. A
+distilled base, if the BTF stands on one, goes into `.BTF.base`. BTF that the file had is replaced.
+In a linked vmlinux that loads its BTF the new one must have the same size: link with a
+`btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(

@@ -108,7 +108,9 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None, objects 
         index = ctx.actions.declare_file(ctx.label.name + ".btfbase")
         btf_base(ctx, btf, index, chain.bases)
     indices = depset([index] if index else [], transitive = [chain.indices], order = "postorder")
-    extra = link_extra(ctx, objects, facts, indices) if objects != None else None
+    extra = None
+    if objects != None:
+        extra = link_extra(ctx, ctx.label.name, objects, facts, indices)
     return [
         DefaultInfo(files = depset([btf])),
         BtfInfo(

@@ -1,4 +1,4 @@
-"""The attribute `variables`: which variables vmlinux_btf and module_btf encode, and where."""
+"""The attribute `variables`: which variables are encoded, and where."""
 
 load(":actions.bzl", "btf_link")
 load(":conversion.bzl", "has_feature")
@@ -20,7 +20,7 @@ def variables_of(ctx, features, facts, distilled = False):
     Args:
         ctx: context of a rule with VARIABLES_ATTRS.
         features: list of string, what the objects were converted with.
-        facts: File or None, link facts.
+        facts: File or None, link facts; True if there are such for each of many links.
         distilled: whether the BTF is to stand on a distilled base.
 
     Returns:
@@ -43,11 +43,12 @@ def variables_of(ctx, features, facts, distilled = False):
               "variables would stand on BTF that has no kernel's ids").format(ctx.label))
     return "percpu" if wanted == "separate" else wanted
 
-def link_extra(ctx, objects, facts, bases):
+def link_extra(ctx, path, objects, facts, bases):
     """Declares the link of the variables that are not per CPU, if they are wanted apart.
 
     Args:
         ctx: context of a rule with LINK_EXEC_GROUPS and VARIABLES_ATTRS.
+        path: string, of the BTF itself without `.btf`.
         objects: depset of File, BTF objects.
         facts: File, link facts.
         bases: depset of File, the indices of the chain to split against, that of the target's own
@@ -58,7 +59,7 @@ def link_extra(ctx, objects, facts, bases):
     """
     if ctx.attr.variables != "separate":
         return None
-    btf = ctx.actions.declare_file(ctx.label.name + "-btf-extra.btf")
-    skipped = ctx.actions.declare_file(ctx.label.name + "-btf-extra.skipped")
+    btf = ctx.actions.declare_file(path + "-btf-extra.btf")
+    skipped = ctx.actions.declare_file(path + "-btf-extra.skipped")
     btf_link(ctx, objects, btf, skipped, facts = facts, bases = bases, variables = "extra")
     return struct(btf = btf, skipped = skipped)

@@ -38,6 +38,7 @@ _other_kernels_test = analysistest.make(
     failure_test("alone, the vmlinux of"),
     expect_failure = True,
 )
+_other_shared_test = analysistest.make(failure_test("one shared base"), expect_failure = True)
 _no_vmlinux_test = analysistest.make(failure_test("it has a base"), expect_failure = True)
 _missing_base_test = analysistest.make(
     failure_test("which is not in the modules of"),
@@ -77,6 +78,14 @@ def _modules(name, srcs):
         tags = ["manual"],
     )
 
+    modules_btf(
+        name = name + "_shared",
+        base = ":" + name,
+        modules = [srcs[1], srcs[2]],
+        shared_base = True,
+        tags = ["manual"],
+    )
+
 def _archives():
     """Declares the archives under test."""
     all_modules = [
@@ -106,6 +115,11 @@ def _archives():
         "wrong_base": {"modules": [":archived_raid_btf"]},
         "wrong_kernel": {"modules": [":another_disk_btf"]},
         "wrong_modules": {"modules": [":another_many"]},
+        "archive_on_shared": {
+            "modules": [":archived_shared", ":archived_disk_btf", ":archived_other_btf"],
+            "paths": {":archived_disk_btf": "kernel/my-disk.ko"},
+        },
+        "wrong_shared": {"modules": [":archived_many", ":archived_shared"]},
         "wrong_path": {"paths": {":archived_disk_btf": "disk.ko"}},
         "wrong_vmlinux": {"vmlinux": ":archived_disk_btf"},
     }.items():
@@ -181,6 +195,41 @@ def archive_suite(name):
         output = "kernel_alone.tar.zst",
         target_under_test = ":kernel_alone",
     )
+    _arguments_test(
+        name = "archive_on_shared_test",
+        arguments = [
+            "archive",
+            "-j",
+            "1",
+            "-o",
+            "archive_on_shared",
+            "--release",
+            "7.2.12",
+            "--vmlinux",
+            "archived.btf",
+            "--shared-base",
+            "archived_shared.shared.btf",
+            "--on=kernel/my-disk.ko=vmlinux",
+            "kernel/my-disk.ko=archived_disk_btf.btf",
+            "--distilled-base=archived_other=archived_other_btf.base.btf",
+            "archived_other=archived_other_btf.btf",
+            "disk.btf",
+            "raid.btf",
+        ],
+        directory = True,
+        inputs = [
+            "archived.btf",
+            "archived_disk_btf.btf",
+            "archived_other_btf.base.btf",
+            "archived_other_btf.btf",
+            "archived_shared.shared.btf",
+            "disk.btf",
+            "raid.btf",
+        ],
+        output = "archive_on_shared",
+        target_under_test = ":archive_on_shared",
+    )
+    _other_shared_test(name = "archive_shared_test", target_under_test = ":wrong_shared")
     _other_kernel_test(name = "archive_kernel_test", target_under_test = ":wrong_kernel")
     _other_kernels_test(name = "archive_kernels_test", target_under_test = ":wrong_modules")
     _no_vmlinux_test(name = "archive_vmlinux_test", target_under_test = ":wrong_vmlinux")
@@ -192,7 +241,9 @@ def archive_suite(name):
             ":archive_base_test",
             ":archive_kernel_test",
             ":archive_kernels_test",
+            ":archive_on_shared_test",
             ":archive_path_test",
+            ":archive_shared_test",
             ":archive_vmlinux_test",
             ":kernel_alone_test",
             ":whole_release_test",

@@ -21,13 +21,19 @@ def _embed_impl(ctx):
         ["embed", "-j", "1", "-o", ctx.attr.out] + ctx.attr.flags + [ctx.attr.elf],
         arguments(action),
     )
-    files = [flag for flag in ctx.attr.flags if "." in flag]
+    embedded = [flag for flag in ctx.attr.flags if ".embedded." in flag]
+    files = [flag for flag in ctx.attr.flags if "." in flag and flag not in embedded]
     asserts.equals(env, sorted(files + [ctx.attr.elf]), elf_inputs(action))
     target = analysistest.target_under_test(env)
     asserts.equals(env, [ctx.attr.out], names(target[DefaultInfo].files.to_list()))
     path = target[DefaultInfo].files.to_list()[0].short_path
     asserts.equals(env, "rules/tests/" + (ctx.attr.path or ctx.attr.out), path)
-    asserts.equals(env, files[0], target[BtfInfo].btf.basename)
+
+    # What stands on this target stands on what was embedded.
+    info = target[BtfInfo]
+    asserts.equals(env, (embedded or files)[0], info.btf.basename)
+    if info.index:
+        asserts.equals(env, info.btf.basename + "base", info.index.basename)
     return analysistest.end(env)
 
 _embed_test = analysistest.make(
@@ -108,7 +114,8 @@ def embed_suite(name):
     _embed_test(
         name = "embed_test",
         elf = "disk.ko",
-        flags = ["--btf", "disk_btf.btf", "--resolve-ids", "--base", "embed_kernel.btf"],
+        flags = ["--btf", "disk_btf.btf", "--resolve-ids", "--btf-out", "disk.embedded.btf"] +
+                ["--base", "embed_kernel.btf"],
         out = "disk.ko",
         path = "disk/disk.ko",
         target_under_test = ":disk",
@@ -120,6 +127,8 @@ def embed_suite(name):
             "--btf",
             "disk_btf.btf",
             "--resolve-ids",
+            "--btf-out",
+            "resolved_disk.embedded.btf",
             "--base",
             "embed_kernel.btf",
             "--old-base",
@@ -147,6 +156,8 @@ def embed_suite(name):
             "distilled_disk_btf.base.btf",
             "--drop-signature",
             "--resolve-ids",
+            "--btf-out",
+            "distilled_disk.embedded.btf",
         ],
         out = "other.ko",
         path = "out/other.ko",

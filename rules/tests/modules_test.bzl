@@ -145,28 +145,43 @@ def _embed_files_impl(ctx):
     asserts.equals(env, 2, len(actions_of(env, "BtfEmbed")))
     asserts.equals(
         env,
-        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf", "--resolve-ids", "--base"] +
-        ["modules_kernel.btf", "net.ko"],
+        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf"] + ctx.attr.flags + ["net.ko"],
         arguments(actions_of(env, "BtfEmbed")[1]),
     )
     target = analysistest.target_under_test(env)
     embedded = target[OutputGroupInfo].btf_embedded.to_list()
+    where = "rules/tests/{}/".format(target.label.name)
     asserts.equals(
         env,
         ["disk-fs.ko", "net.ko"],
-        [file.short_path.removeprefix("rules/tests/embedded_modules/") for file in embedded],
+        [file.short_path.removeprefix(where) for file in embedded],
     )
+    modules = target[BtfModulesInfo].modules
+    asserts.equals(env, embedded, [module.embedded for module in modules])
+
+    # Embedding writes the BTF if it may change it.
     asserts.equals(
         env,
-        embedded,
-        [module.embedded for module in target[BtfModulesInfo].modules],
+        [where + "disk-fs.btf", where + "net.btf"],
+        [file.short_path for file in target[DefaultInfo].files.to_list()],
     )
-
-    # Nothing embeds them unless the output group is asked for.
-    asserts.equals(env, ["disk-fs.btf", "net.btf"], names(target[DefaultInfo].files.to_list()))
+    mnemonic = "BtfEmbed" if "--btf-out" in ctx.attr.flags else "BtfLink"
+    asserts.equals(
+        env,
+        [module.btf for module in modules],
+        [
+            file
+            for action in actions_of(env, mnemonic)
+            for file in action.outputs.to_list()
+            if file.extension == "btf"
+        ],
+    )
     return analysistest.end(env)
 
-_embed_files_test = analysistest.make(_embed_files_impl)
+_embed_files_test = analysistest.make(
+    _embed_files_impl,
+    attrs = {"flags": attr.string_list()},
+)
 
 def _embed_tree_impl(ctx):
     env = analysistest.begin(ctx)
@@ -190,6 +205,53 @@ def _embed_tree_impl(ctx):
 _embed_tree_test = analysistest.make(
     _embed_tree_impl,
     attrs = {"flags": attr.string_list()},
+)
+
+def _variables_of_files_impl(ctx):
+    env = analysistest.begin(ctx)
+    links = {arguments(action)[4]: arguments(action)[5:] for action in actions_of(env, "BtfLink")}
+    on = ["--facts", "net.facts", "--base", "modules_kernel.btfbase"]
+    asserts.equals(
+        env,
+        {
+            "net-btf-extra.btf": ["--variables", "extra", "--skipped", "net-btf-extra.skipped"] +
+                                 on + ["--base", "net.btfbase", "net.btfo"],
+            "net.btf": ["--variables", "percpu", "--skipped", "net.skipped"] + on + ["net.btfo"],
+        },
+        links,
+    )
+    target = analysistest.target_under_test(env)
+    groups = target[OutputGroupInfo]
+    asserts.equals(env, ["net.btf"], names(target[DefaultInfo].files.to_list()))
+    asserts.equals(env, ["net-btf-extra.btf"], names(groups.btf_extra.to_list()))
+    asserts.equals(env, ["net.facts"], names(groups.btf_facts.to_list()))
+    asserts.equals(
+        env,
+        ["net-btf-extra.skipped", "net.skipped"],
+        names(groups.btf_skipped.to_list()),
+    )
+    (module,) = target[BtfModulesInfo].modules
+    asserts.equals(env, groups.btf_extra.to_list(), [module.extra])
+    asserts.equals(env, "net.skipped", module.skipped.basename)
+    return analysistest.end(env)
+
+_variables_of_files_test = analysistest.make(_variables_of_files_impl)
+
+def _variables_of_tree_impl(ctx):
+    env = analysistest.begin(ctx)
+    found = arguments(only_action(env, "BtfModules"))
+    asserts.equals(env, ctx.attr.flags, found[found.index("modules_tree.skipped.d") + 1:])
+    extra = analysistest.target_under_test(env)[OutputGroupInfo].btf_extra.to_list()
+    asserts.equals(env, [name for name in ctx.attr.flags if "extra.d" in name], names(extra))
+    return analysistest.end(env)
+
+_variables_of_tree_test = analysistest.make(
+    _variables_of_tree_impl,
+    attrs = {"flags": attr.string_list()},
+)
+_variables_of_features_test = analysistest.make(
+    failure_test("converted without the feature global_var"),
+    expect_failure = True,
 )
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
@@ -258,6 +320,14 @@ def modules_suite(name):
         modules = ["modules/disk-fs.ko.debug", "modules/net.ko"],
         tags = ["manual"],
     )
+    modules_btf(
+        name = "embedded_modules_with_their_ids",
+        base = ":modules_kernel",
+        embed = True,
+        modules = ["modules/disk-fs.ko.debug", "modules/net.ko"],
+        resolve_ids = False,
+        tags = ["manual"],
+    )
     for name_, resolve in {"embedded_tree": True, "embedded_tree_with_its_ids": False}.items():
         modules_btf(
             name = name_,
@@ -267,6 +337,31 @@ def modules_suite(name):
             resolve_ids = resolve,
             tags = ["manual"],
         )
+    full = ["default", "global_var"]
+    modules_btf(
+        name = "variables_of_files",
+        base = ":modules_kernel",
+        btf_features = full,
+        modules = ["modules/net.ko"],
+        tags = ["manual"],
+        variables = "separate",
+    )
+    for variables in ["percpu", "separate", "all"]:
+        modules_btf(
+            name = "variables_of_tree_" + variables,
+            base = ":modules_kernel",
+            btf_features = full,
+            modules = [":modules_tree"],
+            tags = ["manual"],
+            variables = variables,
+        )
+    modules_btf(
+        name = "modules_variables_of_features",
+        base = ":modules_kernel",
+        modules = ["modules/net.ko"],
+        tags = ["manual"],
+        variables = "separate",
+    )
     write_file(name = "modules_order_file", out = "modules/modules.order", content = [])
     modules_btf(
         name = "modules_in_order",
@@ -287,7 +382,15 @@ def modules_suite(name):
         name = "modules_in_no_directory_test",
         target_under_test = ":modules_in_no_directory",
     )
-    _embed_files_test(name = "embedded_modules_test", target_under_test = ":embedded_modules")
+    _embed_files_test(
+        name = "embedded_modules_test",
+        flags = ["--resolve-ids", "--btf-out", "net.btf", "--base", "modules_kernel.btf"],
+        target_under_test = ":embedded_modules",
+    )
+    _embed_files_test(
+        name = "embedded_modules_with_their_ids_test",
+        target_under_test = ":embedded_modules_with_their_ids",
+    )
     _embed_tree_test(
         name = "embedded_tree_test",
         flags = ["--base", "modules_kernel.btf", "--embed", "modules_tree.ko.d", "modules_tree"],
@@ -298,6 +401,27 @@ def modules_suite(name):
         flags = ["--base", "modules_kernel.btfbase", "--embed", "modules_tree.ko.d", "--keep-ids"] +
                 ["modules_tree"],
         target_under_test = ":embedded_tree_with_its_ids",
+    )
+    _variables_of_files_test(
+        name = "variables_of_files_test",
+        target_under_test = ":variables_of_files",
+    )
+    flags = ["--features=default,global_var", "--base"]
+    for variables in ["percpu", "all"]:
+        _variables_of_tree_test(
+            name = "variables_of_tree_{}_test".format(variables),
+            flags = flags + ["modules_kernel.btfbase", "--variables", variables, "modules_tree"],
+            target_under_test = ":variables_of_tree_" + variables,
+        )
+    _variables_of_tree_test(
+        name = "variables_of_tree_separate_test",
+        flags = flags + ["modules_kernel.btf", "--extra-dir", "modules_tree.btf-extra.d"] +
+                ["modules_tree"],
+        target_under_test = ":variables_of_tree_separate",
+    )
+    _variables_of_features_test(
+        name = "modules_variables_of_features_test",
+        target_under_test = ":modules_variables_of_features",
     )
     _files_test(name = "modules_of_files_test", target_under_test = ":modules_of_files")
     _tree_test(name = "modules_of_tree_test", target_under_test = ":modules_of_tree")
@@ -313,10 +437,16 @@ def modules_suite(name):
             ":modules_in_order_test",
             ":modules_in_no_directory_test",
             ":embedded_modules_test",
+            ":embedded_modules_with_their_ids_test",
             ":embedded_on_shared_test",
             ":embedded_tree_test",
             ":embedded_tree_with_its_ids_test",
             ":modules_of_one_name_test",
             ":modules_distilled_test",
+            ":variables_of_files_test",
+            ":variables_of_tree_percpu_test",
+            ":variables_of_tree_separate_test",
+            ":variables_of_tree_all_test",
+            ":modules_variables_of_features_test",
         ],
     )

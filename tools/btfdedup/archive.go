@@ -30,6 +30,11 @@ module's path in /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its na
 name is what an ELF file says, or else FILE's. BTF with a .BTF.base section is put on vmlinux's, as
 the kernel does.
 
+With --shared-base the modules stand on that BTF, which "btfdedup shared" made, and which stands on
+vmlinux's; it is the file shared-base of the archive. Such an archive is smaller, and for tools that
+read chains of bases: the kernel would refuse its modules. --on m=vmlinux is for a module that
+stands on vmlinux's alone all the same.
+
 All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
 error.`,
 		Examples: []string{
@@ -44,6 +49,8 @@ error.`,
 			flags.StringVar(&a.release.Name, "release", "", "the kernel's `RELEASE`, as uname -r says")
 			flags.InputVar(&a.release.Vmlinux, "vmlinux",
 				"the kernel's own BTF: `FILE`, raw or an ELF file")
+			flags.InputVar(&a.release.Shared, "shared-base",
+				"split BTF on vmlinux's, on which the modules stand: `FILE`")
 			flags.StringVar(&a.release.BuildID, "build-id", "",
 				"the build id of vmlinux in `HEX`; without it, that of its ELF file")
 			flags.StringArrayVar(&a.objects, "objects", nil,
@@ -53,7 +60,8 @@ error.`,
 				"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
 					" on vmlinux's")
 			flags.StringArrayVar(&a.on, "on", nil,
-				"`MODULE=BASE`, by name: a module that stands on another one, not on vmlinux alone")
+				"`MODULE=BASE`, by name: a module that stands on another one, not on vmlinux alone; or, with"+
+					" --shared-base, on vmlinux")
 			return a.run
 		},
 	}

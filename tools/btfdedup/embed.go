@@ -26,7 +26,10 @@ that is loaded. The result doesn't depend on the content of the BTF that IN had.
 With --resolve-ids the type ids in .BTF_ids, if IN has that section, are those of the BTF, which
 stands on --btf-base or else on --base, as "btfdedup resolve-ids" fills them in. If IN was resolved
 before, its old .BTF tells whose the flags of kfuncs are; that stands on --old-base or else --base.
-A kernel refuses a module with ids of other BTF.
+A kernel refuses a module with ids of other BTF. If the file has kfuncs with implicit arguments
+(KF_IMPLICIT_ARGS, since Linux 7.0) that the BTF shows, other BTF is embedded, in which such a kfunc
+foo is two functions, foo and foo_impl: that of "btfdedup resolve-ids --btf-out". Here too --btf-out
+writes it, for what stands on it: the BTF of vmlinux's modules, for example.
 
 IN is a kernel module, vmlinux or any other ELF file with section headers, of any machine, not
 compressed. If IN is linked and its .BTF is loaded, the BTF must have the size that the linker
@@ -57,6 +60,8 @@ ELF header is used.`,
 				"fill in the ids of the BTF in the section .BTF_ids")
 			flags.InputVar(&r.oldBase, "old-base",
 				"what the .BTF section of a module that was resolved before stands on: `FILE`")
+			flags.OutputVar(&r.typesOut, "btf-out",
+				"with --resolve-ids: write the BTF that is embedded to `FILE`")
 			flags.BoolVar(&r.object, "object", false, "write an object to link with")
 			return r.run
 		},
@@ -65,7 +70,7 @@ ELF header is used.`,
 
 // embedRun is one run of the verb.
 type embedRun struct {
-	types, base            string
+	types, base, typesOut  string
 	oldBase                string
 	dropSignature, resolve bool
 	object                 bool
@@ -78,8 +83,8 @@ func (r *embedRun) check(env *cli.Env) error {
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
 		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids are " +
 			"for modules")
-	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != ""):
-		return cli.Usagef("--base and --old-base go with --resolve-ids")
+	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != ""):
+		return cli.Usagef("--base, --old-base and --btf-out go with --resolve-ids")
 	case r.base != "" && len(env.Bases) > 0:
 		return cli.Usagef("--btf-base and --base contradict each other: ids on a distilled base are " +
 			"those that it has; the kernel translates them")
@@ -116,26 +121,36 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	if f, err = embed.Unsigned(f, r.dropSignature); err != nil {
 		return err
 	}
-	edit, err := embed.Into(f, types, base)
+	if !r.resolve {
+		edit, err := embed.Into(f, types, base)
+		if err != nil {
+			return err
+		}
+		r.warnOfIDs(env, f, types)
+		return env.WriteOutput(env.Output, edit.Write)
+	}
+	edit, data, err := r.intoWithIDs(env, f, types, base)
 	if err != nil {
 		return err
 	}
-	if err := r.ids(env, f, edit, types, base); err != nil {
-		return err
+	outputs := []cli.Artifact{{Path: env.Output, File: edit.Write}}
+	if r.typesOut != "" {
+		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(data)})
 	}
-	return env.WriteOutput(env.Output, edit.Write)
+	return env.WriteOutputs(outputs...)
 }
 
-// ids fills in .BTF_ids, or warns of ids that may be other BTF's.
-func (r *embedRun) ids(env *cli.Env, f *elf.File, edit *elfwrite.Edit,
-	types, base *embed.Blob) error {
-	if !r.resolve {
-		if section, err := btfids.Find(f); err == nil && section != nil && section.Resolved() {
-			env.Warn("%s: section %s has ids already, and the kernel refuses the module if they are not "+
-				"those of %s: --resolve-ids fills them in", f.Path, btfids.SectionName, types.Path)
-		}
-		return nil
+// warnOfIDs warns of ids that may be other BTF's.
+func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
+	if section, err := btfids.Find(f); err == nil && section != nil && section.Resolved() {
+		env.Warn("%s: section %s has ids already, and the kernel refuses the module if they are not "+
+			"those of %s: --resolve-ids fills them in", f.Path, btfids.SectionName, types.Path)
 	}
+}
+
+// intoWithIDs puts BTF and its ids into f, and returns the BTF too.
+func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blob) (*elfwrite.Edit,
+	[]byte, error) {
 	bases := sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadBases(env.Bases) })
 	ids, err := resolveids.Find(f, func() (*btf.Blob, error) {
 		if r.oldBase == "" {
@@ -143,21 +158,44 @@ func (r *embedRun) ids(env *cli.Env, f *elf.File, edit *elfwrite.Edit,
 		}
 		return btf.ReadOne(r.oldBase, nil)
 	})
-	if ids == nil || err != nil {
-		return err
-	}
-	below, err := bases()
-	if base != nil && err == nil {
-		below, err = base.Parse(nil)
-	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	b, err := types.Parse(below)
+	below := bases
+	if base != nil {
+		below = func() (*btf.Blob, error) { return base.Parse(nil) }
+	}
+	return intoWithIDs(env, f, ids, types, base, below)
+}
+
+// intoWithIDs puts BTF, which may stand on a distilled base, into f, with its ids, and returns the
+// BTF too. ids may be nil; below reads what the BTF stands on.
+func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
+	below resolveids.Base) (*elfwrite.Edit, []byte, error) {
+	if ids == nil {
+		edit, err := embed.Into(f, types, base)
+		return edit, types.Data, err
+	}
+	on, err := below()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return setIDs(env, ids, edit, b, types.Path)
+	b, err := types.Parse(on)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, b, err := ids.Explicit(types.Data, b, types.Path, env.Jobs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if types, err = embed.NewBlob(types.Path, data); err != nil {
+		return nil, nil, err
+	}
+	edit, err := embed.Into(f, types, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	return edit, data, setIDs(env, ids, edit, b, types.Path)
 }
 
 // setIDs fills in the ids of b in a file that is edited, and prints the warnings.

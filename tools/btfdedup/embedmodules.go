@@ -46,61 +46,86 @@ func (e *embedding) check() error {
 	return nil
 }
 
-// embed writes a copy of a module with BTF in it, which stands on bases, and the other outputs.
-func (e *embedding) embed(env *cli.Env, m *module, data []byte, bases *base.Files,
-	others []cli.Artifact) error {
-	types, err := embed.NewBlob(m.name+".btf", data)
-	if err != nil {
-		return err
-	}
-	f, err := elf.Open(m.into)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if f, err = embed.Unsigned(f, e.dropSignature); err != nil {
-		return err
-	}
-	edit, err := embed.Into(f, types, nil)
-	if err != nil {
-		return err
-	}
-	if !e.keepIDs {
-		if err := e.ids(env, f, edit, types, bases); err != nil {
-			return err
-		}
-	}
-	out := filepath.Join(e.dir, m.rel)
-	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
-		return err
-	}
-	return env.WriteOutputs(append(others, cli.Artifact{Path: out, File: edit.Write})...)
+// target is a module that gets BTF.
+type target struct {
+	file *elf.File
+	edit *elfwrite.Edit
 }
 
-// ids fills in the .BTF_ids of a module.
-func (e *embedding) ids(env *cli.Env, f *elf.File, edit *elfwrite.Edit, types *embed.Blob,
-	bases *base.Files) error {
-	baseBTF := func() (*btf.Blob, error) {
+func (t *target) close() {
+	if t != nil {
+		t.file.Close()
+	}
+}
+
+// prepare puts BTF that stands on bases into a module, and returns that BTF too, which lacks the
+// implicit arguments of the module's kfuncs.
+func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
+	bases *base.Files) (*target, []byte, error) {
+	types, err := embed.NewBlob(m.name+".btf", data)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := elf.Open(m.into)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &target{file: opened}
+	f, err := embed.Unsigned(opened, e.dropSignature)
+	if err != nil {
+		return t, nil, err
+	}
+	below := func() (*btf.Blob, error) {
 		if err := bases.NeedBTF("section " + btfids.SectionName); err != nil {
 			return nil, fmt.Errorf("%s: %w (or leave the ids as they are: --keep-ids)", f.Path, err)
 		}
 		return bases.BTF, nil
 	}
-	old := e.readOld
-	if e.oldBase == "" {
-		old = baseBTF
+	var ids *resolveids.IDs
+	if !e.keepIDs {
+		old := e.readOld
+		if e.oldBase == "" {
+			old = below
+		}
+		if ids, err = resolveids.Find(f, old); err != nil {
+			return t, nil, err
+		}
 	}
-	ids, err := resolveids.Find(f, old)
-	if ids == nil || err != nil {
-		return err
+	t.edit, data, err = intoWithIDs(env, f, ids, types, nil, below)
+	return t, data, err
+}
+
+// artifact returns what is written of a module with BTF in it: the file below the directory.
+func (e *embedding) artifact(m *module, t *target) (cli.Artifact, error) {
+	out := filepath.Join(e.dir, m.rel)
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return cli.Artifact{}, err
 	}
-	below, err := baseBTF()
+	return cli.Artifact{Path: out, File: t.edit.Write}, nil
+}
+
+// ofVmlinux returns the BTF that vmlinux, the file at path, will have in a kernel that loads the
+// modules: if these get ids of theirs, without the implicit arguments of its kfuncs.
+func (e *embedding) ofVmlinux(env *cli.Env, path string, data []byte) ([]byte, error) {
+	if e.dir == "" || e.keepIDs {
+		return data, nil
+	}
+	f, err := elf.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b, err := types.Parse(below)
+	defer f.Close()
+	if s := f.Section(btfids.SectionName); s == nil || s.Raw() == nil {
+		return data, nil // without its content no kfunc is known, of which there was a warning
+	}
+	ids, err := resolveids.Find(f, func() (*btf.Blob, error) { return nil, nil })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return setIDs(env, ids, edit, b, types.Path)
+	b, err := btf.Parse(data, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	data, _, err = ids.Explicit(data, b, path, env.Jobs)
+	return data, err
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
@@ -34,20 +33,28 @@ With --embed, copies of the modules are written that have their BTF as section .
 embed" does it: modules of a directory at the same path below that of --embed. --into names a
 directory with the same modules without DWARF, which are taken in place of those that were read.
 Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
---resolve-ids", unless --keep-ids is given. That needs the BTF of the base, not an index, if a
+--resolve-ids", unless --keep-ids is given; so what is made of vmlinux and the modules does not show
+implicit arguments of kfuncs. That needs the BTF of the base, not an index, if a
 module has such a section; and of modules that were resolved before, what their old .BTF stands on:
 --old-base.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end. The files of one module appear together or not at all.
 
-With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
+With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.
+
+--variables says which variables are encoded, of those that the feature global_var lists: percpu or
+all. With --extra-dir those that are not per CPU are in split BTF of their own,
+EXTRA/NAME-btf-extra.btf, which stands on NAME.btf, as "btfgen elf --variables=extra" makes it; so
+NAME.btf is as without global_var. That needs the BTF of the base, not an index.`,
 		Examples: []string{
 			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
 			"# those of a kernel that Kbuild has built",
 			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
 			"# a whole kernel, with the BTF in the modules",
 			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
+			"# all variables of a whole kernel, those that are not per CPU in BTF of their own",
+			"btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
@@ -57,6 +64,10 @@ With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.`,
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.StringVar(&b.skippedDir, "skipped-dir", "",
 				"list what is not encoded in files in the directory `SKIPPED`")
+			flags.Var(&b.conversion.Variables.Which, "variables", "`which` variables are encoded, of those"+
+				" that global_var lists: percpu or all; without it, those that the features say")
+			flags.StringVar(&b.extraDir, "extra-dir", "",
+				"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
 			b.embedding.define(flags)
 			return b.run
 		},
@@ -68,11 +79,14 @@ type batch struct {
 	conversion     encode.Flags
 	vmlinux, order string
 	skippedDir     string
+	extraDir       string
 	embedding      embedding
 
-	env   *cli.Env
-	bases *base.Files
-	size  atomic.Int64 // of what is written, in bytes
+	env       *cli.Env
+	bases     *base.Files
+	report    *report.Run
+	ofVmlinux report.Made // the base, with --vmlinux
+	ofModules report.Made // the modules
 }
 
 func (b *batch) run(env *cli.Env, args []string) error {
@@ -87,6 +101,10 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.embedding.check(); err != nil {
 		return err
 	}
+	b.conversion.Variables.Apart = b.extraDir != ""
+	if err := b.conversion.Variables.Check(env.Features, "--extra-dir"); err != nil {
+		return err
+	}
 	modules, err := findModules(args, b.order, b.embedding.into)
 	if err != nil {
 		return err
@@ -95,9 +113,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	for _, m := range modules {
 		paths = append(paths, m.path)
 	}
-	run := report.Start(env, paths)
-	defer run.Close()
-	if err := b.openBase(run); err != nil {
+	b.report = report.Start(env, paths)
+	defer b.report.Close()
+	if err := b.openBase(); err != nil {
 		return err
 	}
 	defer b.bases.Close()
@@ -105,46 +123,50 @@ func (b *batch) run(env *cli.Env, args []string) error {
 		return err
 	}
 	raiseHeap()
-	phase := run.Phase("modules", "modules")
+	phase := b.report.Phase("modules", "modules")
 	errs := b.all(modules, phase.Progress)
-	run.EndModules(phase, len(modules))
-	if err := run.Finish(int(b.size.Load())); err != nil {
+	b.report.EndMade(phase, &b.ofModules)
+	if err := b.report.Finish(int(b.ofVmlinux.Total() + b.ofModules.Total())); err != nil {
 		return err
 	}
 	return b.listed(errs)
 }
 
 // openBase reads the bases, or makes the base of vmlinux.
-func (b *batch) openBase(run *report.Run) (err error) {
+func (b *batch) openBase() (err error) {
 	if b.vmlinux == "" {
-		b.bases, err = base.Open(b.env.Bases)
+		if b.bases, err = base.Open(b.env.Bases); err == nil && b.extraDir != "" {
+			if err = b.bases.NeedBTF("--extra-dir"); err != nil {
+				b.bases.Close()
+			}
+		}
 		return err
 	}
-	phase := run.Phase("vmlinux", "units")
-	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, phase.Progress)
+	phase := b.report.Phase("vmlinux", "units")
+	explicit := func(data []byte) ([]byte, error) {
+		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
+	}
+	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, explicit,
+		phase.Progress)
 	if err != nil {
 		return err
 	}
-	run.EndModules(phase, 1)
-	blob, err := btf.Parse(result.BTF, nil)
-	if err != nil {
+	if err := b.report.AddMade(&b.ofVmlinux, nil, result.Result, result.Extra); err != nil {
+		return err
+	}
+	b.report.EndVmlinux(phase, &b.ofVmlinux)
+	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
-	parsed, err := base.Parse(blob)
-	if err != nil {
-		return fmt.Errorf("%s: %w", b.vmlinux, err)
-	}
-	b.bases = &base.Files{Base: parsed, BTF: blob}
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
-	b.size.Add(int64(len(result.BTF)))
 	return b.env.WriteOutputs(b.outputs("vmlinux", result)...)
 }
 
 // makeDirs makes the directories to write to.
 func (b *batch) makeDirs() error {
-	for _, dir := range []string{b.env.Output, b.skippedDir} {
+	for _, dir := range []string{b.env.Output, b.skippedDir, b.extraDir} {
 		if dir == "" {
 			continue
 		}
@@ -174,32 +196,53 @@ func (b *batch) all(modules []module, progress func(done, all int)) []error {
 
 // module makes the BTF of one module, and a module with it.
 func (b *batch) module(m *module) error {
-	result, err := b.conversion.Module(b.env, m.path, b.bases)
+	var into *target
+	var change encode.Change
+	if b.embedding.dir != "" {
+		defer func() { into.close() }()
+		change = func(data []byte) (_ []byte, err error) {
+			into, data, err = b.embedding.prepare(b.env, m, data, b.bases)
+			return data, err
+		}
+	}
+	result, err := b.conversion.Module(b.env, m.path, b.bases, change)
 	if err != nil {
 		return err
 	}
 	outputs := b.outputs(m.name, result)
-	if b.embedding.dir != "" {
-		err = b.embedding.embed(b.env, m, result.BTF, b.bases, outputs)
-	} else {
-		err = b.env.WriteOutputs(outputs...)
+	if into != nil {
+		embedded, err := b.embedding.artifact(m, into)
+		if err != nil {
+			return err
+		}
+		outputs = append(outputs, embedded)
 	}
-	if err == nil {
-		b.size.Add(int64(len(result.BTF)))
+	if err := b.env.WriteOutputs(outputs...); err != nil {
+		return err
 	}
-	return err
+	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
-// outputs are BTF, and the list of what is not in it.
-func (b *batch) outputs(name string, result *link.Result) []cli.Artifact {
-	outputs := []cli.Artifact{
-		{Path: filepath.Join(b.env.Output, name+".btf"), File: cli.Bytes(result.BTF)},
-	}
-	if b.skippedDir != "" {
-		outputs = append(outputs, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
-			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+// outputs are the BTF of a module, that of the variables that are not in it, and the lists of what
+// is in neither.
+func (b *batch) outputs(name string, result *encode.Result) []cli.Artifact {
+	outputs := b.files(b.env.Output, name, result.Result)
+	if result.Extra != nil {
+		outputs = append(outputs, b.files(b.extraDir, name+"-btf-extra", result.Extra)...)
 	}
 	return outputs
+}
+
+// files are BTF in a directory, and what is not in it in that of --skipped-dir.
+func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
+	files := []cli.Artifact{
+		{Path: filepath.Join(dir, name+".btf"), File: cli.Bytes(result.BTF)},
+	}
+	if b.skippedDir != "" {
+		files = append(files, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
+			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+	}
+	return files
 }
 
 // listed prints all but the last of the modules' errors, and returns that one.

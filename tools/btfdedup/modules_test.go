@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/report"
 )
 
 // moduleSource is the source of a module that shares struct s with the kernel, and has a type of its
@@ -139,6 +141,114 @@ func TestWholeKernel(t *testing.T) {
 	if code, errs := runVerb("modules", "-q", "--vmlinux", vmlinux, "-o", p("out"), "--embed",
 		p("other"), "--into", p("out"), p("tree")); code != 1 || !strings.Contains(errs, "no file *.ko") {
 		t.Errorf("--into a directory without modules: %d, %s", code, errs)
+	}
+}
+
+// TestModulesVariables has the variables that are not per CPU in BTF of their own.
+func TestModulesVariables(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 4)
+	read := func(path string, base *btf.Blob) *btf.Blob {
+		t.Helper()
+		b, err := btf.ReadOne(path, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	run := func(wantErr string, args ...string) {
+		t.Helper()
+		args = append(append([]string{"modules", "-q"}, args...), kos[1:]...)
+		code, errs := runVerb(args...)
+		if (code == 0) != (wantErr == "") || !strings.Contains(errs, wantErr) {
+			t.Fatalf("%v: exit code %d: %s; want %q", args, code, errs, wantErr)
+		}
+	}
+	full := "--features=default,global_var"
+	run("", "--vmlinux", kos[0], "-o", p("plain"))
+	run("", full, "--vmlinux", kos[0], "-o", p("all"))
+	run("", full, "-j3", "--vmlinux", kos[0], "-o", p("percpu"), "--extra-dir", p("extra"),
+		"--skipped-dir", p("skipped"), "--stats", p("stats"))
+	checkModulesStats(t, p("stats"))
+	run("", full, "--base", p("percpu/vmlinux.btf"), "-o", p("alone"), "--extra-dir", p("extra2"))
+	kernel := read(p("plain/vmlinux.btf"), nil)
+	for i, name := range []string{"vmlinux", "m-2", "m-3", "m-4"} {
+		data := map[string]string{}
+		for _, file := range []string{"plain/" + name, "all/" + name, "percpu/" + name,
+			"alone/" + name, "extra/" + name + "-btf-extra", "extra2/" + name + "-btf-extra"} {
+			b, err := os.ReadFile(p(file + ".btf"))
+			if err != nil && !(i == 0 && (strings.HasPrefix(file, "alone") ||
+				strings.HasPrefix(file, "extra2"))) {
+				t.Fatal(err)
+			}
+			data[strings.Split(file, "/")[0]] = string(b)
+		}
+		if data["percpu"] != data["plain"] || data["all"] == data["plain"] {
+			t.Errorf("%s: the default variables are not as without the feature", name)
+		}
+		if i > 0 && (data["alone"] != data["percpu"] || data["extra2"] != data["extra"]) {
+			t.Errorf("%s: with a base of the same run and with a file are not the same", name)
+		}
+		below := kernel
+		if i > 0 {
+			below = read(p("plain/"+name+".btf"), kernel)
+		}
+		extra := read(p("extra/"+name+"-btf-extra.btf"), below)
+		found := map[string]btf.Kind{}
+		for j := range extra.Types {
+			found[extra.TypeName(&extra.Types[j])] = extra.Types[j].Kind
+		}
+		if len(found) != 2 || found["own"] != btf.KindVar ||
+			found[".bss"] != btf.KindDatasec {
+			t.Errorf("%s: the extra part has %v", name, found)
+		}
+		if _, err := os.Stat(p("skipped/" + name + "-btf-extra.skipped")); err != nil {
+			t.Error(err)
+		}
+	}
+	if code, errs := runVerb("index", "-o", p("vmlinux.btfbase"), p("plain/vmlinux.btf")); code != 0 {
+		t.Fatal(errs)
+	}
+	for args, want := range map[string]string{
+		full + " --base " + p("vmlinux.btfbase"):              "--extra-dir needs the BTF itself",
+		"--base " + p("plain/vmlinux.btf"):                    "needs the feature global_var",
+		full + " --variables=all --base x":                    "contradict each other",
+		full + " --variables=extra --base x":                  "--extra-dir makes both",
+		full + " --variables=some --base x":                   "percpu, all and extra",
+		full + " --base " + p("none") + " --variables=percpu": "no such file",
+	} {
+		run(want, append(strings.Fields(args), "-o", p("bad"), "--extra-dir", p("bad"))...)
+		if _, err := os.Stat(p("bad")); err == nil {
+			t.Errorf("%s: something is written", args)
+		}
+	}
+}
+
+// checkModulesStats checks the statistics of three modules, which have a variable each that is not
+// per CPU.
+func checkModulesStats(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s report.Stats
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		made  *report.Made
+		files int
+	}{"vmlinux": {s.Vmlinux, 1}, "modules": {s.Modules, 3}} {
+		m := c.made
+		if m == nil || m.Extra == nil || m.BTF.Files != c.files ||
+			m.Extra.Files != c.files || m.BTF.Variables.Encoded != 0 || m.Extra.Variables.Encoded != c.files {
+			t.Fatalf("%s: %s", name, data)
+		}
+	}
+	if total := s.Vmlinux.Total() + s.Modules.Total(); s.Output.Bytes != total {
+		t.Errorf("output of %d bytes, want %d: %s", s.Output.Bytes, total, data)
 	}
 }
 

@@ -32,7 +32,8 @@ With --manifest, FILE is the manifest.json of a directory that btfdedup archive 
 archive of it (.tar, .tar.zst). Prints what the kernel would refuse, or read as other types than
 were meant, one line for each problem: files that are missing or damaged, that were made on another
 base than the one that is there, whose type ids are out of range, or whose names are one to the
-kernel. The rules are those of --for=kernel unless --for is given.
+kernel. The rules are those of --for=kernel unless --for is given. An archive with a shared base is
+for tools, and a warning says so; with --for that is a problem.
 
 --modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux: that
 their BTF is that of the archive, and that each id in .BTF_ids is that of the type which its symbol
@@ -67,7 +68,8 @@ names.`,
 					if opts.Only == nil && !flags.Changed("for") {
 						opts.Only = scopes["kernel"]
 					}
-					return verifyManifests(env, files, archive.Options{Rules: opts, Images: images})
+					return verifyManifests(env, files, archive.Options{Rules: opts, Images: images,
+						Kernel: flags.Changed("for"), Note: func(line string) { env.Warn("%s", line) }})
 				}
 				if images != (archive.Images{}) {
 					return cli.Usagef("--modules and --vmlinux go with --manifest")

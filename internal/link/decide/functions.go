@@ -35,11 +35,11 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 	case d.facts == nil:
 		// Results of an earlier link stay as they are.
 		for _, h := range group {
-			if h.Linked {
+			if h.FromBTF {
 				d.encodedAs(h.Type, d.function(name, d.Node(h.Type).Aux, h.Ref))
 			}
 		}
-		if slices.ContainsFunc(group, func(h Holder) bool { return h.Linked }) {
+		if slices.ContainsFunc(group, func(h Holder) bool { return h.FromBTF }) {
 			return
 		}
 	case !d.hasSymbol(name):
@@ -140,7 +140,7 @@ func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
 
 // flags are those of a function; a result of an earlier link has none.
 func flags(h *Holder) types.FuncFlags {
-	if h.Linked {
+	if h.FromBTF {
 		return 0
 	}
 	return types.FuncFlags(h.Size)

@@ -12,7 +12,7 @@ func (d *decider) keepVariables() error {
 	}
 	for name := range d.Variables.Keys() {
 		for _, h := range d.holders(types.KindVar, name) {
-			if h.Linked {
+			if h.FromBTF {
 				n := d.Node(h.Type)
 				v := types.Node{Kind: types.KindVar, Name: n.Name, Aux: n.Aux, Ref: types.ID(h.Ref)}
 				d.encodedAs(h.Type, d.make(v))

@@ -125,7 +125,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 			}
 			return v, ""
 		}
-		group = slices.DeleteFunc(group, func(h Holder) bool { return !h.Linked })
+		group = slices.DeleteFunc(group, func(h Holder) bool { return !h.FromBTF })
 	}
 	same := func(size uint64) bool { return size == 0 || size == o.Size }
 	smaller := func(size uint64) bool { return size != 0 && size < o.Size }
@@ -134,7 +134,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 			var list []Holder
 			for _, h := range group {
 				static := d.Node(h.Type).Aux == types.LinkageStatic
-				if h.Linked || static == (linkage == types.LinkageStatic) && fits(uint64(h.Size)) {
+				if h.FromBTF || static == (linkage == types.LinkageStatic) && fits(uint64(h.Size)) {
 					list = append(list, h)
 				}
 			}
@@ -154,7 +154,7 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 // per-CPU variables, or others. If none was, the linker put them elsewhere, and all are returned.
 func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	perCPU := o.Section == facts.PerCPUSection
-	other := func(h Holder) bool { return !h.Linked && d.Node(h.Type).Flag == perCPU }
+	other := func(h Holder) bool { return !h.FromBTF && d.Node(h.Type).Flag == perCPU }
 	if !slices.ContainsFunc(group, other) || !slices.ContainsFunc(group, func(h Holder) bool {
 		return !other(h)
 	}) {
@@ -184,7 +184,7 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	ref, sized := d.RefOf(v), d.Node(v).Size != 0
 	return slices.ContainsFunc(group, func(h Holder) bool {
-		return !h.Linked && h.Ref != 0 && h.Ref != ref && (h.Size != 0 || !sized)
+		return !h.FromBTF && h.Ref != 0 && h.Ref != ref && (h.Size != 0 || !sized)
 	})
 }
 
@@ -197,7 +197,7 @@ func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	}
 	held := uint64(0)
 	for _, h := range group {
-		if h.Linked {
+		if h.FromBTF {
 			return group
 		}
 		held += h.Weight

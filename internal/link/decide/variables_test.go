@@ -270,7 +270,7 @@ func TestDeclTagsOfBase(t *testing.T) {
 func TestLinkedBefore(t *testing.T) {
 	b := linktest.New()
 	linked := b.Unit("", 1)
-	b.Units[linked].Linked = true
+	b.Units[linked].FromBTF = true
 	f := b.Fn("f", global, 0, b.Proto(0))
 	v := b.Var("v", global, 0, b.Int("int"))
 	b.Hold(b.Add(types.Node{Kind: types.KindDatasec, Name: b.Str(".data"), Size: 8},

@@ -13,7 +13,7 @@ import (
 // held. The units given stay as they are.
 func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, is []bool,
 	held [][]types.ID) {
-	linked := func(u object.Unit) bool { return u.Linked }
+	linked := func(u object.Unit) bool { return u.FromBTF }
 	if b == nil || !slices.ContainsFunc(units, linked) {
 		return units, nil, nil
 	}
@@ -22,7 +22,7 @@ func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Uni
 	rest, is = slices.Clone(units), make([]bool, len(units))
 	for i := range rest {
 		u := &rest[i]
-		if !u.Linked {
+		if !u.FromBTF {
 			continue
 		}
 		list := make([]types.Hash, len(u.Items))

@@ -77,7 +77,7 @@ func (r *resolver) findEnvironments() {
 		if len(varying) == 0 {
 			continue
 		}
-		g.begin(r.Units[u].Linked)
+		g.begin(r.Units[u].FromBTF)
 		g.take(varying)
 		r.roots[u], r.attached[u] = g.roots, g.attached
 		if len(g.anchors) == 0 && len(g.roots) == 0 && len(g.attached) == 0 {

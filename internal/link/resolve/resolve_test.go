@@ -67,7 +67,7 @@ func TestForwardOfLinkedBTF(t *testing.T) {
 		p := linktest.New()
 		outer := p.Struct("outer", p.Ptr(p.Stub("inner")))
 		linked := p.Unit("", 1, outer, p.Ptr(p.Stub("inner")), p.Stub("inner"))
-		p.Units[linked].Linked = true
+		p.Units[linked].FromBTF = true
 		p.Unit("", 2, p.Struct("inner", p.Int("int")))
 		if several {
 			p.Unit("", 1, p.Struct("inner", p.Int("int"), p.Int("int")))

@@ -193,11 +193,11 @@ func (t *Types) Attached(kind types.Kind) iter.Seq2[types.ID, Refs] {
 
 // Holder is a function or variable as some units hold it.
 type Holder struct {
-	Type   Type
-	Ref    Type   // its type
-	Weight uint64 // how many units hold it as a candidate
-	Size   uint32 // of a function: its flags; of a variable: its size in bytes
-	Linked bool   // BTF that was linked before holds it as a result
+	Type    Type
+	Ref     Type   // its type
+	Weight  uint64 // how many units hold it as a candidate
+	Size    uint32 // of a function: its flags; of a variable: its size in bytes
+	FromBTF bool   // BTF that was linked before holds it as a result
 }
 
 // Holders appends the functions or variables of a name that units hold.

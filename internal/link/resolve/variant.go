@@ -144,7 +144,7 @@ func (r *resolver) makeVariants(g *settled) (*variants, []attachment) {
 			for _, id := range r.roots[u] {
 				k := t.at(t.in(v, id))
 				k.weight += uint64(unit.Count)
-				if unit.Linked {
+				if unit.FromBTF {
 					k.linked += uint64(unit.Count)
 				}
 				kind := r.Kinds[id]

@@ -135,7 +135,7 @@ func (s *Survey) weigh(u int, count uint64) {
 	for _, id := range unit.Items {
 		s.Weight[id] += count
 	}
-	if !unit.Linked {
+	if !unit.FromBTF {
 		return
 	}
 	if s.LinkedWeight == nil {

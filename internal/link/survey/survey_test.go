@@ -149,7 +149,7 @@ func TestWeights(t *testing.T) {
 	if plain.LinkedWeight != nil {
 		t.Error("there are weights of BTF that was linked before, and none of it")
 	}
-	b.Units[linked].Linked = true
+	b.Units[linked].FromBTF = true
 	s := b.Survey()
 	check := func(when string, want ...uint64) {
 		t.Helper()

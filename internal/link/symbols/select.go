@@ -18,7 +18,7 @@ func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	locals := map[types.Str]map[types.Str]bool{}
 	for u := range s.Units {
 		unit := &s.Units[u]
-		if unit.Linked || unit.File == 0 {
+		if unit.FromBTF || unit.File == 0 {
 			continue
 		}
 		if defines, found := x.globals(s, u); defines && !found {

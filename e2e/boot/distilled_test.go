@@ -1,0 +1,127 @@
+package boot
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// distilled names the modules whose BTF stands on a distilled base, which the kernel puts on its
+// own when it loads them. That base is one of the kernel itself, or, where the value is true, of a
+// kernel that differs from it.
+var distilled = map[string]bool{
+	"btrfs":         true,
+	"kvm":           false,
+	"nf_flow_table": true, // it has kfuncs, and a program that calls them
+	"nf_nat":        false,
+	"nfsd":          true,
+	"sctp":          true, // it has a program that traces it
+	"vxlan":         true,
+	"wireguard":     false,
+	"xfs":           true,
+}
+
+// grown are structs of the kernel that have another size in the one that differs. The modules only
+// have pointers to them, so the kernel must find them all the same.
+var grown = map[string]bool{
+	"cred":           true,
+	"mm_struct":      true,
+	"net":            true,
+	"sk_buff":        true,
+	"super_block":    true,
+	"task_struct":    true,
+	"vm_area_struct": true,
+}
+
+// otherKernel makes the BTF of a kernel that differs from the one that is booted: types have other
+// ids, and some structs another size. The first result has the ids alone.
+func (k kernel) otherKernel(t *testing.T, dir string) (sameTypes, other string) {
+	t.Helper()
+	sameTypes, other = filepath.Join(dir, "same-types.btf"), filepath.Join(dir, "other-kernel.btf")
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-q", "-o", sameTypes, k.vmlinuxBTF())
+	b, err := btf.ReadOne(sameTypes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range b.Types {
+		if s := &b.Types[i]; s.Kind == btf.KindStruct && grown[b.TypeName(s)] {
+			s.SizeOrType += 64
+			n++
+		}
+	}
+	if n < len(grown) {
+		t.Fatalf("the kernel has %d of the structs %v", n, grown)
+	}
+	data, err := btf.Encode(b, btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.WriteFile(t, other, string(data))
+	return sameTypes, other
+}
+
+// embedDistilled makes the BTF of modules on distilled bases, and modules with it in place of those
+// of embedAll. What the kernel is to show of it is what btfdedup relocate makes.
+func (k kernel) embedDistilled(t *testing.T, dir, image string) {
+	t.Helper()
+	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
+	sameTypes, other := k.otherKernel(t, dir)
+	found := 0
+	for _, file := range slices.Sorted(maps.Keys(distilled)) {
+		changed := distilled[file]
+		name := kernelName(file)
+		at := func(suffix string) string { return filepath.Join(dir, name+suffix) }
+		base, split, out := at(".base.btf"), at(".distilled.btf"), filepath.Join(image, moduleIn(name))
+		if changed {
+			harness.MustRun(t, "", btfgen, "elf", "-q", "--base="+sameTypes, "-o", at(".btf"),
+				k.debug(file))
+			harness.MustRun(t, "", btfdedup, "link", "-q", "--base="+other, "--distilled-base="+base,
+				"-o", split, at(".btf"))
+			found += countGrown(t, base)
+		} else {
+			harness.MustRun(t, "", btfgen, "elf", "-q", "--base="+k.vmlinuxBTF(),
+				"--distilled-base="+base, "-o", split, k.debug(file))
+		}
+		harness.MustRun(t, "", btfdedup, "embed", "--drop-signature", "--resolve-ids",
+			"--old-base="+k.vmlinuxBTF(), "--btf="+split, "--btf-base="+base, "-o", out, k.shipped(file))
+		direct := harness.ReadFile(t, btfOf(dir, name))
+		if err := os.Remove(btfOf(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		harness.MustRun(t, "", btfdedup, "relocate", "--base="+k.vmlinuxBTF(), "-o",
+			btfOf(dir, name), out)
+		moved := harness.ReadFile(t, btfOf(dir, name))
+		t.Logf("%s: %d bytes on a distilled base, %d when it was put on the kernel's; %d made there",
+			name, len(harness.ReadFile(t, split)), len(moved), len(direct))
+		if string(moved) == string(direct) {
+			t.Errorf("%s: relocated BTF is that which was made on the kernel's: a distilled base has "+
+				"only types with a name, so the module has others in full", name)
+		}
+	}
+	if found < len(grown) {
+		t.Errorf("the distilled bases have %d structs of another size, want at least %d", found,
+			len(grown))
+	}
+}
+
+// countGrown counts the structs of a distilled base that have another size in the kernel.
+func countGrown(t *testing.T, path string) int {
+	t.Helper()
+	b, err := btf.ReadOne(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for i := range b.Types {
+		if s := &b.Types[i]; s.Kind == btf.KindStruct && grown[b.TypeName(s)] {
+			n++
+		}
+	}
+	return n
+}

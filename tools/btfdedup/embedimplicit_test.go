@@ -1,0 +1,164 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestEmbedImplicitArguments: "embed --resolve-ids" is "resolve-ids --btf-out" and then embed, of a
+// file that has kfuncs with implicit arguments.
+func TestEmbedImplicitArguments(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	object := compileIDs(t, dir, "ids.ko", idsSource)
+	base, blob := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
+	shown, _ := writeBTF(t, dir, "shown.btf", nil, idsTypes)
+	split, _ := writeBTF(t, dir, "split.btf", blob, idsTypes)
+	for _, c := range []struct {
+		name, types                   string
+		on, onDistilled, embedOnSteps []string
+	}{
+		{"vmlinux", shown, nil, nil, nil},
+		{"module", split, []string{"--base", base}, []string{"--base", base}, nil},
+		{"distilled", split, []string{"--base", base}, []string{"--btf-base", base},
+			[]string{"--btf-base", base}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			two := append([]string{"resolve-ids", "-o", p("step.ko"), "--btf", c.types, "--btf-out",
+				p("two.btf"), object}, c.on...)
+			succeeds(t, "", two...)
+			succeeds(t, "section .BTF_ids has ids already", append([]string{"embed", "-o", p("two.ko"),
+				"--btf", p("two.btf"), p("step.ko")}, c.embedOnSteps...)...)
+			succeeds(t, "", append([]string{"embed", "-o", p("one.ko"), "--btf", c.types, "--resolve-ids",
+				"--btf-out", p("one.btf"), object}, c.onDistilled...)...)
+			if !sameFiles(t, p("one.ko"), p("two.ko")) || !sameFiles(t, p("one.btf"), p("two.btf")) {
+				t.Error("one step gives other bytes than two")
+			}
+			if sameFiles(t, p("one.btf"), c.types) {
+				t.Error("nothing is changed")
+			}
+			// It is done before.
+			succeeds(t, "", append([]string{"embed", "-o", p("again.ko"), "--btf", p("one.btf"),
+				"--resolve-ids", "--btf-out", p("again.btf"), object}, c.onDistilled...)...)
+			if !sameFiles(t, p("one.ko"), p("again.ko")) || !sameFiles(t, p("one.btf"), p("again.btf")) {
+				t.Error("doing it again changes something")
+			}
+		})
+	}
+	// Without kfuncs of that kind the BTF stays as it is, whatever order it is in.
+	plain := compileIDs(t, dir, "plain.ko", strings.ReplaceAll(idsSource, "0x10001", "0x1"))
+	succeeds(t, "", "embed", "-o", p("plain.out"), "--btf", shown, "--resolve-ids", "--btf-out",
+		p("plain.btf"), plain)
+	if !sameFiles(t, p("plain.btf"), shown) {
+		t.Error("other BTF is embedded, without a reason")
+	}
+	code, _, stderr := btfdedup("embed", "-o", p("bad"), "--btf", shown, "--btf-out", p("bad.btf"),
+		object)
+	if code != 2 || !strings.Contains(stderr, "go with --resolve-ids") {
+		t.Errorf("--btf-out without --resolve-ids: %d, %s", code, stderr)
+	}
+}
+
+// kfuncSource is a file with a kfunc that has an implicit argument, and the set that says so.
+func kfuncSource(name string) string {
+	return strings.NewReplacer("__k__", "__"+name+"__", "__a__", "__a_"+name+"__").
+		Replace(idsSource) + `
+		struct bpf_prog_aux { int i; };
+		struct table { int n; struct table *next; } table_` + name + `[3];
+		void a_` + name + `(void) {}
+		int ` + name + `(int x, struct bpf_prog_aux *aux) { return x + aux->i + table_` + name +
+		`[x].n; }`
+}
+
+// TestModulesImplicitArguments: "modules --embed" gives what modules, "resolve-ids --btf-out" and
+// embed give one after the other, of vmlinux too.
+func TestModulesImplicitArguments(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Mkdir(p("ko"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for path, name := range map[string]string{"vmlinux": "v", "ko/m.ko": "m", "ko/n.ko": ""} {
+		source := "int plain(int x) { return x; }"
+		if name != "" {
+			source = kfuncSource(name)
+		}
+		cmd := exec.Command("gcc", "-g", "-O2", "-xc", "-c", "-o", p(path), "-")
+		cmd.Stdin = strings.NewReader(source)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("gcc: %v\n%s", err, out)
+		}
+	}
+	full := []string{"modules", "-q", "--features=default,global_var", p("ko")}
+	verb := func(args ...string) { succeeds(t, "", append(slices.Clone(full), args...)...) }
+	verb("--vmlinux", p("vmlinux"), "-o", p("one"), "--embed", p("one.ko"), "--extra-dir", p("extra"))
+
+	verb("--vmlinux", p("vmlinux"), "-o", p("shown"), "--variables=percpu")
+	succeeds(t, "", "resolve-ids", "-o", p("vmlinux.ids"), "--btf", p("shown/vmlinux.btf"),
+		"--btf-out", p("vmlinux.btf"), p("vmlinux"))
+	if sameFiles(t, p("shown/vmlinux.btf"), p("vmlinux.btf")) ||
+		!sameFiles(t, p("one/vmlinux.btf"), p("vmlinux.btf")) {
+		t.Error("vmlinux is not as in steps, or nothing is changed")
+	}
+	verb("--base", p("vmlinux.btf"), "-o", p("steps"), "--variables=percpu")
+	for _, name := range []string{"m", "n"} {
+		ko := p("ko/" + name + ".ko")
+		succeeds(t, "", "resolve-ids", "-o", p("ids.ko"), "--btf", p("steps/"+name+".btf"), "--base",
+			p("vmlinux.btf"), "--btf-out", p("out.btf"), ko)
+		warning := "section .BTF_ids has ids already"
+		if name == "n" {
+			warning = ""
+		}
+		succeeds(t, warning, "embed", "-o", p("steps.ko"), "--btf", p("out.btf"), p("ids.ko"))
+		if !sameFiles(t, p("out.btf"), p("one/"+name+".btf")) ||
+			!sameFiles(t, p("steps.ko"), p("one.ko/"+name+".ko")) {
+			t.Errorf("%s is not as in steps", name)
+		}
+		if changed := !sameFiles(t, p("out.btf"), p("steps/"+name+".btf")); changed != (name == "m") {
+			t.Errorf("%s: the BTF is changed: %v", name, changed)
+		}
+		// What is extra stands on the BTF that is embedded.
+		code, stdout, stderr := btfdedup("verify", "--base", p("vmlinux.btf"), "--base", p("out.btf"),
+			p("extra/"+name+"-btf-extra.btf"))
+		if code != 0 {
+			t.Errorf("%s: %s%s", name, stdout, stderr)
+		}
+	}
+	kernel, err := btf.ReadOne(p("vmlinux.btf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := btf.ReadOne(p("one/m.btf"), kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	extra, err := btf.ReadOne(p("extra/m-btf-extra.btf"), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range extra.Types {
+		v := &extra.Types[i]
+		if v.Kind != btf.KindVar {
+			continue
+		}
+		array, in := extra.ByID(v.SizeOrType)
+		elem, at := in.ByID(in.ArrayOf(array).Elem)
+		if name := at.TypeName(elem); extra.TypeName(v) != "table_m" || name != "table" {
+			t.Errorf("variable %s is an array of %s", extra.TypeName(v), name)
+		}
+	}
+
+	// With the ids of other BTF, the BTF is as it is linked.
+	verb("--vmlinux", p("vmlinux"), "-o", p("kept"), "--embed", p("kept.ko"), "--keep-ids",
+		"--variables=percpu")
+	if !sameFiles(t, p("kept/vmlinux.btf"), p("shown/vmlinux.btf")) ||
+		!sameFiles(t, p("kept/m.btf"), p("shown/m.btf")) {
+		t.Error("with --keep-ids the BTF is changed")
+	}
+}
