@@ -188,7 +188,7 @@ func (w *work) object() (*object.Object, error) {
 		units = append(units, u.Unit)
 	}
 	if c := w.threads[0]; w.shares() {
-		o := c.part(units)
+		o := w.opt.Shared.object(c, units)
 		w.opt.Shared.done(c)
 		return o, nil
 	}

@@ -29,5 +29,15 @@ func Do(jobs, parts int, do func(part int)) {
 	wg.Wait()
 }
 
+// DoAndCount is Do, and calls progress after each part, from any thread, with the number of parts
+// that are done and of all.
+func DoAndCount(jobs, parts int, do func(part int), progress func(done, all int)) {
+	var done atomic.Int64
+	Do(jobs, parts, func(part int) {
+		do(part)
+		progress(int(done.Add(1)), parts)
+	})
+}
+
 // All calls the functions, with so many threads.
 func All(jobs int, steps ...func()) { Do(jobs, len(steps), func(i int) { steps[i]() }) }

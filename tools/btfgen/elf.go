@@ -63,7 +63,7 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
-	relaxHeap(path)
+	relaxHeap([]string{path})
 	// Without bases the feature says nothing: a kernel and its modules may be built with the same
 	// features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
