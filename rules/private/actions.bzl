@@ -18,8 +18,8 @@ _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
-def _one_object_resources(_os, _inputs):
-    return {"cpu": 1, "memory": 128}
+def _objects_resources(_os, inputs):
+    return {"cpu": 1, "memory": 128 + 2 * inputs}
 
 def _archive_resources(_os, _inputs):
     return {"cpu": _THREADS, "memory": 1024}
@@ -81,31 +81,32 @@ def _add_conversion(args, conversion):
         omit_if_empty = True,
     )
 
-def btf_gen(ctx, elf, out, conversion):
-    """Declares BtfGen: the types of one ELF object, or of an archive's members.
+def btf_gen(ctx, elves, out, conversion):
+    """Declares BtfGen: the types of ELF objects, or of an archive's members.
 
     Args:
-        ctx: context of a rule or aspect with the toolchain.
-        elf: File, an object file or an archive.
+        ctx: context of a rule or aspect with the toolchain and CONVERSION_SETTINGS.
+        elves: list of File: object files, or one archive or linked file.
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    archive = elf.extension == "a" or elf.extension == "lo"
+    archive = elves[0].extension == "a" or elves[0].extension == "lo"
     args = ctx.actions.args()
     args.add("-o", out)
     _add_conversion(args, conversion)
-    args.add(elf)
+    args.add_all(elves)
+    what = "%{input}" if len(elves) == 1 else "%{output}"
     _run(
         ctx,
         _tools(ctx).btfgen,
         "object",
         args,
         threads = _THREADS if archive else 1,
-        inputs = [elf],
+        inputs = elves,
         outputs = [out],
         mnemonic = "BtfGen",
-        progress_message = "Reading types of %{input} for %{label}",
-        resource_set = _archive_resources if archive else _one_object_resources,
+        progress_message = "Reading types of " + what + " for %{label}",
+        resource_set = _archive_resources if archive else _objects_resources,
     )
 
 def btf_facts(ctx, elf, out, features):
