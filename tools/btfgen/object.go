@@ -39,7 +39,8 @@ objects, merged or linked, give what the file as a whole gives.`,
 			"# one of eight parts of a kernel",
 			"btfgen object --shard=3/8 -o 3.btfo vmlinux",
 		},
-		Flags: cli.Output | cli.Features | cli.Report,
+		Flags:  cli.Output | cli.Features | cli.Report,
+		Worker: true,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r objectRun
 			r.Define(flags)
@@ -64,7 +65,9 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	if err != nil {
 		return err
 	}
-	relaxHeap(paths)
+	if !env.Worker {
+		relaxHeap(paths)
+	}
 	if len(paths) > 1 && (r.shard != "" || r.each != "") {
 		return cli.Usagef("%d inputs are given; --shard and --each-unit are for one file's units",
 			len(paths))
