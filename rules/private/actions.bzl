@@ -5,6 +5,7 @@ that the machine decides. Each says that it supports path mapping, because the t
 path reach an output. Each runs as many threads (-j) as it reserves CPUs.
 """
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
 # The exec group of the one big action, so that a user can give it a machine of its own size:
@@ -17,6 +18,14 @@ LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
+
+# Of actions that may run in a worker, which takes many requests at the same time.
+_WORKER_REQUIREMENTS = _EXECUTION_REQUIREMENTS | {
+    "requires-worker-protocol": "proto",
+    "supports-multiplex-sandboxing": "1",
+    "supports-multiplex-workers": "1",
+    "supports-worker-cancellation": "1",
+}
 
 def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
@@ -49,7 +58,7 @@ def _tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
-def _run(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
+def _run(ctx, tool, verb, args, threads = 1, exec_group = None, worker = False, **kwargs):
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")
     command = ctx.actions.args()
@@ -58,7 +67,7 @@ def _run(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
-        execution_requirements = _EXECUTION_REQUIREMENTS,
+        execution_requirements = _WORKER_REQUIREMENTS if worker else _EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,
         **kwargs
@@ -102,6 +111,7 @@ def btf_gen(ctx, elves, out, conversion):
         "object",
         args,
         threads = _THREADS if archive else 1,
+        worker = ctx.attr._workers[BuildSettingInfo].value,
         inputs = elves,
         outputs = [out],
         mnemonic = "BtfGen",
@@ -166,7 +176,7 @@ def btf_link(
         bases = depset(),
         distilled = None,
         variables = ""):
-    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS.
+    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS and CONVERSION_SETTINGS.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -196,6 +206,8 @@ def btf_link(
         "link",
         args,
         threads = _THREADS,
+        # The link of a kernel takes more memory than a process that stays should have had.
+        worker = bool(bases) and ctx.attr._workers[BuildSettingInfo].value,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([facts] if facts else [], transitive = [objects, bases]),
         outputs = [out, skipped] + ([distilled] if distilled else []),
