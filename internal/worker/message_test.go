@@ -144,9 +144,12 @@ func TestMessages(t *testing.T) {
 // FuzzRequest: what the protobuf library reads, we read as the same; and anything else is an error,
 // or text that is not UTF-8, which it refuses.
 func FuzzRequest(f *testing.F) {
-	for _, seed := range []string{"", "\x0a\x01a\x18\x07", "\x0a\x00\x20\x01\x32\x03dir", "\x12\x05\x0a\x03abc",
-		"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x08\x01", "\x0a\xff", "\x0b\x0c", "\x9a\x06\x01a",
-		"\x32\x01a\x32\x01b", "\x0a\x01\xff"} {
+	for _, seed := range []string{"", "\x0a\x01a\x18\x07", "\x0a\x00\x20\x01\x32\x03dir",
+		"\x12\x05\x0a\x03abc",
+		"\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x08\x01", "\x0a\xff",
+		"\x0b\x0c", "\x9a\x06\x01a",
+		"\x32\x01a\x32\x01b",
+		"\x0a\x01\xff"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

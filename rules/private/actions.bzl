@@ -19,8 +19,8 @@ _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
-# Of actions that may run in a worker, which takes many requests at the same time. Bazel 7.7 starts a
-# worker without a sandbox by its mapped path, where there is nothing; so these map no paths.
+# Of actions that may run in a worker, which takes many requests at the same time. Bazel 7.7 starts
+# a worker without a sandbox by its mapped path, where there is nothing; so these map no paths.
 _WORKER_REQUIREMENTS = {
     "requires-worker-protocol": "proto",
     "supports-multiplex-sandboxing": "1",

@@ -86,8 +86,8 @@ def _btf_cc_aspect_impl(target, ctx):
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
-    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and the merge
-of them. The actions are the target's own, so all who link it share them. Follows `deps`,
+    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and the
+merge of them. The actions are the target's own, so all who link it share them. Follows `deps`,
 `implementation_deps` and `srcs`.""",
     attr_aspects = _EDGES,
     attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/worker/workertest"
 )
 
-// TestWorker asks a worker for hundreds of objects at the same time, in directories of their own and
-// with bad requests between them, and compares each with what a process gives.
+// TestWorker asks a worker for hundreds of objects at the same time, in directories of their own
+// and with bad requests between them, and compares each with what a process gives.
 func TestWorker(t *testing.T) {
 	stored, err := filepath.Glob(filepath.Join(objects, "*.o"))
 	if err != nil || len(stored) == 0 {
@@ -103,8 +103,8 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// TestWorkerVerbs: a worker does the verbs that were made for it, named by the request or by its own
-// arguments.
+// TestWorkerVerbs: a worker does the verbs that were made for it, named by the request or by its
+// own arguments.
 func TestWorkerVerbs(t *testing.T) {
 	in, err := filepath.Abs(filepath.Join(objects, "machine-x86_64.o"))
 	if err != nil {
