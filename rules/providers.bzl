@@ -6,8 +6,8 @@ BtfObjectsInfo = provider(
         "btf_features": """list of string: what the objects were converted with, as
 `btfgen object --features` takes it; empty for the tool's default. The facts of a link are extracted
 with the same.""",
-        "objects": """depset of File: one BTF object for each ELF object or archive that was
-converted.""",
+        "objects": """depset of File: the BTF objects as they were converted, one for each group of
+ELF objects (see `grain` of `btf_objects`) and for each archive.""",
         "root": """File or None: one BTF object that holds all of `objects` merged, when the
 target's objects are its own. None when they come from a graph of targets, whose parts other targets
 may share.""",
@@ -62,8 +62,8 @@ BtfToolchainInfo = provider(
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found on a target and below it.",
     fields = {
-        "objects": """depset of File: one BTF object for each ELF object of the target and of the
-targets that it links.""",
+        "objects": """depset of File: BTF objects of the ELF objects of the target and of the targets
+that it links.""",
         "roots": """depset of File: one merged BTF object for each target that has objects of its
 own.""",
     },

@@ -116,6 +116,30 @@ func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
 	f.instead = fileFlag{"--" + name, path}
 }
 
+// moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir
+// isn't "".
+func (f *FlagSet) moveTo(dir string, values *Flags, args []string) []string {
+	for _, file := range slices.Concat(f.inputs, f.outputs) {
+		*file.path = inDir(dir, *file.path)
+	}
+	for i, path := range values.Bases {
+		values.Bases[i] = inDir(dir, path)
+	}
+	moved := make([]string, len(args))
+	for i, path := range args {
+		moved[i] = inDir(dir, path)
+	}
+	return moved
+}
+
+// inDir is a path from dir on, if it is a relative one of a file.
+func inDir(dir, path string) string {
+	if dir == "" || path == "" || path == "-" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
@@ -180,13 +204,14 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 }
 
 // limitThreads makes Jobs a promise: the Go runtime, garbage collection included, runs no more
-// threads than that at the same time. The result undoes it.
-func (f *Flags) limitThreads() (undo func()) {
-	all := runtime.GOMAXPROCS(0)
+// threads than that at the same time. The result undoes it. In a worker, where others run too, it
+// is a promise of the verb alone.
+func (e *Env) limitThreads() (undo func()) {
+	f, all := &e.Flags, runtime.GOMAXPROCS(0)
 	if f.Jobs == 0 {
 		f.Jobs = all
 	}
-	if f.Jobs >= all {
+	if f.Jobs >= all || e.Worker {
 		return func() {}
 	}
 	runtime.GOMAXPROCS(f.Jobs)

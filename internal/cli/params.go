@@ -8,8 +8,8 @@ import (
 
 // expandParamFiles replaces each argument @FILE by the lines of FILE, one argument a line, as Bazel
 // writes them with set_param_file_format("multiline"): no quoting, no comments. A line that itself
-// begins with @ is refused; a path that does is written ./@path.
-func expandParamFiles(args []string) ([]string, error) {
+// begins with @ is refused; a path that does is written ./@path. A relative path is from dir on.
+func expandParamFiles(args []string, dir string) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for _, a := range args {
 		if !strings.HasPrefix(a, "@") {
@@ -20,7 +20,7 @@ func expandParamFiles(args []string) ([]string, error) {
 		if path == "" {
 			return nil, Usagef("argument @ names no parameter file")
 		}
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(inDir(dir, path))
 		if err != nil {
 			return nil, fmt.Errorf("parameter file: %w", err)
 		}

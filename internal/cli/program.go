@@ -14,12 +14,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 // Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel); to
@@ -51,6 +51,7 @@ type Verb struct {
 	Examples []string // whole command lines; "# …" above one explains it
 
 	Flags    Common   // those of the common flags that the verb takes
+	Worker   bool     // it may be asked of a persistent worker: all its paths are flags or arguments
 	Required []string // names of flags that must be given, without dashes; -o is one anyway
 	// Setup defines the verb's own flags and returns what runs once they are parsed.
 	Setup func(flags *FlagSet) Run
@@ -62,6 +63,7 @@ type Run func(env *Env, args []string) error
 // Env is what a verb sees of the outside, and the values of its common flags.
 type Env struct {
 	Program, Verb  string
+	Worker         bool // other runs share the process
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Flags
@@ -103,8 +105,7 @@ func (p *Program) Main() {
 	os.Exit(p.Run(os.Args[1:]))
 }
 
-// Run runs the program and returns the exit code. Panics of the calling goroutine become an error
-// line: the last guard, not a way to report errors.
+// Run runs the program, or the worker that args ask for, and returns the exit code.
 func (p *Program) Run(args []string) (code int) {
 	env := &Env{
 		Program: p.Name,
@@ -112,15 +113,28 @@ func (p *Program) Run(args []string) (code int) {
 		Stdout:  cmp.Or[io.Writer](p.Stdout, os.Stdout),
 		Stderr:  cmp.Or[io.Writer](p.Stderr, os.Stderr),
 	}
+	if i := slices.Index(args, workerFlag); i >= 0 {
+		return p.serve(env, slices.Delete(slices.Clone(args), i, i+1))
+	}
+	return p.run(env, args, "")
+}
+
+// run runs the program once, with relative paths from dir on. Panics become an error line: the last
+// guard, not a way to report errors.
+func (p *Program) run(env *Env, args []string, dir string) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
+			place := parallel.PanicPlace()
+			if other, ok := r.(*parallel.Panic); ok {
+				place = other.Place
+			}
 			fmt.Fprintf(env.Stderr,
 				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				p.Name, oneLine(fmt.Sprint(r)), panicPlace())
+				p.Name, oneLine(fmt.Sprint(r)), place)
 			code = 1
 		}
 	}()
-	err := p.dispatch(env, args)
+	err := p.dispatch(env, args, dir)
 	if err == nil {
 		return 0
 	}
@@ -134,8 +148,8 @@ func (p *Program) Run(args []string) (code int) {
 	return 1
 }
 
-func (p *Program) dispatch(env *Env, args []string) error {
-	args, err := expandParamFiles(args)
+func (p *Program) dispatch(env *Env, args []string, dir string) error {
+	args, err := expandParamFiles(args, dir)
 	if err != nil {
 		return err
 	}
@@ -164,10 +178,13 @@ func (p *Program) dispatch(env *Env, args []string) error {
 		return Usagef("unknown %s %q%s (see %s --help)", what, args[0],
 			didYouMean(args[0], p.verbNames()), p.Name)
 	}
-	return p.runVerb(env, &p.Verbs[i], args[1:])
+	return p.runVerb(env, &p.Verbs[i], args[1:], dir)
 }
 
-func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
+func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
+	if env.Worker && !v.Worker {
+		return Usagef("%s: a persistent worker doesn't do that", v.Name)
+	}
 	env.Verb = v.Name
 	flags, run := v.newFlagSet(&env.Flags)
 	err := flags.Parse(args)
@@ -182,12 +199,15 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string) error {
 	}
 	if err != nil {
 		seeHelp = fmt.Sprintf(" (see %s %s --help)", p.Name, v.Name)
-	} else if err = flags.check(v.Flags, &env.Flags, flags.Args()); err == nil {
-		err = v.checkRequired(flags)
+	} else {
+		args = flags.moveTo(dir, &env.Flags, flags.Args())
+		if err = flags.check(v.Flags, &env.Flags, args); err == nil {
+			err = v.checkRequired(flags)
+		}
 	}
 	if err == nil {
 		defer env.limitThreads()()
-		err = run(env, flags.Args())
+		err = run(env, args)
 	}
 	if isUsage(err) {
 		return Usagef("%s: %v%s", v.Name, err, seeHelp)
@@ -264,21 +284,4 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// panicPlace is the function and line that panicked, seen from the deferred function that recovers.
-func panicPlace() string {
-	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
-	for inPanic := false; ; {
-		f, more := frames.Next()
-		switch {
-		case f.Function == "runtime.gopanic":
-			inPanic = true
-		case inPanic && !strings.HasPrefix(f.Function, "runtime."):
-			return fmt.Sprintf("%s, %s:%d", f.Function, filepath.Base(f.File), f.Line)
-		case !more:
-			return "an unknown place"
-		}
-	}
 }

@@ -133,7 +133,7 @@ func TestExpandParamFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := expandParamFiles([]string{"@" + path})
+		got, err := expandParamFiles([]string{"@" + path}, "")
 		var usage *UsageError
 		switch {
 		case c.err != "":
@@ -144,10 +144,10 @@ func TestExpandParamFiles(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", c.content, got, err, c.want)
 		}
 	}
-	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}); err != nil || len(got) != 3 {
+	if got, err := expandParamFiles([]string{"./@x", "-@", "a@b"}, ""); err != nil || len(got) != 3 {
 		t.Error("arguments with @ inside:", got, err)
 	}
-	if _, err := expandParamFiles([]string{"@"}); err == nil {
+	if _, err := expandParamFiles([]string{"@"}, ""); err == nil {
 		t.Error("a lone @ is accepted")
 	}
 }
@@ -161,7 +161,7 @@ func FuzzExpandParamFiles(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		args, err := expandParamFiles([]string{"@" + path})
+		args, err := expandParamFiles([]string{"@" + path}, "")
 		if err != nil {
 			return
 		}

@@ -86,6 +86,16 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	return w.object()
 }
 
+// Add adds the counts of other files.
+func (c *Counts) Add(o *Counts) {
+	c.Units += o.Units
+	c.Excluded += o.Excluded
+	c.Unencodable += o.Unencodable
+	c.Partial += o.Partial
+	c.Types += o.Types
+	c.Bytes += o.Bytes
+}
+
 // add counts the units of d, which the converters have read.
 func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) {
 	for i := range d.Units {

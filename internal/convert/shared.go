@@ -16,6 +16,12 @@ import (
 // in another file has the number of the file in it (dwarf.Prints). Several conversions may run at
 // the same time. The zero value is ready.
 type Shared struct {
+	// Joined makes the objects stand on the graph that is shared, in place of graphs of their own.
+	// They may be looked at when no conversion runs any more; object.Union makes one of them.
+	Joined bool
+	// Size is about how many bytes of units there will be in all, 0 if that isn't known.
+	Size int
+
 	mu    sync.Mutex
 	store *store // nil: none yet
 	key   sharedKey
@@ -34,7 +40,8 @@ type sharedKey struct {
 // bounded.
 const maxShared = 1 << 18
 
-// sharedSize is the size of the units, in bytes, for which a shared store has room at first.
+// sharedSize is the size of the units, in bytes, for which a shared store has room at first, if it
+// isn't known.
 const sharedSize = 64 << 20
 
 // converter returns one for a file with units of about size bytes in all.
@@ -43,7 +50,7 @@ func (s *Shared) converter(d *dwarf.Data, opt *Options, symbols *symbols, size i
 	defer s.mu.Unlock()
 	key := sharedKey{targetOf(d.File), opt.Features}
 	if s.store == nil || s.key != key || s.store.full(cmp.Or(s.most, maxShared)) {
-		s.store, s.key, s.idle = newStore(d, opt, sharedSize), key, nil
+		s.store, s.key, s.idle = newStore(d, opt, cmp.Or(s.Size, sharedSize)), key, nil
 		s.store.shared = true
 	}
 	var c *converter
@@ -71,6 +78,17 @@ func (s *Shared) done(c *converter) {
 	if c.store == s.store {
 		s.idle = append(s.idle, c)
 	}
+}
+
+// object is what the units are, which are of the shared graph: over that graph, or over one of their
+// own.
+func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
+	if !s.Joined {
+		return c.part(units)
+	}
+	o := *c.obj
+	o.Units = units
+	return &o
 }
 
 // part makes a graph of its own for the units, which are of the shared one.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 // work is the conversion of a file's units, or of a shard of them, by several threads.
@@ -62,7 +62,7 @@ func (w *work) run() error {
 	}
 	w.addThreads(jobs, size)
 	if jobs > 1 {
-		var wg sync.WaitGroup
+		var wg parallel.Group
 		wg.Go(func() { w.symbols.load() })
 		for _, c := range w.threads {
 			wg.Go(func() { w.thread(c) })
@@ -188,7 +188,7 @@ func (w *work) object() (*object.Object, error) {
 		units = append(units, u.Unit)
 	}
 	if c := w.threads[0]; w.shares() {
-		o := c.part(units)
+		o := w.opt.Shared.object(c, units)
 		w.opt.Shared.done(c)
 		return o, nil
 	}

@@ -55,6 +55,9 @@ func openMapping(name string, m *mapping) (*File, error) {
 	return f, nil
 }
 
+// Size is the file's size in bytes.
+func (f *File) Size() int { return len(f.data) }
+
 // Parse parses an ELF file that is in memory. name stands for it in errors. The File refers to
 // data, which must not change while the File is in use.
 func Parse(name string, data []byte) (*File, error) {

@@ -5,8 +5,9 @@ import (
 	stdelf "debug/elf"
 	"encoding/binary"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 // The fast path: RELA relocations of 64-bit little-endian machines whose types are plain addresses,
@@ -92,7 +93,7 @@ func (s *Section) loadInParts(data []byte, threads int) bool {
 	}
 	parts := a.parts(threads)
 	var failed atomic.Bool
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for _, p := range parts {
 		wg.Go(func() {
 			mine := *a

@@ -26,14 +26,23 @@ func Merge(objs ...*Object) (*Object, error) {
 }
 
 // Join is the union of parts that were made together, of one file by one converter, such as its
-// threads' shares. The parts are used up: the result takes over their memory. Units of equal
-// content stay apart, which means the same.
+// threads' shares. Several may stand on one graph. The parts are used up: the result takes over
+// their memory. Units of equal content stay apart, which means the same.
 func Join(parts []*Object) (*Object, error) {
 	o := parts[0]
+	imported := map[*types.Graph][]types.ID{}
 	for _, p := range parts[1:] {
-		ids, err := o.Graph.Import(p.Graph)
-		if err != nil {
-			return nil, err
+		if p.Graph == o.Graph {
+			o.Units = append(o.Units, p.Units...)
+			continue
+		}
+		ids, ok := imported[p.Graph]
+		if !ok {
+			var err error
+			if ids, err = o.Graph.Import(p.Graph); err != nil {
+				return nil, err
+			}
+			imported[p.Graph] = ids
 		}
 		for _, u := range p.Units {
 			for i, id := range u.Items {
@@ -43,6 +52,23 @@ func Join(parts []*Object) (*Object, error) {
 			o.Units = append(o.Units, u)
 		}
 	}
+	return o, nil
+}
+
+// Union is Merge of objects that are used up: the result takes over their memory. Objects that stand
+// on one graph cost nearly nothing. names stand for them in errors.
+func Union(names []string, objs []*Object) (*Object, error) {
+	var m agreement
+	for i, o := range objs {
+		if err := m.agree(names[i], o.claims()); err != nil {
+			return nil, err
+		}
+	}
+	o, err := Join(objs)
+	if err != nil {
+		return nil, err
+	}
+	o.Target, o.Features = m.target, m.agreed()
 	return o, nil
 }
 
@@ -117,11 +143,15 @@ func (m *Merger) place(name string, o *Object) ([]int, error) {
 
 // Object returns the union. The Merger must not be used afterwards.
 func (m *Merger) Object() *Object {
-	feats := m.feats
+	return &Object{Target: m.target, Features: m.agreed(), Graph: m.set.g, Units: m.set.units}
+}
+
+// agreed are the features of the union.
+func (m *agreement) agreed() features.Set {
 	if m.featsOf == "" {
-		feats = m.linked
+		return m.linked
 	}
-	return &Object{Target: m.target, Features: feats, Graph: m.set.g, Units: m.set.units}
+	return m.feats
 }
 
 // agree checks an object's target and features against what was merged before, and joins them.

@@ -1,10 +1,10 @@
 package object
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 // MergeFiles reads files, as ReadFile does, and merges them, as Merge does, with so many threads.
@@ -15,7 +15,7 @@ func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, al
 	says, errs := make([]claims, len(files)), make([]error, len(files))
 	mergers := make([]*Merger, max(1, min(jobs, len(files))))
 	var next, done atomic.Int64
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	for i := range mergers {
 		m := NewMerger()
 		mergers[i] = m

@@ -5,6 +5,7 @@ that the machine decides. Each says that it supports path mapping, because the t
 path reach an output. Each runs as many threads (-j) as it reserves CPUs.
 """
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
 # The exec group of the one big action, so that a user can give it a machine of its own size:
@@ -18,8 +19,17 @@ _THREADS = 4
 
 _EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
-def _one_object_resources(_os, _inputs):
-    return {"cpu": 1, "memory": 128}
+# Of actions that may run in a worker, which takes many requests at the same time. Bazel 7.7 starts
+# a worker without a sandbox by its mapped path, where there is nothing; so these map no paths.
+_WORKER_REQUIREMENTS = {
+    "requires-worker-protocol": "proto",
+    "supports-multiplex-sandboxing": "1",
+    "supports-multiplex-workers": "1",
+    "supports-worker-cancellation": "1",
+}
+
+def _objects_resources(_os, inputs):
+    return {"cpu": 1, "memory": 128 + 2 * inputs}
 
 def _archive_resources(_os, _inputs):
     return {"cpu": _THREADS, "memory": 1024}
@@ -49,7 +59,7 @@ def _tools(ctx, exec_group = None):
     toolchains = ctx.exec_groups[exec_group].toolchains if exec_group else ctx.toolchains
     return toolchains[TOOLCHAIN_TYPE].btf
 
-def _run(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
+def _run(ctx, tool, verb, args, threads = 1, exec_group = None, worker = False, **kwargs):
     args.use_param_file("@%s", use_always = True)
     args.set_param_file_format("multiline")
     command = ctx.actions.args()
@@ -58,7 +68,7 @@ def _run(ctx, tool, verb, args, threads = 1, exec_group = None, **kwargs):
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
-        execution_requirements = _EXECUTION_REQUIREMENTS,
+        execution_requirements = _WORKER_REQUIREMENTS if worker else _EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,
         **kwargs
@@ -81,31 +91,33 @@ def _add_conversion(args, conversion):
         omit_if_empty = True,
     )
 
-def btf_gen(ctx, elf, out, conversion):
-    """Declares BtfGen: the types of one ELF object, or of an archive's members.
+def btf_gen(ctx, elves, out, conversion):
+    """Declares BtfGen: the types of ELF objects, or of an archive's members.
 
     Args:
-        ctx: context of a rule or aspect with the toolchain.
-        elf: File, an object file or an archive.
+        ctx: context of a rule or aspect with the toolchain and CONVERSION_SETTINGS.
+        elves: list of File: object files, or one archive or linked file.
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    archive = elf.extension == "a" or elf.extension == "lo"
+    archive = elves[0].extension == "a" or elves[0].extension == "lo"
     args = ctx.actions.args()
     args.add("-o", out)
     _add_conversion(args, conversion)
-    args.add(elf)
+    args.add_all(elves)
+    what = "%{input}" if len(elves) == 1 else "%{output}"
     _run(
         ctx,
         _tools(ctx).btfgen,
         "object",
         args,
         threads = _THREADS if archive else 1,
-        inputs = [elf],
+        worker = ctx.attr._workers[BuildSettingInfo].value,
+        inputs = elves,
         outputs = [out],
         mnemonic = "BtfGen",
-        progress_message = "Reading types of %{input} for %{label}",
-        resource_set = _archive_resources if archive else _one_object_resources,
+        progress_message = "Reading types of " + what + " for %{label}",
+        resource_set = _archive_resources if archive else _objects_resources,
     )
 
 def btf_facts(ctx, elf, out, features):
@@ -165,7 +177,7 @@ def btf_link(
         bases = depset(),
         distilled = None,
         variables = ""):
-    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS.
+    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS and CONVERSION_SETTINGS.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -195,6 +207,8 @@ def btf_link(
         "link",
         args,
         threads = _THREADS,
+        # The link of a kernel takes more memory than a process that stays should have had.
+        worker = bool(bases) and ctx.attr._workers[BuildSettingInfo].value,
         exec_group = LINK_EXEC_GROUP,
         inputs = depset([facts] if facts else [], transitive = [objects, bases]),
         outputs = [out, skipped] + ([distilled] if distilled else []),

@@ -5,30 +5,28 @@ load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "btf_gen")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
 
 def convert_all(ctx, elves, prefix, conversion):
-    """Declares one BtfGen for each ELF file.
+    """Declares the BtfGen actions of ELF files.
 
     Args:
-        ctx: context of a rule or aspect with the toolchain.
+        ctx: context of a rule or aspect with the toolchain and GRAIN_SETTINGS.
         elves: list of File, object files and archives.
         prefix: directory for the BTF objects, unique in the package.
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from each ELF file's path to its BTF object. The path is relative to the package if the
-        file is inside of that.
+        dict from the path of each ELF file, or group of them, to its BTF object. The path is
+        relative to the package if the file is inside of that.
     """
-    objects = {}
     package = ctx.label.package + "/" if ctx.label.package else ""
-    for elf in elves:
-        path = layout_path(elf)
-        if path.startswith(package):
-            path = path[len(package):]
-        out = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
-        btf_gen(ctx, elf, out, conversion)
-        objects[path] = out
+    by_path = {layout_path(elf).removeprefix(package): elf for elf in elves}
+    objects = {}
+    for path, group in groups_of(by_path, grain_of(ctx)).items():
+        objects[path] = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
+        btf_gen(ctx, group, objects[path], conversion)
     return objects
 
 def _btf_objects_impl(ctx):
@@ -48,8 +46,8 @@ def _btf_objects_impl(ctx):
 
 btf_objects = rule(
     implementation = _btf_objects_impl,
-    doc = """Converts object files and archives: one `BtfGen` action each, then `BtfMerge` actions
-that follow the directories.
+    doc = """Converts object files and archives: `BtfGen` actions for some object files each, as
+`grain` says, then `BtfMerge` actions that follow the directories.
 
 ```starlark
 btf_objects(
@@ -59,8 +57,8 @@ btf_objects(
 ```
 
 Use one target for each directory where you can. Its default output is one BTF object with
-everything merged; the output group `btf_objects` has one for each source.""",
-    attrs = CONVERSION_ATTRS | {
+everything merged; the output group `btf_objects` has those of the `BtfGen` actions.""",
+    attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
             doc = """Object files and archives (thin archives aren't followed: name their members).
 Each must have DWARF: compile with `-g`.""",

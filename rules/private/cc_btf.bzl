@@ -5,6 +5,7 @@ load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
 load(":conversion.bzl", "CONVERSION_SETTINGS", "conversion_of")
+load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
 # Attributes that lead from a linked target to what is linked into it.
@@ -85,11 +86,11 @@ def _btf_cc_aspect_impl(target, ctx):
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
-    doc = """Declares one `BtfGen` for each object that a C or C++ target compiles, and the merge of
-them. The actions are the target's own, so all who link it share them. Follows `deps`,
+    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and the
+merge of them. The actions are the target's own, so all who link it share them. Follows `deps`,
 `implementation_deps` and `srcs`.""",
     attr_aspects = _EDGES,
-    attrs = CONVERSION_SETTINGS,
+    attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,
     toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfCcInfo],
 )
@@ -115,8 +116,8 @@ def _cc_btf_impl(ctx):
 
 cc_btf = rule(
     implementation = _cc_btf_impl,
-    doc = """Converts everything that C and C++ targets link: one `BtfGen` for each object of each
-target, however many paths lead to it.
+    doc = """Converts everything that C and C++ targets link: the objects of each target once,
+however many paths lead to it, by `BtfGen` actions for some objects each.
 
 ```starlark
 cc_btf(
@@ -127,7 +128,7 @@ cc_btf(
 
 Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that
 says so. What to encode comes from the flags `@rules_btf//rules/settings:btf_features` and
-`:lang_exclude`.""",
+`:lang_exclude`, and how many objects an action converts from `:grain`.""",
     attrs = CONVERSION_SETTINGS | {
         "deps": attr.label_list(
             doc = """`cc_library`, `cc_binary` and other targets that link; what they depend on is

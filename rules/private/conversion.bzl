@@ -14,6 +14,11 @@ CONVERSION_SETTINGS = {
         default = Label("//rules/settings:lang_exclude"),
         providers = [BuildSettingInfo],
     ),
+    "_workers": attr.label(
+        doc = "Whether BtfGen and the links of modules may run in persistent workers.",
+        default = Label("//rules/settings:workers"),
+        providers = [BuildSettingInfo],
+    ),
 }
 
 CONVERSION_ATTRS = CONVERSION_SETTINGS | {

@@ -37,6 +37,26 @@ def layout_path(file):
     path = file.short_path
     return "external/" + path[len("../"):] if path.startswith("../") else path
 
+def buckets_of(things, most):
+    """Cuts things into buckets by a hash of their paths.
+
+    Args:
+        things: dict from a path to a File.
+        most: int, how many things a bucket is to have at most, on the average.
+
+    Returns:
+        dict from the name of a bucket, such as "3of8", to the part of things that is in it.
+    """
+    count = 1
+    for _ in range(32):
+        if count * most >= len(things):
+            break
+        count *= 2
+    buckets = {}
+    for path, file in things.items():
+        buckets.setdefault("{}of{}".format(hash(path) % count, count), {})[path] = file
+    return buckets
+
 def _merged(ctx, prefix, path, things):
     """One file for all of things (a dict from path to File)."""
     if len(things) == 1:
@@ -50,17 +70,10 @@ def _bucketed(ctx, prefix, directory, things):
     for round in range(_ROUNDS):
         if len(things) <= FAN_IN:
             break
-        count = 1
-        for _ in range(32):
-            if count * FAN_IN >= len(things):
-                break
-            count *= 2
-        buckets = {}
-        for path, file in things.items():
-            buckets.setdefault(hash(path) % count, {})[path] = file
+        buckets = buckets_of(things, FAN_IN)
         things = {}
         for bucket, content in buckets.items():
-            path = paths.join(directory, "merge.{}.{}of{}".format(round, bucket, count))
+            path = paths.join(directory, "merge.{}.{}".format(round, bucket))
             things[path] = _merged(ctx, prefix, path, content)
     return things
 

@@ -24,7 +24,7 @@ def _module_btf_impl(ctx):
         objects = link_inputs(ctx)
     elif ctx.file.module:
         converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
-        btf_gen(ctx, ctx.file.module, converted, conversion_of(ctx.attr))
+        btf_gen(ctx, [ctx.file.module], converted, conversion_of(ctx.attr))
         objects = depset([converted])
     else:
         fail("module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or both")

@@ -22,7 +22,7 @@ def _source(ctx, ko, name, conversion):
     """Declares the actions of one module before its link, and returns what the link reads."""
     path = ctx.label.name + "/" + name
     converted = ctx.actions.declare_file(path + ".btfo")
-    btf_gen(ctx, ko, converted, conversion)
+    btf_gen(ctx, [ko], converted, conversion)
     facts = ctx.actions.declare_file(path + ".facts")
     btf_facts(ctx, ko, facts, conversion.btf_features)
     return struct(name = name, module = ko, object = converted, facts = facts)

@@ -36,11 +36,12 @@ def _diamond_impl(ctx):
     return analysistest.end(env)
 
 _ATTRS = {"pic": attr.bool()}
-_diamond_test = analysistest.make(_diamond_impl, attrs = _ATTRS)
+_SETTINGS = {str(Label("//rules/settings:grain")): "object"}
+_diamond_test = analysistest.make(_diamond_impl, attrs = _ATTRS, config_settings = _SETTINGS)
 _diamond_opt_test = analysistest.make(
     _diamond_impl,
     attrs = _ATTRS,
-    config_settings = {"//command_line_option:compilation_mode": "opt"},
+    config_settings = _SETTINGS | {"//command_line_option:compilation_mode": "opt"},
 )
 
 _wrong_provider_test = analysistest.make(

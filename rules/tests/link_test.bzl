@@ -15,7 +15,7 @@ def _vmlinux_impl(ctx):
     # The kernel itself isn't an input of the link, only facts about it.
     asserts.equals(
         env,
-        ["kernel.facts", "loose.btfo", "merge.btfo", "one.o.btfo"],
+        ["group.0of1.btfo", "kernel.facts", "loose.btfo", "one.o.btfo"],
         elf_inputs(link),
     )
     asserts.equals(
@@ -31,7 +31,7 @@ def _vmlinux_impl(ctx):
             "--facts",
             "kernel.facts",
             "loose.btfo",
-            "merge.btfo",
+            "group.0of1.btfo",
             "one.o.btfo",
         ],
         arguments(link),

@@ -139,14 +139,20 @@ def objects_suite(name):
         write_file(name = path + "_file", out = path, content = [])
     btf_objects(
         name = "three_objects",
+        grain = "object",
         srcs = ["objects/a.o", "objects/b.o", "objects/lib.a"],
         btf_features = ["var", "float"],
         lang_exclude = ["rust"],
         tags = ["manual"],
     )
     btf_objects(name = "one_object", srcs = ["objects/a.o"], tags = ["manual"])
-    btf_objects(name = "tree", srcs = paths[:-1], tags = ["manual"])
-    btf_objects(name = "tree_with_more", srcs = paths + ["objects/a.o"], tags = ["manual"])
+    btf_objects(name = "tree", grain = "object", srcs = paths[:-1], tags = ["manual"])
+    btf_objects(
+        name = "tree_with_more",
+        grain = "object",
+        srcs = paths + ["objects/a.o"],
+        tags = ["manual"],
+    )
     _one_action_an_object_test(
         name = "one_action_an_object_test",
         target_under_test = ":three_objects",

@@ -49,7 +49,8 @@ and the reason.`,
 			"btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params",
 			"btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params",
 		},
-		Flags: cli.Output | cli.Base | cli.Skipped | cli.DistilledBase | cli.Report,
+		Flags:  cli.Output | cli.Base | cli.Skipped | cli.DistilledBase | cli.Report,
+		Worker: true,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r linkRun
 			flags.InputVar(&r.facts, "facts",

@@ -27,8 +27,9 @@ made with the same --features.`,
 			"# the inputs from a file, one a line",
 			"btfdedup merge -o all.btfo @inputs.params",
 		},
-		Flags: cli.Output | cli.Base | cli.Report,
-		Setup: func(*cli.FlagSet) cli.Run { return runMerge },
+		Flags:  cli.Output | cli.Base | cli.Report,
+		Worker: true,
+		Setup:  func(*cli.FlagSet) cli.Run { return runMerge },
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -14,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -63,7 +63,7 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
-	relaxHeap(path)
+	relaxHeap([]string{path})
 	// Without bases the feature says nothing: a kernel and its modules may be built with the same
 	// features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
@@ -126,7 +126,7 @@ func readFile(run *report.Run, path string, wanted facts.Options,
 	f.Threads = options.Jobs
 	var known *facts.Facts
 	var factsErr error
-	var wg sync.WaitGroup
+	var wg parallel.Group
 	wg.Go(func() {
 		known, factsErr = extractFacts(run, f, wanted)
 		f.Release() // the symbols, which nothing needs any more

@@ -5,14 +5,22 @@ import (
 	"runtime/debug"
 )
 
-// smallInput is the size of files whose conversion makes so little garbage that collecting it would
-// be a good part of the work. Most object files are smaller.
+// smallInput is the size of inputs whose conversion makes so little garbage that collecting it
+// would be a good part of the work. Most object files, and groups of them, are smaller.
 const smallInput = 8 << 20
 
-// relaxHeap lets the heap grow to some 30 MB before garbage is collected, if the input is small and
-// the user has not said otherwise.
-func relaxHeap(path string) {
-	if info, err := os.Stat(path); err == nil && info.Size() < smallInput && os.Getenv("GOGC") == "" {
+// relaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small
+// and the user has not said otherwise.
+func relaxHeap(paths []string) {
+	size := int64(0)
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return
+		}
+		size += info.Size()
+	}
+	if size < smallInput && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
 	}
 }

@@ -1,5 +1,5 @@
-// Command kernelbuild writes the BUILD file that makes a built Linux tree a Bazel repository with
-// every object's BTF an action of its own.
+// Command kernelbuild writes the BUILD file that makes a built Linux tree a Bazel repository, in
+// which the BTF is made of the object files.
 //
 //	kernelbuild -o BUILD.bazel KERNEL_DIR
 //

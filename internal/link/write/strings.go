@@ -3,7 +3,6 @@ package write
 import (
 	"bytes"
 	"slices"
-	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/parallel"
@@ -13,7 +12,7 @@ import (
 // SortedStrings are strings that are sorted while the types are still being chosen. Nearly all of
 // them will be needed.
 type SortedStrings struct {
-	wg   sync.WaitGroup
+	wg   parallel.Group
 	list []types.Str
 }
 

@@ -1,0 +1,97 @@
+"""Grain: how many object files one BtfGen action converts.
+
+Any grouping gives the same bytes in the end, so cost alone decides. An action costs the same
+however little it does, and objects that are converted together are read faster, because they have
+most types in common. But an edit of one object converts its whole group again, and where nothing
+but the cache is at hand all objects of the group are fetched for it.
+
+Groups are cut as merges are (merge_tree.bzl): along directories, and in a directory by a hash of
+each path, so that a new file joins one group and moves none of its neighbours.
+"""
+
+load("@bazel_skylib//lib:paths.bzl", "paths")
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":merge_tree.bzl", "buckets_of")
+
+# As many objects of a directory as are one action with the grain "directory".
+DIRECTORY_MOST = 128
+
+_DOC = """`object` (an action for each), `directory` (one for the objects of a directory, in which
+large ones are cut in several), or a number such as `16`: about so many at most, of one directory
+and of those below it that have few. Archives and modules always have actions of their own."""
+
+# For the aspect, which can have no attribute that any string may be the value of.
+GRAIN_SETTINGS = {
+    "_grain": attr.label(
+        doc = "The grain of targets that have none.",
+        default = Label("//rules/settings:grain"),
+        providers = [BuildSettingInfo],
+    ),
+}
+
+GRAIN_ATTRS = GRAIN_SETTINGS | {
+    "grain": attr.string(
+        doc = """How many object files an action converts: """ + _DOC + """ The result is the same,
+to the byte. Empty: the value of the flag `@rules_btf//rules/settings:grain`.""",
+    ),
+}
+
+def grain_of(ctx):
+    """The grain of a target or of an aspect application.
+
+    Args:
+        ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
+
+    Returns:
+        struct of `most` (int, how many objects a group has at most), and `few` (int, how many a
+        directory must have not to leave them to its parent).
+    """
+    own = getattr(ctx.attr, "grain", "")
+    value = own or ctx.attr._grain[BuildSettingInfo].value
+    if value == "object":
+        return struct(most = 1, few = 0)
+    if value == "directory":
+        return struct(most = DIRECTORY_MOST, few = 0)
+    if not value.isdigit() or int(value) < 1:
+        fail("{}: {} is \"{}\"; it is \"object\", \"directory\" or a number from 1 on".format(
+            ctx.label,
+            "grain" if own else "@rules_btf//rules/settings:grain",
+            value,
+        ))
+    return struct(most = int(value), few = int(value) // 4)
+
+def groups_of(elves, grain):
+    """Which ELF files are converted together.
+
+    Args:
+        elves: dict from a path, by which the file is laid out, to its File.
+        grain: what `grain_of` returned.
+
+    Returns:
+        dict from a path, by which the group is laid out, to the list of its files. A file that is
+        alone has its own path.
+    """
+    groups = {}
+    directories = {}
+    depth = 0
+    for path, elf in elves.items():
+        if grain.most == 1 or elf.extension != "o":
+            groups[path] = [elf]
+            continue
+        directories.setdefault(paths.dirname(path), {})[path] = elf
+        depth = max(depth, path.count("/"))
+
+    # Deepest directories first; those with few objects leave them to their parent.
+    for level in range(depth, -1, -1):
+        for directory in [d for d in directories if (d.count("/") + 1 if d else 0) == level]:
+            content = directories.pop(directory)
+            if directory and len(content) < grain.few:
+                directories.setdefault(paths.dirname(directory), {}).update(content)
+                continue
+            for name, bucket in buckets_of(content, grain.most).items():
+                if len(bucket) == 1:
+                    groups.update({path: [elf] for path, elf in bucket.items()})
+                else:
+                    group = paths.join(directory, "group." + name)
+                    groups[group] = [bucket[path] for path in sorted(bucket)]
+    return groups
