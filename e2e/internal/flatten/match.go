@@ -87,14 +87,15 @@ func (m *matcher) explain(t btf.Type, candidates []int, same map[btf.Type]bool, 
 	class, name := content.NameOf(t)
 	equal, said := false, false
 	for _, at := range candidates {
-		if !m.pairs[at].text {
-			continue
+		p := m.pairs[at]
+		if !p.text || name != "" && content.Text(p.whole) != content.Text(p.ours) {
+			continue // the definitions differ, which comparing them by content has told
 		}
 		equal = true
 		m.tags(at, func(kid state) {
 			if kid.differs && (same[kid.whole] || !kid.text && m.known(kid.whole)) {
-				m.report(class, name, fmt.Sprintf("%s leads to another definition: %s; oracle: %s",
-					where, m.text(kid.ours), m.text(kid.whole)))
+				m.report(class, name, fmt.Sprintf("leads to another definition: %s; oracle: %s",
+					m.text(kid.ours), m.text(kid.whole)))
 				said = true
 			}
 		})

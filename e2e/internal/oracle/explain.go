@@ -37,7 +37,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			case !kept:
 				return "made a jump to an equal function, so no definition has code; " +
 					"pahole takes another one than we"
-			case len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
+			case found.lost[d.Name] && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
 				return "pahole takes the parameters of a weak definition that lost"
 			}
 		case compare.OnlyOurs:

@@ -18,6 +18,8 @@ type subprograms struct {
 	// function is missing here, no definition has code: the compiler found its body equal to another
 	// one's, and made it a jump to that.
 	kept map[string][]string
+	// lost has the functions of which a definition with code is not the one at the symbol's address.
+	lost map[string]bool
 	// inlined has the functions of whose name there is also one that is declared inline and has no
 	// code.
 	inlined map[string]bool
@@ -45,7 +47,7 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{},
+		kept:    map[string][]string{}, lost: map[string]bool{}, inlined: map[string]bool{}, split: map[string]bool{},
 		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function's symbols without a suffix
@@ -122,6 +124,8 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	}
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
 		s.kept[name] = names
+	} else {
+		s.lost[name] = true
 	}
 	switch here := s.at[ranges[0][0]]; {
 	case slices.Contains(here, name):
