@@ -22,8 +22,8 @@ int register_device(struct device *d) { return d->state; }
 int first_twin(struct twin *t) { return t->i; }
 `
 
-// A struct twin that is not the kernel's, a struct that the kernel only declares, and one that only
-// a variable of a function has.
+// A struct twin that is not the kernel's, a struct that the kernel only declares, one that only a
+// variable of a function has, and a function that pahole loses.
 const moduleSource = `
 enum state { DOWN, UP = 3 };
 enum { LIMIT = 12 };
@@ -36,6 +36,8 @@ struct zone { int number; };
 __attribute__((section(".data..percpu"))) int in_flight = 1;
 long probe(struct disk *disk, int n)
 { struct zone z = { n }; return disk->twin->l + z.number + LIMIT + disk->device.private->id; }
+union address { int words[7]; };
+int in_memory(struct disk *d, union address a, int n) { return d->heads + a.words[n]; }
 `
 
 // TestBreaks damages the split BTF of a module, and looks for what the comparison says of it.

@@ -61,7 +61,7 @@ func TestFlattened(t *testing.T) {
 				}
 				oracle.Explain(t, r.Result, r.Contents, ko, filepath.Join(skipped, name+".skipped"))
 				check(t, r)
-				sum.add(r)
+				sum.add(name, r)
 			})
 		}
 	})

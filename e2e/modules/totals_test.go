@@ -17,16 +17,16 @@ type totals struct {
 	mu                                            sync.Mutex
 	modules, types, base, own, indirect, declared int
 	names                                         map[content.Class][2]int // ours, pahole's
-	reasons                                       map[reason]int
+	reasons                                       map[reason][]string      // "module: name"
 }
 
 type reason struct{ class, kind, why string }
 
-func (s *totals) add(r *flatten.Result) {
+func (s *totals) add(module string, r *flatten.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.names == nil {
-		s.names, s.reasons = map[content.Class][2]int{}, map[reason]int{}
+		s.names, s.reasons = map[content.Class][2]int{}, map[reason][]string{}
 	}
 	s.modules++
 	s.types += r.Types
@@ -40,7 +40,8 @@ func (s *totals) add(r *flatten.Result) {
 	}
 	for _, d := range r.Differences {
 		why, _, _ := strings.Cut(d.Reason, ":")
-		s.reasons[reason{string(d.Class), string(d.Kind), cmp.Or(why, "UNEXPLAINED")}]++
+		k := reason{string(d.Class), string(d.Kind), cmp.Or(why, "UNEXPLAINED")}
+		s.reasons[k] = append(s.reasons[k], module+": "+d.Name)
 	}
 }
 
@@ -54,12 +55,15 @@ func (s *totals) String() string {
 	for _, class := range content.Classes {
 		fmt.Fprintf(&b, "| %s | %d | %d |\n", class, s.names[class][0], s.names[class][1])
 	}
-	fmt.Fprintln(&b, "\n| differences | | reason | |\n|---|---|---|--:|")
+	fmt.Fprintln(&b, "\n| differences | | reason | | for example |\n|---|---|---|--:|---|")
 	for _, k := range slices.SortedFunc(maps.Keys(s.reasons), func(x, y reason) int {
-		return cmp.Or(cmp.Compare(s.reasons[y], s.reasons[x]), cmp.Compare(x.class, y.class),
+		return cmp.Or(cmp.Compare(len(s.reasons[y]), len(s.reasons[x])), cmp.Compare(x.class, y.class),
 			cmp.Compare(x.kind, y.kind), cmp.Compare(x.why, y.why))
 	}) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d |\n", k.class, k.kind, k.why, s.reasons[k])
+		names := s.reasons[k]
+		slices.Sort(names)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %s |\n", k.class, k.kind, k.why, len(names),
+			strings.Join(names[:min(2, len(names))], ", "))
 	}
 	return b.String()
 }
