@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/chart"
 )
 
-// draw writes comparison.svg, linearity.svg and modules.svg to dir, each if its parts were measured.
+// draw writes comparison.svg, linearity.svg and modules.svg to dir, each if its parts were
+// measured.
 func (b *bench) draw(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -201,7 +201,8 @@ func (t *tree) compareSample() error {
 func (t *tree) everything() error {
 	out := filepath.Join(t.dir, "embedded")
 	argv := []string{t.tool("btfdedup"), "modules", "-j2", "-q", "--lang-exclude=rust",
-		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out, t.modulesDir}
+		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out,
+		t.modulesDir}
 	series, err := t.measure(1, measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
 	if err != nil {
 		return err

@@ -47,8 +47,8 @@ func (s *totals) add(module string, r *flatten.Result) {
 
 func (s *totals) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d modules: of %d types in pahole's BTF, %d are in the base, %d in our split BTF\n",
-		s.modules, s.types, s.base, s.own)
+	fmt.Fprintf(&b, "%d modules: of %d types in pahole's BTF, %d are in the base, %d in our split "+
+		"BTF\n", s.modules, s.types, s.base, s.own)
 	fmt.Fprintf(&b, "tags that the base only declares: %d; types that differ through others: %d\n",
 		s.declared, s.indirect)
 	fmt.Fprintln(&b, "\n| class | names in ours | in pahole's |\n|---|--:|--:|")

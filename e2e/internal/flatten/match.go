@@ -2,6 +2,7 @@ package flatten
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -19,9 +20,8 @@ type matcher struct {
 // match compares all roots of both sides, and adds to the result what content alone can't tell.
 func (m *matcher) match() {
 	m.said = map[string]bool{}
-	candidates := make([][]int, len(m.whole.roots))
-	partners := map[btf.Type][]int{} // of a root of the split BTF
-	for i, w := range m.whole.roots {
+	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
+	for _, w := range m.whole.roots {
 		k := m.whole.key(w)
 		others := m.own.named[k]
 		if !local(k.class) {
@@ -29,57 +29,63 @@ func (m *matcher) match() {
 		}
 		for _, o := range others {
 			at := m.add(pair{w, o})
-			candidates[i] = append(candidates[i], at)
-			partners[o] = append(partners[o], at)
+			candidates[w] = append(candidates[w], at)
+			candidates[o] = append(candidates[o], at)
 		}
 	}
 	m.settle()
 
 	same := map[btf.Type]bool{} // types of the whole BTF that were found
-	for i, w := range m.whole.roots {
-		m.Types++
-		own, base := false, false
-		for _, at := range candidates[i] {
-			if p := &m.pairs[at]; !p.differs {
-				if m.base.nodes[p.ours] != nil {
-					base = true
-				} else {
-					own = true
-				}
-			}
-		}
-		same[w] = own || base
-		switch {
-		case base:
-			m.Base++
-		case own:
-			m.Own++
-		}
+	for _, w := range m.whole.roots {
+		same[w] = m.count(candidates[w])
 	}
-	for i, w := range m.whole.roots {
+	for _, w := range m.whole.roots {
 		if !same[w] {
-			m.explain(w, candidates[i], same, "in ours")
+			m.explain(w, candidates[w], same, "in ours")
 		}
 	}
 	for _, o := range m.own.roots {
-		found := false
-		for _, at := range partners[o] {
-			found = found || !m.pairs[at].differs
-		}
-		if !found {
-			m.explain(o, partners[o], same, "in the oracle's")
+		if !slices.ContainsFunc(candidates[o], m.isSame) {
+			m.explain(o, candidates[o], same, "in the oracle's")
 		}
 	}
-	declared := map[string]bool{}
-	for _, p := range m.pairs {
-		if p.text && tag(p.whole) != "" && m.onlyDeclared(p.pair) {
-			declared[tag(p.whole)] = true
-		}
-	}
-	m.Declared = len(declared)
+	m.Declared = m.countDeclared()
 	if m.Indirect > 0 && len(m.Differences) == 0 {
 		m.report(content.Struct, "", fmt.Sprintf("%d types differ, and nothing says why", m.Indirect))
 	}
+}
+
+func (m *matcher) isSame(at int) bool { return !m.pairs[at].differs }
+
+// count counts a type of the whole BTF that is in these pairs, and tells whether it was found.
+func (m *matcher) count(candidates []int) bool {
+	m.Types++
+	own := false
+	for _, at := range candidates {
+		switch p := &m.pairs[at]; {
+		case p.differs:
+		case m.base.nodes[p.ours] != nil:
+			m.Base++
+			return true
+		default:
+			own = true
+		}
+	}
+	if own {
+		m.Own++
+	}
+	return own
+}
+
+// countDeclared counts the tags that the base only declares and the module defines.
+func (m *matcher) countDeclared() int {
+	declared := map[string]bool{}
+	for _, p := range m.pairs {
+		if t := tag(p.whole); t != "" && t == tag(p.ours) && m.onlyDeclared(p.pair) {
+			declared[t] = true
+		}
+	}
+	return len(declared)
 }
 
 // explain reports why a type has no equal one among the candidates.

@@ -47,7 +47,8 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, lost: map[string]bool{}, inlined: map[string]bool{}, split: map[string]bool{},
+		kept:    map[string][]string{}, lost: map[string]bool{},
+		inlined: map[string]bool{}, split: map[string]bool{},
 		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function's symbols without a suffix
