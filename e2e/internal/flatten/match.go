@@ -1,7 +1,6 @@
 package flatten
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/cilium/ebpf/btf"
@@ -14,12 +13,10 @@ import (
 type matcher struct {
 	*Result
 	relation
-	said map[string]bool // differences that were reported
 }
 
 // match compares all roots of both sides, and adds to the result what content alone can't tell.
 func (m *matcher) match() {
-	m.said = map[string]bool{}
 	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
 	for _, w := range m.whole.roots {
 		k := m.whole.key(w)
@@ -41,17 +38,18 @@ func (m *matcher) match() {
 	}
 	for _, w := range m.whole.roots {
 		if !same[w] {
-			m.explain(w, candidates[w], same, "in ours")
+			m.explain(w, candidates[w], same)
 		}
 	}
 	for _, o := range m.own.roots {
 		if !slices.ContainsFunc(candidates[o], m.isSame) {
-			m.explain(o, candidates[o], same, "in the oracle's")
+			m.explain(o, candidates[o], same)
 		}
 	}
 	m.Declared = m.countDeclared()
 	if m.Indirect > 0 && len(m.Differences) == 0 {
-		m.report(content.Struct, "", fmt.Sprintf("%d types differ, and nothing says why", m.Indirect))
+		m.Differences = append(m.Differences, compare.Difference{Class: content.Nameless,
+			Kind: compare.Leads, Name: "types that differ, and nothing says why"})
 	}
 }
 
@@ -81,7 +79,7 @@ func (m *matcher) count(candidates []int) bool {
 func (m *matcher) countDeclared() int {
 	declared := map[string]bool{}
 	for _, p := range m.pairs {
-		if t := tag(p.whole); t != "" && t == tag(p.ours) && m.onlyDeclared(p.pair) {
+		if t := content.Tag(p.whole); t != "" && t == content.Tag(p.ours) && m.onlyDeclared(p.pair) {
 			declared[t] = true
 		}
 	}
@@ -89,31 +87,42 @@ func (m *matcher) countDeclared() int {
 }
 
 // explain reports why a type has no equal one among the candidates.
-func (m *matcher) explain(t btf.Type, candidates []int, same map[btf.Type]bool, where string) {
+func (m *matcher) explain(t btf.Type, candidates []int, same map[btf.Type]bool) {
 	class, name := content.NameOf(t)
-	equal, said := false, false
+	equal := false
+	d := compare.Difference{Class: class, Kind: compare.Leads, Name: name}
 	for _, at := range candidates {
 		p := m.pairs[at]
 		if !p.text || name != "" && content.Text(p.whole) != content.Text(p.ours) {
 			continue // the definitions differ, which comparing them by content has told
 		}
 		equal = true
-		m.tags(at, func(kid state) {
+		m.relation.named(at, func(i int) {
+			kid := m.pairs[i]
 			if kid.differs && (same[kid.whole] || !kid.text && m.known(kid.whole)) {
-				m.report(class, name, fmt.Sprintf("leads to another definition: %s; oracle: %s",
-					m.text(kid.ours), m.text(kid.whole)))
-				said = true
+				d.Leads = append(d.Leads, m.leads(i)...)
+				d.Ours = append(d.Ours, "leads to "+m.text(kid.ours))
+				d.Oracle = append(d.Oracle, "leads to "+m.text(kid.whole))
 			}
 		})
 	}
+	own := m.whole.nodes[t] == nil
 	switch {
-	case equal && !said:
+	case len(d.Leads) > 0:
+		d.Extra = own
+		m.Differences = append(m.Differences, d)
+	case equal:
 		m.Indirect++
-	case !equal && name == "" && class != content.Enum && m.whole.nodes[t] != nil:
+	case name != "":
+	case class != content.Enum && !own:
 		m.Differences = append(m.Differences, compare.Difference{Class: content.Nameless,
 			Kind: compare.OnlyOracle, Oracle: []string{m.text(t)}, Reason: reasonUnused})
-	case !equal && name == "":
-		m.report(content.Nameless, "", "not "+where+": "+m.text(t))
+	case own:
+		m.Differences = append(m.Differences, compare.Difference{Class: content.Nameless,
+			Kind: compare.OnlyOurs, Ours: []string{m.text(t)}})
+	default:
+		m.Differences = append(m.Differences, compare.Difference{Class: content.Nameless,
+			Kind: compare.OnlyOracle, Oracle: []string{m.text(t)}})
 	}
 }
 
@@ -137,12 +146,4 @@ func (m *matcher) text(t btf.Type) string {
 		return "(of the base) " + content.Text(t)
 	}
 	return content.Text(t)
-}
-
-func (m *matcher) report(class content.Class, name, what string) {
-	if id := string(class) + " " + name + what; !m.said[id] {
-		m.said[id] = true
-		m.Differences = append(m.Differences, compare.Difference{Class: class, Kind: compare.Differs,
-			Name: name, Ours: []string{what}})
-	}
 }

@@ -1,6 +1,13 @@
 package flatten
 
-import "github.com/cilium/ebpf/btf"
+import (
+	"slices"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
 
 // pair is a type of the whole BTF, and one of the split BTF or its base that may be the same.
 type pair struct{ whole, ours btf.Type }
@@ -45,8 +52,8 @@ func (r *relation) enter(p pair) int {
 	at := len(r.pairs)
 	r.index[p] = at
 	s := state{pair: p}
-	switch t := tag(p.whole); {
-	case t != "" && t == tag(p.ours) && (declares(p.whole) || r.onlyDeclared(p)):
+	switch t := content.Tag(p.whole); {
+	case t != "" && t == content.Tag(p.ours) && (declares(p.whole) || r.onlyDeclared(p)):
 		s.text = true
 	case r.whole.node(p.whole).text == r.ours(p.ours).text:
 		s.text = true
@@ -92,9 +99,9 @@ func (r *relation) settle() {
 	}
 }
 
-// tags calls visit for the pairs of named types that a pair refers to, directly or through types
+// named calls visit for the pairs of named types that a pair refers to, directly or through types
 // without a name.
-func (r *relation) tags(at int, visit func(state)) {
+func (r *relation) named(at int, visit func(kid int)) {
 	seen := map[int]bool{at: true}
 	work := []int{at}
 	for len(work) > 0 {
@@ -106,10 +113,36 @@ func (r *relation) tags(at int, visit func(state)) {
 			}
 			seen[kid] = true
 			if r.pairs[kid].whole.TypeName() != "" {
-				visit(r.pairs[kid])
+				visit(kid)
 			} else {
 				work = append(work, kid)
 			}
 		}
 	}
+}
+
+// leads returns the tags through which a pair differs: those whose definitions differ by
+// themselves. Each is listed once.
+func (r *relation) leads(at int) []compare.Lead {
+	var list []compare.Lead
+	seen := map[int]bool{at: true}
+	work := []int{at}
+	for len(work) > 0 {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		if p := &r.pairs[i]; !p.text {
+			lead := compare.Lead{Tag: content.Tag(p.whole), Ours: content.Signature(p.ours),
+				Oracle: content.Signature(p.whole)}
+			if !slices.Contains(list, lead) {
+				list = append(list, lead)
+			}
+		}
+		for _, kid := range r.pairs[i].kids {
+			if !seen[kid] && r.pairs[kid].differs {
+				seen[kid] = true
+				work = append(work, kid)
+			}
+		}
+	}
+	return list
 }

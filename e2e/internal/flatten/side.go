@@ -74,28 +74,6 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// tag returns the kind and name of a struct, union or enum, whether it is defined or only declared,
-// and "" for other types.
-func tag(t btf.Type) string {
-	if t.TypeName() == "" {
-		return ""
-	}
-	switch t := t.(type) {
-	case *btf.Struct:
-		return "struct " + t.Name
-	case *btf.Union:
-		return "union " + t.Name
-	case *btf.Enum:
-		return "enum " + t.Name
-	case *btf.Fwd:
-		if t.Kind == btf.FwdUnion {
-			return "union " + t.Name
-		}
-		return "struct " + t.Name
-	}
-	return ""
-}
-
 // declares tells whether t is a tag without its definition.
 func declares(t btf.Type) bool {
 	switch t := t.(type) {

@@ -15,9 +15,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	tb.Helper()
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
-		if d.Kind != compare.OnlyOracle {
-			names = append(names, d.Name)
-		}
+		names = append(names, d.Name)
 	}
 	if len(names) == 0 {
 		return
@@ -50,6 +48,11 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 				return "pahole takes a part that was split off for the function"
 			}
 			return byABI(found.machine, found.arguments[d.Name])
+		case compare.OnlyOracle:
+			if found.inlined[d.Name] && !kept && !found.lost[d.Name] {
+				return "declared inline and made a jump to an equal function, so that no definition has " +
+					"code: we take it for inlined everywhere"
+			}
 		}
 		return ""
 	})

@@ -112,6 +112,7 @@ func Explain(
 	r.Explain(compare.Against(ours, skips))
 	explainByDWARF(tb, r, elfPath)
 	explainVariables(tb, r, elfPath)
+	explainLeads(tb, r, elfPath)
 }
 
 // dropBase removes from c the definitions of types that a base has too. In pahole's split BTF
