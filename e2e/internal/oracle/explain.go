@@ -50,8 +50,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			return byABI(found.machine, found.arguments[d.Name])
 		case compare.OnlyOracle:
 			if found.inlined[d.Name] && !kept && !found.lost[d.Name] {
-				return "declared inline and made a jump to an equal function, so that no definition has " +
-					"code: we take it for inlined everywhere"
+				return "declared inline, and no DIE has its code, so we take it for inlined everywhere"
 			}
 		}
 		return ""

@@ -18,7 +18,7 @@ type subprograms struct {
 	// function is missing here, no definition has code: the compiler found its body equal to another
 	// one's, and made it a jump to that.
 	kept map[string][]string
-	// lost has the functions of which a definition with code is not the one at the symbol's address.
+	// lost has the functions with a definition that is not the one at the symbol's address.
 	lost map[string]bool
 	// inlined has the functions of whose name there is also one that is declared inline and has no
 	// code.
@@ -117,6 +117,10 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 		return err
 	}
 	if len(ranges) == 0 {
+		// A definition that was made an alias of an equal one has no code.
+		if die.Val(dwarf.AttrDeclaration) == nil && die.Val(dwarf.AttrInline) == nil {
+			s.lost[name] = true
+		}
 		return nil
 	}
 	names, types, err := parameters(data, die)
