@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,9 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 					"pahole takes another one than we"
 			case found.lost[d.Name] && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
 				return "pahole takes the parameters of a weak definition that lost"
+			case found.several[d.Name] && sameTypes(d):
+				return "static functions of that name have other names for their parameters; " +
+					"pahole takes another one's than we"
 			}
 		case compare.OnlyOurs:
 			switch {
@@ -81,6 +85,16 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 		return ""
 	})
 }
+
+// sameTypes reports whether the texts of a function on both sides differ in the names of parameters
+// alone.
+func sameTypes(d *compare.Difference) bool {
+	strip := func(text string) string { return parameterName.ReplaceAllString(text, "$1") }
+	return len(d.Ours) == 1 && len(d.Oracle) == 1 && strip(d.Ours[0]) == strip(d.Oracle[0])
+}
+
+// parameterName is the name of a parameter in the text of a function, after what comes before it.
+var parameterName = regexp.MustCompile(`([(] ?|, )[A-Za-z_0-9]+ `)
 
 // sameNames reports whether the parameters in the text of a function have these names.
 func sameNames(text string, names []string) bool {

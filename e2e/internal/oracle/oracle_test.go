@@ -1,6 +1,26 @@
 package oracle
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+)
+
+func TestSameTypes(t *testing.T) {
+	const f = "func f static (a *struct s, b typedef u8) int"
+	for text, want := range map[string]bool{
+		"func f static (x *struct s, y typedef u8) int":  true,
+		"func f static (x *struct s, y typedef u16) int": false,
+		"func f static (x *struct r, y typedef u8) int":  false,
+		"func f static (x *struct s) int":                false,
+		"func f static (x *struct s, y typedef u8) long": false,
+	} {
+		d := compare.Difference{Ours: []string{f}, Oracle: []string{text}}
+		if got := sameTypes(&d); got != want {
+			t.Errorf("%s and %s: %t, want %t", f, text, got, want)
+		}
+	}
+}
 
 func TestSameNames(t *testing.T) {
 	for _, c := range []struct {

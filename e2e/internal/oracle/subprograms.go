@@ -20,6 +20,8 @@ type subprograms struct {
 	kept map[string][]string
 	// lost has the functions with a definition that is not the one at the symbol's address.
 	lost map[string]bool
+	// several has the static functions of one name whose parameters have different names.
+	several map[string]bool
 	// inlined has the functions of whose name there is also one that is declared inline and has no
 	// code.
 	inlined map[string]bool
@@ -47,7 +49,7 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, lost: map[string]bool{},
+		kept:    map[string][]string{}, lost: map[string]bool{}, several: map[string]bool{},
 		inlined: map[string]bool{}, split: map[string]bool{},
 		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
@@ -128,6 +130,9 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 		return err
 	}
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
+		if other, ok := s.kept[name]; ok && !slices.Equal(other, names) {
+			s.several[name] = true
+		}
 		s.kept[name] = names
 	} else {
 		s.lost[name] = true
