@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,16 +28,17 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 		if d.Class != content.Func {
 			return ""
 		}
-		parameters, kept := found.kept[d.Name]
+		kept := found.kept[d.Name]
 		switch d.Kind {
 		case compare.Differs:
 			switch {
-			case !kept:
+			case kept == nil:
 				return "made a jump to an equal function, so no definition has code; " +
 					"pahole takes another one than we"
-			case found.lost[d.Name] && len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
-				return "pahole takes the parameters of a weak definition that lost"
-			case found.several[d.Name] && sameTypes(d):
+			case byOther(d, kept, found.others[d.Name]):
+				return "pahole takes the parameters of a weak definition that lost, or of one that was " +
+					"inlined everywhere"
+			case byOther(d, kept, kept):
 				return "static functions of that name have other names for their parameters; " +
 					"pahole takes another one's than we"
 			}
@@ -53,7 +53,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			}
 			return byABI(found.machine, found.arguments[d.Name])
 		case compare.OnlyOracle:
-			if found.inlined[d.Name] && !kept && !found.lost[d.Name] {
+			if found.inlined[d.Name] && kept == nil {
 				return "declared inline, and no DIE has its code, so we take it for inlined everywhere"
 			}
 		}
@@ -86,15 +86,16 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 	})
 }
 
-// sameTypes reports whether the texts of a function on both sides differ in the names of parameters
-// alone.
-func sameTypes(d *compare.Difference) bool {
-	strip := func(text string) string { return parameterName.ReplaceAllString(text, "$1") }
-	return len(d.Ours) == 1 && len(d.Oracle) == 1 && strip(d.Ours[0]) == strip(d.Oracle[0])
+// byOther reports whether our function has the parameters of one of the definitions that the link
+// kept, and the oracle's other ones: those of one of others.
+func byOther(d *compare.Difference, kept, others [][]string) bool {
+	if len(d.Ours) != 1 || len(d.Oracle) != 1 {
+		return false
+	}
+	ours := func(names []string) bool { return sameNames(d.Ours[0], names) }
+	theirs := func(names []string) bool { return sameNames(d.Oracle[0], names) && !ours(names) }
+	return slices.ContainsFunc(kept, ours) && slices.ContainsFunc(others, theirs)
 }
-
-// parameterName is the name of a parameter in the text of a function, after what comes before it.
-var parameterName = regexp.MustCompile(`([(] ?|, )[A-Za-z_0-9]+ `)
 
 // sameNames reports whether the parameters in the text of a function have these names.
 func sameNames(text string, names []string) bool {

@@ -6,19 +6,22 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 )
 
-func TestSameTypes(t *testing.T) {
-	const f = "func f static (a *struct s, b typedef u8) int"
-	for text, want := range map[string]bool{
-		"func f static (x *struct s, y typedef u8) int":  true,
-		"func f static (x *struct s, y typedef u16) int": false,
-		"func f static (x *struct r, y typedef u8) int":  false,
-		"func f static (x *struct s) int":                false,
-		"func f static (x *struct s, y typedef u8) long": false,
-	} {
-		d := compare.Difference{Ours: []string{f}, Oracle: []string{text}}
-		if got := sameTypes(&d); got != want {
-			t.Errorf("%s and %s: %t, want %t", f, text, got, want)
+func TestByOther(t *testing.T) {
+	d := compare.Difference{Ours: []string{"func f static (a *struct s, b typedef u8) int"},
+		Oracle: []string{"func f static (x *struct s, b typedef u8) int"}}
+	ab, xb := [][]string{{"a", "b"}}, [][]string{{"x", "b"}}
+	for _, c := range []struct {
+		kept, others [][]string
+		want         bool
+	}{{ab, xb, true}, {ab, ab, false}, {xb, ab, false}, {xb, xb, false}, {ab, nil, false},
+		{append(ab, xb...), append(ab, xb...), true}} {
+		if got := byOther(&d, c.kept, c.others); got != c.want {
+			t.Errorf("%q, others %q: %t, want %t", c.kept, c.others, got, c.want)
 		}
+	}
+	d.Oracle = []string{"func f static (a *struct s, b typedef u8) long int"} // the same names
+	if byOther(&d, ab, ab) {
+		t.Error("another type is explained by equal names")
 	}
 }
 

@@ -13,15 +13,13 @@ import (
 // name.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the names of the parameters of the definition that the link kept, whose code is at the
-	// symbol's address. A weak definition that lost still has its DWARF, at another address. If a
-	// function is missing here, no definition has code: the compiler found its body equal to another
-	// one's, and made it a jump to that.
-	kept map[string][]string
-	// lost has the functions with a definition that is not the one at the symbol's address.
-	lost map[string]bool
-	// several has the static functions of one name whose parameters have different names.
-	several map[string]bool
+	// kept has the names of the parameters of the definitions that the link kept, whose code is at a
+	// symbol's address: one, or several static ones. If a function is missing here, no definition has
+	// code: the compiler found its body equal to another one's, and made it a jump to that.
+	kept map[string][][]string
+	// others has those of the other definitions: weak ones that lost, which still have their DWARF,
+	// and static ones that were inlined everywhere.
+	others map[string][][]string
 	// inlined has the functions of whose name there is also one that is declared inline and has no
 	// code.
 	inlined map[string]bool
@@ -49,7 +47,7 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, lost: map[string]bool{}, several: map[string]bool{},
+		kept:    map[string][][]string{}, others: map[string][][]string{},
 		inlined: map[string]bool{}, split: map[string]bool{},
 		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
@@ -113,29 +111,25 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	if how, _ := die.Val(dwarf.AttrInline).(int64); how == declaredInlined {
 		s.inlined[name] = true
 	}
-	// A function that is split into a hot and a cold part has two ranges.
-	ranges, err := data.Ranges(die)
-	if err != nil {
-		return err
-	}
-	if len(ranges) == 0 {
-		// A definition that was made an alias of an equal one has no code.
-		if die.Val(dwarf.AttrDeclaration) == nil && die.Val(dwarf.AttrInline) == nil {
-			s.lost[name] = true
-		}
+	if die.Val(dwarf.AttrDeclaration) != nil {
 		return nil
 	}
 	names, types, err := parameters(data, die)
 	if err != nil {
 		return err
 	}
+	// A function that is split into a hot and a cold part has two ranges.
+	ranges, err := data.Ranges(die)
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
-		if other, ok := s.kept[name]; ok && !slices.Equal(other, names) {
-			s.several[name] = true
-		}
-		s.kept[name] = names
+		s.kept[name] = append(s.kept[name], names)
 	} else {
-		s.lost[name] = true
+		s.others[name] = append(s.others[name], names)
+	}
+	if len(ranges) == 0 {
+		return nil
 	}
 	switch here := s.at[ranges[0][0]]; {
 	case slices.Contains(here, name):
