@@ -94,7 +94,11 @@ func (b *bench) makeBase() error {
 		return nil
 	}
 	b.base = filepath.Join(b.dir, "vmlinux.btf")
-	return b.prepare(b.tool("btfgen"), "elf", "--lang-exclude=rust", "-q", "-o", b.base, b.vmlinux)
+	return b.makeBaseOf(b.vmlinux, b.base)
+}
+
+func (b *bench) makeBaseOf(vmlinux, out string) error {
+	return b.prepare(b.tool("btfgen"), "elf", "--lang-exclude=rust", "-q", "-o", out, vmlinux)
 }
 
 // typical returns path if it is an object file; if it is a directory, the object file in it that is

@@ -1,6 +1,6 @@
 // Command bench compares btfgen and btfdedup with pahole, prints Markdown tables and draws them.
 //
-//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--tree DIR]
+//	bench [--runs N] [--jobs 2,1] [--parts LIST] [--module KO]… [--object O|DIR] [--tree DIR]…
 //	      [--plots DIR] [--patience TIME] [--tools DIR] VMLINUX
 //
 // In each comparison both programs do the same work: read DWARF, write the BTF to a file of its
@@ -48,17 +48,23 @@ type bench struct {
 	vmlinux  string
 	modules  []string
 	object   string
-	treeDir  string // of modules
-	sample   int    // how many of them pahole gets
+	treeDirs []string // of modules
+	sample   int      // how many of them pahole gets
 	jobs     []int
 	runs     int
 	patience *measure.Patience
 
-	base      string    // the kernel's BTF, once makeBase has made it
-	contests  []contest // all comparisons so far
-	shards    []shard
+	base string // the kernel's BTF, once makeBase has made it
+	results
 	measured  int // runs
 	disturbed int // of them
+}
+
+// results are what is drawn.
+type results struct {
+	contests []contest // all comparisons so far
+	shards   []shard
+	trees    []treeResult
 }
 
 func main() {
@@ -74,7 +80,9 @@ func main() {
 	pflag.StringVar(&b.object, "object", "",
 		"an object file, or a directory with those of a kernel, of which the one is taken "+
 			"whose .debug_info is nearest to 200 KB")
-	pflag.StringVar(&b.treeDir, "tree", "", "a directory with the modules of the kernel")
+	pflag.StringArrayVar(&b.treeDirs, "tree", nil,
+		"a directory with the modules of the kernel, or of another one whose vmlinux is in it or "+
+			"beside it; repeat for more")
 	pflag.IntVar(&b.sample, "sample", 100, "how many modules of --tree pahole converts")
 	wanted := pflag.StringSlice("parts", names, "what to measure")
 	plots := pflag.String("plots", "", "a directory for drawings")

@@ -8,20 +8,55 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/chart"
 )
 
-// draw writes comparison.svg and linearity.svg to dir, each if its parts were measured.
+// draw writes comparison.svg, linearity.svg and modules.svg to dir, each if its parts were
+// measured.
 func (b *bench) draw(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if len(b.contests) > 0 {
-		if err := os.WriteFile(filepath.Join(dir, "comparison.svg"), b.comparison(), 0o666); err != nil {
+	for _, d := range []struct {
+		name     string
+		measured int
+		draw     func() []byte
+	}{
+		{"comparison.svg", len(b.contests), b.comparison},
+		{"linearity.svg", len(b.shards), b.linearity},
+		{"modules.svg", len(b.trees), b.modulesDrawing},
+	} {
+		if d.measured == 0 {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, d.name), d.draw(), 0o666); err != nil {
 			return err
 		}
 	}
-	if len(b.shards) > 0 {
-		return os.WriteFile(filepath.Join(dir, "linearity.svg"), b.linearity(), 0o666)
-	}
 	return nil
+}
+
+// modulesDrawing draws what a module costs, and the bytes of all modules, for each tree.
+func (b *bench) modulesDrawing() []byte {
+	cpu := chart.Bars{Title: "Processor time for each module"}
+	bytes := chart.Bars{Title: "BTF of all modules"}
+	for _, t := range b.trees {
+		name := fmt.Sprintf("%s: %d modules", t.name, t.modules)
+		times, sizes := chart.Group{Name: name}, chart.Group{Name: name}
+		for i, c := range t.cpu {
+			label := fmt.Sprintf("%s: %.1f ms", c.way, 1000*c.seconds)
+			if i > 0 {
+				label += ", " + fraction(t.cpu[0].seconds/c.seconds)
+			}
+			times.Bars = append(times.Bars, chart.Bar{Label: label, Value: c.seconds})
+		}
+		for i, s := range t.sizes {
+			label := fmt.Sprintf("%s: %.1f MB", s.what, float64(s.bytes)/1e6)
+			if i > 0 {
+				label += fmt.Sprintf(", %.0f%%", 100*float64(s.bytes)/float64(t.sizes[0].bytes))
+			}
+			sizes.Bars = append(sizes.Bars, chart.Bar{Label: label, Value: float64(s.bytes)})
+		}
+		cpu.Groups, bytes.Groups = append(cpu.Groups, times), append(bytes.Groups, sizes)
+	}
+	return chart.SVG(cpu, bytes)
 }
 
 // comparison draws the wall time and the memory of all contests.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"debug/elf"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,36 +11,20 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 )
 
-// tree measures all modules below a directory: in one process, one process a module, and with
-// vmlinux and embedding in one command. pahole works on a sample of them.
+// tree measures all modules below each of the directories: in one process, one process a module,
+// and with vmlinux and embedding in one command. pahole works on a sample of them.
 func (b *bench) tree() error {
-	if b.treeDir == "" {
-		return nil
-	}
-	all, err := modulesBelow(b.treeDir)
-	if err != nil {
-		return err
-	}
-	t := tree{bench: b, all: all}
-	for i := range all {
-		if len(all) <= b.sample || i*b.sample/len(all) != (i+1)*b.sample/len(all) {
-			t.sample = append(t.sample, all[i])
-		}
-	}
-	if err := b.makeBase(); err != nil {
-		return err
-	}
-	t.index = filepath.Join(b.dir, "vmlinux.btfbase")
-	t.allList, t.sampleList = filepath.Join(b.dir, "all.list"), filepath.Join(b.dir, "sample.list")
-	for path, list := range map[string][]string{t.allList: t.all, t.sampleList: t.sample} {
-		if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o666); err != nil {
+	for i, dir := range b.treeDirs {
+		t, err := b.newTree(dir, filepath.Join(b.dir, fmt.Sprintf("tree%d", i)))
+		if err != nil {
 			return err
 		}
-	}
-	for _, step := range []func() error{t.makeIndex, t.compareSample, t.everything, t.bytes} {
-		if err := step(); err != nil {
-			return err
+		for _, step := range []func() error{t.makeIndex, t.compareSample, t.everything, t.bytes} {
+			if err := step(); err != nil {
+				return err
+			}
 		}
+		b.trees = append(b.trees, t.result)
 	}
 	return nil
 }
@@ -49,9 +32,68 @@ func (b *bench) tree() error {
 // tree is what there is to measure of a directory of modules.
 type tree struct {
 	*bench
+	dir                 string // for temporary files
+	modulesDir, vmlinux string
 	all, sample         []string
 	allList, sampleList string
-	index               string
+	base, index         string
+	result              treeResult
+}
+
+// treeResult is what the drawing shows of a tree.
+type treeResult struct {
+	name    string
+	modules int
+	cpu     []moduleCost
+	sizes   []size
+}
+
+// moduleCost is the processor time that a way of conversion takes for each module.
+type moduleCost struct {
+	way     string
+	seconds float64
+}
+
+// size is that of the BTF of all modules.
+type size struct {
+	what  string
+	bytes int64
+}
+
+func (b *bench) newTree(modulesDir, dir string) (*tree, error) {
+	all, err := modulesBelow(modulesDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return nil, err
+	}
+	t := &tree{bench: b, dir: dir, modulesDir: modulesDir, vmlinux: b.vmlinuxOf(modulesDir), all: all,
+		allList: filepath.Join(dir, "all.list"), sampleList: filepath.Join(dir, "sample.list"),
+		base: filepath.Join(dir, "vmlinux.btf"), index: filepath.Join(dir, "vmlinux.btfbase")}
+	t.result.name, t.result.modules = release(t.vmlinux), len(all)
+	for i := range all {
+		if len(all) <= b.sample || i*b.sample/len(all) != (i+1)*b.sample/len(all) {
+			t.sample = append(t.sample, all[i])
+		}
+	}
+	for path, list := range map[string][]string{t.allList: t.all, t.sampleList: t.sample} {
+		if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return t, b.makeBaseOf(t.vmlinux, t.base)
+}
+
+// vmlinuxOf returns the vmlinux in a directory of modules or beside it, else the one that is
+// measured.
+func (b *bench) vmlinuxOf(dir string) string {
+	for _, path := range []string{filepath.Join(dir, "vmlinux"), filepath.Join(dir, "../vmlinux")} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return b.vmlinux
 }
 
 // modulesBelow lists the modules in a directory that have DWARF, by path.
@@ -128,7 +170,8 @@ func (t *tree) compareSample() error {
 	if err != nil {
 		return err
 	}
-	t.heading(fmt.Sprintf("%d modules, pahole on %d of them", len(t.all), len(t.sample)))
+	t.heading(fmt.Sprintf("%d modules of %s, pahole on %d of them", len(t.all), t.result.name,
+		len(t.sample)))
 	fmt.Fprintln(t.out, "| command | modules | wall: median | user + sys | for each module | relative "+
 		"| peak memory |")
 	fmt.Fprintln(t.out, "|---|--:|--:|--:|--:|--:|--:|")
@@ -142,6 +185,11 @@ func (t *tree) compareSample() error {
 	for _, s := range series {
 		row(s, len(t.sample))
 	}
+	t.result.cpu = []moduleCost{
+		{"pahole", theirs},
+		{"btfgen elf, a process each", series[1].CPU().Seconds() / float64(len(t.sample))},
+		{"btfdedup modules", allSeries[0].CPU().Seconds() / float64(len(t.all))},
+	}
 	for _, s := range allSeries {
 		row(s, len(t.all))
 	}
@@ -153,7 +201,8 @@ func (t *tree) compareSample() error {
 func (t *tree) everything() error {
 	out := filepath.Join(t.dir, "embedded")
 	argv := []string{t.tool("btfdedup"), "modules", "-j2", "-q", "--lang-exclude=rust",
-		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out, t.treeDir}
+		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out,
+		t.modulesDir}
 	series, err := t.measure(1, measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
 	if err != nil {
 		return err
@@ -162,38 +211,4 @@ func (t *tree) everything() error {
 	tableHead(t.out)
 	tableRow(t.out, series[0], series[0])
 	return os.RemoveAll(out)
-}
-
-// bytes counts the BTF of all modules, beside what they were shipped with.
-func (t *tree) bytes() error {
-	if err := os.RemoveAll(t.output()); err != nil {
-		return err
-	}
-	if err := t.prepare(t.batch(2, t.allList).Argv...); err != nil {
-		return err
-	}
-	var ours, shipped int64
-	entries, err := os.ReadDir(t.output())
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		ours += info.Size()
-	}
-	for _, path := range t.all {
-		f, err := elf.Open(path)
-		if err != nil {
-			return err
-		}
-		if s := f.Section(".BTF"); s != nil {
-			shipped += int64(s.Size)
-		}
-		f.Close()
-	}
-	fmt.Fprintf(t.out, "\nBTF of all modules: %d bytes; as shipped: %d bytes.\n", ours, shipped)
-	return nil
 }

@@ -12,6 +12,7 @@
 //	write.go     the bytes
 //	report.go    figures; text.go: as text
 //	inbase.go    types that the base has already
+//	samename.go  tags that the base has too, or that one module defines several times
 //	users.go     who refers to whom in a graph
 //
 // A shape is as in package types, but for what a type of the base is in it: its id. So the base is

@@ -55,15 +55,20 @@ func (b *Saving) Saved() int {
 
 // Report has the figures of a set of modules.
 type Report struct {
-	Schema  int      `json:"schema"`
-	Modules int      `json:"modules"`
-	Bytes   int      `json:"bytes"`   // of all modules
-	Parts   []Part   `json:"parts"`   // by kind; headers and strings
-	InBase  Figures  `json:"in_base"` // types that the base has too: 0 in BTF that the link made
-	Twice   Figures  `json:"twice"`   // further types of equal content in one module: 0 likewise
-	Shared  Saving   `json:"shared"`
-	Repeats int      `json:"repeats"` // named types that several modules hold
-	Types   []Repeat `json:"types"`   // these, those of the highest cost first
+	Schema  int     `json:"schema"`
+	Modules int     `json:"modules"`
+	Bytes   int     `json:"bytes"`   // of all modules
+	Parts   []Part  `json:"parts"`   // by kind; headers and strings
+	InBase  Figures `json:"in_base"` // types that the base has too: 0 in BTF that the link made
+	Twice   Figures `json:"twice"`   // further types of equal content in one module: 0 likewise
+	// Definitions of tags: those of which the base has another one, those that the base only
+	// declares, and the second and further ones of a tag in one module.
+	Redefined Figures  `json:"redefined"`
+	Declared  Figures  `json:"declared"`
+	Several   Figures  `json:"several"`
+	Shared    Saving   `json:"shared"`
+	Repeats   int      `json:"repeats"` // named types that several modules hold
+	Types     []Repeat `json:"types"`   // these, those of the highest cost first
 }
 
 // schema is the version of Report's form.
@@ -103,6 +108,7 @@ func (s *Set) Report(below base.Base, limit int) *Report {
 		}
 	}
 	r.Parts = append(r.Parts, headers, s.stringFigures())
+	c.sameNames(r, below)
 	r.Shared = c.saving(c.choose(), below)
 	slices.SortFunc(r.Types, func(a, b Repeat) int {
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.Name, b.Name),

@@ -80,6 +80,28 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// TestSameNames counts the definitions of tags that are there in another way.
+func TestSameNames(t *testing.T) {
+	w := btf.NewBuilder(nil, nil, nil)
+	number := w.Int("int", 4, btf.IntSigned, 0)
+	w.Composite(btf.KindStruct, "other", 4, false, btf.Member{NameOff: w.Name("n"), Type: number})
+	w.Fwd("opaque", false)
+	w.Fwd("both", true) // a union, and the module has a struct of that name
+	below := w.Finish()
+	w = btf.NewBuilder(nil, below, nil)
+	member := btf.Member{NameOff: w.Name("m"), Type: number}
+	for _, name := range []string{"other", "opaque", "both", "own"} {
+		w.Composite(btf.KindStruct, name, 4, false, member)
+	}
+	w.Composite(btf.KindStruct, "own", 8, false, member, member)
+	w.Fwd("nowhere", false)
+	r := setOf(t, below, w.Finish()).Report(parsed(t, below), 0)
+	if r.Redefined != (Figures{1, 24}) || r.Declared != (Figures{1, 24}) ||
+		r.Several != (Figures{1, 36}) {
+		t.Errorf("redefined %+v, declared %+v, several %+v", r.Redefined, r.Declared, r.Several)
+	}
+}
+
 // randomModule makes split BTF with few names, of which it defines or declares some.
 func randomModule(r *rand.Rand, below *btf.Blob) *btf.Blob {
 	const tags = 4

@@ -37,6 +37,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	fmt.Fprintf(out, "\n%d modules: %d bytes\n", r.Modules, r.Bytes)
 	fmt.Fprintf(out, "types that the base has already: %d, %d bytes\n", r.InBase.Count, r.InBase.Bytes)
 	fmt.Fprintf(out, "types that a module holds twice: %d, %d bytes\n", r.Twice.Count, r.Twice.Bytes)
+	fmt.Fprintf(out, "tags that the base defines in another way: %d, %d bytes\n", r.Redefined.Count,
+		r.Redefined.Bytes)
+	fmt.Fprintf(out, "tags that the base only declares: %d, %d bytes\n", r.Declared.Count,
+		r.Declared.Bytes)
+	fmt.Fprintf(out, "further definitions of a tag in one module: %d, %d bytes\n", r.Several.Count,
+		r.Several.Bytes)
 	fmt.Fprintf(out, "a shared base would have %d types (%d bytes) and %d strings (%d bytes)\n",
 		b.Types.Count, b.Types.Bytes, b.Strings.Count, b.Strings.Bytes)
 	fmt.Fprintf(out, "in place of %d types (%d bytes) and %d strings (%d bytes) in modules\n",

@@ -22,7 +22,8 @@ would save, which "btfdedup shared" makes.
 Types are equal as link tells: once forward declarations are resolved. Functions, variables,
 sections and declaration tags are never shared, so they are not looked at for repeats. Types that
 the base has already, or that one module holds twice, are counted; --check asks for none. btfdedup
-makes none.
+makes none. Definitions of tags that the base defines in another way or only declares, and further
+ones in one module, are counted too: they look like repeats, and are none.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
 *.btf below it are taken. The output depends on the set of inputs only, not on order.

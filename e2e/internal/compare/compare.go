@@ -20,6 +20,8 @@ const (
 	OnlyOurs   Kind = "only ours"
 	OnlyOracle Kind = "only oracle"
 	Differs    Kind = "differs"
+	// Leads: the texts are the same, but what they lead to is not. Contents does not look for it.
+	Leads Kind = "leads elsewhere"
 )
 
 // Difference is one name whose definitions are not the same on both sides.
@@ -29,7 +31,15 @@ type Difference struct {
 	Name   string
 	Ours   []string // texts that only our side has, sorted
 	Oracle []string // texts that only the oracle has, sorted
+	Leads  []Lead   // of the kind Leads: the definitions that differ
+	Extra  bool     // of the kind Leads: it is ours that the oracle has no equal of
 	Reason string   // why the difference is expected; "" if it is not explained
+}
+
+// Lead is two definitions of one tag that the two sides lead to.
+type Lead struct {
+	Tag          string // "struct foo"
+	Ours, Oracle string // their Signature
 }
 
 // Result is the result of Contents.

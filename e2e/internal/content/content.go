@@ -31,6 +31,8 @@ const (
 	Var     Class = "variable"
 	Section Class = "section"
 	Func    Class = "function"
+
+	Nameless Class = "anonymous" // types without a name; Contents has none
 )
 
 // Classes lists every class in report order.
@@ -51,14 +53,16 @@ func Load(path string, bases ...string) (*Contents, error) {
 	var spec *btf.Spec
 	var err error
 	for _, p := range append(append([]string{}, bases...), path) {
-		if spec, err = loadOne(p, spec); err != nil {
+		if spec, err = Open(p, spec); err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
 	}
 	return Of(spec)
 }
 
-func loadOne(path string, base *btf.Spec) (*btf.Spec, error) {
+// Open reads a raw BTF file, or the .BTF section of an ELF file. base is what it stands on, nil if
+// it is not split BTF.
+func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -80,10 +84,12 @@ func Of(spec *btf.Spec) (*Contents, error) {
 		if err != nil {
 			return nil, err
 		}
-		class, name, text := w.named(t)
-		switch {
-		case name == "" || class == "":
+		class, name := NameOf(t)
+		if name == "" {
 			continue
+		}
+		text := w.define(t)
+		switch {
 		case class == Forward:
 			forwards = append(forwards, text)
 			continue
@@ -124,41 +130,60 @@ func (c *Contents) normalize() {
 	}
 }
 
+// Shape returns the definition of t with an @ for each type that it refers to, and these types in
+// the order of the @.
+func Shape(t btf.Type) (text string, refs []btf.Type) {
+	w := writer{refs: &refs}
+	text = w.define(t)
+	return text, refs
+}
+
+// Text returns the definition of t.
+func Text(t btf.Type) string {
+	w := writer{memo: map[btf.Type]string{}, references: map[string]bool{}}
+	return w.define(t)
+}
+
+// NameOf returns the class and the name of t. The class is "" for kinds without a name, such as
+// pointers, and the name "" for anonymous types.
+func NameOf(t btf.Type) (Class, string) {
+	switch t.(type) {
+	case *btf.Int:
+		return Int, t.TypeName()
+	case *btf.Float:
+		return Float, t.TypeName()
+	case *btf.Struct:
+		return Struct, t.TypeName()
+	case *btf.Union:
+		return Union, t.TypeName()
+	case *btf.Enum:
+		return Enum, t.TypeName()
+	case *btf.Fwd:
+		return Forward, t.TypeName()
+	case *btf.Typedef:
+		return Typedef, t.TypeName()
+	case *btf.Var:
+		return Var, t.TypeName()
+	case *btf.Datasec:
+		return Section, t.TypeName()
+	case *btf.Func:
+		return Func, t.TypeName()
+	}
+	return "", ""
+}
+
 type writer struct {
 	memo       map[btf.Type]string // what ref returned for types without a name
 	references map[string]bool
-}
-
-// named returns the class, the name and the definition of t. The class is "" for kinds without a
-// name, such as pointers.
-func (w *writer) named(t btf.Type) (Class, string, string) {
-	switch t := t.(type) {
-	case *btf.Int:
-		return Int, t.Name, w.define(t)
-	case *btf.Float:
-		return Float, t.Name, w.define(t)
-	case *btf.Struct:
-		return Struct, t.Name, w.define(t)
-	case *btf.Union:
-		return Union, t.Name, w.define(t)
-	case *btf.Enum:
-		return Enum, t.Name, w.define(t)
-	case *btf.Fwd:
-		return Forward, t.Name, w.define(t)
-	case *btf.Typedef:
-		return Typedef, t.Name, w.define(t)
-	case *btf.Var:
-		return Var, t.Name, w.define(t)
-	case *btf.Datasec:
-		return Section, t.Name, w.define(t)
-	case *btf.Func:
-		return Func, t.Name, w.define(t)
-	}
-	return "", "", ""
+	refs       *[]btf.Type // if set, ref adds to it, and writes an @
 }
 
 // ref writes a reference to t: its kind and name, or its definition if it has no name.
 func (w *writer) ref(t btf.Type) string {
+	if w.refs != nil {
+		*w.refs = append(*w.refs, t)
+		return "@"
+	}
 	if name := reference(t); name != "" {
 		w.references[name] = true
 		return name

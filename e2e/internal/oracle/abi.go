@@ -15,8 +15,24 @@ func byABI(machine elf.Machine, arguments []dwarf.Type) string {
 	case machine == elf.EM_386 && hasUnalignedStruct(arguments):
 		return "pahole takes a struct for packed in which an 8-byte number is aligned at 4 bytes, " +
 			"as i386 does"
+	case machine == elf.EM_X86_64 && hasLargeUnion(arguments):
+		return "pahole counts a register for a union that x86-64 passes on the stack"
 	}
 	return ""
+}
+
+// hasLargeUnion reports whether an argument that is a union of more than two words comes before
+// another one. pahole counts a register for each argument in memory
+// (function__analyze_parameter_locations), and overlooks for structs alone that the next ones are
+// not where it expects them then (param__is_struct).
+func hasLargeUnion(arguments []dwarf.Type) bool {
+	const word = 8
+	for _, t := range arguments[:max(0, len(arguments)-1)] {
+		if s, ok := plain(t).(*dwarf.StructType); ok && s.Kind == "union" && s.ByteSize > 2*word {
+			return true
+		}
+	}
+	return false
 }
 
 // sameRegistersARM reports whether the arguments are where pahole expects them: in r0 to r7,

@@ -31,3 +31,23 @@ func TestSameRegistersARM(t *testing.T) {
 		}
 	}
 }
+
+func TestHasLargeUnion(t *testing.T) {
+	aggregate := func(kind string, size int64) dwarf.Type {
+		return &dwarf.StructType{CommonType: dwarf.CommonType{ByteSize: size}, Kind: kind}
+	}
+	for _, c := range []struct {
+		types []dwarf.Type
+		want  bool
+	}{
+		{nil, false},
+		{[]dwarf.Type{aggregate("union", 28), aggregate("struct", 4)}, true},
+		{[]dwarf.Type{aggregate("struct", 4), aggregate("union", 28)}, false},
+		{[]dwarf.Type{aggregate("union", 16), aggregate("struct", 4)}, false},
+		{[]dwarf.Type{aggregate("struct", 28), aggregate("struct", 4)}, false},
+	} {
+		if got := hasLargeUnion(c.types); got != c.want {
+			t.Errorf("%v: %t, want %t", c.types, got, c.want)
+		}
+	}
+}

@@ -15,9 +15,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	tb.Helper()
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
-		if d.Kind != compare.OnlyOracle {
-			names = append(names, d.Name)
-		}
+		names = append(names, d.Name)
 	}
 	if len(names) == 0 {
 		return
@@ -30,15 +28,19 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 		if d.Class != content.Func {
 			return ""
 		}
-		parameters, kept := found.kept[d.Name]
+		kept := found.kept[d.Name]
 		switch d.Kind {
 		case compare.Differs:
 			switch {
-			case !kept:
+			case kept == nil:
 				return "made a jump to an equal function, so no definition has code; " +
 					"pahole takes another one than we"
-			case len(d.Ours) == 1 && sameNames(d.Ours[0], parameters):
-				return "pahole takes the parameters of a weak definition that lost"
+			case byOther(d, kept, found.others[d.Name]):
+				return "pahole takes the parameters of a weak definition that lost, or of one that was " +
+					"inlined everywhere"
+			case byOther(d, kept, kept):
+				return "static functions of that name have other names for their parameters; " +
+					"pahole takes another one's than we"
 			}
 		case compare.OnlyOurs:
 			switch {
@@ -50,6 +52,10 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 				return "pahole takes a part that was split off for the function"
 			}
 			return byABI(found.machine, found.arguments[d.Name])
+		case compare.OnlyOracle:
+			if found.inlined[d.Name] && kept == nil {
+				return "declared inline, and no DIE has its code, so we take it for inlined everywhere"
+			}
 		}
 		return ""
 	})
@@ -78,6 +84,17 @@ func explainBase(tb testing.TB, r *compare.Result, bases []string) {
 		}
 		return ""
 	})
+}
+
+// byOther reports whether our function has the parameters of one of the definitions that the link
+// kept, and the oracle's other ones: those of one of others.
+func byOther(d *compare.Difference, kept, others [][]string) bool {
+	if len(d.Ours) != 1 || len(d.Oracle) != 1 {
+		return false
+	}
+	ours := func(names []string) bool { return sameNames(d.Ours[0], names) }
+	theirs := func(names []string) bool { return sameNames(d.Oracle[0], names) && !ours(names) }
+	return slices.ContainsFunc(kept, ours) && slices.ContainsFunc(others, theirs)
 }
 
 // sameNames reports whether the parameters in the text of a function have these names.

@@ -69,14 +69,8 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 		dropBase(tb, a, ours.Bases)
 		dropBase(tb, b, pahole.Bases)
 	}
-	skips, err := compare.LoadSkips(skipped)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	r := compare.Contents(a, b)
-	r.Explain(compare.Against(a, skips))
-	explainByDWARF(tb, r, elfPath)
-	explainVariables(tb, r, elfPath)
+	Explain(tb, r, a, elfPath, skipped)
 	if len(ours.Bases) > 0 {
 		explainBase(tb, r, pahole.Bases)
 	}
@@ -103,6 +97,22 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 			tb.Errorf("pahole's BTF has no %s: nothing was compared", class)
 		}
 	}
+}
+
+// Explain sets the reasons of differences from pahole's BTF of elfPath that are known. ours is the
+// content of our BTF without its base, and skipped the file that our --skipped wrote.
+func Explain(
+	tb testing.TB, r *compare.Result, ours *content.Contents, elfPath, skipped string,
+) {
+	tb.Helper()
+	skips, err := compare.LoadSkips(skipped)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.Explain(compare.Against(ours, skips))
+	explainByDWARF(tb, r, elfPath)
+	explainVariables(tb, r, elfPath)
+	explainLeads(tb, r, elfPath)
 }
 
 // dropBase removes from c the definitions of types that a base has too. In pahole's split BTF

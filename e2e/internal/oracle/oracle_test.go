@@ -1,6 +1,29 @@
 package oracle
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+)
+
+func TestByOther(t *testing.T) {
+	d := compare.Difference{Ours: []string{"func f static (a *struct s, b typedef u8) int"},
+		Oracle: []string{"func f static (x *struct s, b typedef u8) int"}}
+	ab, xb := [][]string{{"a", "b"}}, [][]string{{"x", "b"}}
+	for _, c := range []struct {
+		kept, others [][]string
+		want         bool
+	}{{ab, xb, true}, {ab, ab, false}, {xb, ab, false}, {xb, xb, false}, {ab, nil, false},
+		{append(ab, xb...), append(ab, xb...), true}} {
+		if got := byOther(&d, c.kept, c.others); got != c.want {
+			t.Errorf("%q, others %q: %t, want %t", c.kept, c.others, got, c.want)
+		}
+	}
+	d.Oracle = []string{"func f static (a *struct s, b typedef u8) long int"} // the same names
+	if byOther(&d, ab, ab) {
+		t.Error("another type is explained by equal names")
+	}
+}
 
 func TestSameNames(t *testing.T) {
 	for _, c := range []struct {

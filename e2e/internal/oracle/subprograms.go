@@ -13,11 +13,13 @@ import (
 // name.
 type subprograms struct {
 	machine elf.Machine
-	// kept has the names of the parameters of the definition that the link kept, whose code is at the
-	// symbol's address. A weak definition that lost still has its DWARF, at another address. If a
-	// function is missing here, no definition has code: the compiler found its body equal to another
-	// one's, and made it a jump to that.
-	kept map[string][]string
+	// kept has the names of the parameters of the definitions that the link kept, whose code is at a
+	// symbol's address: one, or several static ones. If a function is missing here, no definition has
+	// code: the compiler found its body equal to another one's, and made it a jump to that.
+	kept map[string][][]string
+	// others has those of the other definitions: weak ones that lost, which still have their DWARF,
+	// and static ones that were inlined everywhere.
+	others map[string][][]string
 	// inlined has the functions of whose name there is also one that is declared inline and has no
 	// code.
 	inlined map[string]bool
@@ -45,7 +47,8 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	}
 	found := &subprograms{
 		machine: f.Machine,
-		kept:    map[string][]string{}, inlined: map[string]bool{}, split: map[string]bool{},
+		kept:    map[string][][]string{}, others: map[string][][]string{},
+		inlined: map[string]bool{}, split: map[string]bool{},
 		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function's symbols without a suffix
@@ -108,20 +111,25 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	if how, _ := die.Val(dwarf.AttrInline).(int64); how == declaredInlined {
 		s.inlined[name] = true
 	}
-	// A function that is split into a hot and a cold part has two ranges.
-	ranges, err := data.Ranges(die)
-	if err != nil {
-		return err
-	}
-	if len(ranges) == 0 {
+	if die.Val(dwarf.AttrDeclaration) != nil {
 		return nil
 	}
 	names, types, err := parameters(data, die)
 	if err != nil {
 		return err
 	}
+	// A function that is split into a hot and a cold part has two ranges.
+	ranges, err := data.Ranges(die)
+	if err != nil {
+		return err
+	}
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
-		s.kept[name] = names
+		s.kept[name] = append(s.kept[name], names)
+	} else {
+		s.others[name] = append(s.others[name], names)
+	}
+	if len(ranges) == 0 {
+		return nil
 	}
 	switch here := s.at[ranges[0][0]]; {
 	case slices.Contains(here, name):

@@ -76,7 +76,7 @@ type variables struct {
 // encode differently.
 func (v *variables) explain(name string, ours, oracle bool) string {
 	switch {
-	case ours && v.relocatable && v.symbols[name]:
+	case ours && !oracle && v.relocatable && v.symbols[name]:
 		return reasonOneSection
 	case oracle && v.computed[name]:
 		return reasonComputed

@@ -1,0 +1,115 @@
+// Package modules compares our split BTF of all modules of a kernel with pahole's BTF of each of
+// them that has no base: what our BTF says together with that of vmlinux must be the same.
+package modules
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/flatten"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+)
+
+var sample = flag.Int("sample", 0, "compare only so many modules, evenly taken; 0 is for all")
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// TestFlattened compares the modules below the directory TREE, a kernel's lib/modules/RELEASE with
+// DWARF in vmlinux and the modules.
+func TestFlattened(t *testing.T) {
+	tree := os.Getenv("TREE")
+	if tree == "" {
+		t.Skip("SKIPPED: set TREE to a lib/modules/RELEASE with DWARF in vmlinux and the modules")
+	}
+	harness.Need(t, "pahole")
+	all := taken(modulesBelow(t, tree), *sample)
+	dir := t.TempDir()
+	base, out, skipped := filepath.Join(dir, "base"), filepath.Join(dir, "btf"),
+		filepath.Join(dir, "skipped")
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "elf", "-q", "--lang-exclude=rust", "-o", base,
+		filepath.Join(tree, "vmlinux"))
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--lang-exclude=rust",
+		"--base", base, "-o", out, "--skipped-dir", skipped, harness.ParamFile(t, all))
+
+	bases := make(chan *flatten.Base, runtime.GOMAXPROCS(0))
+	for range cap(bases) {
+		b, err := flatten.ReadBase(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bases <- b
+	}
+	var sum totals
+	t.Run("modules", func(t *testing.T) {
+		for _, ko := range all {
+			name := strings.TrimSuffix(filepath.Base(ko), ".ko")
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				whole := oracle.Pahole(t, ko)
+				b := <-bases
+				defer func() { bases <- b }()
+				r, err := b.Compare(filepath.Join(out, name+".btf"), whole.Path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				oracle.Explain(t, r.Result, r.Contents, ko, filepath.Join(skipped, name+".skipped"))
+				check(t, r)
+				sum.add(name, r)
+			})
+		}
+	})
+	if sum.modules == 0 {
+		t.Error("no module was compared")
+	}
+	fmt.Println(&sum)
+}
+
+// check reports the differences that have no reason.
+func check(t *testing.T, r *flatten.Result) {
+	t.Helper()
+	for _, d := range r.Unexplained() {
+		t.Errorf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,
+			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         "))
+	}
+	if r.Types == 0 {
+		t.Error("pahole's BTF has no types: nothing was compared")
+	}
+}
+
+// modulesBelow lists the modules in a directory, by path.
+func modulesBelow(t *testing.T, dir string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".ko") {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatalf("%s: no modules (*.ko)", dir)
+	}
+	return list
+}
+
+// taken returns n of list, evenly taken, or all of them if n is 0.
+func taken(list []string, n int) []string {
+	if n <= 0 || n >= len(list) {
+		return list
+	}
+	part := make([]string, n)
+	for i := range part {
+		part[i] = list[i*len(list)/n]
+	}
+	return part
+}
