@@ -114,7 +114,7 @@ func (c *comparison) judge(act *Action) {
 		act.Verdict = Same
 	case len(act.Changes) == 0:
 		act.Verdict = NonDeterministic
-	case !differs:
+	case !differs && act.Failed == "":
 		act.Verdict = CutOff
 	case root:
 		act.Verdict = KeyChanged

@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/reproreport"
+	"github.com/rules-btf/rules_btf/internal/reprotypes"
 )
 
 func diffVerb() cli.Verb {
@@ -38,7 +39,7 @@ stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong 
 			"btfrepro diff a.log b.log",
 			"# for people, with a graph of the causes",
 			"btfrepro diff --html=report.html a.log b.log",
-			"btfrepro diff --mnemonic=BtfGen,BtfLink --allow='output=*/build_info.txt # the time' a.log b.log",
+			"btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log",
 			"# with the types that differ",
 			"btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log",
 		},
@@ -50,7 +51,10 @@ stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong 
 				"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
 			flags.StringVar(&dirs[1], "b-dir", "", "likewise of B: `DIR`")
 			return func(env *cli.Env, args []string) error {
-				return r.run(env, [2]string(args), dirs)
+				if (dirs[0] == "") != (dirs[1] == "") {
+					return cli.Usagef("--a-dir and --b-dir go together")
+				}
+				return r.run(env, [2]string(args), [2]string(args), dirs)
 			}
 		},
 	}
@@ -75,21 +79,26 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 		"also list actions that differ only through others, or are allowed to")
 }
 
-// run compares two logs. dirs are where the outputs of each are, "" if that isn't known.
-func (r *reportFlags) run(env *cli.Env, names, dirs [2]string) error {
+// run compares two logs, which the report calls by their names. dirs are where the outputs of each
+// are, "" if that isn't known.
+func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	allow, err := r.allowances()
 	if err != nil {
 		return err
 	}
 	var logs [2]*execlog.Log
-	for i, name := range names {
-		if logs[i], err = execlog.ReadFile(name); err != nil {
+	for i, file := range files {
+		if logs[i], err = execlog.ReadFile(file); err != nil {
 			return err
 		}
 	}
 	report, err := repro.Compare(logs[0], logs[1], repro.Options{Mnemonics: r.mnemonics, Allow: allow})
 	if err != nil {
 		return err
+	}
+	if dirs[0] != "" && dirs[1] != "" {
+		reprotypes.Add(report, reprotypes.Build{Log: logs[0], Dir: dirs[0]},
+			reprotypes.Build{Log: logs[1], Dir: dirs[1]})
 	}
 	if err := r.write(env, report, names); err != nil {
 		return err

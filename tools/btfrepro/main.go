@@ -15,6 +15,7 @@ func program() *cli.Program {
 			" differs\nbegins. It reads Bazel's execution logs.",
 		Verbs: []cli.Verb{
 			diffVerb(),
+			runVerb(),
 		},
 	}
 }
