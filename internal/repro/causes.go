@@ -161,3 +161,34 @@ func (c *comparison) finishCauses() {
 		}
 	}
 }
+
+// Upstream returns the actions whose outputs changed the key of a, in ascending order.
+func (a *Action) Upstream() []int {
+	var list []int
+	for ch := range a.changes {
+		if ch.From >= 0 {
+			list = append(list, ch.From)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Own returns the causes that are changes of a's own key, or a itself, in ascending order.
+func (a *Action) Own(causes []Cause) []int {
+	var list []int
+	for ch := range a.changes {
+		if ch.From < 0 && ch.Cause >= 0 {
+			list = append(list, ch.Cause)
+		}
+	}
+	if a.Verdict == NonDeterministic {
+		for _, n := range a.Causes {
+			if causes[n].Action == a.ID {
+				list = append(list, n)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -74,7 +74,7 @@ func (r *reportFlags) define(flags *cli.FlagSet) {
 		" `PATTERNS`, such as 'label=//docs/... output=*/stamp.txt # the time'; repeat it for more")
 	flags.InputVar(&r.allowFile, "allow-file", "such lines, from `FILE`")
 	flags.OutputVar(&r.json, "json", "write the report as JSON to `FILE`; - means standard output, instead of text")
-	flags.OutputVar(&r.html, "html", "write the report as one page of HTML to `FILE`")
+	flags.OutputVar(&r.html, "html", "write the report as one page of HTML to `FILE`; - likewise")
 	flags.BoolVar(&r.all, "all", false,
 		"also list actions that differ only through others, or are allowed to")
 }
@@ -124,7 +124,15 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 			return err
 		}
 	}
-	if r.json == "-" {
+	if r.html != "" {
+		err := env.WriteOutput(r.html, func(w io.Writer) error {
+			return reproreport.HTML(w, report, names[0], names[1])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if r.json == "-" || r.html == "-" {
 		return nil
 	}
 	return reproreport.Text(env.Stdout, report, reproreport.Options{All: r.all})
