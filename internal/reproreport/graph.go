@@ -3,8 +3,10 @@ package reproreport
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
@@ -14,10 +16,11 @@ import (
 const (
 	maxGraphCauses = 12
 	maxColumns     = 7 // of actions; farther ones are in the last
-	maxRows        = 12
+	maxRows        = 16
 
-	boxWidth, boxHeight = 190, 40
-	gapX, gapY          = 90, 14
+	boxWidth, boxHeight = 185, 40
+	gapX, gapY          = 62, 12
+	laneHeight          = 6 // of a line that passes a column
 	margin              = 8
 )
 
@@ -28,6 +31,7 @@ type node struct {
 	Line2       string
 	Title       string
 	X, Y        int
+	height      int
 	column      int
 	count       int
 	name        string // what orders nodes that count the same
@@ -81,9 +85,54 @@ func draw(r *repro.Report) *graph {
 			}
 		}
 	}
+	links = g.lanes(links)
 	g.place(links)
 	g.connect(links)
+	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *node) bool { return n.Class == lane })
 	return g
+}
+
+const lane = "lane"
+
+// lanes cuts links that pass columns into ones from column to column, so that they don't cross a
+// box: in each column that it passes, a link has a lane, which all links to one box share.
+func (g *graph) lanes(links map[link]int) map[link]int {
+	type place struct {
+		to     *node
+		column int
+	}
+	made := map[place]*node{}
+	short := map[link]int{}
+	for _, l := range sortLinks(links) {
+		from := l.from
+		for column := from.column + 1; column < l.to.column; column++ {
+			n := made[place{l.to, column}]
+			if n == nil {
+				n = &node{Class: lane, Line1: l.to.Line1, column: column, height: laneHeight,
+					name: l.to.name + fmt.Sprint(l.to.column)}
+				made[place{l.to, column}] = n
+				g.Nodes = append(g.Nodes, n)
+			}
+			short[link{from, n}] += links[l]
+			n.count += links[l]
+			from = n
+		}
+		short[link{from, l.to}] += links[l]
+	}
+	return short
+}
+
+// sortLinks returns links in an order that doesn't depend on the map.
+func sortLinks(links map[link]int) []link {
+	list := slices.Collect(maps.Keys(links))
+	compare := func(a, b *node) int {
+		return cmp.Or(cmp.Compare(a.column, b.column), cmp.Compare(a.Y, b.Y),
+			cmp.Compare(a.Class, b.Class), cmp.Compare(a.name, b.name))
+	}
+	slices.SortFunc(list, func(a, b link) int {
+		return cmp.Or(compare(a.from, b.from), compare(a.to, b.to))
+	})
+	return list
 }
 
 // causes makes the nodes of the causes, by index: one for each of the first, one for the others.
@@ -94,7 +143,7 @@ func (g *graph) causes(r *repro.Report) []*node {
 		c := &r.Causes[i]
 		if i >= maxGraphCauses && len(r.Causes) > maxGraphCauses+1 {
 			if others == nil {
-				others = &node{Class: "cause", Line1: "other causes", name: "~"}
+				others = &node{Class: "cause", Line1: "other causes", name: "~", height: boxHeight}
 				g.Nodes = append(g.Nodes, others)
 			}
 			others.count += 1
@@ -105,11 +154,14 @@ func (g *graph) causes(r *repro.Report) []*node {
 		}
 		text := CauseText(c)
 		kind, rest := c.Kind, shortHashes(c.Text)
-		if c.Kind == string(repro.Input) {
+		switch {
+		case c.Kind == string(repro.Input):
 			kind, rest = splitCause(text)
+		case c.Action >= 0:
+			rest = r.Actions[c.Action].Label
 		}
 		of[i] = &node{Class: "cause", Line1: cut(kind), Line2: cutLeft(rest), Title: text + " – " +
-			reach(c), name: fmt.Sprintf("%06d", i), count: c.Direct + c.Downstream}
+			reach(c), name: fmt.Sprintf("%06d", i), count: c.Direct + c.Downstream, height: boxHeight}
 		g.Nodes = append(g.Nodes, of[i])
 	}
 	return of
@@ -146,14 +198,19 @@ func (g *graph) actions(r *repro.Report) map[int]*node {
 			return cmp.Or(cmp.Compare(len(groups[y]), len(groups[x])), cmp.Compare(x.mnemonic, y.mnemonic),
 				cmp.Compare(x.verdict, y.verdict))
 		})
-		for at, k := range keys {
-			if at >= maxRows && len(keys) > maxRows+1 {
-				break // those are in the list
+		if len(keys) > maxRows+1 {
+			var others []int
+			for _, k := range keys[maxRows:] {
+				others = append(others, groups[k]...)
 			}
+			keys = append(keys[:maxRows:maxRows], nodeKey{column: column, mnemonic: "other mnemonics"})
+			groups[keys[maxRows]] = others
+		}
+		for _, k := range keys {
 			list := groups[k]
 			n := &node{Class: class(k.verdict), Line1: cut(k.mnemonic), column: column,
-				Line2: fmt.Sprintf("%d × %s", len(list), k.verdict), count: len(list),
-				name: k.mnemonic + string(k.verdict)}
+				Line2: strings.TrimSuffix(fmt.Sprintf("%d × %s", len(list), k.verdict), " × "),
+				count: len(list), name: k.mnemonic + string(k.verdict), height: boxHeight}
 			n.Title = fmt.Sprintf("%s %s: %s", k.mnemonic, k.verdict, count(len(list), "action"))
 			for _, i := range list[:min(len(list), 5)] {
 				n.Title += "\n" + r.Actions[i].Label
@@ -188,7 +245,7 @@ func (g *graph) place(links map[link]int) {
 			}
 			for l := range links {
 				if l.to.column == column {
-					l.to.left += float64(l.from.Y) // whole numbers: the order of the sum doesn't matter
+					l.to.left += float64(2*l.from.Y + l.from.height) // whole numbers: the order of the sum doesn't matter
 					l.to.edges++
 				}
 			}
@@ -200,7 +257,7 @@ func (g *graph) place(links map[link]int) {
 		y := margin
 		for _, n := range list {
 			n.X, n.Y = x, y
-			y += boxHeight + gapY
+			y += n.height + gapY
 		}
 		g.Height = max(g.Height, y-gapY+margin)
 		x += boxWidth + gapX
@@ -208,33 +265,35 @@ func (g *graph) place(links map[link]int) {
 	g.Width = x - gapX + margin
 }
 
-// connect draws the lines, in an order that doesn't depend on the map.
+// connect draws the lines.
 func (g *graph) connect(links map[link]int) {
-	var list []link
-	for l := range links {
-		list = append(list, l)
-	}
-	slices.SortFunc(list, func(a, b link) int {
-		return cmp.Or(cmp.Compare(a.from.X, b.from.X), cmp.Compare(a.from.Y, b.from.Y),
-			cmp.Compare(a.to.X, b.to.X), cmp.Compare(a.to.Y, b.to.Y))
-	})
-	for _, l := range list {
-		x1, y1 := l.from.X+boxWidth, l.from.Y+boxHeight/2
-		x2, y2 := l.to.X, l.to.Y+boxHeight/2
+	for _, l := range sortLinks(links) {
+		x1, y1 := l.from.X+boxWidth, l.from.Y+l.from.height/2
+		x2, y2 := l.to.X, l.to.Y+l.to.height/2
 		bend := (x2 - x1) / 2
 		g.Edges = append(g.Edges, edge{
 			Path:  fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2),
-			Width: fmt.Sprintf("%.1f", 1.2+math.Log10(float64(links[l]))),
+			Width: width(links[l]),
 			Title: fmt.Sprintf("%s → %s: %d", l.from.Line1, l.to.Line1, links[l]),
 		})
 	}
+	for _, n := range g.Nodes {
+		if n.Class == lane {
+			y := n.Y + n.height/2
+			g.Edges = append(g.Edges, edge{Path: fmt.Sprintf("M%d %d H%d", n.X, y, n.X+boxWidth),
+				Width: width(n.count), Title: fmt.Sprintf("→ %s: %d", n.Line1, n.count)})
+		}
+	}
 }
+
+// width is that of a line that stands for so many inputs.
+func width(count int) string { return fmt.Sprintf("%.1f", 1.2+math.Log10(float64(count))) }
 
 // class is the CSS class of a verdict.
 func class(v repro.Verdict) string {
 	return map[repro.Verdict]string{repro.Same: "same", repro.NonDeterministic: "nondet",
 		repro.KeyChanged: "key", repro.Downstream: "down", repro.CutOff: "cut",
-		repro.OnlyA: "only", repro.OnlyB: "only"}[v]
+		repro.OnlyA: "only", repro.OnlyB: "only", "": "cause"}[v]
 }
 
 const maxText = 27 // characters in a box
