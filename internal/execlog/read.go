@@ -17,10 +17,11 @@ import (
 // What is read at most. The largest messages are directories and sets of inputs; a build of 10,000
 // actions has a log of some tens of megabytes.
 const (
-	maxEntry  = 64 << 20 // bytes of a message
-	maxFields = 2 << 20  // in a message, those of the messages in it included
-	maxLog    = 4 << 30  // bytes of all messages
-	window    = 64 << 20 // bytes of zstd's history
+	maxEntry   = 64 << 20 // bytes of a message
+	maxEntries = 8 << 20
+	maxFields  = 2 << 20  // in a message, those of the messages in it included
+	maxLog     = 4 << 30  // bytes of all messages
+	window     = 64 << 20 // bytes of zstd's history
 )
 
 const zstdMagic = 0xfd2fb528
@@ -66,7 +67,7 @@ func Read(r io.Reader) (*Log, error) {
 func readEntries(in *bufio.Reader) (*Log, error) {
 	d := newDecoder()
 	var buffer []byte
-	for at := int64(0); ; {
+	for at, n := int64(0), 1; ; n++ {
 		size, err := binary.ReadUvarint(in)
 		if err == io.EOF {
 			return d.log, nil
@@ -80,6 +81,9 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 		if size > maxEntry {
 			return fail(fmt.Errorf("it has %d bytes, at most %d are read; is this a compact execution log?",
 				size, maxEntry))
+		}
+		if n > maxEntries {
+			return fail(fmt.Errorf("the log has more than %d entries", maxEntries))
 		}
 		if buffer, err = readBytes(in, buffer, int(size)); err != nil {
 			return fail(readError(err))
