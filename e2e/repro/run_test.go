@@ -19,9 +19,19 @@ const surroundings = `
 load(":rules.bzl", "command")
 
 command(name = "same", mnemonic = "Same", command = "echo same > $1")
-command(name = "mask", mnemonic = "Mask", command = "umask > $1")
+command(
+    name = "mode",
+    mnemonic = "Mode",
+    srcs = ["mode.in"],
+    command = "stat -L -c %a $2 > $1",
+)
 command(name = "directory", mnemonic = "Directory", command = "pwd -P > $1")
-command(name = "locale", mnemonic = "Locale", command = "echo $LC_ALL > $1")
+command(
+    name = "locale",
+    default_env = True,
+    mnemonic = "Locale",
+    command = "echo $LC_ALL > $1",
+)
 `
 
 // newSurroundings writes that workspace, with more in its BUILD file.
@@ -31,6 +41,7 @@ func newSurroundings(t *testing.T, more string) string {
 	for name, text := range map[string]string{
 		"MODULE.bazel": "module(name = \"surroundings\")\n", "values.bzl": values[0],
 		"rules.bzl": rulesFile, "BUILD.bazel": surroundings + more,
+		"mode.in": "what others may read\n",
 	} {
 		harness.WriteFile(t, filepath.Join(dir, name), text)
 	}
@@ -55,10 +66,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("what is said of LC_ALL: %q", locale)
 	}
 	got := f.actions()
-	// Every action has LC_ALL, but only one writes it. The others' keys are not the same, so nothing
-	// is non-deterministic.
-	for mnemonic, want := range map[string]string{"Same": "cut-off", "Mask": "key changed",
-		"Directory": "key changed", "Locale": "key changed"} {
+	for mnemonic, want := range map[string]string{"Same": "", "Mode": "non-deterministic",
+		"Directory": "non-deterministic", "Locale": "key changed"} {
 		if verdict, _, _ := strings.Cut(got[mnemonic], ":"); verdict != want {
 			t.Errorf("%s: %s, want %s", mnemonic, got[mnemonic], want)
 		}

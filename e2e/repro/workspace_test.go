@@ -32,6 +32,7 @@ def _command_impl(ctx):
         arguments = [args],
         command = ctx.attr.command,
         env = ctx.attr.env,
+        use_default_shell_env = ctx.attr.default_env,
         execution_requirements = {"supports-path-mapping": "1"},
     )
     return [DefaultInfo(files = depset([out]))]
@@ -39,6 +40,7 @@ def _command_impl(ctx):
 command = rule(_command_impl, attrs = {
     "arguments": attr.string_list(),
     "command": attr.string(mandatory = True),
+    "default_env": attr.bool(),
     "ending": attr.string(),
     "env": attr.string_dict(),
     "mnemonic": attr.string(mandatory = True),

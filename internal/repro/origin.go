@@ -48,6 +48,9 @@ func (c *comparison) origin(in inputChange) origin {
 	default:
 		o.what, o.note = "source file ", "a source file"
 	}
+	if o.path != "" {
+		o.note = "a link to " + o.path + ", " + o.note
+	}
 	return o
 }
 

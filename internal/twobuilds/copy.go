@@ -9,8 +9,9 @@ import (
 )
 
 // copyTree copies a directory with its files and links, but Bazel's links to its outputs (bazel-*),
-// and the directory except, if it is in it. What is no file, directory or link is left out.
-func copyTree(from, to, except string) error {
+// and the directory except, if it is in it. What is no file, directory or link is left out. The
+// modes are less the umask, as if it were checked out with that.
+func copyTree(from, to, except string, umask fs.FileMode) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -30,7 +31,7 @@ func copyTree(from, to, except string) error {
 		switch {
 		case d.IsDir():
 			// Files are made in it, whatever its mode.
-			return os.MkdirAll(target, info.Mode().Perm()|0o700)
+			return os.MkdirAll(target, info.Mode().Perm()&^umask|0o700)
 		case d.Type() == fs.ModeSymlink:
 			if strings.HasPrefix(d.Name(), "bazel-") {
 				return nil
@@ -41,7 +42,7 @@ func copyTree(from, to, except string) error {
 			}
 			return os.Symlink(link, target)
 		case d.Type().IsRegular():
-			return copyFile(path, target, info.Mode().Perm())
+			return copyFile(path, target, info.Mode().Perm()&^umask)
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -84,7 +85,11 @@ func (b *Builds) copied() string { return filepath.Join(b.scratch, "another", "d
 
 // Copy makes the copy that the second build is made in.
 func (b *Builds) Copy() error {
-	if err := copyTree(b.root, b.copied(), b.scratch); err != nil {
+	umask, err := strconv.ParseUint(b.Of[1].Umask, 8, 9)
+	if err != nil {
+		return err
+	}
+	if err := copyTree(b.root, b.copied(), b.scratch, fs.FileMode(umask)); err != nil {
 		return fmt.Errorf("copying the workspace: %w", err)
 	}
 	return nil
