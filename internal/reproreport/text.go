@@ -47,7 +47,7 @@ func Text(w io.Writer, r *repro.Report, opt Options) error {
 	if listed > maxActions && !opt.All {
 		fmt.Fprintf(out, "… and %d more actions; --all lists them\n", listed-maxActions)
 	}
-	if listed > 0 || len(r.Causes) > 0 {
+	if listed > 0 {
 		fmt.Fprintln(out)
 	}
 	if err := writeTable(out, r); err != nil {
@@ -185,7 +185,11 @@ func shortHashes(s string) string {
 
 func writeTable(out io.Writer, r *repro.Report) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "\tactions\t")
+	longest := 0
+	for i := range r.Counts {
+		longest = max(longest, len(r.Counts[i].Mnemonic))
+	}
+	fmt.Fprintf(table, "%*s\tactions\t", longest, "")
 	for _, v := range repro.Verdicts {
 		fmt.Fprintf(table, "%s\t", v)
 	}
@@ -200,7 +204,7 @@ func writeTable(out io.Writer, r *repro.Report) error {
 		if name == "" {
 			name = "all"
 		}
-		fmt.Fprintf(table, "%s\t%d\t", name, c.Total)
+		fmt.Fprintf(table, "%-*s\t%d\t", longest, name, c.Total)
 		for _, v := range repro.Verdicts {
 			n := "."
 			if c.Verdicts[v] > 0 {
