@@ -67,8 +67,8 @@ func (f *found) actions() map[string]string {
 	return all
 }
 
-// TestBuilds makes all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names a
-// directory, the logs are written there: those of internal/repro/testdata are of this test.
+// TestBuilds makes all builds in one workspace, because Bazel is slow to start. If KEEP_LOGS names
+// a directory, the logs are written there: those of internal/repro/testdata are of this test.
 func TestBuilds(t *testing.T) {
 	w := newWorkspace(t)
 	t.Run("planted", w.testPlanted)
@@ -163,8 +163,9 @@ func (w *workspace) testConfigurations(t *testing.T) {
 	if len(got) != f.Total.Total {
 		t.Errorf("%d of %d actions differ, want all", len(got), f.Total.Total)
 	}
-	if want := "note: bazel-out/k8-fastbuild of A is taken for bazel-out/k8-fastbuild-other of B"; !strings.Contains(text, want) {
-		t.Errorf("no line %q in\n%s", want, text)
+	note := "note: bazel-out/k8-fastbuild of A is taken for bazel-out/k8-fastbuild-other of B"
+	if !strings.Contains(text, note) {
+		t.Errorf("no line %q in\n%s", note, text)
 	}
 }
 

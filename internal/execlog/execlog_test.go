@@ -56,9 +56,9 @@ func TestRead(t *testing.T) {
 	}
 	slices.Sort(inputs)
 	// Each file once, those in runfiles too; the files of a directory are sorted.
-	if want := []string{"a.c", "dir y z", "lib.sh", "tool", "tool.runfiles __init__.py link"}; !slices.Equal(
-		inputs, want) {
-		t.Errorf("inputs %q, want %q", inputs, want)
+	files := []string{"a.c", "dir y z", "lib.sh", "tool", "tool.runfiles __init__.py link"}
+	if !slices.Equal(inputs, files) {
+		t.Errorf("inputs %q, want %q", inputs, files)
 	}
 	want := execlog.Spawn{
 		Label: "//:a", Mnemonic: "Compile",
@@ -162,11 +162,13 @@ func TestErrors(t *testing.T) {
 		{"many entries", make([]byte, 9<<20), "more than 8388608 entries"},
 		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "no message"},
 		{"many fields", delimited(many), "more than 2097152 fields"},
-		{"unknown reference", entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 7}}}),
+		{"unknown reference",
+			entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 7}}}),
 			"the entry 7, which did not come before it"},
 		{"set in itself", entry(&logpb.Entry{Id: 1, Type: &logpb.Entry_Set{
 			Set: &logpb.Set{Sets: []uint32{1}}}}), "the entry 1, which did not come before it"},
-		{"no path", entry(&logpb.Entry{Type: &logpb.Entry_File{File: &logpb.File{}}}), "without a path"},
+		{"no path", entry(&logpb.Entry{Type: &logpb.Entry_File{File: &logpb.File{}}}),
+			"without a path"},
 		{"output without file", entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{
 			Outputs: []*logpb.Output{{}}}}}), "an output without a file"},
 	} {

@@ -79,8 +79,8 @@ func readEntries(in *bufio.Reader) (*Log, error) {
 			return fail(readError(err))
 		}
 		if size > maxEntry {
-			return fail(fmt.Errorf("it has %d bytes, at most %d are read; is this a compact execution log?",
-				size, maxEntry))
+			return fail(fmt.Errorf("it has %d bytes, at most %d are read;"+
+				" is this a compact execution log?", size, maxEntry))
 		}
 		if n > maxEntries {
 			return fail(fmt.Errorf("the log has more than %d entries", maxEntries))

@@ -96,7 +96,9 @@ func glob(text string, label bool) *regexp.Regexp {
 // matches says whether an action is one of those. Labels of the main repository match with and
 // without @@ before them.
 func (a *Allowance) matches(act *Action) bool {
-	is := func(i int, value string) bool { return a.patterns[i] == nil || a.patterns[i].MatchString(value) }
+	is := func(i int, value string) bool {
+		return a.patterns[i] == nil || a.patterns[i].MatchString(value)
+	}
 	output := is(2, act.Output)
 	for _, o := range act.Outputs {
 		output = output || is(2, o.Path)

@@ -22,6 +22,7 @@ type comparison struct {
 	marked              [2]execlog.SetID // whose tools are marked
 	compared            map[[2]execlog.SetID][]inputChange
 	kept                int
+	left                int // changes beyond the first of each action that may still be looked at
 }
 
 // Compare compares two logs. It is an error if their digests are of different functions, or an
@@ -37,6 +38,7 @@ func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 		causes:   causeList{numbers: map[string]int{}},
 		compared: map[[2]execlog.SetID][]inputChange{},
 		report:   &Report{Renamed: rename},
+		left:     maxFurther,
 	}
 	c.sides[0] = newSide(a, rename, c.paths, c.contents)
 	c.sides[1] = newSide(b, nil, c.paths, c.contents)

@@ -11,6 +11,9 @@ import (
 // maxChanges is how many changes of an action are kept.
 const maxChanges = 50
 
+// maxFurther is how many changes beyond those of all actions are looked at, for their causes.
+const maxFurther = 64 << 20
+
 // keyChanges fills in how the keys of an action's two spawns differ. root says whether any change
 // is no output of another action.
 func (c *comparison) keyChanges(act *Action) (root bool) {
@@ -173,7 +176,14 @@ func (k *keyDiff) inputs() {
 			params[file] = true
 		}
 	}
-	for _, in := range changes {
+	for i, in := range changes {
+		if i >= maxChanges {
+			if k.c.left == 0 {
+				k.found, k.act.More = k.found+len(changes)-i, k.act.More+len(changes)-i
+				break
+			}
+			k.c.left--
+		}
 		path := k.c.paths.names[in.path]
 		ch := Change{Kind: Input, Name: path, InA: in.of[0] >= 0, InB: in.of[1] >= 0, From: -1}
 		o := k.c.origin(in)

@@ -1,6 +1,7 @@
 package repro
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
@@ -94,7 +95,8 @@ func (c *comparison) matchSeveral(g *[2][]int) (pairs []pair) {
 		}
 		slices.SortStableFunc(list, func(x, y int) int {
 			px, py := of[i][x], of[i][y]
-			return cmp.Or(slices.Compare(px.key[:], py.key[:]), slices.Compare(px.result[:], py.result[:]))
+			return cmp.Or(bytes.Compare(px.key[:], py.key[:]),
+				bytes.Compare(px.result[:], py.result[:]))
 		})
 	}
 	for _, part := range []func(p prints) prints{

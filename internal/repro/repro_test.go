@@ -88,7 +88,8 @@ func TestVerdicts(t *testing.T) {
 #0 input: source file s 1 0`},
 		{"the same change in two actions is one cause", func(l *execlogtest.Builder, b bool) {
 			for _, name := range []string{"x", "y"} {
-				action(l, name, pick(b, "1", "2"), &logpb.Spawn{Args: []string{"cc", pick(b, "-O1", "-O2")}})
+				args := []string{"cc", pick(b, "-O1", "-O2")}
+				action(l, name, pick(b, "1", "2"), &logpb.Spawn{Args: args})
 			}
 		}, `//:x: key changed [argument ] #0
 //:y: key changed [argument ] #0
@@ -104,7 +105,8 @@ func TestVerdicts(t *testing.T) {
 #1 platform: os: linux vs other 1 0
 #2 timeout: 0 ms vs 1000 ms 1 0`},
 		{"a tool that an action makes", func(l *execlogtest.Builder, b bool) {
-			link := action(l, "tool", pick(b, "1", "2"), &logpb.Spawn{Args: []string{pick(b, "-a", "-b")}})
+			args := []string{pick(b, "-a", "-b")}
+			link := action(l, "tool", pick(b, "1", "2"), &logpb.Spawn{Args: args})
 			tools := l.Set(link)
 			out := l.File(bin+"x", pick(b, "3", "4"))
 			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", Tools: tools,
@@ -130,7 +132,8 @@ func TestVerdicts(t *testing.T) {
 		}, `//:x: key changed [input bazel-out/k8-fastbuild/bin/l2] #0
 #0 input: generated file bazel-out/k8-fastbuild/bin/l2 1 0`},
 		{"a param file", func(l *execlogtest.Builder, b bool) {
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{Args: []string{"cc", "--list=@" + bin + "p"}},
+			args := []string{"cc", "--list=@" + bin + "p"}
+			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{Args: args},
 				l.File(bin+"p", pick(b, "1", "2")))
 		}, `//:x: key changed [param file bazel-out/k8-fastbuild/bin/p] #0
 #0 param file: generated file bazel-out/k8-fastbuild/bin/p 1 0`},
@@ -198,7 +201,8 @@ func TestVerdicts(t *testing.T) {
 			action(l, "z", pick(b, "1", "2"), &logpb.Spawn{}, x, y, l.File("s", pick(b, "1", "2")))
 		}, `//:x: non-deterministic #1
 //:y: key changed [input s] #0
-//:z: key changed [input bazel-out/k8-fastbuild/bin/x] [input bazel-out/k8-fastbuild/bin/y] [input s] #0 #1
+//:z: key changed [input bazel-out/k8-fastbuild/bin/x] [input bazel-out/k8-fastbuild/bin/y]` +
+			` [input s] #0 #1
 #0 input: source file s 2 0
 #1 non-deterministic: M //:x bazel-out/k8-fastbuild/bin/x 1 1`},
 	} {
@@ -321,7 +325,8 @@ func TestMnemonicsAndCaches(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// The cause is an action that isn't reported.
-	if len(r.Causes) != 1 || r.Causes[0].Kind != "non-deterministic" || !slices.Equal(r.Listed, []int{1, 2}) {
+	if len(r.Causes) != 1 || r.Causes[0].Kind != "non-deterministic" ||
+		!slices.Equal(r.Listed, []int{1, 2}) {
 		t.Errorf("causes %+v, listed %v", r.Causes, r.Listed)
 	}
 }

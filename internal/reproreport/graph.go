@@ -245,7 +245,7 @@ func (g *graph) place(links map[link]int) {
 			}
 			for l := range links {
 				if l.to.column == column {
-					l.to.left += float64(2*l.from.Y + l.from.height) // whole numbers: the order of the sum doesn't matter
+					l.to.left += float64(2*l.from.Y + l.from.height) // whole: sums have no order
 					l.to.edges++
 				}
 			}
@@ -272,7 +272,8 @@ func (g *graph) connect(links map[link]int) {
 		x2, y2 := l.to.X, l.to.Y+l.to.height/2
 		bend := (x2 - x1) / 2
 		g.Edges = append(g.Edges, edge{
-			Path:  fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2),
+			Path: fmt.Sprintf("M%d %d C%d %d %d %d %d %d",
+				x1, y1, x1+bend, y1, x2-bend, y2, x2, y2),
 			Width: width(links[l]),
 			Title: fmt.Sprintf("%s → %s: %d", l.from.Line1, l.to.Line1, links[l]),
 		})

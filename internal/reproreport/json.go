@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
 
-// Version is that of the JSON. It changes when a field changes its meaning or goes; new fields don't
-// change it.
+// Version is that of the JSON. It changes when a field changes its meaning or goes; new fields
+// don't change it.
 const Version = 1
 
 // document is the JSON of a report.

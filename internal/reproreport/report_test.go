@@ -66,7 +66,8 @@ func TestText(t *testing.T) {
 	}
 	all := write(t, func(w io.Writer) error { return Text(w, r, Options{All: true}) })
 	if !strings.Contains(all, "\ndownstream: Joined //:joined ") ||
-		!strings.Contains(all, "(an output of Both //:both") || !strings.Contains(all, "\ncut-off: Comment ") {
+		!strings.Contains(all, "(an output of Both //:both") ||
+		!strings.Contains(all, "\ncut-off: Comment ") {
 		t.Errorf("with All:\n%s", all)
 	}
 }

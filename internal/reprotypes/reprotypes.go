@@ -66,7 +66,8 @@ func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
 	}
 	var files [2]*execlog.Artifact
 	for i := range files {
-		if files[i] = c.builds[i].Log.Artifact(execlog.ID(o.IDs[i])); files[i].Kind != execlog.FileKind {
+		files[i] = c.builds[i].Log.Artifact(execlog.ID(o.IDs[i]))
+		if files[i].Kind != execlog.FileKind {
 			return
 		}
 	}

@@ -135,7 +135,8 @@ func TestLimit(t *testing.T) {
 		l := execlogtest.New()
 		for n := range 2 * maxOutputs {
 			name := string(rune('a'+n)) + ".btf"
-			l.Spawn(&logpb.Spawn{Label: "//:" + name, Mnemonic: "M"}, l.File(bin+name, string(rune('1'+i))))
+			l.Spawn(&logpb.Spawn{Label: "//:" + name, Mnemonic: "M"},
+				l.File(bin+name, string(rune('1'+i))))
 		}
 		logs[i] = Build{l.Log(t), t.TempDir()}
 	}

@@ -193,8 +193,8 @@ func findWorkspace(dir string) (string, error) {
 			}
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is in no Bazel workspace: no such file as MODULE.bazel there or above",
-				start)
+			return "", fmt.Errorf("%s is in no Bazel workspace:"+
+				" no such file as MODULE.bazel there or above", start)
 		}
 	}
 }
@@ -213,5 +213,6 @@ func findBazel(command, workspace string) (string, error) {
 	if command != "" {
 		return "", fmt.Errorf("the command %s isn't there", command)
 	}
-	return "", fmt.Errorf("neither bazelisk nor bazel is on PATH, nor bazelw in %s: name one", workspace)
+	return "", fmt.Errorf("neither bazelisk nor bazel is on PATH, nor bazelw in %s: name one",
+		workspace)
 }

@@ -62,8 +62,8 @@ func list(t *testing.T, dir string) []string {
 }
 
 func TestCopyTree(t *testing.T) {
-	from := tree(t, "MODULE.bazel", "bazel-out -> /x", "bazel-notes.txt", "sub/link -> ../MODULE.bazel",
-		"sub/run.sh 755", "empty/", "scratch/another/x")
+	from := tree(t, "MODULE.bazel", "bazel-out -> /x", "bazel-notes.txt",
+		"sub/link -> ../MODULE.bazel", "sub/run.sh 755", "empty/", "scratch/another/x")
 	to := filepath.Join(t.TempDir(), "new", "copy")
 	if err := copyTree(from, to, filepath.Join(from, "scratch"), 0o077); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,8 @@ func TestCopyTree(t *testing.T) {
 	if got := list(t, to); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if data, err := os.ReadFile(filepath.Join(to, "sub/run.sh")); err != nil || string(data) != "sub/run.sh" {
+	data, err := os.ReadFile(filepath.Join(to, "sub/run.sh"))
+	if err != nil || string(data) != "sub/run.sh" {
 		t.Errorf("%q, %v", data, err)
 	}
 }
@@ -152,7 +153,7 @@ func TestSurroundings(t *testing.T) {
 			t.Errorf("execution root %s", b.Root(i))
 		}
 	}
-	for i, what := range []string{"directory", "output base", "HOME", "USER", "LC_ALL", "TZ", "umask"} {
+	for i, what := range strings.Fields("directory output-base HOME USER LC_ALL TZ umask") {
 		if logs[0][i] == logs[1][i] {
 			t.Errorf("%s: %s in both", what, logs[0][i])
 		}
@@ -174,7 +175,8 @@ func TestFailures(t *testing.T) {
 		t.Errorf("a build that fails: %v, %v", failed, err)
 	}
 	b, _ = newBuilds(t, "broken")
-	if _, err := b.Build(0); err == nil || !strings.Contains(err.Error(), "bazel build: exit status 2") {
+	_, err := b.Build(0)
+	if err == nil || !strings.Contains(err.Error(), "bazel build: exit status 2") {
 		t.Error(err)
 	}
 	for want, opt := range map[string]Options{
@@ -182,7 +184,8 @@ func TestFailures(t *testing.T) {
 		"no such file":                  {Workspace: "/nonexistent"},
 		"the command nobazel isn't":     {Workspace: tree(t, "MODULE.bazel"), Bazel: "nobazel"},
 		"neither bazelisk nor bazel is": {Workspace: tree(t, "WORKSPACE")},
-		"the directory to copy":         {Workspace: tree(t, "REPO.bazel"), Bazel: "sh", CopyRoot: t.TempDir()},
+		"the directory to copy": {Workspace: tree(t, "REPO.bazel"), Bazel: "sh",
+			CopyRoot: t.TempDir()},
 	} {
 		t.Setenv("PATH", "/usr/bin:/bin")
 		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), want) {

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
@@ -69,11 +71,13 @@ type reportFlags struct {
 }
 
 func (r *reportFlags) define(flags *cli.FlagSet) {
-	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil, "report the actions with these `mnemonics` only")
+	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
+		"report the actions with these `mnemonics` only")
 	flags.StringArrayVar(&r.allow, "allow", nil, "a difference that is expected, and why:"+
 		" `PATTERNS`, such as 'label=//docs/... output=*/stamp.txt # the time'; repeat it for more")
 	flags.InputVar(&r.allowFile, "allow-file", "such lines, from `FILE`")
-	flags.OutputVar(&r.json, "json", "write the report as JSON to `FILE`; - means standard output, instead of text")
+	flags.OutputVar(&r.json, "json",
+		"write the report as JSON to `FILE`; - means standard output, instead of text")
 	flags.OutputVar(&r.html, "html", "write the report as one page of HTML to `FILE`; - likewise")
 	flags.BoolVar(&r.all, "all", false,
 		"also list actions that differ only through others, or are allowed to")
@@ -92,7 +96,11 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 			return err
 		}
 	}
-	report, err := repro.Compare(logs[0], logs[1], repro.Options{Mnemonics: r.mnemonics, Allow: allow})
+	if err := r.check(logs, names); err != nil {
+		return err
+	}
+	report, err := repro.Compare(logs[0], logs[1],
+		repro.Options{Mnemonics: r.mnemonics, Allow: allow})
 	if err != nil {
 		return err
 	}
@@ -105,6 +113,28 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 	}
 	if report.Differs() {
 		return cli.ErrNo
+	}
+	return nil
+}
+
+// check refuses logs and mnemonics that leave nothing to compare, so that a check that can't fail
+// doesn't pass.
+func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
+	mnemonics := map[string]bool{}
+	for _, log := range logs {
+		for i := range log.Spawns {
+			mnemonics[log.Spawns[i].Mnemonic] = true
+		}
+	}
+	if len(mnemonics) == 0 {
+		return fmt.Errorf("neither %s nor %s has an action: all were up to date;"+
+			" build with a new output base, or after bazel clean", names[0], names[1])
+	}
+	for _, m := range r.mnemonics {
+		if !mnemonics[m] {
+			return fmt.Errorf("no action of the logs has the mnemonic %s; there are %s", m,
+				strings.Join(slices.Sorted(maps.Keys(mnemonics)), ", "))
+		}
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
 )
 
 const testdata = "../../internal/repro/testdata/"
@@ -21,6 +23,7 @@ func TestDiff(t *testing.T) {
 	allow := file("allow", "# expected\n\nmnemonic=Random # it is random\n  mnemonic=MakeTree # too\n")
 	bad := file("bad", "mnemonic=Random # it is random\nmnemonic=MakeTree\n")
 	text := file("text", "this is no log")
+	empty := file("empty", string(execlogtest.New().Zstd(t)))
 	a, b := testdata+"mapped_a.log", testdata+"mapped_b.log"
 	for _, c := range []struct {
 		args           []string
@@ -36,10 +39,13 @@ func TestDiff(t *testing.T) {
 		{[]string{"--allow=mnemonic=None # so", a, b}, 1, "this allowance matches nothing",
 			"warning: an allowance matches nothing: mnemonic=None # so\n"},
 		{[]string{"--mnemonic=Tool,Same", a, b}, 0, "\nsame: 2 actions\n", ""},
-		{[]string{"--mnemonic=Nothing", a, b}, 0, "the logs have no actions to compare\n", ""},
+		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
+			"no action of the logs has the mnemonic Nothing; there are Argument, Both, "},
+		{[]string{empty, empty}, 1, "", "empty has an action: all were up to date"},
 		{[]string{"--json=-", a, b}, 1, "{\n \"format\": \"btfrepro\",\n \"version\": 1,", ""},
 		{[]string{"--html=-", a, b}, 1, "<!DOCTYPE html>", ""},
-		{[]string{"--allow-file=" + bad, a, b}, 1, "", "bad:2: allowance \"mnemonic=MakeTree\": a reason"},
+		{[]string{"--allow-file=" + bad, a, b}, 1, "",
+			"bad:2: allowance \"mnemonic=MakeTree\": a reason"},
 		{[]string{"--allow=x", a, b}, 2, "", "--allow: allowance \"x\": a reason is missing"},
 		{[]string{"--a-dir=x", a, b}, 2, "", "--a-dir and --b-dir go together"},
 		{[]string{a, text}, 1, "", "text: execution log: entry at byte 0"},

@@ -46,7 +46,8 @@ func TestLarge(t *testing.T) {
 			t.Errorf("exit code %d, no %q in\n%.2000s%s", code, want, stdout, stderr)
 		}
 	}
-	if code, stdout, _ := run("diff", a, a); code != 0 || !strings.Contains(stdout, "same: 10000 actions") {
+	code, stdout, _ = run("diff", a, a)
+	if code != 0 || !strings.Contains(stdout, "same: 10000 actions") {
 		t.Errorf("a log and itself: exit code %d\n%.2000s", code, stdout)
 	}
 }
@@ -57,7 +58,8 @@ func BenchmarkLarge(b *testing.B) {
 	dir := b.TempDir()
 	b.ReportAllocs()
 	for b.Loop() {
-		if code, _, stderr := run("diff", "--json="+dir+"/json", "--html="+dir+"/html", x, y); code != 1 {
+		code, _, stderr := run("diff", "--json="+dir+"/json", "--html="+dir+"/html", x, y)
+		if code != 1 {
 			b.Fatal(code, stderr)
 		}
 	}
