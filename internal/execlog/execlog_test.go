@@ -100,7 +100,7 @@ func TestBazel(t *testing.T) {
 	}
 }
 
-// TestOldFields reads sets and outputs as Bazel 7.1 wrote them.
+// TestOldFields reads sets and outputs as the first releases with this log wrote them.
 func TestOldFields(t *testing.T) {
 	b := execlogtest.New()
 	file, dir := b.File("f", "f"), b.Directory("d")

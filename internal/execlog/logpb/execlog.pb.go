@@ -1,7 +1,7 @@
-// What this repository reads of the compact execution log of Bazel 7.4 and later
-// (--execution_log_compact_file), and of that of 7.1 to 7.3, which has the fields with "old" in
-// their names. The names are our own; the numbers are those of Bazel's
-// src/main/protobuf/spawn.proto. Times and other metrics are left out.
+// What this repository reads of Bazel's compact execution log (--execution_log_compact_file). The
+// first releases that wrote one have the fields with "old" in their names. The names are our own;
+// the numbers are those of Bazel's src/main/protobuf/spawn.proto. Times and other metrics are left
+// out.
 //
 // To make execlog.pb.go again: protoc --go_out=paths=source_relative:. execlog.proto
 
