@@ -85,12 +85,13 @@ func causeText(ch Change) string {
 		parts = append(parts, ch.Name)
 	}
 	if ch.A != "" || ch.B != "" {
-		parts = append(parts, side2(ch.A, ch.InA)+" vs "+side2(ch.B, ch.InB))
+		parts = append(parts, orNothing(ch.A, ch.InA)+" vs "+orNothing(ch.B, ch.InB))
 	}
 	return strings.Join(parts, ": ")
 }
 
-func side2(value string, there bool) string {
+// orNothing is a value, or the word for none.
+func orNothing(value string, there bool) string {
 	if !there {
 		return "nothing"
 	}

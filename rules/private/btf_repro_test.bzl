@@ -43,9 +43,9 @@ def _btf_repro_test_impl(ctx):
 btf_repro_test = rule(
     implementation = _btf_repro_test_impl,
     doc = """Tests that two builds were the same, action by action, by the logs that
-`bazel build --execution_log_compact_file` wrote. Prints where the differences begin; in
-`bazel-testlogs/…/test.outputs` there are an HTML report and a JSON file. [repro.md](repro.md) has
-examples, and `btfrepro run`, which makes two builds itself.
+`bazel build --execution_log_compact_file` wrote. Prints where the differences begin; among the
+test's undeclared outputs (`test.outputs` in `bazel-testlogs`) are an HTML report and a JSON file.
+[repro.md](repro.md) has examples, and `btfrepro run`, which makes two builds itself.
 
 A build can't read its own log, so the logs are files that earlier steps of the CI put there.
 
