@@ -18,8 +18,11 @@ func (b *Builds) command(i int, args ...string) *exec.Cmd {
 	argv = append(append(argv, b.opt.Startup...), args...)
 	cmd := exec.Command("/bin/sh", argv...)
 	cmd.Dir = s.Directory
-	cmd.Env = append(os.Environ(), "HOME="+s.Home, "USER="+s.User, "LOGNAME="+s.User,
-		"LC_ALL="+s.Locale, "TZ="+s.TimeZone)
+	cmd.Env = append(os.Environ(), "USER="+s.User, "LOGNAME="+s.User, "LC_ALL="+s.Locale,
+		"TZ="+s.TimeZone)
+	if s.Home != "" {
+		cmd.Env = append(cmd.Env, "HOME="+s.Home)
+	}
 	cmd.Stdout, cmd.Stderr = b.opt.Out, b.opt.Out
 	// An interrupt from the terminal reaches this process alone, which ends Bazel then.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

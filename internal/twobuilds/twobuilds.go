@@ -102,7 +102,7 @@ func (b *Builds) choose(workspace, copied string) {
 	}
 	home := os.Getenv("HOME")
 	other := in("home")
-	if os.Symlink(home, other) != nil { // the same content, by another path
+	if home == "" || os.Symlink(home, other) != nil { // the same content, by another path
 		other = home
 	}
 	jobs := b.opt.Jobs

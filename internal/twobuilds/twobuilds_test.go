@@ -120,7 +120,7 @@ func newBuilds(t *testing.T, args ...string) (*Builds, string) {
 	if err := os.WriteFile(command, []byte(bazel), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", "/usr/bin:/bin")
+	t.Setenv("HOME", workspace)
 	scratch := t.TempDir()
 	b, err := New(Options{Bazel: command, Workspace: filepath.Join(workspace, "package"), Args: args,
 		Scratch: scratch, Out: new(bytes.Buffer)})
@@ -184,10 +184,10 @@ func TestFailures(t *testing.T) {
 		"no such file":                  {Workspace: "/nonexistent"},
 		"the command nobazel isn't":     {Workspace: tree(t, "MODULE.bazel"), Bazel: "nobazel"},
 		"neither bazelisk nor bazel is": {Workspace: tree(t, "WORKSPACE")},
-		"the directory to copy": {Workspace: tree(t, "REPO.bazel"), Bazel: "sh",
+		"the directory to copy": {Workspace: tree(t, "REPO.bazel"), Bazel: "/bin/sh",
 			CopyRoot: t.TempDir()},
 	} {
-		t.Setenv("PATH", "/usr/bin:/bin")
+		t.Setenv("PATH", t.TempDir()) // no Bazel
 		if _, err := New(opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
