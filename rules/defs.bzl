@@ -16,6 +16,7 @@ load(
 )
 load("//rules/private:btf_import.bzl", _btf_import = "btf_import")
 load("//rules/private:btf_objects.bzl", _btf_objects = "btf_objects")
+load("//rules/private:btf_repro_test.bzl", _btf_repro_test = "btf_repro_test")
 load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "cc_btf")
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
 load("//rules/private:modules_btf.bzl", _modules_btf = "modules_btf")
@@ -32,6 +33,7 @@ btf_embed = _btf_embed
 btf_section_object = _btf_section_object
 btf_archive = _btf_archive
 btf_diff_test = _btf_diff_test
+btf_repro_test = _btf_repro_test
 btf_toolchain = _btf_toolchain
 
 # For rules of your own.

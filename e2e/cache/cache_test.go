@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/execlog"
 )
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {
@@ -141,16 +141,11 @@ func (w *workspace) build() []execlog.Spawn {
 	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache,
 		"--execution_log_compact_file="+log)
 	harness.MustRun(w.t, w.dir, append(argv, w.targets...)...)
-	f, err := os.Open(log)
+	found, err := execlog.ReadFile(log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer f.Close()
-	spawns, err := execlog.Read(f)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return spawns
+	return found.Spawns
 }
 
 // ran prints a table of the log and returns the spawns that had to run.

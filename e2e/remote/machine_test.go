@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/execlog"
 )
 
 // all is whether the tests run that take more than some seconds.
@@ -245,12 +245,11 @@ func (m *machine) rebuild(options ...string) outcome {
 }
 
 func readLog(path string) ([]execlog.Spawn, error) {
-	f, err := os.Open(path)
+	log, err := execlog.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return execlog.Read(f)
+	return log.Spawns, nil
 }
 
 // must builds and fails the test unless Bazel says that all is well.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/execlog"
 )
 
 // count is how often a mnemonic ran, by what.

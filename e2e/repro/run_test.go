@@ -1,0 +1,137 @@
+package repro
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// surroundings is a workspace whose actions write what they see of the surroundings.
+const surroundings = `
+load(":rules.bzl", "command")
+
+command(name = "same", mnemonic = "Same", command = "echo same > $1")
+command(
+    name = "mode",
+    mnemonic = "Mode",
+    srcs = ["mode.in"],
+    command = "stat -L -c %a $2 > $1",
+)
+command(name = "directory", mnemonic = "Directory", command = "pwd -P > $1")
+command(
+    name = "locale",
+    default_env = True,
+    mnemonic = "Locale",
+    command = "echo $LC_ALL > $1",
+)
+`
+
+// newSurroundings writes that workspace, with more in its BUILD file.
+func newSurroundings(t *testing.T, more string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"MODULE.bazel": "module(name = \"surroundings\")\n", "values.bzl": values[0],
+		"rules.bzl": rulesFile, "BUILD.bazel": surroundings + more,
+		"mode.in": "what others may read\n",
+	} {
+		harness.WriteFile(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+// TestRun makes the two builds by the tool itself.
+func TestRun(t *testing.T) {
+	bazel := findBazel(t)
+	dir, scratch, keep := newSurroundings(t, ""), t.TempDir(), t.TempDir()
+	out := filepath.Join(t.TempDir(), "report.json")
+	btfrepro(t, 1, "run", "--bazel="+bazel, "--workspace="+dir, "--scratch="+scratch, "--json="+out,
+		"--keep-logs="+keep, "--", "--action_env=LC_ALL", "//...")
+	f, _ := diff(t, 1, filepath.Join(keep, "A.log"), filepath.Join(keep, "B.log"))
+	locale := ""
+	for _, c := range f.Causes {
+		if c.Kind == "environment" {
+			locale = c.Text
+		}
+	}
+	if !strings.HasPrefix(locale, "LC_ALL: C vs ") {
+		t.Errorf("what is said of LC_ALL: %q", locale)
+	}
+	got := f.actions()
+	for mnemonic, want := range map[string]string{"Same": "", "Mode": "non-deterministic",
+		"Directory": "non-deterministic", "Locale": "key changed"} {
+		if verdict, _, _ := strings.Cut(got[mnemonic], ":"); verdict != want {
+			t.Errorf("%s: %s, want %s", mnemonic, got[mnemonic], want)
+		}
+	}
+	empty(t, scratch)
+	if left, _ := filepath.Glob(filepath.Join(dir, "bazel-*")); len(left) > 0 {
+		t.Errorf("left in the workspace: %v", left)
+	}
+}
+
+// TestInterrupt interrupts a build. Nothing may be left, neither files nor a server.
+func TestInterrupt(t *testing.T) {
+	bazel := findBazel(t)
+	scratch := t.TempDir()
+	began := filepath.Join(t.TempDir(), "began")
+	dir := newSurroundings(t, `
+command(
+    name = "slow",
+    mnemonic = "Slow",
+    command = "mkdir $1.d; chmod 500 $1.d; touch `+began+`; sleep 1000",
+)
+`)
+	cmd := exec.Command(harness.Tool(t, "btfrepro"), "run", "--bazel="+bazel, "--workspace="+dir,
+		"--scratch="+scratch, "--", "--spawn_strategy=local", "//...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if _, err := os.Stat(began); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			cmd.Process.Kill()
+			t.Fatalf("the action did not begin\n%s", stderr.String())
+		}
+	}
+	cmd.Process.Signal(syscall.SIGINT)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGINT) {
+		t.Errorf("exit code %d\n%s", code, stderr.String())
+	}
+	empty(t, scratch)
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range processes {
+		line, _ := os.ReadFile(p)
+		if strings.Contains(string(line), scratch) {
+			t.Errorf("still runs: %q", line)
+		}
+	}
+}
+
+// empty wants nothing to be left in a directory.
+func empty(t *testing.T, dir string) {
+	t.Helper()
+	filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if path != dir {
+			t.Errorf("left: %s", path)
+			return filepath.SkipAll
+		}
+		return nil
+	})
+}

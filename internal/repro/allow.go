@@ -1,0 +1,142 @@
+package repro
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Allowance says which differences are expected, and why. Of what it names, all must match.
+type Allowance struct {
+	Label    string `json:"label,omitempty"`
+	Mnemonic string `json:"mnemonic,omitempty"`
+	Output   string `json:"output,omitempty"`
+	Verdict  string `json:"verdict,omitempty"`
+	Reason   string `json:"reason"`
+	// Matched counts the actions that differ and that it matches.
+	Matched int `json:"matched"`
+
+	patterns [4]*regexp.Regexp // nil matches all
+}
+
+// String is the allowance as ParseAllowance reads it.
+func (a *Allowance) String() string {
+	var b strings.Builder
+	for _, p := range a.parts() {
+		if *p.value != "" {
+			fmt.Fprintf(&b, "%s=%s ", p.name, strings.ReplaceAll(*p.value, " ", "_"))
+		}
+	}
+	return b.String() + "# " + a.Reason
+}
+
+type part struct {
+	name  string
+	value *string
+}
+
+func (a *Allowance) parts() [4]part {
+	return [4]part{{"label", &a.Label}, {"mnemonic", &a.Mnemonic}, {"output", &a.Output},
+		{"verdict", &a.Verdict}}
+}
+
+// ParseAllowance reads "mnemonic=Genrule label=//docs/... output=*/stamp.txt # reason". In a value
+// * stands for any characters, and ... at the end of a label for all packages and targets below.
+// The output is that of any output that differs. In a verdict _ stands for a space.
+func ParseAllowance(text string) (Allowance, error) {
+	var a Allowance
+	patterns, reason, ok := strings.Cut(text, "#")
+	a.Reason = strings.TrimSpace(reason)
+	if !ok || a.Reason == "" {
+		return a, fmt.Errorf("allowance %q: a reason is missing; write it after #", text)
+	}
+	words := strings.Fields(patterns)
+	if len(words) == 0 {
+		return a, fmt.Errorf("allowance %q: it has no pattern", text)
+	}
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		parts := a.parts()
+		i := slices.IndexFunc(parts[:], func(p part) bool { return p.name == name })
+		if i < 0 || value == "" {
+			return a, fmt.Errorf("allowance %q: %q is none of label=, mnemonic=, output=, verdict="+
+				" with a pattern", text, word)
+		}
+		if *parts[i].value != "" {
+			return a, fmt.Errorf("allowance %q: a second %s=", text, name)
+		}
+		if name == "verdict" {
+			value = strings.ReplaceAll(value, "_", " ")
+			if Verdict(value) == Same || !slices.Contains(Verdicts, Verdict(value)) {
+				return a, fmt.Errorf("allowance %q: there is no verdict %s that differs", text, value)
+			}
+		}
+		*parts[i].value = value
+		a.patterns[i] = glob(value, name == "label")
+	}
+	return a, nil
+}
+
+// glob makes a pattern of a text with * in it.
+func glob(text string, label bool) *regexp.Regexp {
+	below := ""
+	if label {
+		if before, ok := strings.CutSuffix(text, "/..."); ok {
+			text, below = before, "(/.*|:.*)?"
+			if before == "" || strings.HasSuffix(before, "/") {
+				below = ".*" // all packages: //...
+			}
+		}
+	}
+	expr := strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*")
+	return regexp.MustCompile("^" + expr + below + "$")
+}
+
+// matches says whether an action is one of those. Labels of the main repository match with and
+// without @@ before them.
+func (a *Allowance) matches(act *Action) bool {
+	is := func(i int, value string) bool {
+		return a.patterns[i] == nil || a.patterns[i].MatchString(value)
+	}
+	output := is(2, act.Output)
+	for _, o := range act.Outputs {
+		output = output || is(2, o.Path)
+	}
+	return (is(0, act.Label) || is(0, strings.TrimPrefix(act.Label, "@@"))) && is(1, act.Mnemonic) &&
+		output && is(3, string(act.Verdict))
+}
+
+// allow marks what is expected: what an allowance matches, and what differs only through the
+// outputs of such actions.
+func (c *comparison) allow(list []Allowance) {
+	r := c.report
+	r.Allowances = slices.Clone(list)
+	for _, i := range c.order() {
+		act := &r.Actions[i]
+		for n := range r.Allowances {
+			if a := &r.Allowances[n]; a.matches(act) {
+				a.Matched++
+				if act.Allowed == "" {
+					act.Allowed = a.Reason
+				}
+			}
+		}
+		if act.Allowed != "" || act.Verdict != Downstream && act.Verdict != CutOff {
+			continue
+		}
+		reason, all := "", true
+		for ch := range act.changes {
+			if ch.From < 0 || r.Actions[ch.From].Allowed == "" {
+				all = false
+				break
+			}
+			if reason == "" {
+				reason = r.Actions[ch.From].Allowed
+			}
+		}
+		if all {
+			act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package repro
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+)
+
+// FuzzCompare compares any two logs. A log and itself have no difference, and what differs one way
+// differs the other way.
+func FuzzCompare(f *testing.F) {
+	read := func(name string) []byte {
+		data, err := os.ReadFile("testdata/" + name + ".log")
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
+	f.Add(read("planted_a"), read("planted_b"))
+	f.Add(read("mapped_a"), read("mapped_b"))
+	f.Add(read("configurations_a"), read("configurations_b"))
+	f.Add(execlogtest.Large(50, execlogtest.Edits{}).Plain(f),
+		execlogtest.Large(50, execlogtest.Edits{Order: 1, Header: true, Random: 5}).Plain(f))
+	f.Fuzz(func(t *testing.T, x, y []byte) {
+		a, err := execlog.Read(bytes.NewReader(x))
+		if err != nil {
+			return
+		}
+		b, err := execlog.Read(bytes.NewReader(y))
+		if err != nil {
+			b = a
+		}
+		r, err := Compare(a, b, Options{})
+		if err != nil {
+			return
+		}
+		back, err := Compare(b, a, Options{})
+		if err != nil || back.Differs() != r.Differs() || back.Total.Total != r.Total.Total {
+			t.Errorf("%v, %+v and back %+v", err, r.Total, back.Total)
+		}
+		if self, err := Compare(a, a, Options{}); err != nil || self.Differs() {
+			t.Errorf("a log differs from itself: %v", err)
+		}
+		for i := range r.Actions {
+			act := &r.Actions[i]
+			for _, n := range act.Causes {
+				_ = r.Causes[n]
+			}
+			if (act.Verdict == NonDeterministic) != (len(act.Changes) == 0 && act.Spawns[0] >= 0 &&
+				act.Spawns[1] >= 0 && act.Verdict != Same) {
+				t.Errorf("%s: %v", act.Verdict, act.Changes)
+			}
+		}
+	})
+}

@@ -1,0 +1,228 @@
+package repro
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/execlog"
+)
+
+// maxChanges is how many changes of an action are kept.
+const maxChanges = 50
+
+// maxFurther is how many changes beyond those of all actions are looked at, for their causes.
+const maxFurther = 64 << 20
+
+// keyChanges fills in how the keys of an action's two spawns differ. root says whether any change
+// is no output of another action.
+func (c *comparison) keyChanges(act *Action) (root bool) {
+	a, b := c.spawn(0, act.Spawns[0]), c.spawn(1, act.Spawns[1])
+	known := a.Digest.Hash != "" && b.Digest.Hash != ""
+	if known && a.Digest == b.Digest {
+		return false
+	}
+	k := &keyDiff{c: c, act: act, a: a, b: b}
+	k.configuration()
+	k.arguments()
+	k.pairs(Environment, a.Env, b.Env)
+	k.pairs(Platform, a.Platform, b.Platform)
+	if a.Timeout != b.Timeout {
+		k.add(Change{Kind: Timeout, A: fmt.Sprintf("%d ms", a.Timeout),
+			B: fmt.Sprintf("%d ms", b.Timeout), InA: true, InB: true})
+	}
+	k.outputs()
+	k.inputs()
+	if known && k.found == 0 {
+		k.add(Change{Kind: Unlogged, A: digestText(a.Digest), B: digestText(b.Digest), InA: true,
+			InB: true, Note: "only the action's digest differs: something that the log does not show," +
+				" such as a salt of the cache"})
+	}
+	return k.root
+}
+
+// keyDiff compares the keys of one action.
+type keyDiff struct {
+	c     *comparison
+	act   *Action
+	a, b  *execlog.Spawn
+	found int
+	root  bool
+}
+
+// add adds a change that is a cause, or part of one. group is what the changes of other actions
+// that are the same cause have in common.
+func (k *keyDiff) add(ch Change, group ...string) {
+	ch.From = -1
+	text := causeText(ch)
+	if len(group) > 0 {
+		text = group[0]
+	}
+	ch.Cause = k.c.causes.of(string(ch.Kind), text, -1)
+	k.root = true
+	k.list(ch)
+}
+
+func (k *keyDiff) list(ch Change) {
+	k.found++
+	if len(k.act.Changes) == maxChanges {
+		k.act.More++
+		// What the rest of the report needs is kept: a cause, and each action that this comes from.
+		if !slices.ContainsFunc(k.act.Changes, func(o Change) bool {
+			return o.From == ch.From && o.Cause == ch.Cause
+		}) {
+			k.act.beyond = append(k.act.beyond, ch)
+		}
+		return
+	}
+	k.act.Changes = append(k.act.Changes, ch)
+}
+
+// causeText says what a change is, without the action that has it.
+func causeText(ch Change) string {
+	parts := []string{}
+	if ch.Name != "" {
+		parts = append(parts, ch.Name)
+	}
+	if ch.A != "" || ch.B != "" {
+		parts = append(parts, orNothing(ch.A, ch.InA)+" vs "+orNothing(ch.B, ch.InB))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// orNothing is a value, or the word for none.
+func orNothing(value string, there bool) string {
+	if !there {
+		return "nothing"
+	}
+	return value
+}
+
+// configuration says which of the renamed configurations the action is in.
+func (k *keyDiff) configuration() {
+	for _, r := range k.c.sides[0].rename {
+		uses := func(s string) bool { return strings.Contains(s, outRoot+r.A+"/") }
+		in := slices.ContainsFunc(k.a.Args, uses) ||
+			slices.ContainsFunc(k.a.Outputs, func(o execlog.Output) bool { return uses(o.Path) })
+		if in {
+			k.add(Change{Kind: Configuration, A: r.A, B: r.B, InA: true, InB: true,
+				Note: "the name of the output directory"})
+		}
+	}
+}
+
+// pairs compares variables or properties.
+func (k *keyDiff) pairs(kind ChangeKind, a, b []execlog.Pair) {
+	rename := k.c.sides[0].rename
+	for len(a)+len(b) > 0 {
+		var x, y []string
+		var name string
+		if len(b) == 0 || len(a) > 0 && a[0].Name <= b[0].Name {
+			name = a[0].Name
+		} else {
+			name = b[0].Name
+		}
+		for ; len(a) > 0 && a[0].Name == name; a = a[1:] {
+			x = append(x, rename.apply(a[0].Value))
+		}
+		for ; len(b) > 0 && b[0].Name == name; b = b[1:] {
+			y = append(y, b[0].Value)
+		}
+		if slices.Equal(x, y) {
+			continue
+		}
+		ch := Change{Kind: kind, Name: name, A: strings.Join(x, ", "), B: strings.Join(y, ", "),
+			InA: x != nil, InB: y != nil}
+		if from, _, ok := leak(ch.A, ch.B); ok {
+			ch.Note = leakNote(from)
+		}
+		k.add(ch)
+	}
+}
+
+// outputs compares the paths of the declared outputs.
+func (k *keyDiff) outputs() {
+	var paths [2]map[string]bool
+	for i, s := range []*execlog.Spawn{k.a, k.b} {
+		paths[i] = map[string]bool{}
+		for _, o := range s.Outputs {
+			paths[i][k.c.sides[i].rename.apply(o.Path)] = true
+		}
+	}
+	for _, o := range k.a.Outputs {
+		if name := k.c.sides[0].rename.apply(o.Path); !paths[1][name] {
+			k.add(Change{Kind: Outputs, Name: name, InA: true, Note: "only in A"})
+		}
+	}
+	for _, o := range k.b.Outputs {
+		if !paths[0][o.Path] {
+			k.add(Change{Kind: Outputs, Name: o.Path, InB: true, Note: "only in B"})
+		}
+	}
+}
+
+// inputs compares the input files.
+func (k *keyDiff) inputs() {
+	changes := k.c.inputs([2]execlog.SetID{k.a.Inputs, k.b.Inputs})
+	if len(changes) == 0 {
+		return
+	}
+	k.c.tools([2]execlog.SetID{k.a.Tools, k.b.Tools})
+	params := map[string]bool{}
+	for _, arg := range k.b.Args {
+		if _, file, ok := strings.Cut(arg, "@"); ok {
+			params[file] = true
+		}
+		if _, file, ok := strings.Cut(arg, "flagfile="); ok {
+			params[file] = true
+		}
+	}
+	for i, in := range changes {
+		if i >= maxChanges {
+			if k.c.left == 0 {
+				k.found, k.act.More = k.found+len(changes)-i, k.act.More+len(changes)-i
+				break
+			}
+			k.c.left--
+		}
+		path := k.c.paths.names[in.path]
+		ch := Change{Kind: Input, Name: path, InA: in.of[0] >= 0, InB: in.of[1] >= 0, From: -1}
+		o := k.c.origin(in)
+		switch {
+		case k.c.tool.get(in.path) >= 0:
+			ch.Kind = Tool
+		case o.unlogged && (params[path] || strings.HasSuffix(path, ".params")):
+			ch.Kind, o.note = ParamFile, ""
+		}
+		ch.Note = o.note
+		ch.A, ch.B = k.c.describe(0, in.of[0]), k.c.describe(1, in.of[1])
+		if o.action >= 0 {
+			ch.From, ch.Cause = o.action, -1
+			k.list(ch)
+			continue
+		}
+		name := path
+		if o.path != "" {
+			name = o.path // what the input is a link to
+		}
+		k.add(ch, o.what+name+onlyIn(ch))
+	}
+}
+
+func onlyIn(ch Change) string {
+	switch {
+	case !ch.InA:
+		return " (only in B)"
+	case !ch.InB:
+		return " (only in A)"
+	}
+	return ""
+}
+
+// describe is an input's content in short, "" if it is not there.
+func (c *comparison) describe(i int, id int64) string {
+	if id < 0 {
+		return ""
+	}
+	return contentOf(c.sides[i].log.Artifact(execlog.ID(id)))
+}

@@ -1,0 +1,137 @@
+package repro
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/execlog"
+)
+
+// numbering gives equal strings of both logs one number.
+type numbering struct {
+	of    map[string]int32
+	names []string
+}
+
+func newNumbering() *numbering { return &numbering{of: map[string]int32{}} }
+
+func (n *numbering) number(s string) int32 {
+	i, ok := n.of[s]
+	if !ok {
+		i = int32(len(n.names))
+		n.of[s] = i
+		n.names = append(n.names, s)
+	}
+	return i
+}
+
+// side is one log with numbers for its paths and contents.
+type side struct {
+	log     *execlog.Log
+	rename  renames
+	path    []int32    // by artifact
+	content []int32    // by artifact
+	prints  [][16]byte // by set: a hash that equal sets share, if they are put together alike
+	walker  *execlog.Walker
+
+	makers   map[int32][]int32  // by path: the spawns that list it as an output
+	stripped map[string][]int32 // likewise, by the path without its configuration
+	links    map[int32]int32    // by path: what Bazel made it a link to
+}
+
+// newSide numbers the artifacts of a log. Their paths are renamed first.
+func newSide(log *execlog.Log, rename renames, paths, contents *numbering) *side {
+	s := &side{log: log, rename: rename, walker: execlog.NewWalker(log)}
+	s.path = make([]int32, log.Artifacts())
+	s.content = make([]int32, log.Artifacts())
+	for i := range s.path {
+		a := log.Artifact(execlog.ID(i))
+		s.path[i] = paths.number(rename.apply(a.Path))
+		s.content[i] = contents.number(contentOf(a))
+	}
+	s.findPrints()
+	s.makers, s.stripped = map[int32][]int32{}, map[string][]int32{}
+	for i := range log.Spawns {
+		for _, o := range log.Spawns[i].Outputs {
+			p := paths.number(rename.apply(o.Path))
+			s.makers[p] = append(s.makers[p], int32(i))
+			short := withoutConfiguration(o.Path)
+			s.stripped[short] = append(s.stripped[short], int32(i))
+		}
+	}
+	s.links = map[int32]int32{}
+	for _, l := range log.Symlinks {
+		s.links[paths.number(rename.apply(l.Output))] = paths.number(rename.apply(l.Input))
+	}
+	return s
+}
+
+// contentOf is a text that is equal for artifacts of equal kind and content. What is in the Inputs
+// of runfiles is not in it: those are inputs themselves.
+func contentOf(a *execlog.Artifact) string {
+	switch a.Kind {
+	case execlog.FileKind:
+		return "file " + digestText(a.Digest)
+	case execlog.LinkKind:
+		return "link " + a.Target
+	}
+	h := sha256.New()
+	for _, f := range a.Files {
+		fmt.Fprintf(h, "%d %s %s\n", len(f.Path), f.Path, digestText(f.Digest))
+	}
+	return fmt.Sprintf("%d files %x", len(a.Files), h.Sum(nil))
+}
+
+func digestText(d execlog.Digest) string {
+	if d.Size == 0 {
+		return "empty" // its digest may be left out
+	}
+	return fmt.Sprintf("%s (%d bytes)", d.Hash, d.Size)
+}
+
+func (s *side) findPrints() {
+	s.prints = make([][16]byte, s.log.Sets())
+	var parts [][16]byte
+	for id := 1; id < len(s.prints); id++ {
+		items, sets := s.log.Set(execlog.SetID(id))
+		parts = parts[:0]
+		for _, item := range items {
+			var part [16]byte
+			binary.LittleEndian.PutUint32(part[:], uint32(s.path[item]))
+			binary.LittleEndian.PutUint32(part[4:], uint32(s.content[item]))
+			if a := s.log.Artifact(item); a.Inputs != 0 {
+				inner := s.prints[a.Inputs]
+				copy(part[8:], inner[:8])
+			}
+			parts = append(parts, part)
+		}
+		for _, inner := range sets {
+			parts = append(parts, s.prints[inner])
+		}
+		slices.SortFunc(parts, func(x, y [16]byte) int {
+			return cmp.Or(cmp.Compare(binary.LittleEndian.Uint64(x[:]), binary.LittleEndian.Uint64(y[:])),
+				cmp.Compare(binary.LittleEndian.Uint64(x[8:]), binary.LittleEndian.Uint64(y[8:])))
+		})
+		h := sha256.New()
+		fmt.Fprintf(h, "%d %d\n", len(items), len(sets))
+		for i := range parts {
+			h.Write(parts[i][:])
+		}
+		copy(s.prints[id][:], h.Sum(nil))
+	}
+}
+
+// withoutConfiguration is a path without the name of its configuration: "bazel-out/*/bin/x" for
+// "bazel-out/k8-fastbuild/bin/x".
+func withoutConfiguration(path string) string {
+	if rest, ok := strings.CutPrefix(path, outRoot); ok {
+		if _, below, ok := strings.Cut(rest, "/"); ok {
+			return outRoot + "*/" + below
+		}
+	}
+	return path
+}

@@ -1,0 +1,73 @@
+package twobuilds
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// command makes a command of Bazel in the surroundings of a build.
+func (b *Builds) command(i int, args ...string) *exec.Cmd {
+	s := b.Of[i]
+	argv := []string{"-c", `umask "$0" && exec "$@"`, s.Umask, b.opt.Bazel,
+		"--output_user_root=" + filepath.Join(b.scratch, "user"), "--output_base=" + s.OutputBase}
+	argv = append(append(argv, b.opt.Startup...), args...)
+	cmd := exec.Command("/bin/sh", argv...)
+	cmd.Dir = s.Directory
+	cmd.Env = append(os.Environ(), "USER="+s.User, "LOGNAME="+s.User, "LC_ALL="+s.Locale,
+		"TZ="+s.TimeZone)
+	if s.Home != "" {
+		cmd.Env = append(cmd.Env, "HOME="+s.Home)
+	}
+	cmd.Stdout, cmd.Stderr = b.opt.Out, b.opt.Out
+	// An interrupt from the terminal reaches this process alone, which ends Bazel then.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// Build makes one of the builds. No cache takes part in it. failed is set if Bazel says that
+// targets failed to build; their log is there.
+func (b *Builds) Build(i int) (failed bool, err error) {
+	args := []string{"build", "--execution_log_compact_file=" + b.Logs[i],
+		"--jobs=" + strconv.Itoa(b.Of[i].Jobs), "--symlink_prefix=/", "--disk_cache=",
+		"--noremote_accept_cached", "--noremote_upload_local_results"}
+	if dir := repositoryCache(); dir != "" {
+		args = append(args, "--repository_cache="+dir)
+	}
+	cmd := b.command(i, append(args, b.opt.Args...)...)
+	err = b.stop.run(cmd)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		failed, err = true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("bazel build: %w; what it says is above", err)
+	}
+	if _, err := os.Stat(b.Logs[i]); err != nil {
+		return false, errors.New("bazel build failed before the first action; what it says is above")
+	}
+	// Its memory is needed for the other, and it shouldn't write while the files are read.
+	shutdown := b.command(i, "shutdown")
+	shutdown.Stdout, shutdown.Stderr = nil, nil
+	if err := b.stop.run(shutdown); err != nil {
+		return false, fmt.Errorf("bazel shutdown: %w", err)
+	}
+	return failed, nil
+}
+
+// repositoryCache is Bazel's cache of downloads where it is by default, so that the other output
+// root doesn't mean to download all again; "" if there is none.
+func repositoryCache() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Join(cache, "bazel", "_bazel_"+os.Getenv("USER"), "cache", "repos", "v1")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,218 @@
+// Package twobuilds builds the same targets twice with Bazel in surroundings that differ, so that
+// what depends on them shows. Everything that it makes is in one directory, which is removed, and
+// the Bazel servers end.
+package twobuilds
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Options say what is built and where.
+type Options struct {
+	Bazel     string   // the command, a path or a name on PATH; "" to look for one
+	Workspace string   // a directory in the workspace
+	CopyRoot  string   // the directory to copy, which the workspace is in; "" for the workspace
+	Scratch   string   // where the directory for all is made; "" for the one for temporary files
+	Startup   []string // flags for Bazel before the command
+	Args      []string // flags and targets for "bazel build"
+	Jobs      [2]int   // --jobs; 0 to choose
+	Out       io.Writer
+}
+
+// Surroundings are what a build sees, and must not depend on.
+type Surroundings struct {
+	Directory  string // of the workspace
+	OutputBase string
+	Home       string
+	User       string
+	Locale     string
+	TimeZone   string
+	Umask      string
+	Jobs       int
+}
+
+// Builds are the two builds.
+type Builds struct {
+	opt     Options
+	scratch string
+	root    string // what is copied
+	Of      [2]Surroundings
+	Logs    [2]string // paths of the execution logs
+	stop    *stopper
+}
+
+// New makes the directory for all that the builds make. Close removes it.
+func New(opt Options) (*Builds, error) {
+	workspace, err := findWorkspace(opt.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Bazel, err = findBazel(opt.Bazel, workspace); err != nil {
+		return nil, err
+	}
+	root, err := filepath.Abs(cmp.Or(opt.CopyRoot, workspace))
+	if err != nil {
+		return nil, err
+	}
+	below, err := filepath.Rel(root, workspace)
+	if err != nil || below == ".." || strings.HasPrefix(below, "../") {
+		return nil, fmt.Errorf("the workspace %s is not in %s, the directory to copy", workspace, root)
+	}
+	scratch, err := os.MkdirTemp(opt.Scratch, "btfrepro")
+	if err != nil {
+		return nil, err
+	}
+	if scratch, err = filepath.EvalSymlinks(scratch); err != nil {
+		return nil, err
+	}
+	b := &Builds{opt: opt, scratch: scratch, root: root}
+	b.stop = newStopper(b)
+	b.choose(workspace, filepath.Join(b.copied(), below))
+	return b, nil
+}
+
+// copied is where the copy of the root is.
+func (b *Builds) copied() string { return filepath.Join(b.scratch, "another", "directory") }
+
+// Copy makes the copy that the second build is made in.
+func (b *Builds) Copy() error {
+	umask, err := strconv.ParseUint(b.Of[1].Umask, 8, 9)
+	if err != nil {
+		return err
+	}
+	if err := copyTree(b.root, b.copied(), b.scratch, fs.FileMode(umask)); err != nil {
+		return fmt.Errorf("copying the workspace: %w", err)
+	}
+	return nil
+}
+
+// choose chooses the surroundings of the builds.
+func (b *Builds) choose(workspace, copied string) {
+	in := func(names ...string) string {
+		return filepath.Join(append([]string{b.scratch}, names...)...)
+	}
+	home := os.Getenv("HOME")
+	other := in("home")
+	if home == "" || os.Symlink(home, other) != nil { // the same content, by another path
+		other = home
+	}
+	jobs := b.opt.Jobs
+	for i := range jobs {
+		if jobs[i] == 0 {
+			jobs[i] = max(1, runtime.NumCPU()/(1+i))
+		}
+	}
+	if jobs[0] == jobs[1] && b.opt.Jobs == [2]int{} {
+		jobs[0]++
+	}
+	b.Of = [2]Surroundings{
+		{workspace, in("base"), home, cmp.Or(os.Getenv("USER"), "user"), "C", "UTC", "022", jobs[0]},
+		{copied, in("b", "output_base"), other, "somebody", otherLocale(), "Pacific/Kiritimati", "077",
+			jobs[1]},
+	}
+	b.Logs = [2]string{in("A.log"), in("B.log")}
+}
+
+// otherLocale is a locale of this machine that sorts and writes in another way than C, if it has
+// one.
+func otherLocale() string {
+	out, _ := exec.Command("locale", "-a").Output()
+	best := "C.UTF-8"
+	for _, name := range strings.Fields(string(out)) {
+		if strings.Contains(name, "_") && strings.Contains(strings.ToLower(name), "utf") {
+			return name
+		}
+	}
+	return best
+}
+
+// Varied lists how the surroundings of the two differ, one line each.
+func (b *Builds) Varied() []string {
+	var lines []string
+	x, y := b.Of[0], b.Of[1]
+	for _, v := range [][3]string{
+		{"directory", x.Directory, y.Directory}, {"output base", x.OutputBase, y.OutputBase},
+		{"HOME", x.Home, y.Home}, {"USER", x.User, y.User}, {"LC_ALL", x.Locale, y.Locale},
+		{"TZ", x.TimeZone, y.TimeZone}, {"umask", x.Umask, y.Umask},
+		{"--jobs", strconv.Itoa(x.Jobs), strconv.Itoa(y.Jobs)},
+	} {
+		if v[1] != v[2] {
+			lines = append(lines, fmt.Sprintf("%s: %s vs %s", v[0], v[1], v[2]))
+		}
+	}
+	return lines
+}
+
+// Close ends the servers and removes the directory. After Interrupt it doesn't return.
+func (b *Builds) Close() error {
+	b.stop.mu.Lock()
+	stopped := b.stop.stopped
+	b.stop.mu.Unlock()
+	if stopped {
+		select {}
+	}
+	return b.remove()
+}
+
+func (b *Builds) remove() error {
+	b.stop.servers()
+	return removeAll(b.scratch)
+}
+
+// Root is the execution root of a build that has ended, "" if it has none.
+func (b *Builds) Root(i int) string {
+	found, _ := filepath.Glob(filepath.Join(b.Of[i].OutputBase, "execroot", "*", "bazel-out"))
+	if len(found) == 0 {
+		return ""
+	}
+	return filepath.Dir(found[0])
+}
+
+// findWorkspace is the directory that dir is in, or is, that has a file that marks a workspace.
+func findWorkspace(dir string) (string, error) {
+	start, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(start); err != nil {
+		return "", err
+	}
+	for d := start; ; d = filepath.Dir(d) {
+		for _, name := range []string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"} {
+			if info, err := os.Stat(filepath.Join(d, name)); err == nil && info.Mode().IsRegular() {
+				return d, nil
+			}
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%s is in no Bazel workspace:"+
+				" no such file as MODULE.bazel there or above", start)
+		}
+	}
+}
+
+// findBazel returns the path of the command.
+func findBazel(command, workspace string) (string, error) {
+	names := []string{"bazelisk", "bazel", filepath.Join(workspace, "bazelw")}
+	if command != "" {
+		names = []string{command}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	if command != "" {
+		return "", fmt.Errorf("the command %s isn't there", command)
+	}
+	return "", fmt.Errorf("neither bazelisk nor bazel is on PATH, nor bazelw in %s: name one",
+		workspace)
+}

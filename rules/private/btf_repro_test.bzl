@@ -1,0 +1,91 @@
+"""btf_repro_test: a test that two builds were the same, by their execution logs."""
+
+load("@bazel_skylib//lib:shell.bzl", "shell")
+
+_SCRIPT = """#!/bin/sh
+# The reports are in bazel-testlogs, for people and programs.
+if [ -n "$TEST_UNDECLARED_OUTPUTS_DIR" ]; then
+  set -- "--html=$TEST_UNDECLARED_OUTPUTS_DIR/report.html" \\
+    "--json=$TEST_UNDECLARED_OUTPUTS_DIR/report.json"
+fi
+exec {tool} diff {params} "$@"
+"""
+
+def _runfiles_path(file):
+    return file.short_path
+
+def _btf_repro_test_impl(ctx):
+    args = ctx.actions.args()
+    args.set_param_file_format("multiline")
+    args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")
+    args.add_all(ctx.attr.allow, format_each = "--allow=%s")
+    args.add_all(ctx.files.allow_file, format_each = "--allow-file=%s", map_each = _runfiles_path)
+    args.add_all([ctx.file.a, ctx.file.b], map_each = _runfiles_path)
+    params = ctx.actions.declare_file(ctx.label.name + ".params")
+    ctx.actions.write(params, args)
+
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(
+        script,
+        _SCRIPT.format(
+            params = shell.quote("@" + params.short_path),
+            tool = shell.quote(ctx.executable._btfrepro.short_path),
+        ),
+        is_executable = True,
+    )
+    return [DefaultInfo(
+        executable = script,
+        runfiles = ctx.runfiles(
+            [ctx.executable._btfrepro, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
+        ),
+    )]
+
+btf_repro_test = rule(
+    implementation = _btf_repro_test_impl,
+    doc = """Tests that two builds were the same, action by action, by the logs that
+`bazel build --execution_log_compact_file` wrote. Prints where the differences begin; among the
+test's undeclared outputs (`test.outputs` in `bazel-testlogs`) are an HTML report and a JSON file.
+[repro.md](repro.md) has examples, and `btfrepro run`, which makes two builds itself.
+
+A build can't read its own log, so the logs are files that earlier steps of the CI put there.
+
+```starlark
+btf_repro_test(
+    name = "repro_test",
+    a = "first_runner.log",
+    b = "second_runner.log",
+    allow = ["mnemonic=Genrule output=*/build_info.txt # the time of the build"],
+    mnemonics = ["BtfGen", "BtfMerge", "BtfLink"],
+)
+```""",
+    test = True,
+    attrs = {
+        "a": attr.label(
+            doc = "The log of one build.",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+        "allow": attr.string_list(
+            doc = """Differences that are expected: patterns `label=`, `mnemonic=`, `output=`,
+`verdict=`, all of which must match, and after `#` the reason. What differs through such an action
+alone is allowed too.""",
+        ),
+        "allow_file": attr.label(
+            doc = "A file with such lines.",
+            allow_single_file = True,
+        ),
+        "b": attr.label(
+            doc = "The log of the other build.",
+            allow_single_file = True,
+            mandatory = True,
+        ),
+        "mnemonics": attr.string_list(
+            doc = "Compare the actions with these mnemonics only; all by default.",
+        ),
+        "_btfrepro": attr.label(
+            cfg = "exec",
+            default = "//tools/btfrepro",
+            executable = True,
+        ),
+    },
+)

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro"
+	"github.com/rules-btf/rules_btf/internal/reproreport"
+	"github.com/rules-btf/rules_btf/internal/reprotypes"
+)
+
+func diffVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "diff",
+		Summary: "compare two execution logs",
+		Args:    "A.log B.log",
+		Long: `
+Reads the logs that bazel build --execution_log_compact_file=FILE wrote, and gives each action
+a verdict:
+
+  same               the same key and the same outputs
+  non-deterministic  the same key, other outputs
+  key changed        another argument, variable, platform, tool, input or param file
+  downstream         only outputs of other actions changed it
+  cut-off            the key changed, the outputs did not
+  only in A, only in B
+
+Prints the causes, the actions where differences begin, and counts for each mnemonic. An action
+that was up to date is in no log: build with a fresh output base, and without a cache, or it
+tells nothing about its outputs.
+
+Exit codes: 0 all actions are the same, or allowed to differ; 1 some differ (the report is on
+stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong usage.`,
+		Examples: []string{
+			"btfrepro diff a.log b.log",
+			"# for people, with a graph of the causes",
+			"btfrepro diff --html=report.html a.log b.log",
+			"btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log",
+			"# with the types that differ",
+			"btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log",
+		},
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r reportFlags
+			r.define(flags)
+			var dirs [2]string
+			flags.StringVar(&dirs[0], "a-dir", "",
+				"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
+			flags.StringVar(&dirs[1], "b-dir", "", "likewise of B: `DIR`")
+			return func(env *cli.Env, args []string) error {
+				if (dirs[0] == "") != (dirs[1] == "") {
+					return cli.Usagef("--a-dir and --b-dir go together")
+				}
+				return r.run(env, [2]string(args), [2]string(args), dirs)
+			}
+		},
+	}
+}
+
+// reportFlags are the flags that say what is compared and reported.
+type reportFlags struct {
+	mnemonics, allow []string
+	allowFile        string
+	json, html       string
+	all              bool
+}
+
+func (r *reportFlags) define(flags *cli.FlagSet) {
+	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
+		"report the actions with these `mnemonics` only")
+	flags.StringArrayVar(&r.allow, "allow", nil, "a difference that is expected, and why:"+
+		" `PATTERNS`, such as 'label=//docs/... output=*/stamp.txt # the time'; repeat it for more")
+	flags.InputVar(&r.allowFile, "allow-file", "such lines, from `FILE`")
+	flags.OutputVar(&r.json, "json",
+		"write the report as JSON to `FILE`; - means standard output, instead of text")
+	flags.OutputVar(&r.html, "html", "write the report as one page of HTML to `FILE`; - likewise")
+	flags.BoolVar(&r.all, "all", false,
+		"also list actions that differ only through others, or are allowed to")
+}
+
+// run compares two logs, which the report calls by their names. dirs are where the outputs of each
+// are, "" if that isn't known.
+func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
+	allow, err := r.allowances()
+	if err != nil {
+		return err
+	}
+	var logs [2]*execlog.Log
+	for i, file := range files {
+		if logs[i], err = execlog.ReadFile(file); err != nil {
+			return err
+		}
+	}
+	if err := r.check(logs, names); err != nil {
+		return err
+	}
+	report, err := repro.Compare(logs[0], logs[1],
+		repro.Options{Mnemonics: r.mnemonics, Allow: allow})
+	if err != nil {
+		return err
+	}
+	if dirs[0] != "" && dirs[1] != "" {
+		reprotypes.Add(report, reprotypes.Build{Log: logs[0], Dir: dirs[0]},
+			reprotypes.Build{Log: logs[1], Dir: dirs[1]})
+	}
+	if err := r.write(env, report, names); err != nil {
+		return err
+	}
+	if report.Differs() {
+		return cli.ErrNo
+	}
+	return nil
+}
+
+// check refuses logs and mnemonics that leave nothing to compare, so that a check that can't fail
+// doesn't pass.
+func (r *reportFlags) check(logs [2]*execlog.Log, names [2]string) error {
+	mnemonics := map[string]bool{}
+	for _, log := range logs {
+		for i := range log.Spawns {
+			mnemonics[log.Spawns[i].Mnemonic] = true
+		}
+	}
+	if len(mnemonics) == 0 {
+		return fmt.Errorf("neither %s nor %s has an action: all were up to date;"+
+			" build with a new output base, or after bazel clean", names[0], names[1])
+	}
+	for _, m := range r.mnemonics {
+		if !mnemonics[m] {
+			return fmt.Errorf("no action of the logs has the mnemonic %s; there are %s", m,
+				strings.Join(slices.Sorted(maps.Keys(mnemonics)), ", "))
+		}
+	}
+	return nil
+}
+
+// write writes the report in the forms that are asked for.
+func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string) error {
+	for i := range report.Allowances {
+		if a := &report.Allowances[i]; a.Matched == 0 {
+			env.Warn("an allowance matches nothing: %s", a.String())
+		}
+	}
+	if r.json != "" {
+		err := env.WriteOutput(r.json, func(w io.Writer) error {
+			return reproreport.JSON(w, report, names[0], names[1])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if r.html != "" {
+		err := env.WriteOutput(r.html, func(w io.Writer) error {
+			return reproreport.HTML(w, report, names[0], names[1])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if r.json == "-" || r.html == "-" {
+		return nil
+	}
+	return reproreport.Text(env.Stdout, report, reproreport.Options{All: r.all})
+}
+
+// allowances are those of the flags and of the file.
+func (r *reportFlags) allowances() ([]repro.Allowance, error) {
+	var list []repro.Allowance
+	for _, text := range r.allow {
+		a, err := repro.ParseAllowance(text)
+		if err != nil {
+			return nil, cli.Usagef("--allow: %v", err)
+		}
+		list = append(list, a)
+	}
+	if r.allowFile == "" {
+		return list, nil
+	}
+	data, err := os.ReadFile(r.allowFile)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		a, err := repro.ParseAllowance(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", r.allowFile, n, err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}

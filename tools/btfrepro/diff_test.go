@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+)
+
+const testdata = "../../internal/repro/testdata/"
+
+func TestDiff(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	allow := file("allow", "# expected\n\nmnemonic=Random # it is random\n  mnemonic=MakeTree # too\n")
+	bad := file("bad", "mnemonic=Random # it is random\nmnemonic=MakeTree\n")
+	text := file("text", "this is no log")
+	empty := file("empty", string(execlogtest.New().Zstd(t)))
+	a, b := testdata+"mapped_a.log", testdata+"mapped_b.log"
+	for _, c := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{[]string{a, a}, 0, "\nsame: 23 actions\n", ""},
+		{[]string{a, b}, 1, "\n7 of 23 actions differ\n", ""},
+		{[]string{"--allow-file=" + allow, a, b}, 0,
+			"\n0 of 23 actions differ, and 7 more that are allowed to\n", ""},
+		{[]string{"--allow=mnemonic=Random # so", "--allow=output=*/directory # too", a, b}, 0,
+			"and 7 more", ""},
+		{[]string{"--allow=mnemonic=None # so", a, b}, 1, "this allowance matches nothing",
+			"warning: an allowance matches nothing: mnemonic=None # so\n"},
+		{[]string{"--mnemonic=Tool,Same", a, b}, 0, "\nsame: 2 actions\n", ""},
+		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
+			"no action of the logs has the mnemonic Nothing; there are Argument, Both, "},
+		{[]string{empty, empty}, 1, "", "empty has an action: all were up to date"},
+		{[]string{"--json=-", a, b}, 1, "{\n \"format\": \"btfrepro\",\n \"version\": 1,", ""},
+		{[]string{"--html=-", a, b}, 1, "<!DOCTYPE html>", ""},
+		{[]string{"--allow-file=" + bad, a, b}, 1, "",
+			"bad:2: allowance \"mnemonic=MakeTree\": a reason"},
+		{[]string{"--allow=x", a, b}, 2, "", "--allow: allowance \"x\": a reason is missing"},
+		{[]string{"--a-dir=x", a, b}, 2, "", "--a-dir and --b-dir go together"},
+		{[]string{a, text}, 1, "", "text: execution log: entry at byte 0"},
+		{[]string{"--html=" + a, a, b}, 2, "", "is also an input"},
+	} {
+		code, stdout, stderr := run(append([]string{"diff"}, c.args...)...)
+		if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) ||
+			c.stdout == "" && stdout != "" || strings.Count(stderr, "\n") > 1 {
+			t.Errorf("%q: exit code %d, want %d\n%.1500s\n%s", c.args, code, c.code, stdout, stderr)
+		}
+	}
+}
+
+// TestReports writes them all at once.
+func TestReports(t *testing.T) {
+	dir := t.TempDir()
+	code, stdout, stderr := run("diff", "--json="+dir+"/json", "--html="+dir+"/html",
+		testdata+"planted_a.log", testdata+"planted_b.log")
+	if code != 1 || !strings.Contains(stdout, "22 of 24 actions differ") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for name, want := range map[string]string{"json": `"planted`, "html": "<svg"} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); err != nil ||
+			!strings.Contains(string(data), strings.Trim(want, `"`)) {
+			t.Errorf("%s: %v\n%.300s", name, err, data)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+)
+
+// largeLogs writes two logs of 10,000 actions each, which differ in a header that all compile, an
+// argument, and ten random outputs.
+func largeLogs(t testing.TB) (a, b string) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name string, e execlogtest.Edits) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, execlogtest.Large(10000, e).Zstd(t), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("a.log", execlogtest.Edits{Order: 1, Random: 10, Flag: "-j1"}),
+		write("b.log", execlogtest.Edits{Order: 2, Random: 10, Flag: "-j2", Header: true})
+}
+
+// run runs the tool and returns its exit code and standard output.
+func run(args ...string) (int, string, string) {
+	var stdout, stderr bytes.Buffer
+	p := program()
+	p.Stdout, p.Stderr = &stdout, &stderr
+	return p.Run(args), stdout.String(), stderr.String()
+}
+
+func TestLarge(t *testing.T) {
+	a, b := largeLogs(t)
+	code, stdout, stderr := run("diff", a, b)
+	for _, want := range []string{
+		"source file include/linux/h0.h\n       in 4901 actions directly, 5099 downstream",
+		"argument: -j1 vs -j2\n       in 1 action directly\n",
+		"\n10000 of 10000 actions differ\n",
+	} {
+		if code != 1 || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d, no %q in\n%.2000s%s", code, want, stdout, stderr)
+		}
+	}
+	code, stdout, _ = run("diff", a, a)
+	if code != 0 || !strings.Contains(stdout, "same: 10000 actions") {
+		t.Errorf("a log and itself: exit code %d\n%.2000s", code, stdout)
+	}
+}
+
+// BenchmarkLarge compares two logs of 10,000 actions, and writes all reports.
+func BenchmarkLarge(b *testing.B) {
+	x, y := largeLogs(b)
+	dir := b.TempDir()
+	b.ReportAllocs()
+	for b.Loop() {
+		code, _, stderr := run("diff", "--json="+dir+"/json", "--html="+dir+"/html", x, y)
+		if code != 1 {
+			b.Fatal(code, stderr)
+		}
+	}
+}

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+)
+
+func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/twobuilds"
+)
+
+func runVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "run",
+		Summary: "build targets twice, in surroundings that differ, and compare",
+		Args:    "TARGET...",
+		Long: `
+Builds the targets in the workspace, and again in a copy of it, with another directory, output
+base, HOME, USER, locale, time zone, umask and number of jobs; then compares the logs as
+btfrepro diff does. Both builds start from nothing: new output bases, no disk cache, nothing
+taken from a remote one or put there. What follows -- is given to bazel build as it is.
+
+What the builds make is in a directory below --scratch, which is removed at the end, also after
+an interrupt; the Bazel servers end. Nothing is written in the workspace but what a build of
+yours writes there (MODULE.bazel.lock).
+
+Exit codes: as those of btfrepro diff, and 1 if a build fails.`,
+		Examples: []string{
+			"btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf",
+			"# a workspace that refers to ../.. of itself",
+			"btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...",
+		},
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r reportFlags
+			r.define(flags)
+			var opt twobuilds.Options
+			var keep string
+			flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
+				"the `COMMAND`; without it bazelisk, bazel, or bazelw in the workspace")
+			flags.Lookup("bazel").DefValue = ""
+			flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
+			flags.StringVar(&opt.CopyRoot, "copy-root", "",
+				"copy this `DIR` around the workspace, of which the workspace needs other parts")
+			flags.StringVar(&opt.Scratch, "scratch", "", "a `DIR` with room for two output bases")
+			flags.StringArrayVar(&opt.Startup, "startup", nil,
+				"a `FLAG` for Bazel before the command; repeat it for more")
+			flags.IntVar(&opt.Jobs[0], "jobs-a", 0, "--jobs of the first build: `N`")
+			flags.IntVar(&opt.Jobs[1], "jobs-b", 0, "--jobs of the second build: `N`")
+			flags.StringVar(&keep, "keep-logs", "", "copy A.log and B.log to `DIR`, which exists")
+			return func(env *cli.Env, args []string) error {
+				opt.Args, opt.Out = args, env.Stderr
+				if opt.Jobs[0] < 0 || opt.Jobs[1] < 0 {
+					return cli.Usagef("--jobs-a and --jobs-b are numbers above 0")
+				}
+				return runBuilds(env, opt, &r, keep)
+			}
+		},
+	}
+}
+
+func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string) (err error) {
+	if _, err := r.allowances(); err != nil {
+		return err // before the builds
+	}
+	builds, err := twobuilds.New(opt)
+	if err != nil {
+		return err
+	}
+	cli.AtSignal(builds.Interrupt)
+	defer func() {
+		// A process that an interrupt ends doesn't return from here.
+		if e := builds.Close(); e != nil && err == nil {
+			err = e
+		}
+		cli.AtSignal(func() {})
+	}()
+	say := func(format string, args ...any) {
+		fmt.Fprintf(env.Stderr, env.Program+": "+format+"\n", args...)
+	}
+	say("what differs between the builds, A vs B:")
+	for _, line := range builds.Varied() {
+		say("  %s", line)
+	}
+	if err := builds.Copy(); err != nil {
+		return err
+	}
+	var anyFailed error
+	for i, name := range []string{"A", "B"} {
+		say("build %s", name)
+		failed, err := builds.Build(i)
+		if err != nil {
+			return fmt.Errorf("build %s: %w", name, err)
+		}
+		if keep != "" {
+			if err := copyLog(builds.Logs[i], filepath.Join(keep, name+".log")); err != nil {
+				return err
+			}
+		}
+		if failed && i == 0 {
+			return fmt.Errorf("build %s fails; what Bazel says is above", name)
+		}
+		if failed {
+			anyFailed = fmt.Errorf("build %s fails, and build A doesn't; what Bazel says is above", name)
+		}
+	}
+	err = r.run(env, builds.Logs, [2]string{"A.log", "B.log"},
+		[2]string{builds.Root(0), builds.Root(1)})
+	if anyFailed != nil && (err == nil || err == cli.ErrNo) {
+		return anyFailed
+	}
+	return err
+}
+
+func copyLog(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return cli.WriteFile(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}
