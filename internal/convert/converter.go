@@ -13,6 +13,7 @@ type converter struct {
 	opt     *Options
 	symbols *symbols
 	single  bool // there is one compilation unit
+	first   bool // no other unit's types are known
 	pinned  bool // this is a pinner: every reference to a tag says which entry defines it
 
 	main   unit                  // the unit that is converted

@@ -30,6 +30,18 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 			},
 		},
 		{
+			name: "two structs that point to such a union", file: "x.c",
+			text: `void use(void *); struct A { X x[3]; };
+				void f_X(int n) { union { struct A a; char v[n]; } u; struct V { __typeof__(u) *p; } v;
+					struct W { __typeof__(u) *p; } w; use(&u); use(&v); use(&w); }`,
+			want: []string{
+				"struct V { union { struct A { int x[3] @0; } 12 a @0; char v[0] @0; } 12 *p @0; } 8",
+				"struct V { union { struct A { long int x[3] @0; } 24 a @0; char v[0] @0; } 24 *p @0; } 8",
+				"struct W { union { struct A { int x[3] @0; } 12 a @0; char v[0] @0; } 12 *p @0; } 8",
+				"struct W { union { struct A { long int x[3] @0; } 24 a @0; char v[0] @0; } 24 *p @0; } 8",
+			},
+		},
+		{
 			name: "an anonymous struct that its own methods refer to", file: "x.cc",
 			text: `static struct { X x; int get() { return x; } } v;
 				typedef decltype(v) V; typedef decltype(&v) P;

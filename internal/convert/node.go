@@ -7,11 +7,16 @@ import (
 
 // A type comes into the graph in one of two ways. Where there are several units, most of its types
 // are known. So it is hashed first, without the lock, by its fingerprint or from its description
-// (hash.go); if the graph doesn't have that hash, it is described once more and added. Where there
-// is one unit, of a file that is converted alone, types are described once and added directly, and the graph hashes them.
+// (hash.go); if the graph doesn't have that hash, it is described once more and added. Where hardly
+// any are known, types are described once and added directly, and the graph hashes them: in the
+// first unit that one thread converts, of several or only one.
 
 // direct tells whether types are added without being hashed first.
-func (c *converter) direct() bool { return c.single && !c.shared || c.pinned }
+func (c *converter) direct() bool { return c.sole() || c.first }
+
+// sole tells whether there is one unit only, of a file that is converted alone, or an environment
+// of pinned references.
+func (c *converter) sole() bool { return c.single && !c.shared || c.pinned }
 
 // node returns the graph's node for the type that t names, adding what is new. The graph is locked;
 // if types are not added directly, t has been hashed before that.
@@ -21,8 +26,9 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	}
 	u := t.u
 	i := u.memo.at(t.off)
-	if u.memo.entries[i].state == entryAdded {
-		return u.memo.entries[i].id, nil
+	if e := &u.memo.entries[i]; e.state == entryAdded {
+		u.c.byName = u.c.byName || e.byName
+		return e.id, nil
 	}
 	h, err := t.hash(depth)
 	if err != nil {
@@ -53,6 +59,8 @@ func (t typeRef) node(depth int) (types.ID, error) {
 func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	u := t.u
 	u.memo.entries[i].state = entryBusy
+	before := u.c.byName
+	u.c.byName = false
 	base := len(u.c.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
@@ -65,7 +73,8 @@ func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	}
 	h := u.c.g.Node(id).Hash // none for void
 	e := &u.memo.entries[i]
-	e.hash, e.id, e.state = h, id, entryAdded
+	e.hash, e.id, e.state, e.byName = h, id, entryAdded, u.c.byName
+	u.c.byName = u.c.byName || before
 	return h, nil
 }
 

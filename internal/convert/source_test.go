@@ -206,6 +206,11 @@ func twoRoads(t testing.TB, list string, linked string, objs ...string) *link.Re
 	set := parseFeatures(t, list)
 	opt := Options{Features: set, Jobs: 2}
 	direct := linkTo(t, linked, set, convertFile(t, linked, opt))
+	alone := linkTo(t, linked, set, convertFile(t, linked, Options{Features: set, Jobs: 1}))
+	if !bytes.Equal(direct.BTF, alone.BTF) {
+		t.Errorf("two threads and one give different BTF:\n%s",
+			diff(dump(t, alone.BTF, true), dump(t, direct.BTF, true)))
+	}
 	var parts []*object.Object
 	for _, o := range objs {
 		data, err := object.Write(convertFile(t, o, opt))

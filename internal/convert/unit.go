@@ -94,7 +94,7 @@ func (u *unit) load(h *dwarf.Unit) error {
 	if u == &u.c.main {
 		u.prints.Merged = !u.c.d.File.Relocatable()
 	}
-	if !u.c.direct() {
+	if !u.c.sole() {
 		u.prints.Reset(&u.r)
 	}
 	return nil

@@ -115,6 +115,7 @@ func (w *work) thread(c *converter) {
 		if i >= len(w.units) {
 			return
 		}
+		c.first = len(w.threads) == 1 && !c.shared && len(c.g.Nodes) == 1
 		err := c.convert(w.units[i], w.first+i)
 		if err == nil && w.opt.Each != nil {
 			err = c.each(w.first + i)
