@@ -102,6 +102,8 @@ func (m Machine) appendReduced(to []byte, op operation) []byte {
 			to = appendUleb(to, op.number)
 		case k == 'b' && isEntryRegister(op):
 			to = append(to, 1, op.block[0])
+		case k == 'b': // an expression or a value, of which nothing counts
+			to = append(to, 1, opNop)
 		case k == 'a':
 			to = append(to, make([]byte, m.AddrSize)...)
 		case k == 'o':
