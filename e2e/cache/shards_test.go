@@ -33,7 +33,6 @@ func TestShards(t *testing.T) {
 			t.Errorf("%s: the BTF of the shards differs from that of the objects", what)
 		}
 	}
-	// The shards without units are equal, so the cache has them once.
 	build("first build", map[string]int{"BtfSplit": 1, "BtfFacts": 1, "BtfGen": 16, "BtfLink": 1})
 
 	w.edit(t, "lib/string.c", "u64 length = 0;",
