@@ -60,7 +60,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 		return nil, err
 	}
 	if len(d.Units) == 0 {
-		if err := checkEmpty(f); err != nil {
+		if err := CheckEmpty(f); err != nil {
 			return nil, err
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// checkEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one
+// CheckEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one
 // without code and data, such as what modpost makes of a kernel module.
-func checkEmpty(f *elf.File) error {
+func CheckEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
 		case strings.HasPrefix(s.Name, ".gnu.lto_"), strings.HasPrefix(s.Name, ".gnu.debuglto_"):

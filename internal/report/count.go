@@ -38,6 +38,12 @@ func (r *Run) EndModules(p *Phase, n int) {
 	p.found(plural(n, "module"))
 }
 
+// EndSplit ends the phase in which a file of so many units was split.
+func (r *Run) EndSplit(p *Phase, units, shards int) {
+	p.stop()
+	p.found(fmt.Sprintf("%s in %s", plural(units, "unit"), plural(shards, "shard")))
+}
+
 // EndLink ends the phase of a link on base, which may be nil.
 func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 	p.stop()

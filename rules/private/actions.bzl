@@ -465,3 +465,35 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         progress_message = "Archiving BTF %{label}",
         resource_set = _release_resources,
     )
+
+def btf_split(ctx, elf, more, outs, conversion):
+    """Declares BtfSplit: the DWARF of a large ELF file or archive in small files for `btf_gen`.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, a linked file or an archive.
+        more: list of File, the members of a thin archive.
+        outs: list of File to write, the shards.
+        conversion: what `conversion_of` returned.
+    """
+    args = ctx.actions.args()
+    args.add_all(outs, before_each = "-o")
+    args.add_joined(
+        conversion.lang_exclude,
+        join_with = ",",
+        format_joined = "--lang-exclude=%s",
+        omit_if_empty = True,
+    )
+    args.add(elf)
+    _run(
+        ctx,
+        _tools(ctx).btfgen,
+        "split",
+        args,
+        threads = _THREADS,
+        inputs = [elf] + more,
+        outputs = outs,
+        mnemonic = "BtfSplit",
+        progress_message = "Splitting the types of %{input} for %{label}",
+        resource_set = _archive_resources,
+    )

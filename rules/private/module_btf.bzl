@@ -12,6 +12,7 @@ load(
     "linked_providers",
     "srcs_attr",
 )
+load(":shards.bzl", "SHARDS_DOC", "sharded")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
@@ -21,7 +22,11 @@ def _module_btf_impl(ctx):
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
         btf_facts(ctx, ctx.file.module, facts, linked_features(ctx))
     if ctx.attr.srcs:
+        if ctx.attr.shards:
+            fail("{} has srcs, which are converted already, and shards".format(ctx.label))
         objects = link_inputs(ctx)
+    elif ctx.file.module and ctx.attr.shards:
+        objects = sharded(ctx, ctx.file.module, ctx.attr.shards, conversion_of(ctx.attr))
     elif ctx.file.module:
         converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
         btf_gen(ctx, [ctx.file.module], converted, conversion_of(ctx.attr))
@@ -84,6 +89,12 @@ With the feature `distilled_base`, which is for modules that other builds of the
         "module": attr.label(
             doc = "The linked module. Its facts are read; its DWARF too, when there are no `srcs`.",
             allow_single_file = True,
+        ),
+        "shards": attr.int(
+            doc = SHARDS_DOC.format(
+                file = "module",
+                more = "For the largest modules (`amdgpu`); 0 is one action for the file itself.",
+            ),
         ),
         "srcs": srcs_attr(
             mandatory = False,

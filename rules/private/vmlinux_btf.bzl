@@ -3,7 +3,7 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
-load(":conversion.bzl", "CONVERSION_SETTINGS")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
@@ -12,16 +12,40 @@ load(
     "linked_providers",
     "srcs_attr",
 )
+load(":shards.bzl", "SHARDS_DOC", "sharded")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
+def _objects_of(ctx):
+    """The BTF objects to link."""
+    if ctx.attr.srcs:
+        if ctx.attr.shards or ctx.files.archive:
+            fail(("{} has srcs, which are converted already, and shards or archive: name one way " +
+                  "to get the kernel's types").format(ctx.label))
+        return link_inputs(ctx)
+    if not ctx.attr.shards:
+        fail(("{} needs srcs (BTF objects), or shards and vmlinux (an ELF file with " +
+              "DWARF)").format(ctx.label))
+    if not ctx.files.archive:
+        if not ctx.file.vmlinux:
+            fail("{} has shards of nothing: name the file in vmlinux or archive".format(ctx.label))
+        return sharded(ctx, ctx.file.vmlinux, ctx.attr.shards, conversion_of(ctx.attr))
+    archives = [file for file in ctx.files.archive if file.extension == "a"]
+    if len(archives) != 1:
+        fail("{}: archive has {} files *.a; it is one, and the members of it if it is thin".format(
+            ctx.label,
+            len(archives),
+        ))
+    members = [file for file in ctx.files.archive if file.extension != "a"]
+    return sharded(ctx, archives[0], ctx.attr.shards, conversion_of(ctx.attr), members)
+
 def _vmlinux_btf_impl(ctx):
+    objects = _objects_of(ctx)
     facts = None
     if ctx.file.vmlinux:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
         btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx))
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
-    objects = link_inputs(ctx)
     variables = variables_of(ctx, linked_features(ctx), facts)
     btf_link(ctx, objects, btf, skipped, facts = facts, variables = variables)
     return linked_providers(ctx, btf, skipped, facts, NO_CHAIN, objects = objects)
@@ -39,15 +63,38 @@ vmlinux_btf(
 )
 ```
 
-The linked kernel is read for facts alone (which functions are in it, which variables are per CPU,
-...), so after a link that moves code and changes nothing else only `BtfFacts` runs. Output groups:
+A kernel that one large action builds has no objects to name. Its DWARF is converted in parts:
+
+```starlark
+vmlinux_btf(
+    name = "vmlinux_btf",
+    shards = 64,
+    vmlinux = ":vmlinux",
+)
+```
+
+Otherwise the linked kernel is read for facts alone (which functions are in it, which variables are
+per CPU, ...), so after a link that moves code and changes nothing else only `BtfFacts` runs.
+
+Output groups:
 `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
 read in place of the BTF), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
-    attrs = CONVERSION_SETTINGS | VARIABLES_ATTRS | {
+    attrs = CONVERSION_ATTRS | VARIABLES_ATTRS | {
+        "archive": attr.label_list(
+            doc = """What the shards are made of instead of `vmlinux`: an archive of the kernel's
+objects (`vmlinux.a`), and its members if it is a thin one.""",
+            allow_files = True,
+        ),
+        "shards": attr.int(
+            doc = SHARDS_DOC.format(
+                file = "vmlinux",
+                more = "In place of `srcs`.",
+            ),
+        ),
         "srcs": srcs_attr(
-            mandatory = True,
+            mandatory = False,
             doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the
-kernel.""",
+kernel. Without them there are `shards`.""",
         ),
         "vmlinux": attr.label(
             doc = """The linked ELF. Without it every function that an object defines counts as

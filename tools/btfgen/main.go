@@ -14,6 +14,7 @@ func program() *cli.Program {
 		Verbs: []cli.Verb{
 			elfVerb(),
 			objectVerb(),
+			splitVerb(),
 			factsVerb(),
 		},
 	}

@@ -1,0 +1,51 @@
+package split
+
+import (
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// source is an ELF file whose units are split: a file, or a member of an archive. Those of
+// archives are open only while they are read.
+type source struct {
+	input elf.Input
+	mu    sync.Mutex
+	users int
+	file  *elf.File
+	data  *dwarf.Data
+}
+
+// open makes file and data available until close is called.
+func (s *source) open() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		f, err := s.input.Open()
+		if err != nil {
+			return err
+		}
+		d, err := dwarf.New(f)
+		if err != nil {
+			f.Close()
+			return err
+		}
+		s.file, s.data = f, d
+	}
+	s.users++
+	return nil
+}
+
+func (s *source) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users--; s.users == 0 {
+		s.file.Close()
+	}
+}
+
+// unitAt returns the unit of a key. The source is open.
+func (s *source) unitAt(key unitKey) *dwarf.Unit {
+	return s.data.UnitAt(s.file.Sections[key.section], key.off)
+}

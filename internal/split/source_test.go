@@ -1,0 +1,265 @@
+package split
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program is a program of several units that a test compiles.
+type program struct {
+	compiler string
+	flags    string
+	files    map[string]string
+}
+
+// header is what the units of the programs share.
+const header = `
+struct list { struct list *next, *prev; };
+struct device { const char *name; struct list list; int (*open)(struct device *, int flags);
+	unsigned busy : 1; enum state { IDLE = -1, BUSY } state; char tail[]; };
+typedef struct { struct device *dev; union { long l; char bytes[8]; }; } handle;
+extern int counter;
+int use(void *p);
+`
+
+// units are some source files: with code, static and inline functions, variables, types in bodies.
+var units = map[string]string{
+	"main.c": header + `
+enum { ORPHAN = 4711 };
+int counter = ORPHAN;
+__attribute__((section(".data..percpu"))) int per_cpu;
+static inline int twice(int a) { struct hidden { int x; } h = { a }; return use(&h) + 2 * a; }
+int main(int argc, char **argv) { handle h = { 0 }; return twice(argc) + use(&h) + use(argv); }
+`,
+	"lib/list.c": header + `
+enum { LIST_ORPHAN = 12 };
+static __attribute__((noinline)) int count(struct list *l, int unused, int n)
+{ for (; l; l = l->next) n += LIST_ORPHAN; return n; }
+int sized(void *p)
+{ struct sized { int a[3]; struct device *d; }; return ((struct sized *)p)->a[2]; }
+int list_count(struct list *l) { return count(l, 0, 1) + count(l->prev, 0, 1); }
+__attribute__((weak)) int use(void *p)
+{ volatile struct only { void *p; } o = { p }; return !!o.p; }
+`,
+	"drivers/device.c": header + `
+struct private { struct device dev; double d; };
+int device_open(struct private *p, struct private by_value, int flags)
+{ return p->dev.open ? p->dev.open(&p->dev, flags) : by_value.dev.state; }
+static handle cache[4];
+int device_cache(void) { return use(cache); }
+`,
+}
+
+var programs = map[string]program{
+	"gcc":             {"gcc", "-O2 -gdwarf-5", units},
+	"gcc -O0":         {"gcc", "-O0 -gdwarf-5", units},
+	"gcc, DWARF 4":    {"gcc", "-O2 -gdwarf-4", units},
+	"gcc, DWARF 2":    {"gcc", "-O2 -gdwarf-2 -gstrict-dwarf", units},
+	"gcc, 64-bit":     {"gcc", "-O2 -gdwarf-5 -gdwarf64", units},
+	"gcc, type units": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", units},
+	"gcc, type units of DWARF 4": {"gcc", "-O2 -gdwarf-4 -fdebug-types-section",
+		units},
+	"gcc, LTO":          {"gcc", "-O2 -flto -gdwarf-5", units},
+	"clang":             {"clang", "-O2 -gdwarf-5", units},
+	"clang, DWARF 4":    {"clang", "-O2 -gdwarf-4", units},
+	"clang, LTO":        {"clang", "-O2 -flto -fuse-ld=lld -gdwarf-5", units},
+	"clang, ThinLTO":    {"clang", "-O2 -flto=thin -fuse-ld=lld -gdwarf-5", units},
+	"clang, type units": {"clang", "-O2 -gdwarf-5 -fdebug-types-section", units},
+	"clang, changed interface": {"clang", "-O2 -gdwarf-5", map[string]string{"a.c": `
+struct pair { long a, b; };
+int use(void *);
+static __attribute__((noinline)) int f(struct pair p, int unused, void *q) { return p.b + use(q); }
+int use(void *p) { return !p; }
+int main(int argc, char **argv) { struct pair p = { argc, 2 }; return f(p, argc, argv); }`,
+		"b.c": "int b(void) { return 1; }"}},
+	"C++": {"g++", "-O2 -gdwarf-5 -std=c++17", map[string]string{"a.cc": `
+namespace outer { struct shape { struct inner { int x; }; inner i; static int count;
+	int area(int a) { struct local { int z; } l = { a }; enum kind { NEAR, FAR } k = FAR;
+		return l.z + k; } }; }
+int outer::shape::count = 3;
+int main(int argc, char **) { outer::shape s = {}; return s.area(argc) + s.i.x; }`,
+		"b.cc": `namespace { struct hidden { long v; }; }
+long b(int i) { hidden h = { i }; return h.v; }`}},
+	"gcc, type units of one unit": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", map[string]string{
+		"a.c": header + "enum { ORPHAN = 9 }; struct device *d; int main() { return ORPHAN; }",
+		"b.c": "int b(void) { return 1; }"}},
+	"gcc, one unit, type units": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section",
+		map[string]string{"a.c": header + "enum { ORPHAN = 9 }; int main() { return ORPHAN; }"}},
+}
+
+// build compiles a program in a directory, each file to an object, and links it. It returns the
+// objects and the program.
+func (p program) build(t *testing.T, dir string) (objects []string, linked string) {
+	t.Helper()
+	if _, err := exec.LookPath(p.compiler); err != nil {
+		t.Skip("no " + p.compiler)
+	}
+	if strings.Contains(p.flags, "lld") {
+		if _, err := exec.LookPath("ld.lld"); err != nil {
+			t.Skip("no ld.lld")
+		}
+	}
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(p.compiler, append(strings.Fields(p.flags), args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", cmd, err, out)
+		}
+	}
+	for _, name := range sortedKeys(p.files) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(p.files[name]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		run("-w", "-c", "-o", name+".o", name)
+		objects = append(objects, name+".o")
+	}
+	run(append([]string{"-w", "-o", "program"}, objects...)...)
+	return objects, filepath.Join(dir, "program")
+}
+
+// TestPrograms converts linked programs, and their shards.
+func TestPrograms(t *testing.T) {
+	for name, p := range programs {
+		t.Run(name, func(t *testing.T) {
+			_, linked := p.build(t, t.TempDir())
+			for how, opt := range options {
+				want, err := convertAll(linked, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range []int{1, 2, 3, 7} {
+					sameObject(t, fmt.Sprintf("%s, %d shards", how, n), linked, n, opt, want)
+				}
+			}
+			if _, err := exec.LookPath("dwz"); err != nil || strings.Contains(name, "type units") {
+				return
+			}
+			out, err := exec.Command("dwz", "-l", "none", "-L", "none", linked).CombinedOutput()
+			if err != nil {
+				t.Logf("dwz: %v, %s", err, out)
+				return
+			}
+			want, err := convertAll(linked, options["all"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameObject(t, "dwz", linked, 3, options["all"], want)
+		})
+	}
+}
+
+// TestArchives converts archives, fat and thin ones, and their shards.
+func TestArchives(t *testing.T) {
+	for _, flags := range []string{"crD", "crDT"} {
+		t.Run(flags, func(t *testing.T) {
+			dir := t.TempDir()
+			objects, _ := programs["gcc"].build(t, dir)
+			ar := exec.Command("ar", append([]string{flags, "all.a"}, objects...)...)
+			ar.Dir = dir
+			if out, err := ar.CombinedOutput(); err != nil {
+				t.Skip("ar: ", string(out))
+			}
+			path := filepath.Join(dir, "all.a")
+			for how, opt := range options {
+				want, err := convertAll(path, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range []int{1, 2, 5} {
+					sameObject(t, fmt.Sprintf("%s, %d shards", how, n), path, n, opt, want)
+				}
+			}
+		})
+	}
+}
+
+// TestEdits builds programs, edits one unit, and wants only that unit's shard to change. The
+// linked programs differ in all addresses and offsets.
+func TestEdits(t *testing.T) {
+	const shards = 61
+	edits := []struct {
+		what, file, old, new string
+		changes              bool // the unit's shard
+	}{
+		{"a body", "lib/list.c", "n += LIST_ORPHAN;", `{
+			struct unseen { int ***p; } u = { 0 }; n += LIST_ORPHAN + use(&u); }`,
+			true}, // the type in the body
+		{"a comment, code and a type of its own", "lib/list.c", "int use(void *p)\n{",
+			"\n\n/* more */ int use(void *p)\n{ int ***more = p; if (more) counter += 40;", false},
+		{"a type", "drivers/device.c", "double d;", "double d; int more;", true},
+		{"a function", "main.c", "int main(",
+			"int another(long a_new_name) { return a_new_name; } int main(", true},
+	}
+	for _, name := range []string{"gcc", "gcc, DWARF 4", "gcc -O0", "clang", "clang, DWARF 4"} {
+		t.Run(name, func(t *testing.T) {
+			p := programs[name]
+			_, linked := p.build(t, t.TempDir())
+			before, err := splitFile(t, linked, shards, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range edits {
+				files := map[string]string{}
+				for name, text := range p.files {
+					files[name] = text
+				}
+				files[e.file] = strings.Replace(files[e.file], e.old, e.new, 1)
+				if files[e.file] == p.files[e.file] {
+					t.Fatalf("%s has no %q", e.file, e.old)
+				}
+				dir := filepath.Join(t.TempDir(), "a", "longer", "directory")
+				_, linked := program{p.compiler, p.flags, files}.build(t, dir)
+				after, err := splitFile(t, linked, shards, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				own := shardOf(e.file, shards)
+				for i := range before {
+					same := bytes.Equal(before[i], after[i])
+					switch {
+					case !same && i != own:
+						t.Errorf("%s in %s changes shard %d, not only its own, %d", e.what, e.file, i, own)
+					case i == own && same == e.changes:
+						t.Errorf("%s in %s: its own shard is the same: %v", e.what, e.file, same)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLinkOrder wants the same shards whatever the order in which objects are linked, and whether
+// their strings are merged.
+func TestLinkOrder(t *testing.T) {
+	dir := t.TempDir()
+	objects, linked := programs["gcc"].build(t, dir)
+	want, err := splitFile(t, linked, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := exec.Command("gcc", "-o", "other", "-Wl,-O0,-z,separate-code", objects[2], objects[0],
+		objects[1])
+	link.Dir = dir
+	if out, err := link.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got, err := splitFile(t, filepath.Join(dir, "other"), 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if !bytes.Equal(got[i], want[i]) {
+			t.Errorf("shard %d depends on the order of the link", i+1)
+		}
+	}
+}
