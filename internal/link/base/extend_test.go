@@ -161,3 +161,34 @@ func TestWith(t *testing.T) {
 		t.Error("a reference to a type that does not exist")
 	}
 }
+
+// FuzzOutline compares, for any split BTF, the index on an outline with that of the whole chain.
+func FuzzOutline(f *testing.F) {
+	one := small(nil, binary.LittleEndian, "")
+	cycles := onCycles(binary.LittleEndian)
+	for i, b := range []*btf.Blob{small(one, binary.LittleEndian, "mod_"), allOf(one), allOf(cycles)} {
+		data, err := btf.Encode(b, btf.EncodeOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, i == 2)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, onTheOther bool) {
+		base := one
+		if onTheOther {
+			base = cycles
+		}
+		b, err := btf.Parse(data, base)
+		if err != nil {
+			return
+		}
+		got, gotErr := indexOnOutline(b)
+		want, err := build(object.Chain(b), 1, false)
+		if err != nil {
+			return // such as two types in a cycle; what is wrong in the base alone is not looked at
+		}
+		if gotErr != nil || !bytes.Equal(got, want[0]) {
+			t.Errorf("the index on an outline is another (%v)", gotErr)
+		}
+	})
+}
