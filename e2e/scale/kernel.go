@@ -3,6 +3,7 @@ package scale
 import (
 	"fmt"
 	"math"
+	"path"
 	"strings"
 )
 
@@ -11,6 +12,8 @@ type Kernel struct {
 	Vmlinux int64    // bytes
 	Objects []Object // of vmlinux
 	Modules []Linked
+	// Repository is where Bazel lays out the objects of another repository, external/NAME; or "".
+	Repository string
 }
 
 // Object is an object file.
@@ -62,8 +65,8 @@ func AllModConfig(m *Model, objects, modules int) *Kernel {
 		size := m.Sizes.Directories[d*stride(len(m.Sizes.Directories))%len(m.Sizes.Directories)]
 		for i := 0; i < size && n < objects; i, n = i+1, n+1 {
 			bytes := at(m.Sizes.Objects, n*stride(objects)%objects, objects)
-			path := fmt.Sprintf("s%02d/d%04d/%04d.o", d/16%20, d, i)
-			k.Objects, total = append(k.Objects, Object{path, bytes}), total+bytes
+			name := fmt.Sprintf("s%02d/d%04d/%04d.o", d/16%20, d, i)
+			k.Objects, total = append(k.Objects, Object{name, bytes}), total+bytes
 		}
 	}
 	k.Vmlinux = int64(float64(total) * m.Sizes.Vmlinux)
@@ -122,7 +125,7 @@ func NewBuild(m *Model, k *Kernel, grain int) *Build {
 	for _, d := range sortedKeys(directories) {
 		prefix := strings.TrimPrefix(d+"/objects", "/")
 		for _, f := range b.mergeTree(b.convert(prefix, directories[d], grain), prefix+".merge.d", true) {
-			roots[f.Name] = f
+			roots[path.Join(k.Repository, f.Name)] = f
 		}
 	}
 	vmlinux := b.source("vmlinux", k.Vmlinux)

@@ -19,7 +19,7 @@ func readKernel(dir string) (*scale.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &scale.Kernel{}
+	k := &scale.Kernel{Repository: "external/kernel"}
 	if k.Vmlinux, err = size(filepath.Join(dir, "vmlinux")); err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (v *validating) byMnemonic(b *scale.Build, runs func(*scale.Action) bool, l
 			cpu[mnemonic] += a.Seconds
 		}
 	}
-	for _, mnemonic := range []string{scale.Gen, scale.Merge, scale.Facts, scale.Link, scale.Index} {
+	for _, mnemonic := range []string{scale.Gen, scale.Merge, "BtfFacts", scale.Link, scale.Index} {
 		fmt.Printf("| `%s` | %d | %d | %.2f s | %.2f s | %+.0f%% |\n", mnemonic, count[mnemonic],
 			last.actions[mnemonic], cpu[mnemonic], last.cpu[mnemonic],
 			(cpu[mnemonic]/last.cpu[mnemonic]-1)*100)
