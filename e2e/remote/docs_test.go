@@ -97,7 +97,7 @@ func TestPlatform(t *testing.T) {
 	m.same(want)
 	args := append([]string{"aquery", "--extra_execution_platforms=//:executor"}, m.options...)
 	aquery := m.bazel(append(args, `mnemonic("BtfLink", //:vmlinux_btf)`)...).Must(t)
-	if !strings.Contains(aquery, "ExecutionPlatform: //:executor") {
-		t.Error("BtfLink runs on another platform")
+	if !regexp.MustCompile(`(?m)^  Execution platform: (@@)?//:executor$`).MatchString(aquery) {
+		t.Errorf("BtfLink runs on another platform:\n%s", tail(aquery))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,7 +239,8 @@ func (m *machine) rebuild(options ...string) outcome {
 	if r.TimedOut {
 		m.t.Fatalf("bazel build did not end:\n%s", tail(r.Stderr))
 	}
-	if o.spawns, err = readLog(log); err != nil && o.exit == 0 {
+	o.spawns, err = readLog(log)
+	if err != nil && o.exit == 0 && !slices.Contains(options, "--nobuild") {
 		m.t.Fatal(err)
 	}
 	return o

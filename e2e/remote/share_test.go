@@ -21,6 +21,9 @@ func TestShare(t *testing.T) {
 	}
 	for _, name := range []string{"disk", "HTTP", "gRPC"} {
 		t.Run(name, func(t *testing.T) {
+			if name == "disk" {
+				long(t)
+			}
 			store := stores[name]()
 			cold := show(t, name+": first machine", first.must(store))
 			if sum := btf(cold); sum.hit != 0 {
