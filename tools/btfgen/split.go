@@ -77,7 +77,7 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 	if err := r.check(env, path); err != nil {
 		return err
 	}
-	relaxHeap(path)
+	relaxHeap([]string{path})
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	inputs, err := elf.OpenInput(path)
