@@ -3,11 +3,6 @@
 load("@bazel_skylib//lib:shell.bzl", "shell")
 
 _SCRIPT = """#!/bin/sh
-# The reports are in bazel-testlogs, for people and programs.
-if [ -n "$TEST_UNDECLARED_OUTPUTS_DIR" ]; then
-  set -- "--html=$TEST_UNDECLARED_OUTPUTS_DIR/report.html" \\
-    "--json=$TEST_UNDECLARED_OUTPUTS_DIR/report.json"
-fi
 exec {tool} diff {params} "$@"
 """
 
@@ -43,9 +38,9 @@ def _btf_repro_test_impl(ctx):
 btf_repro_test = rule(
     implementation = _btf_repro_test_impl,
     doc = """Tests that two builds were the same, action by action, by the logs that
-`bazel build --execution_log_compact_file` wrote. Prints where the differences begin; among the
-test's undeclared outputs (`test.outputs` in `bazel-testlogs`) are an HTML report and a JSON file.
-[repro.md](repro.md) has examples, and `btfrepro run`, which makes two builds itself.
+`bazel build --execution_log_compact_file` wrote. Prints where the differences begin.
+`--test_arg` adds flags of `btfrepro diff`, such as `--all`. [repro.md](repro.md) has examples, and
+`btfrepro run`, which makes two builds itself.
 
 A build can't read its own log, so the logs are files that earlier steps of the CI put there.
 
