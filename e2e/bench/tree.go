@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,10 +74,8 @@ func (b *bench) newTree(modulesDir, dir string) (*tree, error) {
 		allList: filepath.Join(dir, "all.list"), sampleList: filepath.Join(dir, "sample.list"),
 		base: filepath.Join(dir, "vmlinux.btf"), index: filepath.Join(dir, "vmlinux.btfbase")}
 	t.result.name, t.result.modules = release(t.vmlinux), len(all)
-	for i := range all {
-		if len(all) <= b.sample || i*b.sample/len(all) != (i+1)*b.sample/len(all) {
-			t.sample = append(t.sample, all[i])
-		}
+	if t.sample, err = sampleOf(all, b.sample); err != nil {
+		return nil, err
 	}
 	for path, list := range map[string][]string{t.allList: t.all, t.sampleList: t.sample} {
 		if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o666); err != nil {
@@ -83,6 +83,28 @@ func (b *bench) newTree(modulesDir, dir string) (*tree, error) {
 		}
 	}
 	return t, b.makeBaseOf(t.vmlinux, t.base)
+}
+
+// sampleOf returns n of the files, of all sizes: of the files in the order of their sizes, cut into n
+// parts, the middle one of each part.
+func sampleOf(files []string, n int) ([]string, error) {
+	sizes := map[string]int64{}
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		sizes[path] = info.Size()
+	}
+	ordered := slices.SortedFunc(slices.Values(files), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sizes[a], sizes[b]), cmp.Compare(a, b))
+	})
+	n = min(n, len(files))
+	sample := make([]string, n)
+	for i := range sample {
+		sample[i] = ordered[(2*i+1)*len(ordered)/(2*n)]
+	}
+	return sample, nil
 }
 
 // vmlinuxOf returns the vmlinux in a directory of modules or beside it, else the one that is
