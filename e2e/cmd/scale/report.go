@@ -39,7 +39,8 @@ func reportCommand(flags *pflag.FlagSet) func() error {
 	flags.StringVar(&r.model, "model", "e2e/scale/model.json", "the model that measure has written")
 	flags.StringVar(&r.doc, "doc", "", "the document whose tables are replaced; else they are printed")
 	flags.StringVar(&r.plots, "plots", "", "a directory for drawings")
-	flags.IntVar(&r.grain, "grain", 1, "how many object files an action of BtfGen takes")
+	flags.IntVar(&r.grain, "grain", 16,
+		"how many object files an action of BtfGen takes; the rules' default is 16")
 	flags.Float64Var(&r.on.Overhead, "overhead", 0.05, "assumed seconds of an action beside its work")
 	flags.Float64Var(&r.on.Client, "client", 0.001, "assumed seconds of Bazel itself for an action")
 	flags.Float64Var(&r.on.Bandwidth, "bandwidth", 125e6, "assumed bytes a second of an executor")

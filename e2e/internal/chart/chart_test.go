@@ -89,7 +89,7 @@ func TestCurves(t *testing.T) {
 	place := func(x, y float64) [2]string { return [2]string{number(x), number(y)} }
 	want := [][2]string{
 		place(plotLeft+plotWidth/2, plotTop+plotHeight/2), place(plotLeft+plotWidth, plotTop),
-		place(plotLeft+12, plotTop+plotHeight+40), // the legend's
+		place(plotLeft+12, legendTop), // the legend's
 	}
 	if len(marks) != len(want) {
 		t.Fatalf("%d marks, want %d", len(marks), len(want))

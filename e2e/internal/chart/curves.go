@@ -28,11 +28,12 @@ const (
 	plotHeight = 220
 	plotLeft   = 48
 	plotTop    = 56
+	legendTop  = plotTop + plotHeight + 58 // below the name of the axis
 	legendLine = 18
 )
 
 func (p Curves) size() (float64, float64) {
-	return plotLeft + plotWidth + 24, plotTop + plotHeight + 44 + float64(len(p.Curves))*legendLine
+	return plotLeft + plotWidth + 24, legendTop + 4 + float64(len(p.Curves))*legendLine
 }
 
 func (p Curves) draw(c *canvas) {
@@ -54,7 +55,7 @@ func (p Curves) draw(c *canvas) {
 	}
 	c.line(plotLeft, plotTop+plotHeight, plotLeft+plotWidth, plotTop+plotHeight, `stroke="`+ink+`"`)
 	c.text(plotLeft+plotWidth, plotTop+plotHeight+36, "end", "", p.X)
-	y := float64(plotTop + plotHeight + 40)
+	y := float64(legendTop)
 	for i, curve := range p.Curves {
 		color := colors[i%len(colors)]
 		line := fmt.Sprintf(`stroke="%s" stroke-width="2"`, color)
