@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "btf_archive_files")
+load(":module_actions.bzl", "btf_archive_files")
 
 _SUFFIX = "_btf"
 

@@ -3,7 +3,8 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "btf_base", "btf_embed_action")
+load(":link_actions.bzl", "btf_base")
+load(":module_actions.bzl", "btf_embed_action")
 
 _BTF_ATTR = attr.label(
     doc = "A `module_btf` or `vmlinux_btf`.",

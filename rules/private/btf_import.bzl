@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "btf_import_action")
+load(":link_actions.bzl", "btf_import_action")
 load(":link_inputs.bzl", "NO_CHAIN", "chain_of", "linked_providers")
 
 def _btf_import_impl(ctx):

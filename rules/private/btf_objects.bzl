@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "btf_gen")
+load(":convert_actions.bzl", "btf_gen")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")

@@ -1,7 +1,7 @@
 """What vmlinux_btf and module_btf share: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
-load(":actions.bzl", "btf_base")
+load(":link_actions.bzl", "btf_base")
 load(":conversion.bzl", "conversion_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
 load(":variables.bzl", "link_extra")

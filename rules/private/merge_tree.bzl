@@ -15,7 +15,7 @@ at most.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
-load(":actions.bzl", "btf_merge")
+load(":link_actions.bzl", "btf_merge")
 
 FAN_IN = 32
 

@@ -2,17 +2,10 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(
-    ":actions.bzl",
-    "LINK_EXEC_GROUPS",
-    "btf_base",
-    "btf_embed_action",
-    "btf_facts",
-    "btf_gen",
-    "btf_link",
-    "btf_modules",
-    "btf_shared",
-)
+load(":convert_actions.bzl", "btf_facts", "btf_gen")
+load(":link_actions.bzl", "btf_base", "btf_link", "btf_shared")
+load(":module_actions.bzl", "btf_embed_action", "btf_modules")
+load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
 load(":link_inputs.bzl", "chain_of")

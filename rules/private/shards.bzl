@@ -1,6 +1,6 @@
 """A linked file or an archive as many BtfGen actions, each with a part of its compilation units."""
 
-load(":actions.bzl", "btf_gen", "btf_split")
+load(":convert_actions.bzl", "btf_gen", "btf_split")
 load(":merge_tree.bzl", "merge_tree")
 
 # As many as the tool makes.

@@ -1,6 +1,6 @@
 """The attribute `variables`: which variables are encoded, and where."""
 
-load(":actions.bzl", "btf_link")
+load(":link_actions.bzl", "btf_link")
 load(":conversion.bzl", "has_feature")
 
 VARIABLES_ATTRS = {

@@ -2,7 +2,9 @@
 
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":actions.bzl", "LINK_EXEC_GROUPS", "btf_facts", "btf_link")
+load(":convert_actions.bzl", "btf_facts")
+load(":link_actions.bzl", "btf_link")
+load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(
     ":link_inputs.bzl",

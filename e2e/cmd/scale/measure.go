@@ -210,7 +210,7 @@ func (m *measuring) someModules(modules []string) error {
 
 func (m *measuring) tool(name string) string { return filepath.Join(m.tools, name) }
 
-// action runs an action as the rules do (rules/private/actions.bzl), with one thread.
+// action runs an action as the rules do (rules/private/*_actions.bzl), with one thread.
 func (m *measuring) action(kind, out string, inputs []string) error {
 	dedup := func(verb string, args ...string) []string {
 		return append([]string{m.tool("btfdedup"), verb, "-j", "1", "-o", out}, args...)

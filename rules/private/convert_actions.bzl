@@ -1,0 +1,99 @@
+"""The actions that read DWARF and linked ELF files."""
+
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":run.bzl", "THREADS", "add_conversion", "add_features", "run_tool", "tools")
+
+def _objects_resources(_os, inputs):
+    return {"cpu": 1, "memory": 128 + 2 * inputs}
+
+def _archive_resources(_os, _inputs):
+    return {"cpu": THREADS, "memory": 1024}
+
+def _facts_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 512}
+
+def btf_gen(ctx, elves, out, conversion):
+    """Declares BtfGen: the types of ELF objects, or of an archive's members.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain and CONVERSION_SETTINGS.
+        elves: list of File: object files, or one archive or linked file.
+        out: File to write, a BTF object.
+        conversion: what `conversion_of` returned.
+    """
+    archive = elves[0].extension == "a" or elves[0].extension == "lo"
+    args = ctx.actions.args()
+    args.add("-o", out)
+    add_conversion(args, conversion)
+    args.add_all(elves)
+    what = "%{input}" if len(elves) == 1 else "%{output}"
+    run_tool(
+        ctx,
+        tools(ctx).btfgen,
+        "object",
+        args,
+        threads = THREADS if archive else 1,
+        worker = ctx.attr._workers[BuildSettingInfo].value,
+        inputs = elves,
+        outputs = [out],
+        mnemonic = "BtfGen",
+        progress_message = "Reading types of " + what + " for %{label}",
+        resource_set = _archive_resources if archive else _objects_resources,
+    )
+
+def btf_facts(ctx, elf, out, features):
+    """Declares BtfFacts: what only a linked ELF knows.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, vmlinux or a module.
+        out: File to write, text.
+        features: list of string, what the objects of the link were converted with.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    add_features(args, features)
+    args.add(elf)
+    run_tool(
+        ctx,
+        tools(ctx).btfgen,
+        "facts",
+        args,
+        inputs = [elf],
+        outputs = [out],
+        mnemonic = "BtfFacts",
+        progress_message = "Reading link facts of %{input} for %{label}",
+        resource_set = _facts_resources,
+    )
+
+def btf_split(ctx, elf, more, outs, conversion):
+    """Declares BtfSplit: the DWARF of a large ELF file or archive in small files for `btf_gen`.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        elf: File, a linked file or an archive.
+        more: list of File, the members of a thin archive.
+        outs: list of File to write, the shards.
+        conversion: what `conversion_of` returned.
+    """
+    args = ctx.actions.args()
+    args.add_all(outs, before_each = "-o")
+    args.add_joined(
+        conversion.lang_exclude,
+        join_with = ",",
+        format_joined = "--lang-exclude=%s",
+        omit_if_empty = True,
+    )
+    args.add(elf)
+    run_tool(
+        ctx,
+        tools(ctx).btfgen,
+        "split",
+        args,
+        threads = THREADS,
+        inputs = [elf] + more,
+        outputs = outs,
+        mnemonic = "BtfSplit",
+        progress_message = "Splitting the types of %{input} for %{label}",
+        resource_set = _archive_resources,
+    )

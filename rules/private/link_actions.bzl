@@ -1,0 +1,163 @@
+"""The actions on BTF objects and on BTF."""
+
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "run_tool", "tools")
+
+def _merge_resources(_os, inputs):
+    return {"cpu": 1, "memory": 64 + 8 * inputs}
+
+def _base_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 256}
+
+def _import_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 512}
+
+def _link_resources(_os, inputs):
+    return {"cpu": THREADS, "memory": 512 + 8 * inputs}
+
+def btf_merge(ctx, objects, out):
+    """Declares BtfMerge: several BTF objects as one.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain.
+        objects: list of File.
+        out: File to write.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(objects)
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "merge",
+        args,
+        inputs = objects,
+        outputs = [out],
+        mnemonic = "BtfMerge",
+        progress_message = "Merging types of %{label}: %{output}",
+        resource_set = _merge_resources,
+    )
+
+def btf_link(
+        ctx,
+        objects,
+        out,
+        skipped,
+        facts = None,
+        bases = depset(),
+        distilled = None,
+        variables = ""):
+    """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS and CONVERSION_SETTINGS.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        objects: depset of File, BTF objects.
+        out: File to write, raw BTF.
+        skipped: File to write, what was left out and why.
+        facts: File or None, link facts.
+        bases: depset of File, the chain of BTF to split against, outermost first.
+        distilled: File to write or None, the distilled base that out stands on instead.
+        variables: which variables are encoded, as `btfdedup link --variables` takes it; empty for
+            those that the features of the objects say.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    if variables:
+        args.add("--variables", variables)
+    if distilled:
+        args.add("--distilled-base", distilled)
+    args.add("--skipped", skipped)
+    if facts:
+        args.add("--facts", facts)
+    args.add_all(bases, before_each = "--base")
+    args.add_all(objects)
+    run_tool(
+        ctx,
+        tools(ctx, LINK_EXEC_GROUP).btfdedup,
+        "link",
+        args,
+        threads = THREADS,
+        # The link of a kernel takes more memory than a process that stays should have had.
+        worker = bool(bases) and ctx.attr._workers[BuildSettingInfo].value,
+        exec_group = LINK_EXEC_GROUP,
+        inputs = depset([facts] if facts else [], transitive = [objects, bases]),
+        outputs = [out, skipped] + ([distilled] if distilled else []),
+        mnemonic = "BtfLink",
+        progress_message = "Linking BTF %{label}",
+        resource_set = _link_resources,
+    )
+
+def btf_base(ctx, btf, out, bases):
+    """Declares BtfBase: the index of BTF, which links of split BTF read in place of it.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        btf: File, raw BTF.
+        out: File to write.
+        bases: depset of File, the chain of BTF that btf is split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add(btf)
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "index",
+        args,
+        inputs = depset([btf], transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfBase",
+        progress_message = "Indexing BTF %{input} for %{label}",
+        resource_set = _base_resources,
+    )
+
+def btf_import_action(ctx, src, out, bases):
+    """Declares BtfImport: BTF as it is in a kernel image or module that something else made.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        src: File, a kernel image, an ELF file or raw BTF.
+        out: File to write, raw BTF.
+        bases: depset of File, the chain of BTF that it is split against, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add(src)
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "import",
+        args,
+        inputs = depset([src], transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfImport",
+        progress_message = "Importing BTF of %{input} for %{label}",
+        resource_set = _import_resources,
+    )
+
+def btf_shared(ctx, modules, out, bases):
+    """Declares BtfShared: split BTF with the types that repeat across modules.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        modules: list of File, raw BTF of modules, or directories of that.
+        out: File to write, raw BTF.
+        bases: depset of File, the chain of BTF that the modules stand on, outermost first.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add_all(modules, expand_directories = False)
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        "shared",
+        args,
+        inputs = depset(modules, transitive = [bases]),
+        outputs = [out],
+        mnemonic = "BtfShared",
+        progress_message = "Finding types that modules share for %{label}",
+        resource_set = _base_resources,
+    )
