@@ -4,7 +4,6 @@ package cache
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,26 +99,14 @@ func newWorkspace(t *testing.T, targets ...string) *workspace {
 		harness.Command{Argv: []string{"chmod", "-R", "u+w", outputBase}}.Run()
 		os.RemoveAll(outputBase)
 	})
-	source := filepath.Join(harness.Repo(), "examples/hello")
-	err = filepath.WalkDir(source, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		name, err := filepath.Rel(source, path)
-		if err != nil {
-			return err
-		}
-		text := string(harness.ReadFile(t, path))
-		if name == "MODULE.bazel" {
-			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", harness.Repo()), 1)
-		}
-		harness.WriteFile(t, filepath.Join(w.dir, name), text)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), w.dir)
 	return w
+}
+
+// useBuiltTools saves the building of the tools, which one test of this package does.
+func (w *workspace) useBuiltTools() {
+	flag := harness.AddTools(w.t, w.dir, harness.Tool(w.t, "btfgen"), harness.Tool(w.t, "btfdedup"))
+	w.targets = append([]string{flag}, w.targets...)
 }
 
 func (w *workspace) edit(t *testing.T, file, old, new string) {

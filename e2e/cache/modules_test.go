@@ -63,6 +63,7 @@ asm(".pushsection .BTF_ids,\"a\"\n"
 // TestModules embeds the BTF of several modules.
 func TestModules(t *testing.T) {
 	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:tree")
+	w.useBuiltTools()
 	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
 	w.append(t, "BUILD.bazel", moduleTargets)
 	w.append(t, "drivers/disk.c", diskIDs)

@@ -21,6 +21,7 @@ vmlinux_btf(
 // in the linked file are others, but only that unit's shard is.
 func TestShards(t *testing.T) {
 	w := newWorkspace(t, "//:vmlinux_btf", "//:sharded_btf")
+	w.useBuiltTools()
 	w.append(t, "BUILD.bazel", shardTargets)
 	build := func(what string, counts map[string]int) {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 func TestWorkers(t *testing.T) {
 	outputs := []string{"vmlinux_btf.btf", "vmlinux_btf.skipped", "disk_btf.btf", "raid_btf.btf"}
 	w := newWorkspace(t, "//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
+	w.useBuiltTools()
 	ran(t, "processes", w.build())
 	want := map[string][]byte{}
 	for _, name := range outputs {

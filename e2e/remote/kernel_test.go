@@ -20,7 +20,7 @@ func kernel(t testing.TB, tree string) *machine {
 	t.Helper()
 	m := newMachine(t)
 	m.targets = []string{"//:vmlinux_btf", "//:modules_btf"}
-	copyWorkspace(t, filepath.Join(harness.Repo(), "e2e/linux"), m.dir)
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "e2e/linux"), m.dir)
 	m.useTree(tree)
 	m.useBuiltTools()
 	return m

@@ -70,7 +70,7 @@ func hello(t testing.TB) *machine {
 	t.Helper()
 	m := newMachine(t)
 	m.targets, m.results = helloTargets, helloResults
-	copyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), m.dir)
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), m.dir)
 	m.useBuiltTools()
 	return m
 }
@@ -97,69 +97,7 @@ func (m *machine) remove() {
 	os.RemoveAll(m.scratch)
 }
 
-// copyWorkspace copies a workspace of this repository. It uses this checkout of the rules.
-func copyWorkspace(t testing.TB, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		text := string(harness.ReadFile(t, path))
-		if name == "MODULE.bazel" {
-			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", harness.Repo()), 1)
-		}
-		harness.WriteFile(t, filepath.Join(to, name), text)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-const toolRule = `def _tool_impl(ctx):
-    out = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.symlink(output = out, target_file = ctx.file.src, is_executable = True)
-    return [DefaultInfo(executable = out, files = depset([out]))]
-
-tool = rule(
-    implementation = _tool_impl,
-    attrs = {"src": attr.label(allow_single_file = True)},
-    executable = True,
-)
-`
-
-const toolchain = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
-load(":tool.bzl", "tool")
-
-tool(
-    name = "btfgen",
-    src = "files/btfgen",
-)
-
-tool(
-    name = "btfdedup",
-    src = "files/btfdedup",
-)
-
-btf_toolchain(
-    name = "tools",
-    btfdedup = ":btfdedup",
-    btfgen = ":btfgen",
-)
-
-toolchain(
-    name = "prebuilt",
-    toolchain = ":tools",
-    toolchain_type = "@rules_btf//rules/toolchain:toolchain_type",
-)
-`
-
-// useBuiltTools registers tools that go build made, which saves the minutes in which Bazel would
-// build them.
+// useBuiltTools registers tools that go build made.
 func (m *machine) useBuiltTools() {
 	m.t.Helper()
 	m.addTools(harness.Tool(m.t, "btfgen"), harness.Tool(m.t, "btfdedup"))
@@ -167,19 +105,7 @@ func (m *machine) useBuiltTools() {
 
 func (m *machine) addTools(btfgen, btfdedup string) {
 	m.t.Helper()
-	dir := filepath.Join(m.dir, "prebuilt")
-	harness.WriteFile(m.t, filepath.Join(dir, "BUILD.bazel"), toolchain)
-	harness.WriteFile(m.t, filepath.Join(dir, "tool.bzl"), toolRule)
-	for name, file := range map[string]string{"btfgen": btfgen, "btfdedup": btfdedup} {
-		path := filepath.Join(dir, "files", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			m.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, harness.ReadFile(m.t, file), 0o755); err != nil {
-			m.t.Fatal(err)
-		}
-	}
-	m.options = append(m.options, "--extra_toolchains=//prebuilt")
+	m.options = append(m.options, harness.AddTools(m.t, m.dir, btfgen, btfdedup))
 }
 
 // outcome is how a build ended.

@@ -37,6 +37,6 @@ def sharded(ctx, elf, count, conversion, more = []):
         out = ctx.actions.declare_file(
             "{}.btfo.d/{}.btfo".format(ctx.label.name, shard.basename),
         )
-        btf_gen(ctx, shard, out, conversion)
+        btf_gen(ctx, [shard], out, conversion)
         objects[shard.basename] = out
     return depset(merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = False))

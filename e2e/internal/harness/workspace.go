@@ -1,0 +1,90 @@
+package harness
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// CopyWorkspace copies a workspace of this repository. It uses this checkout of the rules.
+func CopyWorkspace(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		text := string(ReadFile(t, path))
+		if name == "MODULE.bazel" {
+			text = strings.Replace(text, `path = "../.."`, fmt.Sprintf("path = %q", Repo()), 1)
+		}
+		WriteFile(t, filepath.Join(to, name), text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const toolRule = `def _tool_impl(ctx):
+    out = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(output = out, target_file = ctx.file.src, is_executable = True)
+    return [DefaultInfo(executable = out, files = depset([out]))]
+
+tool = rule(
+    implementation = _tool_impl,
+    attrs = {"src": attr.label(allow_single_file = True)},
+    executable = True,
+)
+`
+
+const toolchain = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
+load(":tool.bzl", "tool")
+
+tool(
+    name = "btfgen",
+    src = "files/btfgen",
+)
+
+tool(
+    name = "btfdedup",
+    src = "files/btfdedup",
+)
+
+btf_toolchain(
+    name = "tools",
+    btfdedup = ":btfdedup",
+    btfgen = ":btfgen",
+)
+
+toolchain(
+    name = "prebuilt",
+    toolchain = ":tools",
+    toolchain_type = "@rules_btf//rules/toolchain:toolchain_type",
+)
+`
+
+// AddTools gives a workspace a toolchain of tools that are built already, which saves the minutes in
+// which Bazel would build them. It returns the flag of Bazel that chooses them.
+func AddTools(t testing.TB, workspace, btfgen, btfdedup string) string {
+	t.Helper()
+	dir := filepath.Join(workspace, "prebuilt")
+	WriteFile(t, filepath.Join(dir, "BUILD.bazel"), toolchain)
+	WriteFile(t, filepath.Join(dir, "tool.bzl"), toolRule)
+	for name, file := range map[string]string{"btfgen": btfgen, "btfdedup": btfdedup} {
+		path := filepath.Join(dir, "files", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, ReadFile(t, file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return "--extra_toolchains=//prebuilt"
+}
