@@ -23,6 +23,7 @@ func kernel(t testing.TB, tree string) *machine {
 	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "e2e/linux"), m.dir)
 	m.useTree(tree)
 	m.useBuiltTools()
+	m.manyActions()
 	return m
 }
 

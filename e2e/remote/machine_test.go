@@ -97,6 +97,12 @@ func (m *machine) remove() {
 	os.RemoveAll(m.scratch)
 }
 
+// manyActions makes an action of each object file, so that there are many to count, and a build does
+// not end before a server is killed.
+func (m *machine) manyActions() {
+	m.options = append(m.options, "--@rules_btf//rules/settings:grain=object")
+}
+
 // useBuiltTools registers tools that go build made.
 func (m *machine) useBuiltTools() {
 	m.t.Helper()

@@ -95,6 +95,7 @@ module_btf(
 	}
 	m.link()
 	m.useBuiltTools()
+	m.manyActions()
 	return m
 }
 
