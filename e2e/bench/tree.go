@@ -85,8 +85,8 @@ func (b *bench) newTree(modulesDir, dir string) (*tree, error) {
 	return t, b.makeBaseOf(t.vmlinux, t.base)
 }
 
-// sampleOf returns n of the files, of all sizes: of the files in the order of their sizes, cut into n
-// parts, the middle one of each part.
+// sampleOf returns n of the files, of all sizes: of the files in the order of their sizes, cut into
+// n parts, the middle one of each part.
 func sampleOf(files []string, n int) ([]string, error) {
 	sizes := map[string]int64{}
 	for _, path := range files {

@@ -97,8 +97,8 @@ func (m *machine) remove() {
 	os.RemoveAll(m.scratch)
 }
 
-// manyActions makes an action of each object file, so that there are many to count, and a build does
-// not end before a server is killed.
+// manyActions makes an action of each object file, so that there are many to count, and a build
+// does not end before a server is killed.
 func (m *machine) manyActions() {
 	m.options = append(m.options, "--@rules_btf//rules/settings:grain=object")
 }

@@ -36,8 +36,8 @@ func oneModule(k *Kernel) KbuildWork {
 // typical is the place of the median in what is sorted by size.
 func typical(n int) int { return n / 2 }
 
-// after are the actions that read one of files, and those that read their outputs, up to kinds whose
-// output does not change.
+// after are the actions that read one of files, and those that read their outputs, up to kinds
+// whose output does not change.
 func (b *Build) after(same map[string]bool, files ...*File) map[*Action]bool {
 	changed, runs := map[*File]bool{}, map[*Action]bool{}
 	for _, f := range files {

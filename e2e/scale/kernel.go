@@ -32,8 +32,8 @@ type Linked struct {
 
 // AllModConfig is a kernel of so many object files with sources, and modules. It has the modules of
 // a distribution, and others that have one source each, and the size that such modules have in the
-// middle. All other objects are vmlinux's, and have the sizes of a measured vmlinux's, in directories
-// of the sizes of its directories.
+// middle. All other objects are vmlinux's, and have the sizes of a measured vmlinux's, in
+// directories of the sizes of its directories.
 func AllModConfig(m *Model, objects, modules int) *Kernel {
 	k := &Kernel{}
 	var single []Module
@@ -112,8 +112,8 @@ type Build struct {
 	modules []*File // those with BTF
 }
 
-// NewBuild lays out the actions of a kernel, with grain object files of a directory, or of a module,
-// in each BtfGen.
+// NewBuild lays out the actions of a kernel, with grain object files of a directory, or of a
+// module, in each BtfGen.
 func NewBuild(m *Model, k *Kernel, grain int) *Build {
 	b := &Build{Graph: NewGraph(m), sources: map[string]*File{}}
 	directories := map[string][]Object{}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ReadHeader reads the header of a blob that fills data, and its byte order. The types are not read,
-// so split BTF needs no base here. Errors are of type *FormatError.
+// ReadHeader reads the header of a blob that fills data, and its byte order. The types are not
+// read, so split BTF needs no base here. Errors are of type *FormatError.
 func ReadHeader(data []byte) (Header, binary.ByteOrder, error) {
 	s := source{data: data}
 	h, end, err := parseHeader(&s)

@@ -125,8 +125,8 @@ func TestWriteOutput(t *testing.T) {
 	}
 }
 
-// TestWriteOutputs has a failure at each step of writing a file b, a directory d and a file a, which
-// appear in this order.
+// TestWriteOutputs has a failure at each step of writing a file b, a directory d and a file a,
+// which appear in this order.
 func TestWriteOutputs(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {

@@ -80,8 +80,8 @@ func (s *Shared) done(c *converter) {
 	}
 }
 
-// object is what the units are, which are of the shared graph: over that graph, or over one of their
-// own.
+// object is what the units are, which are of the shared graph: over that graph, or over one of
+// their own.
 func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	if !s.Joined {
 		return c.part(units)

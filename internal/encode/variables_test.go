@@ -147,7 +147,8 @@ type input struct {
 	text    string // of the facts
 }
 
-// inputs converts objects, by way of their files, and extracts the facts of what was linked of them.
+// inputs converts objects, by way of their files, and extracts the facts of what was linked of
+// them.
 func (w workspace) inputs(set features.Set, linked string, objects ...string) *input {
 	w.Helper()
 	in := &input{set: set}

@@ -55,8 +55,8 @@ func Join(parts []*Object) (*Object, error) {
 	return o, nil
 }
 
-// Union is Merge of objects that are used up: the result takes over their memory. Objects that stand
-// on one graph cost nearly nothing. names stand for them in errors.
+// Union is Merge of objects that are used up: the result takes over their memory. Objects that
+// stand on one graph cost nearly nothing. names stand for them in errors.
 func Union(names []string, objs []*Object) (*Object, error) {
 	var m agreement
 	for i, o := range objs {

@@ -75,8 +75,8 @@ func (x *IDs) ImplicitKfuncs() []string {
 }
 
 // Explicit returns data, which is b's BTF from the file typesPath, without the implicit arguments
-// of the file's kfuncs, as resolve-ids --btf-out has it, and the blob of that. If b shows none, it is
-// data and b. x may be nil.
+// of the file's kfuncs, as resolve-ids --btf-out has it, and the blob of that. If b shows none, it
+// is data and b. x may be nil.
 func (x *IDs) Explicit(data []byte, b *btf.Blob, typesPath string, jobs int) ([]byte, *btf.Blob,
 	error) {
 	if len(x.ImplicitKfuncs()) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
-// moduleSource is the source of a module that shares struct s with the kernel, and has a type of its
-// own.
+// moduleSource is the source of a module that shares struct s with the kernel, and has a type of
+// its own.
 const moduleSource = `
 struct s { int i; };
 struct own_%[1]d { struct s s; char name[%[1]d]; };

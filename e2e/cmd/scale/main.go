@@ -1,15 +1,15 @@
-// Command scale measures what the actions of rules_btf cost, and simulates the BTF of a large kernel
-// on many executors.
+// Command scale measures what the actions of rules_btf cost, and simulates the BTF of a large
+// kernel on many executors.
 //
 //	scale measure --kernel DIR --release DIR… [--tools DIR] [-o model.json]
 //	scale validate --kernel DIR [--workspace DIR]
 //	scale report [--doc FILE] [--plots DIR] [--grain N]
 //
-// measure runs each action of a built kernel's BTF once (e2e/linux/kernel.sh prints DIR), and some of
-// distributions' kernels and modules, and pahole on the same files. It takes processor times, not
-// wall times, so other work on the machine disturbs little. validate builds the kernel's BTF with
-// Bazel at --jobs=1 and 2 and prints the simulation's error: that is wall time, for a quiet machine.
-// e2e/scale/run does all three.
+// measure runs each action of a built kernel's BTF once (e2e/linux/kernel.sh prints DIR), and some
+// of distributions' kernels and modules, and pahole on the same files. It takes processor times,
+// not wall times, so other work on the machine disturbs little. validate builds the kernel's BTF
+// with Bazel at --jobs=1 and 2 and prints the simulation's error: that is wall time, for a quiet
+// machine. e2e/scale/run does all three.
 package main
 
 import (

@@ -153,8 +153,8 @@ func (m *measuring) graph(kernel *scale.Kernel, vmlinux, units string) error {
 	return m.pahole(scale.Pahole, vmlinux, "")
 }
 
-// distribution measures the merges and the link of a large kernel. Its object files aren't there; its
-// units stand for them, in the order in which they were linked, 16 in a directory.
+// distribution measures the merges and the link of a large kernel. Its object files aren't there;
+// its units stand for them, in the order in which they were linked, 16 in a directory.
 func (m *measuring) distribution(vmlinux string) error {
 	units, err := os.MkdirTemp(m.dir, "units")
 	if err != nil {

@@ -70,8 +70,8 @@ toolchain(
 )
 `
 
-// AddTools gives a workspace a toolchain of tools that are built already, which saves the minutes in
-// which Bazel would build them. It returns the flag of Bazel that chooses them.
+// AddTools gives a workspace a toolchain of tools that are built already, which saves the minutes
+// in which Bazel would build them. It returns the flag of Bazel that chooses them.
 func AddTools(t testing.TB, workspace, btfgen, btfdedup string) string {
 	t.Helper()
 	dir := filepath.Join(workspace, "prebuilt")

@@ -108,8 +108,8 @@ func (w *writer) label(k Type, ambiguous map[Type]bool) types.Hash {
 }
 
 // content returns the content of a kept type for the order. Made types refer to types that were
-// made before them, or that were not made: the longest chain is a declaration tag on a function with
-// an arena pointer.
+// made before them, or that were not made: the longest chain is a declaration tag on a function
+// with an arena pointer.
 func (w *writer) content(k Type) types.Hash {
 	if m := w.made.At(k); m != nil {
 		return w.Graph.HashWith(m, w.made.Elems(m), func(id types.ID) types.Hash {

@@ -2,8 +2,8 @@ package write
 
 import "github.com/rules-btf/rules_btf/internal/types"
 
-// keepAll finds what the result holds: the types that units hold by name (but not if OnlyMade), what
-// was made, and what these reach. Each gets its place.
+// keepAll finds what the result holds: the types that units hold by name (but not if OnlyMade),
+// what was made, and what these reach. Each gets its place.
 //
 // A fixed shape refers to earlier ones, but for the definitions that stubs stand for. So it takes
 // one walk from the last shape to the first, in the order of memory, and a list of those that were
