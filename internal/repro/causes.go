@@ -76,8 +76,8 @@ func (a *Action) changes(yield func(*Change) bool) {
 	}
 }
 
-// order returns the actions that differ so that each is after those it reads from. A log in which
-// actions read from each other in a circle is none that Bazel wrote; those come last.
+// order returns the actions that differ so that each is after those it reads from. Actions that
+// read from each other in a circle, which Bazel never writes, come last.
 func (c *comparison) order() []int {
 	acts := c.report.Actions
 	waits := make([]int, len(acts)) // for how many

@@ -12,7 +12,7 @@ import (
 )
 
 // place is an address that an entry gets in place of what it has: as an attribute, or as the
-// location of a variable. The zero value is none.
+// location of a variable. The zero value means that there is no such address.
 type place struct {
 	attr dwarf.Attr
 	addr uint64

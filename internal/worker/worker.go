@@ -76,7 +76,8 @@ func (s *server) begin(id int32) *ticket {
 }
 
 // cancel makes a request that waits end at once. One that runs goes on to its end, which is near;
-// its response says then that it was cancelled. A request that has its response is none.
+// its response says then that it was cancelled. It does nothing for a
+// request that has its response already.
 func (s *server) cancel(id int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
