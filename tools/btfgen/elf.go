@@ -1,19 +1,11 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/convert"
-	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/encode"
-	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -63,7 +55,7 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
-	relaxHeap([]string{path})
+	encode.RelaxHeap([]string{path})
 	// Without bases the feature says nothing: a kernel and its modules may be built with the same
 	// features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
@@ -82,56 +74,9 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 			return err
 		}
 	}
-	result, err := encodeFile(env, run, path, bases, options, which)
+	result, err := encode.Linked(env, run, path, bases, options, which)
 	if err != nil {
 		return err
 	}
 	return run.WriteLinked(result, bases.BTF)
-}
-
-// encodeFile makes the BTF of the file at path.
-func encodeFile(env *cli.Env, run *report.Run, path string, bases *base.Files,
-	options convert.Options, which link.Which) (*link.Result, error) {
-	phase := run.Phase("convert", "units")
-	options.Progress = phase.Progress
-	wanted := facts.Options{Features: options.Features, Base: bases.BTF}
-	if which == link.Extra {
-		// The base is not that of the file's own .BTF, which is read for nothing but kfuncs.
-		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
-	}
-	o, known, err := readFile(run, path, wanted, options)
-	if err != nil {
-		return nil, err
-	}
-	run.EndConvert(phase, options.Counts, o)
-	encode.WarnOfKfuncs(env, path, known)
-	phase = run.Phase("link", "")
-	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Variables: which, Jobs: options.Jobs, Step: phase.Step})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return result, run.EndLink(phase, result, bases.BTF)
-}
-
-// readFile takes from the file at path what the link needs. The file's memory, symbols included, is
-// free afterwards.
-func readFile(run *report.Run, path string, wanted facts.Options,
-	options convert.Options) (*object.Object, *facts.Facts, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	f.Threads = options.Jobs
-	var known *facts.Facts
-	var factsErr error
-	var wg parallel.Group
-	wg.Go(func() {
-		known, factsErr = extractFacts(run, f, wanted)
-		f.Release() // the symbols, which nothing needs any more
-	})
-	o, err := convert.File(f, options)
-	wg.Wait()
-	return o, known, cmp.Or(err, factsErr)
 }

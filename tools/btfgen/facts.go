@@ -51,7 +51,7 @@ func runFacts(env *cli.Env, args []string) error {
 	}
 	defer f.Close()
 	f.Threads = env.Jobs
-	known, err := extractFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF})
+	known, err := encode.ReportFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF})
 	if err != nil {
 		return err
 	}
@@ -61,15 +61,4 @@ func runFacts(env *cli.Env, args []string) error {
 		return err
 	}
 	return run.Write(text.Bytes())
-}
-
-// extractFacts is the phase of the run in which the facts are extracted.
-func extractFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
-	phase := run.Phase("facts", "")
-	known, err := encode.Facts(f, options)
-	if err != nil {
-		return nil, err
-	}
-	run.EndFacts(phase, known)
-	return known, nil
 }

@@ -66,7 +66,7 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 		return err
 	}
 	if !env.Worker {
-		relaxHeap(paths)
+		encode.RelaxHeap(paths)
 	}
 	if len(paths) > 1 && (r.shard != "" || r.each != "") {
 		return cli.Usagef("%d inputs are given; --shard and --each-unit are for one file's units",

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/report"
 	"github.com/rules-btf/rules_btf/internal/split"
 )
@@ -77,7 +78,7 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 	if err := r.check(env, path); err != nil {
 		return err
 	}
-	relaxHeap([]string{path})
+	encode.RelaxHeap([]string{path})
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	inputs, err := elf.OpenInput(path)

@@ -1,4 +1,4 @@
-package main
+package encode
 
 import (
 	"os"
@@ -9,9 +9,9 @@ import (
 // would be a good part of the work. Most object files, and groups of them, are smaller.
 const smallInput = 8 << 20
 
-// relaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small
+// RelaxHeap lets the heap grow to some 30 MB before garbage is collected, if the inputs are small
 // and the user has not said otherwise.
-func relaxHeap(paths []string) {
+func RelaxHeap(paths []string) {
 	size := int64(0)
 	for _, path := range paths {
 		info, err := os.Stat(path)
