@@ -13,7 +13,9 @@ import (
 type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
-	Jobs        int             // threads, 0: one a processor; the result doesn't depend on it
+	// KABIPrefix, when set, stands for all names that begin so (pahole's --kabi_prefix).
+	KABIPrefix string
+	Jobs       int // threads, 0: one a processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)
@@ -59,6 +61,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Prefix = []byte(opt.KABIPrefix)
 	if len(d.Units) == 0 {
 		if err := CheckEmpty(f); err != nil {
 			return nil, err

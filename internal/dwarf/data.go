@@ -17,6 +17,8 @@ type Data struct {
 	Order binary.ByteOrder
 	// Units are all units of .debug_info and .debug_types, in the order of the file.
 	Units []Unit
+	// Prefix, when set, is read in place of each string that begins so.
+	Prefix []byte
 
 	sections
 	size  uint64         // of all units

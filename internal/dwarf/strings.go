@@ -14,7 +14,8 @@ func (r *Reader) String(e *DIE, s Attr) ([]byte, error) {
 	return r.StringAt(e.Off, e.Class[s], e.Val[s])
 }
 
-// StringAt resolves a string of the given class; die names the entry in errors.
+// StringAt resolves a string of the given class, which Data.Prefix stands for if it begins so; die
+// names the entry in errors.
 func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	var sec []byte
 	switch class {
@@ -43,7 +44,11 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	if n < 0 {
 		return nil, r.Errorf(die, "the string at offset %#x has no end within %d bytes", v, maxString)
 	}
-	return sec[v : v+uint64(n)], nil
+	str := sec[v : v+uint64(n)]
+	if prefix := r.D.Prefix; len(prefix) > 0 && bytes.HasPrefix(str, prefix) {
+		return prefix, nil
+	}
+	return str, nil
 }
 
 // StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.

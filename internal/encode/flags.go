@@ -14,6 +14,7 @@ type Flags struct {
 	Variables Variables // which ones are encoded, by the verbs that have a say in that
 
 	exclude string
+	prefix  string
 	skip    bool
 	shared  convert.Shared
 	large   sync.Mutex // held while a large module is made
@@ -24,6 +25,8 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.StringVar(&f.exclude, "lang-exclude", "",
 		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
 			" --lang_exclude (rust)")
+	flags.StringVar(&f.prefix, "kabi-prefix", "",
+		"take every name that begins with `PREFIX` for PREFIX itself, as pahole's --kabi_prefix does")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
 			" without it they are an error")
@@ -35,7 +38,8 @@ func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
 	if err != nil {
 		return convert.Options{}, cli.Usagef("%v", err)
 	}
-	return convert.Options{Features: env.Features, LangExclude: languages, Jobs: env.Jobs,
-		SkipUnencodable: f.skip, Warn: func(line string) { env.Warn("%s", line) },
+	return convert.Options{Features: env.Features, LangExclude: languages, KABIPrefix: f.prefix,
+		Jobs: env.Jobs, SkipUnencodable: f.skip,
+		Warn:   func(line string) { env.Warn("%s", line) },
 		Counts: new(convert.Counts)}, nil
 }
