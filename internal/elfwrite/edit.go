@@ -154,6 +154,27 @@ func (e *Edit) Patch(name string, data []byte) error {
 	return nil
 }
 
+// Unload makes a section that is empty one that nothing loads, as those that Set adds, so that it
+// can get content in a linked file too. Symbols in it stay. Errors name the file.
+func (e *Edit) Unload(name string) error {
+	i, err := e.find(name)
+	switch {
+	case err != nil:
+	case i == 0:
+		err = fmt.Errorf("no section %s", name)
+	case len(e.sections[i].data) > 0:
+		err = fmt.Errorf("section %d (%s) has %d bytes and is loaded", i, name,
+			len(e.sections[i].data))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.f.Path, err)
+	}
+	h := &e.sections[i].header
+	h.flags &^= uint64(stdelf.SHF_ALLOC)
+	h.addr = 0
+	return nil
+}
+
 func (e *Edit) replace(i int, data []byte) error {
 	s := &e.sections[i]
 	if err := e.checkReplaceable(i); err != nil {

@@ -142,6 +142,7 @@ func (e *Edit) layOut() (l layout, err error) {
 	l.kept = e.fixed
 	limit := 2*uint64(len(e.f.Bytes())) + 1<<20 // alignment is no more than that in honest files
 	at := uint64(0)
+	reach := uint64(0) // no section begins after the end of the file, even if it is empty
 	for _, i := range e.inFileOrder() {
 		s := &e.sections[i]
 		if stdelf.SectionType(s.header.typ) == stdelf.SHT_NULL {
@@ -155,6 +156,9 @@ func (e *Edit) layOut() (l layout, err error) {
 			if err := l.keep(e, i); err != nil {
 				return l, err
 			}
+			if stdelf.SectionType(s.header.typ) != stdelf.SHT_NOBITS {
+				reach = max(reach, s.at)
+			}
 			continue
 		}
 		at = max(at, l.kept)
@@ -165,7 +169,7 @@ func (e *Edit) layOut() (l layout, err error) {
 		at += uint64(len(s.data))
 		l.moved = append(l.moved, i)
 	}
-	at = max(at, l.kept)
+	at = max(at, l.kept, reach)
 	l.shoff = at + padding(at, uint64(e.addrSize()))
 	l.size = l.shoff + uint64(len(e.sections)*e.shdrSize())
 	if l.size > limit {

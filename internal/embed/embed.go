@@ -15,6 +15,7 @@ import (
 //
 // If f is linked and loads its .BTF, the kernel reads as many bytes as the linker counted
 // (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
+// But an empty .BTF, which lld leaves where nothing was linked into it, counts as none.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if err := types.checkOrder(f); err != nil {
 		return nil, err
@@ -23,7 +24,8 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 		return nil, fmt.Errorf("%s: linked (%s); a distilled base is for modules", f.Path, f.Type)
 	}
 	old := f.Section(btf.SectionTypes)
-	if old != nil && old.Alloc() && !f.Relocatable() && old.Size != uint64(len(types.Data)) {
+	loaded := old != nil && old.Alloc() && !f.Relocatable()
+	if loaded && old.Size != 0 && old.Size != uint64(len(types.Data)) {
 		return nil, fmt.Errorf("%s: the linker has made room for %d bytes of BTF, which the kernel "+
 			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
 			"kernel with that", f.Path, old.Size, types.Path, len(types.Data))
@@ -31,6 +33,11 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	edit, err := elfwrite.NewEdit(f)
 	if err != nil {
 		return nil, err
+	}
+	if loaded && old.Size == 0 {
+		if err := edit.Unload(btf.SectionTypes); err != nil {
+			return nil, err
+		}
 	}
 	if err := edit.Set(elfwrite.Section{Name: btf.SectionTypes, Data: types.Data}); err != nil {
 		return nil, err

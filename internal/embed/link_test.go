@@ -167,3 +167,36 @@ func TestUnloaded(t *testing.T) {
 		t.Errorf("the program ends with %d", code)
 	}
 }
+
+// TestEmptyLoaded embeds into a kernel whose linker has kept an empty .BTF: lld does where there
+// are the symbols, GNU ld with --emit-relocs where an object has such a section. It counts as none.
+func TestEmptyLoaded(t *testing.T) {
+	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
+	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
+	vmlinux := filepath.Join(t.TempDir(), "vmlinux")
+	run(t, "ld", "-z", "noexecstack", "--emit-relocs", "-T",
+		write(t, "vmlinux.lds", []byte(script)), "-o", vmlinux, code, empty)
+	f := open(t, vmlinux)
+	if s := f.Section(btf.SectionTypes); s == nil || !s.Alloc() || s.Size != 0 {
+		t.Fatalf("the linker has left %+v", s)
+	}
+	types := someBTF(t, f.Order, "x", 5)
+	out, err := into(f, types, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vmlinux = write(t, "vmlinux", out)
+	s := open(t, vmlinux).Section(btf.SectionTypes)
+	if s == nil || s.Alloc() || string(s.Raw()) != string(types.Data) {
+		t.Errorf("it has %+v", s)
+	}
+	if text := run(t, "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
+		t.Errorf("readelf:\n%s", text)
+	}
+	object := filepath.Join(t.TempDir(), "vmlinux.btf.o") // as link-vmlinux.sh did until Linux 6.18
+	run(t, "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
+		"--strip-all", vmlinux, object)
+	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {
+		t.Errorf("objcopy takes %d bytes of it, not %d", s.Size, len(types.Data))
+	}
+}
