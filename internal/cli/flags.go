@@ -203,10 +203,10 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 	return nil
 }
 
-// limitThreads makes Jobs a promise: the Go runtime, garbage collection included, runs no more
+// LimitThreads makes Jobs a promise: the Go runtime, garbage collection included, runs no more
 // threads than that at the same time. The result undoes it. In a worker, where others run too, it
 // is a promise of the verb alone.
-func (e *Env) limitThreads() (undo func()) {
+func (e *Env) LimitThreads() (undo func()) {
 	f, all := &e.Flags, runtime.GOMAXPROCS(0)
 	if f.Jobs == 0 {
 		f.Jobs = all

@@ -16,6 +16,8 @@ type Artifact struct {
 	Path string                  // "-" is standard output
 	File func(w io.Writer) error // writes a file's content
 	Dir  func(dir string) error  // fills a directory, which exists
+	// KeepMode gives a file the permissions of the one whose place it takes.
+	KeepMode bool
 }
 
 // Bytes is an Artifact's File whose content is that of parts, one after the other.

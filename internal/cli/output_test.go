@@ -85,6 +85,26 @@ func TestWriteFile(t *testing.T) {
 	onlyFiles(t, dir, "link", "out")
 }
 
+// TestKeepMode replaces a program, through a symbolic link.
+func TestKeepMode(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "program"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(path, []byte("old"), 0o600), os.Chmod(path, 0o751),
+		os.Symlink("program", link)); err != nil {
+		t.Fatal(err)
+	}
+	env := &Env{}
+	if err := env.WriteOutputs(Artifact{Path: link, File: write("new", nil), KeepMode: true},
+		Artifact{Path: filepath.Join(dir, "other"), File: write("", nil), KeepMode: true}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if data, _ := os.ReadFile(path); err != nil || string(data) != "new" || info.Mode() != 0o751 {
+		t.Errorf("%q, %v, %v", data, info.Mode(), err)
+	}
+	onlyFiles(t, dir, "link", "other", "program")
+}
+
 func TestWriteFileRefuses(t *testing.T) {
 	dir := t.TempDir()
 	if err := WriteFile(dir, write("x", nil)); err == nil ||

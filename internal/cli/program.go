@@ -107,41 +107,51 @@ func (p *Program) Main() {
 
 // Run runs the program, or the worker that args ask for, and returns the exit code.
 func (p *Program) Run(args []string) (code int) {
-	env := &Env{
-		Program: p.Name,
-		Stdin:   cmp.Or[io.Reader](p.Stdin, os.Stdin),
-		Stdout:  cmp.Or[io.Writer](p.Stdout, os.Stdout),
-		Stderr:  cmp.Or[io.Writer](p.Stderr, os.Stderr),
-	}
+	env := newEnv(p.Name, p.Stdin, p.Stdout, p.Stderr)
 	if i := slices.Index(args, workerFlag); i >= 0 {
 		return p.serve(env, slices.Delete(slices.Clone(args), i, i+1))
 	}
 	return p.run(env, args, "")
 }
 
-// run runs the program once, with relative paths from dir on. Panics become an error line: the last
-// guard, not a way to report errors.
+// newEnv is the Env of a program; what is nil is the process's own.
+func newEnv(name string, stdin io.Reader, stdout, stderr io.Writer) *Env {
+	return &Env{
+		Program: name,
+		Stdin:   cmp.Or[io.Reader](stdin, os.Stdin),
+		Stdout:  cmp.Or[io.Writer](stdout, os.Stdout),
+		Stderr:  cmp.Or[io.Writer](stderr, os.Stderr),
+	}
+}
+
+// run runs the program once, with relative paths from dir on.
 func (p *Program) run(env *Env, args []string, dir string) (code int) {
+	return env.exitCode(func() error { return p.dispatch(env, args, dir) })
+}
+
+// exitCode calls run, prints the line for its error and returns the exit code. Panics become an
+// error line: the last guard, not a way to report errors.
+func (e *Env) exitCode(run func() error) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			place := parallel.PanicPlace()
 			if other, ok := r.(*parallel.Panic); ok {
 				place = other.Place
 			}
-			fmt.Fprintf(env.Stderr,
+			fmt.Fprintf(e.Stderr,
 				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				p.Name, oneLine(fmt.Sprint(r)), place)
+				e.Program, oneLine(fmt.Sprint(r)), place)
 			code = 1
 		}
 	}()
-	err := p.dispatch(env, args, dir)
+	err := run()
 	if err == nil {
 		return 0
 	}
 	if errors.Is(err, ErrNo) {
 		return 1
 	}
-	env.Error(err)
+	e.Error(err)
 	if isUsage(err) {
 		return 2
 	}
@@ -206,7 +216,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 		}
 	}
 	if err == nil {
-		defer env.limitThreads()()
+		defer env.LimitThreads()()
 		err = run(env, args)
 	}
 	if isUsage(err) {

@@ -60,7 +60,8 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		s.stdout = stdout
 		return o.File(&s.content)
 	}
-	if info, err := os.Stat(s.path); err == nil && !info.Mode().IsRegular() {
+	info, statErr := os.Stat(s.path)
+	if statErr == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {
 			return fmt.Errorf("output %s is a directory", s.path)
 		}
@@ -78,6 +79,11 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := o.File(w); err != nil {
 		return s.writeError(err)
+	}
+	if o.KeepMode && statErr == nil {
+		if err := f.Chmod(info.Mode().Perm()); err != nil {
+			return s.writeError(err)
+		}
 	}
 	return s.writeError(errors.Join(w.Flush(), f.Close()))
 }
