@@ -38,7 +38,8 @@ func TestSingle(t *testing.T) {
 		}
 	}
 	var stderr bytes.Buffer
-	s := &Single{Name: "one", Stderr: &stderr, Run: func(*Env, []string) error { panic("at the disco") }}
+	s := &Single{Name: "one", Stderr: &stderr,
+		Run: func(*Env, []string) error { panic("at the disco") }}
 	if code := s.Exec(nil); code != 1 ||
 		!bytes.HasPrefix(stderr.Bytes(), []byte("one: internal error: at the disco (at ")) {
 		t.Errorf("exit code %d, %q", code, &stderr)

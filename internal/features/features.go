@@ -123,12 +123,19 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
+// Named gives the feature of a name.
+func Named(name string) (f Feature, ok bool) {
+	i := slices.Index(names, name)
+	return 1 << max(i, 0), i >= 0
+}
+
 // named gives the set that one word of a list stands for.
 func named(name string) (Set, error) {
+	if f, ok := Named(name); ok {
+		return Set(f), nil
+	}
 	known := strings.Join(names, ", ")
-	switch i := slices.Index(names, name); {
-	case i >= 0:
-		return 1 << i, nil
+	switch {
 	case name == "default":
 		return Default(), nil
 	case name == "all":

@@ -94,3 +94,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestNamed(t *testing.T) {
+	for i, name := range names {
+		if f, ok := Named(name); !ok || f != 1<<i {
+			t.Errorf("Named(%q) = %v, %v", name, f, ok)
+		}
+	}
+	for _, name := range []string{"", "none", "default", "all", "+var", "Var"} {
+		if f, ok := Named(name); ok {
+			t.Errorf("Named(%q) = %v", name, f)
+		}
+	}
+}

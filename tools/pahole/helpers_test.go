@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/distill"
+	"github.com/rules-btf/rules_btf/internal/encode"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/report"
+)
+
+// vmlinuxSource has something of each feature.
+const vmlinuxSource = `
+#if __has_attribute(btf_decl_tag)
+#define tagged(t) __attribute__((btf_decl_tag(t)))
+#define type_tagged(t) __attribute__((btf_type_tag(t)))
+#else
+#define tagged(t)
+#define type_tagged(t)
+#endif
+enum wide { NARROW, WIDE = 1ul << 40 };
+struct device { struct device type_tagged("rcu") *parent; enum wide wide; double speed;
+	union { int now; struct { char was; } __UNIQUE_ID_rh_kabi_hide17; }; } tagged("counted");
+__attribute__((section(".data..percpu"), used)) struct device here;
+struct device elsewhere;
+int probe(struct device *d tagged("trusted"), float scale) { return d->wide * scale; }
+static __attribute__((noinline)) int shrink(struct device *d, int unused, int by)
+{ return d->now / by; }
+int open(struct device *d) { return shrink(d, 1, d->wide) + shrink(d, 2, d->now); }
+void _start(void) { probe(&elsewhere, 1.5); open(&here); }
+`
+
+// moduleSource has types of vmlinux and others.
+const moduleSource = vmlinuxSource + `
+struct disk { struct device device; struct disk *next; float load; enum { ON, OFF } state; };
+int insert(struct disk *d) { return d->state + probe(&d->device, d->load); }
+`
+
+// compile compiles a source for x86-64 and returns the path of the output.
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.c"), filepath.Join(dir, "out")
+	if err := os.WriteFile(in, []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-std=gnu17", "-O2", "-g", "-fno-pic", "-w", "-o", out, in}, flags...)
+	if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("gcc %q: %v\n%s", args, err, text)
+	}
+	return out
+}
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// copied returns the path of a copy of the file at path.
+func copied(t *testing.T, path string) string {
+	t.Helper()
+	return write(t, filepath.Base(path), read(t, path))
+}
+
+// pahole runs the command.
+func pahole(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	p := program()
+	p.Stdout, p.Stderr = &out, &err
+	code = p.Exec(args)
+	return code, out.String(), err.String()
+}
+
+// expected is what btfgen elf --features=SET --base=BELOW --kabi-prefix=PREFIX makes of the file at
+// path.
+func expected(t *testing.T, path, below string, set features.Set, prefix string) []byte {
+	t.Helper()
+	var paths []string
+	if below != "" {
+		paths = []string{below}
+	}
+	bases, err := base.Open(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bases.Close()
+	env := &cli.Env{Stderr: io.Discard}
+	env.Quiet, env.Jobs = true, 1
+	run := report.Start(env, []string{path})
+	defer run.Close()
+	result, err := encode.Linked(env, run, path, bases, convert.Options{Features: set, Jobs: 1,
+		Counts: new(convert.Counts), KABIPrefix: prefix}, link.Which(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.BTF
+}
+
+// distilled is the distilled base of split BTF, and the BTF on it.
+func distilled(t *testing.T, split []byte, below string) (onto, types []byte) {
+	t.Helper()
+	b, err := btf.ReadOne(below, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if onto, types, err = distill.Encode(split, b); err != nil {
+		t.Fatal(err)
+	}
+	return onto, types
+}
