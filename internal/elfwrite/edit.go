@@ -154,24 +154,24 @@ func (e *Edit) Patch(name string, data []byte) error {
 	return nil
 }
 
-// Unload makes a section that is empty one that nothing loads, as those that Set adds, so that it
-// can get content in a linked file too. Symbols in it stay. Errors name the file.
+// Unload takes a section out of what a linked file loads, so that it can get content of any size:
+// it becomes one that nothing loads, is empty until Set, and follows all others. What is loaded
+// stays as it is. So do symbols in the section. Errors name the file.
 func (e *Edit) Unload(name string) error {
 	i, err := e.find(name)
 	switch {
-	case err != nil:
-	case i == 0:
+	case err == nil && i == 0:
 		err = fmt.Errorf("no section %s", name)
-	case len(e.sections[i].data) > 0:
-		err = fmt.Errorf("section %d (%s) has %d bytes and is loaded", i, name,
-			len(e.sections[i].data))
+	case err == nil:
+		err = e.checkReplaceable(i)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.f.Path, err)
 	}
-	h := &e.sections[i].header
-	h.flags &^= uint64(stdelf.SHF_ALLOC)
-	h.addr = 0
+	s := &e.sections[i]
+	s.header.flags &^= uint64(stdelf.SHF_ALLOC)
+	s.header.addr = 0
+	s.data, s.at, s.changed = nil, isNew, true
 	return nil
 }
 

@@ -17,38 +17,55 @@ import (
 // (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
 // But an empty .BTF, which lld leaves where nothing was linked into it, counts as none.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
-	if err := types.checkOrder(f); err != nil {
-		return nil, err
-	}
-	if base != nil && !f.Relocatable() {
-		return nil, fmt.Errorf("%s: linked (%s); a distilled base is for modules", f.Path, f.Type)
-	}
-	old := f.Section(btf.SectionTypes)
-	loaded := old != nil && old.Alloc() && !f.Relocatable()
-	if loaded && old.Size != 0 && old.Size != uint64(len(types.Data)) {
+	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
 		return nil, fmt.Errorf("%s: the linker has made room for %d bytes of BTF, which the kernel "+
 			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
-			"kernel with that", f.Path, old.Size, types.Path, len(types.Data))
+			"kernel with that", f.Path, n, types.Path, len(types.Data))
 	}
-	edit, err := elfwrite.NewEdit(f)
-	if err != nil {
-		return nil, err
+	edit, _, err := Over(f, types, base)
+	return edit, err
+}
+
+// Over is Into for readers of sections alone: BTF of another size than that which a linked file
+// loads is put into a section .BTF that is not loaded. Then it returns true, and the loaded bytes
+// are still those that the file was linked with.
+func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err error) {
+	if err := types.checkOrder(f); err != nil {
+		return nil, false, err
 	}
-	if loaded && old.Size == 0 {
+	if base != nil && !f.Relocatable() {
+		return nil, false, fmt.Errorf("%s: linked (%s); a distilled base is for modules", f.Path, f.Type)
+	}
+	if edit, err = elfwrite.NewEdit(f); err != nil {
+		return nil, false, err
+	}
+	old := f.Section(btf.SectionTypes)
+	other := old != nil && old.Alloc() && !f.Relocatable() && old.Size != uint64(len(types.Data))
+	if other {
 		if err := edit.Unload(btf.SectionTypes); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if err := edit.Set(elfwrite.Section{Name: btf.SectionTypes, Data: types.Data}); err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	beside = other && old.Size > 0
 	if base == nil {
-		return edit, edit.Remove(btf.SectionBase)
+		return edit, beside, edit.Remove(btf.SectionBase)
 	}
 	if err := base.checkOrder(f); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return edit, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
+	return edit, beside, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
+}
+
+// loaded returns how many bytes of BTF a linked file loads.
+func loaded(f *elf.File) uint64 {
+	old := f.Section(btf.SectionTypes)
+	if old == nil || !old.Alloc() || f.Relocatable() {
+		return 0
+	}
+	return old.Size
 }
 
 // Object returns a relocatable ELF file for the machine and ABI that f is for, with types as .BTF

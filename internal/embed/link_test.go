@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"bytes"
 	stdelf "debug/elf"
 	"os"
 	"path/filepath"
@@ -132,6 +133,26 @@ func TestLoaded(t *testing.T) {
 		if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "--object") ||
 			!strings.HasPrefix(err.Error(), vmlinux+": ") {
 			t.Errorf("error %v", err)
+		}
+		edit, beside, err := Over(f, other, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := edit.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		o := open(t, write(t, "vmlinux", out.Bytes()))
+		s := o.Section(btf.SectionTypes)
+		if !beside || s.Alloc() || string(s.Raw()) != string(other.Data) {
+			t.Errorf("beside what is loaded: %v, %+v", beside, s)
+		}
+		if text := run(t, "readelf", "-aW", o.Path); strings.Contains(text, "Warning") {
+			t.Errorf("readelf:\n%s", text)
+		}
+		at := strings.Index(in, string(old.Data)) // what is loaded stays
+		if string(out.Bytes()[at:at+len(old.Data)]) != string(old.Data) {
+			t.Error("other bytes are loaded")
 		}
 	}
 	// An object has no such room: its section grows and stays one that is loaded.

@@ -74,7 +74,7 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 		return run.Finish(len(result.BTF),
 			cli.Artifact{Path: c.detached, File: cli.Bytes(result.BTF)})
 	}
-	return c.embed(run, path, result.BTF, bases)
+	return c.embed(env, run, path, result.BTF, bases)
 }
 
 // withoutDWARF says why there is no DWARF in the file at path, nil if there is some.
@@ -102,7 +102,8 @@ func empty(data []byte) bool {
 }
 
 // embed puts the BTF of the file at path into it.
-func (c *command) embed(run *report.Run, path string, data []byte, bases *base.Files) error {
+func (c *command) embed(env *cli.Env, run *report.Run, path string, data []byte,
+	bases *base.Files) error {
 	var onto *embed.Blob
 	if bases.BTF != nil && c.features.Has(features.DistilledBase) {
 		if err := bases.NeedBTF("distilled_base"); err != nil {
@@ -130,9 +131,13 @@ func (c *command) embed(run *report.Run, path string, data []byte, bases *base.F
 	if err != nil {
 		return err
 	}
-	edit, err := embed.Into(unsigned, types, onto)
+	edit, beside, err := embed.Over(unsigned, types, onto)
 	if err != nil {
 		return err
+	}
+	if beside {
+		env.Warn("%s: what is loaded as BTF stays as it was linked; the section .BTF is beside it",
+			path)
 	}
 	return run.Finish(len(data), cli.Artifact{Path: path, File: edit.Write, KeepMode: true})
 }
