@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// types has something of each feature. All base types are referred to, since ours leaves out others.
+// types has something of each feature. All base types are referred to: ours leaves out others.
 const types = `
 #if __has_attribute(btf_decl_tag)
 #define tagged(t) __attribute__((btf_decl_tag(t)))
@@ -59,7 +59,7 @@ func compile(t *testing.T, name, text string, flags ...string) string {
 	return filepath.Join(dir, name)
 }
 
-// oracle skips the test unless the pahole of dwarves is there, in the version for which ours stands.
+// oracle skips the test unless the pahole of dwarves is there, in the version that ours stands for.
 func oracle(t *testing.T) {
 	t.Helper()
 	harness.Need(t, "pahole", "objcopy")
