@@ -66,8 +66,8 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 		tb.Fatal(err)
 	}
 	if len(ours.Bases) > 0 {
-		dropBase(tb, a, ours.Bases)
-		dropBase(tb, b, pahole.Bases)
+		DropBase(tb, a, ours.Bases)
+		DropBase(tb, b, pahole.Bases)
 	}
 	r := compare.Contents(a, b)
 	Explain(tb, r, a, elfPath, skipped)
@@ -115,9 +115,9 @@ func Explain(
 	explainLeads(tb, r, elfPath)
 }
 
-// dropBase removes from c the definitions of types that a base has too. In pahole's split BTF
+// DropBase removes from c the definitions of types that a base has too. In pahole's split BTF
 // libbpf leaves some of them; ours never has them.
-func dropBase(tb testing.TB, c *content.Contents, bases []string) {
+func DropBase(tb testing.TB, c *content.Contents, bases []string) {
 	tb.Helper()
 	for i, path := range bases {
 		base, err := content.Load(path, bases[:i]...)
