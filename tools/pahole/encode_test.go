@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,6 +85,28 @@ func TestInPlace(t *testing.T) {
 	}
 	if list, _ := os.ReadDir(filepath.Dir(path)); len(list) != 1 {
 		t.Errorf("beside it there is %v", list)
+	}
+}
+
+// TestLoaded gives a program that loads BTF, as vmlinux does, of another size. The program runs as
+// before, and the new BTF is what readers of the file find.
+func TestLoaded(t *testing.T) {
+	path := compile(t, `int main(void) { return 42; }
+		asm(".section .BTF,\"a\"; .fill 24; .text");`, "-Wl,-z,noexecstack")
+	want := expected(t, path, "", features.Default(), "")
+	code, _, stderr := pahole("-J", "--btf_features=default", path)
+	if code != 0 || !strings.Contains(stderr, "what is loaded as BTF stays") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	f, err := elf.Parse(path, read(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Section(".BTF"); s.Alloc() || !bytes.Equal(s.Raw(), want) {
+		t.Errorf("%+v", s)
+	}
+	if err := exec.Command(path).Run(); err == nil || err.Error() != "exit status 42" {
+		t.Error("the program ends with", err)
 	}
 }
 
