@@ -26,8 +26,9 @@
 //     entry: nearly always an expression of one operation.
 //   - What units refer to in others is copied to each shard that needs it (foreign.go): partial
 //     units of dwz as a whole if they are imported; of other units, as link-time optimization has
-//     them, the entries that are referred to, in a partial unit. Units that refer to type units
-//     are all in one shard, with these.
+//     them, and of type units the entries that are referred to, in a partial unit.
+//   - A type unit to which nothing refers is a unit of its own, as it is for the conversion; in a
+//     file of one compilation unit it belongs to that, which imports it (plan.go, addOrphans).
 //
 // A shard is an ELF file like any other, without segments: readelf shows it, and nothing that
 // reads it has a mode for it. A shard without units is a relocatable file without sections of

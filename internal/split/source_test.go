@@ -55,6 +55,15 @@ int device_cache(void) { return use(cache); }
 `,
 }
 
+var cxx = map[string]string{"a.cc": `
+namespace outer { struct shape { struct inner { int x; }; inner i; static int count;
+	int area(int a) { struct local { int z; } l = { a }; enum kind { NEAR, FAR } k = FAR;
+		return l.z + k; } }; }
+int outer::shape::count = 3;
+int main(int argc, char **) { outer::shape s = {}; return s.area(argc) + s.i.x; }`,
+	"b.cc": `namespace { struct hidden { long v; }; }
+long b(int i) { hidden h = { i }; return h.v; }`}
+
 var programs = map[string]program{
 	"gcc":             {"gcc", "-O2 -gdwarf-5", units},
 	"gcc -O0":         {"gcc", "-O0 -gdwarf-5", units},
@@ -77,17 +86,15 @@ static __attribute__((noinline)) int f(struct pair p, int unused, void *q) { ret
 int use(void *p) { return !p; }
 int main(int argc, char **argv) { struct pair p = { argc, 2 }; return f(p, argc, argv); }`,
 		"b.c": "int b(void) { return 1; }"}},
-	"C++": {"g++", "-O2 -gdwarf-5 -std=c++17", map[string]string{"a.cc": `
-namespace outer { struct shape { struct inner { int x; }; inner i; static int count;
-	int area(int a) { struct local { int z; } l = { a }; enum kind { NEAR, FAR } k = FAR;
-		return l.z + k; } }; }
-int outer::shape::count = 3;
-int main(int argc, char **) { outer::shape s = {}; return s.area(argc) + s.i.x; }`,
-		"b.cc": `namespace { struct hidden { long v; }; }
-long b(int i) { hidden h = { i }; return h.v; }`}},
+	"C++": {"g++", "-O2 -gdwarf-5 -std=c++17", cxx},
 	"gcc, type units of one unit": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", map[string]string{
 		"a.c": header + "enum { ORPHAN = 9 }; struct device *d; int main() { return ORPHAN; }",
 		"b.c": "int b(void) { return 1; }"}},
+	"gcc, orphans only": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", map[string]string{
+		"a.c": "enum { A = 9 }; int main() { return A; }",
+		"b.c": "enum { B = 8 }; int b(void) { return B; }"}},
+	"C++, type units":        {"g++", "-O2 -gdwarf-5 -std=c++17 -fdebug-types-section", cxx},
+	"clang, C++, type units": {"clang++", "-O2 -gdwarf-5 -std=c++17 -fdebug-types-section", cxx},
 	"gcc, one unit, type units": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section",
 		map[string]string{"a.c": header + "enum { ORPHAN = 9 }; int main() { return ORPHAN; }"}},
 }
@@ -158,25 +165,38 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestArchives converts archives, fat and thin ones, and their shards.
+// TestArchives converts archives, fat and thin ones, and their shards. In one of them a member has
+// several units.
 func TestArchives(t *testing.T) {
-	for _, flags := range []string{"crD", "crDT"} {
-		t.Run(flags, func(t *testing.T) {
+	for name, p := range programs {
+		if strings.Contains(name, "LTO") {
+			continue // the members may have no DWARF
+		}
+		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			objects, _ := programs["gcc"].build(t, dir)
-			ar := exec.Command("ar", append([]string{flags, "all.a"}, objects...)...)
-			ar.Dir = dir
-			if out, err := ar.CombinedOutput(); err != nil {
-				t.Skip("ar: ", string(out))
-			}
-			path := filepath.Join(dir, "all.a")
-			for how, opt := range options {
-				want, err := convertAll(path, opt)
-				if err != nil {
-					t.Fatal(err)
+			objects, _ := p.build(t, dir)
+			in := func(args ...string) {
+				t.Helper()
+				cmd := exec.Command(args[0], args[1:]...)
+				cmd.Dir = dir
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", cmd, err, out)
 				}
-				for _, n := range []int{1, 2, 5} {
-					sameObject(t, fmt.Sprintf("%s, %d shards", how, n), path, n, opt, want)
+			}
+			in(append([]string{"ar", "crD", "fat.a"}, objects...)...)
+			in(append([]string{"ar", "crDT", "thin.a"}, objects...)...)
+			in(append([]string{"ld", "-r", "-o", "joined.o"}, objects...)...)
+			in("ar", "crD", "joined.a", "joined.o", objects[0])
+			for _, archive := range []string{"fat.a", "thin.a", "joined.a"} {
+				path := filepath.Join(dir, archive)
+				for how, opt := range options {
+					want, err := convertAll(path, opt)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, n := range []int{1, 2, 5} {
+						sameObject(t, fmt.Sprintf("%s, %s, %d shards", archive, how, n), path, n, opt, want)
+					}
 				}
 			}
 		})

@@ -85,8 +85,8 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 	return c.bound(&c.r, 0)
 }
 
-// unit copies unit h.
-func (c *copier) unit(src *source, h *dwarf.Unit) error {
+// unit copies unit h, to which some type units belong.
+func (c *copier) unit(src *source, h *dwarf.Unit, own []unitKey) error {
 	if err := c.load(src, h); err != nil {
 		return err
 	}
@@ -101,7 +101,8 @@ func (c *copier) unit(src *source, h *dwarf.Unit) error {
 		return err
 	}
 	if kind == unitType {
-		c.order.PutUint64(c.info[c.start+headerSize:], h.Signature)
+		c.orphans++
+		c.order.PutUint64(c.info[c.start+headerSize:], c.orphans)
 		if h.TypeOffset >= h.Len {
 			return c.r.Errorf(0, "the type's offset %#x leaves the unit", h.TypeOffset)
 		}
@@ -113,6 +114,7 @@ func (c *copier) unit(src *source, h *dwarf.Unit) error {
 	if err := c.reached(); err != nil {
 		return err
 	}
+	c.importOrphans(own)
 	return c.end()
 }
 
