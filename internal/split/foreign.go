@@ -17,8 +17,8 @@ type foreign struct {
 	orphans uint64 // type units so far: their signatures in the shard
 }
 
-// unitKey names a unit: the section and the offset in it; and the signature of a type unit, by which
-// those of .debug_types are found.
+// unitKey names a unit: the section and the offset in it; and the signature of a type unit, by
+// which those of .debug_types are found.
 type unitKey struct {
 	src            *source
 	section        int

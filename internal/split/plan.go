@@ -129,8 +129,8 @@ func (p *plan) list(src *source, opt *Options) ([]listed, *elfwrite.Object, erro
 	return list, like, err
 }
 
-// addOrphans adds the type units of a source that no compilation unit refers to: to the one unit that
-// there is, or as units of their own.
+// addOrphans adds the type units of a source that no compilation unit refers to: to the one unit
+// that there is, or as units of their own.
 func addOrphans(src *source, list []listed, opt *Options) ([]listed, error) {
 	if !src.data.HasTypeUnits() {
 		return list, nil
