@@ -58,7 +58,7 @@ func TestHandmade(t *testing.T) {
 			handmadeUnit("c.c", "\x07"+called+code+"\x0b"+other),
 		"a reference from a function's body": body + handmadeUnit("b.c", "\x06f\x00"+code+"\x08"+
 			"\x0b"+other+"\x00"+"\x00"),
-		"many declarations":                  body + handmadeUnit("b.c", manyTypes(other)),
+		"many declarations": body + handmadeUnit("b.c", manyTypes(other)),
 	} {
 		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Linked: true,
 			Machine: uint16(stdelf.EM_X86_64), Sections: []elfwrite.Section{
