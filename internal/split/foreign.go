@@ -81,13 +81,19 @@ func (f *foreign) link(at int, key unitKey, to uint32, root bool) {
 	f.links = append(f.links, link{at, p, to, root})
 }
 
-// reference copies a reference of the entry at die.
-func (c *copier) reference(die uint32, a dwarf.Attr, v dwarf.Value) error {
-	u := c.r.Unit
+// reference copies a reference of e.
+func (c *copier) reference(e *dwarf.DIE, a dwarf.Attr, v dwarf.Value) error {
+	u, die := c.r.Unit, e.Off
 	switch v.Class {
 	case dwarf.ClassRef:
 		if v.Val < uint64(u.HeaderLen) || v.Val >= u.Len {
 			return c.r.Errorf(die, "a reference to %#x leaves the unit", v.Val)
+		}
+		switch {
+		case c.writing:
+			return c.sharedRef(a, uint32(v.Val))
+		case c.on && a == dwarf.Type:
+			return c.typeRef(e.Tag, a, uint32(v.Val))
 		}
 		return c.local(a, v.Val)
 	case dwarf.ClassRefAddr:
@@ -151,12 +157,13 @@ func (c *copier) copyParts() error {
 			}
 		}
 	}
+	c.endCommon()
 	for _, l := range c.links {
 		to := l.part.placed[l.to]
 		if l.root {
 			to = l.part.walked
 		}
-		c.like.Order.PutUint32(c.info[l.at:], to)
+		c.like.Order.PutUint32(c.info[l.at:], uint32(len(c.types))+to)
 	}
 	return nil
 }
@@ -234,7 +241,7 @@ func (c *copier) holder(v dwarf.Value) error {
 	code := len(c.info)
 	c.info = append(c.info, 0)
 	c.abbrevs.begin(uint32(std.TagVariable), false)
-	if err := c.reference(0, dwarf.Type, v); err != nil {
+	if err := c.reference(&dwarf.DIE{Tag: std.TagVariable}, dwarf.Type, v); err != nil {
 		return err
 	}
 	c.code(code, c.abbrevs.end())

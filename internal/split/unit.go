@@ -19,6 +19,8 @@ type copier struct {
 	little bool // the byte order
 
 	current
+	sharing
+	single    bool // there is one source
 	die, top  dwarf.DIE
 	exprs     [][]byte // of a location
 	exprBytes []byte
@@ -63,6 +65,8 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 	if c.src != src {
 		c.strs.known.forget()
 		c.r.Forget()
+		c.sources++
+		c.prints.Forget(c.sources)
 	}
 	c.src, c.file = src, src.file
 	c.order = src.file.Order
@@ -70,7 +74,14 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 	if err := c.r.Load(src.data, h); err != nil {
 		return err
 	}
-	c.start, c.part = len(c.info), false
+	c.reset(h)
+	c.allowed += growth * h.Len
+	return c.bound(&c.r, 0)
+}
+
+// reset forgets what was copied of unit h.
+func (c *copier) reset(h *dwarf.Unit) {
+	c.start, c.part, c.depth = len(c.info), false, 0
 	if uint64(cap(c.placed)) < h.Len {
 		c.placed = make([]uint32, h.Len+h.Len/4)
 	}
@@ -81,14 +92,18 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 		c.out = make(map[dwarf.Value]bool)
 	}
 	clear(c.out)
-	c.allowed += growth * h.Len
-	return c.bound(&c.r, 0)
 }
 
 // unit copies unit h, to which some type units belong.
 func (c *copier) unit(src *source, h *dwarf.Unit, own []unitKey) error {
 	if err := c.load(src, h); err != nil {
 		return err
+	}
+	if h.Kind == dwarf.UnitCompile && len(own) == 0 {
+		if c.tryShared() {
+			return nil
+		}
+		c.reset(h)
 	}
 	kind := byte(unitCompile)
 	if h.Kind == dwarf.UnitType {
@@ -153,8 +168,13 @@ func (c *copier) refer(at int, to uint32) {
 
 // drain copies what the copied entries refer to, until all is there.
 func (c *copier) drain() error {
-	if err := c.drainQueue(false); err != nil || len(c.hidden) == 0 {
+	if c.on { // all that a walk would find is in the common unit
+		c.hidden, c.queue = c.queue, c.hidden
+	} else if err := c.drainQueue(false); err != nil {
 		return err
+	}
+	if len(c.hidden) == 0 {
+		return nil
 	}
 	// What is in an inlined call is not walked over.
 	c.abbrevs.begin(uint32(std.TagInlinedSubroutine), true)
