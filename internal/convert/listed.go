@@ -7,10 +7,10 @@ import (
 )
 
 // A compilation unit may list what it takes of a partial unit: a DW_TAG_imported_unit with a block
-// as its DW_AT_const_value. The block has the distances from one definition to the next as signed
-// LEB128 in zigzag form (encoding/binary's Varint), the first one from the partial unit's
-// header. What else is in that unit is not the importing unit's, even where this refers to it, and
-// the unit refers to no other. This is how package split writes units, no compiler.
+// as its DW_AT_const_value. The block has the distances from one definition to the next as
+// LEB128 with the sign in the lowest bit (encoding/binary's Varint), the first one from the partial
+// unit's header. What else is in that unit is not the importing unit's, even where this refers to
+// it, and the unit refers to no other. This is how package split writes units, no compiler.
 
 // listed are definitions of a unit that was imported in this way, as items, by their offsets.
 type listed []listedItem

@@ -95,9 +95,9 @@ func (c *copier) sharedUnit() error {
 	return c.end()
 }
 
-// listItems writes which definitions of the common unit the unit holds: an import of that unit, with the
-// distances from one to the next, as signed LEB128 with the sign in the lowest bit. The first one
-// counts from the unit's header.
+// listItems writes which definitions of the common unit the unit holds: an import of that unit,
+// with the distances from one to the next, as LEB128 with the sign in the lowest bit. The first one
+// counts from the common unit's header.
 func (c *copier) listItems() error {
 	if len(c.items) == 0 {
 		return nil

@@ -91,6 +91,10 @@ func (c *copier) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, er
 			err = c.visitVariable(e.Off)
 		}
 	case std.TagImportedUnit:
+		if e.Has(dwarf.ConstValue) {
+			return false, 0, c.r.Errorf(e.Off, "the unit lists what it imports: the file is a shard, "+
+				"which is not split again")
+		}
 		if c.placed[e.Off] == 0 {
 			next, err = c.subtreeAt(e.Off)
 		}
