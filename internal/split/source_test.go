@@ -250,7 +250,7 @@ func TestArchives(t *testing.T) {
 			join := append([]string{p.compiler, "-r", "-nostdlib", "-o", "joined.o"}, objects...)
 			in(append(join, strings.Fields(strings.Replace(p.flags, "-Wl,-e,main", "", 1))...)...)
 			in("ar", "crD", "joined.a", "joined.o", objects[0])
-			for _, archive := range []string{"fat.a", "thin.a", "joined.a"} {
+			for _, archive := range []string{"fat.a", "thin.a", "joined.a", "joined.o"} {
 				path := filepath.Join(dir, archive)
 				for how, opt := range options {
 					want, err := convertAll(path, opt)
