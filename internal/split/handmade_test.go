@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,41 @@ var handmade = []byte{
 	0,
 }
 
+// handmadeC are those of units of C without references to other units, so that types are shared.
+var handmadeC = []byte{
+	2, 0x1d, 1, 0, 0, 3, 0x13, 0, 0x03, 0x08, 0x0b, 0x0b, 0, 0, // as above
+	5, 0x13, 1, 0x03, 0x08, 0x0b, 0x0b, 0, 0, 6, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0, 0,
+	// DW_TAG_compile_unit: DW_AT_name, DW_AT_language, children
+	12, 0x11, 1, 0x03, 0x08, 0x13, 0x0b, 0, 0,
+	13, 0x13, 1, 0x03, 0x08, 0, 0, // DW_TAG_structure_type: DW_AT_name, children
+	14, 0x0d, 0, 0x49, 0x13, 0x38, 0x0b, 0, 0, // DW_TAG_member: DW_AT_type (ref4), its place
+	15, 0x05, 0, 0x49, 0x13, 0, 0, // DW_TAG_formal_parameter: DW_AT_type (ref4)
+	16, 0x04, 0, 0x03, 0x08, 0x0b, 0x0b, 0, 0, // DW_TAG_enumeration_type: DW_AT_name, its size
+	// DW_TAG_member: DW_AT_type (ref4), DW_AT_bit_size, DW_AT_bit_offset, its place
+	17, 0x0d, 0, 0x49, 0x13, 0x0d, 0x0b, 0x0c, 0x0b, 0x38, 0x0b, 0, 0,
+	18, 0x13, 1, 0, 0, // DW_TAG_structure_type: children
+	0,
+}
+
 // handmadeUnit is a unit of a name and with entries.
 func handmadeUnit(name, entries string) string {
-	unit := "\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01" + name + "\x00" + entries + "\x00"
+	return handmadeRoot(0, "\x01"+name+"\x00"+entries)
+}
+
+// unitOfC is a unit whose types may be shared. Its entries begin at 18.
+func unitOfC(name, entries string) string {
+	return handmadeRoot(len(handmade), "\x0c"+name+".c\x00\x0c"+entries)
+}
+
+func handmadeRoot(abbrevs int, entries string) string {
+	unit := "\x05\x00\x01\x08" + offset(abbrevs) + entries + "\x00"
 	return offset(len(unit)) + unit
+}
+
+// twoOfC are two units that differ in one byte.
+func twoOfC(entries string) string {
+	return unitOfC("a", strings.ReplaceAll(entries, "?", "\x04")) +
+		unitOfC("b", strings.ReplaceAll(entries, "?", "\x08"))
 }
 
 func offset(n int) string { return string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
@@ -58,11 +90,21 @@ func TestHandmade(t *testing.T) {
 			handmadeUnit("c.c", "\x07"+called+code+"\x0b"+other),
 		"a reference from a function's body": body + handmadeUnit("b.c", "\x06f\x00"+code+"\x08"+
 			"\x0b"+other+"\x00"+"\x00"),
+		// Nothing of what refers to struct s says that it is another one in the other unit.
+		"a size that is computed": twoOfC("\x03s\x00?" + "\x0dt\x00" + "\x0e" + offset(18) +
+			"\x00" + "\x00"),
+		"a bitfield that counts from its type's end": twoOfC("\x10e\x00?" + "\x05t\x00\x08" +
+			"\x11" + offset(18) + "\x03\x02\x00" + "\x00"),
+		"what refers to a size that is computed": twoOfC("\x03s\x00?" + "\x12" + "\x0e" +
+			offset(18) + "\x00" + "\x00" + "\x05u\x00\x08" + "\x0e" + offset(22) + "\x00" + "\x00"),
+		"a value of a type in an inlined call": twoOfC("\x02" + "\x03hidden\x00?" + "\x00" +
+			"\x06f\x00" + code + "\x0f" + offset(19) + "\x00"),
 		"many declarations": body + handmadeUnit("b.c", manyTypes(other)),
 	} {
 		o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Linked: true,
 			Machine: uint16(stdelf.EM_X86_64), Sections: []elfwrite.Section{
-				{Name: ".debug_info", Data: []byte(info)}, {Name: ".debug_abbrev", Data: handmade}}}
+				{Name: ".debug_info", Data: []byte(info)},
+				{Name: ".debug_abbrev", Data: slices.Concat(handmade, handmadeC)}}}
 		data, err := o.Bytes()
 		if err != nil {
 			t.Fatal(err)

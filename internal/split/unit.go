@@ -168,13 +168,8 @@ func (c *copier) refer(at int, to uint32) {
 
 // drain copies what the copied entries refer to, until all is there.
 func (c *copier) drain() error {
-	if c.on { // all that a walk would find is in the common unit
-		c.hidden, c.queue = c.queue, c.hidden
-	} else if err := c.drainQueue(false); err != nil {
+	if err := c.drainQueue(false); err != nil || len(c.hidden) == 0 {
 		return err
-	}
-	if len(c.hidden) == 0 {
-		return nil
 	}
 	// What is in an inlined call is not walked over.
 	c.abbrevs.begin(uint32(std.TagInlinedSubroutine), true)
