@@ -14,9 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestShardsOfKernel edits net/core/dev.c, links the kernel again, and wants btfgen split to make the
-// same files as before, but for the one of that unit if one of its types changed. The shards'
-// objects are the BTF of the kernel each time.
+// TestShardsOfKernel edits net/core/dev.c, links the kernel again, and wants btfgen split to make
+// the same files as before, but for the one of that unit if one of its types changed. The shards'
+// objects are the BTF of the kernel.
 func TestShardsOfKernel(t *testing.T) {
 	kernel := harness.Kernel(t)
 	harness.KernelCompiler(t, kernel)

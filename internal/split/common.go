@@ -11,7 +11,7 @@ import (
 // Nearly all types of a unit are those of headers, which other units of the shard have as well. So
 // the first unit of a shard is a partial unit with the types that units share, its common unit:
 // each type once, known by its fingerprint. A unit of C lists which definitions of the common unit
-// it holds (listed.go), and its functions and variables refer to types there.
+// it holds (share.go, listItems), and its functions and variables refer to types there.
 //
 // A fingerprint holds structs, unions and enums by their names. So does the common unit: what
 // refers to one there refers to a declaration. That is what the conversion reads of a reference to

@@ -20,6 +20,7 @@ type plan struct {
 	sources []*source
 	units   []listed
 	shards  [][]listed
+	merged  bool // there is one source, in which equal strings have equal offsets
 }
 
 // listed is a unit that is to be copied.
@@ -62,6 +63,9 @@ func makePlan(inputs []elf.Input, opt *Options) (*plan, error) {
 		}
 	}
 	p.like = likes[0]
+	if len(p.sources) == 1 {
+		p.merged = mergedStrings(p.sources[0].file)
+	}
 	p.assign(opt.Shards)
 	return p, nil
 }

@@ -46,7 +46,7 @@ func (c *copier) tryShared() (done bool) {
 	}
 	start, functions, lists := len(c.info), c.functions, len(c.lists)
 	c.on = true
-	c.prints.Merged = !c.file.Relocatable() && c.single
+	c.prints.Merged = c.merged
 	c.prints.Reset(&c.r)
 	c.unitNumber++
 	c.items, c.commonRefs = c.items[:0], c.commonRefs[:0]

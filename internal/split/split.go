@@ -74,7 +74,7 @@ func Split(inputs []elf.Input, opt Options, write func(shard int, file []byte) e
 
 // units copies the units of a shard, and what they need.
 func (c *copier) units(p *plan, list []listed, done func()) error {
-	c.src, c.single = nil, len(p.sources) == 1
+	c.src, c.merged = nil, p.merged
 	size, units, orphans := uint64(0), 0, 0
 	for _, u := range list {
 		if size += u.size; u.orphan {

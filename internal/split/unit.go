@@ -20,7 +20,7 @@ type copier struct {
 
 	current
 	sharing
-	single    bool // there is one source
+	merged    bool // equal strings of the one source have equal offsets
 	die, top  dwarf.DIE
 	exprs     [][]byte // of a location
 	exprBytes []byte

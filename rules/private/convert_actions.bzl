@@ -2,7 +2,15 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":run.bzl", "EXECUTION_REQUIREMENTS", "THREADS", "add_conversion", "add_features", "run_tool", "tools")
+load(
+    ":run.bzl",
+    "EXECUTION_REQUIREMENTS",
+    "THREADS",
+    "add_conversion",
+    "add_features",
+    "run_tool",
+    "tools",
+)
 
 def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
