@@ -252,14 +252,13 @@ func TestArchives(t *testing.T) {
 			in("ar", "crD", "joined.a", "joined.o", objects[0])
 			for _, archive := range []string{"fat.a", "thin.a", "joined.a", "joined.o"} {
 				path := filepath.Join(dir, archive)
-				for how, opt := range options {
-					want, err := convertAll(path, opt)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, n := range []int{1, 2, 5} {
-						sameObject(t, fmt.Sprintf("%s, %s, %d shards", archive, how, n), path, n, opt, want)
-					}
+				want, err := convertAll(path, options["all"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, n := range []int{1, 3} {
+					what := fmt.Sprintf("%s, %d shards", archive, n)
+					sameObject(t, what, path, n, options["all"], want)
 				}
 			}
 		})

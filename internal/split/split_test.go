@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -182,6 +183,22 @@ func TestShared(t *testing.T) {
 				t.Errorf("struct device is there %d times, not 2", definitions["device"])
 			}
 		})
+	}
+}
+
+// TestShardOfShard refuses to split a shard.
+func TestShardOfShard(t *testing.T) {
+	files, err := splitFile(t, filepath.Join(objectsDir, "whole-gcc.elf"), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "shard")
+	if err := os.WriteFile(path, files[0], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = splitFile(t, path, 2, 1)
+	if err == nil || !strings.Contains(err.Error(), "the file is a shard") {
+		t.Errorf("error %v", err)
 	}
 }
 
