@@ -142,13 +142,28 @@ func (c *copier) writeCommon() error {
 	return nil
 }
 
-// spoil marks what refers to types that can't be shared.
+// spoil marks what refers to types that can't be shared, directly or through others.
 func (c *copier) spoil() {
-	for again := true; again; {
-		again = false
-		for _, r := range c.refs {
-			if c.shared[r.number].place == badPlace && c.shared[r.by].place != badPlace {
-				c.shared[r.by].place, again = badPlace, true
+	var bad []uint32
+	for _, r := range c.refs {
+		if c.shared[r.number].place == badPlace {
+			bad = append(bad, r.number)
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	users := make(map[uint32][]uint32)
+	for _, r := range c.refs {
+		users[r.number] = append(users[r.number], r.by)
+	}
+	for len(bad) > 0 {
+		of := users[bad[len(bad)-1]]
+		bad = bad[:len(bad)-1]
+		for _, by := range of {
+			if c.shared[by].place != badPlace {
+				c.shared[by].place = badPlace
+				bad = append(bad, by)
 			}
 		}
 	}
