@@ -24,7 +24,7 @@ var errUnshared = errors.New("the unit's types can't be shared")
 // common is the common unit of a shard that is being made.
 type common struct {
 	types   []byte // the unit
-	numbers map[dwarf.Fingerprint]uint32
+	numbers numberTable
 	shared  []sharedType // by number
 	missing []wantedType // types that are not there yet
 	refs    []sharedRef  // in types, to what may not be there yet
@@ -65,15 +65,11 @@ type tagStamp struct{ unit, number uint32 }
 
 // numberOf returns the number of the type with a fingerprint, which the entry at off has.
 func (c *copier) numberOf(fp dwarf.Fingerprint, off uint32, definition bool) uint32 {
-	n, known := c.numbers[fp]
-	if known {
+	next := uint32(len(c.shared))
+	if n := c.numbers.numberOf(fp, next); n != next {
 		return n
 	}
-	if c.numbers == nil {
-		c.numbers = make(map[dwarf.Fingerprint]uint32)
-	}
-	n = uint32(len(c.shared))
-	c.numbers[fp] = n
+	n := next
 	c.shared = append(c.shared, sharedType{})
 	c.missing = append(c.missing, wantedType{off, n, definition})
 	return n
