@@ -75,6 +75,8 @@ def _gen_each(template_ctx, input_directories, output_directories, tools, additi
 def btf_gen_each(ctx, directory, out, conversion):
     """Declares a BtfGen for each file of a directory, once it is known which there are.
 
+    Follows the documentation of Bazel 9; it has not run there yet.
+
     Args:
         ctx: context of a rule or aspect with the toolchain, of a Bazel that has
             `ctx.actions.map_directory`.
