@@ -228,33 +228,6 @@ func checkShards(b *Build) error {
 		}
 		results = append(results, result{fmt.Sprintf("the merge of its %d shards", n), data})
 	}
-	for _, n := range []int{1, 2, 7} {
-		var files, objects []string
-		args := []string{"split", "linked"}
-		for range n {
-			files = append(files, b.temporary(".shard"))
-			args = append(args, "-o", files[len(files)-1])
-		}
-		if err := b.btfgen(args...); err != nil {
-			return err
-		}
-		for _, file := range files {
-			o, err := b.BTFObject(file)
-			if err != nil {
-				return err
-			}
-			objects = append(objects, o)
-		}
-		all, err := b.merged(shuffled(b.random(2), objects)...)
-		if err != nil {
-			return err
-		}
-		data, err := b.read(all)
-		if err != nil {
-			return err
-		}
-		results = append(results, result{fmt.Sprintf("what btfgen split makes %d files of", n), data})
-	}
 	if err := sameBytes(results...); err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ var Checks = []Check{
 	{Name: "order", Run: checkOrder, applies: noWeak},
 	{Name: "relink", Run: checkRelink},
 	{Name: "shards", Run: checkShards},
+	{Name: "files", Run: checkShardFiles},
+	{Name: "edits", Run: checkEdits},
 	{Name: "relocatable", Run: checkRelocatable},
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},

@@ -102,7 +102,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) error {
 // visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
 // except enums, whose enumerators are names of their own.
 func (u *unit) visitTagged(e *dwarf.DIE) error {
-	if e.Value(dwarf.Signature).Class == dwarf.ClassSig {
+	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)
 		if err != nil {
 			return err

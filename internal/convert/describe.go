@@ -205,7 +205,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	if d.name, err = u.name(e, dwarf.Name); err != nil {
 		return d, err
 	}
-	if e.Value(dwarf.Signature).Class == dwarf.ClassSig {
+	if e.Has(dwarf.Signature) {
 		d.alias = true
 		d.ref, err = u.ref(e, dwarf.Signature)
 		return d, err

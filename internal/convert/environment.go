@@ -22,6 +22,7 @@ type environment struct {
 	imported  map[*unit]bool
 	imports   []*unit       // of imported, those still to be taken
 	recording *declarations // of the imported unit that is walked over; else nil
+	lists     bool          // the unit lists what it takes of another one
 }
 
 // numberedUnit is the environment of the compilation unit of a number.
@@ -47,7 +48,7 @@ type stamp struct {
 func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
-	c.conflict = false
+	c.conflict, c.lists = false, false
 	c.imports = c.imports[:0]
 	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)

@@ -6,6 +6,23 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
+// Orphans returns the type units of d to which none of its compilation units refers, one of each
+// signature, in the order of the file. single: there is one compilation unit, to which they belong.
+// Compilation units in one of the excluded languages don't count as referring.
+func Orphans(d *dwarf.Data, excluded map[uint64]bool) (list []*dwarf.Unit, single bool, err error) {
+	w := newWork(d, &Options{LangExclude: excluded})
+	if !d.HasTypeUnits() {
+		return nil, w.single, nil
+	}
+	c := newConverter(d, w.opt, w.symbols, newStore(d, w.opt, 0))
+	for _, h := range w.units {
+		if err := c.noteReferred(h); err != nil {
+			return nil, w.single, err
+		}
+	}
+	return d.TypeUnits(func(h *dwarf.Unit) bool { return !c.referred[h] }), w.single, nil
+}
+
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
 // enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
 // Elsewhere they are units of their own, for nothing tells whose they are: of equal type units the

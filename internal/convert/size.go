@@ -51,7 +51,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		return n, err
 	}
 	attr := dwarf.Type // of an enum without a size of its own
-	if e.Value(dwarf.Signature).Class == dwarf.ClassSig {
+	if e.Has(dwarf.Signature) {
 		attr = dwarf.Signature
 	}
 	r, err := u.ref(e, attr)

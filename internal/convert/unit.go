@@ -16,6 +16,7 @@ type unit struct {
 	found  item // by visitNew, last
 
 	declares *declarations // of an imported unit that was walked over
+	listed   listed        // of one that was imported in part
 
 	codeless []uint32        // functions without code that may have a symbol all the same
 	origins  map[uint32]bool // the abstract instances of functions that have code

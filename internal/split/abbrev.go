@@ -22,8 +22,8 @@ const (
 	formSecOffset   = 0x17
 	formExprloc     = 0x18
 	formFlagPresent = 0x19
-	formRefSig8     = 0x20
-	formImplicit    = 0x21
+
+	formImplicit = 0x21
 )
 
 // attrCodes are the DW_AT codes of the attributes that are written.

@@ -10,6 +10,8 @@
 //   - Units are assigned by a hash of their names (names.go), with nothing of the directory in
 //     which the program was built, and stand in the shard in the order of their names. That is
 //     why an edit moves no unit from shard to shard.
+//   - The types of units in C are in the shard once, in a partial unit, and each unit lists which
+//     of them it holds (common.go, share.go).
 //   - Of a unit, that is copied which the conversion looks at (unit.go): definitions, functions
 //     with their parameters, variables with an address, and what these refer to. Bodies of
 //     functions are left out, and so are types that only bodies use. Lines are gone, and of the
@@ -26,13 +28,15 @@
 //     entry: nearly always an expression of one operation.
 //   - What units refer to in others is copied to each shard that needs it (foreign.go): partial
 //     units of dwz as a whole if they are imported; of other units, as link-time optimization has
-//     them, the entries that are referred to, in a partial unit. Units that refer to type units
-//     are all in one shard, with these.
+//     them, and of type units the entries that are referred to, in a partial unit.
+//   - A type unit to which nothing refers is a unit of its own, as it is for the conversion; in a
+//     file of one compilation unit it belongs to that, which imports it (plan.go, addOrphans).
 //
-// A shard is an ELF file like any other, without segments: readelf shows it, and nothing that
-// reads it has a mode for it. A shard without units is a relocatable file without sections of
-// DWARF, as an assembler makes them. The facts of a link (internal/facts) are not in shards; they
-// are read from the linked file.
+// A shard is an ELF file like any other, without segments, and readelf shows it. What is peculiar
+// to shards is the list of what a unit holds of the partial unit with the types, which the
+// conversion reads (convert, listed.go). A shard without units is a relocatable file without
+// sections of DWARF, as an assembler makes them. The facts of a link (internal/facts) are not in
+// shards; they are read from the linked file.
 //
 // # What else the rules follow
 //

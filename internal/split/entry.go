@@ -37,7 +37,11 @@ func wanted(e *dwarf.DIE) uint64 {
 
 // entry copies e without its children, of which there are some or none in the copy.
 func (c *copier) entry(e *dwarf.DIE, at place, children bool) error {
-	if off := uint64(e.Off); off < uint64(len(c.placed)) {
+	if c.writing {
+		if err := mayShare(e); err != nil {
+			return err
+		}
+	} else if off := uint64(e.Off); off < uint64(len(c.placed)) {
 		c.placed[off] = uint32(len(c.info) - c.start)
 	}
 	code := len(c.info)
@@ -71,9 +75,14 @@ func (c *copier) code(at int, code uint32) {
 	var b [binary.MaxVarintLen32]byte
 	c.info = slices.Insert(c.info, at+1, b[:binary.PutUvarint(b[:], uint64(code))-1]...)
 	n := binary.PutUvarint(c.info[at:], uint64(code))
+	if c.writing {
+		moved(c.refs, at, n-1)
+		return
+	}
 	for i := len(c.fixups) - 1; i >= 0 && c.fixups[i].at > at; i-- {
 		c.fixups[i].at += n - 1
 	}
+	moved(c.commonRefs, at, n-1)
 	c.foreign.moved(at, n-1)
 }
 
@@ -120,7 +129,7 @@ func (c *copier) attribute(e *dwarf.DIE, a dwarf.Attr) error {
 	switch a {
 	case dwarf.Type, dwarf.Origin, dwarf.Specification, dwarf.Signature, dwarf.Import,
 		dwarf.Annotation:
-		return c.reference(e.Off, a, v)
+		return c.reference(e, a, v)
 	case dwarf.Location:
 		return c.location(e.Off, v)
 	case dwarf.ConstValue:
@@ -149,32 +158,39 @@ func (c *copier) attribute(e *dwarf.DIE, a dwarf.Attr) error {
 
 // text copies a string.
 func (c *copier) text(die uint32, a dwarf.Attr, v dwarf.Value) error {
-	var to text
-	if v.Class == dwarf.ClassStrp && v.Val < 1<<32-1 {
-		slot, known := c.strs.known.get(uint32(v.Val))
-		if !known {
-			s, err := c.r.StringAt(die, v.Class, v.Val)
-			if err != nil {
-				return err
-			}
-			c.strs.known.set(slot, uint32(v.Val), c.strs.textOf(s))
-		}
-		to = slot.text
-	} else {
+	to, err := c.textOf(die, v)
+	if err == nil {
+		c.putText(a, to)
+	}
+	return err
+}
+
+// textOf returns a string as the shard has it.
+func (c *copier) textOf(die uint32, v dwarf.Value) (text, error) {
+	if v.Class != dwarf.ClassStrp || v.Val >= 1<<32-1 {
+		s, err := c.r.StringAt(die, v.Class, v.Val)
+		return c.strs.textOf(s), err
+	}
+	slot, known := c.strs.known.get(uint32(v.Val))
+	if !known {
 		s, err := c.r.StringAt(die, v.Class, v.Val)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		to = c.strs.textOf(s)
+		c.strs.known.set(slot, uint32(v.Val), c.strs.textOf(s))
 	}
+	return slot.text, nil
+}
+
+// putText writes a string.
+func (c *copier) putText(a dwarf.Attr, to text) {
 	if to&inlineText != 0 {
 		c.abbrevs.add(a, formString)
 		c.info = to.appendInline(c.info)
-		return nil
+		return
 	}
 	c.abbrevs.add(a, formStrp)
 	c.put4(uint32(to))
-	return nil
 }
 
 // constant copies a number, in as few bytes as hold it.

@@ -11,16 +11,22 @@ func isClang(producer []byte) bool { return bytes.Contains(producer, []byte(clan
 
 // foreign is what the units of a shard refer to in others.
 type foreign struct {
-	parts map[unitKey]*part
-	queue []*part // those that are still to be copied, or to be copied further
-	links []link
+	parts   map[unitKey]*part
+	queue   []*part // those that are still to be copied, or to be copied further
+	links   []link
+	orphans uint64 // type units so far: their signatures in the shard
 }
 
-// unitKey names a unit: the section and the offset in it.
+// unitKey names a unit: the section and the offset in it; and the signature of a type unit, by
+// which those of .debug_types are found.
 type unitKey struct {
-	src     *source
-	section int
-	off     uint64
+	src            *source
+	section        int
+	off, signature uint64
+}
+
+func keyOf(src *source, h *dwarf.Unit) unitKey {
+	return unitKey{src, h.Section.Index, h.Off, h.Signature}
 }
 
 // part is a unit that others refer to, or a part of it.
@@ -75,13 +81,19 @@ func (f *foreign) link(at int, key unitKey, to uint32, root bool) {
 	f.links = append(f.links, link{at, p, to, root})
 }
 
-// reference copies a reference of the entry at die.
-func (c *copier) reference(die uint32, a dwarf.Attr, v dwarf.Value) error {
-	u := c.r.Unit
+// reference copies a reference of e.
+func (c *copier) reference(e *dwarf.DIE, a dwarf.Attr, v dwarf.Value) error {
+	u, die := c.r.Unit, e.Off
 	switch v.Class {
 	case dwarf.ClassRef:
 		if v.Val < uint64(u.HeaderLen) || v.Val >= u.Len {
 			return c.r.Errorf(die, "a reference to %#x leaves the unit", v.Val)
+		}
+		switch {
+		case c.writing:
+			return c.sharedRef(a, uint32(v.Val))
+		case c.on && a == dwarf.Type:
+			return c.typeRef(e.Tag, a, uint32(v.Val))
 		}
 		return c.local(a, v.Val)
 	case dwarf.ClassRefAddr:
@@ -89,28 +101,38 @@ func (c *copier) reference(die uint32, a dwarf.Attr, v dwarf.Value) error {
 		if h == nil {
 			return c.r.Errorf(die, "a reference to %#x, where no unit is", v.Val)
 		}
-		if h == u {
-			return c.local(a, v.Val-h.Off)
-		}
-		c.out[v] = true
-		c.abbrevs.add(a, formRefAddr)
-		key := unitKey{c.src, h.Section.Index, h.Off}
-		c.link(len(c.info), key, uint32(v.Val-h.Off), a == dwarf.Import)
-		c.info = append(c.info, 0, 0, 0, 0)
-		return nil
+		return c.foreignTo(a, v, h, v.Val-h.Off)
 	case dwarf.ClassSig:
-		if c.r.D.TypeUnit(v.Val) == nil {
+		h := c.r.D.TypeUnit(v.Val)
+		if h == nil {
 			return c.r.Errorf(die, "no type unit with signature %#x in this file", v.Val)
 		}
-		c.out[v] = true
-		c.abbrevs.add(a, formRefSig8)
-		c.info = appendUint(c.info, c.order, v.Val, 8)
-		return nil
+		if h.TypeOffset >= h.Len {
+			return c.r.Errorf(die, "the offset of the type in type unit %#x leaves the unit", v.Val)
+		}
+		return c.foreignTo(a, v, h, h.TypeOffset)
 	case dwarf.ClassSup:
 		return c.r.Errorf(die, "a reference into a supplementary file (dwz -m), which is not read; "+
 			"run dwz without -m")
 	}
 	return c.r.Errorf(die, "a reference in a form that is not for references")
+}
+
+// foreignTo copies reference v, which is to an entry of unit h.
+func (c *copier) foreignTo(a dwarf.Attr, v dwarf.Value, h *dwarf.Unit, to uint64) error {
+	if h == c.r.Unit {
+		return c.local(a, to)
+	}
+	c.out[v] = true
+	c.foreignRef(a, keyOf(c.src, h), uint32(to), a == dwarf.Import)
+	return nil
+}
+
+// foreignRef writes a reference to an entry of another unit, or to the unit.
+func (c *copier) foreignRef(a dwarf.Attr, key unitKey, to uint32, root bool) {
+	c.abbrevs.add(a, formRefAddr)
+	c.link(len(c.info), key, to, root)
+	c.info = append(c.info, 0, 0, 0, 0)
 }
 
 // local copies a reference within the unit.
@@ -135,12 +157,13 @@ func (c *copier) copyParts() error {
 			}
 		}
 	}
+	c.endCommon()
 	for _, l := range c.links {
 		to := l.part.placed[l.to]
 		if l.root {
 			to = l.part.walked
 		}
-		c.like.Order.PutUint32(c.info[l.at:], to)
+		c.like.Order.PutUint32(c.info[l.at:], uint32(len(c.types))+to)
 	}
 	return nil
 }
@@ -202,12 +225,23 @@ func (c *copier) reached() error {
 	return nil
 }
 
+// importOrphans makes the unit import the type units that are its own.
+func (c *copier) importOrphans(units []unitKey) {
+	for _, key := range units {
+		code := len(c.info)
+		c.info = append(c.info, 0)
+		c.abbrevs.begin(uint32(std.TagImportedUnit), false)
+		c.foreignRef(dwarf.Import, key, 0, true)
+		c.code(code, c.abbrevs.end())
+	}
+}
+
 // holder writes a variable without an address whose type is v.
 func (c *copier) holder(v dwarf.Value) error {
 	code := len(c.info)
 	c.info = append(c.info, 0)
 	c.abbrevs.begin(uint32(std.TagVariable), false)
-	if err := c.reference(0, dwarf.Type, v); err != nil {
+	if err := c.reference(&dwarf.DIE{Tag: std.TagVariable}, dwarf.Type, v); err != nil {
 		return err
 	}
 	c.code(code, c.abbrevs.end())

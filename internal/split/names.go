@@ -48,13 +48,17 @@ func commonDir(a, b string) string {
 
 // shardOf is the number of the shard, from 0, that a unit of a name belongs to.
 func shardOf(name string, shards int) int {
+	n, _ := bits.Mul64(hashOf(name), uint64(shards))
+	return int(n)
+}
+
+// hashOf is a hash of a string.
+func hashOf[T string | []byte](s T) uint64 {
 	const offset, prime = 0xcbf29ce484222325, 0x100000001b3 // FNV-1a
 	h := uint64(offset)
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * prime
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * prime
 	}
 	h ^= h >> 32 // the multiplication mixes upwards only
-	h *= 0x9e3779b97f4a7c15
-	n, _ := bits.Mul64(h, uint64(shards))
-	return int(n)
+	return h * 0x9e3779b97f4a7c15
 }

@@ -20,23 +20,22 @@ type plan struct {
 	sources []*source
 	units   []listed
 	shards  [][]listed
-	several bool // a source has several compilation units, or there are several sources
+	merged  bool // there is one source, in which equal strings have equal offsets
 }
 
 // listed is a unit that is to be copied.
 type listed struct {
 	unitKey
-	name      string
-	order     int // of its source, and of the unit in that
-	size      uint64
-	typeUnit  bool // it is a type unit
-	signature uint64
-	withTypes bool // it may refer to type units
+	name   string
+	order  int // of its source, and of the unit in that
+	size   uint64
+	orphan bool      // a type unit that is a unit of its own (convert.Orphans)
+	own    []unitKey // the orphans that belong to the unit instead
 }
 
 // makePlan opens the sources and lists their units. A single source stays open.
 func makePlan(inputs []elf.Input, opt *Options) (*plan, error) {
-	p := &plan{several: len(inputs) > 1}
+	p := new(plan)
 	for _, in := range inputs {
 		p.sources = append(p.sources, &source{input: in})
 	}
@@ -63,11 +62,10 @@ func makePlan(inputs []elf.Input, opt *Options) (*plan, error) {
 			p.units = append(p.units, u)
 		}
 	}
-	for i := range p.units {
-		// Where there is one compilation unit, all type units are its own.
-		p.units[i].withTypes = p.units[i].withTypes || !p.several
-	}
 	p.like = likes[0]
+	if len(p.sources) == 1 {
+		p.merged = mergedStrings(p.sources[0].file)
+	}
 	p.assign(opt.Shards)
 	return p, nil
 }
@@ -89,10 +87,7 @@ func (p *plan) assign(shards int) {
 	for i, name := range stableNames(names) {
 		u := p.units[i]
 		u.name = name
-		n := 0
-		if !u.typeUnit && !u.withTypes {
-			n = shardOf(name, shards)
-		}
+		n := shardOf(name, shards)
 		p.shards[n] = append(p.shards[n], u)
 	}
 	for _, list := range p.shards {
@@ -112,10 +107,6 @@ func (p *plan) list(src *source, opt *Options) ([]listed, *elfwrite.Object, erro
 	like := elfwrite.Like(src.file)
 	if len(d.Units) == 0 {
 		return nil, like, convert.CheckEmpty(src.file)
-	}
-	if d.HasTypeUnits() && len(p.sources) > 1 {
-		return nil, like, fmt.Errorf("%s: type units in an archive can't be split; compile without "+
-			"-fdebug-types-section, or convert the archive as a whole", src.file.Path)
 	}
 	const size = 64 // units read by one Reader
 	chunks := (len(d.Units) + size - 1) / size
@@ -138,38 +129,46 @@ func (p *plan) list(src *source, opt *Options) ([]listed, *elfwrite.Object, erro
 		return nil, like, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of "+
 			"dwz -m, which is not read; run dwz without -m", src.file.Path)
 	}
-	all := 0
-	for i := range d.Units {
-		if d.Units[i].Kind == dwarf.UnitCompile {
-			all++
-		}
-	}
-	if len(p.sources) == 1 {
-		p.several = all > 1
-	}
-	return slices.Concat(lists...), like, nil
+	list, err := addOrphans(src, slices.Concat(lists...), opt)
+	return list, like, err
 }
 
-// listUnits lists some of a source's units. complete: one of them is no partial one.
+// addOrphans adds the type units of a source that no compilation unit refers to: to the one unit
+// that there is, or as units of their own.
+func addOrphans(src *source, list []listed, opt *Options) ([]listed, error) {
+	if !src.data.HasTypeUnits() {
+		return list, nil
+	}
+	orphans, single, err := convert.Orphans(src.data, opt.Excluded)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range orphans {
+		key := keyOf(src, h)
+		switch {
+		case !single:
+			list = append(list, listed{unitKey: key, size: h.Len, orphan: true,
+				name: fmt.Sprintf("%016x", h.Signature)})
+		case len(list) > 0: // it is not left out for its language
+			list[0].own = append(list[0].own, key)
+		}
+	}
+	return list, nil
+}
+
+// listUnits lists some of a source's units, without type units. complete: one of them is no partial
+// one.
 func listUnits(src *source, units []dwarf.Unit, opt *Options) (list []listed, complete bool,
 	err error) {
 	d := src.data
-	hasTypes := d.HasTypeUnits()
 	var r dwarf.Reader
 	for i := range units {
 		h := &units[i]
-		if h.Kind == dwarf.UnitPartial {
+		if h.Kind != dwarf.UnitCompile {
+			complete = complete || h.Kind == dwarf.UnitType
 			continue
 		}
-		u := listed{unitKey: unitKey{src, h.Section.Index, h.Off}, size: h.Len}
-		if h.Kind == dwarf.UnitType {
-			if d.TypeUnit(h.Signature) == h { // of several of one signature the first counts
-				u.typeUnit, u.signature, complete = true, h.Signature, true
-				u.name = fmt.Sprintf("%016x", h.Signature)
-				list = append(list, u)
-			}
-			continue
-		}
+		u := listed{unitKey: keyOf(src, h), size: h.Len}
 		if err := r.Load(d, h); err != nil {
 			return nil, false, err
 		}
@@ -193,7 +192,6 @@ func listUnits(src *source, units []dwarf.Unit, opt *Options) (list []listed, co
 			return nil, false, err
 		}
 		u.name = string(name)
-		u.withTypes = hasTypes && r.RefersOut()
 		list = append(list, u)
 	}
 	return list, complete, nil

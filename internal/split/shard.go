@@ -18,6 +18,7 @@ type shard struct {
 	strs    stringTable
 	functions
 	foreign
+	common
 	allowed uint64 // bytes that the sections may have, see bound
 }
 
@@ -32,7 +33,7 @@ const (
 // bound refuses a shard that has become larger than compilers' units can make it. off is an entry
 // of the unit that is copied.
 func (s *shard) bound(r *dwarf.Reader, off uint32) error {
-	size := uint64(len(s.info) + len(s.lists) + len(s.strs.bytes))
+	size := uint64(len(s.info) + len(s.types) + len(s.lists) + len(s.strs.bytes))
 	if size > s.allowed+growthFloor {
 		return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no "+
 			"compiler writes; the file is damaged")
@@ -70,7 +71,7 @@ func (s *shard) bytes() ([]byte, error) {
 	o.Linked = true
 	o.Functions = s.functions.sorted()
 	o.Sections = append(s.functions.sections(),
-		elfwrite.Section{Name: ".debug_info", Data: s.info},
+		elfwrite.Section{Name: ".debug_info", Data: append(s.types, s.info...)},
 		elfwrite.Section{Name: ".debug_abbrev", Data: append(s.abbrevs.table, 0)},
 		elfwrite.Section{Name: ".debug_str", Data: s.strs.bytes})
 	if len(s.lists) > 0 {

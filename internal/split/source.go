@@ -47,5 +47,9 @@ func (s *source) close() {
 
 // unitAt returns the unit of a key. The source is open.
 func (s *source) unitAt(key unitKey) *dwarf.Unit {
+	if u := s.data.TypeUnit(key.signature); u != nil && u.Off == key.off &&
+		u.Section.Index == key.section {
+		return u
+	}
 	return s.data.UnitAt(s.file.Sections[key.section], key.off)
 }

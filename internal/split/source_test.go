@@ -55,13 +55,84 @@ int device_cache(void) { return use(cache); }
 `,
 }
 
+var cxx = map[string]string{"a.cc": `
+namespace outer { struct shape { struct inner { int x; }; inner i; static int count;
+	int area(int a) { struct local { int z; } l = { a }; enum kind { NEAR, FAR } k = FAR;
+		return l.z + k; } }; }
+int outer::shape::count = 3;
+int main(int argc, char **) { outer::shape s = {}; return s.area(argc) + s.i.x; }`,
+	"b.cc": `namespace { struct hidden { long v; }; }
+long b(int i) { hidden h = { i }; return h.v; }`}
+
+// shared are units with types that say something by their values, which the copies of units that
+// share types must not lose: what is passed by value, the sizes of variables and bitfields; and
+// with tags that a unit defines twice.
+var shared = map[string]string{
+	"values.c": `
+struct word { int w; };
+enum small { A, B = 2 } __attribute__((packed));
+typedef struct { struct word w; enum small s; } pair;
+typedef const pair pairs[3];
+struct outer { char c; struct word w; struct { pair p; } inner; } __attribute__((packed));
+union both { struct outer *o; struct word w; };
+struct odd { char c; long at; } __attribute__((packed));
+int use(void *);
+pairs table = { { { 1 }, B } };
+struct outer outers[2];
+static union both all[4];
+__attribute__((section(".data..percpu"))) pair per_cpu;
+enum small by_value(enum small e, pair p, struct outer o, union both b, struct odd odd, int last)
+{ return p.s + o.inner.p.w.w + b.w.w + e + odd.at + last; }
+pair returned(struct odd *o, int (*f)(struct odd, pair))
+{ pair p = { { f(*o, table[1]) }, A }; return p; }
+int main(int argc, char **argv) { return use(outers) + use(all); }
+`,
+	"other.c": `
+struct word { int w; };
+enum small { A, B = 2 } __attribute__((packed));
+typedef struct { struct word w; enum small s; } pair;
+struct outer;
+struct bits { enum small s : 3; unsigned u : 5; struct { long long deep : 40; } d; };
+int take(struct bits b, struct bits *p, pair q, struct outer *o)
+{ return b.u + p->d.deep + q.s + !o; }
+int use(void *p) { return !p; }
+`,
+	"twice.c": `
+struct word { int w; };
+struct outer { struct word *w; };
+int use(void *);
+int first(struct outer *o) { struct same { int a; struct word w; } s = { 1 }; return use(&s) + !o; }
+int second(int n) { struct same { long b[2]; struct word *w; } s = { { n } }; return use(&s); }
+int third(int n) { struct same { int a; struct word w; } s = { n }; return use(&s); }
+#ifndef __clang__
+int variable(int n) { struct array { int a; char c[n]; int b; } a; a.b = 1; return use(&a); }
+#endif
+`,
+	"inside.c": `
+typedef struct word { long other; } word;
+struct outer { word w; int (*f)(struct outer *, word); };
+int use(void *);
+int shadow(word w) { { struct word { char c; } x = { w.other }; use(&x); } return use(&w); }
+static inline __attribute__((always_inline)) int inl(int n)
+{ enum local { ONE = 1, TWO } e = n; typedef int (*fn)(enum local); fn f = (fn)use; return f(e); }
+int calls(int n) { return inl(n); }
+`,
+}
+
 var programs = map[string]program{
-	"gcc":             {"gcc", "-O2 -gdwarf-5", units},
-	"gcc -O0":         {"gcc", "-O0 -gdwarf-5", units},
-	"gcc, DWARF 4":    {"gcc", "-O2 -gdwarf-4", units},
-	"gcc, DWARF 2":    {"gcc", "-O2 -gdwarf-2 -gstrict-dwarf", units},
-	"gcc, 64-bit":     {"gcc", "-O2 -gdwarf-5 -gdwarf64", units},
-	"gcc, type units": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", units},
+	"gcc, values":          {"gcc", "-O2 -gdwarf-5", shared},
+	"gcc -O0, values":      {"gcc", "-O0 -gdwarf-5", shared},
+	"gcc, values, DWARF 4": {"gcc", "-O2 -gdwarf-4", shared},
+	"gcc, values, DWARF 2": {"gcc", "-O2 -gdwarf-2 -gstrict-dwarf", shared},
+	"gcc, values, 32 bits": {"gcc", "-O2 -gdwarf-5 -m32 -nostdlib -Wl,-e,main", shared},
+	"clang, values":        {"clang", "-O2 -gdwarf-5", shared},
+	"clang -O0, values":    {"clang", "-O0 -gdwarf-4", shared},
+	"gcc":                  {"gcc", "-O2 -gdwarf-5", units},
+	"gcc -O0":              {"gcc", "-O0 -gdwarf-5", units},
+	"gcc, DWARF 4":         {"gcc", "-O2 -gdwarf-4", units},
+	"gcc, DWARF 2":         {"gcc", "-O2 -gdwarf-2 -gstrict-dwarf", units},
+	"gcc, 64-bit":          {"gcc", "-O2 -gdwarf-5 -gdwarf64", units},
+	"gcc, type units":      {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", units},
 	"gcc, type units of DWARF 4": {"gcc", "-O2 -gdwarf-4 -fdebug-types-section",
 		units},
 	"gcc, LTO":          {"gcc", "-O2 -flto -gdwarf-5", units},
@@ -77,17 +148,15 @@ static __attribute__((noinline)) int f(struct pair p, int unused, void *q) { ret
 int use(void *p) { return !p; }
 int main(int argc, char **argv) { struct pair p = { argc, 2 }; return f(p, argc, argv); }`,
 		"b.c": "int b(void) { return 1; }"}},
-	"C++": {"g++", "-O2 -gdwarf-5 -std=c++17", map[string]string{"a.cc": `
-namespace outer { struct shape { struct inner { int x; }; inner i; static int count;
-	int area(int a) { struct local { int z; } l = { a }; enum kind { NEAR, FAR } k = FAR;
-		return l.z + k; } }; }
-int outer::shape::count = 3;
-int main(int argc, char **) { outer::shape s = {}; return s.area(argc) + s.i.x; }`,
-		"b.cc": `namespace { struct hidden { long v; }; }
-long b(int i) { hidden h = { i }; return h.v; }`}},
+	"C++": {"g++", "-O2 -gdwarf-5 -std=c++17", cxx},
 	"gcc, type units of one unit": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", map[string]string{
 		"a.c": header + "enum { ORPHAN = 9 }; struct device *d; int main() { return ORPHAN; }",
 		"b.c": "int b(void) { return 1; }"}},
+	"gcc, orphans only": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section", map[string]string{
+		"a.c": "enum { A = 9 }; int main() { return A; }",
+		"b.c": "enum { B = 8 }; int b(void) { return B; }"}},
+	"C++, type units":        {"g++", "-O2 -gdwarf-5 -std=c++17 -fdebug-types-section", cxx},
+	"clang, C++, type units": {"clang++", "-O2 -gdwarf-5 -std=c++17 -fdebug-types-section", cxx},
 	"gcc, one unit, type units": {"gcc", "-O2 -gdwarf-5 -fdebug-types-section",
 		map[string]string{"a.c": header + "enum { ORPHAN = 9 }; int main() { return ORPHAN; }"}},
 }
@@ -158,25 +227,38 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestArchives converts archives, fat and thin ones, and their shards.
+// TestArchives converts archives, fat and thin ones, and their shards. In one of them a member has
+// several units.
 func TestArchives(t *testing.T) {
-	for _, flags := range []string{"crD", "crDT"} {
-		t.Run(flags, func(t *testing.T) {
+	for name, p := range programs {
+		if strings.Contains(name, "LTO") {
+			continue // the members may have no DWARF
+		}
+		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			objects, _ := programs["gcc"].build(t, dir)
-			ar := exec.Command("ar", append([]string{flags, "all.a"}, objects...)...)
-			ar.Dir = dir
-			if out, err := ar.CombinedOutput(); err != nil {
-				t.Skip("ar: ", string(out))
+			objects, _ := p.build(t, dir)
+			in := func(args ...string) {
+				t.Helper()
+				cmd := exec.Command(args[0], args[1:]...)
+				cmd.Dir = dir
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", cmd, err, out)
+				}
 			}
-			path := filepath.Join(dir, "all.a")
-			for how, opt := range options {
-				want, err := convertAll(path, opt)
+			in(append([]string{"ar", "crD", "fat.a"}, objects...)...)
+			in(append([]string{"ar", "crDT", "thin.a"}, objects...)...)
+			join := append([]string{p.compiler, "-r", "-nostdlib", "-o", "joined.o"}, objects...)
+			in(append(join, strings.Fields(strings.Replace(p.flags, "-Wl,-e,main", "", 1))...)...)
+			in("ar", "crD", "joined.a", "joined.o", objects[0])
+			for _, archive := range []string{"fat.a", "thin.a", "joined.a", "joined.o"} {
+				path := filepath.Join(dir, archive)
+				want, err := convertAll(path, options["all"])
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, n := range []int{1, 2, 5} {
-					sameObject(t, fmt.Sprintf("%s, %d shards", how, n), path, n, opt, want)
+				for _, n := range []int{1, 3} {
+					what := fmt.Sprintf("%s, %d shards", archive, n)
+					sameObject(t, what, path, n, options["all"], want)
 				}
 			}
 		})

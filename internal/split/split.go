@@ -74,10 +74,14 @@ func Split(inputs []elf.Input, opt Options, write func(shard int, file []byte) e
 
 // units copies the units of a shard, and what they need.
 func (c *copier) units(p *plan, list []listed, done func()) error {
-	c.src = nil
-	types, size := false, uint64(0)
+	c.src, c.merged = nil, p.merged
+	size, units, orphans := uint64(0), 0, 0
 	for _, u := range list {
-		size += u.size
+		if size += u.size; u.orphan {
+			orphans++
+		} else {
+			units++
+		}
 	}
 	c.info = make([]byte, 0, size*5/8) // nearly all files need less
 	for _, u := range list {
@@ -85,25 +89,22 @@ func (c *copier) units(p *plan, list []listed, done func()) error {
 			return err
 		}
 		h := u.src.unitAt(u.unitKey)
-		if u.typeUnit {
-			types, h = true, u.src.data.TypeUnit(u.signature)
-		}
-		err := c.unit(u.src, h)
+		err := c.unit(u.src, h, u.own)
 		u.src.close()
 		if err != nil {
 			return err
 		}
 		done()
 	}
-	if types && p.several {
+	if orphans > 0 && units == 1 {
 		c.emptyUnit(p.like.AddrSize)
 	}
 	return c.copyParts()
 }
 
 // emptyUnit adds a partial unit of DWARF 4 without entries, which is no unit for the conversion.
-// But where there is only one compilation unit, the conversion gives it the type units to which
-// nothing refers; with this one it sees that there were several.
+// But where there is only one compilation unit, the conversion gives it the type units of the file,
+// for nothing refers to those of a shard; with this one it sees that there were several.
 func (c *copier) emptyUnit(addrSize int) {
 	c.abbrevs.begin(uint32(std.TagPartialUnit), false)
 	code := c.abbrevs.end()

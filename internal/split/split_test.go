@@ -2,11 +2,14 @@ package split
 
 import (
 	"bytes"
+	std "debug/dwarf"
+	stdelf "debug/elf"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -135,6 +138,68 @@ func merged(objects []*object.Object) ([]byte, error) {
 		return nil, err
 	}
 	return object.Write(o)
+}
+
+// TestShared wants the types of units to be shared, but for those of a unit that defines a tag
+// twice.
+func TestShared(t *testing.T) {
+	for name, wantLists := range map[string]int{"gcc": 3, "gcc, values": 2, "gcc -O0": 3} {
+		t.Run(name, func(t *testing.T) {
+			_, linked := programs[name].build(t, t.TempDir())
+			files, err := splitFile(t, linked, 1, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := stdelf.NewFile(bytes.NewReader(files[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := f.DWARF()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists, definitions := 0, map[string]int{}
+			for r := d.Reader(); ; {
+				e, err := r.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e == nil {
+					break
+				}
+				if e.Tag == std.TagImportedUnit && e.Val(std.AttrConstValue) != nil {
+					lists++
+				}
+				name, _ := e.Val(std.AttrName).(string)
+				if e.Tag == std.TagStructType && e.Val(std.AttrDeclaration) == nil {
+					definitions[name]++
+				}
+			}
+			if lists != wantLists {
+				t.Errorf("%d units share types, not %d", lists, wantLists)
+			}
+			// All three units have it; one of them also passes it by value.
+			if name == "gcc" && definitions["device"] != 2 {
+				t.Errorf("struct device is there %d times, not 2", definitions["device"])
+			}
+		})
+	}
+}
+
+// TestShardOfShard refuses to split a shard.
+func TestShardOfShard(t *testing.T) {
+	files, err := splitFile(t, filepath.Join(objectsDir, "whole-gcc.elf"), 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "shard")
+	if err := os.WriteFile(path, files[0], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err = splitFile(t, path, 2, 1)
+	if err == nil || !strings.Contains(err.Error(), "the file is a shard") {
+		t.Errorf("error %v", err)
+	}
 }
 
 // TestThreads wants the same shards whatever the number of threads.

@@ -1,5 +1,43 @@
 package split
 
+import (
+	"bytes"
+	"math/bits"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// mergedStrings tells whether f is linked and each string of .debug_str is there once, as linkers
+// leave them if not told otherwise. Then a string's offset tells which it is, which is faster to
+// compare.
+func mergedStrings(f *elf.File) bool {
+	s := f.Section(".debug_str")
+	if s == nil || f.Relocatable() {
+		return false
+	}
+	data, err := s.Data()
+	if err != nil {
+		return false
+	}
+	seen := make([]uint64, 2<<bits.Len(uint(bytes.Count(data, []byte{0}))))
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, 0)
+		if end < 0 {
+			break
+		}
+		h := hashOf(data[:end]) | 1
+		data = data[end+1:]
+		i := h >> 1 % uint64(len(seen))
+		for ; seen[i] != 0; i = (i + 1) % uint64(len(seen)) {
+			if seen[i] == h {
+				return false
+			}
+		}
+		seen[i] = h
+	}
+	return true
+}
+
 // maxInline is the length of the longest string that stands in an entry itself, where it needs no
 // more bytes than an offset.
 const maxInline = 3

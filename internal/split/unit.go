@@ -19,6 +19,8 @@ type copier struct {
 	little bool // the byte order
 
 	current
+	sharing
+	merged    bool // equal strings of the one source have equal offsets
 	die, top  dwarf.DIE
 	exprs     [][]byte // of a location
 	exprBytes []byte
@@ -63,6 +65,8 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 	if c.src != src {
 		c.strs.known.forget()
 		c.r.Forget()
+		c.sources++
+		c.prints.Forget(c.sources)
 	}
 	c.src, c.file = src, src.file
 	c.order = src.file.Order
@@ -70,7 +74,14 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 	if err := c.r.Load(src.data, h); err != nil {
 		return err
 	}
-	c.start, c.part = len(c.info), false
+	c.reset(h)
+	c.allowed += growth * h.Len
+	return c.bound(&c.r, 0)
+}
+
+// reset forgets what was copied of unit h.
+func (c *copier) reset(h *dwarf.Unit) {
+	c.start, c.part, c.depth = len(c.info), false, 0
 	if uint64(cap(c.placed)) < h.Len {
 		c.placed = make([]uint32, h.Len+h.Len/4)
 	}
@@ -81,14 +92,18 @@ func (c *copier) load(src *source, h *dwarf.Unit) error {
 		c.out = make(map[dwarf.Value]bool)
 	}
 	clear(c.out)
-	c.allowed += growth * h.Len
-	return c.bound(&c.r, 0)
 }
 
-// unit copies unit h.
-func (c *copier) unit(src *source, h *dwarf.Unit) error {
+// unit copies unit h, to which some type units belong.
+func (c *copier) unit(src *source, h *dwarf.Unit, own []unitKey) error {
 	if err := c.load(src, h); err != nil {
 		return err
+	}
+	if h.Kind == dwarf.UnitCompile && len(own) == 0 {
+		if c.tryShared() {
+			return nil
+		}
+		c.reset(h)
 	}
 	kind := byte(unitCompile)
 	if h.Kind == dwarf.UnitType {
@@ -101,7 +116,8 @@ func (c *copier) unit(src *source, h *dwarf.Unit) error {
 		return err
 	}
 	if kind == unitType {
-		c.order.PutUint64(c.info[c.start+headerSize:], h.Signature)
+		c.orphans++
+		c.order.PutUint64(c.info[c.start+headerSize:], c.orphans)
 		if h.TypeOffset >= h.Len {
 			return c.r.Errorf(0, "the type's offset %#x leaves the unit", h.TypeOffset)
 		}
@@ -113,6 +129,7 @@ func (c *copier) unit(src *source, h *dwarf.Unit) error {
 	if err := c.reached(); err != nil {
 		return err
 	}
+	c.importOrphans(own)
 	return c.end()
 }
 

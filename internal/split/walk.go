@@ -20,6 +20,14 @@ func (c *copier) walk() error {
 	for depth, global := 1, 1; depth > 0; {
 		next, deeper := r.SkipIdle(off, depth != global)
 		off, depth = next, depth+deeper
+		if c.on {
+			if end, err := c.define(off); err != nil {
+				return err
+			} else if end != 0 {
+				off = end
+				continue
+			}
+		}
 		e, err := r.Peek(off)
 		if err != nil {
 			return err
@@ -58,6 +66,9 @@ func (c *copier) walk() error {
 // visit copies e if it declares something. It tells whether what e encloses is to be visited too,
 // and the offset after e's children if that is known. global: e is not inside a function.
 func (c *copier) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
+	if c.on && dwarf.IsDefinition(e.Abbrev.Tag) {
+		return c.definePeeked(e)
+	}
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		d := &c.die
 		if err := c.r.Read(e.Off, d); err != nil {
@@ -80,6 +91,10 @@ func (c *copier) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, er
 			err = c.visitVariable(e.Off)
 		}
 	case std.TagImportedUnit:
+		if e.Has(dwarf.ConstValue) {
+			return false, 0, c.r.Errorf(e.Off, "the unit lists what it imports: the file is a shard, "+
+				"which is not split again")
+		}
 		if c.placed[e.Off] == 0 {
 			next, err = c.subtreeAt(e.Off)
 		}

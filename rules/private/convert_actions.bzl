@@ -1,7 +1,16 @@
 """The actions that read DWARF and linked ELF files."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
-load(":run.bzl", "THREADS", "add_conversion", "add_features", "run_tool", "tools")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(
+    ":run.bzl",
+    "EXECUTION_REQUIREMENTS",
+    "THREADS",
+    "add_conversion",
+    "add_features",
+    "run_tool",
+    "tools",
+)
 
 def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
@@ -17,11 +26,11 @@ def btf_gen(ctx, elves, out, conversion):
 
     Args:
         ctx: context of a rule or aspect with the toolchain and CONVERSION_SETTINGS.
-        elves: list of File: object files, or one archive or linked file.
+        elves: list of File: object files, or one archive, linked file or directory of object files.
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    archive = elves[0].extension == "a" or elves[0].extension == "lo"
+    archive = elves[0].is_directory or elves[0].extension == "a" or elves[0].extension == "lo"
     args = ctx.actions.args()
     args.add("-o", out)
     add_conversion(args, conversion)
@@ -39,6 +48,54 @@ def btf_gen(ctx, elves, out, conversion):
         mnemonic = "BtfGen",
         progress_message = "Reading types of " + what + " for %{label}",
         resource_set = _archive_resources if archive else _objects_resources,
+    )
+
+def _gen_each(template_ctx, input_directories, output_directories, tools, additional_params, **_):
+    for elf in input_directories["objects"].children:
+        out = template_ctx.declare_file(
+            elf.tree_relative_path + ".btfo",
+            directory = output_directories["converted"],
+        )
+        args = template_ctx.args()
+        args.add("object")
+        args.add("-j", 1)
+        args.add("-o", out)
+        for flag in ["features", "lang-exclude"]:
+            if additional_params[flag]:
+                args.add("--{}={}".format(flag, additional_params[flag]))
+        args.add(elf)
+        template_ctx.run(
+            executable = tools["btfgen"],
+            inputs = [elf],
+            outputs = [out],
+            arguments = [args],
+            progress_message = "Reading types of %{input}",
+        )
+
+def btf_gen_each(ctx, directory, out, conversion):
+    """Declares a BtfGen for each file of a directory, once it is known which there are.
+
+    Follows the documentation of Bazel 9; it has not run there yet.
+
+    Args:
+        ctx: context of a rule or aspect with the toolchain, of a Bazel that has
+            `ctx.actions.map_directory`.
+        directory: File, a directory of object files and archives.
+        out: File to write, a directory with a BTF object for each.
+        conversion: what `conversion_of` returned.
+    """
+    ctx.actions.map_directory(
+        implementation = _gen_each,
+        input_directories = {"objects": directory},
+        output_directories = {"converted": out},
+        tools = {"btfgen": tools(ctx).btfgen},
+        additional_params = {
+            "features": ",".join(conversion.btf_features),
+            "lang-exclude": ",".join(conversion.lang_exclude),
+        },
+        execution_requirements = EXECUTION_REQUIREMENTS,
+        mnemonic = "BtfGen",
+        toolchain = TOOLCHAIN_TYPE,
     )
 
 def btf_facts(ctx, elf, out, features):

@@ -17,7 +17,7 @@ LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 # same everywhere. Other actions get one.
 THREADS = 4
 
-_EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
+EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
 # Of actions that may run in a worker, which takes many requests at the same time. Bazel 7.7 starts
 # a worker without a sandbox by its mapped path, where there is nothing; so these map no paths.
@@ -54,7 +54,7 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, worker = Fal
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
-        execution_requirements = _WORKER_REQUIREMENTS if worker else _EXECUTION_REQUIREMENTS,
+        execution_requirements = _WORKER_REQUIREMENTS if worker else EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,
         **kwargs
