@@ -25,7 +25,8 @@ def _impl(ctx):
 directory = rule(implementation = _impl, attrs = {"srcs": attr.label_list(allow_files = True)})
 `
 
-// moduleTargets are the modules of examples/hello as files and as a directory.
+// moduleTargets are the modules of examples/hello as files, in one action and in one for each, and
+// as a directory.
 const moduleTargets = `
 load(":directory.bzl", "directory")
 load("@rules_btf//rules:defs.bzl", "modules_btf")
@@ -36,6 +37,14 @@ modules_btf(
     name = "files",
     base = ":vmlinux_btf",
     embed = True,
+    modules = MODULES,
+)
+
+modules_btf(
+    name = "single",
+    base = ":vmlinux_btf",
+    embed = True,
+    grain = "object",
     modules = MODULES,
 )
 
@@ -62,46 +71,50 @@ asm(".pushsection .BTF_ids,\"a\"\n"
 
 // TestModules embeds the BTF of several modules.
 func TestModules(t *testing.T) {
-	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:tree")
+	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:single",
+		"//:tree")
 	w.useBuiltTools()
 	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
 	w.append(t, "BUILD.bazel", moduleTargets)
 	w.append(t, "drivers/disk.c", diskIDs)
-	first := ran(t, "modules: first build", w.build())
-	for mnemonic, n := range map[string]int{"BtfGen": 2, "BtfFacts": 2, "BtfLink": 2, "BtfEmbed": 2} {
-		want(t, of(first, "//:files"), mnemonic, n)
+	// modules wants so many actions of the targets.
+	modules := func(t *testing.T, spawns []execlog.Spawn, files, single, tree int) {
+		t.Helper()
+		for target, n := range map[string]int{"//:files": files, "//:single": single, "//:tree": tree} {
+			want(t, of(spawns, target), "BtfModules", n)
+			want(t, of(spawns, target), "BtfFacts", 0) // only an output group has them
+		}
+		w.sameModules(t)
 	}
-	want(t, of(first, "//:tree"), "BtfModules", 1)
-	w.sameModules(t)
+	modules(t, ran(t, "modules: first build", w.build()), 1, 2, 1)
 	for _, id := range w.diskIDs(t) {
 		if id == 0 {
 			t.Error("disk.ko has an id 0")
 		}
 	}
 
-	// again edits a file and builds, and wants so many actions of the modules.
-	again := func(what, file, old, new string, counts map[string]int) {
-		t.Run(what, func(t *testing.T) {
-			w.edit(t, file, old, new)
-			spawns := ran(t, "modules: "+what, w.build())
+	for _, c := range []struct {
+		what, file, old, new string
+		files, single, tree  int
+		kernel, index        int
+	}{
+		{"vmlinux is linked again, its types are the same", "lib/string.c", "u64 length = 0;",
+			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;", 0, 0, 0, 1, 0},
+		{"the body of a function in a module", "drivers/raid.c", "return -1;", "return -12;",
+			1, 1, 1, 0, 0},
+		{"a type in a module", "drivers/raid.c", "u32 count;", "u32 count; u32 spares;", 1, 1, 1, 0, 0},
+		{"control: a type in the kernel", "lib/string.c", "char text[16];", "char text[17];",
+			1, 2, 1, 1, 1},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			w.edit(t, c.file, c.old, c.new)
+			spawns := ran(t, "modules: "+c.what, w.build())
 			want(t, spawns, "CppCompile", 1)
-			for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfLink", "BtfEmbed"} {
-				want(t, of(spawns, "//:files"), mnemonic, counts[mnemonic])
-			}
-			want(t, of(spawns, "//:tree"), "BtfModules", counts["BtfModules"])
-			want(t, of(spawns, "//:vmlinux_btf"), "BtfFacts", counts["kernel"])
-			want(t, of(spawns, "//:vmlinux_btf"), "BtfBase", counts["index"])
-			w.sameModules(t)
+			modules(t, spawns, c.files, c.single, c.tree)
+			want(t, of(spawns, "//:vmlinux_btf"), "BtfFacts", c.kernel)
+			want(t, of(spawns, "//:vmlinux_btf"), "BtfBase", c.index)
 		})
 	}
-	again("vmlinux is linked again, its types are the same", "lib/string.c", "u64 length = 0;",
-		"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;", map[string]int{"kernel": 1})
-	again("the body of a function in a module", "drivers/raid.c", "return -1;", "return -12;",
-		map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfEmbed": 1, "BtfModules": 1})
-	again("a type in a module", "drivers/raid.c", "u32 count;", "u32 count; u32 spares;",
-		map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfLink": 1, "BtfEmbed": 1, "BtfModules": 1})
-	again("control: a type in the kernel", "lib/string.c", "char text[16];", "char text[17];",
-		map[string]int{"BtfLink": 2, "BtfEmbed": 2, "BtfModules": 1, "kernel": 1, "index": 1})
 }
 
 // append adds text to a file.
@@ -122,16 +135,18 @@ func of(spawns []execlog.Spawn, label string) []execlog.Spawn {
 	return list
 }
 
-// sameModules compares modules as files and those of a directory: their BTF, what was left out, and
-// the modules with it.
+// sameModules compares modules of groups, single ones and those of a directory: their BTF, what was
+// left out, and the modules with it.
 func (w *workspace) sameModules(t *testing.T) {
 	t.Helper()
 	for _, module := range []string{"disk", "raid"} {
 		for _, suffix := range []string{".btf", ".skipped", ".ko"} {
 			file := filepath.Join(w.dir, "bazel-bin/files", module+suffix)
-			other := filepath.Join(w.dir, "bazel-bin/tree/kernel_modules"+suffix+".d", module+suffix)
-			if !bytes.Equal(harness.ReadFile(t, file), harness.ReadFile(t, other)) {
-				t.Errorf("%s and %s differ", file, other)
+			for _, other := range []string{"single", "tree/kernel_modules" + suffix + ".d"} {
+				other = filepath.Join(w.dir, "bazel-bin", other, module+suffix)
+				if !bytes.Equal(harness.ReadFile(t, file), harness.ReadFile(t, other)) {
+					t.Errorf("%s and %s differ", file, other)
+				}
 			}
 		}
 	}

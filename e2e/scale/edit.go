@@ -1,5 +1,10 @@
 package scale
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Edit is a change of sources, after which a build runs what is not in the cache.
 type Edit struct {
 	Name    string
@@ -23,18 +28,22 @@ var Edits = []Edit{
 	{"header of all", "a struct that every source has gets a member: all BTF differs", nil, whole},
 	{"type in vmlinux", "a struct in one of vmlinux's sources gets a member", typeInVmlinux, whole},
 	{"body in vmlinux", "a function's body in one of vmlinux's sources", bodyInVmlinux, whole},
-	{"type in a module", "a struct in one of a module's sources gets a member", typeInModule, oneModule},
-	{"body in a module", "a function's body in one of a module's sources", bodyInModule, oneModule},
+	{"a module", "one of a module's sources", inModule, oneModule},
 }
 
 func whole(k *Kernel) KbuildWork { return KbuildWork{true, k.Modules} }
 
 func oneModule(k *Kernel) KbuildWork {
-	return KbuildWork{Modules: k.Modules[typical(len(k.Modules)):][:1]}
+	return KbuildWork{Modules: []Linked{median(k.Modules, func(l Linked) int64 { return l.Bytes })}}
 }
 
-// typical is the place of the median in what is sorted by size.
-func typical(n int) int { return n / 2 }
+// median is the one in the middle by size.
+func median[T any](list []T, size func(T) int64) T {
+	sorted := slices.SortedStableFunc(slices.Values(list), func(a, b T) int {
+		return cmp.Compare(size(a), size(b))
+	})
+	return sorted[len(sorted)/2]
+}
 
 // after are the actions that read one of files, and those that read their outputs, up to kinds
 // whose output does not change.
@@ -57,51 +66,27 @@ func (b *Build) after(same map[string]bool, files ...*File) map[*Action]bool {
 	return runs
 }
 
-// The object of vmlinux and the module that the edits are of.
-func (b *Build) edited() (object, moduleObject, ko *File) {
-	var gens []*File // of vmlinux, before those of modules
-	for _, a := range b.Actions {
-		if a.Kind == Link {
-			break
-		}
-		if a.Kind == Gen {
-			gens = append(gens, a.Inputs[0])
-		}
-	}
-	embed := b.modules[typical(len(b.modules))].By
-	ko = embed.Inputs[0]
-	link := embed.Inputs[1].By
-	root := link.Inputs[0]
-	for root.By.Kind == Merge {
-		root = root.By.Inputs[0]
-	}
-	return gens[typical(len(gens))], root.By.Inputs[0], ko
-}
-
 // A body's edit reaches no type and no fact: the BTF object and the facts are as before.
-var sameTypes = map[string]bool{Gen: true, Facts: true, KernelFacts: true}
+var sameTypes = map[string]bool{Gen: true, Facts: true}
 
 // A type's edit reaches no fact.
-var sameFacts = map[string]bool{Facts: true, KernelFacts: true}
+var sameFacts = map[string]bool{Facts: true}
+
+// object is the object of vmlinux that the edits are of.
+func (b *Build) object() *File {
+	return b.sources[median(b.kernel.Objects, func(o Object) int64 { return o.Bytes }).Path]
+}
 
 func bodyInVmlinux(b *Build) map[*Action]bool {
-	object, _, _ := b.edited()
-	return b.after(sameTypes, object, b.sources["vmlinux"])
+	return b.after(sameTypes, b.object(), b.sources["vmlinux"])
 }
 
 func typeInVmlinux(b *Build) map[*Action]bool {
-	object, _, _ := b.edited()
-	return b.after(sameFacts, object, b.sources["vmlinux"])
+	return b.after(sameFacts, b.object(), b.sources["vmlinux"])
 }
 
-func bodyInModule(b *Build) map[*Action]bool {
-	_, object, ko := b.edited()
-	return b.after(sameTypes, object, ko)
-}
-
-func typeInModule(b *Build) map[*Action]bool {
-	_, object, ko := b.edited()
-	return b.after(sameFacts, object, ko)
+func inModule(b *Build) map[*Action]bool {
+	return b.after(nil, b.sources[oneModule(b.kernel).Modules[0].Path])
 }
 
 // After simulates a build after an edit.
@@ -113,31 +98,32 @@ func (b *Build) After(e *Edit, executors Executors) Result {
 	return b.Simulate(executors, func(a *Action) bool { return runs[a] })
 }
 
-// Kbuild is what pahole takes for the same work on one machine with as many cores as there are
-// executors: pahole on vmlinux alone, as if it could use paholeThreads cores in full, and then one
-// pahole a core on the modules. The link of vmlinux comes before, and nothing else of BTF.
+// KbuildResult is what Kbuild takes for the same work on one machine with as many cores as there are
+// executors: pahole on vmlinux alone, and then its script on the modules. The link of vmlinux comes
+// before, and nothing else of BTF. No real schedule is as good: the work of all modules is divided
+// evenly by the cores, and that of vmlinux and of one module by up to paholeThreads.
 func (e *Edit) KbuildResult(m *Model, k *Kernel, cores int) Result {
 	work := e.Kbuild(k)
+	threads := float64(min(cores, paholeThreads))
 	var r Result
 	if work.Vmlinux {
-		seconds := m.Costs[Pahole].CPU.At(k.Vmlinux, 1)
-		r.Actions, r.CPU = 1, seconds
-		r.Critical = seconds / float64(min(cores, paholeThreads))
-		r.Memory = m.Costs[Pahole].Memory.At(k.Vmlinux, 1)
+		cost := m.Costs[Pahole]
+		r.Actions, r.CPU, r.Memory = 1, cost.CPU.At(k.Vmlinux, 1), cost.Memory.At(k.Vmlinux, 1)
+		r.Critical = r.CPU / threads
 	}
-	g := NewGraph(m)
-	for i := range work.Modules {
-		l := &work.Modules[i]
-		g.add(PaholeModule, l.Name, &File{Name: l.Name, Bytes: l.Bytes})
+	var all, largest float64
+	for _, l := range work.Modules {
+		cost := m.Costs[PaholeModule]
+		seconds := cost.CPU.At(l.Bytes, 1)
+		all, largest = all+seconds, max(largest, seconds)
+		r.Memory = max(r.Memory, cost.Memory.At(l.Bytes, 1))
 	}
-	modules := g.Simulate(Executors{Count: cores}, func(*Action) bool { return true })
-	r.Wall = r.Critical + modules.Wall
-	r.Critical += modules.Critical
-	r.Actions, r.CPU = r.Actions+modules.Actions, r.CPU+modules.CPU
-	r.Memory = max(r.Memory, modules.Memory)
+	r.Wall = r.Critical + max(all/float64(cores), largest/threads)
+	r.Critical += largest / threads
+	r.Actions, r.CPU = r.Actions+len(work.Modules), r.CPU+all
 	return r
 }
 
-// paholeThreads is how many cores pahole's work on vmlinux is divided by. Its deduplication has one
-// thread, so this is in its favour.
+// paholeThreads is how many cores pahole's work on a file is divided by. Its deduplication has one
+// thread, and so have objcopy and resolve_btfids, so this is in Kbuild's favour.
 const paholeThreads = 4

@@ -19,7 +19,7 @@ func Fit(samples []Sample, perInput bool) Cost {
 	c := Cost{Samples: len(samples)}
 	c.CPU = fitLine(samples, perInput, func(s Sample) float64 { return s.CPU })
 	c.Memory = fitLine(samples, false, func(s Sample) float64 { return float64(s.Memory) })
-	c.Out = fitPower(samples)
+	c.Out = fitPower(samples, perInput)
 	var predicted, measured float64
 	var errors []float64
 	for _, s := range samples {
@@ -96,23 +96,30 @@ func solve(samples []Sample, use []int, value func(Sample) float64) (found [3]fl
 	return found
 }
 
-// fitPower fits a line to the logarithms.
-func fitPower(samples []Sample) Power {
-	var n, x, y, xx, xy float64
+// fitPower fits a line, or if the number of inputs matters a plane, to the logarithms.
+func fitPower(samples []Sample, perInput bool) Power {
+	var n, x, y, z, xx, xy, xz, yz, zz float64 // sums: bytes read, written, files
 	for _, s := range samples {
 		if s.In <= 0 || s.Out <= 0 {
 			continue
 		}
-		a, b := math.Log(float64(s.In)), math.Log(float64(s.Out))
-		n, x, y, xx, xy = n+1, x+a, y+b, xx+a*a, xy+a*b
+		a, b, c := math.Log(float64(s.In)), math.Log(float64(s.Out)), math.Log(float64(s.Inputs))
+		n, x, y, z = n+1, x+a, y+b, z+c
+		xx, xy, xz, yz, zz = xx+a*a, xy+a*b, xz+a*c, yz+b*c, zz+c*c
 	}
 	if n == 0 {
 		return Power{}
 	}
-	d := n*xx - x*x
-	if d < 1e-9*xx {
-		return Power{math.Exp(y/n - x/n), 1} // one size: in proportion
+	// From here on, of the differences from the means.
+	least := 1e-9 * xx
+	x, y, z = x/n, y/n, z/n
+	xx, xy, xz, yz, zz = xx-n*x*x, xy-n*x*y, xz-n*x*z, yz-n*y*z, zz-n*z*z
+	p := Power{Exponent: 1} // of one size: in proportion
+	if det := xx*zz - xz*xz; perInput && det > 1e-6*xx*zz {
+		p.Exponent, p.Files = (xy*zz-yz*xz)/det, (yz*xx-xy*xz)/det
+	} else if xx > least {
+		p.Exponent = xy / xx
 	}
-	slope := (n*xy - x*y) / d
-	return Power{math.Exp((y - slope*x) / n), slope}
+	p.Factor = math.Exp(y - p.Exponent*x - p.Files*z)
+	return p
 }

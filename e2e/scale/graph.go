@@ -1,6 +1,9 @@
 package scale
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // File is an input or output of actions.
 type File struct {
@@ -35,20 +38,25 @@ func NewGraph(m *Model) *Graph {
 
 // add adds an action and returns its output.
 func (g *Graph) add(kind, output string, inputs ...*File) *File {
-	a := &Action{Kind: kind, Inputs: append(inputs, g.tool), order: len(g.Actions)}
+	return g.addOn(kind, output, inputs)
+}
+
+// addOn is add of an action whose cost depends on inputs, but not on the size of what is beside
+// them.
+func (g *Graph) addOn(kind, output string, inputs []*File, beside ...*File) *File {
+	a := &Action{Kind: kind, Inputs: slices.Concat(inputs, beside, []*File{g.tool}),
+		order: len(g.Actions)}
+	for _, f := range a.Inputs {
+		f.users++
+	}
 	var bytes int64
 	for _, f := range inputs {
-		f.users++
 		bytes += f.Bytes
 	}
-	g.tool.users++
-	cost, measured := g.model.Costs[kind], bytes
-	if kind == SplitLink || kind == Embed { // what depends on the base or the BTF is small
-		measured = inputs[0].Bytes
-	}
-	a.Seconds = cost.CPU.At(measured, len(inputs))
-	a.Memory = cost.Memory.At(measured, len(inputs))
-	a.Output = &File{Name: output, Bytes: min(cost.Out.At(measured), mostOut(kind, bytes)), By: a}
+	cost := g.model.Costs[kind]
+	a.Seconds = cost.CPU.At(bytes, len(inputs))
+	a.Memory = cost.Memory.At(bytes, len(inputs))
+	a.Output = &File{Name: output, Bytes: min(cost.Out.At(bytes, len(inputs)), mostOut(kind, bytes)), By: a}
 	g.Actions = append(g.Actions, a)
 	return a.Output
 }

@@ -24,11 +24,13 @@ type Object struct {
 
 // Linked is a module.
 type Linked struct {
-	Name    string
-	Bytes   int64
-	Objects []Object
-	Made    int // how many of them have no source: Kbuild's NAME.mod.o and .module-common.o
+	Object
+	Sources int // of how many object files with a source it was linked
 }
+
+// SourcesOf is how many of a module's units have a source: all but Kbuild's NAME.mod.o and
+// .module-common.o.
+func SourcesOf(units int) int { return max(1, units-2) }
 
 // AllModConfig is a kernel of so many object files with sources, and modules. It has the modules of
 // a distribution, and others that have one source each, and the size that such modules have in the
@@ -38,49 +40,48 @@ func AllModConfig(m *Model, objects, modules int) *Kernel {
 	k := &Kernel{}
 	var single []Module
 	for _, of := range m.Sizes.Modules {
-		if of.Units <= madeObjects+1 {
+		if SourcesOf(of.Units) == 1 {
 			single = append(single, of)
 		}
 	}
+	paths := pathsIn(m.Sizes.ModuleDirectories, modules, ".ko")
 	for i := range modules {
 		of := Module{}
 		if n := m.Sizes.Distribution; i < n {
-			of = at(m.Sizes.Modules, i, n)
+			of = at(m.Sizes.Modules, i*stride(n)%n, n)
 		} else if len(single) > 0 {
-			of = single[typical(len(single))]
+			of = single[len(single)/2]
 		}
-		l := Linked{Name: fmt.Sprintf("m%05d", i), Bytes: of.Bytes}
-		units := max(1, of.Units)
-		l.Made = min(madeObjects, units-1)
-		for u := range units {
-			l.Objects = append(l.Objects,
-				Object{fmt.Sprintf("%s/%03d.o", l.Name, u), of.Bytes / int64(units)})
-		}
-		objects -= units - l.Made
+		l := Linked{Object{paths[i], of.Bytes}, SourcesOf(of.Units)}
+		objects -= l.Sources
 		k.Modules = append(k.Modules, l)
 	}
 	var total int64
-	for n, d := 0, 0; n < objects; d++ {
-		// Sizes are sorted; a step without a common divisor spreads them.
-		size := m.Sizes.Directories[d*stride(len(m.Sizes.Directories))%len(m.Sizes.Directories)]
-		for i := 0; i < size && n < objects; i, n = i+1, n+1 {
-			bytes := at(m.Sizes.Objects, n*stride(objects)%objects, objects)
-			name := fmt.Sprintf("s%02d/d%04d/%04d.o", d/16%20, d, i)
-			k.Objects, total = append(k.Objects, Object{name, bytes}), total+bytes
-		}
+	for i, name := range pathsIn(m.Sizes.Directories, objects, ".o") {
+		bytes := at(m.Sizes.Objects, i*stride(objects)%objects, objects)
+		k.Objects, total = append(k.Objects, Object{name, bytes}), total+bytes
 	}
 	k.Vmlinux = int64(float64(total) * m.Sizes.Vmlinux)
 	return k
 }
 
-// madeObjects is how many objects without a source each module has.
-const madeObjects = 2
+// pathsIn are n paths in directories of given sizes, 16 of these in a directory.
+func pathsIn(sizes []int, n int, suffix string) (paths []string) {
+	for d := 0; len(paths) < n; d++ {
+		// Sizes are sorted; a step without a common divisor spreads them.
+		size := sizes[d*stride(len(sizes))%len(sizes)]
+		for i := 0; i < size && len(paths) < n; i++ {
+			paths = append(paths, fmt.Sprintf("s%02d/d%04d/%04d%s", d/16, d, i, suffix))
+		}
+	}
+	return paths
+}
 
 // Count is the number of object files with sources.
 func (k *Kernel) Count() int {
 	n := len(k.Objects)
 	for i := range k.Modules {
-		n += len(k.Modules[i].Objects) - k.Modules[i].Made
+		n += k.Modules[i].Sources
 	}
 	return n
 }
@@ -104,73 +105,64 @@ func gcd(a, b int) int {
 	return a
 }
 
-// Build is the graph of a kernel's BTF, and the actions by what they are of.
+// Build is the graph of a kernel's BTF.
 type Build struct {
 	*Graph
 	Vmlinux *File // its BTF
+	kernel  *Kernel
 	sources map[string]*File
-	modules []*File // those with BTF
 }
 
-// NewBuild lays out the actions of a kernel, with grain object files of a directory, or of a
-// module, in each BtfGen.
-func NewBuild(m *Model, k *Kernel, grain int) *Build {
-	b := &Build{Graph: NewGraph(m), sources: map[string]*File{}}
-	directories := map[string][]Object{}
+// Grain is how many files an action takes, about: object files a BtfGen, modules a BtfModules.
+type Grain struct{ Objects, Modules int }
+
+// NewBuild lays out the actions of a kernel: a target for the objects of each directory, one for
+// vmlinux, and one for all modules, which get their BTF.
+func NewBuild(m *Model, k *Kernel, grain Grain) *Build {
+	b := &Build{Graph: NewGraph(m), kernel: k, sources: map[string]*File{}}
+	directories := map[string]laid{}
 	for _, o := range k.Objects {
 		d := parent(o.Path)
-		directories[d] = append(directories[d], o)
+		if directories[d] == nil {
+			directories[d] = laid{}
+		}
+		directories[d][path.Join(k.Repository, o.Path)] = b.source(o)
 	}
 	roots := laid{}
 	for _, d := range sortedKeys(directories) {
 		prefix := strings.TrimPrefix(d+"/objects", "/")
-		for _, f := range b.mergeTree(b.convert(prefix, directories[d], grain), prefix+".merge.d", true) {
+		objects := b.convert(prefix, directories[d], grain.Objects)
+		for _, f := range b.mergeTree(objects, prefix+".merge.d", true) {
 			roots[path.Join(k.Repository, f.Name)] = f
 		}
 	}
-	vmlinux := b.source("vmlinux", k.Vmlinux)
 	inputs := b.mergeTree(roots, "vmlinux_btf.merge.d", false)
-	b.Vmlinux = b.add(Link, "vmlinux.btf", append(inputs, b.add(KernelFacts, "vmlinux.facts", vmlinux))...)
+	facts := b.add(Facts, "vmlinux.facts", b.source(Object{"vmlinux", k.Vmlinux}))
+	b.Vmlinux = b.add(Link, "vmlinux.btf", append(inputs, facts)...)
 	index := b.add(Index, "vmlinux.btfbase", b.Vmlinux)
+	modules := laid{}
 	for i := range k.Modules {
-		b.module(&k.Modules[i], index, grain)
+		modules[path.Join(k.Repository, k.Modules[i].Path)] = b.source(k.Modules[i].Object)
+	}
+	groups := groupsOf(modules, grain.Modules)
+	for _, p := range sortedKeys(groups) {
+		b.addOn(Modules, p, groups[p].files(), index, b.Vmlinux)
 	}
 	return b
 }
 
-// module adds the actions of a module.
-func (b *Build) module(l *Linked, index *File, grain int) {
-	ko := b.source(l.Name, l.Bytes)
-	root := b.mergeTree(b.convert(l.Name+"_objects", l.Objects, grain), l.Name+".merge.d", true)[0]
-	facts := b.add(Facts, l.Name+".facts", ko)
-	btf := b.add(SplitLink, l.Name+".btf", root, facts, index)
-	b.modules = append(b.modules, b.add(Embed, l.Name+".embedded", ko, btf))
-}
-
-// convert adds a BtfGen for each grain objects.
-func (b *Build) convert(prefix string, objects []Object, grain int) laid {
+// convert adds a BtfGen for each group of objects.
+func (b *Build) convert(prefix string, objects laid, most int) laid {
 	out := laid{}
-	for start := 0; start < len(objects); start += grain {
-		var inputs []*File
-		for _, o := range objects[start:min(start+grain, len(objects))] {
-			inputs = append(inputs, b.source(o.Path, o.Bytes))
-		}
-		p := objects[start].Path
-		f := b.add(Gen, prefix+".btfo.d/"+p+".btfo", inputs...)
-		if len(inputs) > 1 { // the sizes of its objects' BTF, merged
-			f.Bytes = 0
-			for _, in := range inputs {
-				f.Bytes += b.model.Costs[Gen].Out.At(in.Bytes)
-			}
-			f.Bytes = min(f.Bytes, b.model.Costs[Merge].Out.At(f.Bytes))
-		}
-		out[p] = f
+	groups := groupsOf(objects, most)
+	for _, p := range sortedKeys(groups) {
+		out[p] = b.add(Gen, prefix+".btfo.d/"+p+".btfo", groups[p].files()...)
 	}
 	return out
 }
 
-func (b *Build) source(name string, bytes int64) *File {
-	f := &File{Name: name, Bytes: bytes}
-	b.sources[name] = f
+func (b *Build) source(o Object) *File {
+	f := &File{Name: o.Path, Bytes: o.Bytes}
+	b.sources[o.Path] = f
 	return f
 }

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +17,14 @@ const (
 // laid is a file by the path by which it is laid out.
 type laid map[string]*File
 
+// files are the files in the order of their paths.
+func (l laid) files() (list []*File) {
+	for _, p := range sortedKeys(l) {
+		list = append(list, l[p])
+	}
+	return list
+}
+
 // mergeTree is merge_tree of rules/private/merge_tree.bzl: it adds merges to the graph that bring
 // objects down to one file, if single, or to fanIn at most.
 func (g *Graph) mergeTree(objects laid, prefix string, single bool) []*File {
@@ -24,9 +33,7 @@ func (g *Graph) mergeTree(objects laid, prefix string, single bool) []*File {
 		if directories[directory] == nil {
 			directories[directory] = laid{}
 		}
-		for p, f := range things {
-			directories[directory][p] = f
-		}
+		maps.Copy(directories[directory], things)
 	}
 	for p, f := range objects {
 		put(parent(p), laid{p: f})
@@ -50,23 +57,16 @@ func (g *Graph) mergeTree(objects laid, prefix string, single bool) []*File {
 	if single && len(things) > 0 {
 		return []*File{g.merged(prefix, "merge", things)}
 	}
-	var files []*File
-	for _, p := range sortedKeys(things) {
-		files = append(files, things[p])
-	}
-	return files
+	return things.files()
 }
 
 // merged is one file for all of things.
 func (g *Graph) merged(prefix, p string, things laid) *File {
-	var inputs []*File
-	for _, key := range sortedKeys(things) {
-		inputs = append(inputs, things[key])
-	}
-	if len(inputs) == 1 {
+	if inputs := things.files(); len(inputs) > 1 {
+		return g.add(Merge, prefix+"/"+p+".btfo", inputs...)
+	} else {
 		return inputs[0]
 	}
-	return g.add(Merge, prefix+"/"+p+".btfo", inputs...)
 }
 
 // bucketed is the same things as fanIn files at most.
@@ -75,27 +75,79 @@ func (g *Graph) bucketed(prefix, directory string, things laid) laid {
 		if len(things) <= fanIn {
 			break
 		}
-		count := 1
-		for count*fanIn < len(things) {
-			count *= 2
-		}
-		buckets := make([]laid, count)
-		for p, f := range things {
-			b := int(hash(p)) & (count - 1)
-			if buckets[b] == nil {
-				buckets[b] = laid{}
-			}
-			buckets[b][p] = f
-		}
+		buckets := bucketsOf(things, fanIn)
 		things = laid{}
-		for b, content := range buckets {
-			if content != nil {
-				p := path.Join(directory, "merge."+text(round)+"."+text(b)+"of"+text(count))
-				things[p] = g.merged(prefix, p, content)
-			}
+		for _, name := range sortedKeys(buckets) {
+			p := path.Join(directory, "merge."+text(round)+"."+name)
+			things[p] = g.merged(prefix, p, buckets[name])
 		}
 	}
 	return things
+}
+
+// bucketsOf is buckets_of of rules/private/merge_tree.bzl: things by the hash of their paths, most
+// in a bucket on the average.
+func bucketsOf(things laid, most int) map[string]laid {
+	count := 1
+	for count*most < len(things) {
+		count *= 2
+	}
+	buckets := map[string]laid{}
+	for p, f := range things {
+		name := text(int(hash(p))&(count-1)) + "of" + text(count)
+		if buckets[name] == nil {
+			buckets[name] = laid{}
+		}
+		buckets[name][p] = f
+	}
+	return buckets
+}
+
+// groupsOf is groups_of of rules/private/grain.bzl: things by the path of their group, about most
+// in each.
+func groupsOf(things laid, most int) map[string]laid {
+	groups, directories, depth := map[string]laid{}, map[string]laid{}, 0
+	if most == 1 {
+		for p, f := range things {
+			groups[p] = laid{p: f}
+		}
+		return groups
+	}
+	put := func(directory string, content laid) {
+		if directories[directory] == nil {
+			directories[directory] = laid{}
+		}
+		maps.Copy(directories[directory], content)
+	}
+	for p, f := range things {
+		put(parent(p), laid{p: f})
+		depth = max(depth, strings.Count(p, "/"))
+	}
+	for level := depth; level >= 0; level-- {
+		for _, directory := range sortedKeys(directories) {
+			if levelOf(directory) != level {
+				continue
+			}
+			content := directories[directory]
+			delete(directories, directory)
+			if directory != "" && len(content) < most/4 {
+				put(parent(directory), content)
+				continue
+			}
+			for name, bucket := range bucketsOf(content, most) {
+				groups[path.Join(directory, "group."+name)] = bucket
+			}
+		}
+	}
+	return groups
+}
+
+// levelOf is how deep a directory is; that of "" is 0.
+func levelOf(directory string) int {
+	if directory == "" {
+		return 0
+	}
+	return strings.Count(directory, "/") + 1
 }
 
 // hash is Starlark's: that of Java's strings, for paths in ASCII.

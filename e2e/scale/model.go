@@ -17,19 +17,16 @@ type Model struct {
 const (
 	Gen          = "BtfGen"
 	Merge        = "BtfMerge"
-	Facts        = "BtfFacts of a module"
-	KernelFacts  = "BtfFacts of vmlinux"
+	Facts        = "BtfFacts"
 	Link         = "BtfLink"
-	SplitLink    = "BtfLink of a module"
 	Index        = "BtfBase"
-	Embed        = "BtfEmbed"
+	Modules      = "BtfModules"
 	Pahole       = "pahole of vmlinux"
-	PaholeModule = "pahole of a module"
+	PaholeModule = "gen-btf.sh of a module"
 )
 
 // Names are all names of costs, in the order of the data.
-var Names = []string{Gen, Merge, KernelFacts, Link, Index, Facts, SplitLink, Embed, Pahole,
-	PaholeModule}
+var Names = []string{Gen, Merge, Facts, Link, Index, Modules, Pahole, PaholeModule}
 
 // Cost is what an action of one kind costs, as functions of the bytes that it reads.
 type Cost struct {
@@ -54,15 +51,18 @@ func (l Line) At(bytes int64, inputs int) float64 {
 	return l.Base + l.PerMB*float64(bytes)/1e6 + l.PerInput*float64(inputs-1)
 }
 
-// Power is Factor * bytes^Exponent.
+// Power is Factor * bytes^Exponent * files^Files. What files have in common is written once, so Files
+// is negative, if anything.
 type Power struct {
 	Factor   float64 `json:"factor"`
 	Exponent float64 `json:"exponent"`
+	Files    float64 `json:"files,omitempty"`
 }
 
 // At is the size of the output for inputs of a size.
-func (p Power) At(bytes int64) int64 {
-	return int64(math.Round(p.Factor * math.Pow(float64(bytes), p.Exponent)))
+func (p Power) At(bytes int64, inputs int) int64 {
+	return int64(math.Round(p.Factor * math.Pow(float64(bytes), p.Exponent) *
+		math.Pow(float64(inputs), p.Files)))
 }
 
 // Sizes are of the files of measured kernels.
@@ -71,9 +71,11 @@ type Sizes struct {
 	Directories []int    `json:"directories"` // numbers of objects in its directories, sorted
 	Vmlinux     float64  `json:"vmlinux"`     // size of vmlinux / that of its objects
 	Modules     []Module `json:"modules"`     // of a distribution, by size, a sample
-	// Distribution is how many modules the distribution has.
-	Distribution int   `json:"distribution"`
-	Tools        int64 `json:"tools"` // size of the larger one of the two programs
+	// Distribution is how many modules the distribution has, ModuleDirectories how many of them each
+	// directory has, sorted, a sample.
+	Distribution      int   `json:"distribution"`
+	ModuleDirectories []int `json:"module_directories"`
+	Tools             int64 `json:"tools"` // size of the larger one of the two programs
 }
 
 // Module is a module's size, and of how many compilation units it was linked.
@@ -94,7 +96,8 @@ func ParseModel(data []byte) (*Model, error) {
 		}
 	}
 	s := &m.Sizes
-	if len(s.Objects) == 0 || len(s.Directories) == 0 || len(s.Modules) == 0 || s.Vmlinux <= 0 {
+	if len(s.Objects) == 0 || len(s.Directories) == 0 || len(s.Modules) == 0 ||
+		len(s.ModuleDirectories) == 0 || s.Vmlinux <= 0 {
 		return nil, fmt.Errorf("model: sizes of objects, directories, modules or vmlinux are missing")
 	}
 	return m, nil

@@ -12,10 +12,11 @@ import (
 func second(perMB float64) *Model {
 	m := &Model{Costs: map[string]Cost{}, Sizes: Sizes{
 		Objects: []int64{1e6, 2e6, 3e6}, Directories: []int{1, 8, 40}, Vmlinux: 1,
-		Modules: []Module{{1e6, 3}, {4e6, 4}, {80e6, 40}}, Distribution: 60, Tools: 1e6,
+		Modules: []Module{{1e6, 3}, {4e6, 4}, {80e6, 40}}, Distribution: 60,
+		ModuleDirectories: []int{1, 1, 2, 12}, Tools: 1e6,
 	}}
 	for _, name := range Names {
-		m.Costs[name] = Cost{CPU: Line{Base: 1, PerMB: perMB}, Out: Power{0.01, 1}, Samples: 1}
+		m.Costs[name] = Cost{CPU: Line{Base: 1, PerMB: perMB}, Out: Power{Factor: 0.01, Exponent: 1}, Samples: 1}
 	}
 	return m
 }
@@ -70,7 +71,7 @@ func TestSimulate(t *testing.T) {
 // one after the other; and a schedule without copies is at most the sum of both bounds (Graham).
 func TestBounds(t *testing.T) {
 	m := second(0.25)
-	b := NewBuild(m, AllModConfig(m, 3000, 90), 1)
+	b := NewBuild(m, AllModConfig(m, 3000, 90), Grain{1, 8})
 	for _, n := range []int{1, 2, 3, 10, 100, 10000} {
 		slow := Executors{Count: n, Overhead: 0.1, Client: 0.01, Bandwidth: 1e7}
 		if r := b.Simulate(slow, all); r.Wall < max(r.Critical, 0.01*float64(r.Actions)) {
@@ -81,7 +82,7 @@ func TestBounds(t *testing.T) {
 		if r.Wall < least-1e-6 || r.Wall > r.Critical+r.CPU/float64(n)+1e-6 || r.Wall > r.CPU+1e-6 {
 			t.Errorf("%d executors: %+v", n, r)
 		}
-		if again := NewBuild(m, AllModConfig(m, 3000, 90), 1).Simulate(Executors{Count: n}, all); again != r {
+		if again := NewBuild(m, AllModConfig(m, 3000, 90), Grain{1, 8}).Simulate(Executors{Count: n}, all); again != r {
 			t.Errorf("%d executors: %+v, and again %+v", n, r, again)
 		}
 	}
@@ -159,13 +160,20 @@ func TestHash(t *testing.T) {
 func TestEdits(t *testing.T) {
 	m := second(0)
 	k := AllModConfig(m, 2000, 30)
-	b := NewBuild(m, k, 1)
+	b := NewBuild(m, k, Grain{1, 8})
+	groups := 0
+	for _, a := range b.Actions {
+		if a.Kind == Modules {
+			groups++
+		}
+	}
+	if groups < 2 || groups > 15 {
+		t.Errorf("%d groups of 30 modules", groups)
+	}
 	for name, want := range map[string]map[string]int{
-		"body in vmlinux":  {Gen: 1, KernelFacts: 1},
-		"body in a module": {Gen: 1, Facts: 1, Embed: 1},
-		"type in a module": {Gen: 1, Facts: 1, SplitLink: 1, Embed: 1, Merge: 1},
-		"type in vmlinux": {Gen: 1, KernelFacts: 1, Link: 1, Index: 1, SplitLink: 30, Embed: 30,
-			Merge: 3},
+		"body in vmlinux": {Gen: 1, Facts: 1},
+		"a module":        {Modules: 1},
+		"type in vmlinux": {Gen: 1, Facts: 1, Link: 1, Index: 1, Modules: groups, Merge: 3},
 	} {
 		got := map[string]int{}
 		for i := range Edits {
@@ -196,26 +204,72 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// TestGrain: several objects in an action make fewer actions of the same work.
+// TestKbuild has bounds of Kbuild's time: 31 seconds of work, of which a file's is divided by four.
+func TestKbuild(t *testing.T) {
+	m := second(0)
+	k := AllModConfig(m, 2000, 30)
+	for i := range Edits {
+		e := &Edits[i]
+		for cores, want := range map[int]float64{1: 31, 2: 15.5, 10: 3.25, 1000: 0.5} {
+			if e.Name == "a module" {
+				want = 1 / float64(min(cores, 4))
+			}
+			if r := e.KbuildResult(m, k, cores); math.Abs(r.Wall-want) > 1e-9 {
+				t.Errorf("%s, %d cores: %+v, want wall %v", e.Name, cores, r, want)
+			}
+		}
+	}
+}
+
+// TestGrain: several files in an action make fewer actions, in which each file is once.
 func TestGrain(t *testing.T) {
 	m := second(1)
-	k := AllModConfig(m, 2000, 30)
-	count := func(grain int) (actions int, bytes int64) {
+	k := AllModConfig(m, 2000, 90)
+	count := func(grain Grain) (actions, files map[string]int) {
+		actions, files = map[string]int{}, map[string]int{}
 		for _, a := range NewBuild(m, k, grain).Actions {
-			if a.Kind == Gen {
-				actions++
-				for _, f := range a.Inputs[:len(a.Inputs)-1] {
-					bytes += f.Bytes
+			if a.Kind != Gen && a.Kind != Modules {
+				continue
+			}
+			actions[a.Kind]++
+			for _, f := range a.Inputs {
+				if f.By == nil && f.Name != "tool" {
+					files[f.Name]++
 				}
 			}
 		}
-		return actions, bytes
+		return actions, files
 	}
-	one, all := count(1)
-	some, same := count(8)
-	if one != k.Count()+2*len(k.Modules) || some >= one/3 || all != same {
-		t.Errorf("grain 1: %d actions, %d bytes; grain 8: %d, %d; %d objects", one, all, some, same,
-			k.Count())
+	one, once := count(Grain{1, 1})
+	if one[Gen] != len(k.Objects) || one[Modules] != 90 || len(once) != len(k.Objects)+90 {
+		t.Errorf("grain 1: %v actions, %d files", one, len(once))
+	}
+	some, same := count(Grain{8, 8})
+	if some[Gen] >= one[Gen]/3 || some[Modules] >= 90/3 || !reflect.DeepEqual(once, same) {
+		t.Errorf("grain 8: %v actions, %d files; grain 1: %v, %d", some, len(same), one, len(once))
+	}
+}
+
+// TestGroups has the numbers of groups of rules/tests/grain_test.bzl and module_grain_test.bzl.
+func TestGroups(t *testing.T) {
+	many := laid{}
+	add := func(format string, directories, files int) {
+		for d := range directories {
+			for i := range files {
+				many[fmt.Sprintf(format, d, i)] = &File{}
+			}
+		}
+	}
+	add("rules/tests/grain/drivers/d%d/f%d.o", 2, 50)
+	add("rules/tests/grain/drivers/few%d/g%d.o", 4, 3)
+	if groups := groupsOf(many, 16); len(groups) != 9 {
+		t.Errorf("%d groups of objects", len(groups))
+	}
+	many = laid{}
+	add("rules/tests/many/d%d/d%[1]dm%[2]d.ko", 2, 12)
+	add("rules/tests/many/few%d/f%[1]d.ko", 3, 1)
+	if groups := groupsOf(many, 8); len(groups) != 5 {
+		t.Errorf("%d groups of modules", len(groups))
 	}
 }
 
@@ -223,16 +277,23 @@ func TestGrain(t *testing.T) {
 func TestAllModConfig(t *testing.T) {
 	m := second(0)
 	k := AllModConfig(m, 3000, 90)
-	if k.Count() != 3000 || len(k.Modules) != 90 || len(k.Modules[89].Objects) != 3 {
-		t.Errorf("%d objects, %d modules, the last one of %d objects", k.Count(), len(k.Modules),
-			len(k.Modules[89].Objects))
+	if k.Count() != 3000 || len(k.Modules) != 90 {
+		t.Errorf("%d objects, %d modules", k.Count(), len(k.Modules))
 	}
 	seen := map[string]bool{}
+	sources := 0
+	for _, l := range k.Modules {
+		k.Objects, sources = append(k.Objects, l.Object), sources+l.Sources
+	}
 	for _, o := range k.Objects {
 		if seen[o.Path] {
-			t.Errorf("two objects %s", o.Path)
+			t.Errorf("two files %s", o.Path)
 		}
 		seen[o.Path] = true
+	}
+	// A third of 60 has 38 sources, another one 2; the rest is single.
+	if want := 20*(38+2+1) + 30; sources != want {
+		t.Errorf("the modules have %d sources, want %d", sources, want)
 	}
 }
 
@@ -241,14 +302,14 @@ func TestFit(t *testing.T) {
 	var samples []Sample
 	for i := 1; i < 50; i++ {
 		in, n := int64(i*i)*1e5, i%7+1
-		samples = append(samples, Sample{In: in, Out: 3 * in, Inputs: n, Memory: 5e6 + 2*in,
+		samples = append(samples, Sample{In: in, Out: 2520 * in / int64(n), Inputs: n, Memory: 5e6 + 2*in,
 			CPU: 0.004 + 0.02*float64(in)/1e6 + 0.001*float64(n-1)})
 	}
 	c := Fit(samples, true)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 	if !near(c.CPU.Base, 0.004) || !near(c.CPU.PerMB, 0.02) || !near(c.CPU.PerInput, 0.001) ||
-		!near(c.Memory.Base, 5e6) || !near(c.Memory.PerMB, 2e6) || !near(c.Out.Factor, 3) ||
-		!near(c.Out.Exponent, 1) || c.Median > 1e-6 || math.Abs(c.Sum) > 1e-6 {
+		!near(c.Memory.Base, 5e6) || !near(c.Memory.PerMB, 2e6) || !near(c.Out.Factor, 2520) ||
+		!near(c.Out.Exponent, 1) || !near(c.Out.Files, -1) || c.Median > 1e-6 || math.Abs(c.Sum) > 1e-6 {
 		t.Errorf("%+v", c)
 	}
 	falling := []Sample{{In: 1e6, Out: 1, CPU: 2, Memory: 1}, {In: 2e6, Out: 1, CPU: 1, Memory: 1}}

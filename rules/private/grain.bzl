@@ -60,12 +60,13 @@ def grain_of(ctx):
         ))
     return struct(most = int(value), few = int(value) // 4)
 
-def groups_of(elves, grain):
+def groups_of(elves, grain, extensions = ["o"]):
     """Which ELF files are converted together.
 
     Args:
         elves: dict from a path, by which the file is laid out, to its File.
         grain: what `grain_of` returned.
+        extensions: list of string, of the files that may be converted with others.
 
     Returns:
         dict from a path, by which the group is laid out, to the list of its files. A file that is
@@ -75,7 +76,7 @@ def groups_of(elves, grain):
     directories = {}
     depth = 0
     for path, elf in elves.items():
-        if grain.most == 1 or elf.extension != "o":
+        if grain.most == 1 or elf.extension not in extensions:
             groups[path] = [elf]
             continue
         directories.setdefault(paths.dirname(path), {})[path] = elf

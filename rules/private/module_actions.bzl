@@ -11,50 +11,57 @@ def _link_resources(_os, inputs):
 def _release_resources(_os, inputs):
     return {"cpu": 1, "memory": 256 + inputs // 4}
 
-def btf_modules(
-        ctx,
-        modules,
-        out,
-        skipped,
-        conversion,
-        bases,
-        order = None,
-        variables = "",
-        extra = None,
-        embedded = None,
-        how = None):
-    """Declares BtfModules: the BTF of all modules in a directory. The rule needs LINK_EXEC_GROUPS.
+def _modules_resources(_os, _inputs):
+    return {"cpu": 1, "memory": 512}
+
+def _directory_of(file):
+    """The directory of a file, or a directory itself."""
+    return file.path if file.is_directory else file.dirname
+
+def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variables = "", how = None):
+    """Declares BtfModules: the BTF of several modules. The rule needs LINK_EXEC_GROUPS.
 
     Args:
         ctx: context of a rule with the toolchain.
-        modules: File, a directory of linked modules.
-        out: directory to write, raw BTF of each module.
-        skipped: directory to write, what of each was left out and why.
+        modules: list of File, linked modules, or one directory of them.
+        outputs: struct of lists of File to write, of each a directory or files of one directory:
+            `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what of it was left out),
+            `extras` (NAME-btf-extra.btf, the variables that are not per CPU, and its list in
+            `skipped`; or empty), `embedded` (NAME.ko, the module with its BTF; or empty).
         conversion: what `conversion_of` returned.
-        bases: depset of File, the chain to split against, outermost first: indices, or BTF.
-        order: File or None, Kbuild's modules.order, which lists the modules to take.
+        chain: what `chain_of` returned, the chain to split against.
+        order: File or None, Kbuild's modules.order, which lists the modules to take of a directory.
         variables: which variables are encoded, as `btfdedup modules --variables` takes it; empty
             for those that the features say.
-        extra: directory to write or None, split BTF of the variables that are not per CPU on out;
-            bases must be BTF.
-        embedded: directory to write or None, the modules with their BTF.
         how: struct, how to embed: what `how_to_embed` returned.
     """
     args = ctx.actions.args()
-    args.add_all([out], before_each = "-o", expand_directories = False)
-    args.add_all([skipped], before_each = "--skipped-dir", expand_directories = False)
+    for flag, files in {
+        "-o": outputs.btfs,
+        "--skipped-dir": outputs.skipped,
+        "--extra-dir": outputs.extras,
+        "--embed": outputs.embedded,
+    }.items():
+        args.add_all(
+            files[:1],
+            before_each = flag,
+            expand_directories = False,
+            map_each = _directory_of,
+        )
     add_conversion(args, conversion)
-    args.add_all(bases, before_each = "--base")
+    args.add_all(chain.indices, before_each = "--base")
+    read = [chain.indices]
     more = []
+    if outputs.extras or outputs.embedded and how.resolve_ids:
+        # An index has no names, which ids need, and no types, which other BTF on a module's needs.
+        args.add_all(chain.bases, before_each = "--base-btf")
+        read.append(chain.bases)
     if order:
         args.add("--order", order)
         more.append(order)
     if variables:
         args.add("--variables", variables)
-    if extra:
-        args.add_all([extra], before_each = "--extra-dir", expand_directories = False)
-    if embedded:
-        args.add_all([embedded], before_each = "--embed", expand_directories = False)
+    if outputs.embedded:
         if how.drop_signature:
             args.add("--drop-signature")
         if not how.resolve_ids:
@@ -62,19 +69,23 @@ def btf_modules(
         elif how.old_base:
             more.append(how.old_base)
             args.add("--old-base", how.old_base)
-    args.add_all([modules], expand_directories = False)
+    args.add_all(modules, expand_directories = False)
+
+    # Groups of files are small, and there are many of them.
+    several = modules[0].is_directory
+    exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
         ctx,
-        tools(ctx, LINK_EXEC_GROUP).btfdedup,
+        tools(ctx, exec_group).btfdedup,
         "modules",
         args,
-        threads = THREADS,
-        exec_group = LINK_EXEC_GROUP,
-        inputs = depset([modules] + more, transitive = [bases]),
-        outputs = [out, skipped] + [file for file in [extra, embedded] if file],
+        threads = THREADS if several else 1,
+        exec_group = exec_group,
+        inputs = depset(modules + more, transitive = read),
+        outputs = outputs.btfs + outputs.skipped + outputs.extras + outputs.embedded,
         mnemonic = "BtfModules",
-        progress_message = "Making the BTF of modules %{input} for %{label}",
-        resource_set = _link_resources,
+        progress_message = "Making the BTF of modules of %{label}: %{output}",
+        resource_set = _link_resources if several else _modules_resources,
     )
 
 def btf_embed_action(

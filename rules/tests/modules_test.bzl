@@ -17,12 +17,21 @@ _directory = rule(
 
 def _files_impl(ctx):
     env = analysistest.begin(ctx)
-    for mnemonic in ["BtfGen", "BtfFacts", "BtfLink"]:
-        asserts.equals(env, 2, len(actions_of(env, mnemonic)))
-    for mnemonic in ["BtfEmbed", "BtfModules", "BtfShared"]:
+    for mnemonic in ["BtfEmbed", "BtfGen", "BtfLink", "BtfShared"]:
         asserts.equals(env, [], actions_of(env, mnemonic))
-    link = actions_of(env, "BtfLink")[1]
-    asserts.equals(env, ["modules_kernel.btfbase", "net.btfo", "net.facts"], elf_inputs(link))
+    action = only_action(env, "BtfModules")
+    asserts.equals(env, ["modules_kernel.btfbase", "net.ko"], elf_inputs(action))
+    asserts.equals(
+        env,
+        ["modules", "-j", "1", "-o", "modules_of_files", "--skipped-dir", "modules_of_files"] +
+        ["--base", "modules_kernel.btfbase", "disk-fs.ko.debug", "net.ko"],
+        arguments(action),
+    )
+    asserts.equals(
+        env,
+        ["disk-fs.btf", "disk-fs.skipped", "net.btf", "net.skipped"],
+        names(action.outputs.to_list()),
+    )
     target = analysistest.target_under_test(env)
     asserts.equals(
         env,
@@ -38,6 +47,11 @@ def _files_impl(ctx):
         env,
         ["disk-fs.skipped", "net.skipped"],
         names(target[OutputGroupInfo].btf_skipped.to_list()),
+    )
+    asserts.equals(
+        env,
+        ["disk-fs.facts", "net.facts"],
+        names(target[OutputGroupInfo].btf_facts.to_list()),
     )
     return analysistest.end(env)
 
@@ -77,8 +91,7 @@ _order_test = analysistest.make(_order_impl)
 
 def _shared_impl(ctx):
     env = analysistest.begin(ctx)
-    for mnemonic, count in {"BtfGen": 2, "BtfFacts": 2, "BtfLink": 4, "BtfModules": 2}.items():
-        asserts.equals(env, count, len(actions_of(env, mnemonic)), mnemonic)
+    asserts.equals(env, 4, len(actions_of(env, "BtfModules")))
     shared = only_action(env, "BtfShared")
     asserts.equals(
         env,
@@ -102,22 +115,27 @@ def _shared_impl(ctx):
         elf_inputs(only_action(env, "BtfBase")),
     )
     links = {
-        action.outputs.to_list()[0].short_path: action
-        for action in actions_of(env, "BtfLink")
+        action.outputs.to_list()[0].dirname: action
+        for action in actions_of(env, "BtfModules")
+        if "net.ko" in elf_inputs(action)
     }
+    asserts.equals(env, 2, len(links))
     for where, bases in {
         "/alone": ["modules_kernel.btfbase"],
         "": ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
     }.items():
-        link = links["rules/tests/modules_on_shared{}/net.btf".format(where)]
-        asserts.equals(env, bases + ["net.btfo", "net.facts"], elf_inputs(link))
-    last = links["rules/tests/modules_on_shared/net.btf"]
-    asserts.equals(
-        env,
-        ["modules_kernel.btfbase", "modules_on_shared.shared.btfbase"],
-        [name for name in arguments(last) if name.endswith(".btfbase")],
-        "the deepest base comes first",
-    )
+        (link,) = [
+            action
+            for directory, action in links.items()
+            if directory.endswith("rules/tests/modules_on_shared" + where)
+        ]
+        asserts.equals(env, bases + ["net.ko"], elf_inputs(link))
+        asserts.equals(
+            env,
+            bases,
+            [name for name in arguments(link) if name.endswith(".btfbase")],
+            "the deepest base comes first",
+        )
     target = analysistest.target_under_test(env)
     info = target[BtfModulesInfo]
     asserts.equals(env, "modules_on_shared.shared.btf", info.shared.basename)
@@ -142,11 +160,18 @@ _shared_test = analysistest.make(_shared_impl)
 
 def _embed_files_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.equals(env, 2, len(actions_of(env, "BtfEmbed")))
+    action = only_action(env, "BtfModules")
+    where = analysistest.target_under_test(env).label.name
     asserts.equals(
         env,
-        ["embed", "-j", "1", "-o", "net.ko", "--btf", "net.btf"] + ctx.attr.flags + ["net.ko"],
-        arguments(actions_of(env, "BtfEmbed")[1]),
+        ["modules", "-j", "1", "-o", where, "--skipped-dir", where, "--embed", where] +
+        ctx.attr.flags + ["disk-fs.ko.debug", "net.ko"],
+        arguments(action),
+    )
+    asserts.equals(
+        env,
+        sorted([flag for flag in ctx.attr.flags if ".btf" in flag] + ["net.ko"]),
+        elf_inputs(action),
     )
     target = analysistest.target_under_test(env)
     embedded = target[OutputGroupInfo].btf_embedded.to_list()
@@ -158,24 +183,6 @@ def _embed_files_impl(ctx):
     )
     modules = target[BtfModulesInfo].modules
     asserts.equals(env, embedded, [module.embedded for module in modules])
-
-    # Embedding writes the BTF if it may change it.
-    asserts.equals(
-        env,
-        [where + "disk-fs.btf", where + "net.btf"],
-        [file.short_path for file in target[DefaultInfo].files.to_list()],
-    )
-    mnemonic = "BtfEmbed" if "--btf-out" in ctx.attr.flags else "BtfLink"
-    asserts.equals(
-        env,
-        [module.btf for module in modules],
-        [
-            file
-            for action in actions_of(env, mnemonic)
-            for file in action.outputs.to_list()
-            if file.extension == "btf"
-        ],
-    )
     return analysistest.end(env)
 
 _embed_files_test = analysistest.make(
@@ -187,8 +194,8 @@ def _embed_tree_impl(ctx):
     env = analysistest.begin(ctx)
     action = only_action(env, "BtfModules")
     found = arguments(action)
-    flags = found[found.index("modules_tree.skipped.d") + 1:]
-    asserts.equals(env, ctx.attr.flags, flags)
+    flags = found[found.index("--embed") + 1:]
+    asserts.equals(env, ["modules_tree.ko.d"] + ctx.attr.flags, flags)
     asserts.equals(
         env,
         sorted([flag for flag in flags if ".btf" in flag or flag == "modules_tree"]),
@@ -209,16 +216,13 @@ _embed_tree_test = analysistest.make(
 
 def _variables_of_files_impl(ctx):
     env = analysistest.begin(ctx)
-    links = {arguments(action)[4]: arguments(action)[5:] for action in actions_of(env, "BtfLink")}
-    on = ["--facts", "net.facts", "--base", "modules_kernel.btfbase"]
+    where = "variables_of_files"
     asserts.equals(
         env,
-        {
-            "net-btf-extra.btf": ["--variables", "extra", "--skipped", "net-btf-extra.skipped"] +
-                                 on + ["--base", "net.btfbase", "net.btfo"],
-            "net.btf": ["--variables", "percpu", "--skipped", "net.skipped"] + on + ["net.btfo"],
-        },
-        links,
+        ["modules", "-j", "1", "-o", where, "--skipped-dir", where, "--extra-dir", where] +
+        ["--features=default,global_var", "--base", "modules_kernel.btfbase"] +
+        ["--base-btf", "modules_kernel.btf", "net.ko"],
+        arguments(only_action(env, "BtfModules")),
     )
     target = analysistest.target_under_test(env)
     groups = target[OutputGroupInfo]
@@ -384,22 +388,23 @@ def modules_suite(name):
     )
     _embed_files_test(
         name = "embedded_modules_test",
-        flags = ["--resolve-ids", "--btf-out", "net.btf", "--base", "modules_kernel.btf"],
+        flags = ["--base", "modules_kernel.btfbase", "--base-btf", "modules_kernel.btf"],
         target_under_test = ":embedded_modules",
     )
     _embed_files_test(
         name = "embedded_modules_with_their_ids_test",
+        flags = ["--base", "modules_kernel.btfbase", "--keep-ids"],
         target_under_test = ":embedded_modules_with_their_ids",
     )
     _embed_tree_test(
         name = "embedded_tree_test",
-        flags = ["--base", "modules_kernel.btf", "--embed", "modules_tree.ko.d", "modules_tree"],
+        flags = ["--base", "modules_kernel.btfbase", "--base-btf", "modules_kernel.btf"] +
+                ["modules_tree"],
         target_under_test = ":embedded_tree",
     )
     _embed_tree_test(
         name = "embedded_tree_with_its_ids_test",
-        flags = ["--base", "modules_kernel.btfbase", "--embed", "modules_tree.ko.d", "--keep-ids"] +
-                ["modules_tree"],
+        flags = ["--base", "modules_kernel.btfbase", "--keep-ids", "modules_tree"],
         target_under_test = ":embedded_tree_with_its_ids",
     )
     _variables_of_files_test(
@@ -415,8 +420,8 @@ def modules_suite(name):
         )
     _variables_of_tree_test(
         name = "variables_of_tree_separate_test",
-        flags = flags + ["modules_kernel.btf", "--extra-dir", "modules_tree.btf-extra.d"] +
-                ["modules_tree"],
+        flags = ["--extra-dir", "modules_tree.btf-extra.d"] + flags +
+                ["modules_kernel.btfbase", "--base-btf", "modules_kernel.btf", "modules_tree"],
         target_under_test = ":variables_of_tree_separate",
     )
     _variables_of_features_test(

@@ -142,6 +142,26 @@ func TestModulesResolveIDs(t *testing.T) {
 	wantIDs(t, p("kept/nf.ko"), 0, 1, 0, 0x10001, 0, 2)
 	modules("", "--base", p("vmlinux.btfbase"), "--keep-ids", "--embed", p("kept"), p("nf.ko"))
 
+	// An index with the BTF beside it is as good as the BTF.
+	modules("", "--base", p("vmlinux.btfbase"), "--base-btf", base, "--embed", p("index"), p("nf.ko"))
+	if !sameFiles(t, p("index/nf.ko"), p("first/nf.ko")) {
+		t.Error("on an index with its BTF the module is another one")
+	}
+	for want, args := range map[string][]string{
+		other + ": the index that is given for it was made of other BTF": {"--base-btf", other},
+		"--base-btf is given 2 times":                                    {"--base-btf", base, "--base-btf", base},
+		"no such file":                                                   {"--base-btf", p("none")},
+	} {
+		code, _, stderr := btfdedup(append([]string{"modules", "-q", "--base", p("vmlinux.btfbase"),
+			"-o", p("bad"), "--embed", p("bad"), p("nf.ko")}, args...)...)
+		if code == 0 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr)
+		}
+		if _, err := os.Stat(p("bad/nf.ko")); err == nil {
+			t.Errorf("%v: a module is written", args)
+		}
+	}
+
 	// What was resolved is resolved again, on another base.
 	modules("", "--base", other, "--old-base", base, "--embed", p("second"), p("first/nf.ko"))
 	otherBlob, err := btf.ReadOne(other, nil)

@@ -58,10 +58,10 @@ func (t *target) close() {
 	}
 }
 
-// prepare puts BTF that stands on bases into a module, and returns that BTF too, which lacks the
-// implicit arguments of the module's kfuncs.
+// prepare puts BTF that stands on what whole reads into a module, and returns that BTF too, which
+// lacks the implicit arguments of the module's kfuncs.
 func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
-	bases *base.Files) (*target, []byte, error) {
+	whole func() (*base.Files, error)) (*target, []byte, error) {
 	types, err := embed.NewBlob(m.name+".btf", data)
 	if err != nil {
 		return nil, nil, err
@@ -76,6 +76,10 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 		return t, nil, err
 	}
 	below := func() (*btf.Blob, error) {
+		bases, err := whole()
+		if err != nil {
+			return nil, err
+		}
 		if err := bases.NeedBTF("section " + btfids.SectionName); err != nil {
 			return nil, fmt.Errorf("%s: %w (or leave the ids as they are: --keep-ids)", f.Path, err)
 		}

@@ -34,9 +34,8 @@ embed" does it: modules of a directory at the same path below that of --embed. -
 directory with the same modules without DWARF, which are taken in place of those that were read.
 Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
 --resolve-ids", unless --keep-ids is given; so what is made of vmlinux and the modules does not show
-implicit arguments of kfuncs. That needs the BTF of the base, not an index, if a
-module has such a section; and of modules that were resolved before, what their old .BTF stands on:
---old-base.
+implicit arguments of kfuncs. That needs the BTF of the base if a module has such a section; and of
+modules that were resolved before, what their old .BTF stands on: --old-base.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end. The files of one module appear together or not at all.
@@ -46,11 +45,16 @@ With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.
 --variables says which variables are encoded, of those that the feature global_var lists: percpu or
 all. With --extra-dir those that are not per CPU are in split BTF of their own,
 EXTRA/NAME-btf-extra.btf, which stands on NAME.btf, as "btfgen elf --variables=extra" makes it; so
-NAME.btf is as without global_var. That needs the BTF of the base, not an index.`,
+NAME.btf is as without global_var. That needs the BTF of the base.
+
+--base is BTF, or an index of it (btfdedup index), which is there at once. Where the BTF of the base
+is needed, --base-btf gives it beside the index; it is read when the first module needs it.`,
 		Examples: []string{
 			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
 			"# those of a kernel that Kbuild has built",
 			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
+			"# some modules with their BTF, quickly",
+			"btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko",
 			"# a whole kernel, with the BTF in the modules",
 			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
 			"# all variables of a whole kernel, those that are not per CPU in BTF of their own",
@@ -61,6 +65,8 @@ NAME.btf is as without global_var. That needs the BTF of the base, not an index.
 			b := &batch{}
 			b.conversion.Define(flags)
 			flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
+			flags.StringArrayVar(&b.baseBTF, "base-btf", nil,
+				"the BTF of which --base is an index: `FILE`; repeat it as --base")
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.StringVar(&b.skippedDir, "skipped-dir", "",
 				"list what is not encoded in files in the directory `SKIPPED`")
@@ -78,12 +84,14 @@ NAME.btf is as without global_var. That needs the BTF of the base, not an index.
 type batch struct {
 	conversion     encode.Flags
 	vmlinux, order string
+	baseBTF        []string
 	skippedDir     string
 	extraDir       string
 	embedding      embedding
 
 	env       *cli.Env
 	bases     *base.Files
+	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
 	report    *report.Run
 	ofVmlinux report.Made // the base, with --vmlinux
 	ofModules report.Made // the modules
@@ -97,6 +105,9 @@ func (b *batch) run(env *cli.Env, args []string) error {
 			" or --vmlinux=FILE, to make that too")
 	case len(env.Bases) != 0 && b.vmlinux != "":
 		return cli.Usagef("--base and --vmlinux contradict each other")
+	case len(b.baseBTF) != 0 && len(b.baseBTF) != len(env.Bases):
+		return cli.Usagef("--base-btf is given %d times, and --base %d times: it names the BTF of each",
+			len(b.baseBTF), len(env.Bases))
 	}
 	if err := b.embedding.check(); err != nil {
 		return err
@@ -133,15 +144,38 @@ func (b *batch) run(env *cli.Env, args []string) error {
 }
 
 // openBase reads the bases, or makes the base of vmlinux.
-func (b *batch) openBase() (err error) {
-	if b.vmlinux == "" {
-		if b.bases, err = base.Open(b.env.Bases); err == nil && b.extraDir != "" {
-			if err = b.bases.NeedBTF("--extra-dir"); err != nil {
-				b.bases.Close()
-			}
-		}
+func (b *batch) openBase() error {
+	if b.vmlinux != "" {
+		return b.makeBase()
+	}
+	opened, err := base.Open(b.env.Bases)
+	if err != nil {
 		return err
 	}
+	b.bases = opened
+	b.whole = sync.OnceValues(func() (*base.Files, error) {
+		if len(b.baseBTF) == 0 || opened.Index == "" {
+			return opened, nil
+		}
+		return opened.WithBTF(b.baseBTF)
+	})
+	if b.extraDir == "" {
+		return nil
+	}
+	whole, err := b.whole()
+	if err == nil {
+		err = whole.NeedBTF("--extra-dir")
+	}
+	if err != nil {
+		opened.Close()
+		return err
+	}
+	b.bases = whole
+	return nil
+}
+
+// makeBase makes the BTF of vmlinux.
+func (b *batch) makeBase() error {
 	phase := b.report.Phase("vmlinux", "units")
 	explicit := func(data []byte) ([]byte, error) {
 		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
@@ -158,6 +192,7 @@ func (b *batch) openBase() (err error) {
 	if b.bases, err = new(base.Files).With(result.BTF); err != nil {
 		return fmt.Errorf("%s: %w", b.vmlinux, err)
 	}
+	b.whole = func() (*base.Files, error) { return b.bases, nil }
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
@@ -201,7 +236,7 @@ func (b *batch) module(m *module) error {
 	if b.embedding.dir != "" {
 		defer func() { into.close() }()
 		change = func(data []byte) (_ []byte, err error) {
-			into, data, err = b.embedding.prepare(b.env, m, data, b.bases)
+			into, data, err = b.embedding.prepare(b.env, m, data, b.whole)
 			return data, err
 		}
 	}

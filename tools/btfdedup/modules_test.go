@@ -210,6 +210,15 @@ func TestModulesVariables(t *testing.T) {
 	if code, errs := runVerb("index", "-o", p("vmlinux.btfbase"), p("plain/vmlinux.btf")); code != 0 {
 		t.Fatal(errs)
 	}
+	run("", full, "--base", p("vmlinux.btfbase"), "--base-btf", p("plain/vmlinux.btf"), "-o",
+		p("index"), "--extra-dir", p("extra3"))
+	for _, name := range []string{"m-2", "m-3", "m-4"} {
+		extra := name + "-btf-extra.btf"
+		if !sameFiles(t, p("index/"+name+".btf"), p("percpu/"+name+".btf")) ||
+			!sameFiles(t, p("extra3/"+extra), p("extra/"+extra)) {
+			t.Errorf("%s: an index with its BTF gives other bytes than BTF", name)
+		}
+	}
 	for args, want := range map[string]string{
 		full + " --base " + p("vmlinux.btfbase"):              "--extra-dir needs the BTF itself",
 		"--base " + p("plain/vmlinux.btf"):                    "needs the feature global_var",

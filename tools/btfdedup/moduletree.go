@@ -35,7 +35,8 @@ func findModules(args []string, order, into string) ([]module, error) {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 			// What can't be read is an error of that module.
-			list = append(list, newModule(filepath.Dir(arg), filepath.Base(arg)))
+			name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(arg), ".debug"), ".ko")
+			list = append(list, module{name, arg, arg, name + ".ko"})
 			continue
 		}
 		rels := listed
@@ -46,7 +47,7 @@ func findModules(args []string, order, into string) ([]module, error) {
 			}
 		}
 		for _, rel := range rels {
-			list = append(list, newModule(arg, rel))
+			list = append(list, moduleIn(arg, rel))
 		}
 	}
 	byName := map[string]string{}
@@ -63,7 +64,8 @@ func findModules(args []string, order, into string) ([]module, error) {
 	return list, nil
 }
 
-func newModule(dir, rel string) module {
+// moduleIn is a module in a directory. If there is a file with its DWARF beside it, that is read.
+func moduleIn(dir, rel string) module {
 	rel = strings.TrimSuffix(rel, ".debug")
 	path := filepath.Join(dir, rel)
 	if _, err := os.Stat(path + ".debug"); err == nil {

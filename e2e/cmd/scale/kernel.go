@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +21,7 @@ func readKernel(dir string) (*scale.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &scale.Kernel{Repository: "external/kernel"}
+	k := &scale.Kernel{Repository: "external/_main~_repo_rules~kernel"} // as Bazel 7 names it
 	if k.Vmlinux, err = size(filepath.Join(dir, "vmlinux")); err != nil {
 		return nil, err
 	}
@@ -27,14 +29,12 @@ func readKernel(dir string) (*scale.Kernel, error) {
 		return nil, err
 	}
 	for _, m := range tree.Modules {
-		l := scale.Linked{Name: m.Path, Made: 2}
-		if l.Bytes, err = size(filepath.Join(dir, m.Path)); err != nil {
+		n, err := size(filepath.Join(dir, m.Path))
+		if err != nil {
 			return nil, err
 		}
-		if l.Objects, err = objects(dir, m.Objects); err != nil {
-			return nil, err
-		}
-		k.Modules = append(k.Modules, l)
+		k.Modules = append(k.Modules, scale.Linked{Object: scale.Object{Path: m.Path, Bytes: n},
+			Sources: scale.SourcesOf(len(m.Objects))})
 	}
 	return k, nil
 }
@@ -58,40 +58,35 @@ func size(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// modulePaths are the modules below a directory.
-func modulePaths(dir string) (paths []string, err error) {
+// modulesBelow are the modules below a directory, by size.
+func modulesBelow(dir string) (list []scale.Linked, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && filepath.Ext(path) == ".ko" {
-			paths = append(paths, path)
+		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".ko" {
+			return err
 		}
+		n, err := size(path)
+		list = append(list, scale.Linked{Object: scale.Object{Path: path, Bytes: n}})
 		return err
 	})
-	if err == nil && len(paths) == 0 {
+	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s: no file *.ko below this directory", dir)
 	}
-	return paths, err
+	slices.SortStableFunc(list, func(a, b scale.Linked) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	return list, err
 }
 
-// moduleSizes are the sizes of modules and their numbers of units, by size.
-func moduleSizes(paths []string) (list []scale.Module, err error) {
-	for _, path := range paths {
-		n, err := size(path)
+// moduleSizes are the sizes of modules and their numbers of units, and how many a directory has.
+func moduleSizes(modules []scale.Linked) (list []scale.Module, directories []int, err error) {
+	in := map[string]int{}
+	for _, m := range modules {
+		units, err := countUnits(m.Path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		units, err := countUnits(path)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, scale.Module{Bytes: n, Units: units})
+		list = append(list, scale.Module{Bytes: m.Bytes, Units: units})
+		in[filepath.Dir(m.Path)]++
 	}
-	slices.SortFunc(list, func(a, b scale.Module) int {
-		if a.Bytes != b.Bytes {
-			return int(a.Bytes - b.Bytes)
-		}
-		return a.Units - b.Units
-	})
-	return list, nil
+	return list, slices.Sorted(maps.Values(in)), nil
 }
 
 // countUnits counts the compilation units in a file's .debug_info, by the lengths in their headers.

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +22,7 @@ import (
 type measuring struct {
 	kernel, tools, out string
 	releases           []string // directories with vmlinux and kernel/**/*.ko
-	runs, sample       int
+	runs               int
 
 	dir         string // for what the actions write
 	base, index string // of the last kernel: its BTF and the index of that
@@ -37,7 +39,6 @@ func measureCommand(flags *pflag.FlagSet) func() error {
 	flags.StringVar(&m.tools, "tools", ".", "the directory of the btfgen and btfdedup to measure")
 	flags.StringVarP(&m.out, "output", "o", "e2e/scale/model.json", "the model to write")
 	flags.IntVar(&m.runs, "runs", 3, "runs of each action, of which the cheapest counts")
-	flags.IntVar(&m.sample, "sample", 60, "how many of the modules are measured")
 	return m.run
 }
 
@@ -52,9 +53,15 @@ func (m *measuring) run() error {
 	if err != nil {
 		return err
 	}
+	kernel.Modules = nil
 	fmt.Fprintf(os.Stderr, "scale: the %d objects of %s\n", kernel.Count(), m.kernel)
 	if err := m.graph(kernel, filepath.Join(m.kernel, "vmlinux"), ""); err != nil {
 		return err
+	}
+	for _, most := range []int{4, 16, 64} {
+		if err := m.groups(kernel, most); err != nil {
+			return err
+		}
 	}
 	if len(m.releases) == 0 {
 		return fmt.Errorf("--release=DIR is missing")
@@ -65,20 +72,21 @@ func (m *measuring) run() error {
 			return err
 		}
 	}
-	paths, err := modulePaths(filepath.Join(m.releases[0], "kernel"))
+	modules, err := modulesBelow(filepath.Join(m.releases[0], "kernel"))
 	if err != nil {
 		return err
 	}
 	model := &scale.Model{Machine: machine(), Costs: map[string]scale.Cost{}}
-	if model.Sizes, err = m.sizes(kernel, paths); err != nil {
+	if model.Sizes, err = m.sizes(kernel, modules); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "scale: some of the %d modules\n", len(paths))
-	if err := m.someModules(paths); err != nil {
+	fmt.Fprintf(os.Stderr, "scale: some of the %d modules\n", len(modules))
+	if err := m.someModules(modules); err != nil {
 		return err
 	}
+	perInput := map[string]bool{scale.Gen: true, scale.Merge: true, scale.Modules: true}
 	for _, name := range scale.Names {
-		model.Costs[name] = scale.Fit(m.samples[name], name == scale.Merge)
+		model.Costs[name] = scale.Fit(m.samples[name], perInput[name])
 	}
 	data, err := json.MarshalIndent(model, "", "\t")
 	if err != nil {
@@ -91,7 +99,8 @@ func (m *measuring) run() error {
 }
 
 // sizes are those of the model.
-func (m *measuring) sizes(kernel *scale.Kernel, modules []string) (s scale.Sizes, err error) {
+func (m *measuring) sizes(kernel *scale.Kernel, modules []scale.Linked) (s scale.Sizes,
+	err error) {
 	var total int64
 	directories := map[string]int{}
 	var bytes []int64
@@ -107,8 +116,8 @@ func (m *measuring) sizes(kernel *scale.Kernel, modules []string) (s scale.Sizes
 	}
 	slices.Sort(s.Directories)
 	s.Vmlinux = float64(kernel.Vmlinux) / float64(total)
-	all, err := moduleSizes(modules)
-	s.Modules, s.Distribution = sample(all, 400), len(all)
+	all, in, err := moduleSizes(modules)
+	s.Modules, s.ModuleDirectories, s.Distribution = sample(all, 400), sample(in, 200), len(all)
 	for _, tool := range []string{"btfgen", "btfdedup"} {
 		n, err := size(filepath.Join(m.tools, tool))
 		if err != nil {
@@ -119,11 +128,31 @@ func (m *measuring) sizes(kernel *scale.Kernel, modules []string) (s scale.Sizes
 	return s, err
 }
 
+// free is a model for what has no costs yet, and is laid out all the same.
+var free = &scale.Model{Costs: map[string]scale.Cost{}}
+
+// groups runs the conversions of groups of a kernel's objects.
+func (m *measuring) groups(kernel *scale.Kernel, most int) error {
+	b := scale.NewBuild(free, kernel, scale.Grain{Objects: most, Modules: 1})
+	for _, a := range b.Actions {
+		if a.Kind != scale.Gen {
+			continue
+		}
+		var paths []string
+		for _, f := range a.Inputs[:len(a.Inputs)-1] { // the last one is the tool
+			paths = append(paths, filepath.Join(m.kernel, f.Name))
+		}
+		if err := m.action(a.Kind, filepath.Join(m.dir, "group.btfo"), paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // graph runs each action of a kernel's BTF, in order. If units is not "", the object files are BTF
 // objects in that directory, and vmlinux is there too.
 func (m *measuring) graph(kernel *scale.Kernel, vmlinux, units string) error {
-	// The costs don't matter here, only which actions there are.
-	b := scale.NewBuild(&scale.Model{Costs: map[string]scale.Cost{}}, kernel, 1)
+	b := scale.NewBuild(free, kernel, scale.Grain{Objects: 1, Modules: 1})
 	for i, a := range b.Actions {
 		inputs := a.Inputs[:len(a.Inputs)-1] // the last one is the tool
 		if units != "" && a.Kind == scale.Gen {
@@ -150,7 +179,7 @@ func (m *measuring) graph(kernel *scale.Kernel, vmlinux, units string) error {
 			m.base, m.index = paths[0], out
 		}
 	}
-	return m.pahole(scale.Pahole, vmlinux, "")
+	return m.pahole(vmlinux)
 }
 
 // distribution measures the merges and the link of a large kernel. Its object files aren't there;
@@ -178,34 +207,46 @@ func (m *measuring) distribution(vmlinux string) error {
 	return m.graph(kernel, vmlinux, dir)
 }
 
-// someModules measures modules of a distribution.
-func (m *measuring) someModules(modules []string) error {
-	p := func(name string) string { return filepath.Join(m.dir, name) }
-	slices.SortFunc(modules, func(a, b string) int {
-		x, _ := size(a)
-		y, _ := size(b)
-		return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
-	})
-	for i, ko := range sample(modules, m.sample) {
-		o, facts, btf := p("ko.btfo"), p("ko.facts"), p("ko.btf")
-		if _, err := m.command(m.tool("btfgen"), "object", "-q", "-j1", "-o", o, ko); err != nil {
-			return err
+// someModules measures modules of a distribution, alone and in groups.
+func (m *measuring) someModules(modules []scale.Linked) error {
+	kernel := &scale.Kernel{Modules: modules}
+	for _, of := range []struct{ most, groups int }{{1, 60}, {4, 20}, {16, 12}, {64, 6}} {
+		b := scale.NewBuild(free, kernel, scale.Grain{Objects: 1, Modules: of.most})
+		var groups []group
+		for _, a := range b.Actions {
+			if a.Kind == scale.Modules {
+				groups = append(groups, groupOf(a))
+			}
 		}
-		err := m.action(scale.Facts, facts, []string{ko})
-		if err == nil {
-			err = m.action(scale.SplitLink, btf, []string{o, facts, m.index})
-		}
-		if err == nil {
-			err = m.action(scale.Embed, p("ko.embedded"), []string{ko, btf})
-		}
-		if err == nil && i%3 == 0 {
-			err = m.pahole(scale.PaholeModule, ko, m.base)
-		}
-		if err != nil {
-			return err
+		slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.bytes, b.bytes) })
+		for i, g := range sample(groups, of.groups) {
+			out := filepath.Join(m.dir, "modules")
+			err := m.action(scale.Modules, out, g.paths)
+			if err == nil && of.most == 1 && i%3 == 0 {
+				err = m.kbuild(g.paths[0])
+			}
+			if err := errors.Join(err, os.RemoveAll(out)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// group is some modules.
+type group struct {
+	paths []string
+	bytes int64
+}
+
+// groupOf is what a BtfModules converts; its other inputs are made by actions, or the tool.
+func groupOf(a *scale.Action) (g group) {
+	for _, f := range a.Inputs[:len(a.Inputs)-1] {
+		if f.By == nil {
+			g.paths, g.bytes = append(g.paths, f.Name), g.bytes+f.Bytes
+		}
+	}
+	return g
 }
 
 func (m *measuring) tool(name string) string { return filepath.Join(m.tools, name) }
@@ -219,47 +260,60 @@ func (m *measuring) action(kind, out string, inputs []string) error {
 	switch n := len(inputs) - 1; kind {
 	case scale.Gen:
 		argv = append([]string{m.tool("btfgen"), "object", "-j", "1", "-o", out}, inputs...)
-	case scale.Facts, scale.KernelFacts:
+	case scale.Facts:
 		argv = append([]string{m.tool("btfgen"), "facts", "-j", "1", "-o", out}, inputs...)
 	case scale.Merge:
 		argv = dedup("merge", inputs...)
 	case scale.Link:
 		argv = dedup("link", append([]string{"--skipped", out + ".skipped", "--facts", inputs[n]},
 			inputs[:n]...)...)
-	case scale.SplitLink:
-		argv = dedup("link", "--skipped", out+".skipped", "--facts", inputs[1], "--base", inputs[2],
-			inputs[0])
 	case scale.Index:
 		argv = dedup("index", inputs...)
-	case scale.Embed:
-		argv = dedup("embed", "--btf", inputs[1], inputs[0])
+	case scale.Modules:
+		argv = dedup("modules", append([]string{"--skipped-dir", out, "--embed", out, "--keep-ids",
+			"--lang-exclude=rust", "--base", m.index}, inputs...)...)
 	}
-	measured := inputs
-	if kind == scale.SplitLink || kind == scale.Embed { // as Graph takes their size
-		measured = inputs[:1]
-	}
-	return m.add(kind, out, measured, len(inputs), argv)
+	return m.add(kind, out, inputs, argv)
 }
 
-// pahole runs pahole as Kbuild does, on base if that isn't empty.
-func (m *measuring) pahole(kind, in, base string) error {
+// paholeFlags are those of Kbuild (scripts/Makefile.btf), with one thread.
+const paholeFlags = "-j1 --btf_features=encode_force,var,float,enum64,decl_tag,type_tag," +
+	"optimized_func,consistent_func,decl_tag_kfuncs --lang_exclude=rust"
+
+// pahole makes the BTF of vmlinux.
+func (m *measuring) pahole(vmlinux string) error {
 	if _, err := exec.LookPath("pahole"); err != nil {
 		return fmt.Errorf("%w: e2e/scale/run starts this where it is", err)
 	}
 	out := filepath.Join(m.dir, "pahole.btf")
-	argv := []string{"pahole", "-j1", "--btf_features=encode_force,var,float,enum64,decl_tag," +
-		"type_tag,optimized_func,consistent_func,decl_tag_kfuncs", "--lang_exclude=rust",
-		"--btf_encode_detached=" + out}
-	if base != "" {
-		argv = append(argv, "--btf_base", base)
-	}
-	return m.add(kind, out, []string{in}, 1, append(argv, in))
+	argv := append([]string{"pahole"}, strings.Fields(paholeFlags)...)
+	return m.add(scale.Pahole, out, []string{vmlinux},
+		append(argv, "--btf_encode_detached="+out, vmlinux))
+}
+
+// kbuild makes the BTF of a module as Kbuild does, with its script: pahole, resolve_btfids, and
+// objcopy, which puts it into the module.
+func (m *measuring) kbuild(ko string) error {
+	script := filepath.Join(m.kernel, "scripts/gen-btf.sh")
+	copied := filepath.Join(m.dir, "kbuild.ko")
+	// The script wants a module without BTF, and changes it.
+	return m.addAfter(measure.Command{Argv: []string{"objcopy", "-R", ".BTF", ko, copied}},
+		scale.PaholeModule, copied, []string{ko}, []string{"env", "PAHOLE=pahole",
+			"PAHOLE_FLAGS=" + paholeFlags, "OBJCOPY=objcopy", "objtree=" + m.kernel,
+			"RESOLVE_BTFIDS=" + filepath.Join(m.kernel, "tools/bpf/resolve_btfids/resolve_btfids"),
+			"sh", script, "--btf_base", m.base, copied})
 }
 
 // add runs a command and keeps what its cheapest run cost.
-func (m *measuring) add(kind, out string, measured []string, inputs int, argv []string) error {
-	s := scale.Sample{Inputs: inputs}
-	for _, path := range measured {
+func (m *measuring) add(kind, out string, inputs, argv []string) error {
+	return m.addAfter(measure.Command{}, kind, out, inputs, argv)
+}
+
+// addAfter is add of a command before each run of which there is another one, which isn't measured.
+func (m *measuring) addAfter(before measure.Command, kind, out string, inputs,
+	argv []string) error {
+	s := scale.Sample{Inputs: len(inputs)}
+	for _, path := range inputs {
 		n, err := size(path)
 		if err != nil {
 			return err
@@ -268,6 +322,11 @@ func (m *measuring) add(kind, out string, measured []string, inputs int, argv []
 	}
 	runs := m.runs
 	for i := 0; i < runs; i++ {
+		if before.Argv != nil {
+			if _, err := measure.Once(before); err != nil {
+				return err
+			}
+		}
 		r, err := m.command(argv...)
 		if err != nil {
 			return err
@@ -280,11 +339,24 @@ func (m *measuring) add(kind, out string, measured []string, inputs int, argv []
 		}
 	}
 	var err error
-	if s.Out, err = size(out); err != nil {
+	if s.Out, err = written(out); err != nil {
 		return err
 	}
 	m.samples[kind] = append(m.samples[kind], s)
 	return nil
+}
+
+// written is the size of a file, or of all files in a directory.
+func written(path string) (n int64, err error) {
+	err = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		bytes, err := size(path)
+		n += bytes
+		return err
+	})
+	return n, err
 }
 
 func (m *measuring) command(argv ...string) (measure.Run, error) {

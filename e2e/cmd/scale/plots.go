@@ -15,16 +15,16 @@ func (r *reporting) draw() []byte {
 				continue
 			}
 			panel := chart.Curves{Title: name, X: "executors, or cores of one machine", Y: "seconds", Log: true}
-			kbuild, ours := chart.Curve{Name: "Kbuild, pahole"}, chart.Curve{Name: "rules_btf"}
-			critical := chart.Curve{Name: "critical path", Dashed: true}
+			kbuild, ours := chart.Curve{Name: "Kbuild, one machine"}, chart.Curve{Name: "rules_btf, executors"}
+			local := chart.Curve{Name: "rules_btf, one machine", Dashed: true}
 			for _, n := range executors {
-				x, result := float64(n), r.at(e, n)
+				x := float64(n)
 				kbuild.Points = append(kbuild.Points,
 					chart.Point{X: x, Y: e.KbuildResult(r.measured, r.kernel, n).Wall})
-				ours.Points = append(ours.Points, chart.Point{X: x, Y: result.Wall})
-				critical.Points = append(critical.Points, chart.Point{X: x, Y: result.Critical})
+				ours.Points = append(ours.Points, chart.Point{X: x, Y: r.at(e, n).Wall})
+				local.Points = append(local.Points, chart.Point{X: x, Y: r.onOne(e, n).Wall})
 			}
-			panel.Curves = []chart.Curve{kbuild, ours, critical}
+			panel.Curves = []chart.Curve{kbuild, ours, local}
 			panels = append(panels, panel)
 		}
 	}

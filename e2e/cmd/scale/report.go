@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,12 @@ const (
 	kernelModules = 8000
 )
 
+// The flag of the rules for both grains, and its default.
+const (
+	grainFlag    = "--@rules_btf//rules/settings:grain"
+	defaultGrain = 16
+)
+
 // executors are the numbers of the tables and the drawings.
 var executors = []int{1, 2, 8, 32, 100, 320, 1000}
 
@@ -25,7 +32,7 @@ var executors = []int{1, 2, 8, 32, 100, 320, 1000}
 type reporting struct {
 	model      string
 	doc, plots string
-	grain      int
+	grain      scale.Grain
 	on         scale.Executors // all but their number
 
 	measured *scale.Model
@@ -39,8 +46,8 @@ func reportCommand(flags *pflag.FlagSet) func() error {
 	flags.StringVar(&r.model, "model", "e2e/scale/model.json", "the model that measure has written")
 	flags.StringVar(&r.doc, "doc", "", "the document whose tables are replaced; else they are printed")
 	flags.StringVar(&r.plots, "plots", "", "a directory for drawings")
-	flags.IntVar(&r.grain, "grain", 16,
-		"how many object files an action of BtfGen takes; the rules' default is 16")
+	flags.IntVar(&r.grain.Objects, "grain", defaultGrain, "how many object files a BtfGen takes")
+	flags.IntVar(&r.grain.Modules, "module-grain", defaultGrain, "how many modules a BtfModules takes")
 	flags.Float64Var(&r.on.Overhead, "overhead", 0.05, "assumed seconds of an action beside its work")
 	flags.Float64Var(&r.on.Client, "client", 0.001, "assumed seconds of Bazel itself for an action")
 	flags.Float64Var(&r.on.Bandwidth, "bandwidth", 125e6, "assumed bytes a second of an executor")
@@ -55,8 +62,8 @@ func (r *reporting) run() error {
 	if r.measured, err = scale.ParseModel(data); err != nil {
 		return fmt.Errorf("%s: %w", r.model, err)
 	}
-	if r.grain < 1 {
-		return fmt.Errorf("--grain=%d: at least one object file is in an action", r.grain)
+	if r.grain.Objects < 1 || r.grain.Modules < 1 {
+		return fmt.Errorf("an action takes at least one file: %+v", r.grain)
 	}
 	r.kernel = scale.AllModConfig(r.measured, kernelObjects, kernelModules)
 	r.build = scale.NewBuild(r.measured, r.kernel, r.grain)
@@ -103,12 +110,13 @@ func (r *reporting) printf(format string, args ...any) { fmt.Fprintf(&r.text, fo
 // costs is the table of what was measured.
 func (r *reporting) costs() {
 	r.printf("Measured on one core of %s:\n\n", r.measured.Machine)
-	r.printf("| action | samples | CPU ms | + ms per MB read | memory MB | + MB per MB |" +
-		" median error | error of the sum |\n|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	r.printf("| action | samples | CPU ms | + ms per MB read | + ms per file | memory MB |" +
+		" + MB per MB | median error | error of the sum |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, name := range scale.Names {
 		c := r.measured.Costs[name]
-		r.printf("| `%s` | %d | %.1f | %.2f | %.0f | %.2f | %.0f%% | %+.0f%% |\n", name, c.Samples,
-			c.CPU.Base*1e3, c.CPU.PerMB*1e3, c.Memory.Base/1e6, c.Memory.PerMB/1e6, c.Median*100, c.Sum*100)
+		r.printf("| `%s` | %d | %.1f | %.2f | %.2f | %.0f | %.2f | %.0f%% | %+.0f%% |\n", name, c.Samples,
+			c.CPU.Base*1e3, c.CPU.PerMB*1e3, c.CPU.PerInput*1e3, c.Memory.Base/1e6, c.Memory.PerMB/1e6,
+			c.Median*100, c.Sum*100)
 	}
 	var bytes int64
 	for _, o := range r.kernel.Objects {
@@ -129,22 +137,31 @@ func (r *reporting) at(e *scale.Edit, n int) scale.Result {
 	return r.build.After(e, on)
 }
 
+// onOne simulates an edit on one machine with n cores, where nothing is copied.
+func (r *reporting) onOne(e *scale.Edit, n int) scale.Result {
+	on := r.on
+	on.Count, on.Bandwidth = n, 0
+	return r.build.After(e, on)
+}
+
 // walls is the table of wall times by the number of executors.
 func (r *reporting) walls() {
-	r.printf("\nWall time of the BTF, by the number of executors, and of Kbuild with pahole on one " +
-		"machine\nwith as many cores:\n\n| edit | by |")
+	r.printf("\nWall time of the BTF, by the number of executors; and on one machine with as many " +
+		"cores:\n\n| edit | by |")
 	for _, n := range executors {
 		r.printf(" %d |", n)
 	}
 	r.printf("\n|---|---|%s\n", strings.Repeat("--:|", len(executors)))
 	for i := range scale.Edits {
 		e := &scale.Edits[i]
-		ours, theirs := "", ""
+		ours, local, theirs := "", "", ""
 		for _, n := range executors {
 			ours += " " + seconds(r.at(e, n).Wall) + " |"
+			local += " " + seconds(r.onOne(e, n).Wall) + " |"
 			theirs += " " + seconds(e.KbuildResult(r.measured, r.kernel, n).Wall) + " |"
 		}
-		r.printf("| %s | rules_btf |%s\n| | Kbuild, pahole |%s\n", e.Name, ours, theirs)
+		r.printf("| %s | rules_btf, executors |%s\n| | rules_btf, one machine |%s\n"+
+			"| | Kbuild, one machine |%s\n", e.Name, ours, local, theirs)
 	}
 }
 
@@ -159,33 +176,41 @@ func (r *reporting) work() {
 		r.printf("| %s | rules_btf | %d | %s | %s | %s | %s | %s |\n", e.Name, one.Actions, seconds(one.CPU),
 			seconds(one.Critical), size10(float64(one.Moved)), size10(float64(many.Moved)),
 			size10(one.Memory))
-		r.printf("| | Kbuild, pahole | %d | %s | %s | – | – | %s |\n", kbuild.Actions,
+		r.printf("| | Kbuild | %d | %s | %s | – | – | %s |\n", kbuild.Actions,
 			seconds(kbuild.CPU), seconds(kbuild.Critical), size10(kbuild.Memory))
 	}
 }
 
-// grains is the table of how many object files an action takes.
+// grains is the table of how many files an action takes.
 func (r *reporting) grains() {
-	r.printf("\nA cold build and a body's edit, by how many object files an action takes:\n\n" +
-		"| object files | actions | CPU |")
-	counts := []int{32, 320, 1000}
+	r.printf("\nA cold build and edits, by how many object files of vmlinux and how many modules an\n" +
+		"action takes, and how long a cold build takes by the number of executors:\n\n" +
+		"| object files | modules | actions | CPU |")
+	counts := []int{1, 8, 32, 100, 1000}
 	for _, n := range counts {
-		r.printf(" cold, %d executors |", n)
+		r.printf(" cold, %d |", n)
 	}
-	r.printf(" body in vmlinux |\n|--:|--:|--:|%s\n", strings.Repeat("--:|", len(counts)+1))
-	for _, grain := range []int{1, 4, 16, 64} {
+	edits := []string{"type in vmlinux", "a module"}
+	for _, name := range edits {
+		r.printf(" %s, 32 |", name)
+	}
+	r.printf("\n|--:|--:|--:|--:|%s\n", strings.Repeat("--:|", len(counts)+len(edits)))
+	for _, most := range [][2]int{{1, 1}, {16, 1}, {16, 4}, {16, 8}, {1, 16}, {16, 16}, {64, 16},
+		{16, 32}, {16, 64}} {
+		grain := scale.Grain{Objects: most[0], Modules: most[1]}
 		g := *r
 		g.build = scale.NewBuild(r.measured, r.kernel, grain)
 		cold := g.at(&scale.Edits[0], 1)
-		r.printf("| %d | %d | %s |", grain, cold.Actions, seconds(cold.CPU))
+		r.printf("| %d | %d | %d | %s |", grain.Objects, grain.Modules, cold.Actions, seconds(cold.CPU))
 		for _, n := range counts {
 			r.printf(" %s |", seconds(g.at(&scale.Edits[0], n).Wall))
 		}
 		for i := range scale.Edits {
-			if scale.Edits[i].Name == "body in vmlinux" {
-				r.printf(" %s |\n", seconds(g.at(&scale.Edits[i], 1000).Wall))
+			if slices.Contains(edits, scale.Edits[i].Name) {
+				r.printf(" %s |", seconds(g.at(&scale.Edits[i], 32).Wall))
 			}
 		}
+		r.printf("\n")
 	}
 }
 

@@ -58,8 +58,8 @@ func (v *validating) run() error {
 	if err != nil {
 		return err
 	}
-	b := scale.NewBuild(model, kernel, 1)
-	const vmlinux, modules = "//:vmlinux_btf", "//:modules_btf"
+	b := scale.NewBuild(model, kernel, scale.Grain{Objects: defaultGrain, Modules: defaultGrain})
+	const vmlinux, modules = "//:vmlinux_btf", "//:modules_with_btf"
 	if _, err := v.build("--jobs=2", vmlinux, modules); err != nil { // the tools, and the page cache
 		return err
 	}
@@ -77,7 +77,7 @@ func (v *validating) run() error {
 	fmt.Printf("An action costs %.1f ms beside its processor time (from vmlinux alone at --jobs=1).\n\n",
 		overhead*1e3)
 	fmt.Print("| build | simulated | Bazel | error |\n|---|--:|--:|--:|\n")
-	all := func(a *scale.Action) bool { return a.Kind != scale.Embed }
+	all := func(*scale.Action) bool { return true }
 	var last *real
 	for _, jobs := range []int{1, 2} {
 		if last, err = v.build("--jobs="+strconv.Itoa(jobs), vmlinux, modules); err != nil {
@@ -98,12 +98,12 @@ func (v *validating) byMnemonic(b *scale.Build, runs func(*scale.Action) bool, l
 	count, cpu := map[string]int{}, map[string]float64{}
 	for _, a := range b.Actions {
 		if runs(a) {
-			mnemonic, _, _ := strings.Cut(a.Kind, " ")
-			count[mnemonic]++
-			cpu[mnemonic] += a.Seconds
+			count[a.Kind]++
+			cpu[a.Kind] += a.Seconds
 		}
 	}
-	for _, mnemonic := range []string{scale.Gen, scale.Merge, "BtfFacts", scale.Link, scale.Index} {
+	for _, mnemonic := range []string{scale.Gen, scale.Merge, scale.Facts, scale.Link, scale.Index,
+		scale.Modules} {
 		fmt.Printf("| `%s` | %d | %d | %.2f s | %.2f s | %+.0f%% |\n", mnemonic, count[mnemonic],
 			last.actions[mnemonic], cpu[mnemonic], last.cpu[mnemonic],
 			(cpu[mnemonic]/last.cpu[mnemonic]-1)*100)
@@ -128,7 +128,8 @@ func (v *validating) build(args ...string) (*real, error) {
 	events := filepath.Join(v.dir, fmt.Sprintf("%d.json", v.builds))
 	word := fmt.Sprintf("--modify_execution_info=Btf.*=+scale-%d-%d", time.Now().Unix(), v.builds)
 	argv := append([]string{"build", "--noshow_progress", "--build_event_json_file=" + events, word,
-		"--disk_cache=", "--experimental_collect_resource_estimation=false"}, args...)
+		"--disk_cache=", "--output_groups=+btf_embedded", fmt.Sprintf("%s=%d", grainFlag, defaultGrain),
+		"--experimental_collect_resource_estimation=false"}, args...)
 	cmd := exec.Command(v.bazel, argv...)
 	cmd.Dir = v.workspace
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -25,7 +25,8 @@ func (f *Files) With(split []byte) (*Files, error) {
 		c, err := Parse(b)
 		return &Files{Base: c, BTF: b}, err
 	}
-	data, err := indexOnOutline(b)
+	top := &below.layers[len(below.layers)-1].header
+	data, err := indexOnOutline(b, header{Below: top.BTF})
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +34,10 @@ func (f *Files) With(split []byte) (*Files, error) {
 	return &Files{Base: c, BTF: b}, c.push(data)
 }
 
-// indexOnOutline is the index that build makes of the last BTF of a chain, without checksums. An
-// index has the shapes of types, for which no more of the base is needed than an outline.
-func indexOnOutline(b *btf.Blob) ([]byte, error) {
+// indexOnOutline is the index that build makes of the last BTF of a chain. Of the header only the
+// checksums are given. An index has the shapes of types, for which no more of the base is needed
+// than an outline.
+func indexOnOutline(b *btf.Blob, h header) ([]byte, error) {
 	o := outline{from: b, ids: map[uint32]uint32{0: 0}}
 	if err := o.find(); err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func indexOnOutline(b *btf.Blob) ([]byte, error) {
 		made.nodes[id] = nodes[i+1]
 	}
 	copy(made.nodes[b.StartID:], nodes[len(o.reached)+1:])
-	return made.index(b, header{})
+	return made.index(b, h)
 }
 
 // outline makes BTF without a base of split BTF: what it refers to comes first, a struct, union or

@@ -100,7 +100,7 @@ func TestOutline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := indexOnOutline(b)
+			got, err := indexOnOutline(b, header{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,6 +138,21 @@ func TestWith(t *testing.T) {
 		compare(t, more.Base, newReference(t, two))
 	}
 	compare(t, f.Base, newReference(t, one))
+	whole, err := opened(index).WithBTF([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := whole.With(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, more.Base, newReference(t, two))
+	other, _ := files(t, dir, "other", small(nil, binary.LittleEndian, "other"))
+	for _, paths := range [][]string{nil, {other}, {path, path}, {index}} {
+		if _, err := opened(index).WithBTF(paths); err == nil {
+			t.Errorf("%v is taken for the BTF of %s", paths, index)
+		}
+	}
 	if data, err = btf.Encode(one, btf.EncodeOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +197,7 @@ func FuzzOutline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, gotErr := indexOnOutline(b)
+		got, gotErr := indexOnOutline(b, header{})
 		want, err := build(object.Chain(b), 1, false)
 		if err != nil {
 			return // such as two types in a cycle; what is wrong in the base alone is not looked at

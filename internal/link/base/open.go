@@ -94,6 +94,30 @@ func (f *Files) NeedBTF(what string) error {
 	return fmt.Errorf("%s: is an index of BTF; %s needs the BTF itself", f.Index, what)
 }
 
+// WithBTF returns f, whose bases are indices, with the BTF that they were made of too: the files at
+// paths. Only one of the two is to be closed.
+func (f *Files) WithBTF(paths []string) (*Files, error) {
+	chain, _ := f.Base.(*Chain)
+	if chain == nil || len(paths) != len(chain.layers) {
+		return nil, fmt.Errorf("%s: not as many files of BTF as there are bases",
+			strings.Join(paths, ", "))
+	}
+	b, err := btf.ReadBases(paths)
+	if err != nil {
+		return nil, err
+	}
+	var below Sum
+	for i, blob := range object.Chain(b) {
+		if below, err = sumOf(blob, below); err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		if below != chain.layers[i].header.BTF {
+			return nil, fmt.Errorf("%s: the index that is given for it was made of other BTF", paths[i])
+		}
+	}
+	return &Files{Base: chain, BTF: b, mapped: f.mapped}, nil
+}
+
 // mapIndex maps the file at path if it is an index; else it returns nil.
 func (f *Files) mapIndex(path string) ([]byte, error) {
 	file, err := os.Open(path)
