@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -66,7 +66,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	if want := digest(t, k.vmlinuxBTF()); first.BTF != want {
 		t.Errorf("/sys/kernel/btf/vmlinux is not the .BTF that we took from vmlinux")
 	}
-	for _, line := range complaints(last.Log) {
+	for _, line := range machine.Complaints(last.Log) {
 		t.Errorf("the kernel complained before the first module: %s", line)
 	}
 }
@@ -83,7 +83,7 @@ func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	default:
 		t.Errorf("/sys/kernel/btf/%s is not our BTF", m.Name)
 	}
-	for _, line := range complaints(m.Log) {
+	for _, line := range machine.Complaints(m.Log) {
 		t.Errorf("the kernel complained: %s", line)
 	}
 	if t.Failed() {
@@ -96,7 +96,7 @@ func checkProgram(t *testing.T, c *report.Check) {
 	if c.Error != "" {
 		t.Error(c.Error)
 	}
-	for _, line := range complaints(c.Log) {
+	for _, line := range machine.Complaints(c.Log) {
 		t.Errorf("the kernel complained: %s", line)
 	}
 }
@@ -128,20 +128,6 @@ func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]
 	if len(run) != len(programs) {
 		t.Errorf("%d programs of %d were run", len(run), len(programs))
 	}
-}
-
-var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
-
-// complaints returns the lines of the kernel's log that speak of BTF. The kernel has nothing to say
-// of BTF that is right.
-func complaints(log []string) []string {
-	var found []string
-	for _, line := range log {
-		if complaint.MatchString(line) {
-			found = append(found, line)
-		}
-	}
-	return found
 }
 
 func digest(t *testing.T, path string) string {

@@ -6,14 +6,17 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
 // A kernel is the directory that fetch prints.
@@ -153,7 +156,11 @@ func attempt(t *testing.T, argv ...string) bool {
 // module of its name.
 func (k kernel) writePlan(t *testing.T, image string, controls map[string]control) {
 	t.Helper()
-	plan := report.Plan{Programs: programsDir}
+	plan := report.Plan{
+		Report:   machine.X86("").Report,
+		Checks:   slices.Sorted(maps.Keys(programs)),
+		Programs: programsDir,
+	}
 	for _, name := range k.names() {
 		if c, ok := controls[name]; ok {
 			plan.Modules = append(plan.Modules, report.Load{Name: name, File: c.file})

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
 )
 
 var checks = []check{
@@ -28,10 +31,45 @@ var checks = []check{
 		{"threshold", 10}, // the initial window, of which nothing was lost
 		{"expand", 3},     // tcp_bbr's factor
 	}},
+	{"open", traceOpen, []value{
+		{"opened", 1},
+		{"length", int32(len(report.PlanFile) - 1)}, // without "/"
+		{"found", int32(os.Getpid())},
+	}},
+	{"matrix", traceModule, []value{{"by", 7}, {"before", 0}, {"scaled", 42}}},
 }
 
 // traceSockets attaches to functions of sctp, and opens and closes a socket.
 func traceSockets(p *ebpf.Collection) error {
+	return whileAttached(p, func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)
+		if err != nil {
+			return fmt.Errorf("a socket of SCTP: %w", err)
+		}
+		return unix.Close(fd)
+	})
+}
+
+// traceOpen attaches to a function of the kernel, and opens a file.
+func traceOpen(p *ebpf.Collection) error {
+	return whileAttached(p, func() error {
+		f, err := os.Open(report.PlanFile)
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	})
+}
+
+// traceModule attaches to a function of the module of e2e/matrix, and lets the module call it.
+func traceModule(p *ebpf.Collection) error {
+	return whileAttached(p, func() error {
+		return os.WriteFile("/sys/module/matrix/parameters/touch", []byte("7"), 0)
+	})
+}
+
+// whileAttached calls do while the programs are attached to the functions that they trace.
+func whileAttached(p *ebpf.Collection, do func() error) error {
 	for name, prog := range p.Programs {
 		l, err := link.AttachTracing(link.TracingOptions{Program: prog})
 		if err != nil {
@@ -39,11 +77,7 @@ func traceSockets(p *ebpf.Collection) error {
 		}
 		defer l.Close()
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP)
-	if err != nil {
-		return fmt.Errorf("a socket of SCTP: %w", err)
-	}
-	return unix.Close(fd)
+	return do()
 }
 
 // runOnPacket runs the one program over an empty packet. It should return 0; another number is the

@@ -7,11 +7,13 @@ import "encoding/json"
 // PlanFile is where the guest finds its plan.
 const PlanFile = "/plan.json"
 
-// A Plan is what the guest does, in this order: it loads the modules and runs all checks that it
-// has, of which each loads a program of BPF from Programs, "NAME.bpf.o".
+// A Plan is what the guest does, in this order: it loads the modules and runs the checks, of which
+// each loads a program of BPF from Programs, "NAME.bpf.o".
 type Plan struct {
+	Report   string // the device that the report is written to
 	Modules  []Load
-	Programs string // a directory
+	Checks   []string // in the guest's own order, whatever this one is
+	Programs string   // a directory
 }
 
 // A Load is one module to load.

@@ -38,11 +38,20 @@ func Once(c Command) (Run, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	r, err := Of(cmd)
+	if err != nil {
+		return Run{}, fmt.Errorf("%s: %w: %s", strings.Join(c.Argv, " "), err, firstLine(stderr.String()))
+	}
+	return r, nil
+}
+
+// Of runs cmd and fails if cmd does.
+func Of(cmd *exec.Cmd) (Run, error) {
 	before, start := busy(), time.Now()
 	err := cmd.Run()
 	wall, all := time.Since(start), busy()-before
 	if err != nil {
-		return Run{}, fmt.Errorf("%s: %w: %s", strings.Join(c.Argv, " "), err, firstLine(stderr.String()))
+		return Run{}, err
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

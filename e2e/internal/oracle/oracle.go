@@ -55,7 +55,9 @@ const maxFunctions = 0.005
 // SameTypes compares ours with pahole's BTF of the same file elfPath and prints the differences. It
 // fails the test if a named type, a per-CPU variable or a function differs without a reason.
 // skipped is the file that our --skipped wrote.
-func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob) {
+func SameTypes(
+	tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob,
+) *compare.Result {
 	tb.Helper()
 	a, err := content.Load(ours.Path, ours.Bases...)
 	if err != nil {
@@ -97,6 +99,7 @@ func SameTypes(tb testing.TB, elfPath string, ours Blob, skipped string, pahole 
 			tb.Errorf("pahole's BTF has no %s: nothing was compared", class)
 		}
 	}
+	return r
 }
 
 // Explain sets the reasons of differences from pahole's BTF of elfPath that are known. ours is the

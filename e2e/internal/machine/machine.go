@@ -1,0 +1,102 @@
+// Package machine boots kernels in QEMU, without hardware support, with the program of e2e/boot/guest
+// as their first process.
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// A Machine is a virtual machine of two processors and the kernel that it boots.
+type Machine struct {
+	qemu    []string // the command line's beginning
+	goarch  string
+	console string // the kernel's name of the first serial port
+	Report  string // the device of the second one, which the guest's plan names
+	Kernel  string // the image to boot
+}
+
+// X86 is an x86-64 machine, for a kernel that is still to be set. qemu is the program.
+func X86(qemu string) Machine {
+	return Machine{
+		qemu:   []string{qemu, "-cpu", "max,la57=off"},
+		goarch: "amd64", console: "ttyS0", Report: "/dev/ttyS1",
+	}
+}
+
+// Arm64 is an arm64 machine, as X86.
+func Arm64(qemu string) Machine {
+	return Machine{
+		qemu:   []string{qemu, "-machine", "virt", "-cpu", "cortex-a72"},
+		goarch: "arm64", console: "ttyAMA0", Report: "/dev/ttyAMA1",
+	}
+}
+
+// Boot runs the kernel with the directory image as its root, to which it adds the guest, and returns
+// what the guest reported. Files of its own go to dir.
+func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
+	tb.Helper()
+	harness.Need(tb, "cpio")
+	harness.Command{
+		Argv: []string{"go", "build", "-o", filepath.Join(image, "init"),
+			"github.com/rules-btf/rules_btf/e2e/boot/guest"},
+		Env: []string{"CGO_ENABLED=0", "GOARCH=" + m.goarch},
+	}.Must(tb)
+	initrd := filepath.Join(dir, "initrd")
+	harness.MustRun(tb, image, "sh", "-c",
+		`find . | LC_ALL=C sort | cpio --quiet -o -H newc >"$0"`, initrd)
+
+	console, lines := filepath.Join(dir, "console"), filepath.Join(dir, "report")
+	r, err := harness.Command{
+		Argv: append(m.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+			"-accel", "tcg,thread=multi", "-smp", "2", "-m", "1536",
+			"-serial", "file:"+console, "-serial", "file:"+lines,
+			"-kernel", m.Kernel, "-initrd", initrd,
+			"-append", "console="+m.console+" quiet panic=-1 log_buf_len=4M"),
+		Timeout: 20 * time.Minute, // it takes one, on a machine that has nothing else to do
+	}.Run()
+	if err != nil || r.Exit != 0 {
+		tb.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
+			r.Exit, r.TimedOut, err, r.Stderr, harness.ReadFile(tb, console))
+	}
+	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
+}
+
+// decode reads the guest's report.
+func decode(tb testing.TB, text, console []byte) []report.Line {
+	tb.Helper()
+	var lines []report.Line
+	for line := range bytes.Lines(text) {
+		var l report.Line
+		if err := json.Unmarshal(line, &l); err != nil {
+			tb.Errorf("the guest reports %q: %v", line, err)
+			continue
+		}
+		lines = append(lines, l)
+	}
+	if len(lines) == 0 || lines[len(lines)-1].End == nil {
+		tb.Fatalf("the guest stopped after %d lines; its console:\n%s", len(lines), console)
+	}
+	return lines
+}
+
+var complaint = regexp.MustCompile(`(?i)\bbtf\b|\bbpf\b|resolve_btfids|kfunc`)
+
+// Complaints returns the lines of the kernel's log that speak of BTF. The kernel has nothing to say
+// of BTF that is right.
+func Complaints(log []string) []string {
+	var found []string
+	for _, line := range log {
+		if complaint.MatchString(line) {
+			found = append(found, line)
+		}
+	}
+	return found
+}

@@ -1,0 +1,151 @@
+package matrix
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/machine"
+)
+
+// programs names the programs of BPF in bpf (and in e2e/boot/guest/programs.go), and the module
+// whose types each includes, if any.
+var programs = map[string]string{"open": "", "matrix": "matrix"}
+
+// checkBoot boots the kernel, loads its modules and runs the programs.
+func (k kernel) checkBoot(t *testing.T) {
+	harness.Need(t, "clang", "bpftool")
+	m := k.machine(t)
+	dir := t.TempDir()
+	image := filepath.Join(dir, "image")
+	plan := report.Plan{Report: m.Report, Programs: "/bpf"}
+	for _, name := range k.modules {
+		file := filepath.Join("/modules", name+".ko")
+		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
+		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
+	}
+	for name, module := range programs {
+		k.compile(t, name, module, dir, filepath.Join(image, plan.Programs))
+		plan.Checks = append(plan.Checks, name)
+	}
+	b, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.WriteFile(t, filepath.Join(image, report.PlanFile), string(b))
+	lines := m.Boot(t, dir, image)
+	for _, line := range lines {
+		k.checkLine(t, line)
+	}
+	if want := len(k.modules); len(result.Loaded) != want {
+		t.Errorf("loaded %v, not all of %v", result.Loaded, k.modules)
+	}
+	if len(result.Ran) != len(programs) {
+		t.Errorf("ran %v, not all of %v", result.Ran, plan.Checks)
+	}
+	slices.Sort(result.Ran)
+}
+
+// machine returns a machine with the kernel's image.
+func (k kernel) machine(t *testing.T) machine.Machine {
+	t.Helper()
+	qemu := os.Getenv("MATRIX_QEMU")
+	switch k.arch {
+	case "x86_64":
+		m := machine.X86(filepath.Join(qemu, "run-x86_64"))
+		m.Kernel = k.out("bzImage")
+		return m
+	case "arm64":
+		m := machine.Arm64(filepath.Join(qemu, "run-aarch64"))
+		m.Kernel = k.out("Image")
+		return m
+	}
+	t.Fatalf("no machine for %q", k.arch)
+	return machine.Machine{}
+}
+
+// compile compiles a program of BPF, with a header that bpftool makes of the module's BTF or of the
+// kernel's.
+func (k kernel) compile(t *testing.T, name, module, dir, out string) {
+	t.Helper()
+	header, argv := "vmlinux", []string{"bpftool"}
+	file := k.vmlinux()
+	if module != "" {
+		header, file = module, k.module(module)
+		argv = append(argv, "--base-btf", k.vmlinux())
+	}
+	harness.WriteFile(t, filepath.Join(dir, name, header+".h"), harness.MustRun(t, "",
+		append(argv, "btf", "dump", "file", file, "format", "c")...))
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	target := map[string]string{"x86_64": "x86", "arm64": "arm64"}[k.arch]
+	harness.MustRun(t, "", "clang", "--target=bpf", "-mcpu=v3", "-D__TARGET_ARCH_"+target,
+		"-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag",
+		"-Wno-missing-declarations", "-I", filepath.Join(dir, name),
+		"-o", filepath.Join(out, name+".bpf.o"), "-c", filepath.Join("bpf", name+".bpf.c"))
+}
+
+func (k kernel) checkLine(t *testing.T, line report.Line) {
+	var log []string
+	switch {
+	case line.Start != nil:
+		t.Logf("Linux %s", line.Start.Release)
+		result.Release = line.Start.Release
+		if line.Start.BTF != digest(sectionOf(t, k.vmlinux(), ".BTF")) {
+			t.Error("/sys/kernel/btf/vmlinux is not the .BTF of vmlinux")
+		}
+	case line.Module != nil:
+		k.checkModule(t, line.Module)
+		log = line.Module.Log
+	case line.Check != nil:
+		t.Logf("%s: %s", line.Check.Name, strings.Join(line.Check.Values, " "))
+		if line.Check.Error != "" {
+			t.Errorf("%s: %s", line.Check.Name, line.Check.Error)
+		} else {
+			result.Ran = append(result.Ran, line.Check.Name)
+		}
+		log = line.Check.Log
+	case line.End != nil:
+		log = line.End.Log
+	}
+	for _, text := range machine.Complaints(log) {
+		t.Errorf("the kernel complained: %s", text)
+	}
+}
+
+// checkModule checks that the module is loaded, and that the kernel shows its BTF. Where that
+// stands on a distilled base, the kernel has put it on its own.
+func (k kernel) checkModule(t *testing.T, m *report.Module) {
+	if m.Error != "" {
+		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))
+		return
+	}
+	result.Loaded = append(result.Loaded, m.Name)
+	path := k.out(filepath.Base(m.File))
+	want := sectionOf(t, path, ".BTF")
+	if sectionOf(t, path, ".BTF.base") != nil {
+		relocated := filepath.Join(t.TempDir(), "relocated.btf")
+		harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--base="+k.vmlinux(), "-o",
+			relocated, path)
+		want = harness.ReadFile(t, relocated)
+	}
+	if m.BTF != digest(want) {
+		t.Errorf("/sys/kernel/btf/%s is not its BTF", m.Name)
+	}
+}
+
+// kernelName is the name of a module in the kernel.
+func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,34 @@
+/*
+ * Traces a function of the kernel, and calls kfuncs of it, whose declarations bpftool makes of the
+ * tags in the kernel's BTF.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+int opened, length, found = -1;
+
+SEC("fentry/vfs_open")
+int BPF_PROG(at_open, const struct path *path, struct file *file)
+{
+	/* The fields' offsets are relocations against the kernel's BTF. */
+	const unsigned char *name = BPF_CORE_READ(path, dentry, d_name.name);
+	char text[10] = {};
+	struct task_struct *task;
+
+	bpf_probe_read_kernel_str(text, sizeof(text), name);
+	if (bpf_strncmp(text, sizeof(text), "plan.json"))
+		return 0;
+	opened++;
+	/* The verifier takes these types from the function's prototype. */
+	length = path->dentry->d_name.len;
+	task = bpf_task_from_pid(bpf_get_current_task_btf()->pid);
+	if (task) {
+		found = task->tgid;
+		bpf_task_release(task);
+	}
+	return 0;
+}

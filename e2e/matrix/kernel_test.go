@@ -1,0 +1,116 @@
+// Package matrix checks kernels that Kbuild has built with our program as PAHOLE: their BTF beside
+// pahole's, their .BTF_ids, and that they boot, load their modules and run programs of BPF.
+package matrix
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/e2e/matrix/record"
+)
+
+// result is filled in by the tests.
+var result record.Result
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+// A kernel is a directory in which build-in-root has built one.
+type kernel struct {
+	dir     string
+	arch    string
+	modules []string // the files' names without ".ko", in the order to load them
+}
+
+// TestKernel checks the kernel of the cell MATRIX_CELL in the directory MATRIX_DIR, and writes the
+// result there.
+func TestKernel(t *testing.T) {
+	k := kernel{dir: os.Getenv("MATRIX_DIR")}
+	if k.dir == "" {
+		t.Skip("SKIPPED: no kernel; run e2e/matrix/run")
+	}
+	cell := strings.Split(os.Getenv("MATRIX_CELL"), "-")
+	k.arch = cell[len(cell)-1]
+	k.modules = strings.Fields(string(harness.ReadFile(t, k.out("order"))))
+	result.Compiler = k.compiler(t)
+
+	t.Run("warnings", k.checkLog)
+	t.Run("pahole", k.checkTypes)
+	t.Run("ids", k.checkIDs)
+	t.Run("bpftool", k.checkHeaders)
+	t.Run("boot", k.checkBoot)
+	t.Run("rebuilt", k.checkRebuilt)
+	if t.Failed() {
+		return
+	}
+	if err := result.Write(k.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func (k kernel) out(name string) string { return filepath.Join(k.dir, "out", name) }
+
+func (k kernel) vmlinux() string { return k.out("vmlinux") }
+
+func (k kernel) module(name string) string { return k.out(name + ".ko") }
+
+var compilerText = regexp.MustCompile(`(?m)^CONFIG_CC_VERSION_TEXT="(.*)"$`)
+
+func (k kernel) compiler(t *testing.T) string {
+	t.Helper()
+	m := compilerText.FindSubmatch(harness.ReadFile(t, k.out(".config")))
+	if m == nil {
+		t.Fatal("the configuration doesn't name the compiler")
+	}
+	return string(m[1])
+}
+
+var warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b|\berror\b|^(pahole|btfgen):`)
+
+// checkLog checks that nobody warned: not the compiler, not our program, not resolve_btfids.
+func (k kernel) checkLog(t *testing.T) {
+	steps := 0
+	for line := range strings.Lines(string(harness.ReadFile(t, filepath.Join(k.dir, "build.log")))) {
+		if warning.MatchString(line) && !strings.HasPrefix(line, "  ") { // "  CC      lib/errname.o"
+			t.Error(strings.TrimSpace(line))
+		}
+		if strings.HasPrefix(line, "  BTF ") {
+			steps++
+		}
+	}
+	if want := 1 + len(k.modules); steps != want {
+		t.Errorf("Kbuild made BTF %d times, not %d", steps, want)
+	}
+}
+
+// checkRebuilt reads what the script found when it built the kernel again, if it did.
+func (k kernel) checkRebuilt(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(k.dir, "rebuilt"))
+	if os.IsNotExist(err) {
+		t.Skip("SKIPPED: it was built once")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		how, what, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if what != "the same" {
+			t.Errorf("with %s these differ: %s", how, what)
+		}
+		result.Rebuilt = append(result.Rebuilt, how)
+	}
+}
+
+// checkHeaders lets bpftool write a header of the BTF of the kernel and of each module.
+func (k kernel) checkHeaders(t *testing.T) {
+	oracle.Compiles(t, oracle.Blob{Path: k.vmlinux()})
+	for _, name := range k.modules {
+		oracle.Compiles(t, oracle.Blob{Path: k.module(name), Bases: []string{k.vmlinux()}})
+	}
+	fmt.Println(len(k.modules), "modules")
+}

@@ -1,0 +1,106 @@
+package matrix
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+	"github.com/rules-btf/rules_btf/e2e/matrix/record"
+)
+
+// checkTypes compares what our program and pahole made at each call of Kbuild's.
+func (k kernel) checkTypes(t *testing.T) {
+	list, err := record.ReadCalls(k.calls(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + len(k.modules); len(list) != want {
+		t.Fatalf("%d calls are recorded, not %d", len(list), want)
+	}
+	for _, c := range list {
+		t.Run(c.File, func(t *testing.T) {
+			if c.OursSaid != "" || c.PaholeSaid != "" {
+				t.Errorf("ours said %q, pahole %q", c.OursSaid, c.PaholeSaid)
+			}
+			r := k.compare(t, c)
+			sum := &result.Modules
+			if !isModule(c) {
+				sum = &result.Vmlinux
+			}
+			for class, n := range r.Ours {
+				sum.Equal += n - differing(r, string(class))
+			}
+			sum.Explained += len(r.Differences)
+		})
+	}
+}
+
+func isModule(c record.Call) bool { return strings.HasSuffix(c.File, ".ko") }
+
+// differing counts the names of a class that ours has, and pahole's has not or otherwise.
+func differing(r *compare.Result, class string) int {
+	n := 0
+	for _, d := range r.Differences {
+		if string(d.Class) == class && d.Kind != compare.OnlyOracle {
+			n++
+		}
+	}
+	return n
+}
+
+func (k kernel) calls(name string) string { return filepath.Join(k.dir, "calls", name) }
+
+// compare compares the two blobs of one call. That btfgen elf makes the same as our program says
+// what was left out, which explains some of the differences.
+func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
+	t.Helper()
+	dir := t.TempDir()
+	again, skipped := filepath.Join(dir, "again.btf"), filepath.Join(dir, "skipped")
+	argv := []string{harness.Tool(t, "btfgen"), "elf", "-q", "--lang-exclude=rust",
+		"--features=" + featuresOf(c), "-o", again, "--skipped", skipped}
+	ours := oracle.Blob{Path: k.calls(c.File + ".ours.btf")}
+	pahole := oracle.Blob{Path: k.calls(c.File + ".pahole.btf")}
+	if isModule(c) {
+		argv = append(argv, "--base="+k.vmlinux())
+		ours.Bases, pahole.Bases = []string{k.vmlinux()}, []string{k.vmlinux()}
+	}
+	if base := k.calls(c.File + ".ours.base.btf"); exists(base) {
+		argv = append(argv, "--distilled-base="+filepath.Join(dir, "again.base.btf"))
+		ours.Bases = []string{base}
+		pahole.Bases = []string{k.calls(c.File + ".pahole.base.btf")}
+	}
+	harness.MustRun(t, "", append(argv, k.out(c.File))...)
+	if !bytes.Equal(harness.ReadFile(t, again), harness.ReadFile(t, ours.Path)) {
+		t.Error("btfgen elf makes other BTF of it than the program that Kbuild called")
+	}
+	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
+}
+
+// featuresOf returns the features that Kbuild asked for, as a list for btfgen.
+func featuresOf(c record.Call) string {
+	var names []string
+	for _, arg := range c.Args {
+		if list, ok := strings.CutPrefix(arg, "--btf_features="); ok {
+			for name := range strings.SplitSeq(list, ",") {
+				// btfgen always does what these two ask for.
+				name = strings.TrimPrefix(name, "+")
+				if name != "encode_force" && name != "reproducible_build" {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
