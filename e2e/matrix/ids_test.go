@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,13 +15,17 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// checkIDs checks that each entry of .BTF_ids is the id of the type that its symbol names.
+// checkIDs checks that the entries of .BTF_ids are the ids of the types that their symbols name.
 func (k kernel) checkIDs(t *testing.T) {
 	spec, err := content.Open(k.vmlinux(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("vmlinux", func(t *testing.T) { checkIDsOf(t, k.vmlinux(), spec) })
+	absent := map[string]bool{}
+	for _, name := range k.absent(t) {
+		absent[name] = true
+	}
+	t.Run("vmlinux", func(t *testing.T) { checkIDsOf(t, k.vmlinux(), spec, absent) })
 	if result.IDs == 0 {
 		t.Error("vmlinux has no entries: nothing was checked")
 	}
@@ -32,20 +37,27 @@ func (k kernel) checkIDs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			split, err := content.Open(k.module(name), base)
+			own := bytes.NewReader(sectionOf(t, k.module(name), ".BTF"))
+			split, err := btf.LoadSplitSpecFromReader(own, base)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkIDsOf(t, k.module(name), split)
+			checkIDsOf(t, k.module(name), split, nil)
 		})
 	}
 	fmt.Println(result.IDs, "entries of .BTF_ids")
 }
 
-// An entry's symbol is __BTF_ID__KIND__NAME__NUMBER (include/linux/btf_ids.h).
-var entry = regexp.MustCompile(`^__BTF_ID__(func|struct|union|typedef)__(.*?)__\d+$`)
+// A type's symbol is __BTF_ID__KIND__NAME__NUMBER. That of a set begins so too, and covers its
+// number of entries and the entries (include/linux/btf_ids.h).
+var (
+	typeSymbol = regexp.MustCompile(`^__BTF_ID__(func|struct|union|typedef)__(.*?)__\d+$`)
+	setSymbol  = regexp.MustCompile(`^__BTF_ID__set8?__`)
+)
 
-func checkIDsOf(t *testing.T, path string, spec *btf.Spec) {
+// checkIDsOf checks the entries of one file. resolve_btfids sorts those of a set by their ids, so
+// there all symbols together name the types. absent has the names of types that don't exist.
+func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]bool) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -64,24 +76,48 @@ func checkIDsOf(t *testing.T, path string, spec *btf.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if f.Type != elf.ET_REL {
+		for i := range symbols {
+			symbols[i].Value -= section.Addr
+		}
+	}
+	var sets []elf.Symbol
 	for _, s := range symbols {
-		m := entry.FindStringSubmatch(s.Name)
+		if setSymbol.MatchString(s.Name) && s.Size > 0 {
+			sets = append(sets, s)
+		}
+	}
+	want, found := map[string][]string{}, map[string][]string{}
+	for _, s := range symbols {
+		m := typeSymbol.FindStringSubmatch(s.Name)
 		if m == nil {
 			continue
 		}
-		at := s.Value
-		if f.Type != elf.ET_REL {
-			at -= section.Addr
-		}
-		if at+4 > uint64(len(data)) {
+		if s.Value+4 > uint64(len(data)) {
 			t.Errorf("%s is outside of .BTF_ids", s.Name)
 			continue
 		}
-		id := f.ByteOrder.Uint32(data[at:])
-		if found := describe(spec, btf.TypeID(id)); found != m[1]+" "+m[2] {
-			t.Errorf("%s has the id %d, which is %s", s.Name, id, found)
+		place := s.Name
+		for _, set := range sets {
+			if set.Value <= s.Value && s.Value < set.Value+set.Size {
+				place = set.Name
+			}
 		}
+		text := m[1] + " " + m[2]
+		if absent[m[2]] {
+			text = "void "
+		}
+		want[place] = append(want[place], text)
+		id := btf.TypeID(f.ByteOrder.Uint32(data[s.Value:]))
+		found[place] = append(found[place], describe(spec, id))
 		result.IDs++
+	}
+	for place, names := range want {
+		slices.Sort(names)
+		slices.Sort(found[place])
+		if !slices.Equal(names, found[place]) {
+			t.Errorf("%s should have the ids of %q, and has those of %q", place, names, found[place])
+		}
 	}
 }
 

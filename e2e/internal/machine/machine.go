@@ -1,5 +1,5 @@
-// Package machine boots kernels in QEMU, without hardware support, with the program of e2e/boot/guest
-// as their first process.
+// Package machine boots kernels in QEMU, without hardware support, with the program of
+// e2e/boot/guest as their first process.
 package machine
 
 import (
@@ -39,8 +39,8 @@ func Arm64(qemu string) Machine {
 	}
 }
 
-// Boot runs the kernel with the directory image as its root, to which it adds the guest, and returns
-// what the guest reported. Files of its own go to dir.
+// Boot runs the kernel with the directory image as its root, to which it adds the guest, and
+// returns what the guest reported. Files of its own go to dir.
 func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	tb.Helper()
 	harness.Need(tb, "cpio")

@@ -14,6 +14,7 @@ type Result struct {
 	// differences, each of which has a reason: of vmlinux, and of all modules together.
 	Vmlinux, Modules Compared
 	IDs              int      // entries of .BTF_ids that were looked up
+	Absent           []string // what they name, but neither our BTF nor pahole's has
 	Loaded           []string // modules
 	Ran              []string // programs of BPF
 	Rebuilt          []string // how the BTF was made again, to the same bytes
