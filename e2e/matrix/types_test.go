@@ -66,20 +66,30 @@ func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 		"--features=" + featuresOf(c), "-o", again, "--skipped", skipped}
 	ours := oracle.Blob{Path: k.calls(c.File + ".ours.btf")}
 	pahole := oracle.Blob{Path: k.calls(c.File + ".pahole.btf")}
+	made := ours.Path
 	if isModule(c) {
 		argv = append(argv, "--base="+k.vmlinux())
 		ours.Bases, pahole.Bases = []string{k.vmlinux()}, []string{k.vmlinux()}
 	}
 	if base := k.calls(c.File + ".ours.base.btf"); exists(base) {
 		argv = append(argv, "--distilled-base="+filepath.Join(dir, "again.base.btf"))
-		ours.Bases = []string{base}
-		pahole.Bases = []string{k.calls(c.File + ".pahole.base.btf")}
+		ours.Path = k.relocate(t, ours.Path, base, filepath.Join(dir, "ours"))
+		pahole.Path = k.relocate(t, pahole.Path, k.calls(c.File+".pahole.base.btf"),
+			filepath.Join(dir, "pahole"))
 	}
 	harness.MustRun(t, "", append(argv, k.out(c.File))...)
-	if !bytes.Equal(harness.ReadFile(t, again), harness.ReadFile(t, ours.Path)) {
+	if !bytes.Equal(harness.ReadFile(t, again), harness.ReadFile(t, made)) {
 		t.Error("btfgen elf makes other BTF of it than the program that Kbuild called")
 	}
 	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
+}
+
+// relocate puts BTF that stands on a distilled base on the kernel's, and returns out.
+func (k kernel) relocate(t *testing.T, blob, base, out string) string {
+	t.Helper()
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--distilled-base="+base,
+		"--base="+k.vmlinux(), "-o", out, blob)
+	return out
 }
 
 // featuresOf returns the features that Kbuild asked for, as a list for btfgen.
