@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,6 +23,9 @@ var programs = map[string]string{"open": "", "matrix": "matrix"}
 // checkBoot boots the kernel, loads its modules and runs the programs.
 func (k kernel) checkBoot(t *testing.T) {
 	harness.Need(t, "clang", "bpftool")
+	if !bytes.Contains(k.config(t), []byte("CONFIG_BLK_DEV_INITRD=y")) {
+		t.Skip("SKIPPED: this kernel is not configured to boot")
+	}
 	m := k.machine(t)
 	dir := t.TempDir()
 	image := filepath.Join(dir, "image")
