@@ -83,7 +83,7 @@ var tables = template.Must(template.New("").Funcs(template.FuncMap{
 	`modules: names as pahole's | differ, with a reason | .BTF_ids | modules loaded | ` +
 	`programs of BPF | the same BTF when built again |
 |---|---|--:|--:|--:|--:|--:|--:|--:|---|
-{{range .}}| {{.Release}}, {{.Cell}} | {{.Compiler}} | {{count .Vmlinux.Equal}} | ` +
+{{range .}}| {{with .Release}}{{.}}, {{end}}{{.Cell}} | {{.Compiler}} | {{count .Vmlinux.Equal}} | ` +
 	`{{.Vmlinux.Explained}} | {{count .Modules.Equal}} | {{.Modules.Explained}} | {{count .IDs}} | ` +
 	`{{len .Loaded}} | {{len .Ran}} | {{with .Rebuilt}}{{join .}}{{else}}–{{end}} |
 {{end}}
