@@ -105,6 +105,7 @@ func one(of []int, n int) bool {
 
 // TestCacheKilled kills a cache in mid-build, and builds without it and with it.
 func TestCacheKilled(t *testing.T) {
+	long(t)
 	m, want := quick(t)
 	for name, start := range map[string]func(testing.TB) *server{
 		"HTTP": nginx,
@@ -153,7 +154,6 @@ func TestRetries(t *testing.T) {
 			{"--remote_local_fallback", "--remote_retries=0"},
 			{"--remote_local_fallback", "--remote_retries=1"},
 			{"--remote_local_fallback"}, // Bazel's default: 5 retries
-			nil,
 		} {
 			o := m.build(append(options, s.option())...)
 			fmt.Printf("| %s | `%s` | %d | %.1f |\n", name, strings.Join(options, " "), o.exit, o.seconds)
@@ -218,6 +218,7 @@ func TestExecutorKilled(t *testing.T) {
 
 // TestBazelKilled kills Bazel's server in mid-build.
 func TestBazelKilled(t *testing.T) {
+	long(t)
 	m, want := quick(t)
 	s := nginx(t)
 	try(t, m, want, s, fault{
@@ -248,7 +249,8 @@ btf_objects(
 	targets, results := m.targets, m.results
 	defer func() { m.targets, m.results = targets, results }()
 	m.targets = append([]string{"//big"}, targets...)
-	options := append(strategies("linux-sandbox"), "--sandbox_base="+tmpfs(t, 160), "--jobs=1")
+	options := []string{"--spawn_strategy=linux-sandbox", "--jobs=1",
+		"--sandbox_base=" + tmpfs(t, 160)}
 	r := row{fault: "disk full under a tool (160 KiB for sandboxes)", how: "`--sandbox_base`",
 		faulty: m.build(options...), after: "another disk"}
 	r.bytes = m.right(want)
