@@ -22,9 +22,9 @@ func deleteDamaged(t testing.TB, cache string) int {
 	return len(filesBelow(t, filepath.Join(cache, "cas")))
 }
 
-// TestDeleteDamaged damages a third of what the disk cache and nginx have, and has the damaged files
-// deleted, no more and no less. That makes damaged content lost content, which costs a build with
-// all downloads at most.
+// TestDeleteDamaged damages a third of what the disk cache and nginx have, and has the damaged
+// files deleted, no more and no less. That makes damaged content lost content, which costs a build
+// with all downloads at most.
 func TestDeleteDamaged(t *testing.T) {
 	long(t)
 	m, want := quick(t)
@@ -81,7 +81,8 @@ func TestExpire(t *testing.T) {
 	before := len(filesBelow(t, s.dir))
 	shell(t, "-mtime", "/var/cache/bazel", s.dir)
 	after := len(filesBelow(t, s.dir))
-	fmt.Printf("\nHTTP cache: %d of %d files are left after the old ones were deleted\n", after, before)
+	fmt.Printf("\nHTTP cache: %d of %d files are left after the old ones were deleted\n", after,
+		before)
 	if after == 0 || after >= before {
 		t.Errorf("%d of %d files are left", after, before)
 	}
@@ -163,7 +164,7 @@ func TestImports(t *testing.T) {
 
 var mnemonicLine = regexp.MustCompile(`(?m)^\s*mnemonic = .*$`)
 
-// TestMnemonics compares the mnemonics of the rules with those that presets/remote-execution.bazelrc
+// TestMnemonics compares the mnemonics of the rules with those that the preset for remote execution
 // has run remotely.
 func TestMnemonics(t *testing.T) {
 	rules := map[string]bool{}

@@ -149,8 +149,9 @@ func TestRetries(t *testing.T) {
 	defer func() { m.targets = targets }()
 	m.targets = []string{"//:dir0"}
 	o := m.must()
-	fmt.Printf("\n| %d actions, a cache that is dead | options | exit | seconds |\n|---|---|--:|--:|\n",
-		btf(counts(o.spawns)).ran())
+	fmt.Printf("\n| %d actions, a cache that is dead | options | exit | seconds |\n", btf(counts(
+		o.spawns)).ran())
+	fmt.Println("|---|---|--:|--:|")
 	fmt.Printf("| none | | %d | %.1f |\n", o.exit, o.seconds)
 	for name, s := range map[string]*server{"HTTP": nginx(t), "gRPC": casd(t)} {
 		s.kill()

@@ -61,8 +61,12 @@ func objects(t testing.TB, n int) *machine {
 `)
 	var groups []string
 	for d := range dirs {
-		fmt.Fprintf(&build, "\nbtf_objects(\n    name = \"dir%d\",\n    srcs = glob([\"dir%d/*.o\"]),\n)\n",
-			d, d)
+		fmt.Fprintf(&build, `
+btf_objects(
+    name = "dir%d",
+    srcs = glob(["dir%d/*.o"]),
+)
+`, d, d)
 		groups = append(groups, fmt.Sprintf("%q", fmt.Sprintf(":dir%d", d)))
 	}
 	fmt.Fprintf(&build, `

@@ -37,7 +37,7 @@ func TestRandomMoments(t *testing.T) {
 	m, want := quick(t)
 	// With an empty cache or an executor a build takes longer than without.
 	latest := 1.3 * m.must().seconds
-	fmt.Printf("\n| round | killed | after (of %.1f s) | Bazel ended with | bytes | the build after it "+
+	fmt.Printf("\n| round | killed | after (of %.1f s) | Bazel ended with | bytes | the next build "+
 		"| from the cache |\n|--:|---|--:|--:|---|---|---|\n", latest)
 	for round := range *rounds {
 		v := victims[round%len(victims)](t, m)
@@ -82,8 +82,15 @@ func (m *machine) killed(v victim, moment time.Duration) outcome {
 
 // victims begin servers that have nothing stored.
 var victims = []func(testing.TB, *machine) victim{
-	func(t testing.TB, m *machine) victim { return cacheVictim(t, "HTTP cache", nginx(t)) },
-	func(t testing.TB, m *machine) victim { return cacheVictim(t, "gRPC cache", casd(t)) },
+	func(t testing.TB, m *machine) victim {
+		s := nginx(t)
+		// Without the pass-through, which would answer for a server that is dead.
+		return cacheVictim(t, "HTTP cache", s, "--remote_cache=http://"+s.addr)
+	},
+	func(t testing.TB, m *machine) victim {
+		s := casd(t)
+		return cacheVictim(t, "gRPC cache", s, s.option())
+	},
 	func(t testing.TB, m *machine) victim {
 		s := casd(t)
 		return victim{name: "executor", exits: []int{0}, kill: s.kill, repair: s.restart,
@@ -103,7 +110,7 @@ var victims = []func(testing.TB, *machine) victim{
 	},
 }
 
-func cacheVictim(t testing.TB, name string, s *server) victim {
+func cacheVictim(t testing.TB, name string, s *server, option string) victim {
 	return victim{name: name, exits: []int{0}, kill: s.kill, repair: s.restart,
-		options: append(preset(t, "remote-cache.bazelrc"), s.option())}
+		options: append(preset(t, "remote-cache.bazelrc"), option)}
 }
