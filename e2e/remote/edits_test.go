@@ -193,25 +193,31 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 	}
 }
 
-// copyInPlace copies a tree of kernel.sh, and shows the copy where Kbuild built the original: tools
-// of the kernel note their absolute paths, and where these are others all objects are compiled
-// again.
+// copyInPlace shows a copy of a tree of kernel.sh where Kbuild built the original: tools of the
+// kernel note their absolute paths, and where these are others all objects are compiled again. The
+// place exists in this mount namespace alone, so that other builds of the kernel don't meet it.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)
-	tree := filepath.Join(t.TempDir(), "linux")
-	harness.MustRun(t, "", "cp", "-a", source, tree)
+	overlay(t, filepath.Dir(source), filepath.Dir(source))
 	place := source + ".partial"
-	if exists(place) {
-		t.Skipf("SKIPPED: %s is there: is kernel.sh building?", place)
-	}
-	if err := os.Mkdir(place, 0o755); err != nil {
+	if err := os.MkdirAll(place, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	harness.MustRun(t, "", "mount", "--bind", tree, place)
-	t.Cleanup(func() {
-		harness.Command{Argv: []string{"umount", "-l", place}}.Run()
-		os.Remove(place)
-	})
+	overlay(t, source, place)
 	return place
+}
+
+// overlay mounts a directory at a place where the test can change it, and changes it nowhere else.
+func overlay(t *testing.T, lower, place string) {
+	t.Helper()
+	upper, work := filepath.Join(t.TempDir(), "upper"), filepath.Join(t.TempDir(), "work")
+	for _, dir := range []string{upper, work} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.MustRun(t, "", "mount", "-t", "overlay", "-o",
+		fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work), "overlay", place)
+	t.Cleanup(func() { harness.Command{Argv: []string{"umount", "-l", place}}.Run() })
 }
