@@ -134,7 +134,9 @@ func newEditedKernel(t *testing.T, tree, grain string) *editedKernel {
 	for _, s := range log.Spawns {
 		a := reader{mnemonic: s.Mnemonic}
 		for id := range walker.All(s.Inputs) {
-			if path := k.m.path(log.Artifact(id).Path); exists(path) { // a parameter file may be gone
+			input := log.Artifact(id)
+			path := k.m.path(input.Path)
+			if input.Kind == execlog.FileKind && exists(path) { // a parameter file may be gone
 				a.inputs = append(a.inputs, path)
 				k.files[path] = ""
 			}
