@@ -160,6 +160,7 @@ func TestDownloaded(t *testing.T) {
 
 // TestFullCache has caches without room: the file system is full, or the quota is used up.
 func TestFullCache(t *testing.T) {
+	long(t)
 	m, want := quick(t)
 	web, grpc := nginxOn(t, tmpfs(t, 100)), casd(t, "--quota-high=300K", "--quota-low=100K")
 	for _, f := range []fault{

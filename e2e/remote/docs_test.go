@@ -34,6 +34,35 @@ func block(t testing.TB, language string) string {
 	return all[0]
 }
 
+// line returns the only line of docs/remote.md that is indented and begins with a text, in words.
+func line(t testing.TB, text string) []string {
+	t.Helper()
+	doc := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/remote.md")))
+	var found []string
+	for _, l := range strings.Split(doc, "\n") {
+		if strings.HasPrefix(l, "    "+text) {
+			found = append(found, l)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("docs/remote.md has %d indented lines that begin with %q, want 1", len(found), text)
+	}
+	return strings.Fields(found[0])
+}
+
+// shell runs the block of shell in docs/remote.md that has a text, with a directory of the test in
+// place of one that the block names.
+func shell(t testing.TB, text, old, dir string) {
+	t.Helper()
+	for _, b := range blocks(t, "sh") {
+		if strings.Contains(b, text) && strings.Contains(b, old) {
+			harness.MustRun(t, "", "sh", "-ec", strings.ReplaceAll(b, old, dir))
+			return
+		}
+	}
+	t.Fatalf("docs/remote.md has no block of shell with %q and %q", text, old)
+}
+
 // TestOptions has Bazel take the options of all presets and of all configurations in
 // docs/remote.md.
 func TestOptions(t *testing.T) {
@@ -90,12 +119,14 @@ func TestPlatform(t *testing.T) {
 	}
 	m.write("BUILD.bazel", before+block(t, "starlark"))
 	s := casd(t)
-	o := m.must(append(s.execute(t), "--extra_execution_platforms=//:executor")...)
+	words := line(t, "bazel build --extra_execution_platforms=")
+	extra := words[2 : len(words)-1]
+	o := m.must(append(s.execute(t), extra...)...)
 	if sum := btf(counts(o.spawns)); sum.remote == 0 || sum.local > 0 {
 		t.Errorf("%d ran remotely and %d here", sum.remote, sum.local)
 	}
 	m.same(want)
-	args := append([]string{"aquery", "--extra_execution_platforms=//:executor"}, m.options...)
+	args := append([]string{"aquery"}, append(extra, m.options...)...)
 	aquery := m.bazel(append(args, `mnemonic("BtfLink", //:vmlinux_btf)`)...).Must(t)
 	if !regexp.MustCompile(`(?m)^  Execution platform: (@@)?//:executor$`).MatchString(aquery) {
 		t.Errorf("BtfLink runs on another platform:\n%s", tail(aquery))

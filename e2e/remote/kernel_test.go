@@ -2,12 +2,10 @@ package remote
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
@@ -55,7 +53,8 @@ func TestKernel(t *testing.T) {
 	disk := "--disk_cache=" + filepath.Join(t.TempDir(), "disk")
 	mapping := preset(t, "path-mapping.bazelrc")
 	first.options = append(first.options, mapping...)
-	cold := btf(show(t, "kernel, first machine", first.must(disk)))
+	alone := first.must(disk)
+	cold := btf(show(t, "kernel, first machine", alone))
 	if cold.hit != 0 || cold.local < 500 {
 		t.Fatalf("the first build ran %d actions and had %d hits", cold.local, cold.hit)
 	}
@@ -80,6 +79,8 @@ func TestKernel(t *testing.T) {
 		second.options = append(second.options, mapping...)
 		second.results = first.results
 		second.strange()
+		sameActions(t, "kernel", alone, ownCaches(t, second)[0])
+		second.same(want)
 		hits(t, second, "second machine, disk", second.must(disk))
 		for _, s := range []*server{nginx(t), casd(t)} {
 			first.must(s.option())
@@ -98,88 +99,45 @@ func TestKernel(t *testing.T) {
 			first.same(want)
 		}
 	})
-	t.Run("damage", func(t *testing.T) {
+	t.Run("grain", func(t *testing.T) {
 		first.t = t
-		blobs := filesBelow(t, strings.TrimPrefix(disk, "--disk_cache=")+"/cas")
-		damage(t, blobs)
-		o := first.build(disk, "--remote_download_outputs=all")
-		fmt.Printf("\nkernel, %d blobs of the disk cache damaged: exit %d in %.1f s, bytes %s\n",
-			len(blobs), o.exit, o.seconds, first.right(want))
-		show(t, "kernel, damaged disk cache", first.ok(o))
+		sum := btf(show(t, "kernel, grain 16", first.must(disk, grain16)))
+		if sum.local == 0 || sum.ran()+sum.hit > cold.local/4 {
+			t.Errorf("%d actions ran and %d were hits, want a quarter of %d at most", sum.ran(), sum.hit,
+				cold.local)
+		}
 		first.same(want)
 	})
-}
-
-// copyInPlace copies a tree of kernel.sh, and shows the copy where Kbuild built the original: tools
-// of the kernel note their absolute paths, and where these are others all objects are compiled
-// again.
-func copyInPlace(t *testing.T, source string) string {
-	t.Helper()
-	needRoot(t)
-	tree := filepath.Join(t.TempDir(), "linux")
-	harness.MustRun(t, "", "cp", "-a", source, tree)
-	place := source + ".partial"
-	if exists(place) {
-		t.Skipf("SKIPPED: %s is there: is kernel.sh building?", place)
-	}
-	if err := os.Mkdir(place, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	harness.MustRun(t, "", "mount", "--bind", tree, place)
-	t.Cleanup(func() {
-		harness.Command{Argv: []string{"umount", "-l", place}}.Run()
-		os.Remove(place)
+	t.Run("damage", func(t *testing.T) {
+		first.t = t
+		damagedKernel(t, first, want, strings.TrimPrefix(disk, "--disk_cache="))
 	})
-	return place
 }
 
-// TestKernelEdits edits the kernel's source, and has Kbuild compile and link it.
-func TestKernelEdits(t *testing.T) {
-	long(t)
-	source := harness.Kernel(t)
-	harness.KernelCompiler(t, source)
-	tree := copyInPlace(t, source)
-	m := kernel(t, tree)
-	m.ok(m.rebuild())
-	m.findResults()
-	edit := func(name, file, old, new string) {
-		t.Run(name, func(t *testing.T) {
-			m.t = t
-			path := filepath.Join(tree, file)
-			text := string(harness.ReadFile(t, path))
-			if !strings.Contains(text, old) {
-				t.Fatalf("%s has no %q", file, old)
+// damagedKernel damages all that a disk cache has, and builds: with Bazel's defaults, with all
+// downloads, and with the defaults after what docs/remote.md says of damaged files.
+func damagedKernel(t *testing.T, m *machine, want map[string]string, cache string) {
+	t.Helper()
+	blobs := filesBelow(t, filepath.Join(cache, "cas"))
+	for _, grain := range []string{grainObject, grain16} {
+		damage(t, blobs)
+		for _, option := range []string{"--remote_download_outputs=toplevel",
+			"--remote_download_outputs=all"} {
+			o := m.build("--disk_cache="+cache, grain, option)
+			bytes := m.right(want) // which fails the test if they are wrong
+			fmt.Printf("\nkernel, %d blobs of the disk cache damaged, `%s`, `%s`: exit %d in %.1f s, "+
+				"bytes %s\n", len(blobs), grain, option, o.exit, o.seconds, bytes)
+			if o.exit == 0 {
+				m.same(want)
+			} else if o.exit != 39 || option == "--remote_download_outputs=all" {
+				t.Errorf("exit %d\n%s", o.exit, tail(o.stderr))
 			}
-			harness.WriteFile(t, path, strings.Replace(text, old, new, 1))
-			before := m.digests()
-			began := time.Now()
-			r := harness.Command{Dir: tree, Timeout: 40 * time.Minute,
-				Argv: []string{"make", "-j2", "vmlinux"},
-				Env: []string{"KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=rules_btf",
-					"KBUILD_BUILD_HOST=rules_btf"}}
-			out := r.Must(t)
-			fmt.Printf("\nkernel, %s: Kbuild compiled %d files in %.0f s\n", name,
-				strings.Count(out, "\n  CC "), time.Since(began).Seconds())
-			ran := show(t, "kernel, "+name, m.ok(m.rebuild()))
-			for _, mnemonic := range []string{"BtfMerge", "BtfLink", "BtfBase"} {
-				if ran[mnemonic].ran() != 0 {
-					t.Errorf("%s ran %d times, want 0", mnemonic, ran[mnemonic].ran())
-				}
-			}
-			if ran["BtfFacts"].ran() != 1 {
-				t.Errorf("BtfFacts ran %d times, want 1, for vmlinux", ran["BtfFacts"].ran())
-			}
-			switch gen := ran["BtfGen"].ran(); {
-			case name == "body" && gen != 2:
-				t.Errorf("BtfGen ran %d times, want 2: for the file and init/version-timestamp.o", gen)
-			case name != "body" && gen < 500:
-				t.Errorf("BtfGen ran %d times, want one for each object of vmlinux", gen)
-			}
-			m.same(before)
-		})
+		}
+		left := deleteDamaged(t, cache)
+		fmt.Printf("%d of %d blobs are left after the damaged ones were deleted\n", left, len(blobs))
+		o := m.must(append(preset(t, "remote-cache.bazelrc"), "--disk_cache="+cache, grain)...)
+		show(t, "kernel, the damaged files deleted", o)
+		m.same(want)
+		blobs = filesBelow(t, filepath.Join(cache, "cas"))
 	}
-	edit("body", "lib/argv_split.c", "int count = 0;",
-		"int count = 0; volatile int debug = 1; debug++;")
-	edit("every object", "include/linux/kconfig.h", "#define __LINUX_KCONFIG_H",
-		"#define __LINUX_KCONFIG_H\n\n/* moves lines */\n")
 }

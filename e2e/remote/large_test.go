@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-var large = flag.Int("large", 0, "how many objects TestLarge has")
+var (
+	large      = flag.Int("large", 0, "how many objects TestLarge has")
+	largeGrain = flag.String("large_grain", grain16, "the option for their grain")
+)
 
 // TestLarge prints the time that Bazel takes for a kernel of many objects, which are copies of some
 // hundred: to analyse it, to build it when nothing changed, and after one object changed.
@@ -20,6 +25,7 @@ func TestLarge(t *testing.T) {
 	}
 	const distinct = 200
 	m := objects(t, distinct)
+	m.options = append(m.options, *largeGrain)
 	spread(t, m, *large)
 	fmt.Printf("\n| %d objects | seconds | actions of rules_btf |\n|---|--:|--:|\n", *large)
 	row := func(what string, o outcome) {
@@ -34,8 +40,27 @@ func TestLarge(t *testing.T) {
 	m.write("dir0/file0.c", "int changed;\n"+objectsSource(0))
 	m.gcc("dir0/file0.c")
 	row("one object changed, with a new variable", m.rebuild())
+	fmt.Printf("| memory of Bazel's server after this | %.0f MB resident, largest %.0f MB | |\n",
+		m.memory("VmRSS"), m.memory("VmHWM"))
 	m.bazel("shutdown").Must(t)
 	row("a new server, nothing changed", m.rebuild())
+	fmt.Printf("| its memory | %.0f MB resident, largest %.0f MB | |\n", m.memory("VmRSS"),
+		m.memory("VmHWM"))
+}
+
+// memory returns a value of Bazel's server from /proc/PID/status, in MB.
+func (m *machine) memory(name string) float64 {
+	m.t.Helper()
+	status := harness.ReadFile(m.t, fmt.Sprintf("/proc/%d/status", m.server()))
+	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
+	if match == nil {
+		m.t.Fatalf("/proc has no %s of Bazel's server", name)
+	}
+	kib, err := strconv.ParseFloat(string(match[1]), 64)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return kib * 1024 / 1e6
 }
 
 // spread copies the objects into directories of 50, until there are n, and writes a BUILD file.

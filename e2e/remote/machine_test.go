@@ -99,9 +99,12 @@ func (m *machine) remove() {
 
 // manyActions makes an action of each object file, so that there are many to count, and a build
 // does not end before a server is killed.
-func (m *machine) manyActions() {
-	m.options = append(m.options, "--@rules_btf//rules/settings:grain=object")
-}
+func (m *machine) manyActions() { m.options = append(m.options, grainObject) }
+
+const (
+	grainObject = "--@rules_btf//rules/settings:grain=object"
+	grain16     = "--@rules_btf//rules/settings:grain=16" // the default
+)
 
 // useBuiltTools registers tools that go build made.
 func (m *machine) useBuiltTools() {
@@ -119,6 +122,7 @@ type outcome struct {
 	exit    int // -1: killed by a signal
 	seconds float64
 	stderr  string
+	log     string // the path of the execution log
 	spawns  []execlog.Spawn
 }
 
@@ -167,7 +171,8 @@ func (m *machine) rebuild(options ...string) outcome {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	o := outcome{exit: r.Exit, seconds: time.Since(began).Seconds(), stderr: r.Stderr}
+	o := outcome{exit: r.Exit, seconds: time.Since(began).Seconds(), stderr: r.Stderr,
+		log: log}
 	if r.TimedOut {
 		m.t.Fatalf("bazel build did not end:\n%s", tail(r.Stderr))
 	}

@@ -61,8 +61,12 @@ func objects(t testing.TB, n int) *machine {
 `)
 	var groups []string
 	for d := range dirs {
-		fmt.Fprintf(&build, "\nbtf_objects(\n    name = \"dir%d\",\n    srcs = glob([\"dir%d/*.o\"]),\n)\n",
-			d, d)
+		fmt.Fprintf(&build, `
+btf_objects(
+    name = "dir%d",
+    srcs = glob(["dir%d/*.o"]),
+)
+`, d, d)
 		groups = append(groups, fmt.Sprintf("%q", fmt.Sprintf(":dir%d", d)))
 	}
 	fmt.Fprintf(&build, `
@@ -104,12 +108,13 @@ func (m *machine) write(name, text string) {
 	harness.WriteFile(m.t, filepath.Join(m.dir, name), text)
 }
 
-// compile compiles object i from a source.
-func (m *machine) compile(i int, text string) {
+// compile compiles object i from the text of a source, and returns the source's path.
+func (m *machine) compile(i int, text string) string {
 	m.t.Helper()
 	source := fmt.Sprintf("dir%d/file%d.c", i/objectsPerDir, i)
 	m.write(source, text)
 	m.gcc(source)
+	return source
 }
 
 func (m *machine) gcc(source string) {
@@ -163,18 +168,6 @@ func removeQuick() {
 		quickMachine.m.remove()
 	}
 }
-
-// strategies are the options that run our actions in one way, and leave others alone.
-func strategies(how string) []string {
-	var out []string
-	for _, name := range mnemonics {
-		out = append(out, "--strategy="+name+"="+how)
-	}
-	return out
-}
-
-var mnemonics = []string{"BtfGen", "BtfMerge", "BtfFacts", "BtfLink", "BtfBase", "BtfEmbed",
-	"BtfImport", "BtfShared", "BtfModules", "BtfArchive"}
 
 // preset returns the options that a preset of this repository adds, without import lines.
 func preset(t testing.TB, name string) []string {

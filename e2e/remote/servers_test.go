@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,19 +37,22 @@ func (s *server) option() string {
 
 func (s *server) grpc() bool { return strings.Contains(s.argv[0], "casd") }
 
-// casd starts buildbox-casd, a cache that also executes actions, in bubblewrap: an action sees its
-// inputs, /dev, /proc and /tmp, and no other file.
+// casd starts buildbox-casd with the command of docs/remote.md, as a cache that also executes
+// actions, in bubblewrap: an action sees its inputs, /dev, /proc and /tmp, and no other file.
 func casd(t testing.TB, options ...string) *server {
 	t.Helper()
 	harness.Need(t, "buildbox-casd", "buildbox-run-bubblewrap", "bwrap")
-	run, err := exec.LookPath("buildbox-run-bubblewrap")
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := newServer(t)
-	s.argv = append([]string{"buildbox-casd", "--bind", s.addr, "--buildbox-run=" + run, "--jobs=2",
-		"--reserved=1M"}, options...)
-	s.argv = append(s.argv, s.dir)
+	words := line(t, "buildbox-casd ")
+	for old, new := range map[string]string{"127.0.0.1:8980": s.addr, "DIRECTORY": s.dir} {
+		i := slices.Index(words, old)
+		if i < 0 {
+			t.Fatalf("the command of docs/remote.md has no %s: %s", old, words)
+		}
+		words[i] = new
+	}
+	last := len(words) - 1
+	s.argv = slices.Concat(words[:last], []string{"--jobs=2", "--reserved=1M"}, options, words[last:])
 	s.begin()
 	return s
 }

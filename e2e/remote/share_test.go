@@ -7,13 +7,15 @@ import (
 )
 
 // TestShare builds on one machine, and on another with another directory, output base, PATH, time
-// zone, user and umask, which must find all that the first one did in the cache.
+// zone, user and umask. Each by itself must run the same actions, and with a cache that they share
+// the second must find all that the first did.
 func TestShare(t *testing.T) {
-	first := hello(t)
-	first.must()
-	want := first.digests()
-	second := hello(t)
+	first, second := hello(t), hello(t)
 	second.strange()
+	cold := ownCaches(t, first, second)
+	sameActions(t, "examples/hello", cold[0], cold[1])
+	want := first.digests()
+	second.same(want)
 	stores := map[string]func() string{
 		"disk": func() string { return "--disk_cache=" + filepath.Join(t.TempDir(), "disk") },
 		"HTTP": func() string { return nginx(t).option() },

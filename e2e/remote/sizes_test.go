@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -28,7 +31,7 @@ var verbMnemonics = map[string]string{"object": "BtfGen", "merge": "BtfMerge", "
 	"link": "BtfLink", "index": "BtfBase"}
 
 // TestSizes builds the kernel with tools that note what each run takes, and prints for each
-// mnemonic the median and the largest.
+// mnemonic the median and the largest, with two grains.
 func TestSizes(t *testing.T) {
 	if !*sizes {
 		t.Skip("SKIPPED: e2e/remote/run --sizes has it")
@@ -41,28 +44,34 @@ func TestSizes(t *testing.T) {
 			fmt.Sprintf("-X main.tool=%s -X main.notes=%s", harness.Tool(t, tool), notes),
 			"./e2e/remote/meter")
 	}
-	o := m.must("--spawn_strategy=local", "--jobs=1")
-	byName := map[string][]use{}
-	for _, file := range filesBelow(t, notes) {
-		var u use
-		if err := json.Unmarshal(harness.ReadFile(t, file), &u); err != nil {
+	for _, grain := range []string{grainObject, grain16} {
+		if err := os.RemoveAll(notes); err != nil {
 			t.Fatal(err)
 		}
-		name := verbMnemonics[u.Verb]
-		byName[name] = append(byName[name], u)
-	}
-	ran := counts(o.spawns)
-	names := make([]string, 0, len(byName))
-	for name := range byName {
-		names = append(names, name)
-		if len(byName[name]) != ran[name].ran() {
-			t.Errorf("%s: %d notes of %d runs", name, len(byName[name]), ran[name].ran())
+		ran := counts(m.must("--spawn_strategy=local", "--jobs=1", grain).spawns)
+		byName := map[string][]use{}
+		for _, file := range filesBelow(t, notes) {
+			var u use
+			if err := json.Unmarshal(harness.ReadFile(t, file), &u); err != nil {
+				t.Fatal(err)
+			}
+			name := verbMnemonics[u.Verb]
+			byName[name] = append(byName[name], u)
 		}
+		for name, uses := range byName {
+			if len(uses) != ran[name].ran() {
+				t.Errorf("%s: %d notes of %d runs", name, len(uses), ran[name].ran())
+			}
+		}
+		fmt.Printf("\n%s\n\n", grain)
+		printSizes(byName)
 	}
-	sort.Strings(names)
-	fmt.Println("\n| mnemonic | actions | CPU ms | peak memory MB | KB in | files in | KB out |")
+}
+
+func printSizes(byName map[string][]use) {
+	fmt.Println("| mnemonic | actions | CPU ms | peak memory MB | KB in | files in | KB out |")
 	fmt.Println("|---|--:|--:|--:|--:|--:|--:|")
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		uses := byName[name]
 		row := []string{name, fmt.Sprint(len(uses))}
 		for _, value := range []func(use) float64{

@@ -1,0 +1,225 @@
+package remote
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/execlog"
+)
+
+// kernelEdit is an edit of the kernel's source, after which Kbuild makes a goal.
+type kernelEdit struct {
+	name, file, old, new, goal string
+	compiled                   [2]int // the least and the most files that Kbuild compiles
+	links                      int    // how many BTF files are linked again: none if no type changed
+}
+
+const argvSplit, dummy = "lib/argv_split.c", "drivers/net/dummy.c"
+
+// Each build of vmlinux compiles init/version-timestamp.c, which has the number of the build.
+var kernelEdits = []kernelEdit{
+	{name: "a comment at a line's end", file: argvSplit, goal: "vmlinux",
+		old: "#include <linux/kernel.h>", new: "#include <linux/kernel.h> /* first */",
+		compiled: [2]int{2, 8}},
+	{name: "the body of a function", file: argvSplit, goal: "vmlinux",
+		old: "int count = 0;", new: "int count = 0; volatile int debug = 1; debug++;",
+		compiled: [2]int{2, 8}},
+	{name: "the body of a function in a module", file: dummy, goal: "modules",
+		old: "int i, err = 0;", new: "int i, err = 0; volatile int debug = 1; debug++;",
+		compiled: [2]int{1, 8}},
+	{name: "a type in a module", file: dummy, goal: "modules",
+		old: "static int numdummies = 1;", new: "static int numdummies = 1;\n" +
+			"struct dummy_edit { int first; };\nint dummy_edit(struct dummy_edit *e);\n" +
+			"int dummy_edit(struct dummy_edit *e) { return e->first; }",
+		compiled: [2]int{1, 8}, links: 1},
+	{name: "a type in one file", file: argvSplit, goal: "vmlinux",
+		old: "static int count_argc", new: "struct argv_edit { int first; };\n" +
+			"int argv_edit(struct argv_edit *e);\n" +
+			"int argv_edit(struct argv_edit *e) { return e->first; }\nstatic int count_argc",
+		compiled: [2]int{2, 8}, links: 8},
+	{name: "a type in a header", file: "include/linux/pipe_fs_i.h", goal: "vmlinux",
+		old: "struct pipe_inode_info {", new: "struct pipe_inode_info {\n\tint edit;",
+		compiled: [2]int{8, 40}, links: 8},
+	{name: "a comment in a header of all files", file: "include/linux/kconfig.h", goal: "vmlinux",
+		old: "#define __LINUX_KCONFIG_H", new: "#define __LINUX_KCONFIG_H\n\n/* moves lines */\n",
+		compiled: [2]int{500, 1500}},
+}
+
+// TestKernelEdits edits the kernel's source, has Kbuild compile and link it, and counts what Bazel
+// runs then, with two grains: the actions of which an input has other content, and no others. After
+// edits that change no type that is no BtfMerge, BtfLink or BtfBase.
+func TestKernelEdits(t *testing.T) {
+	long(t)
+	source := harness.Kernel(t)
+	harness.KernelCompiler(t, source)
+	tree := copyInPlace(t, source)
+	builds := []*editedKernel{newEditedKernel(t, tree, "object"), newEditedKernel(t, tree, "16")}
+	for _, e := range kernelEdits {
+		t.Run(e.name, func(t *testing.T) {
+			before := builds[0].m.digests()
+			e.apply(t, tree)
+			for _, b := range builds {
+				b.m.t = t
+				b.check(t, e)
+			}
+			builds[1].m.same(builds[0].m.digests())
+			if !e.changesTypes() {
+				builds[0].m.same(before)
+			}
+		})
+	}
+	// What came out edit by edit is what a build from nothing makes.
+	m := builds[1].m
+	m.t = t
+	want := m.digests()
+	m.must()
+	m.same(want)
+}
+
+func (e *kernelEdit) changesTypes() bool { return e.links > 0 }
+
+// apply edits the source and has Kbuild make the goal.
+func (e *kernelEdit) apply(t *testing.T, tree string) {
+	t.Helper()
+	path := filepath.Join(tree, e.file)
+	text := string(harness.ReadFile(t, path))
+	if !strings.Contains(text, e.old) {
+		t.Fatalf("%s has no %q", e.file, e.old)
+	}
+	harness.WriteFile(t, path, strings.Replace(text, e.old, e.new, 1))
+	began := time.Now()
+	out := harness.Command{Dir: tree, Timeout: 60 * time.Minute,
+		Argv: []string{"make", "-j2", e.goal},
+		Env: []string{"KBUILD_BUILD_TIMESTAMP=1970-01-01", "KBUILD_BUILD_USER=rules_btf",
+			"KBUILD_BUILD_HOST=rules_btf"}}.Must(t)
+	compiled := strings.Count(out, "\n  CC ") + strings.Count(out, "\n  AS ")
+	fmt.Printf("\n%s: Kbuild compiled %d files in %.0f s\n", e.name, compiled,
+		time.Since(began).Seconds())
+	if compiled < e.compiled[0] || compiled > e.compiled[1] {
+		t.Errorf("%s: Kbuild compiled %d files, want %d to %d", e.name, compiled, e.compiled[0],
+			e.compiled[1])
+	}
+}
+
+// editedKernel is a machine that builds the BTF of a kernel's tree with a grain.
+type editedKernel struct {
+	m       *machine
+	grain   string
+	actions []reader
+	files   map[string]string // digests of all that the actions read
+}
+
+// reader is an action and what it reads.
+type reader struct {
+	mnemonic string
+	inputs   []string
+}
+
+func newEditedKernel(t *testing.T, tree, grain string) *editedKernel {
+	t.Helper()
+	k := &editedKernel{m: kernel(t, tree), grain: grain, files: map[string]string{}}
+	k.m.options = append(k.m.options, "--@rules_btf//rules/settings:grain="+grain)
+	first := k.m.ok(k.m.rebuild())
+	show(t, "kernel, grain "+grain, first)
+	k.m.findResults()
+	log := openLog(t, first.log)
+	walker := execlog.NewWalker(log)
+	for _, s := range log.Spawns {
+		a := reader{mnemonic: s.Mnemonic}
+		for id := range walker.All(s.Inputs) {
+			input := log.Artifact(id)
+			path := k.m.path(input.Path)
+			if input.Kind == execlog.FileKind && exists(path) { // a parameter file may be gone
+				a.inputs = append(a.inputs, path)
+				k.files[path] = ""
+			}
+		}
+		k.actions = append(k.actions, a)
+	}
+	k.changed(t)
+	return k
+}
+
+// path returns where a file is that an execution log names.
+func (m *machine) path(name string) string {
+	if strings.HasPrefix(name, "external/") {
+		return filepath.Join(m.base, name)
+	}
+	return filepath.Join(m.dir, name)
+}
+
+// changed returns which files differ from those of the last call.
+func (k *editedKernel) changed(t *testing.T) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for file, old := range k.files {
+		digest := fmt.Sprintf("%x", sha256.Sum256(harness.ReadFile(t, file)))
+		if digest != old {
+			out[file], k.files[file] = true, digest
+		}
+	}
+	return out
+}
+
+// check builds after an edit and compares how often each mnemonic runs with how many of its actions
+// have an input that differs.
+func (k *editedKernel) check(t *testing.T, e kernelEdit) {
+	t.Helper()
+	ran := show(t, e.name+", grain "+k.grain, k.m.ok(k.m.rebuild()))
+	changed := k.changed(t)
+	want := map[string]int{}
+	for _, a := range k.actions {
+		if slices.ContainsFunc(a.inputs, func(path string) bool { return changed[path] }) {
+			want[a.mnemonic]++
+		}
+	}
+	fmt.Printf("%d files differ that actions read\n", len(changed))
+	for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfMerge", "BtfLink", "BtfBase"} {
+		if n := ran[mnemonic].ran(); n != want[mnemonic] {
+			t.Errorf("grain %s: %s ran %d times, but %d of its actions have inputs that differ", k.grain,
+				mnemonic, n, want[mnemonic])
+		}
+	}
+	links := ran["BtfLink"].ran()
+	if ran["BtfGen"].ran() == 0 || ran["BtfFacts"].ran() == 0 || links != e.links ||
+		links == 0 && ran["BtfMerge"].ran() > 0 || ran["BtfBase"].ran() != links/8 {
+		t.Errorf("grain %s: %v ran; want BtfGen, BtfFacts, %d BtfLink, BtfMerge only if a type changed, "+
+			"and BtfBase only if one of the kernel did", k.grain, ran, e.links)
+	}
+}
+
+// copyInPlace shows a copy of a tree of kernel.sh where Kbuild built the original: tools of the
+// kernel note their absolute paths, and where these are others all objects are compiled again. The
+// place exists in this mount namespace alone, so that other builds of the kernel don't meet it.
+func copyInPlace(t *testing.T, source string) string {
+	t.Helper()
+	needRoot(t)
+	overlay(t, filepath.Dir(source), filepath.Dir(source))
+	place := source + ".partial"
+	if err := os.MkdirAll(place, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	overlay(t, source, place)
+	return place
+}
+
+// overlay mounts a directory at a place where the test can change it, and changes it nowhere else.
+func overlay(t *testing.T, lower, place string) {
+	t.Helper()
+	upper, work := filepath.Join(t.TempDir(), "upper"), filepath.Join(t.TempDir(), "work")
+	for _, dir := range []string{upper, work} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.MustRun(t, "", "mount", "-t", "overlay", "-o",
+		fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", lower, upper, work), "overlay", place)
+	t.Cleanup(func() { harness.Command{Argv: []string{"umount", "-l", place}}.Run() })
+}

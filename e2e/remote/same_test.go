@@ -1,0 +1,86 @@
+package remote
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro"
+)
+
+// ownCaches builds on machines of which each has an empty disk cache of its own, so that all runs,
+// and the logs have the digests of actions, which there are for a cache only.
+func ownCaches(t testing.TB, machines ...*machine) []outcome {
+	t.Helper()
+	var outcomes []outcome
+	for _, m := range machines {
+		outcomes = append(outcomes, m.must("--disk_cache="+filepath.Join(t.TempDir(), "disk")))
+	}
+	return outcomes
+}
+
+// actionID is an action of a log, whatever the machine.
+type actionID struct{ mnemonic, label, output string }
+
+// actionDigests returns the digests of the actions of rules_btf.
+func actionDigests(t testing.TB, log *execlog.Log) map[actionID]string {
+	t.Helper()
+	out := map[actionID]string{}
+	for _, s := range log.Spawns {
+		if !strings.HasPrefix(s.Mnemonic, "Btf") {
+			continue
+		}
+		id := actionID{s.Mnemonic, s.Label, s.Outputs[0].Path}
+		if s.CacheHit || s.Digest.Hash == "" || out[id] != "" {
+			t.Errorf("%v: a hit, without a digest, or twice in the log", id)
+		}
+		out[id] = s.Digest.Hash
+	}
+	return out
+}
+
+// sameActions fails the test unless two builds, neither of which had anything from a cache, ran the
+// same actions of rules_btf: by their digests, and in the judgement of btfrepro.
+func sameActions(t testing.TB, what string, a, b outcome) {
+	t.Helper()
+	logA, logB := openLog(t, a.log), openLog(t, b.log)
+	digestsA, digestsB := actionDigests(t, logA), actionDigests(t, logB)
+	same := 0
+	for id, digest := range digestsA {
+		if digestsB[id] != digest {
+			t.Errorf("%s: %v has the digest %s on one machine and %q on the other", what, id, digest,
+				digestsB[id])
+			continue
+		}
+		same++
+	}
+	if same == 0 || len(digestsB) != len(digestsA) {
+		t.Errorf("%s: %d of %d and %d actions are the same", what, same, len(digestsA), len(digestsB))
+	}
+	report, err := repro.Compare(logA, logB, repro.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range report.Counts {
+		if !strings.HasPrefix(c.Mnemonic, "Btf") {
+			continue
+		}
+		if n := c.Verdicts[repro.Same]; n != c.Total || c.SameCached != 0 {
+			t.Errorf("%s: btfrepro calls %d of %d %s the same, %d of them from a cache: %v", what, n,
+				c.Total, c.Mnemonic, c.SameCached, c.Verdicts)
+		}
+	}
+	fmt.Printf("\n%s on two machines, each by itself: %d actions of rules_btf have the same digest\n",
+		what, same)
+}
+
+func openLog(t testing.TB, path string) *execlog.Log {
+	t.Helper()
+	log, err := execlog.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
