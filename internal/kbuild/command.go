@@ -73,22 +73,19 @@ func words(command string) (list []string) {
 	return list
 }
 
-// linkerInputs returns the objects (.o) and archives (.a) that a linker's command names, in order,
-// and the files with more of them, which it names with "@".
-func linkerInputs(command []string) (inputs, lists []string) {
+// linkerInputs returns the objects (.o) and archives (.a) that a linker's command names, in order.
+func linkerInputs(command []string) (inputs []string) {
 	for i := 0; i < len(command); i++ {
 		w := command[i]
 		switch {
 		case w == "-o" || w == "-T" || w == "-m" || w == "-z":
 			i++
 		case strings.HasPrefix(w, "-"):
-		case len(w) > 1 && w[0] == '@':
-			lists = append(lists, w[1:])
 		case strings.HasSuffix(w, ".o") || strings.HasSuffix(w, ".a"):
 			inputs = append(inputs, w)
 		}
 	}
-	return inputs, lists
+	return inputs
 }
 
 // hasDebug tells whether the last of a compiler's options -g asks for DWARF. known is false if there

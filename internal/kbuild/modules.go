@@ -67,10 +67,10 @@ func (r *reader) linkedInModule(stem string) (objects []string, err error) {
 			inputs = append(inputs, name)
 		}
 	}
-	if c, ok := r.command(stem + ".ko"); ok {
-		if named, _ := linkerInputs(c.words); len(named) > 0 {
-			inputs = named
-		}
+	if named, err := r.linkedBy(stem + ".ko"); err != nil {
+		return nil, err
+	} else if len(named) > 0 {
+		inputs = named
 	}
 	for _, in := range inputs {
 		name, err := r.rel(in)
@@ -110,11 +110,30 @@ func (r *reader) parts(stem string) (objects []string, err error) {
 		}
 		return objects, nil
 	}
-	c, _ := r.command(stem + ".o")
-	if named, _ := linkerInputs(c.words); len(named) > 0 && c.source == "" {
+	if named, err := r.linkedBy(stem + ".o"); err != nil {
+		return nil, err
+	} else if len(named) > 0 {
 		return r.expand(named)
 	}
 	return []string{stem + ".o"}, nil
+}
+
+// linkedBy returns the files that the command names by which a file was linked; none if Kbuild has
+// kept none, or if the file was compiled.
+func (r *reader) linkedBy(name string) ([]string, error) {
+	command := commandPath(name)
+	if !r.note(command) {
+		return nil, nil
+	}
+	text, err := r.read(command)
+	if err != nil {
+		return nil, err
+	}
+	c := parseCommand(text)
+	if c.source != "" {
+		return nil, nil
+	}
+	return linkerInputs(c.words), nil
 }
 
 // parseMod reads a file .mod: a line for each object; before Linux 5.19 all in the first line,

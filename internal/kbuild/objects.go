@@ -132,10 +132,11 @@ func sources(f *elf.File) (names []string, err error) {
 
 // whyNoDWARF says what Kbuild knows of an object that has no DWARF.
 func (r *reader) whyNoDWARF(object string) string {
-	c, ok := r.command(object)
-	if !ok {
+	b, err := os.ReadFile(r.path(commandPath(object)))
+	if err != nil {
 		return "no DWARF"
 	}
+	c := parseCommand(string(b))
 	debug, known := hasDebug(c.words)
 	switch {
 	case path.Ext(c.source) == ".S":
@@ -146,13 +147,4 @@ func (r *reader) whyNoDWARF(object string) string {
 		return "no DWARF: " + c.source
 	}
 	return "no DWARF"
-}
-
-// command returns how a file was made, if Kbuild says so.
-func (r *reader) command(name string) (c commandFile, ok bool) {
-	b, err := os.ReadFile(r.path(commandPath(name)))
-	if err != nil || len(b) > maxText {
-		return c, false
-	}
-	return parseCommand(string(b)), true
 }

@@ -72,22 +72,19 @@ func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {
 // CONFIG_BUILTIN_MODULE_RANGES; the command since Linux 5.19.
 func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	const linkerMap, archive = "vmlinux.o.map", "vmlinux.a"
-	command := commandPath("vmlinux.o")
 	if r.note(linkerMap) && r.config["CONFIG_BUILTIN_MODULE_RANGES"] == "y" {
 		objects, err = r.readMap(linkerMap)
 		return objects, linkerMap, err
 	}
-	if r.note(command) {
-		text, err := r.read(command)
-		if err != nil {
-			return nil, "", err
-		}
-		if inputs, _ := linkerInputs(parseCommand(text).words); len(inputs) > 0 {
-			objects, err = r.expand(inputs)
-			return objects, command, err
-		}
+	inputs, err := r.linkedBy("vmlinux.o")
+	if err != nil {
+		return nil, "", err
 	}
-	inputs := []string{archive}
+	if len(inputs) > 0 {
+		objects, err = r.expand(inputs)
+		return objects, commandPath("vmlinux.o"), err
+	}
+	inputs = []string{archive}
 	if from = archive; !r.note(archive) {
 		if inputs, err = r.builtIn(); err != nil {
 			return nil, "", err

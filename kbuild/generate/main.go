@@ -78,7 +78,8 @@ func parse(args []string) (*options, error) {
 	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, as to the root of a repository")
 	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: link the files of TREE there")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
-	flags.BoolVar(&o.files, "files", false, "write nothing; print the files that the targets read")
+	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this command and"+
+		" the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 		return fmt.Errorf("%s: %w", o.tree, err)
 	}
 	if o.files {
-		return printFiles(stdout, packages)
+		return printFiles(stdout, o.tree, append(buildfiles.Files(packages), t.Inputs...))
 	}
 	changes, err := buildfiles.Changes(dir, packages, buildfiles.SkippedText(t))
 	if err != nil {
@@ -200,8 +201,12 @@ func packageOf(dir string) string {
 	}
 }
 
-func printFiles(w io.Writer, packages map[string]*buildfiles.Package) error {
-	for _, name := range buildfiles.Files(packages) {
+func printFiles(w io.Writer, tree string, names []string) error {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
+			continue // that it is not there decides something, too
+		}
 		if _, err := fmt.Fprintln(w, name); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func Merge(name string, old []byte, p *Package) ([]byte, error) {
 		}
 	} else {
 		f.Stmt = []build.Expr{&build.CommentBlock{Comments: build.Comments{
-			Before: []build.Comment{{Token: header}}}}}
+			After: []build.Comment{{Token: header}}}}}
 	}
 	if p == nil {
 		p = &Package{load: DefaultRules}
@@ -263,7 +263,7 @@ func abandoned(f *build.File) bool {
 	for _, e := range f.Stmt {
 		switch e := e.(type) {
 		case *build.CommentBlock:
-			for _, c := range e.Before {
+			for _, c := range e.After {
 				ours = ours || c.Token == header
 			}
 		case *build.CallExpr:

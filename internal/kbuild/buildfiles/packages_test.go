@@ -48,7 +48,8 @@ func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
 func contains(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	flat := func(s string) string {
-		return strings.NewReplacer(" ", "", "\n", "", ",]", "]", ",)", ")").Replace(s)
+		s = strings.Join(strings.Fields(s), "")
+		return strings.NewReplacer(",]", "]", ",)", ")").Replace(s)
 	}
 	for _, part := range parts {
 		if !strings.Contains(flat(text), flat(part)) {
