@@ -24,8 +24,8 @@ type found struct {
 var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
 
 // errBitcode is of objects that only the link makes machine code of.
-var errBitcode = errors.New("has no machine code yet (CONFIG_LTO_CLANG: LLVM bitcode), so there is " +
-	"no DWARF before the link: read what is linked, with shards for vmlinux and modules = \"whole\"")
+var errBitcode = errors.New("has no machine code yet (CONFIG_LTO_CLANG: LLVM bitcode), so there " +
+	"is no DWARF before the link: read what is linked (shards for vmlinux, modules = \"whole\")")
 
 // withDWARF returns those of the objects that have DWARF, and notes the others. owner is what was
 // linked of them, for errors.

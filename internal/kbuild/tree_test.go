@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const objectCommand = `savedcmd_fs/fat/dir.o := gcc -Wp,-MMD,fs/fat/.dir.o.d -DX='"a b"' -g0 -c -o a.o
+const objectCommand = `savedcmd_fs/fat/dir.o := gcc -Wp,-MMD,fs/fat/.dir.o.d -DX='"a b"' -g0 -c
 
 source_fs/fat/dir.o := fs/fat/dir.c
 

@@ -30,13 +30,13 @@ not up to date; 2 wrong usage.
 
 // options are the flags.
 type options struct {
-	tree, out      string
-	symlinks       bool
-	check, files   bool
-	inputs         string
-	modules        string
-	build          buildfiles.Options
-	changedExclude bool
+	tree, out    string
+	symlinks     bool
+	check, files bool
+	inputs       string
+	modules      string
+	build        buildfiles.Options
+	excludeSet   bool
 }
 
 // errStale is that of --check.
@@ -75,16 +75,17 @@ func parse(args []string) (*options, error) {
 		" `LIST` (without this option: rust, if the kernel was configured with Rust)")
 	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "where the rules are loaded"+
 		" from: `LABEL`")
-	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, as to the root of a repository")
+	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, as to the root of a"+
+		" repository")
 	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: link the files of TREE there")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
-	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this command and"+
-		" the targets read")
+	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
+		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	o.changedExclude = flags.Changed("lang-exclude")
+	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
 	case flags.NArg() != 1:
 		return nil, errors.New("name one TREE")
@@ -123,7 +124,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if t.Rust && !o.changedExclude {
+	if t.Rust && !o.excludeSet {
 		o.build.LangExclude = []string{"rust"}
 	}
 	dir := o.out

@@ -41,7 +41,8 @@ func generate(t *testing.T, args ...string) (stdout, stderr string, err error) {
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, dir)
-	if out, _, err := generate(t, "--files", dir); err != nil || out != "init/main.o\nvmlinux\nvmlinux.a\n" {
+	const files = "init/main.o\nvmlinux\nvmlinux.a\n"
+	if out, _, err := generate(t, "--files", dir); err != nil || out != files {
 		t.Errorf("--files: %q, %v", out, err)
 	}
 	out, _, err := generate(t, "--check", dir)
@@ -61,7 +62,8 @@ func TestSymlinks(t *testing.T) {
 	dir, repository := t.TempDir(), t.TempDir()
 	tree(t, dir)
 	inputs := filepath.Join(repository, "inputs")
-	if _, _, err := generate(t, "--out", repository, "--symlinks", "--inputs", inputs, dir); err != nil {
+	_, _, err := generate(t, "--out", repository, "--symlinks", "--inputs", inputs, dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"vmlinux", "init/main.o"} {

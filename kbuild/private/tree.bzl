@@ -54,16 +54,16 @@ kbuild_tree = repository_rule(
     doc = """A tree in which Kbuild has built a kernel, or a directory of modules, as a repository.
 
 Its targets: `//:vmlinux_btf`; `//:NAME_btf` for each module; `//:modules_btf`; `//:all_btf`;
-`//:vmlinux_btf_skipped` and `//:modules_btf_skipped`, what was left out of the BTF; `//:vmlinux` and
-`//:modules`, the linked files. A directory with objects is a package, with a `btf_objects` for
+`//:vmlinux_btf_skipped` and `//:modules_btf_skipped`, what was left out of the BTF; `//:vmlinux`
+and `//:modules`, the linked files. A directory with objects is a package, with a `btf_objects` for
 those of vmlinux (`//DIRECTORY:vmlinux_objects`) and of each module (`//DIRECTORY:NAME_objects`).
 `//:kbuild.skipped` lists the objects that have no DWARF.
 
 The next build after another `make` sees what has changed, in any file.""",
     attrs = {
         "base": attr.label(
-            doc = """What the modules stand on, if it isn't the tree's own vmlinux: a `btf_import` of
-the kernel that is shipped, or the `vmlinux_btf` of another `kbuild_tree`.""",
+            doc = """What the modules stand on, if it isn't the tree's own vmlinux: a `btf_import`
+of the kernel that is shipped, or the `vmlinux_btf` of another `kbuild_tree`.""",
         ),
         "btf_features": attr.string_list(
             doc = """As `btf_objects` has it. `+distilled_base` is for modules that other builds of
