@@ -5,8 +5,8 @@ package kbuild
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,23 +94,20 @@ var sources = map[string]string{
 
 type workspace struct {
 	*testing.T
-	dir, tree string
-	bazel     []string
-	flag      string // of Bazel: the toolchain
+	dir, tree  string
+	outputBase string
+	bazel      []string
+	flag       string // of Bazel: the toolchain
 }
 
 func newWorkspace(t *testing.T) *workspace {
 	harness.Need(t, "bazel", "gcc", "ld", "ar")
-	w := &workspace{T: t, dir: t.TempDir()}
 	outputBase, err := os.MkdirTemp("", "bazel")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bazel, err := exec.LookPath("bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.bazel = []string{bazel, "--output_base=" + outputBase}
+	w := &workspace{T: t, dir: t.TempDir(), outputBase: outputBase,
+		bazel: []string{"bazel", "--output_base=" + outputBase}}
 	t.Cleanup(func() {
 		harness.Command{Argv: append(w.bazel, "clean", "--expunge"), Dir: w.dir}.Run()
 		harness.Command{Argv: []string{"chmod", "-R", "u+w", outputBase}}.Run()
@@ -139,17 +136,27 @@ func (w *workspace) make(kernel, fat string) {
 	}}.Must(w)
 }
 
-// build builds targets, and returns the paths of the files that they are.
-func (w *workspace) build(targets ...string) (paths []string) {
+// build builds targets.
+func (w *workspace) build(targets ...string) {
 	w.Helper()
-	args := append([]string{w.flag, "--repo_env=LINUX=" + w.tree}, targets...)
-	harness.MustRun(w, w.dir, append(append(w.bazel, "build"), args...)...)
-	out := harness.MustRun(w, w.dir, append(append(w.bazel, "cquery", "--output=files"),
-		append(args[:2:2], strings.Join(targets, " + "))...)...)
-	for _, path := range strings.Fields(out) {
-		paths = append(paths, filepath.Join(w.dir, path))
+	argv := append(slices.Clone(w.bazel), "build", w.flag, "--repo_env=LINUX="+w.tree)
+	harness.MustRun(w, w.dir, append(argv, targets...)...)
+}
+
+// read returns the content of the one file that a pattern matches.
+func (w *workspace) read(pattern string) []byte {
+	w.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != 1 {
+		w.Fatalf("%s: %d files, %v", pattern, len(files), err)
 	}
-	return paths
+	return harness.ReadFile(w, files[0])
+}
+
+// built returns the content of a file below bazel-bin.
+func (w *workspace) built(pattern string) []byte {
+	w.Helper()
+	return w.read(filepath.Join(w.dir, "bazel-bin", pattern))
 }
 
 // elf is what btfgen makes of a linked file of the tree.
@@ -169,24 +176,18 @@ func (w *workspace) check() []byte {
 	base := filepath.Join(w.TempDir(), "vmlinux.btf")
 	harness.WriteFile(w, base, string(vmlinux))
 	fat := w.elf("fs/fat/fat.ko", "--base", base)
-	for _, test := range []struct {
-		target string
-		want   []byte
-	}{
-		{"@kernel//:vmlinux_btf", vmlinux},
-		{"@kernel//:fat_btf", fat},
-		{"@linked//:vmlinux_btf", vmlinux},
-		{"@linked//:modules_btf", fat},
-		{"//:big_btf_vmlinux_btf", vmlinux},
+	w.build("@kernel//:all_btf", "@linked//:all_btf", "//:big_btf")
+	for pattern, want := range map[string][]byte{
+		"external/*kernel/vmlinux_btf.btf":     vmlinux,
+		"external/*kernel/fat_btf.btf":         fat,
+		"external/*linked/vmlinux_btf.btf":     vmlinux,
+		"external/*linked/modules_btf/fat.btf": fat,
+		"big_btf_vmlinux_btf.btf":              vmlinux,
+		"big_btf_modules_btf/*/fat.btf":        fat,
 	} {
-		files := w.build(test.target)
-		if len(files) != 1 || !bytes.Equal(harness.ReadFile(w, files[0]), test.want) {
-			w.Errorf("%s: the files %q are not as btfgen elf makes them", test.target, files)
+		if !bytes.Equal(w.built(pattern), want) {
+			w.Errorf("%s is not as btfgen elf makes it", pattern)
 		}
-	}
-	directory := w.build("//:big_btf_modules_btf")[0]
-	if !bytes.Equal(harness.ReadFile(w, filepath.Join(directory, "fat.btf")), fat) {
-		w.Error("the module in a directory is not as btfgen elf makes it")
 	}
 	return vmlinux
 }
@@ -199,7 +200,7 @@ func TestTree(t *testing.T) {
 	if bytes.Contains(first, []byte("unused\x00")) {
 		t.Error("a member of lib.a that was not linked has types")
 	}
-	skipped := harness.ReadFile(t, w.build("@kernel//:kbuild.skipped")[0])
+	skipped := w.read(filepath.Join(w.outputBase, "external/*kernel/kbuild.skipped"))
 	if !strings.HasPrefix(string(skipped), "init/head.o: no DWARF") {
 		t.Errorf("kbuild.skipped: %q", skipped)
 	}
@@ -216,9 +217,11 @@ func TestTree(t *testing.T) {
 		t.Error("an object that is gone changes something")
 	}
 
-	outside := w.build("@outside//:fat_btf", "@outside//:all_btf")
-	if !bytes.Contains(harness.ReadFile(t, outside[0]), []byte("module\x00")) {
-		t.Error("the module of a directory of its own has no type of its own")
+	// A directory of modules, for any build of the kernel.
+	w.build("@outside//:fat_btf", "--output_groups=+btf_distilled_base")
+	if !bytes.Contains(w.built("external/*outside/fat_btf.btf"), []byte("module\x00")) ||
+		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
+		t.Error("fat has no type of its own, or its base none that it needs")
 	}
 }
 
@@ -240,7 +243,7 @@ func TestErrors(t *testing.T) {
 		{"nothing is built", "has neither vmlinux nor modules.order"},
 		{"there is no tree", "build the kernel first"},
 	} {
-		argv := append(w.bazel, "build", w.flag, "@kernel//:vmlinux_btf")
+		argv := append(slices.Clone(w.bazel), "build", w.flag, "@kernel//:vmlinux_btf")
 		r, err := harness.Command{Argv: argv, Dir: w.dir}.Run()
 		if err != nil || r.Exit == 0 || !strings.Contains(r.Stderr, test.want) {
 			t.Errorf("%s: exit %d, %v\n%s", test.what, r.Exit, err, r.Stderr)
