@@ -223,6 +223,7 @@ func TestTree(t *testing.T) {
 		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
 		t.Error("fat has no type of its own, or its base none that it needs")
 	}
+	t.Run("errors", w.errors)
 }
 
 // copyTree copies a directory of modules, and lists it as the directory of KBUILD_EXTMOD that it
@@ -236,20 +237,19 @@ func copyTree(t *testing.T, from, to string) {
 		"fat.o fat.mod.o\n")
 }
 
-// TestErrors has trees that can't be read. Bazel shows what the command says.
-func TestErrors(t *testing.T) {
-	w := newWorkspace(t)
-	for _, test := range []struct{ what, want string }{
-		{"nothing is built", "has neither vmlinux nor modules.order"},
-		{"there is no tree", "build the kernel first"},
+// errors has trees that can't be read. Bazel shows what the command says.
+func (w *workspace) errors(t *testing.T) {
+	for _, test := range []struct{ remove, want string }{
+		{"vmlinux.a", "vmlinux.a: no such file"},
+		{".", "build the kernel first"},
 	} {
+		if err := os.RemoveAll(filepath.Join(w.tree, test.remove)); err != nil {
+			t.Fatal(err)
+		}
 		argv := append(slices.Clone(w.bazel), "build", w.flag, "@kernel//:vmlinux_btf")
 		r, err := harness.Command{Argv: argv, Dir: w.dir}.Run()
 		if err != nil || r.Exit == 0 || !strings.Contains(r.Stderr, test.want) {
-			t.Errorf("%s: exit %d, %v\n%s", test.what, r.Exit, err, r.Stderr)
-		}
-		if err := os.RemoveAll(w.tree); err != nil {
-			t.Fatal(err)
+			t.Errorf("without %s: exit %d, %v\n%s", test.remove, r.Exit, err, r.Stderr)
 		}
 	}
 }
