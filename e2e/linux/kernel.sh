@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds a small Linux kernel with its modules, once, and makes it a Bazel repository: afterwards
-# `bazel build //:vmlinux_btf` works here.
+# Builds a small Linux kernel with its modules, once. Afterwards `bazel build //:vmlinux_btf` works
+# here.
 #
 #   ./kernel.sh
 #
@@ -39,8 +39,7 @@ if [[ ! -e $kernel ]]; then
   exec {lock}>&-
 fi
 
-# The BUILD file, and the option that tells Bazel where the kernel is, are written each time.
-(cd "$repo" && go run ./e2e/cmd/kernelbuild -o "$kernel/BUILD.bazel" "$kernel")
+# The option that tells Bazel where the kernel is.
 printf '# Written by kernel.sh.\ncommon --repo_env=KERNEL_DIR=%s\n' "$kernel" \
   >"$here/kernel.bazelrc.tmp"
 mv "$here/kernel.bazelrc.tmp" "$here/kernel.bazelrc"

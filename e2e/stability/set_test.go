@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/e2e/internal/kbuild"
+	"github.com/rules-btf/rules_btf/internal/kbuild"
 )
 
 // TestSetOfSources links the BTF of small sources. They define a tag differently, or only declare
@@ -51,11 +51,11 @@ func TestSetOfSources(t *testing.T) {
 // TestSetOfKernel does the same with a kernel.
 func TestSetOfKernel(t *testing.T) {
 	dir := harness.Kernel(t)
-	tree, err := kbuild.Read(dir)
+	tree, err := kbuild.Read(dir, kbuild.Options{NoModules: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	setDecides(t, dir, "vmlinux", tree.Objects, 3)
+	setDecides(t, dir, "vmlinux", tree.Vmlinux.Objects, 3)
 }
 
 // setDecides converts the objects (paths in dir) one by one and links them. Then it does that in

@@ -55,6 +55,10 @@ func (in Input) Open() (*File, error) {
 	return openMapping(in.Label, m)
 }
 
+// Path is the path of the file that holds the bytes of the input; whole tells whether it holds
+// nothing else, as the files of thin archives.
+func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
+
 // readMagic reads the first bytes of a file, as many as the magic number of an archive has. It does
 // not wait for pipes and the like, which cannot be archives.
 func readMagic(path string) (string, error) {

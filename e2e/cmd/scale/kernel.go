@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/kbuild"
 	"github.com/rules-btf/rules_btf/e2e/scale"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/kbuild"
 )
 
 // readKernel lists the files of a built kernel.
 func readKernel(dir string) (*scale.Kernel, error) {
-	tree, err := kbuild.Read(dir)
+	tree, err := kbuild.Read(dir, kbuild.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func readKernel(dir string) (*scale.Kernel, error) {
 	if k.Vmlinux, err = size(filepath.Join(dir, "vmlinux")); err != nil {
 		return nil, err
 	}
-	if k.Objects, err = objects(dir, tree.Objects); err != nil {
+	if k.Objects, err = objects(dir, tree.Vmlinux.Objects); err != nil {
 		return nil, err
 	}
 	for _, m := range tree.Modules {

@@ -1,0 +1,255 @@
+// Package kbuild has Bazel make the BTF of a small tree, which is laid out as Kbuild's are, in all
+// ways that docs/kbuild.md shows.
+package kbuild
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+const module = `module(name = "kbuild")
+
+bazel_dep(name = "rules_btf")
+local_path_override(
+    module_name = "rules_btf",
+    path = "../..",
+)
+
+kbuild_tree = use_repo_rule("@rules_btf//kbuild:defs.bzl", "kbuild_tree")
+
+kbuild_tree(
+    name = "kernel",
+    path = "linux",
+)
+
+kbuild_tree(
+    name = "linked",
+    modules = "whole",
+    path_env = "LINUX",
+    shards = 2,
+)
+
+kbuild_tree(
+    name = "outside",
+    base = "@kernel//:vmlinux_btf",
+    btf_features = ["default", "distilled_base"],
+    path = "outside",
+)
+`
+
+const packages = `load("@rules_btf//kbuild:defs.bzl", "kbuild_btf")
+load(":big.bzl", "big_action")
+
+big_action(
+    name = "big",
+    srcs = glob(["linux/vmlinux", "linux/**/*.ko"]),
+)
+
+kbuild_btf(
+    name = "big_btf",
+    shards = 3,
+    tree = ":big",
+)
+`
+
+// bigAction is a rule whose only output is a directory.
+const bigAction = `def _big_action_impl(ctx):
+    out = ctx.actions.declare_directory(ctx.label.name)
+    ctx.actions.run_shell(
+        inputs = ctx.files.srcs,
+        outputs = [out],
+        command = 'out=$1; shift; cp -L "$@" "$out"',
+        arguments = [out.path] + [f.path for f in ctx.files.srcs],
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+big_action = rule(
+    implementation = _big_action_impl,
+    attrs = {"srcs": attr.label_list(allow_files = True)},
+)
+`
+
+// sources are the kernel's.
+var sources = map[string]string{
+	"init/head.S": ".globl start\nstart: nop\n",
+	"init/main.c": "struct page { long flags; }; struct page *first; int bcd(struct page *p);\n" +
+		"int boot(struct page *p) { return bcd(p); }\n",
+	"kernel/fork.c": "struct page { long flags; }; struct task { struct page *p; int pid; };\n" +
+		"int fork(struct task *t) { return t->pid; }\n",
+	"kernel/more.c":    "union more { int a; char b[9]; }; int more(union more *m) { return m->a; }\n",
+	"lib/bcd.c":        "struct page; int bcd(struct page *p) { return p != 0; }\n",
+	"lib/unused.c":     "struct unused { int x; }; int unused(struct unused *u) { return u->x; }\n",
+	"fs/fat/dir.c":     "struct page { long flags; }; int dir(struct page *p) { return p->flags; }\n",
+	"fs/fat/nfs.c":     "struct fat_nfs { int id; }; int nfs(struct fat_nfs *n) { return n->id; }\n",
+	"fs/fat/fat.mod.c": "struct module { char name[8]; }; struct module this_module;\n",
+}
+
+type workspace struct {
+	*testing.T
+	dir, tree  string
+	outputBase string
+	bazel      []string
+	flag       string // of Bazel: the toolchain
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	harness.Need(t, "bazel", "gcc", "ld", "ar")
+	outputBase, err := os.MkdirTemp("", "bazel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workspace{T: t, dir: t.TempDir(), outputBase: outputBase,
+		bazel: []string{"bazel", "--output_base=" + outputBase}}
+	t.Cleanup(func() {
+		harness.Command{Argv: append(w.bazel, "clean", "--expunge"), Dir: w.dir}.Run()
+		harness.Command{Argv: []string{"chmod", "-R", "u+w", outputBase}}.Run()
+		os.RemoveAll(outputBase)
+	})
+	w.tree = filepath.Join(w.dir, "linux")
+	from := t.TempDir()
+	for name, text := range map[string]string{"MODULE.bazel": module, "BUILD.bazel": packages,
+		"big.bzl": bigAction} {
+		harness.WriteFile(t, filepath.Join(from, name), text)
+	}
+	harness.CopyWorkspace(t, from, w.dir)
+	w.flag = harness.AddTools(t, w.dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"))
+	for name, text := range sources {
+		harness.WriteFile(t, filepath.Join(w.tree, name), text)
+	}
+	return w
+}
+
+// make builds the kernel of objects, beside those that it always has.
+func (w *workspace) make(kernel, fat string) {
+	w.Helper()
+	script := filepath.Join(harness.Repo(), "e2e/kbuild/testdata/make.sh")
+	harness.Command{Argv: []string{"bash", script}, Dir: w.tree, Env: []string{
+		"KERNEL_OBJECTS=init/main.o kernel/fork.o " + kernel, "FAT_OBJECTS=fs/fat/dir.o " + fat,
+	}}.Must(w)
+}
+
+// build builds targets.
+func (w *workspace) build(targets ...string) {
+	w.Helper()
+	argv := append(slices.Clone(w.bazel), "build", w.flag, "--repo_env=LINUX="+w.tree)
+	harness.MustRun(w, w.dir, append(argv, targets...)...)
+}
+
+// read returns the content of the one file that a pattern matches.
+func (w *workspace) read(pattern string) []byte {
+	w.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != 1 {
+		w.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return harness.ReadFile(w, files[0])
+}
+
+// built returns the content of a file below bazel-bin.
+func (w *workspace) built(pattern string) []byte {
+	w.Helper()
+	return w.read(filepath.Join(w.dir, "bazel-bin", pattern))
+}
+
+// elf is what btfgen makes of a linked file of the tree.
+func (w *workspace) elf(linked string, options ...string) []byte {
+	w.Helper()
+	out := filepath.Join(w.TempDir(), "elf.btf")
+	harness.MustRun(w, "", append([]string{harness.Tool(w, "btfgen"), "elf", "-o", out,
+		filepath.Join(w.tree, linked)}, options...)...)
+	return harness.ReadFile(w, out)
+}
+
+// check compares what Bazel makes of the objects, of the linked files, and of a directory that an
+// action has made, with what btfgen makes of the linked files. It returns the kernel's BTF.
+func (w *workspace) check() []byte {
+	w.Helper()
+	vmlinux := w.elf("vmlinux")
+	base := filepath.Join(w.TempDir(), "vmlinux.btf")
+	harness.WriteFile(w, base, string(vmlinux))
+	fat := w.elf("fs/fat/fat.ko", "--base", base)
+	w.build("@kernel//:all_btf", "@linked//:all_btf", "//:big_btf")
+	for pattern, want := range map[string][]byte{
+		"external/*kernel/vmlinux_btf.btf":     vmlinux,
+		"external/*kernel/fat_btf.btf":         fat,
+		"external/*linked/vmlinux_btf.btf":     vmlinux,
+		"external/*linked/modules_btf/fat.btf": fat,
+		"big_btf_vmlinux_btf.btf":              vmlinux,
+		"big_btf_modules_btf/*/fat.btf":        fat,
+	} {
+		if !bytes.Equal(w.built(pattern), want) {
+			w.Errorf("%s is not as btfgen elf makes it", pattern)
+		}
+	}
+	return vmlinux
+}
+
+func TestTree(t *testing.T) {
+	w := newWorkspace(t)
+	w.make("", "")
+	copyTree(t, filepath.Join(w.tree, "fs/fat"), filepath.Join(w.dir, "outside"))
+	first := w.check()
+	if bytes.Contains(first, []byte("unused\x00")) {
+		t.Error("a member of lib.a that was not linked has types")
+	}
+	skipped := w.read(filepath.Join(w.outputBase, "external/*kernel/kbuild.skipped"))
+	if !strings.HasPrefix(string(skipped), "init/head.o: no DWARF") {
+		t.Errorf("kbuild.skipped: %q", skipped)
+	}
+
+	// The linker's files say that there is a new object of vmlinux, and one of the module.
+	w.make("kernel/more.o", "fs/fat/nfs.o")
+	second := w.check()
+	if bytes.Equal(first, second) || !bytes.Contains(second, []byte("\x00more\x00")) {
+		t.Error("a new object changes nothing")
+	}
+	// And that there is one less.
+	w.make("", "")
+	if !bytes.Equal(w.check(), first) {
+		t.Error("an object that is gone changes something")
+	}
+
+	// A directory of modules, for any build of the kernel.
+	w.build("@outside//:fat_btf", "--output_groups=+btf_distilled_base")
+	if !bytes.Contains(w.built("external/*outside/fat_btf.btf"), []byte("module\x00")) ||
+		!bytes.Contains(w.built("external/*outside/fat_btf.base.btf"), []byte("page\x00")) {
+		t.Error("fat has no type of its own, or its base none that it needs")
+	}
+	t.Run("errors", w.errors)
+}
+
+// copyTree copies a directory of modules, and lists it as the directory of KBUILD_EXTMOD that it
+// then is: with absolute paths, of where it was.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	harness.MustRun(t, "", "cp", "-a", from, to)
+	harness.WriteFile(t, filepath.Join(to, "modules.order"), "/build/elsewhere/fat.o\n")
+	harness.WriteFile(t, filepath.Join(to, "fat.mod"), "/build/elsewhere/dir.o\n")
+	harness.WriteFile(t, filepath.Join(to, ".fat.ko.cmd"), "savedcmd_fat.ko := ld -r -o fat.ko "+
+		"fat.o fat.mod.o\n")
+}
+
+// errors has trees that can't be read. Bazel shows what the command says.
+func (w *workspace) errors(t *testing.T) {
+	for _, test := range []struct{ remove, want string }{
+		{"vmlinux.a", "vmlinux.a: no such file"},
+		{".", "build the kernel first"},
+	} {
+		if err := os.RemoveAll(filepath.Join(w.tree, test.remove)); err != nil {
+			t.Fatal(err)
+		}
+		argv := append(slices.Clone(w.bazel), "build", w.flag, "@kernel//:vmlinux_btf")
+		r, err := harness.Command{Argv: argv, Dir: w.dir}.Run()
+		if err != nil || r.Exit == 0 || !strings.Contains(r.Stderr, test.want) {
+			t.Errorf("without %s: exit %d, %v\n%s", test.remove, r.Exit, err, r.Stderr)
+		}
+	}
+}

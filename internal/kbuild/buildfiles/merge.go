@@ -1,0 +1,278 @@
+package buildfiles
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bazelbuild/buildtools/build"
+)
+
+// header begins the files that have been made here, and which may be deleted again.
+const header = "# Written by @rules_btf//kbuild:generate, which keeps what is marked \"# keep\"."
+
+// kinds are the rules that are loaded.
+var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
+
+// managed are the attributes that are written here. Others in a file are its owner's.
+var managed = []string{"srcs", "vmlinux", "module", "modules", "base", "shards", "btf_features",
+	"lang_exclude", "output_group", "tags"}
+
+// Merge brings a BUILD file, whose content is old (nil if there is none), up to date: the rules of
+// the package are added or changed, and those that were written for an earlier one are removed.
+// What is marked with a comment "# keep" stays: a rule, an attribute, an item of a list. So do
+// rules and attributes that were not written here. It returns nil if nothing is left of the file.
+// To merge the result again changes nothing. p is nil if no rule is due.
+func Merge(name string, old []byte, p *Package) ([]byte, error) {
+	f := &build.File{Path: name, Type: build.TypeBuild}
+	if old != nil {
+		var err error
+		if f, err = build.ParseBuild(name, old); err != nil {
+			return nil, fmt.Errorf("%w: correct it, or delete it", err)
+		}
+	} else {
+		f.Stmt = []build.Expr{&build.CommentBlock{Comments: build.Comments{
+			After: []build.Comment{{Token: header}}}}}
+	}
+	if p == nil {
+		p = &Package{load: DefaultRules}
+	}
+	due := map[string]bool{}
+	for _, r := range p.rules {
+		due[r.name] = true
+	}
+	f.Stmt = slices.DeleteFunc(f.Stmt, func(e build.Expr) bool {
+		call, ok := e.(*build.CallExpr)
+		if !ok || kept(call) {
+			return false
+		}
+		r := f.Rule(call)
+		return slices.Contains(r.AttrStrings("tags"), tag) && !due[r.Name()]
+	})
+	for _, r := range p.rules {
+		r.putIn(f)
+	}
+	setExports(f, p.Exports)
+	setPackage(f)
+	setLoad(f, p.load)
+	if abandoned(f) {
+		return nil, nil
+	}
+	// What is printed is read once more: blank lines depend on where statements stood.
+	f, err := build.ParseBuild(name, build.Format(f))
+	if err != nil {
+		return nil, err
+	}
+	return build.Format(f), nil
+}
+
+// putIn adds the rule, or changes the one of its name.
+func (r *rule) putIn(f *build.File) {
+	old := f.RuleNamed(r.name)
+	if old == nil {
+		call := &build.CallExpr{X: &build.Ident{Name: r.kind}, ForceMultiLine: true}
+		f.Stmt = append(f.Stmt, call)
+		old = f.Rule(call)
+		old.SetAttr("name", str(r.name))
+	}
+	if kept(old.Call) {
+		return
+	}
+	old.SetKind(r.kind)
+	set := map[string]bool{}
+	for _, a := range r.attrs {
+		set[a.key] = true
+		value := a.value
+		if defn := old.AttrDefn(a.key); defn != nil {
+			if kept(defn) || kept(defn.RHS) {
+				continue
+			}
+			value = withKept(value, defn.RHS)
+		}
+		old.SetAttr(a.key, value)
+	}
+	for _, key := range managed {
+		if defn := old.AttrDefn(key); defn != nil && !set[key] && !kept(defn) && !kept(defn.RHS) {
+			old.DelAttr(key)
+		}
+	}
+}
+
+// withKept returns value, and if it is a list also the items of old that are marked.
+func withKept(value, old build.Expr) build.Expr {
+	l, ok := value.(*build.ListExpr)
+	was, wasList := old.(*build.ListExpr)
+	if !ok || !wasList {
+		return value
+	}
+	for _, item := range was.List {
+		s, ok := item.(*build.StringExpr)
+		if !ok || !kept(item) {
+			continue
+		}
+		l.List = slices.DeleteFunc(l.List, func(e build.Expr) bool {
+			other, ok := e.(*build.StringExpr)
+			return ok && other.Value == s.Value
+		})
+		l.List = append(l.List, item)
+		l.ForceMultiLine = true
+	}
+	return l
+}
+
+// kept tells whether a comment at an expression says "# keep".
+func kept(e build.Expr) bool {
+	c := e.Comment()
+	for _, comment := range append(slices.Clone(c.Before), c.Suffix...) {
+		text := strings.TrimSpace(strings.TrimPrefix(comment.Token, "#"))
+		if text == "keep" || strings.HasPrefix(text, "keep:") {
+			return true
+		}
+	}
+	return false
+}
+
+// calls returns the top-level calls of a function.
+func calls(f *build.File, name string) (list []*build.CallExpr) {
+	for _, e := range f.Stmt {
+		if call, ok := e.(*build.CallExpr); ok {
+			if id, ok := call.X.(*build.Ident); ok && id.Name == name {
+				list = append(list, call)
+			}
+		}
+	}
+	return list
+}
+
+// setExports has the package's exports_files name what it must, and of files of Kbuild's no others.
+func setExports(f *build.File, names []string) {
+	var own *build.CallExpr
+	for _, call := range calls(f, "exports_files") {
+		if len(call.List) == 1 && !kept(call) {
+			if _, ok := call.List[0].(*build.ListExpr); ok {
+				own = call
+				break
+			}
+		}
+	}
+	if own == nil {
+		if len(names) == 0 {
+			return
+		}
+		own = &build.CallExpr{X: &build.Ident{Name: "exports_files"}, List: []build.Expr{list()}}
+		// Before the rules.
+		at := slices.IndexFunc(f.Stmt, func(e build.Expr) bool {
+			call, ok := e.(*build.CallExpr)
+			return ok && f.Rule(call).Name() != ""
+		})
+		if at < 0 {
+			at = len(f.Stmt)
+		}
+		f.Stmt = slices.Insert(f.Stmt, at, build.Expr(own))
+	}
+	l := own.List[0].(*build.ListExpr)
+	l.List = slices.DeleteFunc(l.List, func(e build.Expr) bool {
+		s, ok := e.(*build.StringExpr)
+		ours := ok && (strings.HasSuffix(s.Value, ".ko") || s.Value == "vmlinux" || s.Value == Skipped)
+		return ours && !kept(e)
+	})
+	for _, name := range names {
+		if !slices.ContainsFunc(l.List, func(e build.Expr) bool {
+			s, ok := e.(*build.StringExpr)
+			return ok && s.Value == name
+		}) {
+			l.List = append(l.List, str(name))
+		}
+	}
+	l.ForceMultiLine = len(l.List) > 1
+	if len(l.List) == 0 {
+		f.Stmt = slices.DeleteFunc(f.Stmt, func(e build.Expr) bool { return e == build.Expr(own) })
+	}
+}
+
+// setPackage adds a call of package, if there is none: the links are in another package than the
+// objects.
+func setPackage(f *build.File) {
+	if len(calls(f, "package")) > 0 {
+		return
+	}
+	call := &build.CallExpr{X: &build.Ident{Name: "package"}, List: []build.Expr{&build.AssignExpr{
+		LHS: &build.Ident{Name: "default_visibility"}, Op: "=", RHS: list("//visibility:public")}}}
+	f.Stmt = slices.Insert(f.Stmt, afterComments(f), build.Expr(call))
+}
+
+// afterComments is the index of the first statement that is no comment and no load.
+func afterComments(f *build.File) int {
+	at := slices.IndexFunc(f.Stmt, func(e build.Expr) bool {
+		switch e.(type) {
+		case *build.CommentBlock, *build.LoadStmt:
+			return false
+		}
+		return true
+	})
+	if at < 0 {
+		return len(f.Stmt)
+	}
+	return at
+}
+
+// setLoad has the file load the rules that it uses.
+func setLoad(f *build.File, module string) {
+	var used []string
+	for _, kind := range kinds {
+		if len(calls(f, kind)) > 0 {
+			used = append(used, kind)
+		}
+	}
+	var own *build.LoadStmt
+	for _, e := range f.Stmt {
+		if load, ok := e.(*build.LoadStmt); ok && load.Module.Value == module {
+			own = load
+		}
+	}
+	if own == nil {
+		if len(used) == 0 {
+			return
+		}
+		own = &build.LoadStmt{Module: &build.StringExpr{Value: module}}
+		at := slices.IndexFunc(f.Stmt, func(e build.Expr) bool {
+			_, comment := e.(*build.CommentBlock)
+			return !comment
+		})
+		f.Stmt = slices.Insert(f.Stmt, max(at, 0), build.Expr(own))
+	}
+	var from, to []*build.Ident
+	for i, id := range own.From {
+		if !slices.Contains(kinds, id.Name) || own.To[i].Name != id.Name {
+			from, to = append(from, id), append(to, own.To[i])
+		}
+	}
+	for _, kind := range used {
+		from = append(from, &build.Ident{Name: kind})
+		to = append(to, &build.Ident{Name: kind})
+	}
+	own.From, own.To = from, to
+	if len(from) == 0 {
+		f.Stmt = slices.DeleteFunc(f.Stmt, func(e build.Expr) bool { return e == build.Expr(own) })
+	}
+}
+
+// abandoned tells whether a file that was made here has nothing any more.
+func abandoned(f *build.File) bool {
+	ours := false
+	for _, e := range f.Stmt {
+		switch e := e.(type) {
+		case *build.CommentBlock:
+			for _, c := range e.After {
+				ours = ours || c.Token == header
+			}
+		case *build.CallExpr:
+			if id, ok := e.X.(*build.Ident); !ok || id.Name != "package" {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return ours
+}

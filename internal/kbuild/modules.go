@@ -1,0 +1,148 @@
+package kbuild
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// modules reads the modules that modules.order lists.
+func (r *reader) modules(o Options) (list []Linked, err error) {
+	text, err := r.read("modules.order")
+	if err != nil {
+		return nil, err
+	}
+	paths := map[string]string{}
+	for _, line := range strings.Fields(text) {
+		stem, err := r.moduleStem(line)
+		if err != nil {
+			return nil, err
+		}
+		m := Linked{Name: path.Base(stem), Path: stem + ".ko"}
+		switch other := paths[m.Name]; {
+		case other == m.Path:
+			continue // a line may repeat, of a directory that two Makefiles name
+		case other != "":
+			return nil, fmt.Errorf("%s: %s and %s are both the module %s: build again", r.path(
+				"modules.order"), other, m.Path, m.Name)
+		case !r.exists(m.Path):
+			return nil, fmt.Errorf("%s: modules.order lists it, and it is not there: make modules, or "+
+				"leave the modules out", r.path(m.Path))
+		}
+		paths[m.Name] = m.Path
+		if !o.Whole {
+			objects, err := r.linkedInModule(stem)
+			if err != nil {
+				return nil, err
+			}
+			if m.Objects, err = r.withDWARF(m.Path, objects); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// moduleStem returns the path of a module without ".ko". A line of modules.order is fs/fat/fat.o,
+// before Linux 6.3 fs/fat/fat.ko, before 5.4 kernel/fs/fat/fat.ko.
+func (r *reader) moduleStem(line string) (string, error) {
+	name, err := r.rel(line)
+	if err != nil {
+		return "", err
+	}
+	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".o"), ".ko")
+	if rest, ok := strings.CutPrefix(stem, "kernel/"); ok && !r.exists(stem+".ko") {
+		stem = rest
+	}
+	return stem, nil
+}
+
+// linkedInModule returns the objects of the module stem.ko. The command of its last link names an
+// object of the module's name, which is the first link's result, or its only object.
+func (r *reader) linkedInModule(stem string) (objects []string, err error) {
+	inputs := []string{stem + ".o"}
+	for _, name := range []string{stem + ".mod.o", ".module-common.o"} {
+		if r.exists(name) {
+			inputs = append(inputs, name)
+		}
+	}
+	if named, err := r.linkedBy(stem + ".ko"); err != nil {
+		return nil, err
+	} else if len(named) > 0 {
+		inputs = named
+	}
+	for _, in := range inputs {
+		name, err := r.rel(in)
+		if err != nil {
+			return nil, err
+		}
+		switch name {
+		case stem + ".o", stem + ".prelink.o", stem + ".lto.o":
+			parts, err := r.parts(stem)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, parts...)
+		default:
+			objects = append(objects, name)
+		}
+	}
+	return objects, nil
+}
+
+// parts returns what stem.o was linked of, or that itself if it was compiled: from stem.mod, or of
+// kernels before 5.4, which have none, from its command.
+func (r *reader) parts(stem string) (objects []string, err error) {
+	if mod := stem + ".mod"; r.note(mod) {
+		text, err := r.read(mod)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range parseMod(text) {
+			if o, err = r.rel(o); err != nil {
+				return nil, err
+			}
+			objects = append(objects, o)
+		}
+		if len(objects) == 0 {
+			return nil, fmt.Errorf("%s: names no objects: build again", r.path(mod))
+		}
+		return objects, nil
+	}
+	if named, err := r.linkedBy(stem + ".o"); err != nil {
+		return nil, err
+	} else if len(named) > 0 {
+		return r.expand(named)
+	}
+	return []string{stem + ".o"}, nil
+}
+
+// linkedBy returns the files that the command names by which a file was linked; none if Kbuild has
+// kept none, or if the file was compiled.
+func (r *reader) linkedBy(name string) ([]string, error) {
+	command := commandPath(name)
+	if !r.note(command) {
+		return nil, nil
+	}
+	text, err := r.read(command)
+	if err != nil {
+		return nil, err
+	}
+	c := parseCommand(text)
+	if c.source != "" {
+		return nil, nil
+	}
+	return linkerInputs(c.words), nil
+}
+
+// parseMod reads a file .mod: a line for each object; before Linux 5.19 all in the first line,
+// after which the symbols come that the module needs.
+func parseMod(text string) (objects []string) {
+	for _, word := range strings.Fields(text) {
+		if strings.HasSuffix(word, ".o") {
+			objects = append(objects, word)
+		}
+	}
+	return objects
+}

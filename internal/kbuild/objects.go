@@ -1,0 +1,150 @@
+package kbuild
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+)
+
+// found is what was seen of an object.
+type found struct {
+	dwarf   bool
+	sources []string // base names, of its symbols STT_FILE
+}
+
+// Magic numbers of LLVM's bitcode, and of its wrapper.
+var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
+
+// errBitcode is of objects that only the link makes machine code of.
+var errBitcode = errors.New("has no machine code yet (CONFIG_LTO_CLANG: LLVM bitcode), so there " +
+	"is no DWARF before the link: read what is linked (shards for vmlinux, modules = \"whole\")")
+
+// withDWARF returns those of the objects that have DWARF, and notes the others. owner is what was
+// linked of them, for errors.
+func (r *reader) withDWARF(owner string, objects []string) (kept []string, err error) {
+	seen := map[string]bool{}
+	for _, o := range objects {
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		if strings.HasSuffix(o, ".a") {
+			kept = append(kept, o)
+			continue
+		}
+		f, err := r.look(owner, o)
+		if err != nil {
+			return nil, err
+		}
+		if f.dwarf {
+			kept = append(kept, o)
+		}
+	}
+	return kept, nil
+}
+
+// look reads the sections and the sources of an object, once.
+func (r *reader) look(owner, object string) (found, error) {
+	if f, ok := r.found[object]; ok {
+		return f, nil
+	}
+	f, err := inspect(r.path(object))
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, fmt.Errorf("%s: %s was linked of it, and it is gone: build again, or read what is "+
+			"linked (shards for vmlinux, modules = \"whole\")", r.path(object), owner)
+	}
+	if err != nil {
+		return f, err
+	}
+	r.found[object] = f
+	if !f.dwarf {
+		r.skipped[object] = r.whyNoDWARF(object)
+	}
+	return f, nil
+}
+
+// inspect reads what is needed of the object at path.
+func inspect(path string) (f found, err error) {
+	if err := refuseBitcode(path); err != nil {
+		return f, err
+	}
+	file, err := elf.Open(path)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	for _, s := range file.Sections {
+		switch {
+		case (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Size > 0:
+			f.dwarf = true
+		case strings.HasPrefix(s.Name, ".gnu.lto_"):
+			return f, fmt.Errorf("%s: compiled by GCC with -flto, so there is no DWARF before the "+
+				"link: read what is linked", path)
+		}
+	}
+	f.sources, err = sources(file)
+	return f, err
+}
+
+// refuseBitcode looks at the first bytes of a file.
+func refuseBitcode(path string) error {
+	fd, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer fd.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(fd, magic[:]); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	for _, b := range bitcode {
+		if bytes.Equal(magic[:], b) {
+			return fmt.Errorf("%s: %w", path, errBitcode)
+		}
+	}
+	return nil
+}
+
+// sources returns the base names of a file's symbols STT_FILE.
+func sources(f *elf.File) (names []string, err error) {
+	symbols, err := f.Symbols()
+	if err != nil || symbols == nil {
+		return nil, err
+	}
+	for i := range symbols.List {
+		if s := &symbols.List[i]; stdelf.ST_TYPE(s.Type) == stdelf.STT_FILE {
+			// A copy: the file's bytes go when it is closed.
+			if name := strings.Clone(symbols.Name(s)); name != "" {
+				names = append(names, path.Base(name))
+			}
+		}
+	}
+	return names, nil
+}
+
+// whyNoDWARF says what Kbuild knows of an object that has no DWARF.
+func (r *reader) whyNoDWARF(object string) string {
+	b, err := os.ReadFile(r.path(commandPath(object)))
+	if err != nil {
+		return "no DWARF"
+	}
+	c := parseCommand(string(b))
+	debug, known := hasDebug(c.words)
+	switch {
+	case path.Ext(c.source) == ".S":
+		return "no DWARF: assembler, " + c.source
+	case known && !debug:
+		return "no DWARF: compiled with -g0, " + c.source
+	case c.source != "":
+		return "no DWARF: " + c.source
+	}
+	return "no DWARF"
+}

@@ -1,0 +1,59 @@
+"""The BTF of what Kbuild built. docs/kbuild.md says which of these is for which kind of build."""
+
+load("//kbuild/private:file.bzl", "kbuild_file")
+load("//kbuild/private:tree.bzl", _kbuild_tree = "kbuild_tree")
+load("//rules:defs.bzl", "modules_btf", "vmlinux_btf")
+
+# For MODULE.bazel: use_repo_rule("@rules_btf//kbuild:defs.bzl", "kbuild_tree").
+kbuild_tree = _kbuild_tree
+
+def kbuild_btf(
+        name,
+        tree,
+        vmlinux = "vmlinux",
+        modules = True,
+        order = None,
+        shards = 64,
+        btf_features = [],
+        lang_exclude = [],
+        **kwargs):
+    """The BTF of a kernel that one action builds, whose output is a directory.
+
+    Targets: NAME_vmlinux_btf; NAME_modules_btf; NAME, with the files of both; and NAME_vmlinux, the
+    linked kernel.
+
+    Args:
+        name: the target.
+        tree: label of the directory: a tree artifact, or a target with that as its only file.
+        vmlinux: path of the linked kernel in it.
+        modules: whether the modules (all files *.ko below the directory) get BTF, too.
+        order: path of a modules.order in the directory, to take only the modules that it lists.
+        shards: in how many parts vmlinux is converted.
+        btf_features: as the rules have it.
+        lang_exclude: as the rules have it.
+        **kwargs: what all rules have, such as visibility and tags.
+    """
+    kbuild_file(name = name + "_vmlinux", tree = tree, path = vmlinux, **kwargs)
+    vmlinux_btf(
+        name = name + "_vmlinux_btf",
+        btf_features = btf_features,
+        lang_exclude = lang_exclude,
+        shards = shards,
+        vmlinux = ":{}_vmlinux".format(name),
+        **kwargs
+    )
+    all = [":{}_vmlinux_btf".format(name)]
+    if modules:
+        if order:
+            kbuild_file(name = name + "_order", tree = tree, path = order, **kwargs)
+        modules_btf(
+            name = name + "_modules_btf",
+            base = ":{}_vmlinux_btf".format(name),
+            btf_features = btf_features,
+            lang_exclude = lang_exclude,
+            modules = [tree],
+            order = ":{}_order".format(name) if order else None,
+            **kwargs
+        )
+        all.append(":{}_modules_btf".format(name))
+    native.filegroup(name = name, srcs = all, **kwargs)

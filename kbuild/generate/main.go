@@ -1,0 +1,216 @@
+// Command generate writes BUILD files with which Bazel makes the BTF of a tree that Kbuild built.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/kbuild"
+	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
+)
+
+const usage = `usage: generate [OPTION]… TREE
+
+Writes BUILD files into the directory TREE, in which Kbuild built a kernel or modules: one for each
+directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
+TREE/kbuild.skipped lists the objects that have no DWARF. A second run changes nothing. Whatever is
+marked with a comment "# keep" stays: a rule, an attribute, an item of a list.
+
+Exit codes: 0 all files are as they should be; 1 the tree can't be read, or with --check a file is
+not up to date; 2 wrong usage.
+
+`
+
+// options are the flags.
+type options struct {
+	tree, out    string
+	symlinks     bool
+	check, files bool
+	inputs       string
+	modules      string
+	build        buildfiles.Options
+	excludeSet   bool
+}
+
+// errStale is that of --check.
+var errStale = errors.New("not up to date; run without --check")
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, pflag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "generate: %v; see generate --help\n", err)
+		os.Exit(2)
+	}
+	if err := o.run(os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*options, error) {
+	o := &options{}
+	flags := pflag.NewFlagSet("generate", pflag.ContinueOnError)
+	flags.SortFlags = false
+	flags.Usage = func() {
+		fmt.Print(usage + flags.FlagUsages())
+	}
+	flags.StringVar(&o.modules, "modules", "objects", "what modules' BTF is made of: objects, whole"+
+		" (the .ko files), none")
+	flags.IntVar(&o.build.Shards, "shards", 0, "convert vmlinux's DWARF in `N` parts, instead of its"+
+		" objects")
+	flags.StringVar(&o.build.Base, "base", "", "what the modules stand on, where TREE has no vmlinux:"+
+		" `LABEL`")
+	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`")
+	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "lang_exclude of the targets:"+
+		" `LIST` (without this option: rust, if the kernel was configured with Rust)")
+	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "where the rules are loaded"+
+		" from: `LABEL`")
+	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, as to the root of a"+
+		" repository")
+	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: link the files of TREE there")
+	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
+	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
+		" command and the targets read")
+	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	o.excludeSet = flags.Changed("lang-exclude")
+	switch {
+	case flags.NArg() != 1:
+		return nil, errors.New("name one TREE")
+	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
+		return nil, fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
+	case o.build.Shards < 0:
+		return nil, fmt.Errorf("--shards=%d is negative", o.build.Shards)
+	case o.symlinks && o.out == "":
+		return nil, errors.New("--symlinks needs --out")
+	}
+	o.tree = place(flags.Arg(0))
+	if o.out != "" {
+		o.out = place(o.out)
+	}
+	if o.inputs != "" {
+		o.inputs = place(o.inputs)
+	}
+	return o, nil
+}
+
+// place makes a path absolute. "bazel run" says where it was called.
+func place(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(os.Getenv("BUILD_WORKING_DIRECTORY"), path)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return path
+}
+
+func (o *options) run(stdout, stderr io.Writer) error {
+	o.build.Whole = o.modules == "whole"
+	t, err := kbuild.Read(o.tree, kbuild.Options{NoObjects: o.build.Shards > 0,
+		NoModules: o.modules == "none", Whole: o.build.Whole})
+	if err != nil {
+		return err
+	}
+	if t.Rust && !o.excludeSet {
+		o.build.LangExclude = []string{"rust"}
+	}
+	dir := o.out
+	if dir == "" {
+		dir = o.tree
+		o.build.Package = packageOf(dir)
+	}
+	packages, err := buildfiles.Packages(t, o.build)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.tree, err)
+	}
+	if o.files {
+		return printFiles(stdout, o.tree, append(buildfiles.Files(packages), t.Inputs...))
+	}
+	changes, err := buildfiles.Changes(dir, packages, buildfiles.SkippedText(t))
+	if err != nil {
+		return err
+	}
+	if o.check {
+		for _, c := range changes {
+			fmt.Fprintln(stdout, c.Path)
+		}
+		if len(changes) > 0 {
+			return fmt.Errorf("%s: %d files are %w", dir, len(changes), errStale)
+		}
+		return nil
+	}
+	if err := buildfiles.Apply(changes); err != nil {
+		return err
+	}
+	if o.symlinks {
+		if err := buildfiles.Link(o.tree, dir, packages); err != nil {
+			return err
+		}
+	}
+	if o.inputs != "" {
+		text := strings.Join(t.Inputs, "\n") + "\n"
+		if err := os.WriteFile(o.inputs, []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	summary(stderr, o.tree, t)
+	return nil
+}
+
+// summary says what was found, and what the BTF may lack.
+func summary(w io.Writer, tree string, t *kbuild.Tree) {
+	fmt.Fprintf(w, "%s:", tree)
+	if v := t.Vmlinux; v != nil && v.From != "" {
+		fmt.Fprintf(w, " %d objects of vmlinux (from %s),", len(v.Objects), v.From)
+	}
+	fmt.Fprintf(w, " %d modules, %d objects without DWARF\n", len(t.Modules), len(t.Skipped))
+	if n := len(t.Missing); n > 0 {
+		fmt.Fprintf(w, "%s: warning: vmlinux has code of %d sources that no object has, such as %s: "+
+			"their types are left out; build again, or read vmlinux itself, with shards\n", tree, n,
+			strings.Join(t.Missing[:min(n, 3)], ", "))
+	}
+}
+
+// packageOf returns the path of a directory below the repository that it is in.
+func packageOf(dir string) string {
+	for root := dir; ; root = filepath.Dir(root) {
+		for _, name := range []string{"MODULE.bazel", "REPO.bazel", "WORKSPACE", "WORKSPACE.bazel"} {
+			if st, err := os.Stat(filepath.Join(root, name)); err == nil && st.Mode().IsRegular() {
+				rel, err := filepath.Rel(root, dir)
+				if err != nil || rel == "." {
+					return ""
+				}
+				return filepath.ToSlash(rel)
+			}
+		}
+		if root == filepath.Dir(root) {
+			return ""
+		}
+	}
+}
+
+func printFiles(w io.Writer, tree string, names []string) error {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
+			continue // that it is not there decides something, too
+		}
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree makes a built tree of one object below dir.
+func tree(t *testing.T, dir string) {
+	t.Helper()
+	for _, tool := range []string{"gcc", "ar"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("SKIPPED: needs %s", tool)
+		}
+	}
+	cmd := exec.Command("sh", "-ec", `mkdir -p init && echo 'int x;' >init/main.c &&
+		gcc -g -c -o init/main.o init/main.c && ar cDPrST vmlinux.a init/main.o &&
+		gcc -g -r -nostdlib -o vmlinux init/main.o`)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// generate runs the command.
+func generate(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	o, err := parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	err = o.run(&out, &errs)
+	return out.String(), errs.String(), err
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, dir)
+	const files = "init/main.o\nvmlinux\nvmlinux.a\n"
+	if out, _, err := generate(t, "--files", dir); err != nil || out != files {
+		t.Errorf("--files: %q, %v", out, err)
+	}
+	out, _, err := generate(t, "--check", dir)
+	if err == nil || strings.Count(out, "\n") != 3 {
+		t.Errorf("--check before: %q, %v", out, err)
+	}
+	if _, errs, err := generate(t, dir); err != nil || strings.Contains(errs, "warning") {
+		t.Errorf("%v, %s", err, errs)
+	}
+	if out, _, err := generate(t, "--check", dir); err != nil || out != "" {
+		t.Errorf("--check after: %q, %v", out, err)
+	}
+}
+
+// TestSymlinks is what the repository rule does.
+func TestSymlinks(t *testing.T) {
+	dir, repository := t.TempDir(), t.TempDir()
+	tree(t, dir)
+	inputs := filepath.Join(repository, "inputs")
+	_, _, err := generate(t, "--out", repository, "--symlinks", "--inputs", inputs, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"vmlinux", "init/main.o"} {
+		to, err := os.Readlink(filepath.Join(repository, name))
+		if err != nil || to != filepath.Join(dir, name) {
+			t.Errorf("%s leads to %q, %v", name, to, err)
+		}
+	}
+	text, err := os.ReadFile(inputs)
+	if err != nil || !strings.Contains(string(text), "vmlinux.map\n") ||
+		!strings.Contains(string(text), "vmlinux.a\n") {
+		t.Errorf("inputs: %q, %v", text, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*/BUILD.bazel")); len(left) > 0 {
+		t.Errorf("files in the tree: %q", left)
+	}
+}
+
+// TestPackageOf has the tree in a larger workspace, so labels begin with its path.
+func TestPackageOf(t *testing.T) {
+	workspace := t.TempDir()
+	if err := os.WriteFile(filepath.Join(workspace, "MODULE.bazel"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(workspace, "third_party/linux")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	tree(t, dir)
+	if _, _, err := generate(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "BUILD.bazel"))
+	if err != nil || !strings.Contains(string(text), `"//third_party/linux/init:vmlinux_objects"`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{{}, {"a", "b"}, {"--modules=some", "a"}, {"--shards=-1", "a"},
+		{"--symlinks", "a"}, {"--no-such", "a"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+	if _, _, err := generate(t, filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("a tree that does not exist: no error")
+	}
+}

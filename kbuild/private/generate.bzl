@@ -1,0 +1,67 @@
+"""kbuild_generate: the command that reads trees, for repository rules, which can't have targets."""
+
+load("@go_host_compatible_sdk_label//:defs.bzl", "HOST_COMPATIBLE_SDK")
+
+_IMPORT = "github.com/rules-btf/rules_btf"
+
+# Modules that the command is built of, each by a source file and how far above that the module's
+# directory is.
+_MODULES = {
+    "github.com/bazelbuild/buildtools": (
+        Label("@com_github_bazelbuild_buildtools//build:print.go"),
+        2,
+    ),
+    "github.com/klauspost/compress": (Label("@com_github_klauspost_compress//zstd:zstd.go"), 2),
+    "github.com/spf13/pflag": (Label("@com_github_spf13_pflag//:flag.go"), 1),
+    "golang.org/x/sys": (Label("@org_golang_x_sys//unix:syscall.go"), 2),
+    _IMPORT: (Label("//:MODULE.bazel"), 1),
+}
+
+# Those of rules_btf's packages that it is built of.
+_PACKAGES = ["internal/elf", "internal/kbuild", "internal/parallel", "kbuild/generate"]
+
+def _kbuild_generate_impl(ctx):
+    goroot = ctx.path(HOST_COMPATIBLE_SDK).dirname
+    for path, (file, levels) in _MODULES.items():
+        directory = ctx.path(file)
+        for _ in range(levels):
+            directory = directory.dirname
+        ctx.symlink(directory, "src/" + path)
+        if path == _IMPORT:
+            for package in _PACKAGES:
+                ctx.watch_tree(directory.get_child(package))
+    windows = "windows" in ctx.os.name
+    out = "generate.exe" if windows else "generate"
+    result = ctx.execute(
+        [
+            goroot.get_child("bin").get_child("go.exe" if windows else "go"),
+            "build",
+            "-trimpath",
+            "-buildvcs=false",
+            "-ldflags=-s -w",
+            "-o",
+            out,
+            _IMPORT + "/kbuild/generate",
+        ],
+        environment = {
+            "CGO_ENABLED": "0",
+            "GO111MODULE": "off",
+            "GOARCH": "",
+            "GOCACHE": ctx.getenv("GOCACHE") or str(ctx.path("cache")),
+            "GOENV": "off",
+            "GOFLAGS": "",
+            "GOOS": "",
+            "GOPATH": str(ctx.path(".")),
+            "GOROOT": str(goroot),
+            "GOTOOLCHAIN": "local",
+        },
+    )
+    if result.return_code:
+        fail("building the command that reads Kbuild's trees: " + result.stderr)
+    ctx.delete("cache")
+    ctx.file("BUILD.bazel", "exports_files([\"{}\"])\n".format(out))
+
+kbuild_generate = repository_rule(
+    implementation = _kbuild_generate_impl,
+    doc = "The command //kbuild:generate, built with the Go of rules_go.",
+)
