@@ -49,6 +49,12 @@ _wrong_provider_test = analysistest.make(
     expect_failure = True,
 )
 
+_fission_test = analysistest.make(
+    failure_test("build without --fission"),
+    config_settings = {"//command_line_option:fission": ["yes"]},
+    expect_failure = True,
+)
+
 def cc_suite(name):
     """Declares the tests.
 
@@ -78,4 +84,8 @@ def cc_suite(name):
     _diamond_test(name = "diamond_test", pic = True, target_under_test = ":diamond")
     _diamond_opt_test(name = "diamond_opt_test", target_under_test = ":diamond")
     _wrong_provider_test(name = "not_cc_test", target_under_test = ":not_cc")
-    native.test_suite(name = name, tests = [":diamond_test", ":diamond_opt_test", ":not_cc_test"])
+    _fission_test(name = "fission_test", target_under_test = ":diamond")
+    native.test_suite(
+        name = name,
+        tests = [":diamond_test", ":diamond_opt_test", ":fission_test", ":not_cc_test"],
+    )
