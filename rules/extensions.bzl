@@ -64,7 +64,7 @@ a release has: `linux-amd64`, `linux-arm64`. On others the tools are built from 
         ),
         "urls": attr.string_list(
             doc = """Where the archive is, one URL or several that are tried in turn, with
-`{version}` and `{platform}` for what they say; a mirror, or `file:///…` of files on the machine.""",
+`{version}` and `{platform}` for what they say; a mirror, or `file:///…` of files here.""",
             default = DEFAULT_URLS,
         ),
         "version": attr.string(doc = "The release's version, without v.", mandatory = True),

@@ -121,13 +121,15 @@ func TestPrebuilt(t *testing.T) {
 	}
 	urls := "    urls = [\"file://" + dir + "/rules_btf-{version}-{platform}.tar.gz\"],\n"
 	call = strings.Replace(call, "    version = \"VERSION\",\n", "    version = \""+v+"\",\n"+urls, 1)
-	write := func(call string) { harness.WriteFile(t, filepath.Join(w.dir, "MODULE.bazel"), module+call) }
+	write := func(call string) {
+		harness.WriteFile(t, filepath.Join(w.dir, "MODULE.bazel"), module+call)
+	}
 
 	sum := sums(t, dir)["rules_btf-"+v+"-linux-amd64.tar.gz"]
 	for _, wrong := range []struct{ from, to, want string }{
 		{sum, strings.Repeat("0", 64), "Checksum was " + sum + " but wanted 0000"},
 		{sum, "abc", `btf.toolchain: sha256 of linux-amd64 is no SHA-256`},
-		{"linux-amd64", "linux-riscv64", "sha256 has the platform linux-riscv64; there are linux-amd64"},
+		{"linux-amd64", "linux-riscv64", "has the platform linux-riscv64; there are linux-amd64"},
 		{"-{platform}", "", "needs {platform}, of which sha256 has several"},
 	} {
 		write(strings.Replace(call, wrong.from, wrong.to, 1))

@@ -61,7 +61,7 @@ func TestRunTargets(t *testing.T) {
 // runs only when asked: REPRO_TOOLS=1.
 func TestTools(t *testing.T) {
 	if os.Getenv("REPRO_TOOLS") == "" {
-		t.Skip("SKIPPED: builds Go's library and the tools twice in two modes; set REPRO_TOOLS=1 to run")
+		t.Skip("SKIPPED: builds the tools four times from source; set REPRO_TOOLS=1 to run")
 	}
 	bazel := findBazel(t)
 	for _, mode := range []string{"fastbuild", "opt"} {

@@ -27,8 +27,8 @@ import (
 const development = "development"
 
 // Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel), and
-// the Go command where it knows one: of "go install …@VERSION", or of git. No output file may depend
-// on it, but statistics.
+// the Go command where it knows one: of "go install …@VERSION", or of git. Of output files only
+// statistics may depend on it.
 var Version = development
 
 func init() {

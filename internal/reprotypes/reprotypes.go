@@ -34,7 +34,8 @@ const (
 )
 
 // Add adds lines about types to the outputs of a report's actions that are files whose names end in
-// .btf or .btfo, or directories of such files, those of causes first. What can't be compared has a line that says why.
+// .btf or .btfo, or directories of such files, those of causes first. What can't be compared has a
+// line that says why.
 func Add(r *repro.Report, a, b Build) {
 	c := comparison{builds: [2]Build{a, b}}
 	for _, verdict := range repro.Verdicts {
@@ -87,7 +88,8 @@ func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
 
 // file compares a file, and adds what it finds to the output that it is or is in. of names it in a
 // directory.
-func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File, of string) {
+func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
+	of string) {
 	if !isBTF(files[0].Path) || c.done == maxFiles {
 		return
 	}

@@ -97,8 +97,8 @@ func TestDirectory(t *testing.T) {
 	for i, size := range []uint32{4, 8} {
 		l := execlogtest.New()
 		dir := t.TempDir()
-		files := []string{"a.btf", string(encode(t, nil, "a", 4)), "b.btf", string(encode(t, nil, "b", size)),
-			"notes", "of " + dir}
+		files := []string{"a.btf", string(encode(t, nil, "a", 4)),
+			"b.btf", string(encode(t, nil, "b", size)), "notes", "of " + dir}
 		for j := 0; j < len(files); j += 2 {
 			path := filepath.Join(dir, bin, "d", files[j])
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

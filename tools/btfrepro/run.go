@@ -106,7 +106,8 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 
 // buildBoth makes the builds. failed says that the second alone fails, after which there is still
 // something to compare.
-func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (failed, err error) {
+func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (
+	failed, err error) {
 	for i, name := range []string{"A", "B"} {
 		say("build %s, %d of 2, from nothing", name, i+1)
 		began := time.Now()

@@ -88,7 +88,8 @@ func goModule(modulePath, version, sum string) cyclonedx.Component {
 	}
 	if raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:")); err == nil &&
 		len(raw) == 32 {
-		c.Hashes = &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", raw)}}
+		value := fmt.Sprintf("%x", raw)
+		c.Hashes = &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: value}}
 	}
 	return c
 }
