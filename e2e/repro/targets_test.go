@@ -117,7 +117,7 @@ modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = [":many"])
 	for output, want := range map[string]string{
 		"disk_btf.btf": member,
 		// Of its base it has nothing but references.
-		"raid_btf.btf": "differs: struct disk",
+		"raid_btf.btf": "indirect: struct raid: member members: refers to struct disk, which differs",
 		"many.btf.d":   "types of disk.btf:",
 	} {
 		said := ""
