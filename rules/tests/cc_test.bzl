@@ -37,7 +37,11 @@ def _diamond_impl(ctx):
 
 _ATTRS = {"pic": attr.bool()}
 _SETTINGS = {str(Label("//rules/settings:grain")): "object"}
-_diamond_test = analysistest.make(_diamond_impl, attrs = _ATTRS, config_settings = _SETTINGS)
+_diamond_test = analysistest.make(
+    _diamond_impl,
+    attrs = _ATTRS,
+    config_settings = _SETTINGS | {"//command_line_option:compilation_mode": "fastbuild"},
+)
 _diamond_opt_test = analysistest.make(
     _diamond_impl,
     attrs = _ATTRS,
