@@ -56,6 +56,7 @@ BtfToolchainInfo = provider(
     fields = {
         "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
         "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
+        "btfrepro": "FilesToRunProvider or None: compares two builds; for btf_repro_test alone.",
     },
 )
 

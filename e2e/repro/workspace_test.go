@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
@@ -309,7 +310,7 @@ func (w *workspace) build(t *testing.T, name string, build int, flags ...string)
 func btfrepro(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	argv := append([]string{harness.Tool(t, "btfrepro")}, args...)
-	result, err := harness.Command{Argv: argv}.Run()
+	result, err := harness.Command{Argv: argv, Timeout: time.Hour}.Run()
 	if err != nil || result.Exit != code {
 		t.Fatalf("btfrepro %s: %v, exit code %d, want %d\n%s%s", strings.Join(args, " "), err,
 			result.Exit, code, result.Stdout, result.Stderr)

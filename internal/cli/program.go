@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -22,13 +23,21 @@ import (
 	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
-// Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel); to
-// set it without Bazel:
-//
-//	-ldflags "-X github.com/rules-btf/rules_btf/internal/cli.Version=1.2.3"
-//
-// No output file may depend on it.
-var Version = "development"
+// development is the version of a program that nobody has released.
+const development = "development"
+
+// Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel), and
+// the Go command where it knows one: of "go install …@VERSION", or of git. Of output files only
+// statistics may depend on it.
+var Version = development
+
+func init() {
+	if info, ok := debug.ReadBuildInfo(); ok && Version == development {
+		if version, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
+			Version = version
+		}
+	}
+}
 
 // Program is a command with verbs.
 type Program struct {

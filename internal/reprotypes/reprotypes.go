@@ -25,16 +25,17 @@ type Build struct {
 	Dir string
 }
 
-// How many outputs are looked at, the first files of a directory included, and how many types of
-// each are named.
+// How many files are looked at, those in directories included, and how many types of each are
+// named.
 const (
-	maxOutputs = 20
-	maxTypes   = 5
-	maxSize    = 1 << 30 // bytes of a file
+	maxFiles = 20
+	maxTypes = 5
+	maxSize  = 1 << 30 // bytes of a file
 )
 
-// Add adds lines about types to the outputs of a report's actions whose names end in .btf or .btfo,
-// those of causes first. What can't be compared has a line that says why.
+// Add adds lines about types to the outputs of a report's actions that are files whose names end in
+// .btf or .btfo, or directories of such files, those of causes first. What can't be compared has a
+// line that says why.
 func Add(r *repro.Report, a, b Build) {
 	c := comparison{builds: [2]Build{a, b}}
 	for _, verdict := range repro.Verdicts {
@@ -52,37 +53,59 @@ func Add(r *repro.Report, a, b Build) {
 
 type comparison struct {
 	builds [2]Build
-	done   int // outputs that were looked at
+	done   int // files that were looked at
 }
 
 func isBTF(path string) bool {
 	return strings.HasSuffix(path, ".btf") || strings.HasSuffix(path, ".btfo")
 }
 
-// output compares one output that both builds have.
+// output compares one output that both builds have: a file, or the files in a directory.
 func (c *comparison) output(act *repro.Action, o *repro.OutputChange) {
-	if !isBTF(o.Path) || o.IDs[0] < 0 || o.IDs[1] < 0 || c.done == maxOutputs {
+	if o.IDs[0] < 0 || o.IDs[1] < 0 {
 		return
 	}
-	var files [2]*execlog.Artifact
-	for i := range files {
-		files[i] = c.builds[i].Log.Artifact(execlog.ID(o.IDs[i]))
-		if files[i].Kind != execlog.FileKind {
-			return
+	a := c.builds[0].Log.Artifact(execlog.ID(o.IDs[0]))
+	b := c.builds[1].Log.Artifact(execlog.ID(o.IDs[1]))
+	switch {
+	case a.Kind != b.Kind:
+	case a.Kind == execlog.FileKind:
+		c.file(act, o, [2]execlog.File{{Path: a.Path, Digest: a.Digest},
+			{Path: b.Path, Digest: b.Digest}}, "")
+	case a.Kind == execlog.DirectoryKind:
+		others := map[string]execlog.Digest{}
+		for _, file := range b.Files {
+			others[file.Path] = file.Digest
 		}
+		for _, file := range a.Files {
+			if other, ok := others[file.Path]; ok && other.Hash != file.Digest.Hash {
+				c.file(act, o, [2]execlog.File{{Path: a.Path + "/" + file.Path, Digest: file.Digest},
+					{Path: b.Path + "/" + file.Path, Digest: other}}, " of "+file.Path)
+			}
+		}
+	}
+}
+
+// file compares a file, and adds what it finds to the output that it is or is in. of names it in a
+// directory.
+func (c *comparison) file(act *repro.Action, o *repro.OutputChange, files [2]execlog.File,
+	of string) {
+	if !isBTF(files[0].Path) || c.done == maxFiles {
+		return
 	}
 	c.done++
 	lines, err := c.compare(act, files)
 	if err != nil {
-		lines = []string{"types: not compared: " + err.Error()}
+		lines = []string{"not compared: " + err.Error()}
 	}
+	lines[0] = "types" + of + ": " + lines[0]
 	o.More = append(o.More, lines...)
-	if c.done == maxOutputs {
-		o.More = append(o.More, fmt.Sprintf("types: only these %d outputs were compared", maxOutputs))
+	if c.done == maxFiles {
+		o.More = append(o.More, fmt.Sprintf("types: only these %d files were compared", maxFiles))
 	}
 }
 
-func (c *comparison) compare(act *repro.Action, files [2]*execlog.Artifact) ([]string, error) {
+func (c *comparison) compare(act *repro.Action, files [2]execlog.File) ([]string, error) {
 	var sides [2]diff.Side
 	for i, file := range files {
 		path, err := c.builds[i].check(file)
@@ -98,7 +121,7 @@ func (c *comparison) compare(act *repro.Action, files [2]*execlog.Artifact) ([]s
 		}
 	}
 	found, summary := diff.Compare(sides[0], sides[1], diff.Options{})
-	lines := []string{"types: " + summary.String()}
+	lines := []string{summary.String()}
 	for _, d := range found[:min(len(found), maxTypes)] {
 		lines = append(lines, "  "+d.String())
 	}
@@ -114,7 +137,7 @@ func (b Build) path(file string) string {
 }
 
 // check returns the path of a file, which must still be what the log says.
-func (b Build) check(file *execlog.Artifact) (string, error) {
+func (b Build) check(file execlog.File) (string, error) {
 	path := b.path(file.Path)
 	info, err := os.Stat(path)
 	if err != nil {
@@ -150,7 +173,7 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 	paths := make([]string, len(files))
 	for i, file := range files {
 		var err error
-		if paths[i], err = b.check(file); err != nil {
+		if paths[i], err = b.check(execlog.File{Path: file.Path, Digest: file.Digest}); err != nil {
 			return nil, fmt.Errorf("its base: %w", err)
 		}
 	}

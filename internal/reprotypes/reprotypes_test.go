@@ -91,6 +91,34 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestDirectory names what differs in the files of a directory, and in which.
+func TestDirectory(t *testing.T) {
+	var list [2]Build
+	for i, size := range []uint32{4, 8} {
+		l := execlogtest.New()
+		dir := t.TempDir()
+		files := []string{"a.btf", string(encode(t, nil, "a", 4)),
+			"b.btf", string(encode(t, nil, "b", size)), "notes", "of " + dir}
+		for j := 0; j < len(files); j += 2 {
+			path := filepath.Join(dir, bin, "d", files[j])
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(files[j+1]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.Spawn(&logpb.Spawn{Label: "//:d", Mnemonic: "BtfModules"}, l.Directory(bin+"d", files...))
+		list[i] = Build{l.Log(t), dir}
+	}
+	got := lines(t, list)
+	_, types, _ := strings.Cut(got, "types of ")
+	if !strings.HasPrefix(types, "b.btf: ") || strings.Contains(types, "types of") ||
+		!strings.Contains(types, "differs: struct b: size 4 vs 8") {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestNotCompared says why types can't be compared.
 func TestNotCompared(t *testing.T) {
 	for _, c := range []struct {
@@ -133,7 +161,7 @@ func TestLimit(t *testing.T) {
 	var logs [2]Build
 	for i := range logs {
 		l := execlogtest.New()
-		for n := range 2 * maxOutputs {
+		for n := range 2 * maxFiles {
 			name := string(rune('a'+n)) + ".btf"
 			l.Spawn(&logpb.Spawn{Label: "//:" + name, Mnemonic: "M"},
 				l.File(bin+name, string(rune('1'+i))))
@@ -151,7 +179,7 @@ func TestLimit(t *testing.T) {
 			n++
 		}
 	}
-	if n != maxOutputs {
-		t.Errorf("%d outputs have lines, want %d", n, maxOutputs)
+	if n != maxFiles {
+		t.Errorf("%d outputs have lines, want %d", n, maxFiles)
 	}
 }

@@ -56,11 +56,11 @@ func New(opt Options) (*Builds, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Bazel, err = findBazel(opt.Bazel, workspace); err != nil {
-		return nil, err
-	}
 	root, err := filepath.Abs(cmp.Or(opt.CopyRoot, workspace))
 	if err != nil {
+		return nil, err
+	}
+	if opt.Bazel, err = findBazel(opt.Bazel, workspace, root); err != nil {
 		return nil, err
 	}
 	below, err := filepath.Rel(root, workspace)
@@ -82,6 +82,9 @@ func New(opt Options) (*Builds, error) {
 
 // copied is where the copy of the root is.
 func (b *Builds) copied() string { return filepath.Join(b.scratch, "another", "directory") }
+
+// Root is the directory that Copy copies.
+func (b *Builds) Root() string { return b.root }
 
 // Copy makes the copy that the second build is made in.
 func (b *Builds) Copy() error {
@@ -168,8 +171,8 @@ func (b *Builds) remove() error {
 	return removeAll(b.scratch)
 }
 
-// Root is the execution root of a build that has ended, "" if it has none.
-func (b *Builds) Root(i int) string {
+// ExecRoot is the execution root of a build that has ended, "" if it has none.
+func (b *Builds) ExecRoot(i int) string {
 	found, _ := filepath.Glob(filepath.Join(b.Of[i].OutputBase, "execroot", "*", "bazel-out"))
 	if len(found) == 0 {
 		return ""
@@ -199,9 +202,10 @@ func findWorkspace(dir string) (string, error) {
 	}
 }
 
-// findBazel returns the path of the command.
-func findBazel(command, workspace string) (string, error) {
-	names := []string{"bazelisk", "bazel", filepath.Join(workspace, "bazelw")}
+// findBazel returns the path of the command. root is the directory to copy.
+func findBazel(command, workspace, root string) (string, error) {
+	names := []string{"bazelisk", "bazel", filepath.Join(workspace, "bazelw"),
+		filepath.Join(root, "bazelw")}
 	if command != "" {
 		names = []string{command}
 	}

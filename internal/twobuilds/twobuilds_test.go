@@ -149,8 +149,8 @@ func TestSurroundings(t *testing.T) {
 		if !strings.HasSuffix(strings.TrimSpace(string(data)), " --flag //...") {
 			t.Errorf("%s", data)
 		}
-		if filepath.Base(b.Root(i)) != "_main" {
-			t.Errorf("execution root %s", b.Root(i))
+		if filepath.Base(b.ExecRoot(i)) != "_main" {
+			t.Errorf("execution root %s", b.ExecRoot(i))
 		}
 	}
 	for i, what := range strings.Fields("directory output-base HOME USER LC_ALL TZ umask") {

@@ -1,6 +1,7 @@
 """btf_repro_test: a test that two builds were the same, by their execution logs."""
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} diff {params} "$@"
@@ -10,6 +11,9 @@ def _runfiles_path(file):
     return file.short_path
 
 def _btf_repro_test_impl(ctx):
+    btfrepro = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfrepro
+    if not btfrepro:
+        fail("the toolchain has no btfrepro: set that attribute of its btf_toolchain")
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")
@@ -24,14 +28,14 @@ def _btf_repro_test_impl(ctx):
         script,
         _SCRIPT.format(
             params = shell.quote("@" + params.short_path),
-            tool = shell.quote(ctx.executable._btfrepro.short_path),
+            tool = shell.quote(btfrepro.executable.short_path),
         ),
         is_executable = True,
     )
     return [DefaultInfo(
         executable = script,
         runfiles = ctx.runfiles(
-            [ctx.executable._btfrepro, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
+            [btfrepro.executable, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
         ),
     )]
 
@@ -77,10 +81,6 @@ alone is allowed too.""",
         "mnemonics": attr.string_list(
             doc = "Compare the actions with these mnemonics only; all by default.",
         ),
-        "_btfrepro": attr.label(
-            cfg = "exec",
-            default = "//tools/btfrepro",
-            executable = True,
-        ),
     },
+    toolchains = [TOOLCHAIN_TYPE],
 )

@@ -71,10 +71,21 @@ def _dependencies(rule_attr):
                 found.append(dep[BtfCcInfo])
     return found
 
+def _refuse_split_dwarf(target):
+    """Fails if the target is compiled to objects whose types are in files of their own."""
+    for action in target.actions:
+        if action.mnemonic == "CppCompile":
+            for file in action.outputs.to_list():
+                if file.extension == "dwo":
+                    fail(("{}: --fission puts its types into {}, and BTF is made of objects that " +
+                          "have them: build without --fission").format(target.label, file.basename))
+
 def _btf_cc_aspect_impl(target, ctx):
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     own = _own_objects(target, ctx.rule.files)
+    if own:
+        _refuse_split_dwarf(target)
     objects = convert_all(ctx, own, prefix, conversion_of(ctx.attr))
     return [BtfCcInfo(
         objects = depset(objects.values(), transitive = [info.objects for info in below]),

@@ -37,7 +37,11 @@ def _diamond_impl(ctx):
 
 _ATTRS = {"pic": attr.bool()}
 _SETTINGS = {str(Label("//rules/settings:grain")): "object"}
-_diamond_test = analysistest.make(_diamond_impl, attrs = _ATTRS, config_settings = _SETTINGS)
+_diamond_test = analysistest.make(
+    _diamond_impl,
+    attrs = _ATTRS,
+    config_settings = _SETTINGS | {"//command_line_option:compilation_mode": "fastbuild"},
+)
 _diamond_opt_test = analysistest.make(
     _diamond_impl,
     attrs = _ATTRS,
@@ -46,6 +50,12 @@ _diamond_opt_test = analysistest.make(
 
 _wrong_provider_test = analysistest.make(
     failure_test("links no object file"),
+    expect_failure = True,
+)
+
+_fission_test = analysistest.make(
+    failure_test("build without --fission"),
+    config_settings = {"//command_line_option:fission": ["yes"]},
     expect_failure = True,
 )
 
@@ -78,4 +88,8 @@ def cc_suite(name):
     _diamond_test(name = "diamond_test", pic = True, target_under_test = ":diamond")
     _diamond_opt_test(name = "diamond_opt_test", target_under_test = ":diamond")
     _wrong_provider_test(name = "not_cc_test", target_under_test = ":not_cc")
-    native.test_suite(name = name, tests = [":diamond_test", ":diamond_opt_test", ":not_cc_test"])
+    _fission_test(name = "fission_test", target_under_test = ":diamond")
+    native.test_suite(
+        name = name,
+        tests = [":diamond_test", ":diamond_opt_test", ":fission_test", ":not_cc_test"],
+    )

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/twobuilds"
@@ -67,49 +68,67 @@ func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string)
 	if err != nil {
 		return err
 	}
-	cli.AtSignal(builds.Interrupt)
+	say := func(format string, args ...any) {
+		fmt.Fprintf(env.Stderr, env.Program+": "+format+"\n", args...)
+	}
+	cli.AtSignal(func() {
+		say("interrupted: ending Bazel and removing what the builds made")
+		builds.Interrupt()
+	})
 	defer func() {
 		// A process that an interrupt ends doesn't return from here.
+		say("removing what the builds made")
 		if e := builds.Close(); e != nil && err == nil {
 			err = e
 		}
 		cli.AtSignal(func() {})
 	}()
-	say := func(format string, args ...any) {
-		fmt.Fprintf(env.Stderr, env.Program+": "+format+"\n", args...)
-	}
 	say("what differs between the builds, A vs B:")
 	for _, line := range builds.Varied() {
 		say("  %s", line)
 	}
+	say("copying %s", builds.Root())
 	if err := builds.Copy(); err != nil {
 		return err
 	}
-	var anyFailed error
-	for i, name := range []string{"A", "B"} {
-		say("build %s", name)
-		failed, err := builds.Build(i)
-		if err != nil {
-			return fmt.Errorf("build %s: %w", name, err)
-		}
-		if keep != "" {
-			if err := copyLog(builds.Logs[i], filepath.Join(keep, name+".log")); err != nil {
-				return err
-			}
-		}
-		if failed && i == 0 {
-			return fmt.Errorf("build %s fails; what Bazel says is above", name)
-		}
-		if failed {
-			anyFailed = fmt.Errorf("build %s fails, and build A doesn't; what Bazel says is above", name)
-		}
+	failed, err := buildBoth(builds, keep, say)
+	if err != nil {
+		return err
 	}
+	say("comparing")
 	err = r.run(env, builds.Logs, [2]string{"A.log", "B.log"},
-		[2]string{builds.Root(0), builds.Root(1)})
-	if anyFailed != nil && (err == nil || err == cli.ErrNo) {
-		return anyFailed
+		[2]string{builds.ExecRoot(0), builds.ExecRoot(1)})
+	if failed != nil && (err == nil || err == cli.ErrNo) {
+		return failed
 	}
 	return err
+}
+
+// buildBoth makes the builds. failed says that the second alone fails, after which there is still
+// something to compare.
+func buildBoth(builds *twobuilds.Builds, keep string, say func(string, ...any)) (
+	failed, err error) {
+	for i, name := range []string{"A", "B"} {
+		say("build %s, %d of 2, from nothing", name, i+1)
+		began := time.Now()
+		fails, err := builds.Build(i)
+		if err != nil {
+			return nil, fmt.Errorf("build %s: %w", name, err)
+		}
+		say("build %s took %.0f s", name, time.Since(began).Seconds())
+		if keep != "" {
+			if err := copyLog(builds.Logs[i], filepath.Join(keep, name+".log")); err != nil {
+				return nil, err
+			}
+		}
+		if fails && i == 0 {
+			return nil, fmt.Errorf("build %s fails; what Bazel says is above", name)
+		}
+		if fails {
+			failed = fmt.Errorf("build %s fails, and build A doesn't; what Bazel says is above", name)
+		}
+	}
+	return failed, nil
 }
 
 func copyLog(from, to string) error {

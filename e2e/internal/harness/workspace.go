@@ -32,35 +32,12 @@ func CopyWorkspace(t testing.TB, from, to string) {
 	}
 }
 
-const toolRule = `def _tool_impl(ctx):
-    out = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.symlink(output = out, target_file = ctx.file.src, is_executable = True)
-    return [DefaultInfo(executable = out, files = depset([out]))]
-
-tool = rule(
-    implementation = _tool_impl,
-    attrs = {"src": attr.label(allow_single_file = True)},
-    executable = True,
-)
-`
-
 const toolchain = `load("@rules_btf//rules:toolchain.bzl", "btf_toolchain")
-load(":tool.bzl", "tool")
-
-tool(
-    name = "btfgen",
-    src = "files/btfgen",
-)
-
-tool(
-    name = "btfdedup",
-    src = "files/btfdedup",
-)
 
 btf_toolchain(
     name = "tools",
-    btfdedup = ":btfdedup",
-    btfgen = ":btfgen",
+    btfdedup = "files/btfdedup",
+    btfgen = "files/btfgen",
 )
 
 toolchain(
@@ -76,7 +53,6 @@ func AddTools(t testing.TB, workspace, btfgen, btfdedup string) string {
 	t.Helper()
 	dir := filepath.Join(workspace, "prebuilt")
 	WriteFile(t, filepath.Join(dir, "BUILD.bazel"), toolchain)
-	WriteFile(t, filepath.Join(dir, "tool.bzl"), toolRule)
 	for name, file := range map[string]string{"btfgen": btfgen, "btfdedup": btfdedup} {
 		path := filepath.Join(dir, "files", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

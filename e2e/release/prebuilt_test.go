@@ -1,0 +1,205 @@
+package release
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/execlog"
+)
+
+// workspace is a copy of examples/hello with a Bazel of its own.
+type workspace struct {
+	dir, bazel, base string
+}
+
+func newWorkspace(t *testing.T) *workspace {
+	t.Helper()
+	bazel := os.Getenv("BAZEL")
+	if bazel == "" {
+		path, err := exec.LookPath("bazel")
+		if err != nil {
+			t.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
+		}
+		bazel = path
+	}
+	base, err := os.MkdirTemp("", "bazel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workspace{dir: t.TempDir(), bazel: bazel, base: base}
+	t.Cleanup(func() {
+		w.run("clean", "--expunge")
+		harness.Command{Argv: []string{"chmod", "-R", "u+w", base}}.Run()
+		os.RemoveAll(base)
+	})
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), w.dir)
+	return w
+}
+
+// run runs a command of Bazel.
+func (w *workspace) run(args ...string) (harness.Result, error) {
+	argv := append([]string{w.bazel, "--output_base=" + w.base}, args...)
+	return harness.Command{Argv: argv, Dir: w.dir}.Run()
+}
+
+// build builds BTF of a kernel and of modules, and returns the log.
+func (w *workspace) build(t *testing.T, flags ...string) []execlog.Spawn {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "log")
+	args := append([]string{"build", "--execution_log_compact_file=" + log}, flags...)
+	result, err := w.run(append(args, "//:vmlinux_btf", "//:raid_btf")...)
+	if err != nil || result.Exit != 0 {
+		t.Fatalf("bazel: %v, exit code %d\n%s", err, result.Exit, result.Stderr)
+	}
+	found, err := execlog.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Spawns
+}
+
+// btfActions wants all that makes BTF to have been run with a tool whose path has a part, and
+// nothing of Go to have been built.
+func btfActions(t *testing.T, spawns []execlog.Spawn, tool string) {
+	t.Helper()
+	n := 0
+	for _, s := range spawns {
+		switch {
+		case strings.HasPrefix(s.Mnemonic, "Go"):
+			t.Errorf("ran %s %s", s.Mnemonic, s.Label)
+		case strings.HasPrefix(s.Mnemonic, "Btf"):
+			n++
+			if !strings.Contains(s.Args[0], tool) {
+				t.Errorf("%s ran %s, want %s", s.Mnemonic, s.Args[0], tool)
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("%d actions that make BTF", n)
+	}
+}
+
+// example returns the example in Starlark in the documentation of what a file says after a text.
+func example(t *testing.T, file, after string) string {
+	t.Helper()
+	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), file)))
+	_, text, _ = strings.Cut(text, after)
+	_, text, _ = strings.Cut(text, "```starlark\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatalf("%s has no example after %q", file, after)
+	}
+	return text
+}
+
+// sums are the checksums of the release's files by their names.
+func sums(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	of := map[string]string{}
+	for line := range strings.Lines(string(harness.ReadFile(t, filepath.Join(dir, "SHA256SUMS")))) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		of[name] = sum
+	}
+	return of
+}
+
+// TestPrebuilt builds with the tools of a release that is in files, as docs/releases.md says.
+func TestPrebuilt(t *testing.T) {
+	w := newWorkspace(t)
+	dir := release(t)
+	v := version(t)
+	module := string(harness.ReadFile(t, filepath.Join(w.dir, "MODULE.bazel")))
+	call := example(t, "docs/releases.md", "In MODULE.bazel")
+	for _, platform := range []string{"linux-amd64", "linux-arm64"} {
+		sum := sums(t, dir)["rules_btf-"+v+"-"+platform+".tar.gz"]
+		call = strings.Replace(call, `"`+platform+`": "…"`, `"`+platform+`": "`+sum+`"`, 1)
+	}
+	urls := "    urls = [\"file://" + dir + "/rules_btf-{version}-{platform}.tar.gz\"],\n"
+	call = strings.Replace(call, "    version = \"VERSION\",\n", "    version = \""+v+"\",\n"+urls, 1)
+	write := func(call string) {
+		harness.WriteFile(t, filepath.Join(w.dir, "MODULE.bazel"), module+call)
+	}
+
+	sum := sums(t, dir)["rules_btf-"+v+"-linux-amd64.tar.gz"]
+	for _, wrong := range []struct{ from, to, want string }{
+		{sum, strings.Repeat("0", 64), "Checksum was " + sum + " but wanted 0000"},
+		{sum, "abc", `btf.toolchain: sha256 of linux-amd64 is no SHA-256`},
+		{"linux-amd64", "linux-riscv64", "has the platform linux-riscv64; there are linux-amd64"},
+		{"-{platform}", "", "needs {platform}, of which sha256 has several"},
+	} {
+		write(strings.Replace(call, wrong.from, wrong.to, 1))
+		result, err := w.run("build", "//:vmlinux_btf")
+		if err != nil || result.Exit == 0 || !strings.Contains(result.Stderr, wrong.want) {
+			t.Errorf("%s for %s: %v, exit code %d, want %q\n%s", wrong.to, wrong.from, err, result.Exit,
+				wrong.want, result.Stderr)
+		}
+	}
+
+	build := filepath.Join(w.dir, "BUILD.bazel")
+	harness.WriteFile(t, build, string(harness.ReadFile(t, build))+`
+load("@rules_btf//rules:defs.bzl", "btf_repro_test")
+btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
+`)
+	harness.WriteFile(t, filepath.Join(w.dir, "a.log"), string(harness.ReadFile(t,
+		filepath.Join(harness.Repo(), "internal/repro/testdata/mapped_a.log"))))
+	write(call)
+	btfActions(t, w.build(t), "btf_tools_linux_amd64")
+	if result, err := w.run("test", "//:repro_test"); err != nil || result.Exit != 0 {
+		t.Errorf("repro_test: %v, exit code %d\n%s%s", err, result.Exit, result.Stdout, result.Stderr)
+	}
+	w.nothingOfGo(t)
+
+	// The tools that are files in the workspace, as the documentation of btf_toolchain says.
+	files := unpack(t, dir, "linux-amd64")
+	for _, tool := range []string{"btfgen", "btfdedup"} {
+		path := filepath.Join(w.dir, "own/bin", tool)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, files[tool], 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harness.WriteFile(t, filepath.Join(w.dir, "own/BUILD.bazel"),
+		"load(\"@rules_btf//rules:defs.bzl\", \"btf_toolchain\")\n"+
+			example(t, "docs/rules.md", "### btf_toolchain"))
+	write("")
+	const own = "--extra_toolchains=//own:prebuilt"
+	btfActions(t, w.build(t, own), "own/bin/")
+	result, err := w.run("build", own, "//:repro_test")
+	if err != nil || !strings.Contains(result.Stderr, "the toolchain has no btfrepro") {
+		t.Errorf("repro_test without btfrepro: %v\n%s", err, result.Stderr)
+	}
+	w.nothingOfGo(t)
+}
+
+// nothingOfGo wants neither Go nor a module of Go to have been fetched.
+func (w *workspace) nothingOfGo(t *testing.T) {
+	t.Helper()
+	fetched, err := os.ReadDir(filepath.Join(w.base, "external"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, dir := range fetched {
+		if !strings.HasPrefix(dir.Name(), "@") { // a mark of Bazel
+			names = append(names, dir.Name())
+		}
+	}
+	// The sources of rules_go are there, because Bazel looks at all toolchains that modules register.
+	for _, part := range []string{"gazelle", "com_github", "__download_", "go_default_sdk"} {
+		if i := slices.IndexFunc(names, func(name string) bool {
+			return strings.Contains(name, part)
+		}); i >= 0 {
+			t.Errorf("%s was fetched", names[i])
+		}
+	}
+	if len(names) == 0 {
+		t.Error("no module was fetched")
+	}
+}

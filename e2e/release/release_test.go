@@ -1,0 +1,298 @@
+// Package release makes a release twice, from checkouts that have nothing in common but the commit,
+// and builds BTF with its tools, in a workspace that builds nothing of Go.
+package release
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/CycloneDX/cyclonedx-go"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+const module = "github.com/rules-btf/rules_btf"
+
+// tools are the programs that a release must have at least.
+var tools = []string{"btfdedup", "btfgen", "btfrepro"}
+
+// made is the directory of the release of commit, which is checked out here, and releaser the
+// command.
+var made, releaser, commit string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "release")
+	if err != nil {
+		panic(err)
+	}
+	made, releaser = filepath.Join(dir, "made"), filepath.Join(dir, "release")
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// release makes the release of this checkout's commit, once, and returns its directory.
+func release(t *testing.T) string {
+	t.Helper()
+	harness.Need(t, "git", "go")
+	if _, err := os.Stat(made); err == nil {
+		return made
+	}
+	repo := harness.Repo()
+	head, err := harness.Command{Argv: []string{"git", "rev-parse", "HEAD"}, Dir: repo}.Run()
+	if err != nil || head.Exit != 0 {
+		t.Skip("SKIPPED: this is no git checkout")
+	}
+	commit = strings.TrimSpace(head.Stdout)
+	harness.MustRun(t, repo, "go", "build", "-o", releaser, "./tools/dev/release")
+	harness.MustRun(t, repo, releaser, "--revision", commit, "-o", made)
+	return made
+}
+
+// elsewhere is a clone of this repository at another path, where all that the environment says
+// differs, and the user too, if this one may become another.
+type elsewhere struct {
+	dir, repo string
+	env       []string
+	sys       *syscall.SysProcAttr
+}
+
+func newElsewhere(t *testing.T) *elsewhere {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "another place")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	e := &elsewhere{dir: dir, repo: filepath.Join(dir, "some", "clone")}
+	clone(t, e.repo)
+	// Which another user may not read where it is.
+	modules := strings.TrimSpace(harness.MustRun(t, e.repo, "go", "env", "GOMODCACHE"))
+	harness.MustRun(t, dir, "cp", "-r", modules+"/cache/download", dir+"/proxy")
+	e.env = []string{"HOME=" + dir + "/home", "USER=somebody", "LOGNAME=somebody", "TZ=Pacific/Apia",
+		"LC_ALL=C.UTF-8", "GOPATH=" + dir + "/home/gopath", "GOCACHE=" + dir + "/cache",
+		"GOMODCACHE=" + dir + "/modules", "GOPROXY=file://" + dir + "/proxy",
+		"GOFLAGS=-modcacherw", "GOENV=off", "GOSUMDB=off", "TMPDIR=" + dir + "/tmp"}
+	for _, name := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		harness.MustRun(t, dir, "chown", "-R", fmt.Sprint(nobody), dir)
+		e.sys = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return e
+}
+
+// clone makes a checkout of the commit.
+func clone(t *testing.T, dir string) {
+	t.Helper()
+	harness.MustRun(t, os.TempDir(), "git", "clone", "-q", "--no-tags", "--no-checkout",
+		harness.Repo(), dir)
+	harness.MustRun(t, dir, "git", "checkout", "-q", commit)
+}
+
+// run runs a command in the clone.
+func (e *elsewhere) run(t *testing.T, argv ...string) {
+	t.Helper()
+	argv = append([]string{"-c", `umask 077 && exec "$@"`, "sh"}, argv...)
+	cmd := exec.Command("/bin/sh", argv...)
+	cmd.Dir, cmd.SysProcAttr, cmd.Env = e.repo, e.sys, append(os.Environ(), e.env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", argv, err, out)
+	}
+}
+
+// TestReproducible wants the same files, to the byte, from two checkouts: of a release, and of the
+// command that docs/releases.md has for builds of a checkout.
+func TestReproducible(t *testing.T) {
+	const build = "CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ \\\n" +
+		"       ./tools/btfgen ./tools/btfdedup ./tools/btfrepro"
+	doc := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/releases.md"))
+	if !bytes.Contains(doc, []byte(build)) {
+		t.Errorf("docs/releases.md has no command %s", build)
+	}
+	one := release(t)
+	here := filepath.Join(t.TempDir(), "checkout")
+	clone(t, here)
+	harness.MustRun(t, here, "sh", "-c", build)
+
+	e := newElsewhere(t)
+	e.run(t, "sh", "-c", build)
+	same(t, filepath.Join(here, "bin"), filepath.Join(e.repo, "bin"))
+	// Where another user may run it.
+	command := filepath.Join(e.dir, "release")
+	if err := os.WriteFile(command, harness.ReadFile(t, releaser), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e.env = append(e.env, "GOAMD64=v3") // which a release fixes
+	two := filepath.Join(e.dir, "made")
+	e.run(t, command, "-o", two)
+	same(t, one, two)
+	harness.MustRun(t, one, "sha256sum", "--check", "--strict", "SHA256SUMS")
+}
+
+// same wants two directories to have the same files.
+func same(t *testing.T, one, two string) {
+	t.Helper()
+	files, err := os.ReadDir(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others, err := os.ReadDir(two)
+	if err != nil || len(files) != len(others) || len(files) == 0 {
+		t.Fatalf("%d files and %d: %v", len(files), len(others), err)
+	}
+	for _, f := range files {
+		a, b := filepath.Join(one, f.Name()), filepath.Join(two, f.Name())
+		if !bytes.Equal(harness.ReadFile(t, a), harness.ReadFile(t, b)) {
+			t.Errorf("%s differs", f.Name())
+		}
+	}
+}
+
+// TestPrograms wants static programs for each machine, that say what they were built of.
+func TestPrograms(t *testing.T) {
+	dir := release(t)
+	bom := readSBOM(t, dir)
+	for platform, machine := range map[string]elf.Machine{
+		"linux-amd64": elf.EM_X86_64, "linux-arm64": elf.EM_AARCH64} {
+		found := unpack(t, dir, platform)
+		for _, tool := range tools {
+			data := found[tool]
+			program, err := elf.NewFile(bytes.NewReader(data))
+			if err != nil {
+				t.Fatalf("%s of %s: %v", tool, platform, err)
+			}
+			if program.Machine != machine || program.Section(".interp") != nil {
+				t.Errorf("%s of %s: %v, or not static", tool, platform, program.Machine)
+			}
+			info, err := buildinfo.Read(bytes.NewReader(data))
+			if err != nil || info.Path != module+"/tools/"+tool || info.Main.Version != "v"+version(t) {
+				t.Errorf("%s of %s: %v, %v", tool, platform, err, info)
+			}
+			sum := fmt.Sprintf("%x", sha256.Sum256(data))
+			if c := bom[platform+"/"+tool]; c.Hashes == nil || (*c.Hashes)[0].Value != sum {
+				t.Errorf("%s of %s: the bill of materials has no such file: %v", tool, platform, c)
+			}
+			for _, d := range info.Deps {
+				if bom["pkg:golang/"+d.Path+"@"+d.Version].Version != d.Version {
+					t.Errorf("the bill of materials has no %s %s", d.Path, d.Version)
+				}
+			}
+			for _, place := range []string{harness.Repo(), filepath.Dir(made)} {
+				if bytes.Contains(data, []byte(place)) {
+					t.Errorf("%s of %s holds the path %s", tool, platform, place)
+				}
+			}
+		}
+	}
+}
+
+// TestVersion wants the programs for this machine to say the release's version.
+func TestVersion(t *testing.T) {
+	found := unpack(t, release(t), "linux-amd64")
+	for _, tool := range tools {
+		path := filepath.Join(t.TempDir(), tool)
+		if err := os.WriteFile(path, found[tool], 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(path, "--version").CombinedOutput()
+		if want := tool + " " + version(t) + "\n"; err != nil || string(out) != want {
+			t.Errorf("%s --version: %q, want %q; %v", tool, out, want, err)
+		}
+	}
+}
+
+// TestSources wants the archive of the sources to be what .bcr says that it is.
+func TestSources(t *testing.T) {
+	var source struct{ URL, StripPrefix string }
+	text := harness.ReadFile(t, filepath.Join(harness.Repo(), ".bcr/source.template.json"))
+	text = bytes.ReplaceAll(text, []byte("strip_prefix"), []byte("StripPrefix"))
+	if err := json.Unmarshal(text, &source); err != nil {
+		t.Fatal(err)
+	}
+	fill := strings.NewReplacer("{REPO}", "rules_btf", "{VERSION}", version(t)).Replace
+	files := untar(t, filepath.Join(release(t), filepath.Base(fill(source.URL))))
+	if len(files[fill(source.StripPrefix)+"/MODULE.bazel"]) == 0 {
+		t.Errorf("the archive has no file %s/MODULE.bazel", fill(source.StripPrefix))
+	}
+}
+
+// version is the version of MODULE.bazel.
+func version(t *testing.T) string {
+	t.Helper()
+	text := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "MODULE.bazel")))
+	_, rest, _ := strings.Cut(text, "version = \"")
+	v, _, _ := strings.Cut(rest, "\"")
+	return v
+}
+
+// unpack returns the files of the archive of a platform.
+func unpack(t *testing.T, dir, platform string) map[string][]byte {
+	t.Helper()
+	return untar(t, filepath.Join(dir, "rules_btf-"+version(t)+"-"+platform+".tar.gz"))
+}
+
+func untar(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	unzipped, err := gzip.NewReader(bytes.NewReader(harness.ReadFile(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for archive := tar.NewReader(unzipped); ; {
+		header, err := archive.Next()
+		if err == io.EOF {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[header.Name], err = io.ReadAll(archive); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// readSBOM returns the components of the bill of materials by their references, which must exist.
+func readSBOM(t *testing.T, dir string) map[string]cyclonedx.Component {
+	t.Helper()
+	var bom cyclonedx.BOM
+	text := harness.ReadFile(t, filepath.Join(dir, "rules_btf-"+version(t)+".cdx.json"))
+	decoder := cyclonedx.NewBOMDecoder(bytes.NewReader(text), cyclonedx.BOMFileFormatJSON)
+	if err := decoder.Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
+	components := map[string]cyclonedx.Component{}
+	for _, c := range append(*bom.Components, *bom.Metadata.Component) {
+		components[c.BOMRef] = c
+	}
+	for _, d := range *bom.Dependencies {
+		if d.Dependencies == nil || len(*d.Dependencies) == 0 {
+			t.Errorf("%s depends on nothing", d.Ref)
+			continue
+		}
+		for _, ref := range append(*d.Dependencies, d.Ref) {
+			if components[ref].BOMRef == "" {
+				t.Errorf("there is no component %s", ref)
+			}
+		}
+	}
+	return components
+}

@@ -1,0 +1,138 @@
+package repro
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// newHello copies examples/hello, and returns the directory and the flag of Bazel that has the
+// tools built by go build, which saves minutes.
+func newHello(t *testing.T) (dir, flag string) {
+	t.Helper()
+	dir = t.TempDir()
+	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), dir)
+	return dir, harness.AddTools(t, dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"))
+}
+
+// TestRunTargets lets btfrepro run build real targets twice: the BTF of a kernel and of modules on
+// it. Every action must be the same.
+func TestRunTargets(t *testing.T) {
+	bazel := findBazel(t)
+	dir, flag := newHello(t)
+	scratch := t.TempDir()
+	out := filepath.Join(t.TempDir(), "report.json")
+	text := btfrepro(t, 0, "run", "--bazel="+bazel, "--workspace="+dir, "--scratch="+scratch,
+		"--json="+out, "--", flag, "--@rules_btf//rules/settings:grain=object",
+		"//:vmlinux_btf", "//:raid_btf", "//:raid_btf_from_ko")
+	var f struct {
+		Mnemonics []struct {
+			Mnemonic string
+			Verdicts map[string]int
+			Hits     [2]int `json:"cache_hits"`
+		}
+	}
+	if err := json.Unmarshal(harness.ReadFile(t, out), &f); err != nil {
+		t.Fatal(err)
+	}
+	same := map[string]int{}
+	for _, m := range f.Mnemonics {
+		same[m.Mnemonic] = m.Verdicts["same"]
+		if len(m.Verdicts) != 1 || m.Hits != [2]int{} {
+			t.Errorf("%s: verdicts %v, cache hits %v", m.Mnemonic, m.Verdicts, m.Hits)
+		}
+	}
+	for mnemonic, least := range map[string]int{
+		"CppCompile": 7, "BtfGen": 7, "BtfMerge": 1, "BtfFacts": 3, "BtfLink": 4, "BtfBase": 2,
+	} {
+		if same[mnemonic] < least {
+			t.Errorf("%d actions %s are the same, want %d or more\n%s", same[mnemonic], mnemonic, least,
+				text)
+		}
+	}
+	empty(t, scratch)
+}
+
+// TestTools lets btfrepro build the tools themselves twice from source. That takes minutes, so it
+// runs only when asked: REPRO_TOOLS=1.
+func TestTools(t *testing.T) {
+	if os.Getenv("REPRO_TOOLS") == "" {
+		t.Skip("SKIPPED: builds the tools four times from source; set REPRO_TOOLS=1 to run")
+	}
+	bazel := findBazel(t)
+	for _, mode := range []string{"fastbuild", "opt"} {
+		text := btfrepro(t, 0, "run", "--bazel="+bazel, "--workspace="+harness.Repo(),
+			"--scratch="+t.TempDir(), "--", "-c", mode, "//tools/btfgen", "//tools/btfdedup",
+			"//tools/btfrepro")
+		t.Log(text)
+	}
+}
+
+// directoryRule has a rule that makes a directory of files.
+const directoryRule = `
+def _many_impl(ctx):
+    out = ctx.actions.declare_directory(ctx.label.name)
+    ctx.actions.run_shell(
+        inputs = ctx.files.srcs,
+        outputs = [out],
+        arguments = [out.path] + [file.path for file in ctx.files.srcs],
+        command = "to=$1; shift; cp \"$@\" $to",
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+many = rule(implementation = _many_impl, attrs = {"srcs": attr.label_list(allow_files = True)})
+`
+
+// TestSplitTypes plants a member in a struct of a module, and wants the types to be named that
+// differ: in the module's BTF, in that of the module that builds upon it, and in the directory that
+// one action makes of many modules.
+func TestSplitTypes(t *testing.T) {
+	w := &workspace{bazel: findBazel(t), logs: t.TempDir()}
+	var flag string
+	w.dir, flag = newHello(t)
+	build := filepath.Join(w.dir, "BUILD.bazel")
+	harness.WriteFile(t, build, string(harness.ReadFile(t, build))+`
+load("@rules_btf//rules:defs.bzl", "modules_btf")
+load(":many.bzl", "many")
+many(name = "many", srcs = ["//drivers:disk.ko", "//drivers:raid.ko"])
+modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = [":many"])
+`)
+	w.write(t, "many.bzl", directoryRule)
+	a := w.build(t, "split", 0, flag)
+	header := filepath.Join(w.dir, "drivers/disk.h")
+	text := string(harness.ReadFile(t, header))
+	changed := strings.Replace(text, "\tu64 size;\n", "\tu64 size;\n\tu32 flags;\n", 1)
+	if changed == text {
+		t.Fatal("disk.h has no member size")
+	}
+	harness.WriteFile(t, header, changed)
+	b := w.build(t, "split", 1, flag)
+	f, report := diff(t, 1, "--a-dir="+w.root(t, 0), "--b-dir="+w.root(t, 1), a, b)
+	t.Log(report)
+	const member = "differs: struct disk: member flags: only in B"
+	for output, want := range map[string]string{
+		"disk_btf.btf": member,
+		// Of its base it has nothing but references.
+		"raid_btf.btf": "indirect: struct raid: member members: refers to struct disk, which differs",
+		"many.btf.d":   "types of disk.btf:",
+	} {
+		said := ""
+		for _, action := range f.Actions {
+			for _, o := range action.Outputs {
+				if filepath.Base(o.Path) == output {
+					said = strings.Join(o.More, "\n")
+				}
+			}
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("of %s it says %q, want %q", output, said, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.root(t, 0), "bazel-out")); err != nil {
+		t.Error(err)
+	}
+}

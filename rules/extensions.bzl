@@ -1,0 +1,79 @@
+"""A module extension that downloads the tools of a release, so that nothing of Go is built.
+
+```starlark
+btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
+btf.toolchain(
+    version = "1.2.3",
+    sha256 = {"linux-amd64": "…", "linux-arm64": "…"},  # of the release's SHA256SUMS
+)
+use_repo(btf, "btf_toolchains")
+
+register_toolchains("@btf_toolchains//:all")
+```
+"""
+
+load("//rules/private:prebuilt.bzl", "DEFAULT_URLS", "PLATFORMS", "btf_tools", "btf_toolchains")
+
+def _check(tag):
+    """Fails with a message that says what to write, unless the tag is complete."""
+    known = ", ".join(PLATFORMS)
+    if not tag.sha256:
+        fail(("btf.toolchain: sha256 is empty; it needs the checksum of the release's archive " +
+              "for each platform that runs actions: {}").format(known))
+    for platform, sum in tag.sha256.items():
+        if platform not in PLATFORMS:
+            fail("btf.toolchain: sha256 has the platform {}; there are {}".format(platform, known))
+        if len(sum) != 64 or sum.lower().strip("0123456789abcdef"):
+            fail("btf.toolchain: sha256 of {} is no SHA-256, 64 hexadecimal digits: {}".format(
+                platform,
+                repr(sum),
+            ))
+    for url in tag.urls:
+        if "{platform}" not in url and len(tag.sha256) > 1:
+            fail(("btf.toolchain: the URL {} needs {{platform}}, of which sha256 has " +
+                  "several").format(url))
+
+def _btf_impl(ctx):
+    # Which tools run is the root module's choice. Others name the repository, and it is there.
+    tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
+    if len(tags) > 1:
+        fail("btf.toolchain: there is one for each workspace, not {}".format(len(tags)))
+    platforms = []
+    for tag in tags:
+        _check(tag)
+        for platform, sha256 in tag.sha256.items():
+            platforms.append(platform)
+            btf_tools(
+                name = "btf_tools_" + platform.replace("-", "_"),
+                sha256 = sha256.lower(),
+                urls = [
+                    url.replace("{version}", tag.version).replace("{platform}", platform)
+                    for url in tag.urls
+                ],
+            )
+    btf_toolchains(name = "btf_toolchains", platforms = sorted(platforms))
+    return ctx.extension_metadata(reproducible = True)
+
+_toolchain = tag_class(
+    doc = "The tools of a release as the toolchain, downloaded when an action first needs them.",
+    attrs = {
+        "sha256": attr.string_dict(
+            doc = """The checksum of the archive for each platform that runs actions, of those that
+a release has: `linux-amd64`, `linux-arm64`. On others the tools are built from source.""",
+            mandatory = True,
+        ),
+        "urls": attr.string_list(
+            doc = """Where the archive is, one URL or several that are tried in turn, with
+`{version}` and `{platform}` for what they say; a mirror, or `file:///…` of files here.""",
+            default = DEFAULT_URLS,
+        ),
+        "version": attr.string(doc = "The release's version, without v.", mandatory = True),
+    },
+)
+
+btf = module_extension(
+    implementation = _btf_impl,
+    doc = """Downloads the tools of a release, so that a workspace makes BTF without building them
+from source.""",
+    tag_classes = {"toolchain": _toolchain},
+)

@@ -1,0 +1,71 @@
+"""Repositories with the tools of a release, for the extension `btf`."""
+
+# The platforms that a release has tools for (tools/dev/release), with their constraints.
+PLATFORMS = {
+    "linux-amd64": ["@platforms//os:linux", "@platforms//cpu:x86_64"],
+    "linux-arm64": ["@platforms//os:linux", "@platforms//cpu:aarch64"],
+}
+
+DEFAULT_URLS = [
+    "https://github.com/rules-btf/rules_btf/releases/download/v{version}/" +
+    "rules_btf-{version}-{platform}.tar.gz",
+]
+
+_TOOLS = """\
+load("{toolchain_bzl}", "btf_toolchain")
+
+btf_toolchain(
+    name = "tools",
+    btfdedup = "btfdedup",
+    btfgen = "btfgen",
+    btfrepro = "btfrepro",
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _btf_tools_impl(ctx):
+    ctx.download_and_extract(url = ctx.attr.urls, sha256 = ctx.attr.sha256)
+    ctx.file("BUILD.bazel", _TOOLS.format(toolchain_bzl = str(Label("//rules:toolchain.bzl"))))
+    if hasattr(ctx, "repo_metadata"):
+        return ctx.repo_metadata(reproducible = True)
+    return None
+
+btf_tools = repository_rule(
+    implementation = _btf_tools_impl,
+    doc = "The tools of a release for one platform.",
+    attrs = {
+        "sha256": attr.string(mandatory = True),
+        "urls": attr.string_list(mandatory = True),
+    },
+)
+
+_TOOLCHAIN = """
+toolchain(
+    name = "{platform}",
+    exec_compatible_with = {constraints},
+    toolchain = "@btf_tools_{repo}//:tools",
+    toolchain_type = "{type}",
+)
+"""
+
+def _btf_toolchains_impl(ctx):
+    # A repository of its own, so that a platform's tools are downloaded when they are chosen.
+    text = "".join([
+        _TOOLCHAIN.format(
+            constraints = PLATFORMS[platform],
+            platform = platform,
+            repo = platform.replace("-", "_"),
+            type = str(Label("//rules/toolchain:toolchain_type")),
+        )
+        for platform in ctx.attr.platforms
+    ])
+    ctx.file("BUILD.bazel", text)
+    if hasattr(ctx, "repo_metadata"):
+        return ctx.repo_metadata(reproducible = True)
+    return None
+
+btf_toolchains = repository_rule(
+    implementation = _btf_toolchains_impl,
+    doc = "Toolchains of the tools of a release, for each platform that they are for.",
+    attrs = {"platforms": attr.string_list(mandatory = True)},
+)
