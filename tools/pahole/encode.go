@@ -25,11 +25,7 @@ func (c *command) encode(env *cli.Env) error {
 	env.Verb, env.Jobs, env.Quiet, env.Verbose = "encode", c.jobs, c.quiet, c.verbose
 	defer env.LimitThreads()()
 	encode.RelaxHeap(c.files)
-	var paths []string
-	if c.base != "" {
-		paths = append(paths, c.base)
-	}
-	bases, err := base.Open(paths)
+	bases, err := c.openBase()
 	if err != nil {
 		return err
 	}

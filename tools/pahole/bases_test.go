@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// largeBase compiles a base that is large enough for an index. A variant has one more struct.
+func largeBase(t *testing.T, variant string) string {
+	t.Helper()
+	var source strings.Builder
+	source.WriteString(vmlinuxSource)
+	for i := range 1500 {
+		fmt.Fprintf(&source, "struct driver_%[1]d { struct device device_%[1]d; int count_%[1]d; }\n"+
+			"variable_%[1]d;\n", i)
+	}
+	if variant != "" {
+		fmt.Fprintf(&source, "struct %[1]s { int x; } variable_%[1]s;\n", variant)
+	}
+	path := compile(t, source.String(), "-nostdlib", "-static")
+	if code, _, stderr := pahole("-J", path); code != 0 {
+		t.Fatal(stderr)
+	}
+	return path
+}
+
+// indices are the names of all indices in the working directory, with their content.
+func indices(t *testing.T) map[string][]byte {
+	t.Helper()
+	found, err := filepath.Glob(".tmp_*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string][]byte{}
+	for _, name := range found {
+		content[name] = read(t, name)
+	}
+	return content
+}
+
+// TestBaseIndex makes the BTF of a module again and again on one base, as a build does for its
+// modules: on the index that the first call leaves.
+func TestBaseIndex(t *testing.T) {
+	one, other := largeBase(t, ""), largeBase(t, "late")
+	module := compile(t, moduleSource, "-c")
+	t.Chdir(t.TempDir())
+	encode := func(args ...string) []byte {
+		t.Helper()
+		args = append([]string{"-J", "--btf_features=default", "--btf_encode_detached=out"}, args...)
+		if code, _, stderr := pahole(append(args, module)...); code != 0 || stderr != "" {
+			t.Fatalf("%q: exit code %d, %s", args, code, stderr)
+		}
+		return read(t, "out")
+	}
+	use := func(base string) (want []byte) {
+		t.Helper()
+		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return expected(t, module, base, features.Default(), "")
+	}
+
+	want := use(one)
+	absolute, err := filepath.Abs("vmlinux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{absolute, one} {
+		if got := encode("--btf_base", base); !bytes.Equal(got, want) || len(indices(t)) != 0 {
+			t.Errorf("--btf_base %s: other BTF, or an index", base)
+		}
+	}
+	encode("--btf_base=vmlinux", "--btf_features=distilled_base")
+	if len(indices(t)) != 0 {
+		t.Error("an index for distilled_base, which can't use one")
+	}
+
+	var name string
+	var index []byte
+	for _, base := range []string{"vmlinux", "vmlinux", "./vmlinux"} {
+		if got := encode("--btf_base=" + base); !bytes.Equal(got, want) {
+			t.Errorf("%s: other BTF", base)
+		}
+		now := indices(t)
+		if len(now) != 1 {
+			t.Fatalf("%s: %d indices, want one", base, len(now))
+		}
+		for name, index = range now {
+		}
+	}
+
+	// A damaged index is made again.
+	index[len(index)/2] ^= 1
+	if err := os.WriteFile(name, index, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := encode("--btf_base=vmlinux"); !bytes.Equal(got, want) {
+		t.Error("other BTF with a damaged index")
+	}
+	index[len(index)/2] ^= 1
+	if !bytes.Equal(indices(t)[name], index) {
+		t.Error("the damaged index was not made again")
+	}
+
+	// After a link the base has other BTF.
+	want = use(other)
+	if got := encode("--btf_base=vmlinux"); !bytes.Equal(got, want) {
+		t.Error("other BTF after another link of the base")
+	}
+	if now := indices(t); len(now) != 1 || now[name] != nil {
+		t.Errorf("%d indices after another link, the old one among them: %v", len(now),
+			now[name] != nil)
+	}
+}
+
+// TestBaseIndexUnwritable has a base in a directory where nothing can be written.
+func TestBaseIndexUnwritable(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	base, module := largeBase(t, ""), compile(t, moduleSource, "-c")
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("kernel", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("kernel/vmlinux", read(t, base), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod("kernel", 0o555); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := pahole("-J", "--btf_features=default", "--btf_base=kernel/vmlinux",
+		"--btf_encode_detached=out", module)
+	if want := expected(t, module, base, features.Default(), ""); code != 0 ||
+		!bytes.Equal(read(t, "out"), want) {
+		t.Errorf("exit code %d, %s, or other BTF", code, stderr)
+	}
+}
