@@ -53,7 +53,7 @@ _module_test = analysistest.make(_module_impl)
 
 def _on_top_impl(ctx):
     env = analysistest.begin(ctx)
-    link = actions_of(env, "BtfLink")[0]
+    link = (actions_of(env, "BtfLink") + actions_of(env, "BtfModules"))[0]
     indices = [name for name in elf_inputs(link) if name.endswith(".btfbase")]
     asserts.equals(env, ctx.attr.indices, indices)
     return analysistest.end(env)
