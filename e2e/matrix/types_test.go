@@ -43,7 +43,8 @@ func (k kernel) checkTypes(t *testing.T) {
 
 func isModule(c record.Call) bool { return strings.HasSuffix(c.File, ".ko") }
 
-// differing counts the names of a class that ours has, and pahole's has not or otherwise.
+// differing counts the names of a class that ours has, and pahole's lacks or defines in another
+// way.
 func differing(r *compare.Result, class string) int {
 	n := 0
 	for _, d := range r.Differences {

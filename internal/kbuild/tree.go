@@ -14,7 +14,7 @@ import (
 
 // Tree is what Kbuild built in a directory. All paths are relative to that, with slashes.
 type Tree struct {
-	Vmlinux *Linked   // nil if there is none: a directory of modules
+	Vmlinux *Linked   // nil for a directory of modules alone
 	Modules []Linked  // in the order of modules.order
 	Skipped []Skipped // objects without DWARF, by path
 	Rust    bool      // whether the kernel was configured with Rust

@@ -41,7 +41,7 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 // linkedInVmlinux returns the objects, and which files tell them. Several files may. In this order:
 //
 //   - vmlinux.map (CONFIG_VMLINUX_MAP) is what the linker did.
-//   - Where that names vmlinux.o, or where there is none: what vmlinux.o was linked of, and the few
+//   - Where that names vmlinux.o, or without a map: what vmlinux.o was linked of, and the few
 //     objects that scripts/link-vmlinux.sh has added to it since. Where vmlinux is not linked of
 //     vmlinux.o, that was linked of the same archives, for modpost.
 func (r *reader) linkedInVmlinux() (objects []string, from string, err error) {

@@ -18,7 +18,7 @@ var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
 var managed = []string{"srcs", "vmlinux", "module", "modules", "base", "shards", "btf_features",
 	"lang_exclude", "output_group", "tags"}
 
-// Merge brings a BUILD file, whose content is old (nil if there is none), up to date: the rules of
+// Merge brings a BUILD file, whose content is old (nil for a new file), up to date: the rules of
 // the package are added or changed, and those that were written for an earlier one are removed.
 // What is marked with a comment "# keep" stays: a rule, an attribute, an item of a list. So do
 // rules and attributes that were not written here. It returns nil if nothing is left of the file.
@@ -190,7 +190,7 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds a call of package, if there is none: the links are in another package than the
+// setPackage adds a call of package to a file without one: the links are in another package than the
 // objects.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
