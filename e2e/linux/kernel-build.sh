@@ -2,10 +2,12 @@
 # Unpacks the newest /usr/src/linux-source-*.tar.xz into a new directory and builds vmlinux and the
 # modules there.
 #
-# usage: kernel-build.sh DIR FRAGMENT
+# usage: kernel-build.sh DIR FRAGMENT…
 set -euo pipefail
 
-dir=$1 fragment=$2
+dir=$1
+shift
+fragments=("$@")
 say() { echo "kernel: $*" >&2; }
 
 source=$(ls -v /usr/src/linux-source-*.tar.xz | tail -n 1)
@@ -27,9 +29,9 @@ tar --extract --file "$source" --directory "$dir" --strip-components=1 "${exclud
 cd "$dir"
 say "configuring"
 make --silent tinyconfig
-scripts/kconfig/merge_config.sh -m .config "$fragment" >/dev/null
+scripts/kconfig/merge_config.sh -m .config "${fragments[@]}" >/dev/null
 make --silent olddefconfig
-missing=$(grep '^CONFIG' "$fragment" |
+missing=$(cat "${fragments[@]}" | grep '^CONFIG' |
   grep --invert-match --line-regexp --fixed-strings --file=.config) || true
 if [[ -n $missing ]]; then
   say "the configuration lacks" $missing

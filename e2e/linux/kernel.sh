@@ -5,9 +5,9 @@
 #   ./kernel.sh
 #
 # The kernel comes from Debian's package linux-source in the root of bazelw, and is built by its own
-# Kbuild as kernel.config says. The result is kept in
+# Kbuild as the files in config say. The result is kept in
 # ${XDG_CACHE_HOME:-~/.cache}/rules_btf/linux-DIGEST until the kernel's version, the compiler,
-# kernel.config or kernel-build.sh changes. Prints that directory.
+# one of those files or kernel-build.sh changes. Prints that directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)
@@ -15,9 +15,10 @@ repo=$(cd "$here/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/rules_btf
 in_root() { BAZELW_MODE=offline "$repo/bazelw" --root-exec "$@"; }
 
+config=("$here"/config/{common,x86_64,map}.config)
 digest=$({
   in_root dpkg-query --show gcc binutils pahole 'linux-source*'
-  cat "$here/kernel.config" "$here/kernel-build.sh"
+  cat "${config[@]}" "$here/kernel-build.sh"
 } | sha256sum | cut -c 1-16)
 kernel=$cache/linux-$digest
 
@@ -28,8 +29,8 @@ if [[ ! -e $kernel ]]; then
   if [[ ! -e $kernel ]]; then
     rm -rf "$kernel.partial"
     echo "kernel.sh: building a kernel (once, 4 to 8 minutes; log: $kernel.log)" >&2
-    if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "$here/kernel.config" \
-      {lock}>&- >"$kernel.log"; then
+    if ! in_root bash "$here/kernel-build.sh" "$kernel.partial" "${config[@]}" {lock}>&- \
+      >"$kernel.log"; then
       tail -n 20 "$kernel.log" >&2
       echo "kernel.sh: the kernel's build failed, see $kernel.log" >&2
       exit 1

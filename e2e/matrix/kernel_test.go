@@ -3,6 +3,7 @@
 package matrix
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func TestKernel(t *testing.T) {
 	if strings.HasSuffix(os.Getenv("MATRIX_CELL"), "-arm64") {
 		k.arch = "arm64"
 	}
-	k.modules = strings.Fields(string(harness.ReadFile(t, k.out("order"))))
+	k.modules = k.inOrder(t, strings.Fields(string(harness.ReadFile(t, k.out("modules")))))
 	result.Compiler = k.compiler(t)
 
 	t.Run("warnings", k.checkLog)
@@ -55,6 +56,29 @@ func TestKernel(t *testing.T) {
 	if err := result.Write(k.dir); err != nil {
 		t.Error(err)
 	}
+}
+
+// inOrder sorts modules so that each comes after those that it needs.
+func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
+	t.Helper()
+	var add func(name string)
+	add = func(name string) {
+		if slices.Contains(sorted, name) {
+			return
+		}
+		for field := range bytes.SplitSeq(sectionOf(t, k.module(name), ".modinfo"), []byte{0}) {
+			if needed, ok := bytes.CutPrefix(field, []byte("depends=")); ok && len(needed) > 0 {
+				for other := range strings.SplitSeq(string(needed), ",") {
+					add(other)
+				}
+			}
+		}
+		sorted = append(sorted, name)
+	}
+	for _, name := range names {
+		add(name)
+	}
+	return sorted
 }
 
 func (k kernel) out(name string) string { return filepath.Join(k.dir, "out", name) }

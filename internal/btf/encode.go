@@ -7,6 +7,16 @@ type EncodeOptions struct {
 	// Layout adds the layout section (Linux 7.1 and later read it): a header of 32 bytes, and one
 	// entry a known kind. Without it the header has the 24 bytes that everything reads.
 	Layout bool
+
+	// HeaderLen is the length of the header in bytes, with zeros after the fields that are known; 0
+	// is for the shortest. resolve_btfids of Linux 7.2 writes the 32 bytes of a header with a layout
+	// section even if there is none.
+	HeaderLen int
+}
+
+// Form returns the options that give a blob the form of the one that had this header.
+func (h Header) Form() EncodeOptions {
+	return EncodeOptions{Layout: h.LayoutLen > 0, HeaderLen: int(h.HdrLen)}
 }
 
 // Encode writes a blob in the form that every kernel reads: 16 bits of element count, 5 bits of

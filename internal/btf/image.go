@@ -39,6 +39,7 @@ func NewImage(b *Blob, types int, typeLen uint64, strLen int, opts EncodeOptions
 	if opts.Layout {
 		hdrLen, layoutLen = HeaderLenLayout, 4*NumKinds
 	}
+	hdrLen = max(hdrLen, opts.HeaderLen)
 	typesEnd := hdrLen + int(typeLen)
 	m.out = make([]byte, typesEnd+layoutLen+strLen)
 	m.types, m.Strings = m.out[hdrLen:typesEnd:typesEnd], m.out[typesEnd+layoutLen:]

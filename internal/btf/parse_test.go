@@ -65,22 +65,28 @@ func sameContent(a, b *Blob) bool {
 
 func TestRoundTrip(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
-		for _, layout := range []bool{false, true} {
+		for form, header := range map[EncodeOptions]uint32{
+			{}:                            24,
+			{Layout: true}:                32,
+			{HeaderLen: 32}:               32,
+			{HeaderLen: 40}:               40,
+			{Layout: true, HeaderLen: 24}: 32,
+		} {
 			want := example(order)
-			data := encoded(t, want, EncodeOptions{Layout: layout})
+			data := encoded(t, want, form)
 			for shift := range 4 { // blobs need no alignment
 				got, err := Parse(append(make([]byte, shift), data...)[shift:], nil)
 				if err != nil {
-					t.Fatal(order, layout, err)
+					t.Fatal(order, form, err)
 				}
 				if !sameContent(got, want) {
-					t.Fatalf("%v, layout %v: read back\n%+v, want\n%+v", order, layout, got, want)
+					t.Fatalf("%v, %+v: read back\n%+v, want\n%+v", order, form, got, want)
 				}
-				if hdr := map[bool]uint32{false: 24, true: 32}[layout]; got.Header.HdrLen != hdr {
-					t.Errorf("layout %v: header of %d bytes, want %d", layout, got.Header.HdrLen, hdr)
+				if got.Header.HdrLen != header {
+					t.Errorf("%+v: header of %d bytes, want %d", form, got.Header.HdrLen, header)
 				}
-				if again := encoded(t, got, EncodeOptions{Layout: layout}); !bytes.Equal(again, data) {
-					t.Error(order, layout, "encoding what was read gives other bytes")
+				if again := encoded(t, got, got.Header.Form()); !bytes.Equal(again, data) {
+					t.Error(order, form, "encoding what was read gives other bytes")
 				}
 			}
 		}
@@ -280,7 +286,7 @@ func TestRunningKernelRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := encoded(t, b, EncodeOptions{Layout: b.Header.LayoutLen != 0})
+	out := encoded(t, b, b.Header.Form())
 	got, err := Parse(out, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +294,7 @@ func TestRunningKernelRoundTrip(t *testing.T) {
 	if !sameContent(got, b) {
 		t.Fatal("read back another content")
 	}
-	if b.Header.HdrLen == HeaderLen && !bytes.Equal(out, data) {
+	if !bytes.Equal(out, data) {
 		t.Fatalf("encoding the parsed blob gives other bytes (%d, was %d)", len(out), len(data))
 	}
 }

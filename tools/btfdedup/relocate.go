@@ -59,7 +59,8 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", file, env.Bases[len(env.Bases)-1], err)
 	}
-	data, err := btf.Encode(result, btf.EncodeOptions{})
+	// As the kernel does, which changes the BTF where it lies.
+	data, err := btf.Encode(result, split.Header.Form())
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -32,6 +32,26 @@ func writeELF(t *testing.T, path string, sections ...string) {
 	}
 }
 
+// longHeader copies split BTF, with the header of 32 bytes that resolve_btfids of Linux 7.2 writes.
+func longHeader(t *testing.T, base, from, to string) {
+	t.Helper()
+	on, err := btf.ReadOne(base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := btf.ReadOne(from, on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := btf.Encode(b, btf.EncodeOptions{HeaderLen: btf.HeaderLenLayout})
+	if err == nil {
+		err = os.WriteFile(to, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRelocateVerb distills a module's base and puts the module on two kernels.
 func TestRelocateVerb(t *testing.T) {
 	dir := t.TempDir()
@@ -55,6 +75,9 @@ func TestRelocateVerb(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	writeELF(t, p("m.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"))
+	longHeader(t, p("old.btf"), p("split.btf"), p("split32.btf"))
+	longHeader(t, p("base.btf"), p("m.btf"), p("m32.btf"))
+	writeELF(t, p("m32.ko"), ".BTF", p("m32.btf"), ".BTF.base", p("base.btf"))
 	writeELF(t, p("plain.ko"), ".BTF", p("split.btf"))
 	writeELF(t, p("none.ko"), ".text", p("split.btf"))
 	for _, c := range []struct {
@@ -64,6 +87,7 @@ func TestRelocateVerb(t *testing.T) {
 	}{
 		{"--distilled-base DIR/base.btf --base DIR/old.btf DIR/m.btf", 0, ""},
 		{"--base DIR/old.btf DIR/m.ko", 0, ""},
+		{"--base DIR/old.btf DIR/m32.ko", 0, ""},
 		{"--base DIR/new.btf DIR/m.ko", 0, ""},
 		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
 			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
@@ -86,7 +110,11 @@ func TestRelocateVerb(t *testing.T) {
 			t.Errorf("relocate %s: code %d, output: %v", c.args, code, err)
 		}
 		if strings.Contains(c.args, "old.btf") && code == 0 {
-			want, _ := os.ReadFile(p("split.btf"))
+			original := "split.btf"
+			if strings.Contains(c.args, "m32") {
+				original = "split32.btf"
+			}
+			want, _ := os.ReadFile(p(original))
 			if got, _ := os.ReadFile(p("out")); !bytes.Equal(got, want) {
 				t.Errorf("relocate %s: on the old base again, the BTF is another", c.args)
 			}
