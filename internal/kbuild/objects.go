@@ -23,9 +23,10 @@ type found struct {
 // Magic numbers of LLVM's bitcode, and of its wrapper.
 var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
 
-// errBitcode is of objects that only the link makes machine code of.
-var errBitcode = errors.New("has no machine code yet (CONFIG_LTO_CLANG: LLVM bitcode), so there " +
-	"is no DWARF before the link: read what is linked (shards for vmlinux, modules = \"whole\")")
+// ErrLTO is of trees whose objects get machine code and DWARF only when they are linked: what is
+// linked is to be read, by NoObjects and Whole.
+var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
+	" (shards for vmlinux, modules = \"whole\")")
 
 // withDWARF returns those of the objects that have DWARF, and notes the others. owner is what was
 // linked of them, for errors.
@@ -86,8 +87,7 @@ func inspect(path string) (f found, err error) {
 		case (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Size > 0:
 			f.dwarf = true
 		case strings.HasPrefix(s.Name, ".gnu.lto_"):
-			return f, fmt.Errorf("%s: compiled by GCC with -flto, so there is no DWARF before the "+
-				"link: read what is linked", path)
+			return f, fmt.Errorf("%s (compiled by GCC with -flto) %w", path, ErrLTO)
 		}
 	}
 	f.sources, err = sources(file)
@@ -107,7 +107,7 @@ func refuseBitcode(path string) error {
 	}
 	for _, b := range bitcode {
 		if bytes.Equal(magic[:], b) {
-			return fmt.Errorf("%s: %w", path, errBitcode)
+			return fmt.Errorf("%s (LLVM bitcode: CONFIG_LTO_CLANG) %w", path, ErrLTO)
 		}
 	}
 	return nil

@@ -21,7 +21,9 @@ const usage = `usage: generate [OPTION]… TREE
 Writes BUILD files into the directory TREE, in which Kbuild built a kernel or modules: one for each
 directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
 TREE/kbuild.skipped lists the objects that have no DWARF. A second run changes nothing. Whatever is
-marked with a comment "# keep" stays: a rule, an attribute, an item of a list.
+marked with a comment "# keep" stays: a rule, an attribute, an item of a list. Where objects have
+no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), vmlinux is converted in 64 parts and the
+modules whole, as with --shards=64 --modules=whole.
 
 Exit codes: 0 all files are as they should be; 1 the tree can't be read, or with --check a file is
 not up to date; 2 wrong usage.
@@ -117,10 +119,29 @@ func place(path string) string {
 	return path
 }
 
+// shardsOfLTO is in how many parts vmlinux is converted where there is nothing else to convert.
+const shardsOfLTO = 64
+
+// read reads the tree. If its objects have no DWARF before the link, it asks for what is linked.
+func (o *options) read(stderr io.Writer) (*kbuild.Tree, error) {
+	from := kbuild.Options{NoObjects: o.build.Shards > 0, NoModules: o.modules == "none",
+		Whole: o.modules == "whole"}
+	t, err := kbuild.Read(o.tree, from)
+	if errors.Is(err, kbuild.ErrLTO) {
+		fmt.Fprintf(stderr, "%s: note: its objects have no DWARF before the link (LTO), so vmlinux and"+
+			" the .ko files are converted\n", o.tree)
+		if !from.NoObjects {
+			o.build.Shards = shardsOfLTO
+		}
+		from.NoObjects, from.Whole = true, true
+		t, err = kbuild.Read(o.tree, from)
+	}
+	o.build.Whole = from.Whole
+	return t, err
+}
+
 func (o *options) run(stdout, stderr io.Writer) error {
-	o.build.Whole = o.modules == "whole"
-	t, err := kbuild.Read(o.tree, kbuild.Options{NoObjects: o.build.Shards > 0,
-		NoModules: o.modules == "none", Whole: o.build.Whole})
+	t, err := o.read(stderr)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,36 @@ func TestSymlinks(t *testing.T) {
 	}
 }
 
+// TestLTO has objects without machine code, so vmlinux itself is what there is to convert.
+func TestLTO(t *testing.T) {
+	for _, c := range []struct{ compiler, flags string }{
+		{"gcc", "-flto"},
+		{"clang", "-flto"},
+		{"clang", "-flto=thin"},
+	} {
+		t.Run(c.compiler+" "+c.flags, func(t *testing.T) {
+			dir := t.TempDir()
+			tree(t, dir)
+			out, err := exec.Command(c.compiler, "-g", c.flags, "-c", "-o", filepath.Join(dir,
+				"init/main.o"), filepath.Join(dir, "init/main.c")).CombinedOutput()
+			if err != nil {
+				t.Skipf("SKIPPED: %v\n%s", err, out)
+			}
+			_, stderr, err := generate(t, dir)
+			if err != nil || !strings.Contains(stderr, "note: its objects have no DWARF") {
+				t.Errorf("%v, %s", err, stderr)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "BUILD.bazel"))
+			if err != nil || !strings.Contains(string(text), "shards = 64") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			if _, _, err := generate(t, "--shards=3", dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestPackageOf has the tree in a larger workspace, so labels begin with its path.
 func TestPackageOf(t *testing.T) {
 	workspace := t.TempDir()

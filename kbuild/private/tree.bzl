@@ -41,7 +41,7 @@ def _kbuild_tree_impl(ctx):
     if result.return_code:
         fail("{}: {}".format(ctx.name, result.stderr.strip()))
     for line in result.stderr.splitlines():
-        if "warning:" in line:
+        if "warning:" in line or "note:" in line:
             print(line)  # buildifier: disable=print
 
     # Bazel looks at the objects themselves, as at all source files. Which there are is read again
@@ -93,7 +93,8 @@ it is taken instead of `path`.""",
         ),
         "shards": attr.int(
             doc = """In how many parts the DWARF of vmlinux is converted, in place of its objects.
-It must be set for kernels with CONFIG_LTO_CLANG, whose objects have no DWARF.""",
+Kernels with CONFIG_LTO_CLANG, whose objects have no DWARF, are converted so in any case, in 64
+parts if this is 0, and their modules as with `modules = "whole"`.""",
         ),
     },
     local = True,
