@@ -35,7 +35,7 @@ func compilePrograms(t *testing.T, dir, image, vmlinuxBTF string) {
 // boot runs the kernel in QEMU with image as its root, and returns what the guest reported.
 func (k kernel) boot(t *testing.T, dir, image string) []report.Line {
 	t.Helper()
-	m := machine.X86(filepath.Join(k.dir, "qemu/run"))
+	m := machine.X86(os.Getenv("BOOT_QEMU"))
 	m.Kernel = filepath.Join(k.dir, "vmlinuz")
 	return m.Boot(t, dir, image)
 }

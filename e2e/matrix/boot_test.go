@@ -12,13 +12,42 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/boot/report"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/machine"
 )
 
-// programs names the programs of BPF in bpf (and in e2e/boot/guest/programs.go), and the module
-// whose types each includes, if any.
-var programs = map[string]string{"open": "", "matrix": "matrix"}
+// A program is one of BPF: bpf/NAME.bpf.c, and what e2e/boot/guest/programs.go has of that name.
+type program struct {
+	name   string
+	module string // whose types it includes; "" for the kernel's
+	kfunc  string // of the kernel, which older ones haven't; "" if it calls none
+}
+
+var programs = []program{
+	{name: "open"},
+	{name: "task", kfunc: "bpf_task_from_pid"},
+	{name: "matrix", module: "matrix"},
+}
+
+// programs are those that the kernel can run.
+func (k kernel) programs(t *testing.T) (list []program) {
+	t.Helper()
+	spec, err := content.Open(k.vmlinux(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range programs {
+		if p.kfunc != "" {
+			if _, err := spec.AnyTypeByName(p.kfunc); err != nil {
+				t.Logf("%s is left out: %v", p.name, err)
+				continue
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}
 
 // checkBoot boots the kernel, loads its modules and runs the programs.
 func (k kernel) checkBoot(t *testing.T) {
@@ -35,9 +64,9 @@ func (k kernel) checkBoot(t *testing.T) {
 		harness.WriteFile(t, filepath.Join(image, file), string(harness.ReadFile(t, k.module(name))))
 		plan.Modules = append(plan.Modules, report.Load{Name: kernelName(name), File: file})
 	}
-	for name, module := range programs {
-		k.compile(t, name, module, dir, filepath.Join(image, plan.Programs))
-		plan.Checks = append(plan.Checks, name)
+	for _, p := range k.programs(t) {
+		k.compile(t, p, dir, filepath.Join(image, plan.Programs))
+		plan.Checks = append(plan.Checks, p.name)
 	}
 	b, err := json.Marshal(plan)
 	if err != nil {
@@ -51,7 +80,7 @@ func (k kernel) checkBoot(t *testing.T) {
 	if want := len(k.modules); len(result.Loaded) != want {
 		t.Errorf("loaded %v, not all of %v", result.Loaded, k.modules)
 	}
-	if len(result.Ran) != len(programs) {
+	if len(result.Ran) != len(plan.Checks) {
 		t.Errorf("ran %v, not all of %v", result.Ran, plan.Checks)
 	}
 	slices.Sort(result.Ran)
@@ -63,11 +92,11 @@ func (k kernel) machine(t *testing.T) machine.Machine {
 	qemu := os.Getenv("MATRIX_QEMU")
 	switch k.arch {
 	case "x86_64":
-		m := machine.X86(filepath.Join(qemu, "run-x86_64"))
+		m := machine.X86(qemu)
 		m.Kernel = k.out("bzImage")
 		return m
 	case "arm64":
-		m := machine.Arm64(filepath.Join(qemu, "run-aarch64"))
+		m := machine.Arm64(qemu)
 		m.Kernel = k.out("Image")
 		return m
 	}
@@ -77,15 +106,15 @@ func (k kernel) machine(t *testing.T) machine.Machine {
 
 // compile compiles a program of BPF, with a header that bpftool makes of the module's BTF or of the
 // kernel's.
-func (k kernel) compile(t *testing.T, name, module, dir, out string) {
+func (k kernel) compile(t *testing.T, p program, dir, out string) {
 	t.Helper()
 	header, argv := "vmlinux", []string{"bpftool"}
 	file := k.vmlinux()
-	if module != "" {
-		header, file = module, k.module(module)
+	if p.module != "" {
+		header, file = p.module, k.module(p.module)
 		argv = append(argv, "--base-btf", k.vmlinux())
 	}
-	harness.WriteFile(t, filepath.Join(dir, name, header+".h"), harness.MustRun(t, "",
+	harness.WriteFile(t, filepath.Join(dir, p.name, header+".h"), harness.MustRun(t, "",
 		append(argv, "btf", "dump", "file", file, "format", "c")...))
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		t.Fatal(err)
@@ -93,8 +122,8 @@ func (k kernel) compile(t *testing.T, name, module, dir, out string) {
 	target := map[string]string{"x86_64": "x86", "arm64": "arm64"}[k.arch]
 	harness.MustRun(t, "", "clang", "--target=bpf", "-mcpu=v3", "-D__TARGET_ARCH_"+target,
 		"-O2", "-g", "-Wall", "-Werror", "-fms-extensions", "-Wno-microsoft-anon-tag",
-		"-Wno-missing-declarations", "-I", filepath.Join(dir, name),
-		"-o", filepath.Join(out, name+".bpf.o"), "-c", filepath.Join("bpf", name+".bpf.c"))
+		"-Wno-missing-declarations", "-I", filepath.Join(dir, p.name),
+		"-o", filepath.Join(out, p.name+".bpf.o"), "-c", filepath.Join("bpf", p.name+".bpf.c"))
 }
 
 func (k kernel) checkLine(t *testing.T, line report.Line) {

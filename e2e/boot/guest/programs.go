@@ -34,8 +34,8 @@ var checks = []check{
 	{"open", traceOpen, []value{
 		{"opened", 1},
 		{"length", int32(len(report.PlanFile) - 1)}, // without "/"
-		{"found", int32(os.Getpid())},
 	}},
+	{"task", traceOpen, []value{{"found", int32(os.Getpid())}}},
 	{"matrix", traceModule, []value{{"by", 7}, {"before", 0}, {"scaled", 42}}},
 }
 

@@ -1,7 +1,4 @@
-/*
- * Traces a function of the kernel, and calls kfuncs of it, whose declarations bpftool makes of the
- * tags in the kernel's BTF.
- */
+/* Traces a function of the kernel, and reads what its arguments lead to. */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -9,7 +6,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-int opened, length, found = -1;
+int opened, length;
 
 SEC("fentry/vfs_open")
 int BPF_PROG(at_open, const struct path *path, struct file *file)
@@ -17,7 +14,6 @@ int BPF_PROG(at_open, const struct path *path, struct file *file)
 	/* The fields' offsets are relocations against the kernel's BTF. */
 	const unsigned char *name = BPF_CORE_READ(path, dentry, d_name.name);
 	char text[10] = {};
-	struct task_struct *task;
 
 	bpf_probe_read_kernel_str(text, sizeof(text), name);
 	if (bpf_strncmp(text, sizeof(text), "plan.json"))
@@ -25,10 +21,5 @@ int BPF_PROG(at_open, const struct path *path, struct file *file)
 	opened++;
 	/* The verifier takes these types from the function's prototype. */
 	length = path->dentry->d_name.len;
-	task = bpf_task_from_pid(bpf_get_current_task_btf()->pid);
-	if (task) {
-		found = task->tgid;
-		bpf_task_release(task);
-	}
 	return 0;
 }

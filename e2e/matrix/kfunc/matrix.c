@@ -8,6 +8,18 @@
 #include <linux/btf_ids.h>
 #include <linux/module.h>
 
+#ifndef __bpf_kfunc_start_defs /* before 6.7 */
+#define __bpf_kfunc_start_defs()
+#define __bpf_kfunc_end_defs()
+#endif
+#ifndef __bpf_kfunc /* before 6.3 */
+#define __bpf_kfunc noinline __used
+#endif
+#ifndef BTF_KFUNCS_START /* before 6.9 */
+#define BTF_KFUNCS_START BTF_SET8_START
+#define BTF_KFUNCS_END BTF_SET8_END
+#endif
+
 /* The place of "count" is what programs find through the module's BTF. */
 struct matrix_state {
 	struct module *owner;

@@ -1,0 +1,21 @@
+/* Calls kfuncs of the kernel, whose declarations bpftool makes of the tags in the kernel's BTF. */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+int found = -1;
+
+SEC("fentry/vfs_open")
+int BPF_PROG(at_open, const struct path *path, struct file *file)
+{
+	struct task_struct *task;
+
+	task = bpf_task_from_pid(bpf_get_current_task_btf()->pid);
+	if (task) {
+		found = task->tgid;
+		bpf_task_release(task);
+	}
+	return 0;
+}
