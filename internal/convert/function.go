@@ -92,7 +92,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 			return nil
 		}
 	}
-	proto, h, err := u.c.prototype(f)
+	proto, h, err := u.prototype(e, f)
 	if err != nil {
 		return err
 	}
@@ -134,8 +134,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	return f.proto.u.elemDeclTags(f.protoDIE, std.TagFormalParameter, id, sig.index)
 }
 
-// prototype adds f's prototype, as in the source, to the graph.
-func (c *converter) prototype(f *function) (types.ID, types.Hash, error) {
+// prototype adds the prototype of e, which f is, to the graph as in the source.
+func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
+	c := u.c
 	base := len(c.elems)
 	defer func() { c.elems = c.elems[:base] }()
 	d, err := f.proto.u.describeProto(f.protoDIE)
@@ -145,6 +146,12 @@ func (c *converter) prototype(f *function) (types.ID, types.Hash, error) {
 	if d.ref.u == nil {
 		d.ref = f.returns
 	}
+	if rest, err := u.takesMore(e, f); err != nil {
+		return 0, types.Hash{}, err
+	} else if rest {
+		c.elems = append(c.elems, elem{})
+		d.elems = c.elems[len(c.elems)-len(d.elems)-1:]
+	}
 	h, err := f.proto.u.hashOf(&d, 0)
 	if err != nil {
 		return 0, h, err
@@ -153,6 +160,19 @@ func (c *converter) prototype(f *function) (types.ID, types.Hash, error) {
 	defer c.mu.Unlock()
 	id, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
 	return id, c.g.Node(id).Hash, err
+}
+
+// takesMore tells whether e, which f is, takes parameters beyond those of its abstract origin: clang
+// says in the instance alone that a function has "..." in its prototype.
+func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
+	if f.proto.u == u && f.proto.off == e.Off {
+		return false, nil
+	}
+	if _, rest, err := f.proto.u.countParameters(f.protoDIE); rest || err != nil {
+		return false, err
+	}
+	_, rest, err := u.countParameters(e)
+	return rest, err
 }
 
 // candidate is a function that is not in the graph yet.

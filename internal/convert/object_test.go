@@ -62,6 +62,7 @@ func TestObjects(t *testing.T) {
 		{"parts.txt", "dwz.elf dwz-4.elf lto-linked-gcc.elf"},
 		{"parts-clang.txt", "lto-linked-clang.elf thin-linked-clang.elf"}, // long int is called long
 		{"hidden-clang.txt", "hidden-clang.elf"},
+		{"variadic-clang.txt", "variadic-clang.o"},
 		{"whole-clang.txt", "whole-clang.elf"},
 		{"whole-thin-clang.txt", "whole-thin-clang.elf"},
 		{"whole-gcc.txt", "whole-gcc.elf"},

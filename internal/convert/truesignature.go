@@ -35,6 +35,11 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s si
 	if err != nil {
 		return s, err
 	}
+	more, err := u.takesMore(e, f)
+	if err != nil {
+		return s, err
+	}
+	rest = rest || more
 	s.index = make([]int, source)
 	for i := range s.index {
 		s.index[i] = -1

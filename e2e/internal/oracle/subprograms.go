@@ -28,6 +28,8 @@ type subprograms struct {
 	// renamed has the functions of whose name there is also one whose symbol has another name
 	// (objcopy --prefix-symbols).
 	renamed map[string]bool
+	// varying has the functions whose code takes "..." and whose abstract origin has none (clang).
+	varying map[string]bool
 	// arguments has the types of the parameters of each function with code.
 	arguments map[string][]dwarf.Type
 
@@ -49,7 +51,8 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 		machine: f.Machine,
 		kept:    map[string][][]string{}, others: map[string][][]string{},
 		inlined: map[string]bool{}, split: map[string]bool{},
-		renamed: map[string]bool{}, arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
+		renamed: map[string]bool{}, varying: map[string]bool{},
+		arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function's symbols without a suffix
 	for _, name := range functions {
@@ -131,6 +134,9 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	if len(ranges) == 0 {
 		return nil
 	}
+	if s.varying[name], err = onlyCodeVaries(data, die); err != nil {
+		return err
+	}
 	switch here := s.at[ranges[0][0]]; {
 	case slices.Contains(here, name):
 		s.arguments[name] = types
@@ -185,34 +191,69 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
 	return data.Type(die.Val(dwarf.AttrType).(dwarf.Offset))
 }
 
+// onlyCodeVaries tells whether die ends its parameters with "..." and its abstract origin doesn't.
+func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) (bool, error) {
+	offset, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+	if !ok {
+		return false, nil
+	}
+	varies := func(die *dwarf.Entry) (found bool, err error) {
+		err = children(data, die, func(child *dwarf.Entry) error {
+			found = found || child.Tag == dwarf.TagUnspecifiedParameters
+			return nil
+		})
+		return found, err
+	}
+	if found, err := varies(die); !found || err != nil {
+		return false, err
+	}
+	r := data.Reader()
+	r.Seek(offset)
+	abstract, err := r.Next()
+	if abstract == nil || err != nil {
+		return false, err
+	}
+	found, err := varies(abstract)
+	return !found, err
+}
+
 // parameters returns the names and types of the parameters among the children of die.
 func parameters(
 	data *dwarf.Data, die *dwarf.Entry,
 ) (names []string, types []dwarf.Type, err error) {
 	names = []string{}
+	err = children(data, die, func(child *dwarf.Entry) error {
+		if child.Tag != dwarf.TagFormalParameter {
+			return nil
+		}
+		name, err := nameOf(data, child)
+		if err != nil {
+			return err
+		}
+		typ, err := typeOf(data, child)
+		names, types = append(names, name), append(types, typ)
+		return err
+	})
+	return names, types, err
+}
+
+// children calls do with each child of die.
+func children(data *dwarf.Data, die *dwarf.Entry, do func(child *dwarf.Entry) error) error {
 	if !die.Children {
-		return names, nil, nil
+		return nil
 	}
 	r := data.Reader()
 	r.Seek(die.Offset)
 	if _, err := r.Next(); err != nil {
-		return nil, nil, err
+		return err
 	}
 	for {
 		child, err := r.Next()
 		if err != nil || child == nil || child.Tag == 0 {
-			return names, types, err
+			return err
 		}
-		if child.Tag == dwarf.TagFormalParameter {
-			name, err := nameOf(data, child)
-			if err != nil {
-				return nil, nil, err
-			}
-			typ, err := typeOf(data, child)
-			if err != nil {
-				return nil, nil, err
-			}
-			names, types = append(names, name), append(types, typ)
+		if err := do(child); err != nil {
+			return err
 		}
 		if child.Children {
 			r.SkipChildren()
