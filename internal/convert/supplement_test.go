@@ -35,10 +35,8 @@ func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.Fi
 	if d.abbrevs == "" {
 		d.abbrevs = supAbbrevs
 	}
-	for section, data := range map[string]string{".debug_info": d.info, ".debug_abbrev": d.abbrevs,
-		".debug_str": d.str} {
-		o.Sections = append(o.Sections, elfwrite.Section{Name: section, Data: []byte(data)})
-	}
+	o.Sections = []elfwrite.Section{{Name: ".debug_info", Data: []byte(d.info)},
+		{Name: ".debug_abbrev", Data: []byte(d.abbrevs)}, {Name: ".debug_str", Data: []byte(d.str)}}
 	data, err := o.Bytes()
 	if err != nil {
 		t.Fatal(err)
