@@ -115,3 +115,31 @@ func TestOutputsAndInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveTo: a persistent worker finds relative paths, but for empty ones, in the directory of the
+// request.
+func TestMoveTo(t *testing.T) {
+	var values Flags
+	var file string
+	var dirs []string
+	v := Verb{Name: "move", Args: "A...", Flags: Output | Base, Setup: func(fs *FlagSet) Run {
+		fs.InputVar(&file, "file", "")
+		fs.DirsVar(&dirs, "dir", []string{"/usr"}, "")
+		return nil
+	}}
+	for _, tt := range []struct{ args, want string }{
+		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr]"},
+		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e]`},
+	} {
+		flags, _ := v.newFlagSet(&values)
+		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		args := flags.moveTo("dir", &values, flags.Args())
+		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q", args, values.Output, values.Bases, file,
+			dirs), `"`, "")
+		if got != strings.ReplaceAll(tt.want, `"`, "") {
+			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
+		}
+	}
+}

@@ -91,6 +91,13 @@ func (e *Env) Warn(format string, args ...any) {
 	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))
 }
 
+// Tell prints a line for the user on Stderr, if Verbose.
+func (e *Env) Tell(line string) {
+	if e.Verbose {
+		fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(line))
+	}
+}
+
 // UsageError is an error in how the command was called. The exit code is 2.
 type UsageError struct{ Msg string }
 

@@ -76,7 +76,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	}
 	if !w.hasComplete() {
 		return nil, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of dwz "+
-			"-m, which is not read; run dwz without -m", f.Path)
+			"-m; give the files that refer to it, and this one with --alt", f.Path)
 	}
 	if opt.Counts != nil {
 		opt.Counts.add(d, w.threads, w.skipped())

@@ -64,11 +64,14 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
 		}
-		if h == u.r.Unit {
-			return typeRef{u, uint32(v - h.Off)}, nil
+		return u.refInto(h, uint32(v-h.Off))
+	case dwarf.ClassRefSup:
+		h := u.c.d.UnitAtSup(v)
+		if h == nil {
+			return typeRef{}, u.r.Errorf(die, "a reference to %#x of the supplementary file (dwz -m), "+
+				"where no unit is", v)
 		}
-		o, err := u.c.foreign(h)
-		return typeRef{o, uint32(v - h.Off)}, err
+		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassSig:
 		h := u.c.d.TypeUnit(v)
 		if h == nil {
@@ -76,11 +79,17 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		}
 		o, err := u.c.foreign(h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
-	case dwarf.ClassSup:
-		return typeRef{}, u.r.Errorf(die,
-			"a reference into a supplementary file (dwz -m), which is not read; run dwz without -m")
 	}
 	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
+}
+
+// refInto is a reference to the entry at off of unit h.
+func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
+	if h == u.r.Unit {
+		return typeRef{u, off}, nil
+	}
+	o, err := u.c.foreign(h)
+	return typeRef{o, off}, err
 }
 
 // nameAndType reads what most entries have.

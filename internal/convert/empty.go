@@ -33,11 +33,12 @@ func CheckEmpty(f *elf.File) error {
 	if link := f.Section(".gnu_debuglink"); link != nil {
 		if data, err := link.Data(); err == nil {
 			name, _, _ := bytes.Cut(data, []byte{0})
-			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q "+
-				"(.gnu_debuglink); convert that file", f.Path, name)
+			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q (.gnu_debuglink); "+
+				"give btfgen that file with --dwarf, or its directory with --debug-dir", f.Path, name)
 		}
 	}
-	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
+	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip, or give btfgen "+
+		"the separate debug file (--dwarf)", f.Path)
 }
 
 // compiled tells whether f has code or data that a compiler made: compilers leave their name in

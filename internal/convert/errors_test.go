@@ -88,7 +88,7 @@ func TestWithoutDWARF(t *testing.T) {
 		{"with a link to what was split off",
 			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug " +
 				"--add-gnu-debuglink=o.debug o.o o",
-			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); convert that file`},
+			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); give btfgen that`},
 		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,25 +176,6 @@ func TestRust(t *testing.T) {
 	linkObjects(t, linked, nil, "testdata/objects/rust-plain.o")
 	(&source{features: "default"}).compareWithPahole(t, linked,
 		twoRoads(t, "default", linked, "testdata/objects/rust-plain.o"))
-}
-
-// TestSupplementaryFiles has what dwz -m makes of two files: the files and the one that holds what
-// they share.
-func TestSupplementaryFiles(t *testing.T) {
-	for name, want := range map[string]string{
-		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), which is not read; run dwz " +
-			"without -m",
-		"dwz-m-5.elf": "a reference into a supplementary file (dwz -m), which is not read; run dwz " +
-			"without -m",
-		"dwz-m-4.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
-		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
-	} {
-		path := filepath.Join("testdata/objects", name)
-		if _, err := tryConvert(path, Options{Features: features.Default(), Jobs: 1}); err == nil ||
-			!strings.Contains(err.Error(), path+": ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", name, err, want)
-		}
-	}
 }
 
 // TestSkippedUnitLeavesNoTrace links a unit that can't be encoded with one that can: the latter is

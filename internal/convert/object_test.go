@@ -59,7 +59,7 @@ func TestObjects(t *testing.T) {
 		{"c23-clang.txt", "c23-clang.o"},
 		{"annotated-clang.txt", "annotated-clang.o"},
 		{"annotated-gcc.txt", "annotated-gcc.o"}, // it has no word on tags of structs and typedefs
-		{"parts.txt", "dwz.elf dwz-4.elf lto-linked-gcc.elf"},
+		{"parts.txt", "dwz.elf dwz-4.elf dwz-m-4.elf dwz-m-5.elf lto-linked-gcc.elf"},
 		{"parts-clang.txt", "lto-linked-clang.elf thin-linked-clang.elf"}, // long int is called long
 		{"hidden-clang.txt", "hidden-clang.elf"},
 		{"variadic-clang.txt", "variadic-clang.o"},

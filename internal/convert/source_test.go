@@ -141,6 +141,9 @@ func tryConvert(path string, opt Options) (*object.Object, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if name, ok := strings.CutSuffix(path, ".elf"); ok && strings.Contains(name, "dwz-m-") {
+		f.SetSupplement(func() (*elf.File, error) { return elf.Open(name + ".sup") })
+	}
 	o, err := File(f, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%v", err)

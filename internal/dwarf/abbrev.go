@@ -229,8 +229,8 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 		if attr != numAttrs && class != ClassNone {
 			a.mask |= 1 << attr
 		}
-		a.refersOut = a.refersOut || spec.form == formRefAddr || spec.form == formRefSig8 ||
-			spec.form == formIndirect
+		a.refersOut = a.refersOut || class == ClassRefAddr || class == ClassRefSup ||
+			class == ClassSig || spec.form == formIndirect
 	}
 	a.lead = l.lead
 	if len(a.parts) == 1 {

@@ -47,12 +47,12 @@ func (r *Reader) loadAbbrevs() error {
 		return nil
 	}
 	fresh := !r.abbrevs.valid || r.abbrevs.off != key.off || r.abbrevs.f != key.f
-	if err := r.abbrevs.compile(r.D, key.off, r.f); err != nil {
+	if err := r.abbrevs.compile(r.in, key.off, r.f); err != nil {
 		return err
 	}
 	if fresh {
 		if r.scanned += r.abbrevs.size; r.scanned > scanFloor+scanPerByte*r.D.size {
-			return r.D.errorf(".debug_abbrev", key.off,
+			return r.in.errorf(".debug_abbrev", key.off,
 				"the units' abbreviation tables overlap in a way that no compiler writes; the file is damaged")
 		}
 	}

@@ -105,5 +105,6 @@ const (
 	ClassStrp          // a string: its offset in .debug_str
 	ClassLineStr       // a string: its offset in .debug_line_str
 	ClassStrx          // a string: an index into .debug_str_offsets
-	ClassSup           // something in a supplementary file, which is not available
+	ClassRefSup        // a DIE's offset in .debug_info of the supplementary file
+	ClassStrpSup       // a string: its offset in .debug_str of the supplementary file
 )

@@ -21,7 +21,8 @@ type Data struct {
 	Prefix []byte
 
 	sections
-	size  uint64         // of all units
+	sup   *Data          // of the supplementary file; nil without one
+	size  uint64         // of all units, and of those of the supplementary file
 	spent atomic.Int64   // entries that may have been read, see budget.go
 	sigs  map[uint64]int // type signature → index in Units
 }
@@ -84,6 +85,8 @@ type Unit struct {
 	AbbrevOff  uint64
 	Signature  uint64 // type units
 	TypeOffset uint64 // type units: the type's DIE
+
+	sup bool // it is in the supplementary file
 }
 
 // Error is a fault in DWARF data.
@@ -104,6 +107,29 @@ func (d *Data) errorf(section string, off uint64, format string, args ...any) er
 
 // New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
 func New(f *elf.File) (*Data, error) {
+	d, err := newData(f)
+	if err != nil {
+		return nil, err
+	}
+	sup, err := f.Supplement()
+	if err != nil || sup == nil {
+		return d, err
+	}
+	if sup.Order != f.Order {
+		return nil, fmt.Errorf("%s: the byte order is another than that of %s, of which it is the "+
+			"supplementary file", sup.Path, f.Path)
+	}
+	if d.sup, err = newData(sup); err != nil {
+		return nil, err
+	}
+	for i := range d.sup.Units {
+		d.sup.Units[i].sup = true
+	}
+	d.size += d.sup.size
+	return d, nil
+}
+
+func newData(f *elf.File) (*Data, error) {
 	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int)}
 	for _, s := range []struct {
 		name  string
@@ -269,6 +295,15 @@ func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 		return nil
 	}
 	return &units[i]
+}
+
+// UnitAtSup returns the unit of the supplementary file's .debug_info that holds offset off, nil
+// when there is none.
+func (d *Data) UnitAtSup(off uint64) *Unit {
+	if d.sup == nil || d.sup.info == nil {
+		return nil
+	}
+	return d.sup.UnitAt(d.sup.info, off)
 }
 
 // TypeUnit returns the type unit of a signature, nil when there is none.

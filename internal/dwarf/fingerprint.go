@@ -79,7 +79,11 @@ func (p *Prints) Forget(file uint64) {
 func (p *Prints) Reset(r *Reader) {
 	p.r = r
 	p.unit = Fingerprint{printSeedB, printSeedA}
-	p.unit.mix2(r.Unit.Off, uint64(r.Unit.Section.Index))
+	section := uint64(r.Unit.Section.Index)
+	if r.in != r.D {
+		section |= 1 << 32
+	}
+	p.unit.mix2(r.Unit.Off, section)
 	p.unit.mix(p.File)
 	p.types.reset()
 	if p.names == nil && !p.Merged {

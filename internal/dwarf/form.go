@@ -73,9 +73,10 @@ var forms = [...]form{
 	formBlock1: {sizeVaries, ClassBlock}, formBlock2: {sizeVaries, ClassBlock},
 	formBlock4: {sizeVaries, ClassBlock}, formExprloc: {sizeVaries, ClassBlock},
 	formString: {sizeVaries, ClassInline}, formStrp: {sizeOffset, ClassStrp},
-	formLineStrp: {sizeOffset, ClassLineStr}, formStrpSup: {sizeOffset, ClassSup},
-	formRefSup4: {4, ClassSup}, formRefSup8: {8, ClassSup}, formSecOffset: {sizeOffset, ClassSec},
-	formRefAddr: {sizeReference, ClassRefAddr}, formRefSig8: {8, ClassSig},
+	formLineStrp: {sizeOffset, ClassLineStr}, formStrpSup: {sizeOffset, ClassStrpSup},
+	formRefSup4: {4, ClassRefSup}, formRefSup8: {8, ClassRefSup},
+	formSecOffset: {sizeOffset, ClassSec},
+	formRefAddr:   {sizeReference, ClassRefAddr}, formRefSig8: {8, ClassSig},
 	formRef1: {1, ClassRef}, formRef2: {2, ClassRef}, formRef4: {4, ClassRef},
 	formRef8: {8, ClassRef}, formRefUdata: {sizeVaries, ClassRef},
 	formStrx: {sizeVaries, ClassStrx}, formStrx1: {1, ClassStrx}, formStrx2: {2, ClassStrx},
@@ -92,7 +93,9 @@ func formOf(code uint64) form {
 		code = formAddrx
 	case formGNUStrIndex:
 		code = formStrx
-	case formGNURefAlt, formGNUStrpAlt:
+	case formGNURefAlt:
+		return form{sizeOffset, ClassRefSup}
+	case formGNUStrpAlt:
 		code = formStrpSup
 	}
 	if code >= uint64(len(forms)) {
@@ -101,11 +104,13 @@ func formOf(code uint64) form {
 	return forms[code]
 }
 
-// format is what sizes forms: the unit's version, offset size and address size.
+// format is what sizes forms, the unit's version, offset size and address size, and says which file
+// they are about.
 type format struct {
 	version  uint16
 	offSize  uint8
 	addrSize uint8
+	sup      bool // the unit is in the supplementary file
 }
 
 // fixedForm returns the size of a form's value in bytes, -1 where it varies, and what it means:
@@ -125,8 +130,21 @@ func (f format) fixedForm(code uint64) (int, Class) {
 
 // classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
 // had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
+// What the supplementary file says of itself is in another file than what the others say of
+// themselves.
 func (f format) classOf(attr Attr, form uint64, class Class) Class {
 	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
+		return ClassSec
+	}
+	if !f.sup {
+		return class
+	}
+	switch class {
+	case ClassStrp:
+		return ClassStrpSup
+	case ClassRefAddr:
+		return ClassRefSup
+	case ClassStrpSup, ClassRefSup: // a supplementary file has none itself
 		return ClassSec
 	}
 	return class

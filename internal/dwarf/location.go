@@ -47,7 +47,7 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 	off := e.Val[Ranges]
 	if e.Class[Ranges] == ClassListx {
 		var ok bool
-		if off, ok = r.listOffset(r.D.rnglists, RnglistsBase, off); !ok {
+		if off, ok = r.listOffset(r.in.rnglists, RnglistsBase, off); !ok {
 			return 0, false
 		}
 	}
@@ -74,7 +74,7 @@ func (r *Reader) unitBase() uint64 {
 
 // firstRange reads .debug_ranges (version 4, 2.17.3).
 func (r *Reader) firstRange(off uint64) (uint64, bool) {
-	c := cursorAt(r.D.ranges, off)
+	c := cursorAt(r.in.ranges, off)
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
@@ -94,7 +94,7 @@ func (r *Reader) firstRange(off uint64) (uint64, bool) {
 
 // firstRnglist reads .debug_rnglists (7.25).
 func (r *Reader) firstRnglist(off uint64) (uint64, bool) {
-	c := cursorAt(r.D.rnglists, off)
+	c := cursorAt(r.in.rnglists, off)
 	base := r.unitBase()
 	for !c.bad {
 		switch c.u8() {
@@ -131,9 +131,9 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 	default:
 		return nil
 	}
-	sec := r.D.loclists
+	sec := r.in.loclists
 	if r.Unit.Version < 5 {
-		sec = r.D.loc
+		sec = r.in.loc
 	}
 	if sec == nil {
 		return nil

@@ -6,6 +6,7 @@ import "encoding/binary"
 type Reader struct {
 	D    *Data
 	Unit *Unit
+	in   *Data // that of the unit's file: D, or of its supplementary file
 	// Root is the unit's own DIE, after Load.
 	Root DIE
 
@@ -27,11 +28,14 @@ type indexBases struct{ strBase, adrBase uint64 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
-	r.D, r.Unit = d, u
+	r.D, r.Unit, r.in = d, u, d
+	if u.sup {
+		r.in = d.sup
+	}
 	r.little = d.Order == binary.ByteOrder(binary.LittleEndian)
 	r.functions[0].of, r.functions[1].of = 0, 0
 	if u.Len > 1<<32-1 {
-		return d.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
+		return r.in.errorf(u.Section.Name, u.Off, "a unit of %d bytes is too large", u.Len)
 	}
 	if u.Section.Plain() {
 		if uint64(cap(r.own)) < u.Len {
@@ -39,7 +43,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 		}
 		r.buf = r.own[:u.Len]
 		if n, err := u.Section.ReadAt(r.buf, int64(u.Off)); uint64(n) < u.Len {
-			return d.errorf(u.Section.Name, u.Off, "can't read the unit: %v", err)
+			return r.in.errorf(u.Section.Name, u.Off, "can't read the unit: %v", err)
 		}
 	} else {
 		data, err := u.Section.Data()
@@ -48,7 +52,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 		}
 		r.buf = data[u.Off : u.Off+u.Len]
 	}
-	r.f = format{version: u.Version, offSize: 4, addrSize: u.AddrSize}
+	r.f = format{version: u.Version, offSize: 4, addrSize: u.AddrSize, sup: r.in != d}
 	if u.Dwarf64 {
 		r.f.offSize = 8
 	}
@@ -70,7 +74,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 // Forget prepares for another file. What is kept is no file's own: memory, and abbreviation
 // declarations by how they are spelled.
 func (r *Reader) Forget() {
-	r.D, r.Unit, r.buf, r.spending = nil, nil, nil, spending{}
+	r.D, r.in, r.Unit, r.buf, r.spending = nil, nil, nil, nil, spending{}
 	r.abbrevs.valid = false
 }
 
@@ -100,5 +104,5 @@ func (r *Reader) bases() (str, addr uint64) {
 
 // Errorf is an error at a DIE of the unit.
 func (r *Reader) Errorf(off uint32, format string, args ...any) error {
-	return r.D.errorf(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)
+	return r.in.errorf(r.Unit.Section.Name, r.Unit.Off+uint64(off), format, args...)
 }

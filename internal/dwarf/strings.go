@@ -24,16 +24,19 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	case ClassStrp:
 		sec = r.D.str
 	case ClassLineStr:
-		sec = r.D.lineStr
+		sec = r.in.lineStr
 	case ClassStrx:
 		off, err := r.StrxOffset(die, v)
 		if err != nil {
 			return nil, err
 		}
-		sec, v = r.D.str, off
-	case ClassSup:
-		return nil, r.Errorf(die,
-			"a string is in a supplementary file (dwz -m), which is not read; run dwz without -m")
+		sec, v = r.in.str, off
+	case ClassStrpSup:
+		if r.D.sup == nil {
+			return nil, r.Errorf(die, "a string is in a supplementary file (dwz -m), but the file has "+
+				"no .gnu_debugaltlink or .debug_sup that names one")
+		}
+		sec = r.D.sup.str
 	default:
 		return nil, r.Errorf(die, "a name that is not a string")
 	}
@@ -53,7 +56,7 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 
 // StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
-	off, ok := r.element(r.D.strOffsets, r.strBase, index, r.f.offSize)
+	off, ok := r.element(r.in.strOffsets, r.strBase, index, r.f.offSize)
 	if !ok {
 		return 0, r.Errorf(die, "string index %d is beyond the end of .debug_str_offsets", index)
 	}
@@ -86,5 +89,5 @@ func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 
 // AddrxAt reads entry index of this unit's part of .debug_addr.
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
-	return r.element(r.D.addr, r.adrBase, index, r.f.addrSize)
+	return r.element(r.in.addr, r.adrBase, index, r.f.addrSize)
 }

@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -24,12 +25,21 @@ type File struct {
 	data []byte   // the whole file
 	m    *mapping // nil if data belongs to the caller
 
+	beside
 	addresses addressIndex
 	// Each of these computes its value at the first call.
 	names   func() map[string][]*Section
 	symbols func() (*Symbols, error)
 	funcs   func() (*Functions, error)
 	relSyms func() (*symbolValues, error)
+}
+
+// beside is what a File takes from other files (complete.go).
+type beside struct {
+	others         []*File // closed with the file
+	ours           []int32 // by index of the stripped file's sections: that in File.Sections, or 0
+	openSupplement func() (*File, error)
+	supplement     func() (*File, error) // computes its value at the first call
 }
 
 // Open maps and parses the ELF file at path. If it is not a complete ELF file, the error says what
@@ -74,22 +84,33 @@ func Parse(name string, data []byte) (*File, error) {
 	if err := f.attachRelocs(); err != nil {
 		return nil, err
 	}
+	f.prepare()
+	return f, nil
+}
+
+// prepare makes the file ready to be asked. The sections are complete.
+func (f *File) prepare() {
 	f.addresses = indexAddresses(f)
 	f.names = sync.OnceValue(f.indexNames)
 	f.symbols = sync.OnceValues(f.readSymbols)
 	f.funcs = sync.OnceValues(f.readFunctions)
 	f.relSyms = sync.OnceValues(f.readSymbolValues)
-	return f, nil
+	f.supplement = sync.OnceValues(f.readSupplement)
 }
 
-// Close unmaps the file. It is a no-op for a File made by Parse.
+// Close unmaps the file, and those that it has taken. It is a no-op for a File made by Parse.
 func (f *File) Close() error {
+	var err error
+	for _, o := range f.others {
+		err = cmp.Or(err, o.Close())
+	}
+	f.others = nil
 	if f.m == nil {
-		return nil
+		return err
 	}
 	m := f.m
 	f.m = nil
-	return m.close()
+	return cmp.Or(err, m.close())
 }
 
 // Bytes returns the whole file. The caller must not modify it.

@@ -108,7 +108,7 @@ func (s *Section) applier(r *Section) (*applier, error) {
 	if err != nil {
 		return nil, err
 	}
-	if syms.tab != nil && int(r.Link) != syms.tab.sec.Index {
+	if syms.tab != nil && (int(r.Link) != syms.tab.sec.Index || syms.tab.sec.f != f) {
 		return nil, r.errorf(
 			"its symbol table is section %d, which is not the file's symbol table (section %d)",
 			r.Link, syms.tab.sec.Index)

@@ -129,6 +129,9 @@ func (f *File) resolveDescriptors(syms []Symbol) error {
 		return nil
 	}
 	opd := f.Section(".opd")
+	if opd != nil && opd.detached() && len(syms) > 0 {
+		return opd.errorf("%s", detachedText)
+	}
 	if opd == nil || opd.Type != stdelf.SHT_PROGBITS {
 		return nil
 	}

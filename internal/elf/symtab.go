@@ -48,17 +48,32 @@ type symtab struct {
 	entsize int    // bytes of a symbol
 	n       int    // number of symbols, including the null entry
 	shndx   []byte // content of its SHT_SYMTAB_SHNDX, 4 bytes for each symbol, or nil
+	// ours has, if the table is another file's (Complete), the index in File.Sections of each
+	// section that symbols name; else it is nil.
+	ours []int32
 }
 
 // symtab finds the symbol table. It returns nil if the file has no symbol table.
 func (f *File) symtab() (*symtab, error) {
 	var t *symtab
 	for _, s := range f.Sections {
+		if s.Name == ".symtab" && s.detached() {
+			return nil, s.errorf("%s", detachedText)
+		}
 		if s.Type != stdelf.SHT_SYMTAB {
 			continue
 		}
 		if t != nil {
 			return nil, s.errorf("a second symbol table; ELF allows one")
+		}
+		if s.f != f {
+			other, err := s.f.symtab()
+			if err != nil || other == nil {
+				return nil, err
+			}
+			t = new(*other)
+			t.ours = f.ours
+			continue
 		}
 		size := symSize64
 		if f.AddrSize == 4 {
@@ -76,8 +91,8 @@ func (f *File) symtab() (*symtab, error) {
 			return nil, s.errorf("%d bytes are not a multiple of a symbol's %d", len(s.raw), size)
 		}
 	}
-	if t == nil {
-		return nil, nil
+	if t == nil || t.ours != nil {
+		return t, nil
 	}
 	for _, s := range f.Sections {
 		if s.Type == stdelf.SHT_SYMTAB_SHNDX && int(s.Link) == t.sec.Index {
@@ -110,6 +125,20 @@ func (t *symtab) at(i int, s *Symbol) error {
 	if shndx == 0 || shndx >= uint16(stdelf.SHN_LORESERVE) || int(shndx) >= len(t.sec.f.Sections) {
 		return t.resolve(i, shndx, s)
 	}
+	return t.place(i, s)
+}
+
+// place sets the section of symbol i, if the table is another file's, to that in File.Sections.
+func (t *symtab) place(i int, s *Symbol) error {
+	if t.ours == nil {
+		return nil
+	}
+	to := t.ours[s.Section]
+	if to == 0 {
+		return t.sec.errorf("symbol %d: its section %d (%s) is not in the debug file", i, s.Section,
+			printable(t.sec.f.Sections[s.Section].Name))
+	}
+	s.Section = to
 	return nil
 }
 
@@ -142,7 +171,7 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 		return t.sec.errorf("symbol %d: its section is %d of %d", i, idx, len(t.sec.f.Sections))
 	}
 	s.Section = int32(idx)
-	return nil
+	return t.place(i, s)
 }
 
 // maxName is the length of the longest name that is read, in bytes. It bounds the time that a

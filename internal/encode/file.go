@@ -6,8 +6,10 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
@@ -19,6 +21,11 @@ func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {
 		return nil, err
+	}
+	if known.KfuncState == facts.KfuncsStripped {
+		return nil, fmt.Errorf("%s: a separate debug file: section .BTF_ids, which says which functions "+
+			"are kfuncs, has no contents; give the stripped file, and this one with --dwarf (or leave "+
+			"kfuncs out: --features=-%v)", f.Path, features.DeclTagKfuncs)
 	}
 	return known, statics.Identify(f, known, options.Features)
 }
@@ -68,11 +75,10 @@ func (f *Flags) Module(env *cli.Env, path string, bases *base.Files, change Chan
 
 func (f *Flags) file(env *cli.Env, path string, bases *base.Files, options convert.Options,
 	change Change) (*Result, error) {
-	o, known, err := read(path, bases, options)
+	o, known, err := read(f.Search(env), path, bases, options)
 	if err != nil {
 		return nil, err
 	}
-	WarnOfKfuncs(env, path, known)
 	opt := link.Options{Facts: known, Base: bases.Base, Features: options.Features,
 		Variables: f.Variables.which(), Jobs: options.Jobs}
 	result := &Result{}
@@ -103,9 +109,9 @@ func linkExtra(o *object.Object, opt link.Options, bases *base.Files,
 	return link.Link([]*object.Object{o}, opt)
 }
 
-func read(path string, bases *base.Files, options convert.Options) (*object.Object, *facts.Facts,
-	error) {
-	f, err := elf.Open(path)
+func read(files *debugfile.Search, path string, bases *base.Files, options convert.Options) (
+	*object.Object, *facts.Facts, error) {
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,11 +123,4 @@ func read(path string, bases *base.Files, options convert.Options) (*object.Obje
 	}
 	o, err := convert.File(f, options)
 	return o, known, err
-}
-
-// WarnOfKfuncs warns of a file that was stripped of what says which functions are kfuncs.
-func WarnOfKfuncs(env *cli.Env, path string, known *facts.Facts) {
-	if known.KfuncState == facts.KfuncsStripped {
-		env.Warn("%s: section .BTF_ids has no contents; no function is known to be a kfunc", path)
-	}
 }

@@ -7,11 +7,13 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 )
 
 // Flags are the flags of the verbs that convert DWARF.
 type Flags struct {
 	Variables Variables // which ones are encoded, by the verbs that have a say in that
+	Files     debugfile.Search
 
 	exclude string
 	prefix  string
@@ -22,6 +24,7 @@ type Flags struct {
 
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
+	f.Files.Define(flags)
 	flags.StringVar(&f.exclude, "lang-exclude", "",
 		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
 			" --lang_exclude (rust)")
@@ -30,6 +33,13 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
 			" without it they are an error")
+}
+
+// Search returns where debug files are looked for.
+func (f *Flags) Search(env *cli.Env) *debugfile.Search {
+	s := f.Files
+	s.Tell = env.Tell
+	return &s
 }
 
 // Options returns how to convert.

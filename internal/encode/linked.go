@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -17,8 +17,8 @@ import (
 )
 
 // Linked makes the BTF of the linked file at path, with a phase of the run for each step.
-func Linked(env *cli.Env, run *report.Run, path string, bases *base.Files, options convert.Options,
-	which link.Which) (*link.Result, error) {
+func Linked(run *report.Run, files *debugfile.Search, path string, bases *base.Files,
+	options convert.Options, which link.Which) (*link.Result, error) {
 	phase := run.Phase("convert", "units")
 	options.Progress = phase.Progress
 	wanted := facts.Options{Features: options.Features, Base: bases.BTF}
@@ -26,12 +26,11 @@ func Linked(env *cli.Env, run *report.Run, path string, bases *base.Files, optio
 		// The base is not that of the file's own .BTF, which is read for nothing but kfuncs.
 		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
 	}
-	o, known, err := readLinked(run, path, wanted, options)
+	o, known, err := readLinked(run, files, path, wanted, options)
 	if err != nil {
 		return nil, err
 	}
 	run.EndConvert(phase, options.Counts, o)
-	WarnOfKfuncs(env, path, known)
 	phase = run.Phase("link", "")
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
 		Features: options.Features, Variables: which, Jobs: options.Jobs, Step: phase.Step})
@@ -43,9 +42,9 @@ func Linked(env *cli.Env, run *report.Run, path string, bases *base.Files, optio
 
 // readLinked takes from the file at path what the link needs. The file's memory, symbols included,
 // is free afterwards.
-func readLinked(run *report.Run, path string, wanted facts.Options,
+func readLinked(run *report.Run, files *debugfile.Search, path string, wanted facts.Options,
 	options convert.Options) (*object.Object, *facts.Facts, error) {
-	f, err := elf.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -102,7 +103,7 @@ func alone(t *testing.T, env *cli.Env, path string, bases *base.Files, v Variabl
 	}
 	options.Jobs = 1
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
-		o, known, err := read(path, &base.Files{BTF: b}, options)
+		o, known, err := read(new(debugfile.Search), path, &base.Files{BTF: b}, options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,8 +50,22 @@ func Start(env *cli.Env, inputs []string) *Run {
 	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
 		env.Stderr = r.line
 		cli.AtSignal(r.line.Abandon)
+	} else {
+		env.Stderr = &lines{to: env.Stderr}
 	}
 	return r
+}
+
+// lines writes what several threads write one after the other.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(b)
 }
 
 // wanted tells whether counts are shown or written at all.

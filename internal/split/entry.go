@@ -139,7 +139,7 @@ func (c *copier) attribute(e *dwarf.DIE, a dwarf.Attr) error {
 		}
 	}
 	switch v.Class {
-	case dwarf.ClassInline, dwarf.ClassStrp, dwarf.ClassLineStr, dwarf.ClassStrx:
+	case dwarf.ClassInline, dwarf.ClassStrp, dwarf.ClassLineStr, dwarf.ClassStrx, dwarf.ClassStrpSup:
 		return c.text(e.Off, a, v)
 	case dwarf.ClassConst:
 		return c.constant(e, a, v.Val)
@@ -148,9 +148,6 @@ func (c *copier) attribute(e *dwarf.DIE, a dwarf.Attr) error {
 			c.block(a, b)
 			return nil
 		}
-	case dwarf.ClassSup:
-		return c.r.Errorf(e.Off, "something is in a supplementary file (dwz -m), which is not read; "+
-			"run dwz without -m")
 	}
 	c.block(a, nil) // something else than a number
 	return nil

@@ -111,9 +111,6 @@ func (c *copier) reference(e *dwarf.DIE, a dwarf.Attr, v dwarf.Value) error {
 			return c.r.Errorf(die, "the offset of the type in type unit %#x leaves the unit", v.Val)
 		}
 		return c.foreignTo(a, v, h, h.TypeOffset)
-	case dwarf.ClassSup:
-		return c.r.Errorf(die, "a reference into a supplementary file (dwz -m), which is not read; "+
-			"run dwz without -m")
 	}
 	return c.r.Errorf(die, "a reference in a form that is not for references")
 }

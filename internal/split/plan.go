@@ -127,7 +127,7 @@ func (p *plan) list(src *source, opt *Options) ([]listed, *elfwrite.Object, erro
 	}
 	if !slices.Contains(complete, true) {
 		return nil, like, fmt.Errorf("%s: the DWARF has partial units only: a supplementary file of "+
-			"dwz -m, which is not read; run dwz without -m", src.file.Path)
+			"dwz -m, which btfgen split doesn't read", src.file.Path)
 	}
 	list, err := addOrphans(src, slices.Concat(lists...), opt)
 	return list, like, err

@@ -1,6 +1,7 @@
 package split
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -25,6 +26,11 @@ func (s *source) open() error {
 		f, err := s.input.Open()
 		if err != nil {
 			return err
+		}
+		if f.Section(".gnu_debugaltlink") != nil || f.Section(".debug_sup") != nil {
+			defer f.Close()
+			return fmt.Errorf("%s: some of the DWARF is in a supplementary file (dwz -m), which btfgen "+
+				"split doesn't read; convert the file as a whole with btfgen object", f.Path)
 		}
 		d, err := dwarf.New(f)
 		if err != nil {

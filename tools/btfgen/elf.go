@@ -27,12 +27,18 @@ that is to be loaded by other builds of the kernel; the feature distilled_base w
 are the per-CPU ones, as without that feature; extra are all others, in split BTF that has nothing
 else but the types that only they need, on the --base that the same command with percpu made.
 
+Of a stripped file the DWARF and the symbols are in a separate debug file: --dwarf names it. Without
+it, a file without DWARF has it looked for, by the build-id and the section .gnu_debuglink, beside
+the file and in --debug-dir; --verbose says what was found. What dwz -m has moved into a
+supplementary file is read there: --alt names it, else it is looked for.
+
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
 and the reason.`,
 		Examples: []string{
 			"btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux",
 			"btfgen elf --base vmlinux.btf -o mod.btf mod.ko",
 			"btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko",
+			"btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux",
 			"# the other variables, on vmlinux.btf",
 			"btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux",
 		},
@@ -40,6 +46,7 @@ and the reason.`,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var c encode.Flags
 			c.Define(flags)
+			c.Files.DefineDWARF(flags)
 			var which link.Which
 			encode.VariablesVar(flags, &which)
 			return func(env *cli.Env, args []string) error { return runElf(env, &c, which, args[0]) }
@@ -74,7 +81,7 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 			return err
 		}
 	}
-	result, err := encode.Linked(env, run, path, bases, options, which)
+	result, err := encode.Linked(run, c.Search(env), path, bases, options, which)
 	if err != nil {
 		return err
 	}

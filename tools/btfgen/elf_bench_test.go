@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -30,7 +31,7 @@ func BenchmarkElf(b *testing.B) {
 					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
 				run := report.Start(env, nil)
-				_, err := encode.Linked(env, run, path, new(base.Files), options, 0)
+				_, err := encode.Linked(run, new(debugfile.Search), path, new(base.Files), options, 0)
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -26,6 +26,9 @@ If several source files of one base name have static variables of one name, it r
 those files too, so that the link can tell the variables apart. --features must be those of
 "btfgen object".
 
+The symbols, and the DWARF, of a stripped file are in a separate debug file, which --dwarf names or
+is looked for, as by "btfgen elf"; kfuncs are read of the stripped file.
+
 A module whose .BTF_ids is resolved already may need --base to tell which flags belong to which
 kfunc.`,
 		Examples: []string{
@@ -33,11 +36,17 @@ kfunc.`,
 			"btfgen facts -o mod.facts --base vmlinux.btf mod.ko",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
-		Setup: func(*cli.FlagSet) cli.Run { return runFacts },
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			files := new(debugfile.Search)
+			files.Define(flags)
+			files.DefineDWARF(flags)
+			return func(env *cli.Env, args []string) error { return runFacts(env, files, args) }
+		},
 	}
 }
 
-func runFacts(env *cli.Env, args []string) error {
+func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
+	files.Tell = env.Tell
 	run := report.Start(env, args)
 	defer run.Close()
 	bases, err := base.Open(env.Bases)
@@ -45,7 +54,7 @@ func runFacts(env *cli.Env, args []string) error {
 		return err
 	}
 	defer bases.Close()
-	f, err := elf.Open(args[0])
+	f, err := files.Open(args[0])
 	if err != nil {
 		return err
 	}
@@ -55,7 +64,6 @@ func runFacts(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	encode.WarnOfKfuncs(env, args[0], known)
 	var text bytes.Buffer
 	if err := known.Write(&text); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/parallel"
@@ -16,6 +17,7 @@ import (
 // input is an ELF file that is converted, which may be a member of an archive.
 type input struct {
 	elf.Input
+	files    *debugfile.Search
 	file     *elf.File // while it is converted
 	object   *object.Object
 	counts   convert.Counts
@@ -24,9 +26,13 @@ type input struct {
 }
 
 // convertInputs converts ELF files and the members of archives to one object.
-func convertInputs(env *cli.Env, run *report.Run, paths []string, options convert.Options) (
-	*object.Object, error) {
-	list, size := findInputs(paths)
+func convertInputs(env *cli.Env, run *report.Run, files *debugfile.Search, paths []string,
+	options convert.Options) (*object.Object, error) {
+	list, size := findInputs(files, paths)
+	if len(list) > 1 && files.DWARF != "" {
+		return nil, fmt.Errorf("%s: an archive of %d members; --dwarf is the debug file of one file",
+			paths[0], len(list))
+	}
 	unit := "files"
 	if len(list) == 1 {
 		unit = "units"
@@ -61,7 +67,7 @@ func convertInputs(env *cli.Env, run *report.Run, paths []string, options conver
 
 // findInputs returns the ELF files at the paths, in order: those that aren't archives, and the
 // members of archives; and the size of all in bytes.
-func findInputs(paths []string) (list []input, size int) {
+func findInputs(files *debugfile.Search, paths []string) (list []input, size int) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			size += int(info.Size())
@@ -74,7 +80,7 @@ func findInputs(paths []string) (list []input, size int) {
 			list = append(list, input{err: err})
 		}
 		for _, in := range members {
-			list = append(list, input{Input: in})
+			list = append(list, input{Input: in, files: files})
 		}
 	}
 	return list, size
@@ -117,7 +123,7 @@ func (in *input) convert(options convert.Options) {
 
 func (in *input) open() {
 	if in.err == nil {
-		in.file, in.err = in.Open()
+		in.file, in.err = in.files.OpenInput(in.Input)
 	}
 }
 

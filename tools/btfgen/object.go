@@ -28,6 +28,9 @@ Of several inputs it writes what "btfdedup merge" makes of the object of each, t
 less time: what they have in common is read once. Inputs that can't be converted are listed, and
 then nothing is written.
 
+The DWARF of a stripped file, and what dwz -m has moved out of it, are in other files: --dwarf,
+--alt and --debug-dir say where, as with "btfgen elf".
+
 A large linked file can be converted in parts: --shard=I/N takes the I-th of N similarly large
 parts of its compilation units, and --each-unit writes an object for each unit. All of these
 objects, merged or linked, give what the file as a whole gives.`,
@@ -44,6 +47,7 @@ objects, merged or linked, give what the file as a whole gives.`,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r objectRun
 			r.Define(flags)
+			r.Files.DefineDWARF(flags)
 			flags.StringVar(&r.shard, "shard", "",
 				"convert the `I/N`-th part of the compilation units only, 1/N to N/N")
 			flags.InsteadOfOutputVar(&r.each, "each-unit",
@@ -72,6 +76,9 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 		return cli.Usagef("%d inputs are given; --shard and --each-unit are for one file's units",
 			len(paths))
 	}
+	if len(paths) > 1 && r.Files.DWARF != "" {
+		return cli.Usagef("%d inputs are given; --dwarf is the debug file of one", len(paths))
+	}
 	if r.shard != "" {
 		if options.Shard, err = convert.ParseShard(r.shard); err != nil {
 			return cli.Usagef("%v", err)
@@ -80,18 +87,19 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	run := report.Start(env, paths)
 	defer run.Close()
 	if r.each != "" {
-		return writeUnits(env, run, r.each, paths[0], options)
+		return r.writeUnits(env, run, paths[0], options)
 	}
-	o, err := convertInputs(env, run, paths, options)
+	o, err := convertInputs(env, run, r.Search(env), paths, options)
 	if err != nil {
 		return err
 	}
 	return run.WriteObject(o)
 }
 
-// writeUnits writes an object of each unit of the file at path to the directory dir.
-func writeUnits(env *cli.Env, run *report.Run, dir, path string, options convert.Options) error {
-	return run.Finish(0, cli.Artifact{Path: dir, Dir: func(temp string) error {
+// writeUnits writes an object of each unit of the file at path to the directory of --each-unit.
+func (r *objectRun) writeUnits(env *cli.Env, run *report.Run, path string,
+	options convert.Options) error {
+	return run.Finish(0, cli.Artifact{Path: r.each, Dir: func(temp string) error {
 		var size atomic.Int64
 		options.Each = func(number int, o *object.Object) error {
 			data, err := object.Write(o)
@@ -101,7 +109,7 @@ func writeUnits(env *cli.Env, run *report.Run, dir, path string, options convert
 			size.Add(int64(len(data)))
 			return os.WriteFile(filepath.Join(temp, fmt.Sprintf("%05d.btfo", number)), data, 0o666)
 		}
-		_, err := convertInputs(env, run, []string{path}, options)
+		_, err := convertInputs(env, run, r.Search(env), []string{path}, options)
 		run.Stats.Output.Bytes = size.Load()
 		return err
 	}})

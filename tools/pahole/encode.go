@@ -6,6 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/distill"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/embed"
@@ -55,7 +56,8 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	talk.Quiet = !c.verbose // a build has a terminal, but no place for lines that are redrawn
 	run := report.Start(&talk, []string{path})
 	defer run.Close()
-	result, err := encode.Linked(env, run, path, bases, options, link.Which(0))
+	files := &debugfile.Search{Dirs: []string{debugfile.DefaultDir}, Tell: talk.Tell}
+	result, err := encode.Linked(run, files, path, bases, options, link.Which(0))
 	if err != nil {
 		return err
 	}

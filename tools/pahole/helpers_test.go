@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/distill"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -111,8 +112,9 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 	env.Quiet, env.Jobs = true, 1
 	run := report.Start(env, []string{path})
 	defer run.Close()
-	result, err := encode.Linked(env, run, path, bases, convert.Options{Features: set, Jobs: 1,
-		Counts: new(convert.Counts), KABIPrefix: prefix}, link.Which(0))
+	options := convert.Options{Features: set, Jobs: 1, Counts: new(convert.Counts),
+		KABIPrefix: prefix}
+	result, err := encode.Linked(run, new(debugfile.Search), path, bases, options, link.Which(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -64,9 +63,8 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 		Timeout: 20 * time.Minute, // it takes one, on a machine that has nothing else to do
 	}.Run()
 	if err != nil || r.Exit != 0 {
-		text, _ := os.ReadFile(console) // not there if QEMU didn't start
-		tb.Fatalf("%s: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
-			m.qemu[0], r.Exit, r.TimedOut, err, r.Stderr, text)
+		tb.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
+			r.Exit, r.TimedOut, err, r.Stderr, harness.ReadFile(tb, console))
 	}
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
 }

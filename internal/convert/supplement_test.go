@@ -1,0 +1,239 @@
+package convert
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// dwarfOf is the DWARF of a hand-made file.
+type dwarfOf struct{ info, abbrevs, str string }
+
+// Abbreviations of the units below, beside those of handAbbrevs: imported units by 32 GNU_ref_alt,
+// 33 ref_sup4, 34 ref_sup8; typedefs "t" of a type by 35 GNU_ref_alt, 36 ref_sup4, 37 ref_addr;
+// structs without members with a name by 38 strp, 39 GNU_strp_alt, 40 strp_sup.
+var supAbbrevs = strings.TrimSuffix(handAbbrevs, "\x00") +
+	"\x20\x3d\x00\x18\xa0\x3e\x00\x00" + "\x21\x3d\x00\x18\x1c\x00\x00" +
+	"\x22\x3d\x00\x18\x24\x00\x00" + "\x23\x16\x00\x03\x08\x49\xa0\x3e\x00\x00" +
+	"\x24\x16\x00\x03\x08\x49\x1c\x00\x00" + "\x25\x16\x00\x03\x08\x49\x10\x00\x00" +
+	"\x26\x13\x00\x03\x0e\x00\x00" + "\x27\x13\x00\x03\xa1\x3e\x00\x00" +
+	"\x28\x13\x00\x03\x1d\x00\x00" + "\x00"
+
+func (d dwarfOf) file(t testing.TB, name string, order binary.ByteOrder) *elf.File {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: uint16(stdelf.EM_X86_64)}
+	if d.abbrevs == "" {
+		d.abbrevs = supAbbrevs
+	}
+	o.Sections = []elfwrite.Section{{Name: ".debug_info", Data: []byte(d.info)},
+		{Name: ".debug_abbrev", Data: []byte(d.abbrevs)}, {Name: ".debug_str", Data: []byte(d.str)}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Parse(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// withSup is a hand-made file with its supplementary file.
+func withSup(t testing.TB, main, sup dwarfOf) *elf.File {
+	f := main.file(t, "main.o", binary.LittleEndian)
+	f.SetSupplement(func() (*elf.File, error) {
+		return sup.file(t, "sup.o", binary.LittleEndian), nil
+	})
+	return f
+}
+
+// structsAndTypedefs lists those that the units of a file have.
+func structsAndTypedefs(f *elf.File) ([]string, error) {
+	o, err := File(f, Options{Features: features.Default(), Jobs: 1})
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, u := range o.Units {
+		for _, id := range u.Items {
+			kinds := map[types.Kind]string{types.KindStruct: "struct ", types.KindTypedef: "typedef "}
+			if n := o.Graph.Node(id); kinds[n.Kind] != "" {
+				list = append(list, kinds[n.Kind]+string(o.Graph.Strs.Bytes(n.Name)))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// TestSupplementForms has each form that refers to a supplementary file, of GNU and of DWARF 5, and
+// what such a file may refer to itself.
+func TestSupplementForms(t *testing.T) {
+	s := unitOf(3, "\x06\x05s\x00\x04"+u32(13)+"\x00\x00") // a struct at 13 with a member of its type
+	end := len(s)
+	unit := func(entries string) dwarfOf {
+		return dwarfOf{info: unitOf(1, "\x01"+entries+"\x00"), str: "main\x00"}
+	}
+	for _, tt := range []struct {
+		name string
+		main dwarfOf
+		sup  dwarfOf
+		want string
+	}{
+		{"import, GNU_ref_alt", unit("\x20" + u32(12)), dwarfOf{info: s}, "struct s"},
+		{"import, ref_sup4", unit("\x21" + u32(12)), dwarfOf{info: s}, "struct s"},
+		{"import, ref_sup8", unit("\x22" + u32(12) + u32(0)), dwarfOf{info: s}, "struct s"},
+		{"import twice", unit("\x21" + u32(12) + "\x21" + u32(12)), dwarfOf{info: s}, "struct s"},
+		{"a type, GNU_ref_alt", unit("\x23t\x00" + u32(13)), dwarfOf{info: s}, "struct s, typedef t"},
+		{"a type, ref_sup4", unit("\x24t\x00" + u32(13)), dwarfOf{info: s}, "struct s, typedef t"},
+		{"what the supplementary file imports of itself", unit("\x21" + u32(end+12)),
+			dwarfOf{info: s + unitOf(3, "\x06\x07"+u32(12)+"\x00")}, "struct s"},
+		{"its reference to another unit of it", unit("\x21" + u32(end+12)),
+			dwarfOf{info: s + unitOf(3, "\x06\x07"+u32(12)+"\x25t\x00"+u32(13)+"\x00")},
+			"struct s, typedef t"},
+		{"a name, GNU_strp_alt", unit("\x27" + u32(4)), dwarfOf{info: s, str: "sup\x00name\x00"},
+			"struct name"},
+		{"a name, strp_sup", unit("\x28" + u32(0)), dwarfOf{info: s, str: "sup\x00"}, "struct sup"},
+		{"names at one offset of both files",
+			unit("\x26" + u32(0) + "\x28" + u32(0) + "\x21" + u32(12)),
+			dwarfOf{info: unitOf(3, "\x06\x26"+u32(4)+"\x26"+u32(0)+"\x00"), str: "sup\x00name\x00"},
+			"struct main, struct name, struct sup"},
+		{"entries at one place of both files", // typedefs of what is at 13 of either
+			dwarfOf{info: unitOf(1, "\x01\x05m\x00\x04"+u32(13)+"\x00\x24t\x00"+u32(13)+"\x00")},
+			dwarfOf{info: s}, "struct m, struct s, typedef t"},
+	} {
+		got, err := structsAndTypedefs(withSup(t, tt.main, tt.sup))
+		if err != nil || strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: %q, %v; want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestSupplementErrors(t *testing.T) {
+	s := unitOf(3, "\x06\x05s\x00\x00\x00")
+	unit := func(entries string) dwarfOf { return dwarfOf{info: unitOf(1, "\x01"+entries+"\x00")} }
+	big := func(f *elf.File) {
+		f.SetSupplement(func() (*elf.File, error) {
+			return dwarfOf{info: s}.file(t, "sup.o", binary.BigEndian), nil
+		})
+	}
+	for _, tt := range []struct {
+		name   string
+		main   dwarfOf
+		sup    dwarfOf
+		change func(*elf.File)
+		want   string
+	}{
+		{"past the end", unit("\x20" + u32(1<<20)), dwarfOf{info: s}, nil,
+			"main.o: .debug_info+0xd: a reference to 0x100000 of the supplementary file (dwz -m), " +
+				"where no unit is"},
+		{"no such file", unit("\x20" + u32(12)), dwarfOf{},
+			func(f *elf.File) { f.SetSupplement(nil) },
+			"main.o: .debug_info+0xd: a reference to 0xc of the supplementary file (dwz -m), where no " +
+				"unit is"},
+		{"no .debug_info", unit("\x20" + u32(12)), dwarfOf{}, nil, "where no unit is"},
+		{"no entry there", unit("\x24t\x00" + u32(16)), dwarfOf{info: s}, nil,
+			"sup.o: .debug_info+0x10: a reference to a type leads to no entry"},
+		{"a string past the end", unit("\x28" + u32(9)), dwarfOf{str: "sup\x00"}, nil,
+			"main.o: .debug_info+0xd: string offset 0x9 is beyond the end of the string section"},
+		{"a string without the file", unit("\x27" + u32(9)), dwarfOf{},
+			func(f *elf.File) { f.SetSupplement(nil) },
+			"main.o: .debug_info+0xd: a string is in a supplementary file (dwz -m), but the file has " +
+				"no .gnu_debugaltlink or .debug_sup that names one"},
+		{"a string of a file of the file", unit("\x20" + u32(12)),
+			dwarfOf{info: unitOf(3, "\x06\x28"+u32(0)+"\x00"), str: "sup\x00"}, nil,
+			"sup.o: .debug_info+0xd: a name that is not a string"},
+		{"an import of a file of the file", unit("\x20" + u32(12)),
+			dwarfOf{info: unitOf(3, "\x06\x20"+u32(0)+"\x00")}, nil,
+			"sup.o: .debug_info+0xd: a reference in a form that is not for references"},
+		{"cut off", unit("\x20" + u32(12)), dwarfOf{info: s[:len(s)-2]}, nil,
+			"sup.o: .debug_info+0x0: the unit's length"},
+		{"another byte order", unit("\x20" + u32(12)), dwarfOf{}, big,
+			"sup.o: the byte order is another than that of main.o"},
+	} {
+		f := withSup(t, tt.main, tt.sup)
+		if tt.change != nil {
+			tt.change(f)
+		}
+		if got, err := structsAndTypedefs(f); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %q, error %v; want %s", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// TestSupplementWithoutFile has what dwz -m makes of two files: one of them, and the one that holds
+// what they share, each alone.
+func TestSupplementWithoutFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"dwz-m-4.elf": "a string is in a supplementary file (dwz -m), but",
+		"dwz-m-5.elf": "of the supplementary file (dwz -m), where no unit is",
+		"dwz-m-4.sup": "the DWARF has partial units only: a supplementary file of dwz -m; give the " +
+			"files that refer to it",
+		"dwz-m-5.sup": "the DWARF has partial units only: a supplementary file of dwz -m",
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata/objects", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := elf.Parse("alone", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := structsAndTypedefs(f); err == nil || !strings.Contains(err.Error(), "alone: ") ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+}
+
+// FuzzSupplement reads the debug sections of two files, the second of which is the supplementary
+// one.
+func FuzzSupplement(f *testing.F) {
+	s := unitOf(3, "\x06\x05s\x00\x04"+u32(13)+"\x00\x00")
+	entries := "\x01\x20" + u32(12) + "\x24t\x00" + u32(13) + "\x28" + u32(0) + "\x00"
+	f.Add([]byte(unitOf(1, entries)), []byte(supAbbrevs), []byte(s), []byte(supAbbrevs),
+		[]byte("sup\x00"))
+	for _, version := range []string{"4", "5"} {
+		part := func(file, name string) []byte {
+			e, err := elf.Open("testdata/objects/dwz-m-" + version + file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			defer e.Close()
+			data, err := e.Section(name).Data()
+			if err != nil {
+				f.Fatal(err)
+			}
+			return slices.Clone(data)
+		}
+		f.Add(part(".elf", ".debug_info"), part(".elf", ".debug_abbrev"), part(".sup", ".debug_info"),
+			part(".sup", ".debug_abbrev"), part(".sup", ".debug_str"))
+	}
+	f.Fuzz(func(t *testing.T, info, abbrevs, supInfo, sup, str []byte) {
+		if len(info)+len(abbrevs)+len(supInfo)+len(sup)+len(str) > 1<<16 {
+			t.Skip()
+		}
+		file := withSup(t, dwarfOf{string(info), string(abbrevs), ""},
+			dwarfOf{string(supInfo), string(sup), string(str)})
+		o, err := File(file, Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true})
+		if err != nil {
+			return
+		}
+		if o, err = object.Merge(o); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := object.Write(o); err == nil {
+			readObject(t, out)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestModulesWithDebugFiles: the debug files of stripped modules are found beside them, and not if
+// nothing is to be looked for.
+func TestModulesWithDebugFiles(t *testing.T) {
+	if _, err := exec.LookPath("objcopy"); err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	kos := compileModules(t, dir, 4)
+	rawBTF(t, p("vmlinux.btf"), "s", 4)
+	modules := func(out string, flags ...string) (int, string) {
+		return runVerb(append(append([]string{"modules", "-j3", "--base", p("vmlinux.btf"), "-o", p(out)},
+			flags...), kos...)...)
+	}
+	if code, errs := modules("whole", "-q"); code != 0 {
+		t.Fatal(errs)
+	}
+	for _, ko := range kos {
+		cmd := exec.Command("sh", "-ec", "objcopy --only-keep-debug $1 $1.debug; "+
+			"objcopy --strip-debug --add-gnu-debuglink=$1.debug $1", "sh", ko)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	if code, errs := modules("found", "-v"); code != 0 ||
+		strings.Count(errs, ".ko.debug") != len(kos) {
+		t.Errorf("exit code %d, which debug files are found isn't told: %s", code, errs)
+	}
+	for _, ko := range kos {
+		name := strings.TrimSuffix(filepath.Base(ko), ".ko") + ".btf"
+		want, err := os.ReadFile(p("whole/" + name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(p("found/" + name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: another BTF than before it was stripped (%v)", name, err)
+		}
+	}
+	if code, errs := modules("none", "-q", "--debug-dir="); code != 1 ||
+		strings.Count(errs, "it was split off into") != len(kos) {
+		t.Errorf("--debug-dir=: exit code %d: %s", code, errs)
+	}
+}

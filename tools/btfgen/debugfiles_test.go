@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// debugSources are two programs that share types. They have per-CPU variables, static variables of
+// one name in files of one name, whose types tell them apart, and a set of kfuncs.
+var debugSources = map[string]string{
+	"h.h": `
+		struct list { struct list *next, *prev; };
+		union u { int i; float f; };
+		typedef struct { long long_name_of_a_member; union u u; enum { FIRST_OF_ENUM, SECOND } e; } pair_t;
+		struct shared { struct list list; pair_t pairs[4]; int (*function)(struct shared *, const char *); };
+		#define PERCPU __attribute__((section(".data..percpu"), used))
+		`,
+	"one/x.c": `#include "../h.h"
+		static PERCPU struct list variable; struct own_of_a { struct shared s; };
+		int first(struct own_of_a *p) { return p->s.pairs[0].e; }`,
+	"two/x.c": `#include "../h.h"
+		static PERCPU pair_t variable; PERCPU struct shared other;
+		long second(struct shared *p, pair_t pair) { return p->function(p, "") + pair.u.i; }`,
+	"c.c": `#include "h.h"
+		extern int first(void *); extern long second(struct shared *, pair_t);
+		__attribute__((used)) unsigned long kfunc(struct shared *p) { return p->pairs[1].e; }
+		__asm__(".section .BTF_ids,\"a\"; .balign 4; .globl __BTF_ID__set8__kfuncs;"
+			"__BTF_ID__set8__kfuncs: .long 0, 1; .globl __BTF_ID__func__kfunc__1;"
+			"__BTF_ID__func__kfunc__1: .long 0, 0;"
+			".size __BTF_ID__set8__kfuncs, .-__BTF_ID__set8__kfuncs;"
+			".type __BTF_ID__func__kfunc__1, @object; .size __BTF_ID__func__kfunc__1, 4;"
+			".type __BTF_ID__set8__kfuncs, @object; .previous");
+		void _start(void) { struct shared s; pair_t p; first(&s); second(&s, p); kfunc(&s); }`,
+	"d.c": `#include "h.h"
+		struct own_of_d { struct shared *s; }; PERCPU struct own_of_d d;
+		void _start(void) { d.s->function(d.s, "d"); }`,
+	// the programs a and d of these, and the module m, by flags of the compiler
+	"build": `
+		for f in one/x two/x c d; do gcc -O1 $1 -c $f.c -o $f.o; done
+		ld -e _start --build-id -o a one/x.o two/x.o c.o
+		ld -e _start --build-id -o d d.o
+		ld -r --build-id -o m one/x.o two/x.o c.o
+		`,
+}
+
+// debugTree makes these sources in a new directory, which is the working directory then, and runs a
+// script there.
+func debugTree(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range debugSources {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+func needPrograms(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("SKIPPED:", err)
+		}
+	}
+}
+
+// madeOf is what each verb makes of a file, with flags.
+func madeOf(t *testing.T, path string, flags ...string) map[string][]byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	skipped := filepath.Join(t.TempDir(), "skipped")
+	made := map[string][]byte{}
+	for _, verb := range []string{"elf", "object", "facts"} {
+		for _, set := range []string{"default", "+global_var"} {
+			args := append([]string{verb, "-o", out, "--features=" + set, path}, flags...)
+			if verb == "elf" {
+				args = append(args, "--skipped="+skipped)
+			}
+			if code, _, stderr := btfgen(args...); code != 0 || stderr != "" {
+				t.Fatalf("btfgen %q: code %d\n%s", args, code, stderr)
+			}
+			made[verb+" "+set] = read(t, out)
+			if verb == "elf" {
+				made["skipped "+set] = read(t, skipped)
+			}
+		}
+	}
+	return made
+}
+
+func sameMade(t *testing.T, name string, got, want map[string][]byte) {
+	t.Helper()
+	for what, data := range want {
+		if !bytes.Equal(got[what], data) {
+			t.Errorf("%s: %s: %d bytes, which are not the %d of the plain file", name, what,
+				len(got[what]), len(data))
+		}
+	}
+}
+
+// TestDWZ: what dwz does to a file, alone or with another one, changes nothing of what is made of
+// it.
+func TestDWZ(t *testing.T) {
+	needPrograms(t, "gcc", "ld", "dwz")
+	for name, options := range map[string]string{
+		"alone": "", "with ODR": "--odr", "a supplementary file": "-m sup",
+		"a supplementary file of DWARF 5": "--dwarf-5 -m sup", "ODR": "--odr -m sup",
+		"all imports": "--no-import-optimize -m sup", "another name": "-m sup -M dir/../sup",
+	} {
+		for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+			t.Run(name+" "+version, func(t *testing.T) {
+				debugTree(t, "sh -e build "+version+"; mkdir dir plain; cp a d plain")
+				dwz := "dwz -l none -L none " + options
+				script := dwz + " a d"
+				if !strings.Contains(options, "-m") {
+					script = dwz + " a; " + dwz + " d"
+				}
+				if out, err := exec.Command("sh", "-ec", script).CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v, %s", script, err, out)
+				}
+				if _, err := os.Stat("sup"); err != nil && strings.Contains(options, "-m") {
+					t.Fatal(err)
+				}
+				for _, file := range []string{"a", "d"} {
+					want := madeOf(t, "plain/"+file)
+					if bytes.Equal(read(t, file), read(t, "plain/"+file)) {
+						t.Errorf("dwz changed nothing of %s", file)
+					}
+					sameMade(t, file, madeOf(t, file), want)
+					sameMade(t, file+" -j3", madeOf(t, file, "-j3"), want)
+					if strings.Contains(options, "-m") {
+						sameMade(t, file+" --alt", madeOf(t, file, "--alt=sup", "--debug-dir="), want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSeparateDebugFiles: a stripped file and its debug file are what the file was.
+func TestSeparateDebugFiles(t *testing.T) {
+	for _, tt := range []struct{ name, script string }{
+		{"objcopy", "objcopy --only-keep-debug $f x.debug; objcopy --strip-debug $f x"},
+		{"objcopy, compressed", "objcopy --only-keep-debug --compress-debug-sections $f x.debug; " +
+			"objcopy --strip-debug $f x"},
+		{"eu-strip", "eu-strip -f x.debug -o x $f"},
+		{"eu-strip, symbols stay", "eu-strip -g -f x.debug -o x $f"},
+		{"eu-strip, references between debug sections resolved",
+			"eu-strip --reloc-debug-sections -f x.debug -o x $f"},
+	} {
+		for _, file := range []string{"a", "m"} {
+			t.Run(tt.name+" "+file, func(t *testing.T) {
+				program, _, _ := strings.Cut(tt.name, ",")
+				needPrograms(t, "gcc", "ld", program)
+				debugTree(t, "sh -e build -g; f="+file+";"+tt.script)
+				want := madeOf(t, file)
+				sameMade(t, "--dwarf", madeOf(t, "x", "--dwarf=x.debug"), want)
+				object := map[string][]byte{"object default": want["object default"]}
+				alone := map[string][]byte{"object default": objectOf(t, "x.debug")}
+				if !strings.Contains(tt.name, "stay") || file == "m" {
+					sameMade(t, "the debug file alone", alone, object)
+				}
+			})
+		}
+	}
+}
+
+// objectOf is the object of a file, nil if there is an error, which names the section that is
+// missing.
+func objectOf(t *testing.T, path string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	code, _, stderr := btfgen("object", "-o", out, path)
+	if code == 0 {
+		return read(t, out)
+	}
+	if !strings.Contains(stderr, "(.symtab): no contents: this is a separate debug file; give the") {
+		t.Errorf("%s: code %d, %s", path, code, stderr)
+	}
+	return nil
+}
+
+// TestSupplementOfDebugFile: distributions run dwz over debug files.
+func TestSupplementOfDebugFile(t *testing.T) {
+	needPrograms(t, "gcc", "ld", "objcopy", "dwz")
+	debugTree(t, `sh -e build -g
+		mkdir -p root/bin root/usr/lib/debug/bin root/usr/lib/debug/.dwz plain
+		debug=root/usr/lib/debug
+		for f in a d; do
+			cp $f plain
+			objcopy --only-keep-debug $f $debug/bin/$f.debug
+		done
+		dwz -r -m $debug/.dwz/common $debug/bin/a.debug $debug/bin/d.debug
+		for f in a d; do objcopy -S --add-gnu-debuglink=$debug/bin/$f.debug $f root/bin/$f; done
+		id=$(readelf -n a | sed -n 's/.*Build ID: //p')
+		mkdir -p $debug/.build-id/$(echo $id | cut -c 1-2)
+		ln -s ../../bin/a.debug $debug/.build-id/$(echo $id | cut -c 1-2)/$(echo $id | cut -c 3-).debug`)
+	want := madeOf(t, "plain/a")
+	sameMade(t, "a", madeOf(t, "root/bin/a", "--debug-dir=root/usr/lib/debug"), want)
+	code, _, stderr := btfgen("elf", "-v", "-o", "out", "--debug-dir=root/usr/lib/debug", "root/bin/a")
+	for _, line := range []string{
+		"btfgen: root/bin/a: its debug file is root/usr/lib/debug/.build-id/",
+		".debug: its supplementary file is root/usr/lib/debug/.dwz/common",
+	} {
+		if code != 0 || strings.Count(stderr, line) != 1 {
+			t.Errorf("code %d, not one line %q: %s", code, line, stderr)
+		}
+	}
+	for _, tt := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{1, "root/bin/a: no DWARF (.debug_info): it was split off into \"a.debug\" (.gnu_debuglink); give " +
+			"btfgen that file with --dwarf, or its directory with --debug-dir",
+			[]string{"elf", "--debug-dir=", "root/bin/a"}},
+		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) of build-id ",
+			[]string{"elf", "--debug-dir=", "--dwarf=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},
+		{1, "that of root/usr/lib/debug/bin/d.debug is ",
+			[]string{"object", "--alt=root/usr/lib/debug/bin/d.debug", "root/usr/lib/debug/bin/a.debug"}},
+		{1, "root/usr/lib/debug/bin/d.debug: not the debug file of root/bin/a: its build-id is ",
+			[]string{"facts", "--dwarf=root/usr/lib/debug/bin/d.debug", "root/bin/a"}},
+		{1, "a.debug: a separate debug file: section .BTF_ids, which says which functions are kfuncs, " +
+			"has no contents; give the stripped file, and this one with --dwarf (or leave kfuncs out: " +
+			"--features=-decl_tag_kfuncs)", []string{"elf", "root/usr/lib/debug/bin/a.debug"}},
+		{2, "2 inputs are given; --dwarf is the debug file of one",
+			[]string{"object", "--dwarf=x", "root/bin/a", "root/bin/d"}},
+	} {
+		code, _, stderr := btfgen(append(tt.args, "-o", "none")...)
+		if _, err := os.Stat("none"); code != tt.code || !strings.Contains(stderr, tt.want) ||
+			strings.Count(stderr, "\n") != 1 || err == nil {
+			t.Errorf("%q: code %d, %v: %s, want %q", tt.args, code, err, stderr, tt.want)
+		}
+	}
+	code, _, stderr = btfgen("split", "-n2", "-o", "none", "root/usr/lib/debug/bin/a.debug")
+	if code != 1 || !strings.Contains(stderr, "which btfgen split doesn't read; convert the file as a") {
+		t.Errorf("split: code %d, %s", code, stderr)
+	}
+}
