@@ -69,8 +69,12 @@ def add_features(args, features):
         omit_if_empty = True,
     )
 
+# Tools that look for separate debug files look nowhere: an action reads its inputs alone.
+NO_DEBUG_DIR = "--debug-dir="
+
 def add_conversion(args, conversion):
     """Adds the flags of `btfgen object` for what `conversion_of` returned."""
+    args.add(NO_DEBUG_DIR)
     add_features(args, conversion.btf_features)
     args.add_joined(
         conversion.lang_exclude,
