@@ -16,9 +16,20 @@ def names(files):
     """Sorted base names of a list of File."""
     return sorted([file.basename for file in files])
 
+# Mnemonics of actions that would look for separate debug files, if nothing forbade it.
+_LOOKING = ["BtfFacts", "BtfGen", "BtfModules"]
+
 def arguments(action):
-    """The tool's arguments without the tool, paths cut to their base names."""
-    return [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
+    """The tool's arguments without the tool, paths cut to their base names.
+
+    What all actions with these mnemonics must have, an empty --debug-dir, is left out.
+    """
+    found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
+    if action.mnemonic in _LOOKING:
+        if "--debug-dir=" not in found:
+            fail("{} reads more than its inputs: {}".format(action, found))
+        found.remove("--debug-dir=")
+    return found
 
 _KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf"]
 
