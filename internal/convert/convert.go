@@ -15,7 +15,9 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
 	// KABIPrefix, when set, stands for all names that begin so (pahole's --kabi_prefix).
 	KABIPrefix string
-	Jobs       int // threads, 0: one a processor; the result doesn't depend on it
+	// Input says which debugging information is wanted. File reads DWARF whatever it says.
+	Input Input
+	Jobs  int // threads, 0: one a processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)

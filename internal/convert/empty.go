@@ -37,7 +37,8 @@ func CheckEmpty(f *elf.File) error {
 				"(.gnu_debuglink); convert that file", f.Path, name)
 		}
 	}
-	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip", f.Path)
+	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf, "+
+		"and don't strip", f.Path)
 }
 
 // compiled tells whether f has code or data that a compiler made: compilers leave their name in

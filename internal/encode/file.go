@@ -115,7 +115,7 @@ func read(path string, bases *base.Files, options convert.Options) (*object.Obje
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := convert.File(f, options)
+	o, err := Object(f, options)
 	return o, known, err
 }
 

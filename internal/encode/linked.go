@@ -58,7 +58,7 @@ func readLinked(run *report.Run, path string, wanted facts.Options,
 		known, factsErr = ReportFacts(run, f, wanted)
 		f.Release() // the symbols, which nothing needs any more
 	})
-	o, err := convert.File(f, options)
+	o, err := Object(f, options)
 	wg.Wait()
 	return o, known, cmp.Or(err, factsErr)
 }

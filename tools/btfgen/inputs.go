@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -126,7 +127,7 @@ func (in *input) read(options convert.Options) {
 	in.file.Threads = options.Jobs
 	options.Counts = &in.counts
 	options.Warn = func(line string) { in.warnings = append(in.warnings, line) }
-	in.object, in.err = convert.File(in.file, options)
+	in.object, in.err = encode.Object(in.file, options)
 }
 
 // union is the inputs' objects as one.

@@ -1,0 +1,220 @@
+package compilerbtf
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// converter is one thread's work.
+type converter struct {
+	*work
+	obj *object.Object
+
+	// the blob that is converted
+	blob     btf.Blob
+	own      uint32 // where the names that were added begin
+	typeTags bool   // it has some
+	ids      []types.ID
+	items    []types.ID
+	made     map[uint32]types.ID // by FUNC or VAR: the candidate
+
+	checked types.ID // nodes up to this one have valid names, but for those that are
+	invalid map[types.ID]bool
+
+	linkage  linkage
+	failed   failure
+	skipped  []failure
+	warnings []warning
+}
+
+func newConverter(w *work) *converter {
+	f := w.file
+	return &converter{work: w, made: map[uint32]types.ID{}, invalid: map[types.ID]bool{},
+		obj: object.New(object.Target{AddrSize: f.AddrSize, Order: f.Order,
+			Machine: uint16(f.Machine)}, w.opt.Features)}
+}
+
+// convert adds the unit of a blob to the object.
+func (c *converter) convert(p *part) error {
+	if err := c.load(p.data); err != nil {
+		return err
+	}
+	if err := c.checkLinked(); err != nil {
+		return err
+	}
+	c.normalise()
+	var err error
+	if c.ids, err = c.obj.AddShapes(&c.blob); err != nil {
+		return err
+	}
+	c.checkNames()
+	c.items = c.items[:0]
+	clear(c.made)
+	for i := range c.blob.Types {
+		if err := c.take(uint32(i)+1, &c.blob.Types[i], p); err != nil {
+			return err
+		}
+	}
+	c.takeDeclTags()
+	slices.Sort(c.items)
+	c.items = slices.Compact(c.items)
+	file := c.obj.Graph.Strs.Intern([]byte(c.symbols.sourceName(p.source)))
+	c.obj.Units = append(c.obj.Units,
+		object.Unit{File: file, Count: 1, Items: slices.Clone(c.items)})
+	return nil
+}
+
+// load reads a blob.
+func (c *converter) load(data []byte) error {
+	names, err := c.blob.ParseTypes(data)
+	if err != nil {
+		return err
+	}
+	if c.blob.Order != c.file.Order {
+		return fmt.Errorf("BTF is %v, but the file is %v", c.blob.Order, c.file.Order)
+	}
+	c.own, c.typeTags = uint32(len(names)), false
+	c.blob.Strings = string(names) + intName + "\x00" + fakeInt + "\x00" + c.opt.KABIPrefix + "\x00"
+	return nil
+}
+
+// take takes a type if units list such types, and a function or a variable if it is a candidate.
+func (c *converter) take(id uint32, t *btf.Type, p *part) error {
+	node := c.ids[id]
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:
+		n := c.obj.Graph.Node(node)
+		switch {
+		case n.Kind == types.KindStub: // a declaration
+			return nil
+		case n.Name == 0 && !t.Kind.IsEnum(): // reached through what holds it
+			return nil
+		case c.invalid[node]:
+			return c.unencodable(id, n)
+		case n.Kind == types.KindTypedef && n.Ref == 0:
+			c.warnVoid(n, p)
+		}
+		c.items = append(c.items, node)
+	case btf.KindFunc:
+		c.takeFunction(id, t, p.source)
+	case btf.KindVar:
+		c.takeVariable(id, t, p.source)
+	}
+	return nil
+}
+
+// takeFunction takes a function that has a symbol. gcc's BTF also has functions that were inlined,
+// and those that are only declared.
+func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
+	if t.Vlen == btf.LinkageExtern || t.NameOff == 0 {
+		return
+	}
+	s := c.symbols.function(c.blob.TypeName(t), t.Vlen == btf.LinkageStatic, source)
+	if s == nil {
+		return
+	}
+	var flags types.FuncFlags
+	if !s.exact && s.clone {
+		flags |= types.FuncUnlocated
+	}
+	if t.Vlen == btf.LinkageGlobal && s.exact && !s.strong {
+		flags |= types.FuncWeak
+	}
+	if c.uncertain(t) {
+		flags |= types.FuncUncertain
+	}
+	n := *c.obj.Graph.Node(c.ids[id])
+	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(flags)})
+}
+
+// takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are only
+// declared, those in registers, and thread-local ones.
+func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
+	f := c.opt.Features
+	if t.Extra == btf.LinkageExtern || t.NameOff == 0 ||
+		!f.Has(features.Var) && !f.Has(features.GlobalVar) {
+		return
+	}
+	perCPU, ok := c.symbols.variable(c.blob.TypeName(t), t.Extra == btf.LinkageStatic, source)
+	if !ok || !perCPU && !f.Has(features.GlobalVar) {
+		return
+	}
+	size := c.size(t.SizeOrType)
+	if size == 0 || size > 1<<32-1 {
+		return
+	}
+	n := *c.obj.Graph.Node(c.ids[id])
+	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(size),
+		Flag: !perCPU})
+}
+
+// add adds a candidate for a FUNC or VAR.
+func (c *converter) add(id uint32, n types.Node) {
+	c.made[id] = c.obj.Graph.Add(n, nil)
+	c.items = append(c.items, c.made[id])
+}
+
+// takeDeclTags takes the declaration tags on what the unit defines.
+func (c *converter) takeDeclTags() {
+	if !c.opt.Features.Has(features.DeclTag) {
+		return
+	}
+	g := c.obj.Graph
+	for i := range c.blob.Types {
+		t := &c.blob.Types[i]
+		if t.Kind != btf.KindDeclTag {
+			continue
+		}
+		target, _ := c.blob.ByID(t.SizeOrType)
+		switch target.Kind {
+		case btf.KindFunc, btf.KindVar:
+			if made, ok := c.made[t.SizeOrType]; ok {
+				n := *g.Node(c.ids[i+1])
+				c.items = append(c.items, g.Add(types.Node{Kind: n.Kind, Name: n.Name, Ref: made,
+					Aux: n.Aux, Flag: n.Flag}, nil))
+			}
+		default:
+			if to := g.Node(c.ids[t.SizeOrType]); to.IsDefinition() || to.Kind == types.KindTypedef {
+				c.items = append(c.items, c.ids[i+1])
+			}
+		}
+	}
+}
+
+// checkNames finds the definitions and typedefs with names that the kernel doesn't take, among the
+// nodes that are new.
+func (c *converter) checkNames() {
+	g := c.obj.Graph
+	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
+	for ; int(c.checked) < len(g.Nodes); c.checked++ {
+		n := g.Node(c.checked)
+		if !n.IsDefinition() && n.Kind != types.KindTypedef {
+			continue
+		}
+		if !valid(n.Name) || slices.ContainsFunc(g.ElemsOf(n),
+			func(e types.Elem) bool { return !valid(e.Name) }) {
+			c.invalid[c.checked] = true
+		}
+	}
+}
+
+// unencodable is an error for something that the kernel's BTF has no word for. The blob is in order.
+type unencodable struct{ error }
+
+func (c *converter) unencodable(id uint32, n *types.Node) error {
+	return &unencodable{fmt.Errorf("type [%d], %.100q, or a member or enumerator of it, has a name that "+
+		"the kernel doesn't take (--skip-unencodable leaves such units out)", id,
+		c.obj.Graph.Strs.Bytes(n.Name))}
+}
+
+// warnVoid warns of a typedef of void. gcc writes typedefs of vector types so.
+func (c *converter) warnVoid(n *types.Node, p *part) {
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the BTF; "+
+		"gcc writes vector types so: if it is one, its content is lost", c.file.Path,
+		c.obj.Graph.Name(n))})
+}
