@@ -27,9 +27,9 @@ func (c *converter) normalise() {
 	for i := range b.Types {
 		switch t := &b.Types[i]; t.Kind {
 		case btf.KindInt:
-			c.number(t, t.Extra>>24)
+			c.number(i, t.Extra>>24)
 		case btf.KindFloat:
-			c.float(t)
+			c.float(i)
 		case btf.KindStruct, btf.KindUnion:
 			c.aggregate(t)
 		case btf.KindEnum, btf.KindEnum64:
@@ -61,8 +61,9 @@ const intName = "int"
 // fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
 const fakeInt = "__SANITIZED_FAKE_INT__"
 
-// number makes t an INT of its size, or where no INT can be as large, one of a fixed size.
-func (c *converter) number(t *btf.Type, encoding uint32) {
+// number makes type i an INT of its size, or where no INT can be as large, one of a fixed size.
+func (c *converter) number(i int, encoding uint32) {
+	t := &c.blob.Types[i]
 	if encoding&btf.IntBool != 0 {
 		encoding = btf.IntBool
 	}
@@ -70,21 +71,21 @@ func (c *converter) number(t *btf.Type, encoding uint32) {
 	switch encoding &= btf.IntSigned | btf.IntBool; t.SizeOrType {
 	case 1, 2, 4, 8, 16:
 	default:
-		t.SizeOrType = 4
+		c.fakes[i], t.SizeOrType = t.SizeOrType, 4
 		t.NameOff = c.own + uint32(len(intName)+1)
 	}
 	t.Extra = encoding<<24 | t.SizeOrType*8
 }
 
-// float makes t a number where it is no FLOAT of the format, or the features have none.
-func (c *converter) float(t *btf.Type) {
-	switch t.SizeOrType {
+// float makes type i a number where it is no FLOAT of the format, or the features have none.
+func (c *converter) float(i int) {
+	switch c.blob.Types[i].SizeOrType {
 	case 2, 4, 8, 12, 16:
 		if c.opt.Features.Has(features.Float) {
 			return
 		}
 	}
-	c.number(t, 0)
+	c.number(i, 0)
 }
 
 func (c *converter) aggregate(t *btf.Type) {

@@ -12,23 +12,32 @@ import (
 // through a typedef.
 const maxDepth = 1000
 
-// peel returns the type to which modifiers lead, nil for void.
-func (c *converter) peel(id uint32) *btf.Type {
+// peel returns the type to which modifiers lead, nil for void, and its size if the record says it.
+func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
 	for range maxDepth {
 		t, _ := c.blob.ByID(id)
-		if t == nil || !t.Kind.IsModifier() {
-			return t
+		switch {
+		case t == nil:
+			return nil, 0
+		case t.Kind.IsModifier():
+			id = t.SizeOrType
+			continue
+		case !t.Kind.HasSize():
+			return t, 0
 		}
-		id = t.SizeOrType
+		if size, ok := c.fakes[int(id-1)]; ok {
+			return t, size
+		}
+		return t, t.SizeOrType
 	}
-	return nil
+	return nil, 0
 }
 
 // size returns the size of a type in bytes, 0 if it has none.
 func (c *converter) size(id uint32) uint64 {
 	n := uint64(1)
 	for range maxDepth {
-		t := c.peel(id)
+		t, size := c.peel(id)
 		switch {
 		case t == nil:
 			return 0
@@ -38,9 +47,9 @@ func (c *converter) size(id uint32) uint64 {
 			a := c.blob.ArrayOf(t)
 			n, id = times(n, uint64(a.Nelems)), a.Elem
 		case t.Kind.HasSize():
-			return times(n, uint64(t.SizeOrType))
+			return times(n, uint64(size))
 		default:
-			return 0
+			return 0 // a function, a declaration
 		}
 	}
 	return 0
@@ -72,7 +81,7 @@ func (c *converter) uncertain(f *btf.Type) bool {
 	}
 	judged, some := make([]params.Param, len(list)), false
 	for i, p := range list {
-		judged[i] = params.Param{OriginIndex: params.NoOrigin, PackedStruct: c.packed(c.peel(p.Type))}
+		judged[i] = params.Param{OriginIndex: params.NoOrigin, PackedStruct: c.packed(p.Type)}
 		some = some || judged[i].PackedStruct
 	}
 	m := params.Machine{ID: c.file.Machine, AddrSize: c.file.AddrSize}
@@ -81,7 +90,8 @@ func (c *converter) uncertain(f *btf.Type) bool {
 
 // packed tells whether a type is a struct with a name that has a member at an offset that is no
 // multiple of the natural alignment of its type.
-func (c *converter) packed(t *btf.Type) bool {
+func (c *converter) packed(id uint32) bool {
+	t, _ := c.peel(id)
 	if t == nil || t.Kind != btf.KindStruct || c.blob.TypeName(t) == "" {
 		return false
 	}
@@ -96,7 +106,7 @@ func (c *converter) packed(t *btf.Type) bool {
 // alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
 func (c *converter) alignment(id uint32) uint64 {
 	for range maxDepth {
-		t := c.peel(id)
+		t, size := c.peel(id)
 		if t == nil {
 			return 1
 		}
@@ -106,8 +116,8 @@ func (c *converter) alignment(id uint32) uint64 {
 		case btf.KindPtr:
 			return uint64(c.file.AddrSize)
 		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64:
-			if n := t.SizeOrType; n != 0 && n&(n-1) == 0 {
-				return uint64(n)
+			if size != 0 && size&(size-1) == 0 {
+				return uint64(size)
 			}
 			return 1
 		default:

@@ -19,9 +19,11 @@ type converter struct {
 	blob     btf.Blob
 	own      uint32 // where the names that were added begin
 	typeTags bool   // it has some
-	ids      []types.ID
-	items    []types.ID
-	made     map[uint32]types.ID // by FUNC or VAR: the candidate
+	// by its place in blob.Types: the size of what INT can't express
+	fakes map[int]uint32
+	ids   []types.ID
+	items []types.ID
+	made  map[uint32]types.ID // by FUNC or VAR: the candidate
 
 	checked types.ID // nodes up to this one have valid names, but for those that are
 	invalid map[types.ID]bool
@@ -34,7 +36,7 @@ type converter struct {
 
 func newConverter(w *work) *converter {
 	f := w.file
-	return &converter{work: w, made: map[uint32]types.ID{}, invalid: map[types.ID]bool{},
+	return &converter{work: w, fakes: map[int]uint32{}, made: map[uint32]types.ID{}, invalid: map[types.ID]bool{},
 		obj: object.New(object.Target{AddrSize: f.AddrSize, Order: f.Order,
 			Machine: uint16(f.Machine)}, w.opt.Features)}
 }
@@ -79,6 +81,7 @@ func (c *converter) load(data []byte) error {
 		return fmt.Errorf("BTF is %v, but the file is %v", c.blob.Order, c.file.Order)
 	}
 	c.own, c.typeTags = uint32(len(names)), false
+	clear(c.fakes)
 	c.blob.Strings = string(names) + intName + "\x00" + fakeInt + "\x00" + c.opt.KABIPrefix + "\x00"
 	return nil
 }
@@ -170,19 +173,18 @@ func (c *converter) takeDeclTags() {
 		if t.Kind != btf.KindDeclTag {
 			continue
 		}
-		target, _ := c.blob.ByID(t.SizeOrType)
-		switch target.Kind {
-		case btf.KindFunc, btf.KindVar:
-			if made, ok := c.made[t.SizeOrType]; ok {
-				n := *g.Node(c.ids[i+1])
-				c.items = append(c.items, g.Add(types.Node{Kind: n.Kind, Name: n.Name, Ref: made,
-					Aux: n.Aux, Flag: n.Flag}, nil))
-			}
-		default:
-			if to := g.Node(c.ids[t.SizeOrType]); to.IsDefinition() || to.Kind == types.KindTypedef {
-				c.items = append(c.items, c.ids[i+1])
-			}
+		target := c.made[t.SizeOrType]
+		if n := g.Node(c.ids[t.SizeOrType]); n.IsDefinition() {
+			target = g.StubFor(n)
+		} else if n.Kind == types.KindTypedef {
+			target = c.ids[t.SizeOrType]
 		}
+		if target == 0 {
+			continue
+		}
+		n := *g.Node(c.ids[i+1])
+		c.items = append(c.items, g.Add(types.Node{Kind: n.Kind, Name: n.Name, Ref: target, Aux: n.Aux,
+			Flag: n.Flag}, nil))
 	}
 }
 
