@@ -9,53 +9,119 @@ import (
 // matchSources finds out for each blob which STT_FILE its local symbols follow.
 //
 // Linkers put blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// assembler's has no blob, and a linker's own has no file. So a static function or variable that one
-// blob alone defines, and one source alone has a symbol of, ties the two together. Between two ties
-// with as many blobs as sources the rest follow in order. What is left stays unknown: then the local
-// symbols of all sources count.
+// assembler's has no blob, and a linker's own has no file. Where as many sources have a local symbol
+// of a name as blobs define something static of that name, these belong together in their order. The
+// same holds for the blobs and sources between two such ties, and so on. Where no names tell, but
+// there are as many blobs as sources, they follow in order. What is left stays unknown: then the
+// local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
+	if !w.symbols.groups {
+		return nil // all are of group 0
+	}
 	for i := range parts {
 		parts[i].source = sourceUnknown
 	}
-	if !w.symbols.groups {
-		for i := range parts {
-			parts[i].source = 0
-		}
-		return nil
-	}
-	var groups []int // of STT_FILEs with a name
+	m := matcher{parts: parts}
+	place := map[int]int{} // of a group: its place in m.groups
 	for i, name := range w.symbols.sources {
 		if name != "" {
-			groups = append(groups, i)
+			place[i] = len(m.groups)
+			m.groups = append(m.groups, i)
 		}
 	}
-	ties, err := w.ties(parts, groups)
+	byName, err := w.definers(parts)
 	if err != nil {
 		return err
 	}
-	ties = append(ties, tie{len(parts), len(groups), 1})
-	before := tie{-1, -1, 1}
-	for _, t := range ties {
-		if t.blob < len(parts) {
-			parts[t.blob].source = groups[t.group]
+	note := func(s symbol) {
+		d := byName[s.name]
+		if at, ok := place[s.group]; ok && d != nil {
+			d.groups = append(d.groups, at)
 		}
-		if t.blob-before.blob == t.group-before.group {
-			for i := before.blob + 1; i < t.blob; i++ {
-				parts[i].source = groups[before.group+i-before.blob]
-			}
-		}
-		before = t
 	}
+	for s := range w.symbols.functions {
+		note(s)
+	}
+	for s := range w.symbols.variables {
+		note(s)
+	}
+	m.defines = make([][]*definers, len(parts))
+	for _, d := range byName {
+		slices.Sort(d.groups)
+		if d.groups = slices.Compact(d.groups); len(d.groups) == 0 {
+			continue
+		}
+		for _, blob := range d.blobs {
+			m.defines[blob] = append(m.defines[blob], d)
+		}
+	}
+	m.match(tie{}, tie{blob: len(parts), group: len(m.groups)}, maxRounds)
 	return nil
 }
 
-// tie says that a blob belongs to a source, both counted from 0.
+// maxRounds bounds how often what is between ties is looked at again.
+const maxRounds = 8
+
+// matcher matches blobs with sources.
+type matcher struct {
+	parts   []part
+	groups  []int         // those of STT_FILEs with a name
+	defines [][]*definers // by blob: the static names
+}
+
+// definers are where a static name is, in order.
+type definers struct {
+	blobs  []int
+	groups []int // places in matcher.groups
+}
+
+// tie says that a blob belongs to a source, a place in matcher.groups.
 type tie struct{ blob, group, votes int }
 
-// ties returns which blobs belong to which sources by their static names, in order.
-func (w *work) ties(parts []part, groups []int) ([]tie, error) {
-	const several = -1
-	owner := map[string]int{} // of a static name: the blob
+// match matches the blobs and sources from one place on and before another.
+func (m *matcher) match(from, to tie, rounds int) {
+	if from.blob >= to.blob || from.group >= to.group {
+		return
+	}
+	votes := map[tie]int{}
+	for blob := from.blob; blob < to.blob; blob++ {
+		for _, d := range m.defines[blob] {
+			blobs, groups := within(d.blobs, from.blob, to.blob), within(d.groups, from.group, to.group)
+			if blobs[0] != blob || len(blobs) != len(groups) {
+				continue // it has been counted, or doesn't count
+			}
+			for i := range blobs {
+				votes[tie{blob: blobs[i], group: groups[i]}]++
+			}
+		}
+	}
+	ties := inOrder(votes)
+	if len(ties) == 0 && to.blob-from.blob == to.group-from.group {
+		for i := range to.blob - from.blob {
+			m.parts[from.blob+i].source = m.groups[from.group+i]
+		}
+	}
+	if len(ties) == 0 || rounds == 0 {
+		return
+	}
+	for _, t := range ties {
+		m.parts[t.blob].source = m.groups[t.group]
+		m.match(from, t, rounds-1)
+		from = tie{blob: t.blob + 1, group: t.group + 1}
+	}
+	m.match(from, to, rounds-1)
+}
+
+// within returns the part of a sorted list from one number on and before another.
+func within(list []int, from, to int) []int {
+	first, _ := slices.BinarySearch(list, from)
+	end, _ := slices.BinarySearch(list, to)
+	return list[first:end]
+}
+
+// definers returns by name which blobs define something static of it.
+func (w *work) definers(parts []part) (map[string]*definers, error) {
+	list := map[string]*definers{}
 	var b btf.Blob
 	for i := range parts {
 		names, err := b.ParseTypes(parts[i].data)
@@ -67,45 +133,21 @@ func (w *work) ties(parts []part, groups []int) ([]tie, error) {
 			t := &b.Types[j]
 			static := t.Kind == btf.KindFunc && t.Vlen == btf.LinkageStatic ||
 				t.Kind == btf.KindVar && t.Extra == btf.LinkageStatic
-			name := b.TypeName(t)
-			if !static || name == "" {
+			if !static || t.NameOff == 0 {
 				continue
 			}
-			if first, ok := owner[name]; ok && first != i {
-				owner[name] = several
-			} else if !ok {
-				owner[name] = i
+			name := b.TypeName(t)
+			d := list[name]
+			if d == nil {
+				d = &definers{}
+				list[name] = d
+			}
+			if n := len(d.blobs); n == 0 || d.blobs[n-1] != i {
+				d.blobs = append(d.blobs, i)
 			}
 		}
 	}
-	place := map[int]int{} // of a group: its place in groups
-	for i, group := range groups {
-		place[group] = i
-	}
-	sources := map[string]int{} // of a local symbol's name: the place of its group
-	note := func(s symbol) {
-		at, ok := place[s.group]
-		if _, owned := owner[s.name]; !ok || !owned {
-			return
-		}
-		if first, ok := sources[s.name]; ok && first != at {
-			at = several
-		}
-		sources[s.name] = at
-	}
-	for s := range w.symbols.functions {
-		note(s)
-	}
-	for s := range w.symbols.variables {
-		note(s)
-	}
-	votes := map[tie]int{}
-	for name, group := range sources {
-		if blob := owner[name]; blob != several && group != several {
-			votes[tie{blob: blob, group: group}]++
-		}
-	}
-	return inOrder(votes), nil
+	return list, nil
 }
 
 // inOrder returns the ties that hold together: each blob's and each source's with the most votes,

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	stdelf "debug/elf"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/compilerbtf"
@@ -9,7 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// Object converts the debugging information of f that the options ask for.
+// Object converts the debugging information of f that the options ask for. Where these leave it
+// open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs isn't
+// read, for its relocations are for the loader; they have BTF too.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	switch hasBTF := compilerbtf.Has(f); {
 	case options.Input == convert.InputDWARF && hasBTF && !hasDWARF(f):
@@ -20,7 +23,7 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 		if err := convert.CheckEmpty(f); err != nil {
 			return nil, fmt.Errorf("%s: no BTF (.BTF); compile with -gbtf and don't strip", f.Path)
 		}
-	case options.Input == convert.InputBTF, hasBTF && !hasDWARF(f):
+	case options.Input == convert.InputBTF, hasBTF && (!hasDWARF(f) || f.Machine == stdelf.EM_BPF):
 		return compilerbtf.File(f, options)
 	case hasBTF:
 		warnOfMixed(f, options)
