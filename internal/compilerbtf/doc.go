@@ -1,7 +1,7 @@
 // Package compilerbtf turns the BTF that a compiler wrote (gcc -gbtf, clang -target bpf -g) into an
 // object with the units, shapes and candidates that the DWARF of the same source gives. The .BTF of
-// an object file is one blob. Linkers concatenate those of their inputs, so in what ld -r or ld made
-// each blob is a compilation unit.
+// an object file is one blob. Linkers concatenate those of their inputs, so in what ld -r or ld
+// made each blob is a compilation unit.
 //
 // What a compiler writes differs from what a kernel loads, and from what DWARF says:
 //

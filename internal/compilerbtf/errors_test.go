@@ -69,11 +69,13 @@ func TestErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"split BTF", split, "section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
+		{"split BTF", split,
+			"section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
 		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},
 		{"real sections", sized, `(section ".data" has its real size)`},
 		{"static functions only", static, "(all functions are static in it)"},
-		{"another byte order", build(binary.BigEndian, nil, aStruct), "BTF is BigEndian, but the file is"},
+		{"another byte order", build(binary.BigEndian, nil, aStruct),
+			"BTF is BigEndian, but the file is"},
 		{"no magic", []byte("nonsense"), "section .BTF: BTF at offset 0x0: no BTF magic"},
 		{"a broken second blob", append(one[:len(one):len(one)], 0x9f, 0xeb, 1),
 			fmt.Sprintf("section .BTF: BTF at offset %#x: 3 bytes are too few for a header", len(one))},

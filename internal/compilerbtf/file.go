@@ -36,8 +36,8 @@ func Units(f *elf.File) int {
 // File converts the BTF of f, which a compiler wrote. The options mean what they mean for DWARF; as
 // no compiler writes BTF for another language than C, LangExclude says nothing.
 //
-// BTF that was linked before is an error. So is what is not well formed; errors begin with the path,
-// and name the section, the blob if there are several, and the type or the offset.
+// BTF that was linked before is an error. So is what is not well formed; errors begin with the
+// path, and name the section, the blob if there are several, and the type or the offset.
 func File(f *elf.File, opt convert.Options) (*object.Object, error) {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {

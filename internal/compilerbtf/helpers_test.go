@@ -71,9 +71,9 @@ func (w workspace) run(command string) {
 func (w workspace) compile(name, source, flags string) {
 	w.Helper()
 	w.write(name+".c", source)
-	w.run("gcc -w -std=gnu11 -ffreestanding -fno-pic " + flags + " -g -c -o " + name + ".d.o " + name + ".c")
-	w.run("gcc -w -std=gnu11 -ffreestanding -fno-pic " + flags + " -gbtf -c -o " + name + ".b.o " +
-		name + ".c")
+	gcc := "gcc -w -std=gnu11 -ffreestanding -fno-pic -c " + flags + " " + name + ".c"
+	w.run(gcc + " -g -o " + name + ".d.o")
+	w.run(gcc + " -gbtf -o " + name + ".b.o")
 }
 
 func (w workspace) open(name string) *elf.File {
@@ -94,7 +94,8 @@ func (w workspace) convert(name string, btf bool) *object.Object {
 }
 
 // convertWith is convert with other options. It returns the warnings too.
-func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*object.Object, []string) {
+func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*object.Object,
+	[]string) {
 	w.Helper()
 	road, warnings := convert.File, []string(nil)
 	if btf {

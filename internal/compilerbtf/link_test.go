@@ -105,7 +105,8 @@ func TestRoads(t *testing.T) {
 				if flags == "-O2" && strings.Contains(names, "first.b.o") {
 					// Of first.c's inlined, which has no code, BTF says nothing. DWARF says that its
 					// prototype is another than that of fourth.c's.
-					list = slices.DeleteFunc(list, func(d string) bool { return d == "only in B: func inlined" })
+					list = slices.DeleteFunc(list,
+						func(d string) bool { return d == "only in B: func inlined" })
 				} else if !bytes.Equal(res.BTF, gotRes.BTF) {
 					t.Errorf("%s: %s give other bytes", flags, names)
 				}
@@ -246,7 +247,8 @@ func TestEndian(t *testing.T) {
 		w.write("prog.c", `
 			struct inner { int c[3]; }; struct shared { int a : 3; struct inner *p; };
 			extern int helper(struct shared *); extern const int config;
-			int counter; static volatile int state[4]; const char _license[] __attribute__((section("license"))) = "GPL";
+			int counter; static volatile int state[4];
+			const char _license[] __attribute__((section("license"))) = "GPL";
 			static __attribute__((noinline)) int local(struct shared *s) { return s->a; }
 			__attribute__((section("classifier"))) int prog(struct shared *s) {
 				return local(s) + counter + state[s->a] + helper(s) + config;

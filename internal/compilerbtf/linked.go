@@ -6,11 +6,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// A linked kernel and its modules have a section .BTF too: what pahole or this project made of their
-// debugging information. Nothing marks it, but it differs from what compilers write:
+// A linked kernel and its modules have a section .BTF too: what pahole or this project made of
+// their debugging information. Nothing marks it, but it differs from what compilers write:
 //
 //   - A module's is split BTF.
-//   - Sections have their real size. A compiler doesn't know yet where a variable will be, and says 0.
+//   - Sections have their real size. A compiler doesn't know yet where a variable will be, and says
+//     0.
 //   - All functions are static. A compiler says which are global. gcc 12 didn't; its BTF has other
 //     faults besides.
 //

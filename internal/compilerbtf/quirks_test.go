@@ -81,7 +81,8 @@ func TestSame(t *testing.T) {
 			#define D(x) __attribute__((btf_decl_tag(x)))
 			#define T(x) __attribute__((btf_type_tag(x)))
 			struct s { int m D("member"); int T("one") *p; int T("a") T("b") *q; };
-			struct s v D("variable"); typedef int t D("typedef"); t tv; D("function") int f(int a D("parameter")) { return a; }`},
+			struct s v D("variable"); typedef int t D("typedef"); t tv;
+			D("function") int f(int a D("parameter")) { return a; }`},
 		{"typedefs, used and not", `
 			typedef unsigned long size_t; typedef struct { int x; } anonymous; typedef anonymous again;
 			anonymous *p; again a; size_t n;`},

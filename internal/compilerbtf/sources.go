@@ -9,11 +9,11 @@ import (
 // matchSources finds out for each blob which STT_FILE its local symbols follow.
 //
 // Linkers put blobs and STT_FILEs in the order of their inputs, but not every input has both: an
-// assembler's has no blob, and a linker's own has no file. Where as many sources have a local symbol
-// of a name as blobs define something static of that name, these belong together in their order. The
-// same holds for the blobs and sources between two such ties, and so on. Where no names tell, but
-// there are as many blobs as sources, they follow in order. What is left stays unknown: then the
-// local symbols of all sources count.
+// assembler's has no blob, and a linker's own has no file. Where as many sources have a local
+// symbol of a name as blobs define something static of that name, these belong together in their
+// order. The same holds for the blobs and sources between two such ties, and so on. Where no names
+// tell, but there are as many blobs as sources, they follow in order. What is left stays unknown:
+// then the local symbols of all sources count.
 func (w *work) matchSources(parts []part) error {
 	if !w.symbols.groups {
 		return nil // all are of group 0

@@ -36,9 +36,9 @@ type converter struct {
 
 func newConverter(w *work) *converter {
 	f := w.file
-	return &converter{work: w, fakes: map[int]uint32{}, made: map[uint32]types.ID{}, invalid: map[types.ID]bool{},
-		obj: object.New(object.Target{AddrSize: f.AddrSize, Order: f.Order,
-			Machine: uint16(f.Machine)}, w.opt.Features)}
+	target := object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
+	return &converter{work: w, obj: object.New(target, w.opt.Features), fakes: map[int]uint32{},
+		made: map[uint32]types.ID{}, invalid: map[types.ID]bool{}}
 }
 
 // convert adds the unit of a blob to the object.
@@ -135,8 +135,8 @@ func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(flags)})
 }
 
-// takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are only
-// declared, those in registers, and thread-local ones.
+// takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are
+// only declared, those in registers, and thread-local ones.
 func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
 	f := c.opt.Features
 	if t.Extra == btf.LinkageExtern || t.NameOff == 0 ||
@@ -205,18 +205,19 @@ func (c *converter) checkNames() {
 	}
 }
 
-// unencodable is an error for something that the kernel's BTF has no word for. The blob is in order.
+// unencodable is an error for something that the kernel's BTF has no word for. The blob is in
+// order.
 type unencodable struct{ error }
 
 func (c *converter) unencodable(id uint32, n *types.Node) error {
-	return &unencodable{fmt.Errorf("type [%d], %.100q, or a member or enumerator of it, has a name that "+
-		"the kernel doesn't take (--skip-unencodable leaves such units out)", id,
+	return &unencodable{fmt.Errorf("type [%d], %.100q, or a member or enumerator of it, has a name "+
+		"that the kernel doesn't take (--skip-unencodable leaves such units out)", id,
 		c.obj.Graph.Strs.Bytes(n.Name))}
 }
 
 // warnVoid warns of a typedef of void. gcc writes typedefs of vector types so.
 func (c *converter) warnVoid(n *types.Node, p *part) {
-	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the BTF; "+
-		"gcc writes vector types so: if it is one, its content is lost", c.file.Path,
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
+		"BTF; gcc writes vector types so: if it is one, its content is lost", c.file.Path,
 		c.obj.Graph.Name(n))})
 }

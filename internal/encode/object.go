@@ -11,8 +11,8 @@ import (
 )
 
 // Object converts the debugging information of f that the options ask for. Where these leave it
-// open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs isn't
-// read, for its relocations are for the loader; they have BTF too.
+// open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs
+// isn't read, for its relocations are for the loader; they have BTF too.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	switch hasBTF := compilerbtf.Has(f); {
 	case options.Input == convert.InputDWARF && hasBTF && !hasDWARF(f):
@@ -45,8 +45,8 @@ func hasDWARF(f *elf.File) bool {
 // The BTF of a file that has DWARF isn't read, for most objects with BTF have both.
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
-		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; the "+
-			"DWARF alone is read (--input=btf reads the BTF; convert the object files if each has one of "+
-			"them)", f.Path, n))
+		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+
+			"the DWARF alone is read (--input=btf reads the BTF; convert the object files if each has "+
+			"one of them)", f.Path, n))
 	}
 }

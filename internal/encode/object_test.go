@@ -68,7 +68,8 @@ func TestObject(t *testing.T) {
 		{"neither.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
 		{"asm.o", convert.InputAuto, false, ""},
 		{"asm.o", convert.InputBTF, false, ""},
-		{"mixed.o", convert.InputAuto, true, "it has DWARF, and BTF that the compiler wrote for 2 units"},
+		{"mixed.o", convert.InputAuto, true,
+			"it has DWARF, and BTF that the compiler wrote for 2 units"},
 		{"mixed.o", convert.InputBTF, false, ""},
 	} {
 		data, problem, err := read(c.file, c.input)

@@ -25,8 +25,8 @@
 //     not.
 //
 // When several reasons hold for one group, the reported one is the first that holds of: ambiguous
-// address, optimized parameters, unknown parameters, reordered parameters, uncertain parameter location, inconsistent
-// prototype (only with the feature consistent_func), unexpected register.
+// address, optimized parameters, unknown parameters, reordered parameters, uncertain parameter
+// location, inconsistent prototype (only with the feature consistent_func), unexpected register.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous
