@@ -25,8 +25,8 @@ func build(order binary.ByteOrder, base *btf.Blob, add func(b *btf.Builder)) []b
 	return data
 }
 
-// file makes an ELF file with a section .BTF.
-func file(data []byte) *elf.File {
+// elfOf makes an ELF file with a section .BTF.
+func elfOf(data []byte) *elf.File {
 	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
 		Sections: []elfwrite.Section{{Name: btf.SectionTypes, Data: data}}}
 	content, err := o.Bytes()
@@ -82,10 +82,10 @@ func TestErrors(t *testing.T) {
 		{"a reference to nothing", badRef, "section .BTF: BTF type [1] TYPEDEF: refers to type [77]"},
 		{"a reference to nothing in the second blob", append(one[:len(one):len(one)], badRef...),
 			fmt.Sprintf("section .BTF: blob 2 at offset %#x: BTF type [1] TYPEDEF", len(one))},
-		{"a name", badName, `type [1], "has space", or a member or enumerator of it, has a name that`},
+		{"a name", badName, `type "has space", or a member or enumerator of it, has a name that`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := File(file(c.data), convert.Options{Features: features.Default(), Jobs: 2})
+			_, err := File(elfOf(c.data), convert.Options{Features: features.Default(), Jobs: 2})
 			if err == nil || !strings.HasPrefix(err.Error(), "x.o: ") ||
 				!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %s", err, c.want)
@@ -96,7 +96,7 @@ func TestErrors(t *testing.T) {
 	var warnings []string
 	opt := convert.Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true,
 		Counts: &convert.Counts{}, Warn: func(line string) { warnings = append(warnings, line) }}
-	o, err := File(file(append(badName, one...)), opt)
+	o, err := File(elfOf(append(badName, one...)), opt)
 	if err != nil || len(o.Units) != 1 || len(warnings) != 1 || opt.Counts.Units != 1 ||
 		opt.Counts.Unencodable != 1 {
 		t.Errorf("%v, warnings %q, counts %+v", err, warnings, opt.Counts)

@@ -38,7 +38,9 @@ func Units(f *elf.File) int {
 //
 // BTF that was linked before is an error. So is what is not well formed; errors begin with the
 // path, and name the section, the blob if there are several, and the type or the offset.
-func File(f *elf.File, opt convert.Options) (*object.Object, error) {
+func File(f *elf.File, opt convert.Options) (*object.Object, error) { return file(f, opt, false) }
+
+func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error) {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
@@ -47,6 +49,7 @@ func File(f *elf.File, opt convert.Options) (*object.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
+	w.plainly = plainly
 	if err := w.run(); err != nil {
 		return nil, err
 	}
@@ -97,6 +100,7 @@ type work struct {
 	opt     *convert.Options
 	symbols *symbols
 	several bool // the file has several blobs
+	plainly bool // for tests: the blobs' shapes are made in the plain way
 	parts   []part
 	next    atomic.Int64 // of parts
 	threads []*converter

@@ -1,6 +1,7 @@
 package compilerbtf
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,7 +38,7 @@ func FuzzSection(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) < 1<<16 {
-			check(t, file(data), len(data))
+			check(t, elfOf(data), len(data))
 		}
 	})
 }
@@ -57,13 +58,16 @@ func seeds(f *testing.F, add func(data []byte)) {
 	}
 }
 
-func check(t *testing.T, file *elf.File, size int) {
+func check(t *testing.T, f *elf.File, size int) {
 	sets := [2]features.Set{features.Default().With(features.GlobalVar), features.Of(features.Var)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	o, err := File(file, convert.Options{Features: sets[size%2], Jobs: 1 + size/2%2,
-		SkipUnencodable: true, KABIPrefix: "__kabi"})
+	options := convert.Options{Features: sets[size%2], Jobs: 1 + size/2%2, SkipUnencodable: true}
+	if size/4%2 == 0 {
+		options.KABIPrefix = "s"
+	}
+	o, err := File(f, options)
 	took := time.Since(start)
 	runtime.ReadMemStats(&after)
 	if took > 20*time.Second {
@@ -72,12 +76,19 @@ func check(t *testing.T, file *elf.File, size int) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
 		t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
 	}
+	plain, plainErr := file(f, options, true)
+	if (err == nil) != (plainErr == nil) {
+		t.Fatalf("%v; in the plain way %v", err, plainErr)
+	}
 	if err != nil {
 		return
 	}
 	data, err := object.Write(o)
 	if err != nil {
 		return // a limit of the format
+	}
+	if want, err := object.Write(plain); err != nil || !bytes.Equal(data, want) {
+		t.Fatalf("the object is not that of the plain way, %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "o.btfo")
 	if err := os.WriteFile(path, data, 0o666); err != nil {

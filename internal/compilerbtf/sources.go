@@ -122,29 +122,22 @@ func within(list []int, from, to int) []int {
 // definers returns by name which blobs define something static of it.
 func (w *work) definers(parts []part) (map[string]*definers, error) {
 	list := map[string]*definers{}
-	var b btf.Blob
 	for i := range parts {
-		names, err := b.ParseTypes(parts[i].data)
-		if err != nil {
-			return nil, w.name(&parts[i], err)
-		}
-		b.Strings = string(names)
-		for j := range b.Types {
-			t := &b.Types[j]
-			static := t.Kind == btf.KindFunc && t.Vlen == btf.LinkageStatic ||
-				t.Kind == btf.KindVar && t.Extra == btf.LinkageStatic
-			if !static || t.NameOff == 0 {
-				continue
+		err := btf.Definitions(parts[i].data, func(_ btf.Kind, linkage uint32, name []byte) {
+			if linkage != btf.LinkageStatic || len(name) == 0 {
+				return
 			}
-			name := b.TypeName(t)
-			d := list[name]
+			d := list[string(name)]
 			if d == nil {
 				d = &definers{}
-				list[name] = d
+				list[string(name)] = d
 			}
 			if n := len(d.blobs); n == 0 || d.blobs[n-1] != i {
 				d.blobs = append(d.blobs, i)
 			}
+		})
+		if err != nil {
+			return nil, w.name(&parts[i], err)
 		}
 	}
 	return list, nil

@@ -13,7 +13,8 @@ import (
 // converter is one thread's work.
 type converter struct {
 	*work
-	obj *object.Object
+	obj    *object.Object
+	shaper *object.Shaper
 
 	// the blob that is converted
 	blob     btf.Blob
@@ -21,7 +22,6 @@ type converter struct {
 	typeTags bool   // it has some
 	// by its place in blob.Types: the size of what INT can't express
 	fakes map[int]uint32
-	ids   []types.ID
 	items []types.ID
 	made  map[uint32]types.ID // by FUNC or VAR: the candidate
 
@@ -37,7 +37,8 @@ type converter struct {
 func newConverter(w *work) *converter {
 	f := w.file
 	target := object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
-	return &converter{work: w, obj: object.New(target, w.opt.Features), fakes: map[int]uint32{},
+	o := object.New(target, w.opt.Features)
+	return &converter{work: w, obj: o, shaper: object.NewShaper(o.Graph), fakes: map[int]uint32{},
 		made: map[uint32]types.ID{}, invalid: map[types.ID]bool{}}
 }
 
@@ -50,19 +51,18 @@ func (c *converter) convert(p *part) error {
 		return err
 	}
 	c.normalise()
-	var err error
-	if c.ids, err = c.obj.AddShapes(&c.blob); err != nil {
+	if err := c.shape(); err != nil {
 		return err
 	}
-	c.checkNames()
 	c.items = c.items[:0]
 	clear(c.made)
 	for i := range c.blob.Types {
-		if err := c.take(uint32(i)+1, &c.blob.Types[i], p); err != nil {
-			return err
-		}
+		c.take(uint32(i)+1, &c.blob.Types[i], p)
 	}
 	c.takeDeclTags()
+	if err := c.checkNames(); err != nil {
+		return err
+	}
 	slices.Sort(c.items)
 	c.items = slices.Compact(c.items)
 	file := c.obj.Graph.Strs.Intern([]byte(c.symbols.sourceName(p.source)))
@@ -82,23 +82,32 @@ func (c *converter) load(data []byte) error {
 	}
 	c.own, c.typeTags = uint32(len(names)), false
 	clear(c.fakes)
-	c.blob.Strings = string(names) + intName + "\x00" + fakeInt + "\x00" + c.opt.KABIPrefix + "\x00"
+	c.blob.Strings = string(names) + intName + "\x00" + fakeInt + "\x00"
+	if c.opt.KABIPrefix != "" {
+		c.blob.Strings += c.opt.KABIPrefix + "\x00"
+	}
 	return nil
 }
 
+// shape makes the shapes of the blob known.
+func (c *converter) shape() error {
+	if c.plainly {
+		return c.shaper.LoadPlainly(&c.blob)
+	}
+	return c.shaper.Load(&c.blob)
+}
+
 // take takes a type if units list such types, and a function or a variable if it is a candidate.
-func (c *converter) take(id uint32, t *btf.Type, p *part) error {
-	node := c.ids[id]
+func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:
-		n := c.obj.Graph.Node(node)
-		switch {
+		if c.anonymous(t) && !t.Kind.IsEnum() {
+			return // reached through what holds it
+		}
+		node := c.shaper.Node(id)
+		switch n := c.obj.Graph.Node(node); {
 		case n.Kind == types.KindStub: // a declaration
-			return nil
-		case n.Name == 0 && !t.Kind.IsEnum(): // reached through what holds it
-			return nil
-		case c.invalid[node]:
-			return c.unencodable(id, n)
+			return
 		case n.Kind == types.KindTypedef && n.Ref == 0:
 			c.warnVoid(n, p)
 		}
@@ -108,8 +117,10 @@ func (c *converter) take(id uint32, t *btf.Type, p *part) error {
 	case btf.KindVar:
 		c.takeVariable(id, t, p.source)
 	}
-	return nil
 }
+
+// anonymous tells whether t has no name, or an empty one.
+func (c *converter) anonymous(t *btf.Type) bool { return c.blob.TypeName(t) == "" }
 
 // takeFunction takes a function that has a symbol. gcc's BTF also has functions that were inlined,
 // and those that are only declared.
@@ -131,8 +142,8 @@ func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
 	if c.uncertain(t) {
 		flags |= types.FuncUncertain
 	}
-	n := *c.obj.Graph.Node(c.ids[id])
-	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(flags)})
+	c.add(id, types.Node{Kind: types.KindFunc, Name: c.intern(t), Aux: t.Vlen, Size: uint32(flags),
+		Ref: c.shaper.Node(t.SizeOrType)})
 }
 
 // takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are
@@ -151,7 +162,7 @@ func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
 	if size == 0 || size > 1<<32-1 {
 		return
 	}
-	n := *c.obj.Graph.Node(c.ids[id])
+	n := *c.obj.Graph.Node(c.shaper.Node(id))
 	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(size),
 		Flag: !perCPU})
 }
@@ -174,23 +185,30 @@ func (c *converter) takeDeclTags() {
 			continue
 		}
 		target := c.made[t.SizeOrType]
-		if n := g.Node(c.ids[t.SizeOrType]); n.IsDefinition() {
-			target = g.StubFor(n)
-		} else if n.Kind == types.KindTypedef {
-			target = c.ids[t.SizeOrType]
+		if on, _ := c.blob.ByID(t.SizeOrType); on.Kind.IsComposite() || on.Kind.IsEnum() ||
+			on.Kind == btf.KindTypedef {
+			target = c.shaper.Node(t.SizeOrType)
+			if n := g.Node(target); n.IsDefinition() {
+				target = g.StubFor(n)
+			} else if n.Kind != types.KindTypedef {
+				continue
+			}
 		}
-		if target == 0 {
-			continue
+		if target != 0 {
+			c.items = append(c.items, g.Add(types.Node{Kind: types.KindDeclTag, Name: c.intern(t),
+				Ref: target, Aux: t.Extra + 1, Flag: t.KFlag}, nil))
 		}
-		n := *g.Node(c.ids[i+1])
-		c.items = append(c.items, g.Add(types.Node{Kind: n.Kind, Name: n.Name, Ref: target, Aux: n.Aux,
-			Flag: n.Flag}, nil))
 	}
 }
 
-// checkNames finds the definitions and typedefs with names that the kernel doesn't take, among the
-// nodes that are new.
-func (c *converter) checkNames() {
+// intern returns the name of a type.
+func (c *converter) intern(t *btf.Type) types.Str {
+	return c.obj.Graph.Strs.Intern([]byte(c.blob.TypeName(t)))
+}
+
+// checkNames refuses definitions and typedefs with names that the kernel doesn't take. Only new
+// nodes are looked at.
+func (c *converter) checkNames() error {
 	g := c.obj.Graph
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
 	for ; int(c.checked) < len(g.Nodes); c.checked++ {
@@ -203,17 +221,22 @@ func (c *converter) checkNames() {
 			c.invalid[c.checked] = true
 		}
 	}
+	if len(c.invalid) == 0 {
+		return nil
+	}
+	for _, id := range c.items {
+		if c.invalid[id] {
+			return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name "+
+				"that the kernel doesn't take (--skip-unencodable leaves such units out)",
+				g.Strs.Bytes(g.Node(id).Name))}
+		}
+	}
+	return nil
 }
 
 // unencodable is an error for something that the kernel's BTF has no word for. The blob is in
 // order.
 type unencodable struct{ error }
-
-func (c *converter) unencodable(id uint32, n *types.Node) error {
-	return &unencodable{fmt.Errorf("type [%d], %.100q, or a member or enumerator of it, has a name "+
-		"that the kernel doesn't take (--skip-unencodable leaves such units out)", id,
-		c.obj.Graph.Strs.Bytes(n.Name))}
-}
 
 // warnVoid warns of a typedef of void. gcc writes typedefs of vector types so.
 func (c *converter) warnVoid(n *types.Node, p *part) {

@@ -73,11 +73,6 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	return ids, nil
 }
 
-// AddShapes adds the shapes of a blob without base, but no unit. The result is that of AddBTF.
-func (o *Object) AddShapes(b *btf.Blob) ([]types.ID, error) {
-	return addShapes(o.Graph, []*btf.Blob{b}, false)
-}
-
 // addShapes is addChain without the units.
 func addShapes(g *types.Graph, chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	r, err := newRecords(g, chain)
