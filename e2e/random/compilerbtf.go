@@ -21,8 +21,8 @@ var gccVersion = sync.OnceValue(func() int {
 	return n
 })
 
-// unnamedFirst is a record that begins with a bitfield without a name. gcc's BTF has the member after
-// it at offset 0, wherever it is.
+// unnamedFirst is a record that begins with a bitfield without a name. gcc's BTF has the member
+// after it at offset 0, wherever it is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
 // gccWritesBTF: gcc writes BTF for C, and reads no assembly.
@@ -37,8 +37,8 @@ func gccWritesBTF(p *Program, _ Options) bool {
 
 // checkCompilerBTF: the BTF that gcc writes gives the objects that its DWARF gives, and they link
 // with one another; and what was linked of objects with BTF gives what these give. That is for the
-// program without the statements of its functions: of those, BTF says less. With -O2, the DWARF says
-// more of where parameters are.
+// program without the statements of its functions: of those, BTF says less. With -O2, the DWARF
+// says more of where parameters are.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
 		roads, err := b.compileRoads(opt)

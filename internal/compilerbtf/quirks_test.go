@@ -118,6 +118,11 @@ func TestDifferences(t *testing.T) {
 				"only in A: var vector"},
 			[]string{"vector: no variable of file scope in the debug information"},
 			"typedef v4 is void in the BTF"},
+		{"a bitfield without a name in the first place", `
+			struct s { int : 2; int x : 3; int y : 4; } s; struct t { int : 8; void *p; } t;
+			struct in_order { int a : 1; int : 4; int b : 2; } o;`, "-O2",
+			[]string{"differs: struct s: member x: bit offset 2 vs 0",
+				"differs: struct t: member p: bit offset 64 vs 0"}, nil, ""},
 		{"clones with a changed interface", `
 			struct s { int a, b; };
 			static __attribute__((noinline)) int clone(struct s *p, int unused) { return p->a; }
