@@ -1,7 +1,9 @@
 package compilerbtf
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -71,13 +73,17 @@ func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error
 // part is one blob of the section.
 type part struct {
 	data   []byte
-	off    int // in the section
-	number int // among the blobs of the file
-	source int // group of its local symbols; sourceUnknown if it can't be told
+	off    int  // in the section
+	number int  // among the blobs of the file
+	source int  // group of its local symbols; sourceUnknown if it can't be told
+	empty  bool // it has no types, and gives no unit
 }
 
 // split cuts the concatenated blobs of a section apart, which may have zero bytes between them. The
 // blobs' headers are checked, and no more.
+//
+// Of a unit without types gcc writes a header that says that the blob has no strings either, and
+// strings after it. Those are left out: they end where the next header is.
 func split(data []byte) (parts []part, err error) {
 	for off := 0; off < len(data); {
 		own, err := btf.Prefix(data[off:])
@@ -87,11 +93,32 @@ func split(data []byte) (parts []part, err error) {
 			}
 			return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
 		}
-		parts = append(parts, part{data: own, off: off, number: len(parts)})
-		for off += len(own); off < len(data) && data[off] == 0; off++ {
+		h, order, err := btf.ReadHeader(own)
+		if err != nil {
+			return nil, err // it has just been checked
+		}
+		p := part{data: own, off: off, number: len(parts), empty: h.TypeLen+h.StrLen == 0}
+		parts = append(parts, p)
+		off += len(own)
+		if p.empty {
+			off += len(data) - off - len(fromHeader(data[off:], order))
+		}
+		for ; off < len(data) && data[off] == 0; off++ {
 		}
 	}
 	return parts, nil
+}
+
+// fromHeader returns data from the first header of a byte order on, nil if there is none.
+func fromHeader(data []byte, order binary.ByteOrder) []byte {
+	var header [8]byte // the magic, the version, no flags, the length of the header
+	order.PutUint16(header[:], btf.Magic)
+	header[2] = btf.Version
+	order.PutUint32(header[4:], btf.HeaderLen)
+	if i := bytes.Index(data, header[:]); i >= 0 {
+		return data[i:]
+	}
+	return nil
 }
 
 // work is the conversion of a file's blobs, or of some of them, by several threads.
@@ -123,7 +150,7 @@ func newWork(f *elf.File, data []byte, opt *convert.Options) (*work, error) {
 	if err := w.matchSources(parts); err != nil {
 		return nil, err
 	}
-	w.parts = choose(parts, opt)
+	w.parts = slices.DeleteFunc(choose(parts, opt), func(p part) bool { return p.empty })
 	return w, nil
 }
 
@@ -139,7 +166,7 @@ func choose(parts []part, opt *convert.Options) []part {
 		}
 		return list
 	}
-	if opt.Shard.Count == 0 {
+	if opt.Shard.Count == 0 || len(parts) == 0 {
 		return parts
 	}
 	end := parts[len(parts)-1].off + len(parts[len(parts)-1].data)

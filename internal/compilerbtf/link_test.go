@@ -67,6 +67,8 @@ func (w workspace) build(flags string) {
 	for name, source := range program {
 		w.compile(name, preamble+source, flags)
 	}
+	w.write("none.c", "_Decimal64 none;")
+	w.run("gcc -gbtf -c -o none.o none.c")
 	w.write("empty.s", ".file \"empty.s\"\n.text\nlocal: nop\n.section .note.GNU-stack\n")
 	w.run("gcc -c -o empty.o empty.s")
 	w.write("link.lds", linkScript)
@@ -187,7 +189,10 @@ func TestConcatenated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.run("ld -r -o all.o " + files("b"))
+	w.run("ld -r -o all.o none.o " + files("b") + " none.o -z muldefs")
+	if none := w.convert("none.o", true); len(none.Units) != 0 {
+		t.Errorf("%d units without types", len(none.Units))
+	}
 	w.run("gcc -c -o other.o empty.s")
 	w.run("ld -r -o more.o empty.o all.o other.o")
 	w.run("objcopy --compress-debug-sections=zlib more.o zipped.o")
@@ -198,7 +203,7 @@ func TestConcatenated(t *testing.T) {
 			t.Fatal(err)
 		}
 		parts, err := split(data)
-		if err != nil || len(parts) != 4 {
+		if err != nil || len(parts) != 6 {
 			t.Fatalf("%s: %d blobs, %v", name, len(parts), err)
 		}
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.off%4 != 0 }) {

@@ -26,7 +26,7 @@ func errLinked(why string) error {
 // isSplit tells whether a blob is split BTF: its strings continue those of a base.
 func isSplit(data []byte) bool {
 	h, _, err := btf.ReadHeader(data) // has been checked
-	return err == nil && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
+	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
 }
 
 // linkage is what the blobs of a file say of the linkage of functions.

@@ -83,6 +83,7 @@ func TestSame(t *testing.T) {
 			struct s { int m D("member"); int T("one") *p; int T("a") T("b") *q; };
 			struct s v D("variable"); typedef int t D("typedef"); t tv;
 			D("function") int f(int a D("parameter")) { return a; }`},
+		{"no types", `/* nothing */`},
 		{"typedefs, used and not", `
 			typedef unsigned long size_t; typedef struct { int x; } anonymous; typedef anonymous again;
 			anonymous *p; again a; size_t n;`},

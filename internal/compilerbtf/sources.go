@@ -123,6 +123,9 @@ func within(list []int, from, to int) []int {
 func (w *work) definers(parts []part) (map[string]*definers, error) {
 	list := map[string]*definers{}
 	for i := range parts {
+		if parts[i].empty {
+			continue
+		}
 		err := btf.Definitions(parts[i].data, func(_ btf.Kind, linkage uint32, name []byte) {
 			if linkage != btf.LinkageStatic || len(name) == 0 {
 				return
