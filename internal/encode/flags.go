@@ -24,8 +24,8 @@ type Flags struct {
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
 	f.input = convert.InputAuto
-	flags.Var(&f.input, "input", "which debugging information is read: `dwarf`, btf, which is BTF that "+
-		"a compiler wrote, or auto: DWARF where a file has some, else BTF")
+	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
+		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
 	flags.StringVar(&f.exclude, "lang-exclude", "",
 		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
 			" --lang_exclude (rust)")
