@@ -93,6 +93,15 @@ func TestErrors(t *testing.T) {
 		})
 	}
 
+	// A warning that two blobs give is given once.
+	void := build(little, nil, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "v4", 0) })
+	var warned []string
+	_, err = File(elfOf(append(void[:len(void):len(void)], void...)), convert.Options{Jobs: 1,
+		Warn: func(line string) { warned = append(warned, line) }})
+	if err != nil || len(warned) != 1 || !strings.Contains(warned[0], "x.o: typedef v4 is void") {
+		t.Errorf("warnings %q, %v", warned, err)
+	}
+
 	var warnings []string
 	opt := convert.Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true,
 		Counts: &convert.Counts{}, Warn: func(line string) { warnings = append(warnings, line) }}

@@ -261,15 +261,20 @@ type warning struct {
 	line   string
 }
 
-// warnings are the lines of all threads, in the order of the blobs.
+// warnings are the lines of all threads, in the order of the blobs, each once: blobs have types in
+// common.
 func (w *work) warnings() (lines []string) {
 	var all []warning
 	for _, c := range w.threads {
 		all = append(all, c.warnings...)
 	}
 	slices.SortStableFunc(all, func(a, b warning) int { return a.number - b.number })
+	seen := map[string]bool{}
 	for _, l := range all {
-		lines = append(lines, l.line)
+		if !seen[l.line] {
+			seen[l.line] = true
+			lines = append(lines, l.line)
+		}
 	}
 	return lines
 }

@@ -181,6 +181,31 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestPlainly: types that are hashed where they lie give what types give that are all added to the
+// graph, also where a unit defines a tag in several ways.
+func TestPlainly(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	w.compile("several", `struct t { int a; struct t *next; }; struct t outer;
+		void *f(void) {
+			struct t { char c; struct t *next; } x = { 1 }; struct t *p = &x;
+			asm volatile("" :: "r"(p)); return outer.next;
+		}`, "-O0")
+	if o := w.convert("several.b.o", true); len(o.Units[0].Items) != 3 {
+		t.Errorf("units %v, want a function and two definitions of t", units(o))
+	}
+	w.set = w.set.With(features.GlobalVar)
+	for _, name := range append(strings.Fields(files("b")), "linked.b", "several.b.o") {
+		plain, err := file(w.open(name), convert.Options{Features: w.set, Jobs: 2}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain)) {
+			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain))
+		}
+	}
+}
+
 // TestConcatenated is of files with several blobs, the second of which is at any offset.
 func TestConcatenated(t *testing.T) {
 	w := newWorkspace(t)

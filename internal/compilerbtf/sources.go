@@ -62,6 +62,10 @@ func (w *work) matchSources(parts []part) error {
 // maxRounds bounds how often what is between ties is looked at again.
 const maxRounds = 8
 
+// maxTies bounds how many ties are put in order at a time. Kernels have a few thousand. What is
+// left is matched in the next round.
+const maxTies = 1 << 15
+
 // matcher matches blobs with sources.
 type matcher struct {
 	parts   []part
@@ -164,7 +168,7 @@ func inOrder(votes map[tie]int) []tie {
 		return a.group - b.group
 	})
 	var kept []tie // by blob
-	for _, t := range all {
+	for _, t := range all[:min(len(all), maxTies)] {
 		i, found := slices.BinarySearchFunc(kept, t, func(a, b tie) int { return a.blob - b.blob })
 		if found || i > 0 && kept[i-1].group >= t.group || i < len(kept) && kept[i].group <= t.group {
 			continue
