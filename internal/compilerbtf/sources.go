@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
 // matchSources finds out for each blob which STT_FILE its local symbols follow.
@@ -57,6 +59,26 @@ func (w *work) matchSources(parts []part) error {
 	}
 	m.match(tie{}, tie{blob: len(parts), group: len(m.groups)}, maxRounds)
 	return nil
+}
+
+// Sources returns the numbers of the blobs of f by the STT_FILE that their local symbols follow (see
+// elf.Symbol.FileIndex), as far as that is known.
+func Sources(f *elf.File) (map[int]int, error) {
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWork(f, data, &convert.Options{})
+	if err != nil {
+		return nil, err
+	}
+	blobs := map[int]int{}
+	for _, p := range w.parts {
+		if p.source >= 0 {
+			blobs[p.source] = p.number
+		}
+	}
+	return blobs, nil
 }
 
 // maxRounds bounds how often what is between ties is looked at again.
