@@ -3,9 +3,9 @@
 //
 //	./bazelw --root-exec go test ./e2e/gbtf -v -timeout 60m -args -dwarf=DIR -btf=DIR
 //
-// The directories are trees that Kbuild built, with vmlinux.a (Linux 6.1 and later) and vmlinux. In
-// the tree with BTF nothing may have replaced the objects' .BTF; vmlinux is read for its symbols
-// alone. Each may hold a file build-seconds with how long its build took.
+// The directories are trees that Kbuild built, with vmlinux.a and vmlinux. In the tree with BTF
+// nothing may have replaced the objects' .BTF; vmlinux is read for its symbols alone. Each may hold
+// a file build-seconds with how long its build took.
 //
 // Every difference is printed with its reason. One without a reason fails the test.
 package gbtf
