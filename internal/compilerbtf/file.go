@@ -67,7 +67,11 @@ func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error
 			opt.Warn(line)
 		}
 	}
-	return w.object()
+	o, err := w.object()
+	for _, c := range w.threads {
+		opt.Shapers.Return(c.shaper)
+	}
+	return o, err
 }
 
 // part is one blob of the section.

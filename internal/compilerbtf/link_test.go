@@ -10,8 +10,10 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 // preamble begins every source of a program.
@@ -203,6 +205,33 @@ func TestPlainly(t *testing.T) {
 		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain)) {
 			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain))
 		}
+	}
+}
+
+// TestShapers: conversions that share what they know give what each alone gives.
+func TestShapers(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	names := strings.Fields(files("b") + " " + files("b"))
+	want, err := object.Merge(w.objects(strings.Join(names, " "))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := convert.Options{Features: w.set, Jobs: 1, Shapers: new(object.Shapers)}
+	made := make([]*object.Object, len(names))
+	parallel.Do(3, len(names), func(i int) {
+		f, err := elf.Open(w.path(names[i]))
+		if err == nil {
+			defer f.Close()
+			made[i], err = File(f, opt)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	got, err := object.Union(names, made)
+	if err != nil || !bytes.Equal(w.bytes(got), w.bytes(want)) {
+		t.Errorf("%v, %v\nwant %v", err, units(got), units(want))
 	}
 }
 

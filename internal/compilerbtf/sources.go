@@ -61,8 +61,8 @@ func (w *work) matchSources(parts []part) error {
 	return nil
 }
 
-// Sources returns the numbers of the blobs of f by the STT_FILE that their local symbols follow (see
-// elf.Symbol.FileIndex), as far as that is known.
+// Sources returns the numbers of the blobs of f by the STT_FILE that their local symbols follow
+// (see elf.Symbol.FileIndex), as far as that is known.
 func Sources(f *elf.File) (map[int]int, error) {
 	data, err := btf.Section(f, btf.SectionTypes)
 	if err != nil {

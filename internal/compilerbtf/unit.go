@@ -25,9 +25,6 @@ type converter struct {
 	items []types.ID
 	made  map[uint32]types.ID // by FUNC or VAR: the candidate
 
-	checked types.ID // nodes up to this one have valid names, but for those that are
-	invalid map[types.ID]bool
-
 	linkage  linkage
 	failed   failure
 	skipped  []failure
@@ -37,9 +34,9 @@ type converter struct {
 func newConverter(w *work) *converter {
 	f := w.file
 	target := object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
-	o := object.New(target, w.opt.Features)
-	return &converter{work: w, obj: o, shaper: object.NewShaper(o.Graph), fakes: map[int]uint32{},
-		made: map[uint32]types.ID{}, invalid: map[types.ID]bool{}}
+	shaper := w.opt.Shapers.Take()
+	return &converter{work: w, shaper: shaper, fakes: map[int]uint32{}, made: map[uint32]types.ID{},
+		obj: &object.Object{Target: target, Features: w.opt.Features, Graph: shaper.Graph()}}
 }
 
 // convert adds the unit of a blob to the object.
@@ -206,32 +203,16 @@ func (c *converter) intern(t *btf.Type) types.Str {
 	return c.obj.Graph.Strs.Intern([]byte(c.blob.TypeName(t)))
 }
 
-// checkNames refuses definitions and typedefs with names that the kernel doesn't take. Only new
-// nodes are looked at.
+// checkNames refuses definitions and typedefs with names that the kernel doesn't take.
 func (c *converter) checkNames() error {
-	g := c.obj.Graph
-	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
-	for ; int(c.checked) < len(g.Nodes); c.checked++ {
-		n := g.Node(c.checked)
-		if !n.IsDefinition() && n.Kind != types.KindTypedef {
-			continue
-		}
-		if !valid(n.Name) || slices.ContainsFunc(g.ElemsOf(n),
-			func(e types.Elem) bool { return !valid(e.Name) }) {
-			c.invalid[c.checked] = true
-		}
-	}
-	if len(c.invalid) == 0 {
+	id := c.shaper.Invalid(c.items)
+	if id == 0 {
 		return nil
 	}
-	for _, id := range c.items {
-		if c.invalid[id] {
-			return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name "+
-				"that the kernel doesn't take (--skip-unencodable leaves such units out)",
-				g.Strs.Bytes(g.Node(id).Name))}
-		}
-	}
-	return nil
+	g := c.obj.Graph
+	return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name that "+
+		"the kernel doesn't take (--skip-unencodable leaves such units out)",
+		g.Strs.Bytes(g.Node(id).Name))}
 }
 
 // unencodable is an error for something that the kernel's BTF has no word for. The blob is in

@@ -40,6 +40,9 @@ type Options struct {
 	// Shared, when set, makes the conversion of a relocatable file use what those of others have
 	// understood, on one thread. It is for whole files.
 	Shared *Shared
+	// Shapers, when set, are used and shared by conversions of BTF that a compiler wrote, on one
+	// thread.
+	Shapers *object.Shapers
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
 }

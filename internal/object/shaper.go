@@ -1,6 +1,8 @@
 package object
 
 import (
+	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -15,11 +17,73 @@ type Shaper struct {
 	absorber
 	defined map[types.Hash]uint32 // by the stub of a tag: its first definition
 	ids     []types.ID            // by type id, of a blob that went the plain way; else nil
+
+	checked types.ID // nodes before this one have valid names, but for those that are
+	invalid map[types.ID]bool
 }
 
 // NewShaper returns a shaper for a graph.
 func NewShaper(g *types.Graph) *Shaper {
-	return &Shaper{absorber: absorber{set: &unitSet{g: g}}, defined: map[types.Hash]uint32{}}
+	return &Shaper{absorber: absorber{set: &unitSet{g: g}}, defined: map[types.Hash]uint32{},
+		invalid: map[types.ID]bool{}}
+}
+
+// Graph returns the graph.
+func (s *Shaper) Graph() *types.Graph { return s.set.g }
+
+// Shapers are shapers for conversions that follow each other, so that each has the types of those
+// before it. The objects that they make share graphs: none may be read before all are made.
+type Shapers struct {
+	mu   sync.Mutex
+	free []*Shaper
+}
+
+// Take returns a shaper that nobody else uses. A nil receiver gives a new one.
+func (p *Shapers) Take() *Shaper {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if last := len(p.free) - 1; last >= 0 {
+			s := p.free[last]
+			p.free = p.free[:last]
+			return s
+		}
+	}
+	return NewShaper(types.New())
+}
+
+// Return takes back a shaper.
+func (p *Shapers) Return(s *Shaper) {
+	if p != nil {
+		p.mu.Lock()
+		p.free = append(p.free, s)
+		p.mu.Unlock()
+	}
+}
+
+// Invalid returns one of the nodes that is a definition or typedef with a name that the kernel
+// doesn't take, 0 if there is none.
+func (s *Shaper) Invalid(nodes []types.ID) types.ID {
+	g := s.set.g
+	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
+	for ; int(s.checked) < len(g.Nodes); s.checked++ {
+		n := g.Node(s.checked)
+		if !n.IsDefinition() && n.Kind != types.KindTypedef {
+			continue
+		}
+		if !valid(n.Name) || slices.ContainsFunc(g.ElemsOf(n),
+			func(e types.Elem) bool { return !valid(e.Name) }) {
+			s.invalid[s.checked] = true
+		}
+	}
+	if len(s.invalid) > 0 {
+		for _, id := range nodes {
+			if s.invalid[id] {
+				return id
+			}
+		}
+	}
+	return 0
 }
 
 // Load takes the next blob, which has no base and must not change as long as it is the present one.

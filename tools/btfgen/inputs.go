@@ -88,6 +88,7 @@ func convertSeveral(list []input, size int, options convert.Options,
 	var large sync.Mutex // held while a large input is converted
 	alone, shares := options, options
 	shares.Jobs, shares.Shared = 1, &convert.Shared{Joined: true, Size: size}
+	shares.Shapers = new(object.Shapers)
 	parallel.DoAndCount(options.Jobs, len(list), func(i int) {
 		in := &list[i]
 		if in.open(); in.err != nil {
