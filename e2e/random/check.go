@@ -35,6 +35,7 @@ var Checks = []Check{
 	{Name: "functions", Run: checkFunctions, applies: noTypeUnits},
 	{Name: "pahole", Run: checkPahole, applies: paholeReads, needs: "pahole"},
 	{Name: "split", Run: checkSplit},
+	{Name: "compilerbtf", Run: checkCompilerBTF, applies: gccWritesBTF},
 }
 
 // Applies says whether the check fits a program and can be made here.

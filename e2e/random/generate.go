@@ -233,7 +233,9 @@ func (g *generator) definedFunction() *node {
 	defer g.leave()
 	g.depth++
 	defer func() { g.depth-- }()
-	n := sequence(prefix, declare(t, name), " {\n", g.statements())
+	statements := sequence(g.statements())
+	statements.inside = true
+	n := sequence(prefix, declare(t, name), " {\n", statements)
 	for _, name := range names {
 		if g.chance(60) {
 			n.kids = append(n.kids, optional("sink((void *)&"+name+");\n"))

@@ -18,9 +18,14 @@ type Unit struct {
 func (u *Unit) CXX() bool { return strings.HasSuffix(u.Path, ".cc") }
 
 // Text is the unit's source, indented.
-func (u *Unit) Text() string {
+func (u *Unit) Text() string { return u.text(true) }
+
+// Outline is the unit's source without the statements of functions.
+func (u *Unit) Outline() string { return u.text(false) }
+
+func (u *Unit) text(statements bool) string {
 	var b strings.Builder
-	u.root.write(&b)
+	u.root.write(&b, statements)
 	return indented(b.String())
 }
 
@@ -63,6 +68,7 @@ type node struct {
 	empty     string // stands for kids if there are none left
 	optional  bool   // shrinking may remove it
 	gone      bool   // removed by shrinking
+	inside    bool   // the statements of a function
 }
 
 func text(s string) *node { return &node{text: s} }
@@ -90,17 +96,17 @@ func optional(parts ...any) *node {
 	return n
 }
 
-func (n *node) write(b *strings.Builder) {
+func (n *node) write(b *strings.Builder, statements bool) {
 	b.WriteString(n.text)
 	written := 0
 	for _, k := range n.kids {
-		if k.gone {
+		if k.gone || k.inside && !statements {
 			continue
 		}
 		if written > 0 {
 			b.WriteString(n.separator)
 		}
-		k.write(b)
+		k.write(b, statements)
 		written++
 	}
 	if written == 0 {

@@ -103,6 +103,32 @@ func FunctionNames(data []byte, base *Blob, names map[uint32]string) error {
 	})
 }
 
+// Definitions calls yield with the kind, the linkage and the name of each function (FUNC) and
+// variable (VAR) of a blob without base that fills data. It costs a walk over the records.
+func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)) error {
+	p, err := open(data, nil)
+	if err != nil {
+		return err
+	}
+	if err := checkEnd(data, p.end); err != nil {
+		return err
+	}
+	return p.walk(func(kind Kind, vlen, off int) {
+		linkage := uint32(vlen)
+		switch kind {
+		case KindVar:
+			linkage = p.u32(off + 12)
+		case KindFunc:
+		default:
+			return
+		}
+		if at := p.u32(off); at < uint32(len(p.strings)) {
+			name, _, _ := bytes.Cut(p.strings[at:], []byte{0})
+			yield(kind, linkage, name)
+		}
+	})
+}
+
 // ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes
 // between them or not. Each stands on base alone. Empty data is no blob.
 func ParseAll(data []byte, base *Blob) ([]*Blob, error) {

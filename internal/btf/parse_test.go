@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -391,5 +393,30 @@ func TestFunctionNames(t *testing.T) {
 	}
 	if functions < 3 {
 		t.Errorf("%d functions; the base is to have one too", functions)
+	}
+}
+
+// TestDefinitions: the functions and variables of a blob, with their linkage.
+func TestDefinitions(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		b := NewBuilder(order, nil, nil)
+		b.Int("int", 4, IntSigned, 0)
+		b.Func("f", b.FuncProto(1), LinkageGlobal)
+		b.Datasec(".data", 4, Secinfo{Type: b.Var("v", 1, LinkageStatic), Size: 4})
+		b.Var("far", 1, LinkageExtern)
+		data, err := b.Encode(EncodeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		err = Definitions(data, func(kind Kind, linkage uint32, name []byte) {
+			got = append(got, fmt.Sprintf("%v %s %d", kind, name, linkage))
+		})
+		if want := []string{"FUNC f 1", "VAR v 0", "VAR far 2"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v: %q, %v, want %q", order, got, err, want)
+		}
+		if err := Definitions(data[:len(data)-1], nil); err == nil {
+			t.Error("no error for a blob that is cut off")
+		}
 	}
 }

@@ -15,7 +15,9 @@ type Options struct {
 	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
 	// KABIPrefix, when set, stands for all names that begin so (pahole's --kabi_prefix).
 	KABIPrefix string
-	Jobs       int // threads, 0: one a processor; the result doesn't depend on it
+	// Input says which debugging information is wanted. File reads DWARF whatever it says.
+	Input Input
+	Jobs  int // threads, 0: one a processor; the result doesn't depend on it
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)
@@ -38,6 +40,9 @@ type Options struct {
 	// Shared, when set, makes the conversion of a relocatable file use what those of others have
 	// understood, on one thread. It is for whole files.
 	Shared *Shared
+	// Shapers, when set, are used and shared by conversions of BTF that a compiler wrote, on one
+	// thread.
+	Shapers *object.Shapers
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts
 }

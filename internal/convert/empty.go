@@ -37,8 +37,8 @@ func CheckEmpty(f *elf.File) error {
 				"give btfgen that file with --dwarf, or its directory with --debug-dir", f.Path, name)
 		}
 	}
-	return fmt.Errorf("%s: no DWARF (.debug_info); compile with -g and don't strip, or give btfgen "+
-		"the separate debug file (--dwarf)", f.Path)
+	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and "+
+		"don't strip, or give btfgen the separate debug file (--dwarf)", f.Path)
 }
 
 // compiled tells whether f has code or data that a compiler made: compilers leave their name in

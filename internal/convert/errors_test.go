@@ -62,10 +62,10 @@ func TestSeveralSections(t *testing.T) {
 // an error that names the cause and the flag.
 func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
-		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info); compile with -g"},
-		{"data without -g", "gcc -c d.c -o o", "no DWARF (.debug_info); compile with -g"},
+		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
+		{"data without -g", "gcc -c d.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
 		{"stripped", "gcc -g -c x.c -o o && strip --strip-debug o",
-			"no DWARF (.debug_info); compile with -g and don't strip"},
+			"no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and don't strip"},
 		{"linked without -g", "gcc -nostdlib -static -Wl,-e,f x.c -o o", "no DWARF (.debug_info)"},
 		{"assembler", "gcc -c x.S -o o", ""},
 		{"assembler with -g", "gcc -g -c x.S -o o", ""},

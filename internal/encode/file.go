@@ -121,6 +121,6 @@ func read(files *debugfile.Search, path string, bases *base.Files, options conve
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := convert.File(f, options)
+	o, err := Object(f, options)
 	return o, known, err
 }

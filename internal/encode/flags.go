@@ -1,5 +1,5 @@
-// Package encode is what the verbs share that make BTF of DWARF: their flags, and the way from a
-// linked file to its BTF.
+// Package encode is what the verbs share that make BTF of debugging information: their flags, and
+// the way from a linked file to its BTF.
 package encode
 
 import (
@@ -10,11 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/debugfile"
 )
 
-// Flags are the flags of the verbs that convert DWARF.
+// Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
 	Variables Variables // which ones are encoded, by the verbs that have a say in that
 	Files     debugfile.Search
 
+	input   convert.Input
 	exclude string
 	prefix  string
 	skip    bool
@@ -25,6 +26,9 @@ type Flags struct {
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
 	f.Files.Define(flags)
+	f.input = convert.InputAuto
+	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
+		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
 	flags.StringVar(&f.exclude, "lang-exclude", "",
 		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
 			" --lang_exclude (rust)")
@@ -49,7 +53,7 @@ func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
 		return convert.Options{}, cli.Usagef("%v", err)
 	}
 	return convert.Options{Features: env.Features, LangExclude: languages, KABIPrefix: f.prefix,
-		Jobs: env.Jobs, SkipUnencodable: f.skip,
+		Input: f.input, Jobs: env.Jobs, SkipUnencodable: f.skip,
 		Warn:   func(line string) { env.Warn("%s", line) },
 		Counts: new(convert.Counts)}, nil
 }

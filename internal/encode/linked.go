@@ -57,7 +57,7 @@ func readLinked(run *report.Run, files *debugfile.Search, path string, wanted fa
 		known, factsErr = ReportFacts(run, f, wanted)
 		f.Release() // the symbols, which nothing needs any more
 	})
-	o, err := convert.File(f, options)
+	o, err := Object(f, options)
 	wg.Wait()
 	return o, known, cmp.Or(err, factsErr)
 }

@@ -146,14 +146,18 @@ func resized[T any](s []T, n int) []T {
 	return s
 }
 
-// hashNames hashes the strings, of which only the first may be empty.
+// hashNames hashes the strings. No name may be an empty one but the first.
 func (a *absorber) hashNames() bool {
 	a.ordinal = resized(a.ordinal, len(a.text))
 	a.names = append(a.names[:0], types.Hash{})
 	for at := 1; at < len(a.text); {
 		n := bytes.IndexByte(a.text[at:], 0)
-		if n <= 0 {
+		switch n {
+		case -1:
 			return false
+		case 0:
+			at++
+			continue
 		}
 		a.ordinal[at] = uint32(len(a.names))
 		a.names = append(a.names, types.HashString(a.text[at:at+n]))
@@ -187,6 +191,22 @@ func (a *absorber) intern(off uint32) types.Str {
 
 // hashShapes hashes all types, and checks that they are in canonical order.
 func (a *absorber) hashShapes() bool {
+	if !a.hashTypes() {
+		return false
+	}
+	last := uint32(0) // the ordinal of the name of the type before
+	for i := range a.blob.Types {
+		name := a.ordinal[a.blob.Types[i].NameOff]
+		if name < last || name == last && i > 0 && !a.shapes[i].before(&a.shapes[i+1]) {
+			return false
+		}
+		last = name
+	}
+	return true
+}
+
+// hashTypes hashes all types.
+func (a *absorber) hashTypes() bool {
 	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
 	for i := range a.blob.Types {
 		t, s := &a.blob.Types[i], &a.shapes[i+1]
@@ -202,17 +222,10 @@ func (a *absorber) hashShapes() bool {
 			s.stub = types.HashStub(s.tag, name)
 		}
 	}
-	last := uint32(0) // the ordinal of the name of the type before
 	for i := range a.blob.Types {
-		s := &a.shapes[i+1]
-		if s.depth == 0 && !a.hash(uint32(i+1), 0) {
+		if a.shapes[i+1].depth == 0 && !a.hash(uint32(i+1), 0) {
 			return false
 		}
-		name := a.ordinal[a.blob.Types[i].NameOff]
-		if name < last || name == last && i > 0 && !a.shapes[i].before(s) {
-			return false
-		}
-		last = name
 	}
 	return true
 }

@@ -61,7 +61,21 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) { return o.addCh
 // addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
 // say asks for it; so the shapes of a base don't depend on what stands on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
-	r, err := newRecords(o.Graph, chain)
+	ids, err := addShapes(o.Graph, chain, bases)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range chain {
+		items := slices.Clone(ids[b.StartID:b.EndID()])
+		slices.Sort(items)
+		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: slices.Compact(items)})
+	}
+	return ids, nil
+}
+
+// addShapes is addChain without the units.
+func addShapes(g *types.Graph, chain []*btf.Blob, bases bool) ([]types.ID, error) {
+	r, err := newRecords(g, chain)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +96,6 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	s.pin = func(_, _, _ uint32) (types.Hash, bool) { return types.Hash{}, false }
 	if err := s.shape(order); err != nil {
 		return nil, err
-	}
-	for _, b := range chain {
-		items := slices.Clone(s.ids[b.StartID:b.EndID()])
-		slices.Sort(items)
-		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: slices.Compact(items)})
 	}
 	return s.ids, nil
 }

@@ -17,14 +17,16 @@
 //     have no low_pc. A group is left out for it if every member whose entry has one of the
 //     group's symbols is Optimized in this sense. Members at a .part or .cold symbol, or at
 //     none, have no say in that (their other flags count).
+//   - Of a clone that came as a compiler's BTF (types.FuncUnlocated) nothing says whether it would be
+//     Optimized. It counts as if it were, under a reason of its own.
 //   - With the feature true_signature, Optimized leaves nothing out; the function is written
 //     under its suffixed name without the parameters that Verdict.Removed lists.
 //     UnexpectedRegister and UncertainLocation still keep that from happening, Reordered does
 //     not.
 //
 // When several reasons hold for one group, the reported one is the first that holds of: ambiguous
-// address, optimized parameters, reordered parameters, uncertain parameter location, inconsistent
-// prototype (only with the feature consistent_func), unexpected register.
+// address, optimized parameters, unknown parameters, reordered parameters, uncertain parameter
+// location, inconsistent prototype (only with the feature consistent_func), unexpected register.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous
@@ -33,6 +35,7 @@ package params
 const (
 	ReasonAmbiguousAddress      = "ambiguous address"
 	ReasonOptimized             = "optimized parameters"
+	ReasonUnknown               = "unknown parameters of a clone"
 	ReasonReordered             = "reordered parameters"
 	ReasonUncertainLocation     = "uncertain parameter location"
 	ReasonInconsistentPrototype = "inconsistent prototype"

@@ -69,7 +69,7 @@ func (r *Run) countUnits(c *convert.Counts) string {
 			text += ", " + plural(more.n, "unit") + more.what
 		}
 	}
-	return text + ", " + bytesText(int64(c.Bytes)) + " of DWARF"
+	return text + ", " + bytesText(int64(c.Bytes)) + " of debugging information"
 }
 
 // countFacts notes what is known of a linked file, and returns it in words.

@@ -4,5 +4,8 @@
 // address of each variable, in the unit that defines it. A hash of that unit's types and of the
 // variable, which the unit's object file gives as well, goes into the facts.
 //
+// BTF that a compiler wrote has no addresses, but its units are in the order of the symbol table's
+// STT_FILEs, and each variable's symbol follows one.
+//
 // Few files have such variables. All others are not read.
 package statics

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -108,7 +109,11 @@ func (w workspace) open(name string) *elf.File {
 
 func (w workspace) convert(name string) *object.Object {
 	w.Helper()
-	o, err := convert.File(w.open(name), convert.Options{Features: w.set, Jobs: 2})
+	f, file := w.open(name), convert.File
+	if f.Section(".debug_info") == nil {
+		file = compilerbtf.File
+	}
+	o, err := file(f, convert.Options{Features: w.set, Jobs: 2})
 	if err != nil {
 		w.Fatal(err)
 	}

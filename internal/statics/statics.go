@@ -1,6 +1,7 @@
 package statics
 
 import (
+	"github.com/rules-btf/rules_btf/internal/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -13,8 +14,8 @@ import (
 // Identify fills in Object.Definition for the variables of f's facts that share their name with
 // others. set are the features that the facts were made with, and the objects too.
 //
-// Those that the DWARF doesn't have stay as they are. So do all if there are type units: then an
-// object file's unit has types that the linked file's has not.
+// Those that the debugging information doesn't have stay as they are. So do all if there are type
+// units: then an object file's unit has types that the linked file's has not.
 func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 	names := ambiguous(known)
 	if len(names) == 0 {
@@ -25,8 +26,41 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 		return err
 	}
 	units, err := definingUnits(d, known, names)
-	if err != nil || len(units) == 0 {
+	if err != nil {
 		return err
+	}
+	if err := identify(f, known, set, units, convert.File); err != nil {
+		return err
+	}
+	if names = unidentified(known, names); len(names) == 0 || !compilerbtf.Has(f) {
+		return nil
+	}
+	// An error says that no compiler wrote the BTF, or that it is damaged. Facts can do without it;
+	// where it is converted the error is told.
+	if units, err = blobs(f, known, names); err == nil {
+		_ = identify(f, known, set, units, compilerbtf.File)
+	}
+	return nil
+}
+
+// unidentified are those of the variables of which no definition is known.
+func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
+	left := map[name][]int{}
+	for n, list := range names {
+		for _, v := range list {
+			if known.Objects[v].Definition == (types.Hash{}) {
+				left[n] = append(left[n], v)
+			}
+		}
+	}
+	return left
+}
+
+// identify converts the units by a function such as convert.File, and fills in the definitions.
+func identify(f *elf.File, known *facts.Facts, set features.Set, units []unit,
+	file func(*elf.File, convert.Options) (*object.Object, error)) error {
+	if len(units) == 0 {
+		return nil
 	}
 	found := make(map[int]types.Hash) // by variable; zero: there are several
 	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true}
@@ -46,7 +80,7 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 		}
 		return nil
 	}
-	if _, err := convert.File(f, opt); err != nil {
+	if _, err := file(f, opt); err != nil {
 		return err
 	}
 	for v, h := range found {

@@ -119,6 +119,9 @@ const (
 	// its symbol is not called as in the source: not to be encoded, but its unit is linked where
 	// that symbol is
 	FuncRenamed
+	// its only symbols are those of clones with a changed interface, and nothing tells where their
+	// parameters are: the BTF that a compiler wrote
+	FuncUnlocated
 )
 
 // Linkage of FUNC and VAR nodes (BTF_FUNC_STATIC …, BTF_VAR_STATIC …).

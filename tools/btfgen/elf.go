@@ -16,8 +16,9 @@ func elfVerb() cli.Verb {
 		Summary: "make the final BTF of a linked ELF file in one go",
 		Args:    "ELF",
 		Long: `
-Reads vmlinux, a module or a program with DWARF and writes its BTF: what "btfgen object",
-"btfgen facts" and "btfdedup link" make of it, to the byte.
+Reads vmlinux, a module or a program with DWARF, or with the BTF that the compiler wrote (see
+--input of "btfgen object"), and writes its BTF: what "btfgen object", "btfgen facts" and
+"btfdedup link" make of it, to the byte.
 
 With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
 it stands on a small base that is written there, for the sections .BTF and .BTF.base of a module

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -93,6 +94,7 @@ func convertSeveral(list []input, size int, options convert.Options,
 	var large sync.Mutex // held while a large input is converted
 	alone, shares := options, options
 	shares.Jobs, shares.Shared = 1, &convert.Shared{Joined: true, Size: size}
+	shares.Shapers = new(object.Shapers)
 	parallel.DoAndCount(options.Jobs, len(list), func(i int) {
 		in := &list[i]
 		if in.open(); in.err != nil {
@@ -132,7 +134,7 @@ func (in *input) read(options convert.Options) {
 	in.file.Threads = options.Jobs
 	options.Counts = &in.counts
 	options.Warn = func(line string) { in.warnings = append(in.warnings, line) }
-	in.object, in.err = convert.File(in.file, options)
+	in.object, in.err = encode.Object(in.file, options)
 }
 
 // union is the inputs' objects as one.

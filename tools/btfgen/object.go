@@ -17,12 +17,17 @@ import (
 func objectVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "object",
-		Summary: "convert the DWARF of object files and archives into one BTF object",
+		Summary: "convert the debugging information of object files and archives into one BTF object",
 		Args:    "INPUT...",
 		Long: `
 Reads object files, archives of them (thin ones too) and linked files, and writes a BTF object
 (.btfo) for "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line
 numbers, paths or the order in which the source declares things.
+
+What is read of an input is its DWARF, or if it has none the BTF in its section .BTF that the
+compiler wrote (gcc -gbtf, clang -target bpf -g); --input=dwarf and --input=btf say which of the two
+it must be. The inputs may differ in this. BTF that was linked before, as a kernel has it in .BTF,
+is refused: "btfdedup link" reads that as it is. docs/inputs.md says what BTF can't tell.
 
 Of several inputs it writes what "btfdedup merge" makes of the object of each, to the byte, in much
 less time: what they have in common is read once. Inputs that can't be converted are listed, and

@@ -148,19 +148,24 @@ func flags(h *Holder) types.FuncFlags {
 
 // against returns why a function can't be encoded, "" if it can. Reordered, uncertain and
 // unexpected count if any candidate with code has them, even a part that was split off; optimized
-// counts only if all owners have it. Where no candidate has code, all candidates count as if they
+// and unlocated count only if all owners have one of the two. Where no candidate has code, all candidates count as if they
 // had. The prototypes of all candidates of the name are compared.
 func (d *decider) against(own, group []Holder) string {
+	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
+	allChanged := true
 	for _, h := range d.without(types.FuncNoCode, group) {
 		any |= flags(&h)
 	}
 	for _, h := range own {
 		all &= flags(&h)
+		allChanged = allChanged && flags(&h)&changed != 0
 	}
 	switch {
 	case all&types.FuncOptimized != 0:
 		return params.ReasonOptimized
+	case allChanged:
+		return params.ReasonUnknown
 	case any&types.FuncReordered != 0:
 		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:

@@ -1,0 +1,149 @@
+package gbtf
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"strings"
+)
+
+// Difference is one of "btfdedup diff --format=json".
+type Difference struct {
+	Class string // "only in A", "only in B", "differs", "forward"
+	Kind  string
+	Type  string // "struct foo"
+	Where string // "member bar.baz"; "" for the type itself
+	What  string // "type u32 vs u64"
+}
+
+func (d Difference) String() string {
+	text := d.Class + ": " + d.Type
+	for _, part := range []string{d.Where, d.What} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	return text
+}
+
+// Blocks are the names of types that a file's DWARF has in the blocks of functions, by kind:
+// "struct foo". An anonymous enum is known by its first enumerator.
+type Blocks map[string]bool
+
+// ReadBlocks reads the DWARF of a file.
+func ReadBlocks(path string) (Blocks, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	d, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	found := Blocks{}
+	r := d.Reader()
+	depth, function := 0, -1 // function: the depth of the one that the entry is in
+	enum := -1               // the depth of an anonymous enum, whose enumerators are its names
+	for {
+		e, err := r.Next()
+		switch {
+		case err != nil:
+			return nil, err
+		case e == nil:
+			return found, nil
+		case e.Tag == 0:
+			depth--
+			if depth <= function {
+				function = -1
+			}
+			continue
+		}
+		if depth <= enum {
+			enum = -1
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		if function >= 0 {
+			switch e.Tag {
+			case dwarf.TagStructType, dwarf.TagUnionType, dwarf.TagTypedef, dwarf.TagEnumerationType:
+				if name != "" {
+					found[kinds[e.Tag]+" "+name] = true
+				} else if e.Tag == dwarf.TagEnumerationType {
+					enum = depth
+				}
+			case dwarf.TagEnumerator:
+				if enum >= 0 {
+					found["enum (anon) {"+name] = true
+				}
+			}
+		}
+		if e.Tag == dwarf.TagSubprogram && function < 0 {
+			function = depth
+		}
+		if e.Children {
+			depth++
+		} else if function == depth {
+			function = -1
+		}
+	}
+}
+
+var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
+	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
+
+// has tells whether a type of that title, as btfdedup diff spells it, is in a block.
+func (b Blocks) has(title string) bool {
+	if b[title] {
+		return true
+	}
+	first, _, _ := strings.Cut(title, ",")
+	return b[strings.TrimSuffix(first, "}")]
+}
+
+// Skipped are reasons by function or variable, as --skipped lists them.
+type Skipped map[string]string
+
+// ReadSkipped reads the content of such a list.
+func ReadSkipped(text string) Skipped {
+	s := Skipped{}
+	for line := range strings.Lines(text) {
+		if name, reason, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			s[name] = reason
+		}
+	}
+	return s
+}
+
+// The differences between the roads that are known and can't be otherwise; see docs/inputs.md.
+const (
+	reasonBlock    = "a type of a function's block"
+	reasonClone    = "the BTF doesn't say where a clone's parameters are"
+	reasonLocation = "the DWARF says where parameters are"
+	reasonCodeless = "the DWARF knows a function of that name without code"
+	reasonVector   = "a vector is void in the BTF"
+	reasonUnnamed  = "a record begins with an unnamed bitfield; the BTF has the next member at 0"
+	reasonVariable = "the variable is skipped in the BTF"
+)
+
+// Explain returns the reason for a difference, "" if there is none. dwarf and btf are what each
+// road has skipped.
+func Explain(d Difference, blocks Blocks, dwarf, btf Skipped) string {
+	_, name, _ := strings.Cut(d.Type, " ")
+	switch {
+	case d.Kind == "func" && d.Class == "only in A" && btf[name] == "unknown parameters of a clone":
+		return reasonClone
+	case d.Kind == "func" && d.Class == "only in B" && dwarf[name] == "inconsistent prototype":
+		return reasonCodeless
+	case d.Kind == "func" && d.Class == "only in B" && dwarf[name] != "":
+		return reasonLocation
+	case d.Kind == "var" && d.Class == "only in A" && btf[name] != "":
+		return reasonVariable
+	case blocks.has(d.Type):
+		return reasonBlock
+	case d.Kind == "typedef" && strings.Contains(d.What, "vs void"):
+		return reasonVector
+	case d.Class == "differs" && strings.HasPrefix(d.What, "bit offset ") &&
+		strings.HasSuffix(d.What, " vs 0"):
+		return reasonUnnamed
+	}
+	return ""
+}

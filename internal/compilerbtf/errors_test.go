@@ -1,0 +1,113 @@
+package compilerbtf
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/features"
+)
+
+// build makes a blob.
+func build(order binary.ByteOrder, base *btf.Blob, add func(b *btf.Builder)) []byte {
+	b := btf.NewBuilder(order, base, nil)
+	add(b)
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// elfOf makes an ELF file with a section .BTF.
+func elfOf(data []byte) *elf.File {
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []elfwrite.Section{{Name: btf.SectionTypes, Data: data}}}
+	content, err := o.Bytes()
+	if err != nil {
+		panic(err)
+	}
+	f, err := elf.Parse("x.o", content)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+func TestErrors(t *testing.T) {
+	little := binary.LittleEndian
+	aStruct := func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("a"),
+			Type: b.NextID() + 1})
+		b.Int("int", 4, btf.IntSigned, 0)
+	}
+	one := build(little, nil, aStruct)
+	base, err := btf.Parse(one, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	split := build(little, base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
+	sized := build(little, nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Datasec(".data", 4, btf.Secinfo{Type: b.Var("v", 1, btf.LinkageGlobal), Size: 4})
+	})
+	static := build(little, nil, func(b *btf.Builder) {
+		b.Func("f", b.FuncProto(0), btf.LinkageStatic)
+	})
+	badRef := build(little, nil, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 77) })
+	badName := build(little, nil, func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "has space", 0, false)
+	})
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"split BTF", split,
+			"section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
+		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},
+		{"real sections", sized, `(section ".data" has its real size)`},
+		{"static functions only", static, "(all functions are static in it)"},
+		{"another byte order", build(binary.BigEndian, nil, aStruct),
+			"BTF is BigEndian, but the file is"},
+		{"no magic", []byte("nonsense"), "section .BTF: BTF at offset 0x0: no BTF magic"},
+		{"a broken second blob", append(one[:len(one):len(one)], 0x9f, 0xeb, 1),
+			fmt.Sprintf("section .BTF: BTF at offset %#x: 3 bytes are too few for a header", len(one))},
+		{"a reference to nothing", badRef, "section .BTF: BTF type [1] TYPEDEF: refers to type [77]"},
+		{"a reference to nothing in the second blob", append(one[:len(one):len(one)], badRef...),
+			fmt.Sprintf("section .BTF: blob 2 at offset %#x: BTF type [1] TYPEDEF", len(one))},
+		{"a name", badName, `type "has space", or a member or enumerator of it, has a name that`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := File(elfOf(c.data), convert.Options{Features: features.Default(), Jobs: 2})
+			if err == nil || !strings.HasPrefix(err.Error(), "x.o: ") ||
+				!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+
+	// A warning that two blobs give is given once.
+	void := build(little, nil, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "v4", 0) })
+	var warned []string
+	_, err = File(elfOf(append(void[:len(void):len(void)], void...)), convert.Options{Jobs: 1,
+		Warn: func(line string) { warned = append(warned, line) }})
+	if err != nil || len(warned) != 1 || !strings.Contains(warned[0], "x.o: typedef v4 is void") {
+		t.Errorf("warnings %q, %v", warned, err)
+	}
+
+	var warnings []string
+	opt := convert.Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true,
+		Counts: &convert.Counts{}, Warn: func(line string) { warnings = append(warnings, line) }}
+	o, err := File(elfOf(append(badName, one...)), opt)
+	if err != nil || len(o.Units) != 1 || len(warnings) != 1 || opt.Counts.Units != 1 ||
+		opt.Counts.Unencodable != 1 {
+		t.Errorf("%v, warnings %q, counts %+v", err, warnings, opt.Counts)
+	}
+}

@@ -1,0 +1,29 @@
+package convert
+
+import "fmt"
+
+// Input is a kind of debugging information. It is a flag's value.
+type Input string
+
+// The kinds.
+const (
+	InputAuto  Input = "auto"  // DWARF where a file has some, else BTF
+	InputDWARF Input = "dwarf" // DWARF
+	InputBTF   Input = "btf"   // BTF that a compiler wrote
+)
+
+// Set reads a kind.
+func (i *Input) Set(s string) error {
+	switch Input(s) {
+	case InputAuto, InputDWARF, InputBTF:
+		*i = Input(s)
+		return nil
+	}
+	return fmt.Errorf("it is one of auto, dwarf, btf")
+}
+
+// String is the kind as Set reads it.
+func (i *Input) String() string { return string(*i) }
+
+// Type is what help says of the value.
+func (i *Input) Type() string { return "kind" }

@@ -1,0 +1,52 @@
+package encode
+
+import (
+	stdelf "debug/elf"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/compilerbtf"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// Object converts the debugging information of f that the options ask for. Where these leave it
+// open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs
+// isn't read, for its relocations are for the loader; they have BTF too.
+func Object(f *elf.File, options convert.Options) (*object.Object, error) {
+	switch hasBTF := compilerbtf.Has(f); {
+	case options.Input == convert.InputDWARF && hasBTF && !hasDWARF(f):
+		return nil, fmt.Errorf("%s: no DWARF (.debug_info), but BTF (.BTF): --input=btf reads that",
+			f.Path)
+	case options.Input == convert.InputDWARF:
+	case options.Input == convert.InputBTF && !hasBTF:
+		if err := convert.CheckEmpty(f); err != nil {
+			return nil, fmt.Errorf("%s: no BTF (.BTF); compile with -gbtf and don't strip", f.Path)
+		}
+	case options.Input == convert.InputBTF, hasBTF && (!hasDWARF(f) || f.Machine == stdelf.EM_BPF):
+		return compilerbtf.File(f, options)
+	case hasBTF:
+		warnOfMixed(f, options)
+	}
+	return convert.File(f, options)
+}
+
+// hasDWARF tells whether f has DWARF of its own.
+func hasDWARF(f *elf.File) bool {
+	for _, s := range f.SectionsNamed(".debug_info") {
+		if s.Size > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// warnOfMixed warns of a linked file that was made of some objects with DWARF and others with BTF.
+// The BTF of a file that has DWARF isn't read, for most objects with BTF have both.
+func warnOfMixed(f *elf.File, options convert.Options) {
+	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
+		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+
+			"the DWARF alone is read (--input=btf reads the BTF; convert the object files if each has "+
+			"one of them)", f.Path, n))
+	}
+}
