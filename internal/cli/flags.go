@@ -43,7 +43,8 @@ type Flags struct {
 type FlagSet struct {
 	*pflag.FlagSet
 	outputs, inputs []fileFlag
-	instead         fileFlag // the output in place of -o; zero if the verb has no such flag
+	dirs            []*[]string // directories to read
+	instead         fileFlag    // the output in place of -o; zero if the verb has no such flag
 }
 
 // fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
@@ -104,6 +105,12 @@ func (f *FlagSet) InputVar(path *string, name, usage string) {
 	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
 }
 
+// DirsVar defines a flag that names directories to read, and may be repeated.
+func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage string) {
+	f.StringArrayVar(paths, name, value, usage)
+	f.dirs = append(f.dirs, paths)
+}
+
 // OutputVar defines a flag that names a file to write.
 func (f *FlagSet) OutputVar(path *string, name, usage string) {
 	f.StringVar(path, name, "", usage)
@@ -122,8 +129,10 @@ func (f *FlagSet) moveTo(dir string, values *Flags, args []string) []string {
 	for _, file := range slices.Concat(f.inputs, f.outputs) {
 		*file.path = inDir(dir, *file.path)
 	}
-	for i, path := range values.Bases {
-		values.Bases[i] = inDir(dir, path)
+	for _, list := range append(f.dirs, &values.Bases) {
+		for i, path := range *list {
+			(*list)[i] = inDir(dir, path)
+		}
 	}
 	moved := make([]string, len(args))
 	for i, path := range args {

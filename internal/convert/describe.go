@@ -60,21 +60,21 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
-		h := u.c.d.UnitAt(u.r.Unit.Section, v)
+		h := u.r.D.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
 		}
 		if h == u.r.Unit {
 			return typeRef{u, uint32(v - h.Off)}, nil
 		}
-		o, err := u.c.foreign(h)
+		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(v - h.Off)}, err
 	case dwarf.ClassSig:
-		h := u.c.d.TypeUnit(v)
+		h := u.r.D.TypeUnit(v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "no type unit with signature %#x in this file", v)
 		}
-		o, err := u.c.foreign(h)
+		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	case dwarf.ClassSup:
 		return typeRef{}, u.r.Errorf(die,

@@ -11,16 +11,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/statics"
 )
 
 // Facts returns what only the linked file f knows, its static variables of one name told apart.
-func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
+// split is as in convert.Options.
+func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {
 		return nil, err
 	}
-	return known, statics.Identify(f, known, options.Features)
+	return known, statics.Identify(f, known, options.Features, split)
 }
 
 // Result is the BTF of a linked file.
@@ -111,7 +113,7 @@ func read(path string, bases *base.Files, options convert.Options) (*object.Obje
 	}
 	defer f.Close()
 	f.Threads = options.Jobs
-	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF})
+	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF}, options.Split)
 	if err != nil {
 		return nil, nil, err
 	}

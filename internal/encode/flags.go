@@ -7,11 +7,13 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // Flags are the flags of the verbs that convert DWARF.
 type Flags struct {
-	Variables Variables // which ones are encoded, by the verbs that have a say in that
+	Variables Variables         // which ones are encoded, by the verbs that have a say in that
+	Split     splitdwarf.Finder // of the units of split DWARF
 
 	exclude string
 	prefix  string
@@ -30,6 +32,16 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
 			" without it they are an error")
+	SplitVar(flags, &f.Split)
+}
+
+// SplitVar defines the flags that say where the units of split DWARF are.
+func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {
+	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "a directory with the .dwo files of -gsplit-dwarf, at"+
+		" the paths that the compiler gave them or the ends of these: `DIR`; may be repeated."+
+		" Without it, they are looked for beside the input and where the compiler wrote them")
+	flags.InputVar(&split.Package, "dwp", "a package of .dwo files: `FILE`; without it, INPUT.dwp if"+
+		" that is there")
 }
 
 // Options returns how to convert.
@@ -41,5 +53,5 @@ func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
 	return convert.Options{Features: env.Features, LangExclude: languages, KABIPrefix: f.prefix,
 		Jobs: env.Jobs, SkipUnencodable: f.skip,
 		Warn:   func(line string) { env.Warn("%s", line) },
-		Counts: new(convert.Counts)}, nil
+		Counts: new(convert.Counts), Split: &f.Split}, nil
 }

@@ -183,7 +183,8 @@ func listUnits(src *source, units []dwarf.Unit, opt *Options) (list []listed, co
 				root.Tag)
 		case root.Has(dwarf.DwoName):
 			return nil, false, r.Errorf(root.Off,
-				"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
+				"split DWARF: the unit is in a .dwo file, which btfgen split doesn't read; convert the file "+
+					"with btfgen object or btfgen elf")
 		case root.Has(dwarf.Language) && opt.Excluded[root.Val[dwarf.Language]]:
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -14,8 +15,9 @@ import (
 // others. set are the features that the facts were made with, and the objects too.
 //
 // Those that the DWARF doesn't have stay as they are. So do all if there are type units: then an
-// object file's unit has types that the linked file's has not.
-func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
+// object file's unit has types that the linked file's has not. split finds the units that skeleton
+// units stand for; nil: where they usually are.
+func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwarf.Finder) error {
 	names := ambiguous(known)
 	if len(names) == 0 {
 		return nil
@@ -24,12 +26,14 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 	if err != nil || d.HasTypeUnits() {
 		return err
 	}
-	units, err := definingUnits(d, known, names)
+	files := split.Of(f, "")
+	defer files.Close()
+	units, err := definingUnits(d, files, known, names)
 	if err != nil || len(units) == 0 {
 		return err
 	}
 	found := make(map[int]types.Hash) // by variable; zero: there are several
-	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true}
+	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true, Split: split}
 	for _, u := range units {
 		opt.Units = append(opt.Units, u.number)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // factsVerb is "btfgen facts".
@@ -33,11 +34,16 @@ kfunc.`,
 			"btfgen facts -o mod.facts --base vmlinux.btf mod.ko",
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
-		Setup: func(*cli.FlagSet) cli.Run { return runFacts },
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			split := new(splitdwarf.Finder)
+			encode.SplitVar(flags, split)
+			return func(env *cli.Env, args []string) error { return runFacts(env, split, args) }
+		},
 	}
 }
 
-func runFacts(env *cli.Env, args []string) error {
+func runFacts(env *cli.Env, split *splitdwarf.Finder, args []string) error {
+	defer split.Close()
 	run := report.Start(env, args)
 	defer run.Close()
 	bases, err := base.Open(env.Bases)
@@ -51,7 +57,7 @@ func runFacts(env *cli.Env, args []string) error {
 	}
 	defer f.Close()
 	f.Threads = env.Jobs
-	known, err := encode.ReportFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF})
+	known, err := encode.ReportFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF}, split)
 	if err != nil {
 		return err
 	}
