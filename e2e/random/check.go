@@ -25,6 +25,7 @@ var Checks = []Check{
 	{Name: "relocatable", Run: checkRelocatable},
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
+	{Name: "splitdwarf", Run: checkSplitDWARF, applies: splits, needs: "llvm-dwp"},
 	{Name: "typeunits", Run: checkTypeUnits, applies: typeUnits},
 	{Name: "verify", Run: checkVerify},
 	{Name: "twins", Run: checkTwins},

@@ -34,6 +34,10 @@ func (f *Files) Load(r *dwarf.Reader) (*Found, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
+	f.once.Do(f.openPackages)
+	if f.err != nil {
+		return nil, f.err
+	}
 	u, err := f.find(s)
 	if err != nil {
 		return nil, r.Errorf(r.Root.Off, "%v", err)
@@ -51,10 +55,6 @@ const maxSame = 64
 
 // find finds the split unit of a skeleton.
 func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
-	f.once.Do(f.openPackages)
-	if f.err != nil {
-		return nil, f.err
-	}
 	f.mu.Lock()
 	f.found[s.ID]++
 	n := f.found[s.ID]
