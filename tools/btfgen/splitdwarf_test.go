@@ -311,7 +311,9 @@ func TestSplitDWARFStrings(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
 	shell(t, dir, `for i in a b; do
 			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; }; typedef short short_$i;" > $i.c
-			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -fno-merge-debug-strings -c $i.c # in order
+			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -S $i.c
+			sed -i 's/.debug_str,"MS",@progbits,1/.debug_str,"",@progbits/' $i.s # in order
+			gcc -c $i.s
 			ld -e 0 -o linked $i.o
 			objcopy --rename-section .debug_info=.debug_info.dwo --rename-section .debug_str=.debug_str.dwo \
 				--rename-section .debug_abbrev=.debug_abbrev.dwo linked $i.dwo
