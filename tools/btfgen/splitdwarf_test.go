@@ -311,13 +311,12 @@ func TestSplitDWARFStrings(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
 	shell(t, dir, `for i in a b; do
 			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; }; typedef short short_$i;" > $i.c
-			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -S $i.c
-			sed -i 's/.debug_str,"MS",@progbits,1/.debug_str,"",@progbits/' $i.s # in order
-			gcc -c $i.s
-			ld -e 0 -o linked $i.o
-			objcopy --rename-section .debug_info=.debug_info.dwo --rename-section .debug_str=.debug_str.dwo \
-				--rename-section .debug_abbrev=.debug_abbrev.dwo linked $i.dwo
+			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -c $i.c
 		done
+		ld -e 0 -o linked a.o
+		objcopy --rename-section .debug_info=.debug_info.dwo --rename-section .debug_str=.debug_str.dwo \
+			--rename-section .debug_abbrev=.debug_abbrev.dwo linked a.dwo
+		sed 's/_of_a/_of_b/g; s/short_a/short_b/; s/a\.c/b.c/' a.dwo > b.dwo # at the same offsets
 		ld -r -o plain.o a.o b.o
 		gcc -c skeletons.s; ld -e 0 -o skeletons skeletons.o`)
 	want := made(t, "object", dir, "plain.o")
