@@ -20,7 +20,8 @@ type Skeleton struct {
 	Dir  string // where the compiler ran (DW_AT_comp_dir)
 
 	addressing
-	data *Data
+	data    *Data
+	version uint16
 }
 
 // DW_AT and DW_TAG codes that only skeleton units and split units have, or only their first entry.
@@ -36,7 +37,8 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 	if !r.Root.Has(DwoName) {
 		return nil, nil
 	}
-	s := &Skeleton{ID: r.Unit.Signature, addressing: r.addressing, data: r.D}
+	s := &Skeleton{ID: r.Unit.Signature, addressing: r.addressing, data: r.D,
+		version: r.Unit.Version}
 	s.low = r.unitBase()
 	name, err := r.String(&r.Root, DwoName)
 	if err != nil {
@@ -68,6 +70,10 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
 		return d.errorf(u.Section.Name, u.Off, "the unit is not for the machine of %s", s.data.File.Path)
+	}
+	if (u.Version < 5) != (s.version < 5) {
+		return d.errorf(u.Section.Name, u.Off, "the unit is of DWARF %d, but its skeleton in %s is of "+
+			"DWARF %d: of another compilation; compile again", u.Version, s.data.File.Path, s.version)
 	}
 	if err := r.Load(d, u); err != nil {
 		return err

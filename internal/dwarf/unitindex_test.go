@@ -122,12 +122,12 @@ func FuzzSplit(f *testing.F) {
 			return
 		}
 		d = d.For([]byte("prefix"))
-		s := &Skeleton{addressing: addressing{addr: data, ranges: data}, data: d}
 		var r Reader
 		var p Prints
 		for id := range d.dwo.ids {
 			u := d.SplitUnit(id)
 			for _, h := range append(d.TypeUnitsOf(u), u) {
+				s := &Skeleton{addressing: addressing{addr: data, ranges: data}, data: d, version: h.Version}
 				if r.LoadSplit(d, h, s) == nil {
 					p.Reset(&r)
 					_ = readUnit(&r, &p)

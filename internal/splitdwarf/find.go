@@ -138,7 +138,7 @@ const maxParts = 64
 // places lists where the .dwo file of a skeleton may be, in the order in which it is looked for: in
 // the directories that the user names, and in that of the input, at the path that the compiler gave
 // it, then at ever shorter ends of that; then, if the user names no directory, where the compiler
-// wrote it.
+// wrote it, if it says where that is: a build may have put . in place of the directory.
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil
@@ -163,12 +163,12 @@ func (f *Files) places(s *dwarf.Skeleton) []string {
 			add(filepath.Join(dir, filepath.Join(parts[i:]...)))
 		}
 	}
-	switch {
-	case len(f.finder.Dirs) > 0:
-	case filepath.IsAbs(s.Name):
-		add(filepath.Clean(s.Name))
-	default:
-		add(filepath.Join(s.Dir, s.Name))
+	written := s.Name
+	if !filepath.IsAbs(written) {
+		written = filepath.Join(s.Dir, s.Name)
+	}
+	if len(f.finder.Dirs) == 0 && filepath.IsAbs(written) {
+		add(filepath.Clean(written))
 	}
 	return list
 }

@@ -272,7 +272,17 @@ func TestSplitDWARFErrors(t *testing.T) {
 		{"object", []string{at("other/x.dwo")},
 			[]string{at("other/x.dwo"), "this is a .dwo file", "give the object file"}},
 		{"split", []string{at("x.o")}, []string{at("x.o"), "btfgen split doesn't read"}},
+		{"object", []string{at("four/x.o"), "--dwo-dir=" + at("five")},
+			[]string{at("five/x.dwo"), "of DWARF 5", at("four/x.o") + " is of DWARF 4"}},
 	} {
+		if strings.Contains(c.args[0], "four") { // of clang these have one dwo id
+			if _, err := exec.LookPath("clang"); err != nil {
+				continue
+			}
+			shell(t, dir, `mkdir four five; echo 'int f(int a) { return a; }' > z.c
+				(cd four; clang -O2 -gdwarf-4 -gsplit-dwarf -c ../z.c -o x.o; rm x.dwo)
+				cd five; clang -O2 -gdwarf-5 -gsplit-dwarf -c ../z.c -o x.o`)
+		}
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{c.verb, "-o", out}, c.args...)
 		code, _, stderr := btfgen(args...)
