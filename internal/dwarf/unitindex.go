@@ -6,8 +6,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
-// A package has two indexes, of its compilation units and of its type units: a hash table of dwo ids
-// or signatures, and a row for each unit with what it has of each section (DWARF 5, 7.3.5.3;
+// A package has two indexes, of its compilation units and of its type units: a hash table of dwo
+// ids or signatures, and a row for each unit with what it has of each section (DWARF 5, 7.3.5.3;
 // version 2 is that of the extension for DWARF 4). The table is read from one end to the other.
 
 // indexRow is what an index says of one unit.

@@ -52,7 +52,8 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// FuzzFile converts objects whose .dwo file, or package, has any bytes. It must end without a panic.
+// FuzzFile converts objects whose .dwo file, or package, has any bytes. It must end without a
+// panic.
 func FuzzFile(f *testing.F) {
 	for i, name := range stored {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".dwo"))
