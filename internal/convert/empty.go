@@ -22,11 +22,11 @@ func CheckEmpty(f *elf.File) error {
 			return fmt.Errorf("%s: an LTO object (LLVM bitcode) has no DWARF of its own; compile "+
 				"without -flto, or convert the linked file", f.Path)
 		case s.Name == ".debug_cu_index":
-			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; give the linked file, and "+
-				"this one by --dwp", f.Path)
+			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; give the linked file, "+
+				"and this one by --dwp", f.Path)
 		case s.Name == ".debug_info.dwo" && f.Section(".debug_cu_index") == nil:
-			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; give the object "+
-				"file that was compiled with it", f.Path)
+			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; give the "+
+				"object file that was compiled with it", f.Path)
 		}
 	}
 	if f.Relocatable() {

@@ -69,7 +69,8 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 // LoadSplit makes u the unit that is read, the split unit of a skeleton.
 func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
 	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
-		return d.errorf(u.Section.Name, u.Off, "the unit is not for the machine of %s", s.data.File.Path)
+		return d.errorf(u.Section.Name, u.Off, "the unit is not for the machine of %s",
+			s.data.File.Path)
 	}
 	if (u.Version < 5) != (s.version < 5) {
 		return d.errorf(u.Section.Name, u.Off, "the unit is of DWARF %d, but its skeleton in %s is of "+
@@ -104,7 +105,8 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 				continue
 			}
 			if o.form = uint16(form); uint64(o.form) != form {
-				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported", form)
+				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported",
+					form)
 			}
 			v, class, err := r.next(&c, r.Root.Off, &o)
 			if err == nil {

@@ -133,13 +133,13 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 			row := &x.rows[i]
 			n, ok := at[place{sec == types && x.version == 2, row.off}]
 			if !ok || d.Units[n].from != nil || (d.Units[n].Kind == UnitType) != (sec == types) {
-				return d.errorf(sec.Name, 0, "the unit %#016x should be at %#x, where no such unit begins; "+
-					"the package is damaged, or too large for its index", row.id, row.off)
+				return d.errorf(sec.Name, 0, "the unit %#016x should be at %#x, where no such unit "+
+					"begins; the package is damaged, or too large for its index", row.id, row.off)
 			}
 			u := &d.Units[n]
 			if (u.Kind == UnitType || u.Version >= 5) && u.Signature != row.id {
-				return d.errorf(sec.Name, 0, "the unit at %#x is %#016x, not %#016x; the package is damaged",
-					row.off, u.Signature, row.id)
+				return d.errorf(sec.Name, 0, "the unit at %#x is %#016x, not %#016x; the package is "+
+					"damaged", row.off, u.Signature, row.id)
 			}
 			u.from, u.Signature = &row.from, row.id
 			u.AbbrevOff += row.from.abbrev

@@ -60,8 +60,8 @@ func (f *Files) find(s *dwarf.Skeleton) (*Found, error) {
 	n := f.found[s.ID]
 	f.mu.Unlock()
 	if n > maxSame {
-		return nil, fmt.Errorf("more than %d units have the dwo id %#016x; the file is damaged", maxSame,
-			s.ID)
+		return nil, fmt.Errorf("more than %d units have the dwo id %#016x; the file is damaged",
+			maxSame, s.ID)
 	}
 	for _, d := range f.packages {
 		if u := d.SplitUnit(s.ID); u != nil {
@@ -95,12 +95,12 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 		f.release(o)
 	}
 	if problem != nil {
-		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name, s.ID,
-			problem)
+		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name,
+			s.ID, problem)
 	}
 	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which is not found%s; "+
-		"name the directory of the .dwo files by --dwo-dir, or a package of them by --dwp", s.Name, s.ID,
-		f.looked(places))
+		"name the directory of the .dwo files by --dwo-dir, or a package of them by --dwp", s.Name,
+		s.ID, f.looked(places))
 }
 
 // mismatch tells what is wrong with a .dwo file that doesn't have the unit.

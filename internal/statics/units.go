@@ -17,7 +17,8 @@ type unit struct {
 
 // definingUnits finds the units that define the variables of these names. There are none if split
 // units have type units.
-func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts, names map[name][]int) ([]unit, error) {
+func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
+	names map[name][]int) ([]unit, error) {
 	byFile := make(map[string]map[uint64][]int) // the variables by address
 	for n, list := range names {
 		if byFile[n.file] == nil {

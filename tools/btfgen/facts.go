@@ -57,7 +57,8 @@ func runFacts(env *cli.Env, split *splitdwarf.Finder, args []string) error {
 	}
 	defer f.Close()
 	f.Threads = env.Jobs
-	known, err := encode.ReportFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF}, split)
+	options := facts.Options{Features: env.Features, Base: bases.BTF}
+	known, err := encode.ReportFacts(run, f, options, split)
 	if err != nil {
 		return err
 	}

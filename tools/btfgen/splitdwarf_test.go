@@ -20,7 +20,8 @@ var splitSources = map[string]string{
 		struct list { struct list *next; enum { ON, OFF } state; union { word w; char c[8]; }; };
 		enum unused { UNUSED = 5 };
 		int outside(int, int);
-		static inline int add(struct list *l, int k) { l->w += k; return k > 3 ? outside(k, UNUSED) : k; }`,
+		static inline int add(struct list *l, int k)
+		{ l->w += k; return k > 3 ? outside(k, UNUSED) : k; }`,
 	"x.c": `
 		#include "header.h"
 		struct two { int x; };
@@ -44,7 +45,8 @@ var splitSources = map[string]string{
 		struct two { long y; struct list *l; };
 		static PERCPU struct two same;
 		int outside(int a, int b) { return a * b + add(same.l, a); }
-		__attribute__((cold, noinline)) static void fails(int a, int b) { same.l->w = a; outside(b, a); }
+		__attribute__((cold, noinline)) static void fails(int a, int b)
+		{ same.l->w = a; outside(b, a); }
 		int halves(struct two *t, int a)
 		{
 			if (t->y) { fails(a, t->y); fails(t->y, a); fails(4, t->y - a); return a * 7; }
@@ -206,8 +208,8 @@ func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	forms := splitForms
 	if !all {
 		forms = nil
-		if !bytes.Equal(made(t, "elf", plain, "linked"), made(t, "elf", dir, "linked", "--dwo-dir",
-			dwos)) {
+		have := made(t, "elf", dir, "linked", "--dwo-dir", dwos)
+		if !bytes.Equal(made(t, "elf", plain, "linked"), have) {
 			t.Error("btfgen elf with type units: other bytes than without -gsplit-dwarf")
 		}
 	}
@@ -229,7 +231,8 @@ func TestSplitDWARFOfSeveral(t *testing.T) {
 	compileForms(t, plain, "gcc", "-gdwarf-5 -O1", true)
 	compileForms(t, dir, "gcc", "-gdwarf-5 -O1 -gsplit-dwarf", true)
 	for _, d := range []string{plain, dir} {
-		shell(t, d, `echo 'struct z { struct two *t; } z;' > z.c; gcc -g -c z.c; ld -r -o mixed.o x.o z.o y.o`)
+		shell(t, d, `echo 'struct z { struct two *t; } z;' > z.c; gcc -g -c z.c
+			ld -r -o mixed.o x.o z.o y.o`)
 	}
 	want := made(t, "object", plain, "mixed.o")
 	if !bytes.Equal(want, made(t, "object", dir, "mixed.o")) {
@@ -267,7 +270,8 @@ func TestSplitDWARFErrors(t *testing.T) {
 		{"object", []string{at("x.o"), "--dwo-dir=" + at("swapped")},
 			[]string{at("swapped/x.dwo") + " is of another compilation (dwo id 0x"}},
 		{"object", []string{at("x.o"), "--dwo-dir=" + at("junk")}, []string{at("junk/x.dwo"), "empty"}},
-		{"object", []string{at("x.o"), "--dwp=" + at("missing")}, []string{at("missing"), "no such file"}},
+		{"object", []string{at("x.o"), "--dwp=" + at("missing")},
+			[]string{at("missing"), "no such file"}},
 		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "not a package"}},
 		{"object", []string{at("other/x.dwo")},
 			[]string{at("other/x.dwo"), "this is a .dwo file", "give the object file"}},
@@ -286,7 +290,9 @@ func TestSplitDWARFErrors(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{c.verb, "-o", out}, c.args...)
 		code, _, stderr := btfgen(args...)
-		missing := slices.ContainsFunc(c.want, func(w string) bool { return !strings.Contains(stderr, w) })
+		missing := slices.ContainsFunc(c.want, func(w string) bool {
+			return !strings.Contains(stderr, w)
+		})
 		if code != 1 || missing || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit code %d: %swant %q", args, code, stderr, c.want)
 		}
@@ -316,18 +322,20 @@ const skeletons = `
 	.endr
 `
 
-// TestSplitDWARFStrings has split units that name their strings by offset, which compilers don't do:
-// an offset means another string in another .dwo file. They are made of units that aren't split.
+// TestSplitDWARFStrings has split units that name their strings by offset, which compilers don't
+// do: an offset means another string in another .dwo file. They are made of units that aren't split.
 func TestSplitDWARFStrings(t *testing.T) {
 	need(t, "gcc")
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
 	shell(t, dir, `for i in a b; do
-			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; }; typedef short short_$i;" > $i.c
+			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; };
+				typedef short short_$i;" > $i.c
 			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -c $i.c
 		done
 		ld -e 0 -o linked a.o
-		objcopy --rename-section .debug_info=.debug_info.dwo --rename-section .debug_str=.debug_str.dwo \
+		objcopy --rename-section .debug_info=.debug_info.dwo \
+			--rename-section .debug_str=.debug_str.dwo \
 			--rename-section .debug_abbrev=.debug_abbrev.dwo linked a.dwo
 		sed 's/_of_a/_of_b/g; s/short_a/short_b/; s/a\.c/b.c/' a.dwo > b.dwo # at the same offsets
 		ld -r -o plain.o a.o b.o
