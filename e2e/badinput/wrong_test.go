@@ -53,8 +53,8 @@ func TestWrongKind(t *testing.T) {
 		{"no DWARF", compile(t, "nodwarf.o", "-c", "-g0"), []string{"-g", "DWARF"}, elfVerbs(t)[:1]},
 		{"no DWARF, linked", compile(t, "nodwarf", "-g0", "-static", "-nostdlib", "-Wl,-e,main"),
 			[]string{"-g", "DWARF"}, elfVerbs(t)[2:]},
-		{"split DWARF", compile(t, "split.o", "-c", "-g", "-gsplit-dwarf"), []string{"split"},
-			elfVerbs(t)[:1]},
+		{"split DWARF", withoutDwo(t, compile(t, "split.o", "-c", "-g", "-gsplit-dwarf")),
+			[]string{"split"}, elfVerbs(t)[:1]},
 		{"an object as BTF", object, []string{".BTF", "BTF"}, btfVerbs(t, btf, btfo)},
 	} {
 		wrong(t, c.name, c.in, c.words, c.verbs)
@@ -75,6 +75,21 @@ func TestWrongKind(t *testing.T) {
 		harness.MustRun(t, "", "clang", "-c", "-g", "-flto", "-o", bitcode, file("bitcode.c", sample))
 		wrong(t, "clang -flto", bitcode, []string{"LTO", "lto", "bitcode"}, elfVerbs(t)[:1])
 	})
+}
+
+// withoutDwo removes the .dwo files beside an object.
+func withoutDwo(t *testing.T, object string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(object), "*.dwo"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no .dwo file", err)
+	}
+	for _, name := range files {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return object
 }
 
 func wrong(t *testing.T, name, in string, words []string, verbs []verb) {

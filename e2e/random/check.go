@@ -26,6 +26,7 @@ var Checks = []Check{
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
 	{Name: "dwz-m", Run: checkSupplement, needs: "dwz"},
+	{Name: "splitdwarf", Run: checkSplitDWARF, applies: splits, needs: "llvm-dwp"},
 	{Name: "typeunits", Run: checkTypeUnits, applies: typeUnits},
 	{Name: "verify", Run: checkVerify},
 	{Name: "twins", Run: checkTwins},

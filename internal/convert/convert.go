@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // Options say what is converted and how.
@@ -37,6 +38,8 @@ type Options struct {
 	// compilation units of the file, from 0, or its place in Units. It is called from several
 	// threads, in any order, and must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
+	// Split finds the units that skeleton units stand for; nil: where they usually are.
+	Split *splitdwarf.Finder
 	// Shared, when set, makes the conversion of a relocatable file use what those of others have
 	// understood, on one thread. It is for whole files.
 	Shared *Shared
@@ -72,7 +75,9 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 			return nil, err
 		}
 	}
-	w := newWork(d, &opt)
+	files := opt.Split.Of(f, opt.KABIPrefix)
+	defer files.Close()
+	w := newWork(input{d: d, opt: &opt, files: files})
 	if err := w.run(); err != nil {
 		return nil, err
 	}
@@ -120,6 +125,7 @@ func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) 
 		c.Units += len(by.units)
 		c.Excluded += by.excluded
 		c.Partial += by.partial
+		c.Bytes += by.split
 	}
 	c.Unencodable += len(skipped)
 }

@@ -3,23 +3,21 @@ package convert
 import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // converter is one thread's work.
 type converter struct {
 	*store
-	d       *dwarf.Data
-	opt     *Options
-	symbols *symbols
-	single  bool // there is one compilation unit
-	first   bool // no other unit's types are known
-	pinned  bool // this is a pinner: every reference to a tag says which entry defines it
+	input
+	single bool // there is one compilation unit
+	first  bool // no other unit's types are known
+	pinned bool // this is a pinner: every reference to a tag says which entry defines it
 
-	main   unit                  // the unit that is converted
-	others map[*dwarf.Unit]*unit // units that were referred to
-	tables dwarf.Tables          // of the others
-	names  nameCache
+	main unit // the unit that is converted
+	neighbours
+	names nameCache
 	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
 	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
 	byName bool
@@ -29,16 +27,36 @@ type converter struct {
 	scratch
 }
 
+// input is what is converted, and how.
+type input struct {
+	d       *dwarf.Data
+	opt     *Options
+	symbols *symbols
+	files   *splitdwarf.Files // with the units that skeleton units stand for
+}
+
+// neighbours are the units that may refer to one another: those of a file, or of a file with split
+// units.
+type neighbours struct {
+	others   map[*dwarf.Unit]*unit // units that were referred to
+	tables   dwarf.Tables          // of the others
+	referred map[*dwarf.Unit]bool  // type units that were referred to
+}
+
+func newNeighbours() neighbours {
+	return neighbours{make(map[*dwarf.Unit]*unit), dwarf.Tables{}, make(map[*dwarf.Unit]bool)}
+}
+
 // outcome is what a thread has converted so far.
 type outcome struct {
 	units      []numberedUnit
-	referred   map[*dwarf.Unit]bool // type units that were referred to
-	complete   bool                 // a unit was found that is no partial one
-	excluded   int                  // units of excluded languages
-	partial    int                  // partial units of DWARF 4, whose headers don't tell
-	failed     failure              // what ended the thread
-	skipped    []failure            // units that were left out
-	unreleased uint64               // bytes of units read since memory was let go
+	complete   bool      // a unit was found that is no partial one
+	excluded   int       // units of excluded languages
+	partial    int       // partial units of DWARF 4, whose headers don't tell
+	failed     failure   // what ended the thread
+	skipped    []failure // units that were left out
+	unreleased uint64    // bytes of units read since memory was let go
+	split      uint64    // bytes of split units
 }
 
 // scratch is memory that is used again and again.
@@ -50,15 +68,16 @@ type scratch struct {
 	parameters            parameters
 	lastSection           *elf.Section // in which a variable was found
 	parter                types.Parter
+	splitNames            nameCache // of the split unit that was converted last
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is let go.
 const releaseEvery = 8 << 20
 
-func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *converter {
+func newConverter(in input, s *store) *converter {
 	c := &converter{store: s}
 	c.main = unit{c: c, origins: make(map[uint32]bool)}
-	c.start(d, opt, symbols)
+	c.start(in)
 	if s != nil && !s.shared {
 		c.names.reset(s.size)
 	}
@@ -66,24 +85,22 @@ func newConverter(d *dwarf.Data, opt *Options, symbols *symbols, s *store) *conv
 }
 
 // start makes c ready for a file.
-func (c *converter) start(d *dwarf.Data, opt *Options, symbols *symbols) {
-	c.d, c.opt, c.symbols = d, opt, symbols
-	c.tables, c.others = dwarf.Tables{}, make(map[*dwarf.Unit]*unit)
-	c.outcome = outcome{referred: make(map[*dwarf.Unit]bool)}
+func (c *converter) start(in input) {
+	c.input, c.neighbours, c.outcome = in, newNeighbours(), outcome{}
 	c.imported, c.lastSection = make(map[*unit]bool), nil
 }
 
 // restart is start for a converter of a shared store, which may have converted another file. The
 // file has a number, and units of about size bytes in all.
-func (c *converter) restart(d *dwarf.Data, opt *Options, symbols *symbols, file uint64, size int) {
-	c.start(d, opt, symbols)
+func (c *converter) restart(in input, file uint64, size int) {
+	c.start(in)
 	c.names.reset(size)
 	c.main.r.Forget()
 	c.main.prints.Forget(file)
 }
 
-// foreign returns unit h for references from another unit.
-func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
+// foreign returns unit h of d for references from another unit.
+func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	if h == c.main.r.Unit {
 		return &c.main, nil
 	}
@@ -93,7 +110,7 @@ func (c *converter) foreign(h *dwarf.Unit) (*unit, error) {
 	u := &unit{c: c, number: uint32(len(c.others) + 1), origins: make(map[uint32]bool)}
 	u.r.Share(c.tables)
 	u.prints.Share(&c.main.prints)
-	if err := u.load(h); err != nil {
+	if err := u.load(d, h); err != nil {
 		return nil, err
 	}
 	if h.Kind == dwarf.UnitType {

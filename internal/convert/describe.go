@@ -60,24 +60,24 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		}
 		return typeRef{u, uint32(v)}, nil
 	case dwarf.ClassRefAddr:
-		h := u.c.d.UnitAt(u.r.Unit.Section, v)
+		h := u.r.D.UnitAt(u.r.Unit.Section, v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "a reference to %#x, where no unit is", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassRefSup:
-		h := u.c.d.UnitAtSup(v)
+		h := u.r.D.UnitAtSup(v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "a reference to %#x of the supplementary file (dwz -m), "+
 				"where no unit is", v)
 		}
 		return u.refInto(h, uint32(v-h.Off))
 	case dwarf.ClassSig:
-		h := u.c.d.TypeUnit(v)
+		h := u.r.D.TypeUnit(v)
 		if h == nil {
 			return typeRef{}, u.r.Errorf(die, "no type unit with signature %#x in this file", v)
 		}
-		o, err := u.c.foreign(h)
+		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	}
 	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
@@ -88,7 +88,7 @@ func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
 	if h == u.r.Unit {
 		return typeRef{u, off}, nil
 	}
-	o, err := u.c.foreign(h)
+	o, err := u.c.foreign(u.r.D, h)
 	return typeRef{o, off}, err
 }
 

@@ -21,8 +21,12 @@ func CheckEmpty(f *elf.File) error {
 		case s.Name == ".llvm.lto" || s.Name == ".llvmbc":
 			return fmt.Errorf("%s: an LTO object (LLVM bitcode) has no DWARF of its own; compile "+
 				"without -flto, or convert the linked file", f.Path)
-		case s.Name == ".debug_info.dwo":
-			return fmt.Errorf("%s: split DWARF: this is a .dwo file; compile without -gsplit-dwarf", f.Path)
+		case s.Name == ".debug_cu_index":
+			return fmt.Errorf("%s: split DWARF: this is a package of .dwo files; give the linked file, "+
+				"and this one by --dwp", f.Path)
+		case s.Name == ".debug_info.dwo" && f.Section(".debug_cu_index") == nil:
+			return fmt.Errorf("%s: split DWARF: this is a .dwo file, which has no addresses; give the "+
+				"object file that was compiled with it", f.Path)
 		}
 	}
 	if f.Relocatable() {

@@ -10,11 +10,11 @@ import (
 // signature, in the order of the file. single: there is one compilation unit, to which they belong.
 // Compilation units in one of the excluded languages don't count as referring.
 func Orphans(d *dwarf.Data, excluded map[uint64]bool) (list []*dwarf.Unit, single bool, err error) {
-	w := newWork(d, &Options{LangExclude: excluded})
+	w := newWork(input{d: d, opt: &Options{LangExclude: excluded}})
 	if !d.HasTypeUnits() {
 		return nil, w.single, nil
 	}
-	c := newConverter(d, w.opt, w.symbols, newStore(d, w.opt, 0))
+	c := newConverter(w.input, newStore(d, w.opt, 0))
 	for _, h := range w.units {
 		if err := c.noteReferred(h); err != nil {
 			return nil, w.single, err
@@ -25,16 +25,24 @@ func Orphans(d *dwarf.Data, excluded map[uint64]bool) (list []*dwarf.Unit, singl
 
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
 // enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
-// Elsewhere they are units of their own, for nothing tells whose they are: of equal type units the
-// linker keeps one.
+// So do those of a .dwo file to its compilation unit. Elsewhere they are units of their own, for
+// nothing tells whose they are: of equal type units the linker keeps one.
 
 // walkOrphans takes what the orphans of the one compilation unit declare.
 func (c *converter) walkOrphans() error {
-	if !c.single {
-		return nil
+	d := c.main.r.D
+	var own []*dwarf.Unit
+	switch {
+	case d.IsSplit():
+		own = d.TypeUnitsOf(c.main.r.Unit)
+	case c.single:
+		own = d.TypeUnits(func(*dwarf.Unit) bool { return true })
 	}
-	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool { return !c.referred[h] }) {
-		u, err := c.foreign(h)
+	for _, h := range own {
+		if c.referred[h] {
+			continue
+		}
+		u, err := c.foreign(d, h)
 		if err != nil {
 			return err
 		}
@@ -74,7 +82,7 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error 
 
 // noteReferred notes the type units that compilation unit h refers to, directly or through others.
 func (c *converter) noteReferred(h *dwarf.Unit) error {
-	if err := c.main.load(h); err != nil {
+	if err := c.main.load(c.d, h); err != nil {
 		return err
 	}
 	if c.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {

@@ -10,7 +10,7 @@ import (
 // in which every reference to a tag says which entry defines it. Of these, the shared graph gets
 // the pins that tell the definitions apart.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
-	p := newConverter(c.d, c.opt, c.symbols, nil)
+	p := newConverter(c.input, nil)
 	p.pinned, p.single = true, c.single
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
 	p.g = p.obj.Graph

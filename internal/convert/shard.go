@@ -60,7 +60,7 @@ func (s Shard) of(units []*dwarf.Unit) (first, end int) {
 // findsComplete tells whether one of the units is no partial one.
 func (c *converter) findsComplete(units []*dwarf.Unit) bool {
 	return slices.ContainsFunc(units, func(h *dwarf.Unit) bool {
-		return c.main.load(h) == nil && c.main.r.Root.Tag != std.TagPartialUnit
+		return c.main.load(c.d, h) == nil && c.main.r.Root.Tag != std.TagPartialUnit
 	})
 }
 

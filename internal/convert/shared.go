@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -45,22 +44,22 @@ const maxShared = 1 << 18
 const sharedSize = 64 << 20
 
 // converter returns one for a file with units of about size bytes in all.
-func (s *Shared) converter(d *dwarf.Data, opt *Options, symbols *symbols, size int) *converter {
+func (s *Shared) converter(in input, size int) *converter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := sharedKey{targetOf(d.File), opt.Features}
+	key := sharedKey{targetOf(in.d.File), in.opt.Features}
 	if s.store == nil || s.key != key || s.store.full(cmp.Or(s.most, maxShared)) {
-		s.store, s.key, s.idle = newStore(d, opt, cmp.Or(s.Size, sharedSize)), key, nil
+		s.store, s.key, s.idle = newStore(in.d, in.opt, cmp.Or(s.Size, sharedSize)), key, nil
 		s.store.shared = true
 	}
 	var c *converter
 	if n := len(s.idle); n > 0 {
 		c, s.idle = s.idle[n-1], s.idle[:n-1]
 	} else {
-		c = newConverter(d, opt, symbols, s.store)
+		c = newConverter(in, s.store)
 	}
 	s.files++
-	c.restart(d, opt, symbols, s.files, size)
+	c.restart(in, s.files, size)
 	return c
 }
 

@@ -27,21 +27,27 @@ type unit struct {
 // convert reads unit h, which is counted under number.
 func (c *converter) convert(h *dwarf.Unit, number int) error {
 	u := &c.main
-	if err := u.load(h); err != nil {
+	if err := u.load(c.d, h); err != nil {
 		return err
+	}
+	if u.r.Root.Has(dwarf.DwoName) && h.Kind == dwarf.UnitCompile {
+		leave, err := c.enter()
+		if err != nil {
+			return err
+		}
+		defer leave()
 	}
 	if u.r.Root.Tag == std.TagPartialUnit {
 		c.partial++
 		return nil // read where it is imported
 	}
 	c.complete = true
-	if u.r.Root.Tag != std.TagCompileUnit && u.r.Root.Tag != std.TagTypeUnit {
+	switch u.r.Root.Tag {
+	case std.TagCompileUnit, std.TagTypeUnit:
+	case std.TagSkeletonUnit: // of clang, where nothing was split off
+	default:
 		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
 			u.r.Root.Tag)
-	}
-	if u.r.Root.Has(dwarf.DwoName) {
-		return u.r.Errorf(u.r.Root.Off,
-			"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
 	}
 	if c.opt.excluded(&u.r.Root) {
 		c.excluded++
@@ -87,9 +93,9 @@ func (c *converter) read(file string) error {
 	return nil
 }
 
-func (u *unit) load(h *dwarf.Unit) error {
+func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
 	u.memo.reset(h.Len)
-	if err := u.r.Load(u.c.d, h); err != nil {
+	if err := u.r.Load(d, h); err != nil {
 		return err
 	}
 	if u == &u.c.main {

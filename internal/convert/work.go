@@ -13,9 +13,7 @@ import (
 
 // work is the conversion of a file's units, or of a shard of them, by several threads.
 type work struct {
-	d       *dwarf.Data
-	opt     *Options
-	symbols *symbols
+	input
 	units   []*dwarf.Unit // those that are converted
 	first   int           // the number of the first, among all
 	others  []*dwarf.Unit // compilation units of other shards
@@ -30,8 +28,10 @@ type failure struct {
 	err error
 }
 
-func newWork(d *dwarf.Data, opt *Options) *work {
-	w := &work{d: d, opt: opt, symbols: &symbols{file: d.File}}
+func newWork(in input) *work {
+	d, opt := in.d, in.opt
+	in.symbols = &symbols{file: d.File}
+	w := &work{input: in}
 	var all []*dwarf.Unit
 	for i := range d.Units {
 		if d.Units[i].Kind == dwarf.UnitCompile {
@@ -83,7 +83,7 @@ func (w *work) run() error {
 // addThreads makes converters for so many threads, for units of size bytes in all.
 func (w *work) addThreads(jobs, size int) {
 	if w.shares() {
-		w.threads = []*converter{w.opt.Shared.converter(w.d, w.opt, w.symbols, size)}
+		w.threads = []*converter{w.opt.Shared.converter(w.input, size)}
 		w.threads[0].single = w.single
 		return
 	}
@@ -97,7 +97,7 @@ func (w *work) addThreads(jobs, size int) {
 		default:
 			s = w.threads[0].store
 		}
-		c := newConverter(w.d, w.opt, w.symbols, s)
+		c := newConverter(w.input, s)
 		c.single = w.single
 		w.threads = append(w.threads, c)
 	}
@@ -159,8 +159,8 @@ func (w *work) orphans() error {
 	for _, s := range w.skipped() {
 		others = append(others, w.units[s.at])
 	}
-	c := newConverter(w.d, w.opt, w.symbols, w.threads[0].store)
-	c.restart(w.d, w.opt, w.symbols, w.threads[0].main.prints.File, c.size)
+	c := newConverter(w.input, w.threads[0].store)
+	c.restart(w.input, w.threads[0].main.prints.File, c.size)
 	err := c.convertOrphans(w.threads, others)
 	w.threads = append(w.threads, c)
 	return err

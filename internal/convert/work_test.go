@@ -23,7 +23,7 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWork(d, &Options{Features: features.Default()})
+		w := newWork(input{d: d, opt: &Options{Features: features.Default()}})
 		convert(w)
 		o, err := w.object()
 		if err != nil {
@@ -45,7 +45,7 @@ func TestUnitsInTheOrderOfTheFile(t *testing.T) {
 	got := files(func(w *work) {
 		s := newStore(w.d, w.opt, 0)
 		for range 2 {
-			w.threads = append(w.threads, newConverter(w.d, w.opt, w.symbols, s))
+			w.threads = append(w.threads, newConverter(w.input, s))
 		}
 		for i := len(w.units) - 1; i >= 0; i-- {
 			if err := w.threads[i%2].convert(w.units[i], i); err != nil {

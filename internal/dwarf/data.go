@@ -25,6 +25,7 @@ type Data struct {
 	size  uint64         // of all units, and of those of the supplementary file
 	spent atomic.Int64   // entries that may have been read, see budget.go
 	sigs  map[uint64]int // type signature → index in Units
+	dwo   *splitUnits    // of the sections .debug_*.dwo; nil: of the others
 }
 
 // sections are those that units refer to: the bytes of some, called as without .debug_.
@@ -83,10 +84,11 @@ type Unit struct {
 	Version    uint16
 	AddrSize   uint8
 	AbbrevOff  uint64
-	Signature  uint64 // type units
+	Signature  uint64 // type units; of skeleton and split units the dwo id
 	TypeOffset uint64 // type units: the type's DIE
 
-	sup bool // it is in the supplementary file
+	sup  bool          // it is in the supplementary file
+	from *contribution // in a package of split units
 }
 
 // Error is a fault in DWARF data.
@@ -131,6 +133,12 @@ func New(f *elf.File) (*Data, error) {
 
 func newData(f *elf.File) (*Data, error) {
 	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int)}
+	return d, d.read("")
+}
+
+// read lists the units in the sections with that suffix.
+func (d *Data) read(suffix string) error {
+	f := d.File
 	for _, s := range []struct {
 		name  string
 		sec   **elf.Section
@@ -142,27 +150,27 @@ func newData(f *elf.File) (*Data, error) {
 		{".debug_ranges", nil, &d.ranges}, {".debug_loclists", &d.loclists, nil},
 		{".debug_loc", &d.loc, nil},
 	} {
-		sec, err := only(f, s.name)
+		sec, err := only(f, s.name+suffix)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if s.sec != nil {
 			*s.sec = sec
 		}
 		if s.bytes != nil && sec != nil {
 			if *s.bytes, err = sec.Data(); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	// these also find .zdebug_info, .zdebug_types
 	for _, name := range []string{".debug_info", ".debug_types"} {
-		for _, sec := range f.SectionsNamed(name) {
+		for _, sec := range f.SectionsNamed(name + suffix) {
 			if d.info == nil && name == ".debug_info" {
 				d.info = sec
 			}
 			if err := d.scan(sec, name == ".debug_types"); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
@@ -171,7 +179,7 @@ func newData(f *elf.File) (*Data, error) {
 			d.sigs[u.Signature] = i
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // only returns the section of that name, nil if there is none. Several are an error, for an offset
@@ -255,14 +263,22 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 			u.Kind = UnitType
 		}
 	}
+	if kind := u.Kind; d.dwo != nil && (kind == unitSplit || kind == unitSplitT) ||
+		d.dwo == nil && kind == unitSkel {
+		u.Kind = UnitCompile
+		if kind == unitSplitT {
+			u.Kind = UnitType
+		} else {
+			u.Signature = c.uint(d.Order, 8)
+		}
+	}
 	switch u.Kind {
 	case UnitCompile, UnitPartial:
 	case UnitType:
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.errorf(sec.Name, off,
-			"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
+		return u, d.errorf(sec.Name, off, "a unit of type %d is not for this section", u.Kind)
 	default:
 		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}
@@ -280,7 +296,7 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 // is the section that names the offset: another .debug_info (a section group's) is meant where it
 // says so itself.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
-	if strings.HasSuffix(sec.Name, "debug_types") {
+	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
 		sec = d.info
 	}
 	first := slices.IndexFunc(d.Units, func(u Unit) bool { return u.Section == sec })

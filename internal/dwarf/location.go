@@ -42,20 +42,32 @@ func (r *Reader) FirstAddress(e *DIE) (uint64, bool) {
 		return 0, false
 	}
 	if r.Unit.Version < 5 {
-		return r.firstRange(e.Val[Ranges])
+		return r.firstRange(e.Val[Ranges] + r.rangesBase)
 	}
-	off := e.Val[Ranges]
-	if e.Class[Ranges] == ClassListx {
-		var ok bool
-		if off, ok = r.listOffset(r.in.rnglists, RnglistsBase, off); !ok {
-			return 0, false
-		}
+	off, ok := r.listAt(r.in.rnglists, RnglistsBase, e.Value(Ranges))
+	if !ok {
+		return 0, false
 	}
 	return r.firstRnglist(off)
 }
 
+// listAt is where the list that an attribute refers to is in its section. base is the attribute of
+// the unit that says from where indices count.
+func (r *Reader) listAt(sec []byte, base Attr, a Value) (off uint64, ok bool) {
+	begin := uint64(0) // of what came from one file
+	if from := r.Unit.from; from != nil && base == RnglistsBase {
+		begin = from.rnglists
+	} else if from != nil {
+		begin = from.locs
+	}
+	if a.Class != ClassListx {
+		return begin + a.Val, true
+	}
+	return r.listOffset(sec, begin, base, a.Val)
+}
+
 // listOffset resolves an index into the offset table of a list section (7.28, 7.29).
-func (r *Reader) listOffset(sec []byte, base Attr, index uint64) (uint64, bool) {
+func (r *Reader) listOffset(sec []byte, begin uint64, base Attr, index uint64) (uint64, bool) {
 	start := uint64(12)
 	if r.Unit.Dwarf64 {
 		start = 20
@@ -63,18 +75,21 @@ func (r *Reader) listOffset(sec []byte, base Attr, index uint64) (uint64, bool) 
 	if r.Root.Has(base) {
 		start = r.Root.Val[base]
 	}
+	start += begin
 	v, ok := r.element(sec, start, index, r.f.offSize)
 	return start + v, ok
 }
 
 func (r *Reader) unitBase() uint64 {
-	a, _ := r.Address(&r.Root, LowPC)
-	return a
+	if a, ok := r.Address(&r.Root, LowPC); ok {
+		return a
+	}
+	return r.low
 }
 
 // firstRange reads .debug_ranges (version 4, 2.17.3).
 func (r *Reader) firstRange(off uint64) (uint64, bool) {
-	c := cursorAt(r.in.ranges, off)
+	c := cursorAt(r.ranges, off)
 	size := int(r.f.addrSize)
 	all := ^uint64(0) >> (64 - 8*size)
 	base := r.unitBase()
@@ -142,16 +157,16 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 	if err != nil {
 		return err
 	}
-	off := a.Val
-	if a.Class == ClassListx {
-		var ok bool
-		if off, ok = r.listOffset(data, LoclistsBase, a.Val); !ok {
-			return r.Errorf(die, "location list %d is beyond the end of .debug_loclists", a.Val)
-		}
+	off, ok := r.listAt(data, LoclistsBase, a)
+	if !ok {
+		return r.Errorf(die, "location list %d is beyond the end of .debug_loclists", a.Val)
 	}
 	off = min(off, uint64(len(data)))
 	list := data[off:min(off+maxList, uint64(len(data)))]
-	if r.Unit.Version < 5 {
+	switch {
+	case r.Unit.Version < 5 && r.D.dwo != nil:
+		return r.splitLocList(die, list, f)
+	case r.Unit.Version < 5:
 		r.locList(list, f)
 		return nil
 	}

@@ -17,17 +17,18 @@ type Reader struct {
 	abbrevs abbrevTable
 	plans   *plans // of abbrevs; nil where they are of no use
 	isC     bool   // the unit is written in C
-	indexBases
+	strBase uint64 // where the unit's indices of strings begin to count
+	addressing
 	recentFunctions
 	tables Tables
 	spending
 }
 
-// indexBases are the places from which the unit's indices count: see bases.
-type indexBases struct{ strBase, adrBase uint64 }
-
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
+	if r.D != d {
+		r.abbrevs.valid, r.spending = false, spending{}
+	}
 	r.D, r.Unit, r.in = d, u, d
 	if u.sup {
 		r.in = d.sup
@@ -66,7 +67,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	if err := r.Read(u.HeaderLen, &r.Root); err != nil {
 		return err
 	}
-	r.strBase, r.adrBase = r.bases()
+	r.strBase, r.addressing = r.bases()
 	r.isC = r.Root.Has(Language) && isC(r.Root.Val[Language])
 	return nil
 }
@@ -86,20 +87,24 @@ func (r *Reader) IsC() bool { return r.isC }
 
 // bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count
 // (7.26, 7.27).
-func (r *Reader) bases() (str, addr uint64) {
+func (r *Reader) bases() (str uint64, a addressing) {
+	a.addr, a.ranges = r.in.addr, r.in.ranges
 	if r.Unit.Version >= 5 {
-		str, addr = 8, 8
+		str, a.base = 8, 8
 		if r.Unit.Dwarf64 {
-			str, addr = 16, 16
+			str, a.base = 16, 16
 		}
 	}
 	if r.Root.Has(StrOffsetsBase) {
 		str = r.Root.Val[StrOffsetsBase]
 	}
 	if r.Root.Has(AddrBase) {
-		addr = r.Root.Val[AddrBase]
+		a.base = r.Root.Val[AddrBase]
 	}
-	return str, addr
+	if r.Unit.from != nil {
+		str += r.Unit.from.strOffsets
+	}
+	return str, a
 }
 
 // Errorf is an error at a DIE of the unit.

@@ -89,5 +89,5 @@ func (r *Reader) Address(e *DIE, s Attr) (uint64, bool) {
 
 // AddrxAt reads entry index of this unit's part of .debug_addr.
 func (r *Reader) AddrxAt(index uint64) (uint64, bool) {
-	return r.element(r.in.addr, r.adrBase, index, r.f.addrSize)
+	return r.element(r.addr, r.addressing.base, index, r.f.addrSize)
 }

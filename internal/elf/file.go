@@ -11,6 +11,7 @@ import (
 // File is an open ELF file. Its methods may be called by several goroutines at once, except Close.
 type File struct {
 	Path     string           // as given to Open, or archive(member)
+	Holder   string           // the path of the file that has its bytes; "" of bytes in memory
 	AddrSize int              // bytes of an address: 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder // of every number in the file
 	Machine  stdelf.Machine
@@ -50,18 +51,18 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openMapping(path, m)
+	return openMapping(path, path, m)
 }
 
 // openMapping parses the ELF file that is mapped, and takes ownership of the mapping. name stands
-// for the file in errors.
-func openMapping(name string, m *mapping) (*File, error) {
+// for the file in errors, and path is the path of the file that is mapped.
+func openMapping(name, path string, m *mapping) (*File, error) {
 	f, err := Parse(name, m.data)
 	if err != nil {
 		m.close()
 		return nil, err
 	}
-	f.m = m
+	f.m, f.Holder = m, path
 	return f, nil
 }
 

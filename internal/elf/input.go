@@ -52,7 +52,7 @@ func (in Input) Open() (*File, error) {
 	case err != nil:
 		return nil, err
 	}
-	return openMapping(in.Label, m)
+	return openMapping(in.Label, in.path, m)
 }
 
 // Path is the path of the file that holds the bytes of the input; whole tells whether it holds

@@ -13,11 +13,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/statics"
 )
 
 // Facts returns what only the linked file f knows, its static variables of one name told apart.
-func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
+// split is as in convert.Options.
+func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
 	known, err := facts.Extract(f, options)
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func Facts(f *elf.File, options facts.Options) (*facts.Facts, error) {
 			"are kfuncs, has no contents; give the stripped file, and this one with --dwarf (or leave "+
 			"kfuncs out: --features=-%v)", f.Path, features.DeclTagKfuncs)
 	}
-	return known, statics.Identify(f, known, options.Features)
+	return known, statics.Identify(f, known, options.Features, split)
 }
 
 // Result is the BTF of a linked file.
@@ -117,7 +119,7 @@ func read(files *debugfile.Search, path string, bases *base.Files, options conve
 	}
 	defer f.Close()
 	f.Threads = options.Jobs
-	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF})
+	known, err := Facts(f, facts.Options{Features: options.Features, Base: bases.BTF}, options.Split)
 	if err != nil {
 		return nil, nil, err
 	}

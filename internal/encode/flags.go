@@ -8,12 +8,14 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/debugfile"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
 	Variables Variables // which ones are encoded, by the verbs that have a say in that
 	Files     debugfile.Search
+	Split     splitdwarf.Finder // of the units of split DWARF
 
 	input   convert.Input
 	exclude string
@@ -37,6 +39,16 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
 			" without it they are an error")
+	SplitVar(flags, &f.Split)
+}
+
+// SplitVar defines the flags that say where the units of split DWARF are.
+func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {
+	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "a directory with the .dwo files of -gsplit-dwarf, at"+
+		" the paths that the compiler gave them or the ends of these: `DIR`; may be repeated."+
+		" Without it, they are looked for beside the input and where the compiler wrote them")
+	flags.InputVar(&split.Package, "dwp", "a package of .dwo files: `FILE`; without it, INPUT.dwp if"+
+		" that is there")
 }
 
 // Search returns where debug files are looked for.
@@ -55,5 +67,5 @@ func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
 	return convert.Options{Features: env.Features, LangExclude: languages, KABIPrefix: f.prefix,
 		Input: f.input, Jobs: env.Jobs, SkipUnencodable: f.skip,
 		Warn:   func(line string) { env.Warn("%s", line) },
-		Counts: new(convert.Counts)}, nil
+		Counts: new(convert.Counts), Split: &f.Split}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // Linked makes the BTF of the linked file at path, with a phase of the run for each step.
@@ -54,7 +55,7 @@ func readLinked(run *report.Run, files *debugfile.Search, path string, wanted fa
 	var factsErr error
 	var wg parallel.Group
 	wg.Go(func() {
-		known, factsErr = ReportFacts(run, f, wanted)
+		known, factsErr = ReportFacts(run, f, wanted, options.Split)
 		f.Release() // the symbols, which nothing needs any more
 	})
 	o, err := Object(f, options)
@@ -63,9 +64,10 @@ func readLinked(run *report.Run, files *debugfile.Search, path string, wanted fa
 }
 
 // ReportFacts is Facts as a phase of the run.
-func ReportFacts(run *report.Run, f *elf.File, options facts.Options) (*facts.Facts, error) {
+func ReportFacts(run *report.Run, f *elf.File, options facts.Options,
+	split *splitdwarf.Finder) (*facts.Facts, error) {
 	phase := run.Phase("facts", "")
-	known, err := Facts(f, options)
+	known, err := Facts(f, options, split)
 	if err != nil {
 		return nil, err
 	}

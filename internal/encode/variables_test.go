@@ -167,7 +167,7 @@ func (w workspace) inputs(set features.Set, linked string, objects ...string) *i
 		}
 		in.objects = append(in.objects, o)
 	}
-	known, err := Facts(w.open(linked), facts.Options{Features: set})
+	known, err := Facts(w.open(linked), facts.Options{Features: set}, nil)
 	if err != nil {
 		w.Fatal(err)
 	}

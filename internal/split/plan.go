@@ -178,12 +178,13 @@ func listUnits(src *source, units []dwarf.Unit, opt *Options) (list []listed, co
 		}
 		complete = true
 		switch {
+		case root.Has(dwarf.DwoName), root.Tag == std.TagSkeletonUnit:
+			return nil, false, r.Errorf(root.Off,
+				"split DWARF: the unit is in a .dwo file, which btfgen split doesn't read; convert the file "+
+					"with btfgen object or btfgen elf")
 		case root.Tag != std.TagCompileUnit:
 			return nil, false, r.Errorf(root.Off, "the unit's first entry is %v, not a compilation unit",
 				root.Tag)
-		case root.Has(dwarf.DwoName):
-			return nil, false, r.Errorf(root.Off,
-				"split DWARF: the types are in a .dwo file; compile without -gsplit-dwarf")
 		case root.Has(dwarf.Language) && opt.Excluded[root.Val[dwarf.Language]]:
 			continue
 		}

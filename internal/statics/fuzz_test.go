@@ -25,7 +25,7 @@ func FuzzIdentify(f *testing.F) {
 		}
 		set := features.Default()
 		known, err := facts.Extract(file, facts.Options{Features: set})
-		if err != nil || Identify(file, known, set) != nil {
+		if err != nil || Identify(file, known, set, nil) != nil {
 			return
 		}
 		var text bytes.Buffer
@@ -50,7 +50,7 @@ func TestSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Identify(file, known, set); err != nil {
+	if err := Identify(file, known, set, nil); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[any]bool{}

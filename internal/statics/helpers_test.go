@@ -125,7 +125,7 @@ func (w workspace) facts(name string) *facts.Facts {
 	f := w.open(name)
 	known, err := facts.Extract(f, facts.Options{Features: w.set})
 	if err == nil {
-		err = Identify(f, known, w.set)
+		err = Identify(f, known, w.set, nil)
 	}
 	if err != nil {
 		w.Fatal(err)

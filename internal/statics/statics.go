@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -15,8 +16,9 @@ import (
 // others. set are the features that the facts were made with, and the objects too.
 //
 // Those that the debugging information doesn't have stay as they are. So do all if there are type
-// units: then an object file's unit has types that the linked file's has not.
-func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
+// units: then an object file's unit has types that the linked file's has not. split finds the units
+// that skeleton units stand for; nil: where they usually are.
+func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwarf.Finder) error {
 	names := ambiguous(known)
 	if len(names) == 0 {
 		return nil
@@ -25,11 +27,14 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 	if err != nil || d.HasTypeUnits() {
 		return err
 	}
-	units, err := definingUnits(d, known, names)
+	files := split.Of(f, "")
+	defer files.Close()
+	units, err := definingUnits(d, files, known, names)
 	if err != nil {
 		return err
 	}
-	if err := identify(f, known, set, units, convert.File); err != nil {
+	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true, Split: split}
+	if err := identify(f, known, opt, units, convert.File); err != nil {
 		return err
 	}
 	if names = unidentified(known, names); len(names) == 0 || !compilerbtf.Has(f) {
@@ -38,7 +43,7 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set) error {
 	// An error says that no compiler wrote the BTF, or that it is damaged. Facts can do without it;
 	// where it is converted the error is told.
 	if units, err = blobs(f, known, names); err == nil {
-		_ = identify(f, known, set, units, compilerbtf.File)
+		_ = identify(f, known, opt, units, compilerbtf.File)
 	}
 	return nil
 }
@@ -57,13 +62,12 @@ func unidentified(known *facts.Facts, names map[name][]int) map[name][]int {
 }
 
 // identify converts the units by a function such as convert.File, and fills in the definitions.
-func identify(f *elf.File, known *facts.Facts, set features.Set, units []unit,
+func identify(f *elf.File, known *facts.Facts, opt convert.Options, units []unit,
 	file func(*elf.File, convert.Options) (*object.Object, error)) error {
 	if len(units) == 0 {
 		return nil
 	}
 	found := make(map[int]types.Hash) // by variable; zero: there are several
-	opt := convert.Options{Features: set, Jobs: 1, SkipUnencodable: true}
 	for _, u := range units {
 		opt.Units = append(opt.Units, u.number)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // unit is a compilation unit that defines some of the variables.
@@ -14,8 +15,10 @@ type unit struct {
 	variables []int // in Facts.Objects
 }
 
-// definingUnits finds the units that define the variables of these names.
-func definingUnits(d *dwarf.Data, known *facts.Facts, names map[name][]int) ([]unit, error) {
+// definingUnits finds the units that define the variables of these names. There are none if split
+// units have type units.
+func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
+	names map[name][]int) ([]unit, error) {
 	byFile := make(map[string]map[uint64][]int) // the variables by address
 	for n, list := range names {
 		if byFile[n.file] == nil {
@@ -41,11 +44,18 @@ func definingUnits(d *dwarf.Data, known *facts.Facts, names map[name][]int) ([]u
 		if err := r.Load(d, h); err != nil {
 			return nil, err
 		}
-		file, err := r.String(&r.Root, dwarf.Name)
+		split, err := files.Load(&r)
 		if err != nil {
 			return nil, err
 		}
-		found, err := defined(&r, byFile[path.Base(string(file))], byFile[""])
+		found, err := definedOf(&r, byFile)
+		if split != nil {
+			types := split.Data.HasTypeUnits()
+			split.Close()
+			if types {
+				return nil, nil
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -54,6 +64,15 @@ func definingUnits(d *dwarf.Data, known *facts.Facts, names map[name][]int) ([]u
 		}
 	}
 	return units, nil
+}
+
+// definedOf returns the variables that the loaded unit defines, of those by file and address.
+func definedOf(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
+	file, err := r.String(&r.Root, dwarf.Name)
+	if err != nil {
+		return nil, err
+	}
+	return defined(r, byFile[path.Base(string(file))], byFile[""])
 }
 
 // defined returns the variables that the loaded unit defines, of those by address.

@@ -70,6 +70,7 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 		return cli.Usagef("the feature %v needs --distilled-base=FILE, which says where that goes",
 			features.DistilledBase)
 	}
+	defer c.Split.Close()
 	run := report.Start(env, []string{path})
 	defer run.Close()
 	bases, err := base.Open(env.Bases)

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
 // factsVerb is "btfgen facts".
@@ -37,15 +38,20 @@ kfunc.`,
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			files := new(debugfile.Search)
+			files, split := new(debugfile.Search), new(splitdwarf.Finder)
 			files.Define(flags)
 			files.DefineDWARF(flags)
-			return func(env *cli.Env, args []string) error { return runFacts(env, files, args) }
+			encode.SplitVar(flags, split)
+			return func(env *cli.Env, args []string) error {
+				return runFacts(env, files, split, args)
+			}
 		},
 	}
 }
 
-func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
+func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
+	args []string) error {
+	defer split.Close()
 	files.Tell = env.Tell
 	run := report.Start(env, args)
 	defer run.Close()
@@ -60,7 +66,8 @@ func runFacts(env *cli.Env, files *debugfile.Search, args []string) error {
 	}
 	defer f.Close()
 	f.Threads = env.Jobs
-	known, err := encode.ReportFacts(run, f, facts.Options{Features: env.Features, Base: bases.BTF})
+	options := facts.Options{Features: env.Features, Base: bases.BTF}
+	known, err := encode.ReportFacts(run, f, options, split)
 	if err != nil {
 		return err
 	}

@@ -89,6 +89,7 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 			return cli.Usagef("%v", err)
 		}
 	}
+	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()
 	if r.each != "" {

@@ -1,0 +1,38 @@
+package convert
+
+// A skeleton unit (-gsplit-dwarf) has no more than addresses; the unit that it stands for is in
+// another file, package splitdwarf finds it. That file is like a relocatable one: its strings are
+// its own, so fingerprints take them by content, and what means something in the file only is mixed
+// with a number.
+
+// enter makes the split unit of the loaded skeleton unit the one that is converted, until leave is
+// called.
+func (c *converter) enter() (leave func(), err error) {
+	u := &c.main
+	found, err := c.files.Load(&u.r)
+	if err != nil {
+		return nil, err
+	}
+	before, file, merged := c.neighbours, u.prints.File, u.prints.Merged
+	c.neighbours = newNeighbours()
+	c.names, c.splitNames = c.splitNames, c.names
+	c.names.reset(int(found.Unit.Len))
+	u.memo.reset(found.Unit.Len)
+	u.prints.Merged = false
+	u.prints.Forget(file<<32 | found.Number)
+	if !c.sole() {
+		u.prints.Reset(&u.r)
+	}
+	c.split += found.Unit.Len
+	return func() {
+		if c.unreleased += found.Unit.Len; c.unreleased >= releaseEvery {
+			c.unreleased = 0
+			found.Data.Release()
+		}
+		c.names, c.splitNames = c.splitNames, c.names
+		c.neighbours, u.prints.Merged = before, merged
+		u.prints.Forget(file)
+		u.r.Forget()
+		found.Close()
+	}, nil
+}

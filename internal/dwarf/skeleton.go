@@ -1,0 +1,153 @@
+package dwarf
+
+// A skeleton unit stands for a unit that the compiler has written to another file (-gsplit-dwarf),
+// a split unit. Addresses are left in the skeleton's file, for the linker relocates them; a split
+// unit has indices of them. Source: DWARF 5, 3.1.2, 3.1.3 and 7.3.2; for version 4 the extension
+// that GCC, LLVM and GDB share (DebugFission).
+
+// addressing is where a unit's addresses are: in its own file, or that of its skeleton unit.
+type addressing struct {
+	addr, ranges []byte // .debug_addr and .debug_ranges
+	base         uint64 // of the unit's part of .debug_addr
+	rangesBase   uint64 // of a split unit's part of .debug_ranges (version 4)
+	low          uint64 // from which ranges count, if the unit doesn't say it itself
+}
+
+// Skeleton is what a skeleton unit says of the split unit that it stands for.
+type Skeleton struct {
+	ID   uint64 // the dwo id, which the split unit has too
+	Name string // of the .dwo file, from Dir on or absolute
+	Dir  string // where the compiler ran (DW_AT_comp_dir)
+
+	addressing
+	data    *Data
+	version uint16
+}
+
+// DW_AT and DW_TAG codes that only skeleton units and split units have, or only their first entry.
+const (
+	codeCompDir       = 0x1b
+	codeGNUDwoID      = 0x2131
+	codeGNURangesBase = 0x2132
+)
+
+// Skeleton returns what the loaded unit says of the split unit that it stands for, nil if it stands
+// for itself.
+func (r *Reader) Skeleton() (*Skeleton, error) {
+	if !r.Root.Has(DwoName) {
+		return nil, nil
+	}
+	s := &Skeleton{ID: r.Unit.Signature, addressing: r.addressing, data: r.D,
+		version: r.Unit.Version}
+	s.low = r.unitBase()
+	name, err := r.String(&r.Root, DwoName)
+	if err != nil {
+		return nil, err
+	}
+	s.Name = string(name)
+	hasID := r.Unit.Version >= 5 && r.Unit.Signature != 0
+	err = r.rootAttributes(func(code uint64, v Value) error {
+		switch code {
+		case codeCompDir:
+			dir, err := r.StringAt(r.Root.Off, v.Class, v.Val)
+			s.Dir = string(dir)
+			return err
+		case codeGNUDwoID:
+			s.ID, hasID = v.Val, true
+		case codeGNURangesBase:
+			s.rangesBase = v.Val
+		}
+		return nil
+	})
+	if err == nil && !hasID {
+		err = r.Errorf(r.Root.Off, "split DWARF: the unit has no dwo id, which tells its .dwo file "+
+			"from others; compile it anew")
+	}
+	return s, err
+}
+
+// LoadSplit makes u the unit that is read, the split unit of a skeleton.
+func (r *Reader) LoadSplit(d *Data, u *Unit, s *Skeleton) error {
+	if d.Order != s.data.Order || u.AddrSize != uint8(s.data.File.AddrSize) {
+		return d.errorf(u.Section.Name, u.Off, "the unit is not for the machine of %s",
+			s.data.File.Path)
+	}
+	if (u.Version < 5) != (s.version < 5) {
+		return d.errorf(u.Section.Name, u.Off, "the unit is of DWARF %d, but its skeleton in %s is of "+
+			"DWARF %d: of another compilation; compile again", u.Version, s.data.File.Path, s.version)
+	}
+	if err := r.Load(d, u); err != nil {
+		return err
+	}
+	r.addressing = s.addressing
+	return nil
+}
+
+// rootAttributes calls f for the attributes of the loaded unit's first entry, by their DW_AT codes,
+// also those that a DIE has no place for.
+func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
+	c := cursor{buf: r.buf, pos: int(r.Unit.HeaderLen)}
+	code := c.uleb()
+	decl := cursorAt(r.in.abbrev, r.Unit.AbbrevOff) // it has been compiled, so it is complete
+	for n := decl.uleb(); n != 0 && !decl.bad; n = decl.uleb() {
+		decl.uleb()
+		decl.u8()
+		for {
+			attr, o := decl.uleb(), op{attr: numAttrs}
+			form := decl.uleb()
+			if form == formImplicit {
+				o.imm = decl.sleb()
+			}
+			if attr|form == 0 || decl.bad {
+				break
+			}
+			if n != code {
+				continue
+			}
+			if o.form = uint16(form); uint64(o.form) != form {
+				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported",
+					form)
+			}
+			v, class, err := r.next(&c, r.Root.Off, &o)
+			if err == nil {
+				err = f(attr, Value{v, class})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if n == code {
+			break
+		}
+	}
+	return nil
+}
+
+// splitLocList reads a list in .debug_loc.dwo of version 4, in which addresses are indices.
+func (r *Reader) splitLocList(die uint32, list []byte, f func(expr []byte) bool) error {
+	c := cursor{buf: list}
+	for {
+		switch kind := c.u8(); kind {
+		case 0: // end of list
+			return nil
+		case 1: // base address
+			c.uleb()
+			continue
+		case 2: // start and end
+			c.uleb()
+			c.uleb()
+		case 3: // start and length
+			c.uleb()
+			c.skip(4)
+		case 4: // offsets
+			c.skip(8)
+		default:
+			return r.Errorf(die, "location list entry of unknown kind %#x", kind)
+		}
+		n := c.uint(r.D.Order, 2)
+		at := c.pos
+		if c.skip(n); c.bad || !f(c.buf[at:c.pos]) {
+			return nil
+		}
+	}
+}

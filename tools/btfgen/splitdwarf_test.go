@@ -1,0 +1,349 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The sources of TestSplitDWARF: functions that are inlined, that lose parameters and that have
+// parts in several sections; parameters that move; a type that nothing refers to; static variables
+// of one name; a tag with two definitions.
+var splitSources = map[string]string{
+	"header.h": `
+		#define PERCPU __attribute__((section(".data..percpu"), used))
+		typedef unsigned long word;
+		struct list { struct list *next; enum { ON, OFF } state; union { word w; char c[8]; }; };
+		enum unused { UNUSED = 5 };
+		int outside(int, int);
+		static inline int add(struct list *l, int k)
+		{ l->w += k; return k > 3 ? outside(k, UNUSED) : k; }`,
+	"x.c": `
+		#include "header.h"
+		struct two { int x; };
+		PERCPU struct list per_cpu = { 0 };
+		static PERCPU struct two same;
+		static __attribute__((noinline)) int part(struct list *l, int unused, word w)
+		{ return outside(l->state, w) + outside(w, same.x); }
+		int first(struct list *l, word w)
+		{
+			int r = add(l, w);
+			r = outside(r, add(l->next, r));
+			struct inner { struct list *l; } in = { l };
+			return r + part(in.l, r, w) * outside(w, r);
+		}
+		__attribute__((cold)) void rare(int x, int y) { outside(y, x); first(&per_cpu, y); }`,
+	"y.c": `
+		#include "header.h"
+		#ifdef __cplusplus // where a tag has one definition
+		#define two other
+		#endif
+		struct two { long y; struct list *l; };
+		static PERCPU struct two same;
+		int outside(int a, int b) { return a * b + add(same.l, a); }
+		__attribute__((cold, noinline)) static void fails(int a, int b)
+		{ same.l->w = a; outside(b, a); }
+		int halves(struct two *t, int a)
+		{
+			if (t->y) { fails(a, t->y); fails(t->y, a); fails(4, t->y - a); return a * 7; }
+			return outside(a, t->y) + 1;
+		}
+		__attribute__((weak)) int weak(struct two *t, int a)
+		{
+			if (t->y) { fails(a, t->y); fails(t->y, a); fails(4, t->y - a); return a * 7; }
+			return outside(a, t->y) + 2;
+		}
+		int second(struct two *t, ...) { return first_of(t->l) + same.y++; }`,
+}
+
+// splitForms are the files of which BTF objects are made; with BTF, those that are linked.
+var splitForms = []string{"x.o", "y.o", "lib.a", "thin.a", "both.o", "linked"}
+
+// compileForms compiles the sources in dir and makes splitForms of them.
+func compileForms(t *testing.T, dir, compiler, flags string, link bool) {
+	t.Helper()
+	for name, text := range splitSources {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	script := `for i in x y; do ` + compiler + " -w -fno-pic -ffreestanding " +
+		`-Dfirst_of='((int (*)(struct list *))0)' -c ` + flags + ` -o $i.o $i.c; done
+		ar rc lib.a x.o y.o; ar rcT thin.a x.o y.o`
+	if link {
+		script += `; ld -r -o both.o x.o y.o; ld -e 0 -o linked x.o y.o`
+	}
+	shell(t, dir, script)
+}
+
+func shell(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// made is what the verb makes of an input in dir.
+func made(t *testing.T, verb, dir, input string, args ...string) []byte {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "out")
+	args = append([]string{verb, "-q", "--features=default,global_var", "-o", out,
+		filepath.Join(dir, input)}, args...)
+	if code, _, stderr := btfgen(args...); code != 0 {
+		t.Fatalf("%q: %s", args, stderr)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// sameForms compares what is made of files in two directories.
+func sameForms(t *testing.T, want, have string, forms []string, args ...string) {
+	t.Helper()
+	for _, f := range forms {
+		verbs := []string{"object"}
+		if f == "both.o" || f == "linked" {
+			verbs = []string{"object", "elf", "facts"}
+		}
+		for _, verb := range verbs {
+			if !bytes.Equal(made(t, verb, want, f), made(t, verb, have, f, args...)) {
+				t.Errorf("btfgen %s %s: other bytes than without -gsplit-dwarf", verb, f)
+			}
+		}
+	}
+}
+
+// need skips the test without a program.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+}
+
+// TestSplitDWARF wants the same bytes whether or not -gsplit-dwarf is among the flags.
+func TestSplitDWARF(t *testing.T) {
+	for _, c := range []struct {
+		compiler, flags string
+		split           string // -gsplit-dwarf if empty
+		types           string // a flag that counts for split DWARF only
+	}{
+		{compiler: "gcc", flags: "-gdwarf-5"},
+		{compiler: "gcc", flags: "-gdwarf-4"},
+		{compiler: "gcc", flags: "-gdwarf-5 -O2 -ffunction-sections"},
+		{compiler: "gcc", flags: "-gdwarf-4 -O2 -ffunction-sections -gz"},
+		{compiler: "gcc", flags: "-gdwarf-5 -O2", types: "-fdebug-types-section"},
+		{compiler: "gcc", flags: "-gdwarf-4 -O2", types: "-fdebug-types-section"},
+		{compiler: "gcc", flags: "-gdwarf-5 -O2 -gdwarf64"},
+		{compiler: "clang", flags: "-gdwarf-5"},
+		{compiler: "clang", flags: "-gdwarf-4 -O2"},
+		{compiler: "clang", flags: "-gdwarf-5 -O2 -ffunction-sections -gz"},
+		{compiler: "clang -x c++", flags: "-gdwarf-4 -O2", types: "-fdebug-types-section"},
+		{compiler: "clang -x c++", flags: "-gdwarf-5 -O2", types: "-fdebug-types-section"},
+		{compiler: "clang", flags: "-gdwarf-5 -O2", split: "-gsplit-dwarf=single"},
+		{compiler: "clang", flags: "-gdwarf-4 -O2", split: "-gsplit-dwarf=single"},
+		{compiler: "clang", flags: "-gdwarf-4 -O1 -target s390x-linux-gnu"},
+		{compiler: "clang", flags: "-gdwarf-5 -O1 -target s390x-linux-gnu"},
+		{compiler: "clang", flags: "-gdwarf-5 -O1 -target i386-linux-gnu"},
+	} {
+		t.Run(strings.Join([]string{c.compiler, c.flags, c.split, c.types}, " "), func(t *testing.T) {
+			need(t, strings.Fields(c.compiler)[0])
+			plain, where := t.TempDir(), filepath.Join(t.TempDir(), "where it was compiled")
+			if c.split == "" {
+				c.split = "-gsplit-dwarf"
+			}
+			if err := os.Mkdir(where, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			forms := splitForms
+			native := !strings.Contains(c.flags, "-target")
+			if !native {
+				forms = forms[:4]
+			}
+			compileForms(t, plain, c.compiler, c.flags, native)
+			compileForms(t, where, c.compiler, strings.Join([]string{c.flags, c.split, c.types}, " "),
+				native)
+			sameForms(t, plain, where, forms)
+			// what the units say of the directory is wrong now
+			dir := filepath.Join(filepath.Dir(where), "elsewhere")
+			if err := os.Rename(where, dir); err != nil {
+				t.Fatal(err)
+			}
+			sameForms(t, plain, dir, forms)
+			if c.split == "-gsplit-dwarf" {
+				apart := filepath.Join(t.TempDir(), "dwos")
+				shell(t, dir, "mkdir '"+apart+"'; mv *.dwo '"+apart+"'")
+				sameForms(t, plain, dir, forms, "--dwo-dir="+t.TempDir(), "--dwo-dir="+apart)
+				if native {
+					packages(t, plain, dir, apart, c.compiler+c.flags, c.types == "")
+				}
+			}
+		})
+	}
+}
+
+// packages makes packages of the .dwo files in a directory and compares what is made with them. all:
+// an object is the same too, not only the BTF.
+func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
+	t.Helper()
+	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
+		return // llvm-dwp does not end, or doesn't read them
+	}
+	if _, err := exec.LookPath("llvm-dwp"); err != nil {
+		return
+	}
+	forms := splitForms
+	if !all {
+		forms = nil
+		have := made(t, "elf", dir, "linked", "--dwo-dir", dwos)
+		if !bytes.Equal(made(t, "elf", plain, "linked"), have) {
+			t.Error("btfgen elf with type units: other bytes than without -gsplit-dwarf")
+		}
+	}
+	shell(t, dir, "llvm-dwp -o given '"+dwos+"/x.dwo' '"+dwos+"/y.dwo'")
+	sameForms(t, plain, dir, forms, "--dwp", filepath.Join(dir, "given"))
+	shell(t, dir, "mv given linked.dwp")
+	if all {
+		sameForms(t, plain, dir, []string{"linked"})
+	} else if !bytes.Equal(made(t, "elf", plain, "linked"), made(t, "elf", dir, "linked")) {
+		t.Error("btfgen elf with type units in a package: other bytes than without -gsplit-dwarf")
+	}
+}
+
+// TestSplitDWARFOfSeveral converts several files and parts of one; one of the units is in no .dwo
+// file.
+func TestSplitDWARFOfSeveral(t *testing.T) {
+	need(t, "gcc")
+	plain, dir := t.TempDir(), t.TempDir()
+	compileForms(t, plain, "gcc", "-gdwarf-5 -O1", true)
+	compileForms(t, dir, "gcc", "-gdwarf-5 -O1 -gsplit-dwarf", true)
+	for _, d := range []string{plain, dir} {
+		shell(t, d, `echo 'struct z { struct two *t; } z;' > z.c; gcc -g -c z.c
+			ld -r -o mixed.o x.o z.o y.o`)
+	}
+	want := made(t, "object", plain, "mixed.o")
+	if !bytes.Equal(want, made(t, "object", dir, "mixed.o")) {
+		t.Error("one unit is not split off: other bytes")
+	}
+	for _, j := range []string{"-j1", "-j3"} {
+		if !bytes.Equal(want, made(t, "object", dir, "x.o", j, filepath.Join(dir, "y.o"),
+			filepath.Join(dir, "z.o"))) {
+			t.Errorf("%s: the objects together: other bytes", j)
+		}
+	}
+	for _, shard := range []string{"1/2", "2/2"} {
+		made(t, "object", dir, "mixed.o", "--shard="+shard)
+	}
+}
+
+// TestSplitDWARFErrors wants one line that says what is wrong.
+func TestSplitDWARFErrors(t *testing.T) {
+	need(t, "gcc")
+	dir := t.TempDir()
+	compileForms(t, dir, "gcc", "-gdwarf-5 -gsplit-dwarf", true)
+	shell(t, dir, `mkdir other none junk; mv *.dwo other; cp other/y.dwo other/z.dwo
+		mkdir swapped; cp other/y.dwo swapped/x.dwo; : > junk/x.dwo
+		head -c 3000 other/x.dwo > junk/short`)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, c := range []struct {
+		verb string
+		args []string
+		want []string
+	}{
+		{"object", []string{at("x.o")}, []string{at("x.o") + ": .debug_info+0x14: split DWARF",
+			`"x.dwo" (dwo id 0x`, "not found at " + at("x.dwo"), "--dwo-dir", "--dwp"}},
+		{"elf", []string{at("linked"), "--dwo-dir=" + at("none")},
+			[]string{"not found at " + at("none/x.dwo"), at("x.dwo")}},
+		{"object", []string{at("x.o"), "--dwo-dir=" + at("swapped")},
+			[]string{at("swapped/x.dwo") + " is of another compilation (dwo id 0x"}},
+		{"object", []string{at("x.o"), "--dwo-dir=" + at("junk")}, []string{at("junk/x.dwo"), "empty"}},
+		{"object", []string{at("x.o"), "--dwp=" + at("missing")},
+			[]string{at("missing"), "no such file"}},
+		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "not a package"}},
+		{"object", []string{at("other/x.dwo")},
+			[]string{at("other/x.dwo"), "this is a .dwo file", "give the object file"}},
+		{"split", []string{at("x.o")}, []string{at("x.o"), "btfgen split doesn't read"}},
+		{"object", []string{at("four/x.o"), "--dwo-dir=" + at("five")},
+			[]string{at("five/x.dwo"), "of DWARF 5", at("four/x.o") + " is of DWARF 4"}},
+	} {
+		if strings.Contains(c.args[0], "four") { // of clang these have one dwo id
+			if _, err := exec.LookPath("clang"); err != nil {
+				continue
+			}
+			shell(t, dir, `mkdir four five; echo 'int f(int a) { return a; }' > z.c
+				(cd four; clang -O2 -gdwarf-4 -gsplit-dwarf -c ../z.c -o x.o; rm x.dwo)
+				cd five; clang -O2 -gdwarf-5 -gsplit-dwarf -c ../z.c -o x.o`)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		args := append([]string{c.verb, "-o", out}, c.args...)
+		code, _, stderr := btfgen(args...)
+		missing := slices.ContainsFunc(c.want, func(w string) bool {
+			return !strings.Contains(stderr, w)
+		})
+		if code != 1 || missing || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit code %d: %swant %q", args, code, stderr, c.want)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Errorf("%q wrote something", args)
+		}
+	}
+}
+
+// skeletons are two of DWARF 4, whose split units have no dwo id.
+const skeletons = `
+	.section .debug_abbrev,"",@progbits
+	.uleb128 1; .uleb128 0x11; .byte 0  # DW_TAG_compile_unit
+	.uleb128 0x2130; .uleb128 8         # DW_AT_GNU_dwo_name, DW_FORM_string
+	.uleb128 0x2131; .uleb128 7         # DW_AT_GNU_dwo_id, DW_FORM_data8
+	.byte 0, 0, 0
+	.section .debug_info,"",@progbits
+	.irp name, a, b
+	.long 1f-0f
+0:	.short 4
+	.long 0
+	.byte 8
+	.uleb128 1
+	.asciz "\name\().dwo"
+	.quad 0
+1:
+	.endr
+`
+
+// TestSplitDWARFStrings has split units that name their strings by offset, which compilers don't
+// do: an offset means another string in another .dwo file. They are made of units that aren't split.
+func TestSplitDWARFStrings(t *testing.T) {
+	need(t, "gcc")
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
+	shell(t, dir, `for i in a b; do
+			echo "struct tag_of_$i { struct tag_of_$i *member_of_$i; int common; };
+				typedef short short_$i;" > $i.c
+			gcc -gdwarf-4 -fno-eliminate-unused-debug-types -c $i.c
+		done
+		ld -e 0 -o linked a.o
+		objcopy --rename-section .debug_info=.debug_info.dwo \
+			--rename-section .debug_str=.debug_str.dwo \
+			--rename-section .debug_abbrev=.debug_abbrev.dwo linked a.dwo
+		sed 's/_of_a/_of_b/g; s/short_a/short_b/; s/a\.c/b.c/' a.dwo > b.dwo # at the same offsets
+		ld -r -o plain.o a.o b.o
+		gcc -c skeletons.s; ld -e 0 -o skeletons skeletons.o`)
+	want := made(t, "object", dir, "plain.o")
+	for _, name := range []string{"skeletons.o", "skeletons"} {
+		if !bytes.Equal(want, made(t, "object", dir, name, "-j1")) {
+			t.Errorf("%s: other bytes than those of units that aren't split", name)
+		}
+	}
+}
