@@ -5,7 +5,7 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(
     ":run.bzl",
     "EXECUTION_REQUIREMENTS",
-    "NO_DEBUG_DIR",
+    "INPUTS_ALONE",
     "THREADS",
     "add_conversion",
     "add_features",
@@ -61,7 +61,7 @@ def _gen_each(template_ctx, input_directories, output_directories, tools, additi
         args.add("object")
         args.add("-j", 1)
         args.add("-o", out)
-        args.add(NO_DEBUG_DIR)
+        args.add_all(INPUTS_ALONE)
         for flag in ["features", "lang-exclude"]:
             if additional_params[flag]:
                 args.add("--{}={}".format(flag, additional_params[flag]))
@@ -111,7 +111,7 @@ def btf_facts(ctx, elf, out, features):
     """
     args = ctx.actions.args()
     args.add("-o", out)
-    args.add(NO_DEBUG_DIR)
+    args.add_all(INPUTS_ALONE)
     add_features(args, features)
     args.add(elf)
     run_tool(

@@ -69,12 +69,13 @@ def add_features(args, features):
         omit_if_empty = True,
     )
 
-# Tools that look for separate debug files look nowhere: an action reads its inputs alone.
-NO_DEBUG_DIR = "--debug-dir="
+# An action reads its inputs alone: the tools look for no separate debug files, and for .dwo files
+# beside the objects only, not where the compiler wrote them.
+INPUTS_ALONE = ["--debug-dir=", "--dwo-dir=."]
 
 def add_conversion(args, conversion):
     """Adds the flags of `btfgen object` for what `conversion_of` returned."""
-    args.add(NO_DEBUG_DIR)
+    args.add_all(INPUTS_ALONE)
     add_features(args, conversion.btf_features)
     args.add_joined(
         conversion.lang_exclude,

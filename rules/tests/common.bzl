@@ -1,6 +1,7 @@
 """What the analysis tests share."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("//rules/private:run.bzl", "INPUTS_ALONE")
 
 def actions_of(env, mnemonic):
     """The actions that the target under test declares with a mnemonic."""
@@ -16,19 +17,20 @@ def names(files):
     """Sorted base names of a list of File."""
     return sorted([file.basename for file in files])
 
-# Mnemonics of actions that would look for separate debug files, if nothing forbade it.
+# Mnemonics of actions that would look for files that aren't their inputs, if nothing forbade it.
 _LOOKING = ["BtfFacts", "BtfGen", "BtfModules"]
 
 def arguments(action):
     """The tool's arguments without the tool, paths cut to their base names.
 
-    What all actions with these mnemonics must have, an empty --debug-dir, is left out.
+    What all actions with these mnemonics must have is left out.
     """
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:
-        if "--debug-dir=" not in found:
-            fail("{} reads more than its inputs: {}".format(action, found))
-        found.remove("--debug-dir=")
+        for flag in INPUTS_ALONE:
+            if flag not in found:
+                fail("{} reads more than its inputs: {}".format(action, found))
+            found.remove(flag)
     return found
 
 _KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf"]
