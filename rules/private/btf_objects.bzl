@@ -5,6 +5,7 @@ load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":convert_actions.bzl", "btf_gen", "btf_gen_each")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":debug_files.bzl", "check_debug_files")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":link_actions.bzl", "btf_merge")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
@@ -49,6 +50,7 @@ def convert_all(ctx, elves, prefix, conversion):
 
 def _btf_objects_impl(ctx):
     conversion = conversion_of(ctx.attr)
+    check_debug_files(ctx.label, conversion.beside, ctx.files.srcs)
     objects = convert_all(ctx, ctx.files.srcs, ctx.label.name + ".btfo.d", conversion)
     merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
     return [
@@ -79,7 +81,7 @@ everything merged; the output group `btf_objects` has those of the `BtfGen` acti
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
             doc = """Object files and archives (thin archives aren't followed: name their members).
-Each must have DWARF: compile with `-g`.
+Each must have DWARF, or BTF that the compiler wrote: compile with `-g` or `-gbtf`.
 
 Also directories that an action makes (`ctx.actions.declare_directory`), with nothing but such
 files in them. Where Bazel has `ctx.actions.map_directory`, since version 9, each of these files is

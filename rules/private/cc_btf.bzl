@@ -4,7 +4,8 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(":conversion.bzl", "CONVERSION_SETTINGS", "conversion_of")
+load(":conversion.bzl", "CONVERSION_SETTINGS", "conversion_of", "with_debug_files")
+load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
@@ -71,22 +72,22 @@ def _dependencies(rule_attr):
                 found.append(dep[BtfCcInfo])
     return found
 
-def _refuse_split_dwarf(target):
-    """Fails if the target is compiled to objects whose types are in files of their own."""
-    for action in target.actions:
-        if action.mnemonic == "CppCompile":
-            for file in action.outputs.to_list():
-                if file.extension == "dwo":
-                    fail(("{}: --fission puts its types into {}, and BTF is made of objects that " +
-                          "have them: build without --fission").format(target.label, file.basename))
+def _dwos(target):
+    """The .dwo files that the target's compilations write with --fission."""
+    return [
+        file
+        for action in target.actions
+        if action.mnemonic == "CppCompile"
+        for file in action.outputs.to_list()
+        if file.extension == "dwo"
+    ]
 
 def _btf_cc_aspect_impl(target, ctx):
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     own = _own_objects(target, ctx.rule.files)
-    if own:
-        _refuse_split_dwarf(target)
-    objects = convert_all(ctx, own, prefix, conversion_of(ctx.attr))
+    conversion = with_debug_files(conversion_of(ctx.attr), debug_files(_dwos(target)))
+    objects = convert_all(ctx, own, prefix, conversion)
     return [BtfCcInfo(
         objects = depset(objects.values(), transitive = [info.objects for info in below]),
         roots = depset(
@@ -137,9 +138,10 @@ cc_btf(
 )
 ```
 
-Compile with debug information, for example `--copt=-g`: an object without DWARF is an error that
-says so. What to encode comes from the flags `@rules_btf//rules/settings:btf_features` and
-`:lang_exclude`, and how many objects an action converts from `:grain`.""",
+Compile with debug information, for example `--copt=-g`: an object without any is an error that says
+so. With `--fission` the `.dwo` files are read, too. What to encode comes from the flags
+`@rules_btf//rules/settings:btf_features` and `:lang_exclude`, what to read from `:input`, and how
+many objects an action converts from `:grain`.""",
     attrs = CONVERSION_SETTINGS | {
         "deps": attr.label_list(
             doc = """`cc_library`, `cc_binary` and other targets that link; what they depend on is

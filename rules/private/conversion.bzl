@@ -1,12 +1,18 @@
-"""The attributes of rules that convert DWARF: what to encode."""
+"""The attributes of rules that convert debug information: what to read, and what to encode."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
 
 # Build settings, for rules and for the aspect, which can have no list attributes of its own.
 CONVERSION_SETTINGS = {
     "_btf_features": attr.label(
         doc = "Features of targets that name none.",
         default = Label("//rules/settings:btf_features"),
+        providers = [BuildSettingInfo],
+    ),
+    "_input": attr.label(
+        doc = "Which debug information is read of targets that don't say.",
+        default = Label("//rules/settings:input"),
         providers = [BuildSettingInfo],
     ),
     "_lang_exclude": attr.label(
@@ -21,11 +27,17 @@ CONVERSION_SETTINGS = {
     ),
 }
 
-CONVERSION_ATTRS = CONVERSION_SETTINGS | {
+CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | {
     "btf_features": attr.string_list(
         doc = """What to encode, by the names that `btfgen object --features` and pahole's
 `--btf_features` take. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
 default is the tool's.""",
+    ),
+    "input": attr.string(
+        doc = """Which debug information is read: `dwarf`; `btf`, which is BTF that the compiler
+wrote (`gcc -gbtf`); or `auto`, DWARF where a file has some, else BTF. Empty: the value of the flag
+`@rules_btf//rules/settings:input`, which is `auto` by default.""",
+        values = ["", "auto", "btf", "dwarf"],
     ),
     "lang_exclude": attr.string_list(
         doc = """Source languages (`rust`, `c++11`, ...) whose units are left out. Empty: the value
@@ -58,11 +70,35 @@ def conversion_of(attr):
         attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
 
     Returns:
-        a struct of `btf_features` and `lang_exclude`, lists of string.
+        a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string; and
+        `beside`, what `debug_files_of` returned.
     """
     default_features = attr._btf_features[BuildSettingInfo].value
     default_exclude = attr._lang_exclude[BuildSettingInfo].value
     return struct(
         btf_features = getattr(attr, "btf_features", []) or default_features,
         lang_exclude = getattr(attr, "lang_exclude", []) or default_exclude,
+        input = getattr(attr, "input", "") or attr._input[BuildSettingInfo].value,
+        beside = debug_files_of(attr),
     )
+
+def with_debug_files(conversion, beside):
+    """A conversion of ELF files that have other files beside them, or none.
+
+    Args:
+        conversion: what `conversion_of` returned.
+        beside: what `debug_files` returned.
+
+    Returns:
+        what `conversion_of` returns.
+    """
+    return struct(
+        btf_features = conversion.btf_features,
+        lang_exclude = conversion.lang_exclude,
+        input = conversion.input,
+        beside = beside,
+    )
+
+def without_debug_files(conversion):
+    """A conversion of files that hold their debug information themselves."""
+    return with_debug_files(conversion, debug_files())

@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
     "EXECUTION_REQUIREMENTS",
@@ -44,7 +45,7 @@ def btf_gen(ctx, elves, out, conversion):
         args,
         threads = THREADS if archive else 1,
         worker = ctx.attr._workers[BuildSettingInfo].value,
-        inputs = elves,
+        inputs = elves + debug_inputs(elves, conversion.beside),
         outputs = [out],
         mnemonic = "BtfGen",
         progress_message = "Reading types of " + what + " for %{label}",
@@ -62,7 +63,7 @@ def _gen_each(template_ctx, input_directories, output_directories, tools, additi
         args.add("-j", 1)
         args.add("-o", out)
         args.add_all(INPUTS_ALONE)
-        for flag in ["features", "lang-exclude"]:
+        for flag in ["features", "input", "lang-exclude"]:
             if additional_params[flag]:
                 args.add("--{}={}".format(flag, additional_params[flag]))
         args.add(elf)
@@ -93,6 +94,7 @@ def btf_gen_each(ctx, directory, out, conversion):
         tools = {"btfgen": tools(ctx).btfgen},
         additional_params = {
             "features": ",".join(conversion.btf_features),
+            "input": conversion.input,
             "lang-exclude": ",".join(conversion.lang_exclude),
         },
         execution_requirements = EXECUTION_REQUIREMENTS,
@@ -100,7 +102,7 @@ def btf_gen_each(ctx, directory, out, conversion):
         toolchain = TOOLCHAIN_TYPE,
     )
 
-def btf_facts(ctx, elf, out, features):
+def btf_facts(ctx, elf, out, features, beside = debug_files()):
     """Declares BtfFacts: what only a linked ELF knows.
 
     Args:
@@ -108,10 +110,12 @@ def btf_facts(ctx, elf, out, features):
         elf: File, vmlinux or a module.
         out: File to write, text.
         features: list of string, what the objects of the link were converted with.
+        beside: what `debug_files_of` returned, of the ELF file.
     """
     args = ctx.actions.args()
     args.add("-o", out)
     args.add_all(INPUTS_ALONE)
+    add_debug_files(args, beside)
     add_features(args, features)
     args.add(elf)
     run_tool(
@@ -119,7 +123,7 @@ def btf_facts(ctx, elf, out, features):
         tools(ctx).btfgen,
         "facts",
         args,
-        inputs = [elf],
+        inputs = [elf] + debug_inputs([elf], beside),
         outputs = [out],
         mnemonic = "BtfFacts",
         progress_message = "Reading link facts of %{input} for %{label}",

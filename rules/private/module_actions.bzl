@@ -1,5 +1,6 @@
 """The actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
+load(":debug_files.bzl", "debug_inputs")
 load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
 
 def _embed_resources(_os, _inputs):
@@ -51,7 +52,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     add_conversion(args, conversion)
     args.add_all(chain.indices, before_each = "--base")
     read = [chain.indices]
-    more = []
+    more = debug_inputs(modules, conversion.beside)
     if outputs.extras or outputs.embedded and how.resolve_ids:
         # An index has no names, which ids need, and no types, which other BTF on a module's needs.
         args.add_all(chain.bases, before_each = "--base-btf")

@@ -6,6 +6,7 @@ load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":link_actions.bzl", "btf_link")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
+load(":debug_files.bzl", "check_debug_files")
 load(
     ":link_inputs.bzl",
     "chain_of",
@@ -22,7 +23,9 @@ def _module_btf_impl(ctx):
     facts = None
     if ctx.file.module:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-        btf_facts(ctx, ctx.file.module, facts, linked_features(ctx))
+        beside = conversion_of(ctx.attr).beside
+        check_debug_files(ctx.label, beside, [ctx.file.module])
+        btf_facts(ctx, ctx.file.module, facts, linked_features(ctx), beside)
     if ctx.attr.srcs:
         if ctx.attr.shards:
             fail("{} has srcs, which are converted already, and shards".format(ctx.label))

@@ -115,13 +115,18 @@ def _facts(ctx, modules, conversion):
     found = []
     for module in modules:
         facts = ctx.actions.declare_file("{}/{}.facts".format(ctx.label.name, module.name))
-        btf_facts(ctx, module.module, facts, conversion.btf_features)
+        btf_facts(ctx, module.module, facts, conversion.btf_features, conversion.beside)
         found.append(facts)
     return found
 
 def _modules_btf_impl(ctx):
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
     conversion = conversion_of(ctx.attr)
+    if conversion.beside.packages or conversion.beside.separate:
+        fail(("{}: debug names {}, which is one module's: name it in a module_btf of that").format(
+            ctx.label,
+            (conversion.beside.packages + conversion.beside.separate)[0].short_path,
+        ))
     if has_feature(conversion.btf_features, "distilled_base"):
         fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
               "a module that other builds load").format(ctx.label))

@@ -7,6 +7,7 @@ path reach an output. Each runs as many threads (-j) as it reserves CPUs.
 """
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":debug_files.bzl", "add_debug_files")
 
 # The exec group of the one big action, so that a user can give it a machine of its own size:
 # exec_properties = {"btf_link.mem": "16g"}.
@@ -76,6 +77,9 @@ INPUTS_ALONE = ["--debug-dir=", "--dwo-dir=."]
 def add_conversion(args, conversion):
     """Adds the flags of `btfgen object` for what `conversion_of` returned."""
     args.add_all(INPUTS_ALONE)
+    if conversion.input != "auto":
+        args.add(conversion.input, format = "--input=%s")
+    add_debug_files(args, conversion.beside)
     add_features(args, conversion.btf_features)
     args.add_joined(
         conversion.lang_exclude,

@@ -1,5 +1,6 @@
 """A linked file or an archive as many BtfGen actions, each with a part of its compilation units."""
 
+load(":conversion.bzl", "without_debug_files")
 load(":convert_actions.bzl", "btf_gen", "btf_split")
 load(":merge_tree.bzl", "merge_tree")
 
@@ -27,6 +28,12 @@ def sharded(ctx, elf, count, conversion, more = []):
     """
     if count < 1 or count > _MAX:
         fail("{}: shards = {}: there are from 1 to {}".format(ctx.label, count, _MAX))
+    beside = conversion.beside
+    if conversion.input == "btf" or beside.dwos or beside.packages or beside.alt:
+        fail(("{}: shards are parts of a file's own DWARF: convert what has BTF, or DWARF in " +
+              ".dwo or supplementary files, without shards").format(ctx.label))
+    elf = (beside.separate + [elf])[0]
+    conversion = without_debug_files(conversion)
     shards = [
         ctx.actions.declare_file("{}.shards.d/{}-of-{}.elf".format(ctx.label.name, i + 1, count))
         for i in range(count)

@@ -6,6 +6,7 @@ load(":convert_actions.bzl", "btf_facts")
 load(":link_actions.bzl", "btf_link")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
+load(":debug_files.bzl", "check_debug_files")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
@@ -45,7 +46,9 @@ def _vmlinux_btf_impl(ctx):
     facts = None
     if ctx.file.vmlinux:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-        btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx))
+        beside = conversion_of(ctx.attr).beside
+        check_debug_files(ctx.label, beside, [ctx.file.vmlinux])
+        btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx), beside)
     btf = ctx.actions.declare_file(ctx.label.name + ".btf")
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     variables = variables_of(ctx, linked_features(ctx), facts)

@@ -54,9 +54,12 @@ _wrong_provider_test = analysistest.make(
 )
 
 _fission_test = analysistest.make(
-    failure_test("build without --fission"),
-    config_settings = {"//command_line_option:fission": ["yes"]},
-    expect_failure = True,
+    _diamond_impl,
+    attrs = _ATTRS,
+    config_settings = _SETTINGS | {
+        "//command_line_option:compilation_mode": "opt",
+        "//command_line_option:fission": ["yes"],
+    },
 )
 
 def cc_suite(name):

@@ -1,0 +1,96 @@
+"""Files beside an ELF file that hold its debug information, or parts of it."""
+
+DEBUG_ATTRS = {
+    "alt": attr.label(
+        doc = """The supplementary file that `dwz -m` made, if the ELF files refer to one.""",
+        allow_single_file = True,
+    ),
+    "debug": attr.label_list(
+        doc = """Files beside the ELF files that hold their debug information: `.dwo` files of
+`-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); or the separate debug
+file of the one ELF file, if that is stripped (`vmlinux.debug`, whatever its name).""",
+        allow_files = True,
+    ),
+}
+
+def debug_files(files = [], alt = None):
+    """What a target has beside its ELF files.
+
+    Args:
+        files: list of File, as the attribute `debug` has them.
+        alt: File or None, the supplementary file.
+
+    Returns:
+        struct of `dwos` (list of File), and of `packages` and `separate` (lists of File, of which
+        a conversion takes one), and `alt` (File or None).
+    """
+    return struct(
+        dwos = [file for file in files if file.extension == "dwo"],
+        packages = [file for file in files if file.extension == "dwp"],
+        separate = [file for file in files if file.extension not in ["dwo", "dwp"]],
+        alt = alt,
+    )
+
+def debug_files_of(attr):
+    """What the attributes of a rule with DEBUG_ATTRS name; nothing for an aspect.
+
+    Args:
+        attr: `ctx.attr`.
+
+    Returns:
+        what `debug_files` returns.
+    """
+    alt = getattr(attr, "alt", None)
+    return debug_files(
+        [file for target in getattr(attr, "debug", []) for file in target.files.to_list()],
+        alt.files.to_list()[0] if alt else None,
+    )
+
+def check_debug_files(label, beside, elves):
+    """Fails if a target names files that can't be those of its ELF files.
+
+    Args:
+        label: Label of the target.
+        beside: what `debug_files_of` returned.
+        elves: list of File.
+    """
+    for files, what in [(beside.packages, "packages"), (beside.separate, "separate debug files")]:
+        if len(files) > 1:
+            fail("{}: debug names {} {}, of which there can be one: {}".format(
+                label,
+                len(files),
+                what,
+                ", ".join([file.short_path for file in files]),
+            ))
+    if beside.separate and len(elves) != 1:
+        fail("{}: {} is the debug file of one ELF file, and there are {}".format(
+            label,
+            beside.separate[0].short_path,
+            len(elves),
+        ))
+
+def add_debug_files(args, beside):
+    """Adds the flags of `btfgen object` for what `debug_files_of` returned."""
+    args.add_all(beside.packages, before_each = "--dwp")
+    args.add_all(beside.separate, before_each = "--dwarf")
+    if beside.alt:
+        args.add("--alt", beside.alt)
+
+def _stem(file):
+    return file.path.removesuffix("." + file.extension)
+
+def debug_inputs(elves, beside):
+    """Which of the files an action reads that converts some of the ELF files.
+
+    Args:
+        elves: list of File, what the action converts.
+        beside: what `debug_files_of` returned.
+
+    Returns:
+        list of File. Of object files, only their own .dwo files are among them.
+    """
+    objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
+    dwos = beside.dwos
+    if len(objects) == len(elves):
+        dwos = [dwo for dwo in dwos if _stem(dwo) in objects]
+    return dwos + beside.packages + beside.separate + ([beside.alt] if beside.alt else [])

@@ -1,0 +1,188 @@
+"""Tests of the attributes input, debug and alt, and of split DWARF in cc_btf."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@bazel_skylib//rules:write_file.bzl", "write_file")
+load("//rules:defs.bzl", "btf_objects", "module_btf", "modules_btf", "vmlinux_btf")
+load(":common.bzl", "actions_of", "arguments", "failure_test", "only_action")
+
+_KINDS = ["a", "o", "dwo", "dwp", "debug", "sup", "elf"]
+
+def _inputs(action):
+    """Base names of the ELF files that an action reads."""
+    return sorted([file.basename for file in action.inputs.to_list() if file.extension in _KINDS])
+
+def _split_dwarf_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # An object's .dwo file is an input of its own action alone; an archive may need any.
+    asserts.equals(
+        env,
+        [["a.dwo", "a.o"], ["a.dwo", "b.dwo", "lib.a"], ["b.dwo", "b.o"]],
+        sorted([_inputs(action) for action in actions_of(env, "BtfGen")]),
+    )
+    return analysistest.end(env)
+
+_split_dwarf_test = analysistest.make(_split_dwarf_impl)
+
+def _flags_impl(ctx):
+    env = analysistest.begin(ctx)
+    gen = only_action(env, "BtfGen")
+    asserts.equals(env, ctx.attr.inputs, _inputs(gen))
+    asserts.equals(
+        env,
+        ["object", "-j", "1", "-o", gen.outputs.to_list()[0].basename] + ctx.attr.flags,
+        arguments(gen),
+    )
+    return analysistest.end(env)
+
+_FLAGS = {"flags": attr.string_list(), "inputs": attr.string_list()}
+_flags_test = analysistest.make(_flags_impl, attrs = _FLAGS)
+_setting_test = analysistest.make(
+    _flags_impl,
+    attrs = _FLAGS,
+    config_settings = {str(Label("//rules/settings:input")): "btf"},
+)
+
+def _separate_impl(ctx):
+    env = analysistest.begin(ctx)
+    facts = only_action(env, "BtfFacts")
+    asserts.equals(env, ["vmlinux.debug", "vmlinux.elf"], _inputs(facts))
+    asserts.equals(
+        env,
+        ["facts", "-j", "1", "-o", "separate_debug_file.facts", "--dwarf", "vmlinux.debug", "vmlinux.elf"],
+        arguments(facts),
+    )
+
+    # The debug file has the DWARF of which shards are made.
+    asserts.equals(env, ["vmlinux.debug"], _inputs(only_action(env, "BtfSplit")))
+    for gen in actions_of(env, "BtfGen"):
+        asserts.false(env, "--dwarf" in arguments(gen), "a shard has a debug file")
+    return analysistest.end(env)
+
+_separate_test = analysistest.make(_separate_impl)
+
+_several_test = analysistest.make(
+    failure_test("is the debug file of one ELF file, and there are 2"),
+    expect_failure = True,
+)
+_packages_test = analysistest.make(
+    failure_test("debug names 2 packages, of which there can be one"),
+    expect_failure = True,
+)
+_shards_test = analysistest.make(
+    failure_test("shards are parts of a file's own DWARF"),
+    expect_failure = True,
+)
+_modules_test = analysistest.make(
+    failure_test("which is one module's: name it in a module_btf of that"),
+    expect_failure = True,
+)
+
+def debug_files_suite(name):
+    """Declares the tests.
+
+    Args:
+        name: name of the test suite.
+    """
+    for path in ["a.o", "b.o", "a.dwo", "b.dwo", "lib.a", "x.dwp", "y.dwp"] + [
+        "vmlinux.elf",
+        "vmlinux.debug",
+        "common.sup",
+        "m.ko",
+        "m.ko.debug",
+    ]:
+        write_file(name = "beside/" + path + "_file", out = "beside/" + path, content = [])
+    btf_objects(
+        name = "split_dwarf",
+        srcs = ["beside/a.o", "beside/b.o", "beside/lib.a"],
+        debug = ["beside/a.dwo", "beside/b.dwo"],
+        grain = "object",
+        tags = ["manual"],
+    )
+    _split_dwarf_test(name = "split_dwarf_test", target_under_test = ":split_dwarf")
+    btf_objects(
+        name = "all_flags",
+        srcs = ["beside/a.o"],
+        alt = "beside/common.sup",
+        debug = ["beside/x.dwp", "beside/vmlinux.debug"],
+        input = "dwarf",
+        tags = ["manual"],
+    )
+    _flags_test(
+        name = "debug_flags_test",
+        flags = ["--input=dwarf", "--dwp", "x.dwp", "--dwarf", "vmlinux.debug"] +
+                ["--alt", "common.sup", "a.o"],
+        inputs = ["a.o", "common.sup", "vmlinux.debug", "x.dwp"],
+        target_under_test = ":all_flags",
+    )
+    btf_objects(name = "input_by_flag", srcs = ["beside/a.o"], tags = ["manual"])
+    _setting_test(
+        name = "input_setting_test",
+        flags = ["--input=btf", "a.o"],
+        inputs = ["a.o"],
+        target_under_test = ":input_by_flag",
+    )
+    vmlinux_btf(
+        name = "separate_debug_file",
+        debug = ["beside/vmlinux.debug"],
+        shards = 2,
+        tags = ["manual"],
+        vmlinux = "beside/vmlinux.elf",
+    )
+    _separate_test(name = "separate_debug_file_test", target_under_test = ":separate_debug_file")
+    btf_objects(
+        name = "separate_of_two",
+        srcs = ["beside/a.o", "beside/b.o"],
+        debug = ["beside/vmlinux.debug"],
+        tags = ["manual"],
+    )
+    _several_test(name = "separate_of_two_test", target_under_test = ":separate_of_two")
+    btf_objects(
+        name = "two_packages",
+        srcs = ["beside/a.o"],
+        debug = ["beside/x.dwp", "beside/y.dwp"],
+        tags = ["manual"],
+    )
+    _packages_test(name = "two_packages_test", target_under_test = ":two_packages")
+    vmlinux_btf(
+        name = "shards_of_split_dwarf",
+        debug = ["beside/a.dwo"],
+        shards = 2,
+        tags = ["manual"],
+        vmlinux = "beside/vmlinux.elf",
+    )
+    _shards_test(name = "shards_of_split_dwarf_test", target_under_test = ":shards_of_split_dwarf")
+    module_btf(
+        name = "shards_of_btf",
+        base = ":separate_debug_file",
+        input = "btf",
+        module = "beside/m.ko",
+        shards = 2,
+        tags = ["manual"],
+    )
+    _shards_test(name = "shards_of_btf_test", target_under_test = ":shards_of_btf")
+    modules_btf(
+        name = "modules_with_debug_file",
+        base = ":separate_debug_file",
+        debug = ["beside/m.ko.debug"],
+        modules = ["beside/m.ko"],
+        tags = ["manual"],
+    )
+    _modules_test(
+        name = "modules_with_debug_file_test",
+        target_under_test = ":modules_with_debug_file",
+    )
+    native.test_suite(
+        name = name,
+        tests = [
+            ":split_dwarf_test",
+            ":debug_flags_test",
+            ":input_setting_test",
+            ":separate_debug_file_test",
+            ":separate_of_two_test",
+            ":two_packages_test",
+            ":shards_of_split_dwarf_test",
+            ":shards_of_btf_test",
+            ":modules_with_debug_file_test",
+        ],
+    )
