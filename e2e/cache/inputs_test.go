@@ -1,0 +1,71 @@
+package cache
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// TestInputs compiles the kernel and its modules with other debug information. Their BTF has the
+// same bytes, and where the compiler wrote BTF, a body edit ends at the BTF objects too.
+func TestInputs(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "a.c")
+	harness.WriteFile(t, source, "int a;\n")
+	gbtf := exec.Command("gcc", "-gbtf", "-c", "-o", os.DevNull, source).Run() == nil
+	all := []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
+	w := newWorkspace(t, all...)
+	w.useBuiltTools()
+	tools := w.targets[0]
+	w.build()
+	plain := w.blobs(t, all)
+
+	t.Run("split DWARF", func(t *testing.T) {
+		w.t = t
+		// Bazel's command to link modules, ld -r, doesn't go with --fission.
+		w.targets = []string{tools, "--fission=yes", "//:vmlinux_btf"}
+		log := ran(t, "with --fission", w.build())
+		atLeast(t, log, "BtfGen", 1)
+		sameBlobs(t, w.blobs(t, all[:1]), plain)
+	})
+	t.Run("BTF of the compiler", func(t *testing.T) {
+		if !gbtf {
+			t.Skip("SKIPPED: no gcc with -gbtf (./bazelw --root-exec has it)")
+		}
+		w.t = t
+		w.targets = append([]string{tools, "--copt=-g0", "--copt=-gbtf"}, all...)
+		atLeast(t, ran(t, "with -gbtf", w.build()), "BtfGen", 1)
+		sameBlobs(t, w.blobs(t, all), plain)
+		w.edit(t, "lib/string.c", "u64 length = 0;",
+			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
+		again := ran(t, "with -gbtf after a body edit", w.build())
+		want(t, again, "CppCompile", 1)
+		atLeast(t, again, "BtfGen", 1)
+		want(t, again, "BtfMerge", 0)
+		want(t, again, "BtfLink", 0)
+	})
+}
+
+// blobs returns what was built, by target.
+func (w *workspace) blobs(t *testing.T, targets []string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, target := range targets {
+		name := strings.TrimPrefix(target, "//:") + ".btf"
+		found[target] = string(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name)))
+	}
+	return found
+}
+
+func sameBlobs(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for target, data := range got {
+		if data != want[target] {
+			t.Errorf("%s: %d bytes, which aren't the %d of plain DWARF", target, len(data),
+				len(want[target]))
+		}
+	}
+}
