@@ -14,6 +14,10 @@ import (
 // open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs
 // isn't read, for its relocations are for the loader; they have BTF too.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
+	if f.Section(object.SectionUnits) != nil {
+		return nil, fmt.Errorf("%s: it is a BTF object already (%s): btfdedup merge and link read it",
+			f.Path, object.SectionUnits)
+	}
 	switch hasBTF := compilerbtf.Has(f); {
 	case options.Input == convert.InputDWARF && hasBTF && !hasDWARF(f):
 		return nil, fmt.Errorf("%s: no DWARF (.debug_info), but BTF (.BTF): --input=btf reads that",

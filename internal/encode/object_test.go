@@ -46,6 +46,11 @@ func TestObject(t *testing.T) {
 		}
 		return data, strings.Join(warnings, "\n"), nil
 	}
+	data, _, err := read("dwarf.o", convert.InputAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("converted.btfo", string(data))
 	block := []byte("in_block")
 	for _, c := range []struct {
 		file    string
@@ -71,6 +76,9 @@ func TestObject(t *testing.T) {
 		{"mixed.o", convert.InputAuto, true,
 			"it has DWARF, and BTF that the compiler wrote for 2 units"},
 		{"mixed.o", convert.InputBTF, false, ""},
+		{"converted.btfo", convert.InputAuto, false, "it is a BTF object already (.BTF.units): btfdedup"},
+		{"converted.btfo", convert.InputBTF, false, "it is a BTF object already"},
+		{"converted.btfo", convert.InputDWARF, false, "it is a BTF object already"},
 	} {
 		data, problem, err := read(c.file, c.input)
 		if err != nil {
