@@ -31,6 +31,7 @@ func TestOpenErrors(t *testing.T) {
 	for _, tt := range []struct{ name, content, want string }{
 		{"empty", "", "empty file (0 bytes)"},
 		{"text", "int x;\n", `not an ELF file (starts with "int ")`},
+		{"image", "MZ\x00\x00", "a kernel's image or another EFI program, not an ELF file; pass vmlinux"},
 		{"bitcode", "BC\xc0\xde\x35\x14", "LLVM bitcode"},
 		{"wrapper", "\xde\xc0\x17\x0b\x00", "LLVM bitcode"},
 		{"archive", archiveMagic, "an ar archive"},

@@ -162,8 +162,10 @@ var foreign = []struct {
 	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
 	{"\xfd7zXZ\x00", "xz-compressed; decompress it first (xz -d)"},
 	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
-	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file"},
-	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file"},
+	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file; btfdedup merge, link and diff read it"},
+	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file; btfdedup merge, link and diff read it"},
+	{"MZ", "a kernel's image or another EFI program, not an ELF file; pass vmlinux, or take the BTF " +
+		"out of the image by btfdedup import"},
 	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},
 }
 
