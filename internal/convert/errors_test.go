@@ -63,7 +63,8 @@ func TestSeveralSections(t *testing.T) {
 func TestWithoutDWARF(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"C without -g", "gcc -c x.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
-		{"data without -g", "gcc -c d.c -o o", "no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
+		{"data without -g", "gcc -c d.c -o o",
+			"no DWARF (.debug_info) and no BTF (.BTF); compile with -g"},
 		{"stripped", "gcc -g -c x.c -o o && strip --strip-debug o",
 			"no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and don't strip"},
 		{"linked without -g", "gcc -nostdlib -static -Wl,-e,f x.c -o o", "no DWARF (.debug_info)"},

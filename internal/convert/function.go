@@ -162,8 +162,8 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 	return id, c.g.Node(id).Hash, err
 }
 
-// takesMore tells whether e, which f is, takes parameters beyond those of its abstract origin: clang
-// says in the instance alone that a function has "..." in its prototype.
+// takesMore tells whether e, which f is, takes parameters beyond those of its abstract origin:
+// clang says in the instance alone that a function has "..." in its prototype.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
 		return false, nil

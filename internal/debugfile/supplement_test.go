@@ -85,8 +85,8 @@ func TestSupplement(t *testing.T) {
 	}
 }
 
-// TestSupplementOfLinkedFile: a name is also relative to the file to which a symbolic link leads, as
-// those of .build-id do; an absolute one is relative to nothing.
+// TestSupplementOfLinkedFile: a name is also relative to the file to which a symbolic link leads,
+// as those of .build-id do; an absolute one is relative to nothing.
 func TestSupplementOfLinkedFile(t *testing.T) {
 	dir := t.TempDir()
 	right := fileOf(t, debugSup, sup(1, "", "\x01\x02"))

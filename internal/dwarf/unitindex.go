@@ -105,8 +105,8 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool) (x unitIndex, at i
 	return x, 0, ""
 }
 
-// readIndexes notes the dwo ids of a package's units, and what came from which file. types is nil if
-// there is no such index.
+// readIndexes notes the dwo ids of a package's units, and what came from which file. types is nil
+// if there is no such index.
 func (d *Data) readIndexes(units, types *elf.Section) error {
 	type place struct {
 		types bool

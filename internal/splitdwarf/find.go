@@ -98,8 +98,8 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name,
 			s.ID, problem)
 	}
-	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which is not found%s; "+
-		"name the directory of the .dwo files by --dwo-dir, or a package of them by --dwp", s.Name,
+	return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), which is not found%s;"+
+		" name the directory of the .dwo files by --dwo-dir, or a package of them by --dwp", s.Name,
 		s.ID, f.looked(places))
 }
 

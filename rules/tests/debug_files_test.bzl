@@ -49,7 +49,8 @@ def _separate_impl(ctx):
     asserts.equals(env, ["vmlinux.debug", "vmlinux.elf"], _inputs(facts))
     asserts.equals(
         env,
-        ["facts", "-j", "1", "-o", "separate_debug_file.facts", "--dwarf", "vmlinux.debug", "vmlinux.elf"],
+        ["facts", "-j", "1", "-o", "separate_debug_file.facts"] +
+        ["--dwarf", "vmlinux.debug", "vmlinux.elf"],
         arguments(facts),
     )
 

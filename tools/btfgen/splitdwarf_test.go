@@ -195,8 +195,8 @@ func TestSplitDWARF(t *testing.T) {
 	}
 }
 
-// packages makes packages of the .dwo files in a directory and compares what is made with them. all:
-// an object is the same too, not only the BTF.
+// packages makes packages of the .dwo files in a directory and compares what is made with them.
+// all: an object is the same too, not only the BTF.
 func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 	t.Helper()
 	if strings.HasPrefix(how, "gcc-gdwarf-5") || strings.Contains(how, "-gz") {
@@ -323,7 +323,8 @@ const skeletons = `
 `
 
 // TestSplitDWARFStrings has split units that name their strings by offset, which compilers don't
-// do: an offset means another string in another .dwo file. They are made of units that aren't split.
+// do: an offset means another string in another .dwo file. They are made of units that aren't
+// split.
 func TestSplitDWARFStrings(t *testing.T) {
 	need(t, "gcc")
 	dir := t.TempDir()

@@ -49,7 +49,8 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			case found.renamed[d.Name]:
 				return "pahole compares it with a function of that name whose symbol has another"
 			case found.varying[d.Name]:
-				return "pahole compares its code, which takes \"...\", with clang's abstract instance, which doesn't"
+				return "pahole compares its code, which takes \"...\", with clang's abstract instance, " +
+					"which doesn't"
 			case found.split[d.Name]:
 				return "pahole takes a part that was split off for the function"
 			}

@@ -148,8 +148,8 @@ func flags(h *Holder) types.FuncFlags {
 
 // against returns why a function can't be encoded, "" if it can. Reordered, uncertain and
 // unexpected count if any candidate with code has them, even a part that was split off; optimized
-// and unlocated count only if all owners have one of the two. Where no candidate has code, all candidates count as if they
-// had. The prototypes of all candidates of the name are compared.
+// and unlocated count only if all owners have one of the two. Where no candidate has code, all
+// candidates count as if they had. The prototypes of all candidates of the name are compared.
 func (d *decider) against(own, group []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
