@@ -5,6 +5,7 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -64,9 +65,18 @@ func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	}.Run()
 	if err != nil || r.Exit != 0 {
 		tb.Fatalf("QEMU: exit %d, timed out %v, %v\n%s\nconsole:\n%s",
-			r.Exit, r.TimedOut, err, r.Stderr, harness.ReadFile(tb, console))
+			r.Exit, r.TimedOut, err, r.Stderr, soFar(console))
 	}
 	return decode(tb, harness.ReadFile(tb, lines), harness.ReadFile(tb, console))
+}
+
+// soFar returns what a file holds that QEMU writes, which is nothing when it didn't start.
+func soFar(file string) []byte {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return text
 }
 
 // decode reads the guest's report.
