@@ -76,6 +76,7 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if err != nil {
 		return err
 	}
+	u.declTagged = u.declTagged || len(list) > 0
 	for _, n := range list {
 		value, err := u.intern(n)
 		if err != nil {

@@ -13,25 +13,26 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 	if u.alone() {
 		return 0, nil
 	}
-	u.prints.Enclosed = false
+	u.prints.EnclosedRoot = false
 	fp, end, err := u.prints.Definition(off)
-	if err != nil || end == 0 || u.prints.Enclosed {
+	if err != nil || end == 0 || u.prints.EnclosedRoot {
 		return 0, err
 	}
 	return end, u.visitByPrint(off, fp)
 }
 
-// visitByPrint takes the definition at off, which is described only if its fingerprint is new.
+// visitByPrint takes the definition at off, which is described only if its fingerprint is new. One
+// with declaration tags is described each time, for these are items too.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.byPrint.items.get(fp); i != nil {
 		u.c.addItem(*i)
 		return nil
 	}
-	u.found, u.c.byName = item{}, false
+	u.found, u.c.byName, u.declTagged = item{}, false, false
 	if err := u.visitNew(off); err != nil {
 		return err
 	}
-	if u.found.id != 0 && !u.c.byName {
+	if u.found.id != 0 && !u.c.byName && !u.declTagged {
 		u.c.byPrint.items.put(fp, u.found)
 	}
 	return nil
@@ -52,7 +53,7 @@ func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
 		return true, 0, u.visitNew(e.Off)
 	}
 	var fp dwarf.Fingerprint
-	u.prints.Enclosed = false
+	u.prints.EnclosedRoot = false
 	if e.Abbrev.Tag == std.TagTypedef {
 		fp, err = u.prints.Type(e.Off, 0)
 		enter = true
@@ -62,7 +63,7 @@ func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
 	if err != nil {
 		return false, 0, err
 	}
-	if u.prints.Enclosed {
+	if u.prints.EnclosedRoot {
 		enter, end = true, 0
 	}
 	return enter, end, u.visitByPrint(e.Off, fp)

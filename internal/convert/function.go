@@ -121,9 +121,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		f.name = []byte(sig.symbol)
 	}
 	c := newCandidate(f.name, node, h)
-	if !f.proto.u.r.Annotated() {
+	if noted, err := f.annotated(); err != nil || !noted {
 		u.c.candidates = append(u.c.candidates, c)
-		return nil
+		return err
 	}
 	u.c.lock()
 	defer u.c.mu.Unlock()
@@ -132,6 +132,16 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		return err
 	}
 	return f.proto.u.elemDeclTags(f.protoDIE, std.TagFormalParameter, id, sig.index)
+}
+
+// annotated tells whether the function or a parameter may have annotations.
+func (f *function) annotated() (bool, error) {
+	r := &f.proto.u.r
+	if !r.Annotated() {
+		return false, nil
+	}
+	source, err := r.Function(f.protoDIE) // in most cases it has just been read
+	return err == nil && source.Annotated, err
 }
 
 // prototype adds the prototype of e, which f is, to the graph as in the source.

@@ -51,6 +51,12 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 	if a.Class == dwarf.ClassNone {
 		return name{}, nil
 	}
+	if a.Class == dwarf.ClassStrx {
+		var err error
+		if a, err = u.r.ByOffset(die, a); err != nil {
+			return name{}, err
+		}
+	}
 	n := name{val: a.Val, class: a.Class}
 	if n.class != dwarf.ClassStrp {
 		b, err := u.r.StringAt(die, n.class, n.val)

@@ -15,6 +15,8 @@ type unit struct {
 	prints dwarf.Prints
 	found  item // by visitNew, last
 
+	declTagged bool // it has declaration tags
+
 	declares *declarations // of an imported unit that was walked over
 	listed   listed        // of one that was imported in part
 

@@ -11,10 +11,11 @@ type Abbrev struct {
 	// Encloses: it has children, among which there may be type definitions, on any level.
 	Encloses bool
 	// fixed is the size in bytes of all attributes together, after the leading inline string if
-	// lead is set; -1 when there are blocks, or the entry must be walked form by form.
+	// lead is set; -1 when there are blocks or LEB128 numbers, or the entry must be walked form by
+	// form.
 	fixed      int32
 	lead       bool
-	parts      []part // one if fixed; as many as there are blocks and one more; nil: form by form
+	parts      []part // one if fixed; one more than attributes of varying sizes; nil: form by form
 	mask       uint64 // the attributes that are present
 	ops        []op   // fixed: only the attributes wanted; else all, form by form
 	definition bool   // defines a type
@@ -235,7 +236,7 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a.lead = l.lead
 	if len(a.parts) == 1 {
 		a.fixed, a.ops = a.parts[0].size, a.parts[0].ops
-		a.print = printSchema(a)
+		a.print = printSchema(tag, a.ops)
 	} else {
 		a.fixed = -1
 		for _, spec := range t.specs {
@@ -274,6 +275,13 @@ func IsDefinition(t std.Tag) bool {
 
 // has tells whether the attribute is declared.
 func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
+
+// held tells whether the entry is a struct or union without a name, not even that of a declaration
+// that it completes.
+func (a *Abbrev) held() bool {
+	return a.mask&(1<<Name|1<<Signature|1<<Specification) == 0 && IsTagged(a.Tag) &&
+		a.Tag != std.TagEnumerationType
+}
 
 // named tells whether the entry is a struct, union or enum with a name.
 func (a *Abbrev) named() bool {

@@ -262,7 +262,8 @@ func (r *Reader) ahead(off uint32, ref Value) uint32 {
 // afterList returns the offset after the list of siblings that goes on at off.
 func (r *Reader) afterList(off uint32) (uint32, error) {
 	for depth := 1; depth > 0; {
-		off, _ = r.skip(off, planSized, 0, 0)
+		next, deeper := r.skip(off, planSized, 0, 0)
+		off, depth = next, depth+deeper
 		if int(off) < len(r.buf) && r.buf[off] == 0 { // as is usual
 			r.work--
 			off++

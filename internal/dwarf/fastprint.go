@@ -25,6 +25,9 @@ func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, n
 	if r.plans == nil || p.plainly {
 		return fp, off, false, nil
 	}
+	if r.plans.indexed {
+		return p.indexedLeaves(fp, off, depth)
+	}
 	start, buf, plans := off, r.buf, r.plans
 	member := planMember
 	if !p.Merged {
@@ -78,7 +81,10 @@ func (p *Prints) usual(fp Fingerprint, pl *plan, b *near, die uint32, depth int)
 	uint32, error) {
 	lead := uint8(0) // the size of the leading string
 	word := pl.print
-	if pl.flags&planLead != 0 {
+	if pl.flags&(planLead|planOdd) != 0 {
+		if pl.flags&planOdd != 0 {
+			return p.odd(fp, pl, b, die, depth)
+		}
 		s, n := inline8(b)
 		if n == 0 {
 			return fp, 0, nil
@@ -137,8 +143,15 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 		return p.plainType(off, depth)
 	case pl.flags&planTag != 0 && p.Merged:
 		r.work--
+		name := uint64(u32(b, pl.nameAt))
+		if pl.flags&planOdd != 0 {
+			var ok bool
+			if name, ok = p.offset(pl, b); !ok {
+				return p.plainType(off, depth)
+			}
+		}
 		fp = tagPrint(std.Tag(pl.tag))
-		fp.mix(uint64(u32(b, pl.nameAt)))
+		fp.mix(name)
 		p.types.put(s, off, fp)
 		return fp, nil
 	case pl.flags&(planUsual|planNamed) != planUsual:
@@ -148,7 +161,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	size := len(p.types.slots)
 	p.types.put(s, off, p.place(off))
 	fp = Fingerprint{printSeedA, printSeedB}
-	if pl.flags&(planRef|planChild|planLead) == planRef && p.Merged {
+	if pl.flags&(planRef|planChild|planLead|planOdd) == planRef && p.Merged {
 		ref := u32(b, pl.refAt)
 		t := p.types.at(ref)
 		to := t.fp
@@ -190,7 +203,7 @@ func (p *Prints) Definition(off uint32) (fp Fingerprint, end uint32, err error) 
 		return fp, 0, nil
 	}
 	if std.Tag(pl.tag) == std.TagTypedef {
-		if pl.flags&planChild != 0 {
+		if pl.flags&planChild != 0 || pl.varying != 0 { // its size isn't in the plan
 			return fp, 0, nil
 		}
 		lead := uint32(0)
@@ -288,13 +301,13 @@ func (p *Prints) fixed(fp *Fingerprint, e Peeked, depth int) error {
 	return nil
 }
 
-// printSchema stands for a's tag and its wanted attributes and their classes.
-func printSchema(a *Abbrev) uint64 {
+// printSchema stands for a tag and wanted attributes and their classes.
+func printSchema(tag std.Tag, ops []op) uint64 {
 	fp := Fingerprint{printSeedA, printSeedB}
-	fp.mix(uint64(a.Tag))
-	for i := range a.ops {
-		if o := &a.ops[i]; o.attr != Sibling {
-			fp.mix(uint64(o.attr)<<8 | uint64(o.class))
+	fp.mix(uint64(tag))
+	for i := range ops {
+		if o := &ops[i]; o.attr != Sibling {
+			fp.mix(uint64(o.form)<<16 | uint64(o.attr)<<8 | uint64(o.class))
 		}
 	}
 	return fp.A

@@ -154,3 +154,86 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 		t.Errorf("two base types have the fingerprint %x, error %v", first, err)
 	}
 }
+
+// Numbers that vary in size, and names by index, have one meaning by their plans and form by form.
+func TestFastFingerprintsOfOddEntries(t *testing.T) {
+	const abbrevs = "\x01\x11\x01\x00\x00" + // a unit
+		"\x02\x13\x01\x03\x25\x0b\x0b\x88\x01\x0f\x00\x00" + // struct: name, size, alignment
+		"\x03\x0d\x00\x03\x26\x49\x13\x88\x01\x0f\x38\x0b\x00\x00" + // member, alignment inside
+		"\x04\x28\x00\x03\x25\x1c\x0f\x00\x00" + // enumerator: name, value
+		"\x05\x28\x00\x03\x25\x1c\x0d\x00\x00" + // the same, signed
+		"\x06\x0d\x00\x88\x01\x0f\x03\x25\x49\x13\x38\x0b\x00\x00" + // member, alignment first
+		"\x07\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00" + // struct, alignment first
+		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type, of one size
+		"\x09\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member, name by offset
+		"\x00"
+	random := rand.New(rand.NewPCG(3, 4))
+	values := []uint64{0, 1, 2, 63, 64, 127, 128, 129, 300, 1 << 14, 1<<21 - 1, 1 << 28, 1 << 35}
+	leb := func() (b []byte) {
+		v := values[random.IntN(len(values))]
+		for b = append(b, byte(v&0x7f)); v >= 0x80; b = append(b, byte(v&0x7f)) {
+			b[len(b)-1] |= 0x80
+			v >>= 7
+		}
+		if random.IntN(8) == 0 { // longer than need be
+			b[len(b)-1] |= 0x80
+			b = append(b, 0)
+		}
+		return b
+	}
+	name := func() byte { return byte(random.IntN(4)) }
+	body := []byte("\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01" + "\x08\x04" + "\x08\x08")
+	const first = 13 // of the base types, from the start of the unit
+	for range 4000 {
+		ref := []byte{first + 2*byte(random.IntN(2)), 0, 0, 0}
+		place := byte(random.IntN(3))
+		for _, b := range [][]byte{{2, name(), 8}, leb()} {
+			body = append(body, b...)
+		}
+		for range random.IntN(4) {
+			var entry [][]byte
+			switch random.IntN(6) {
+			case 0:
+				entry = [][]byte{{3, name(), 0}, ref, leb(), {place}}
+			case 1:
+				entry = [][]byte{{4, name()}, leb()}
+			case 2:
+				entry = [][]byte{{5, name()}, leb()}
+			case 3:
+				entry = [][]byte{{6}, leb(), {name()}, ref, {place}}
+			case 4:
+				entry = [][]byte{{7}, leb(), {name(), 8}}
+			case 5:
+				entry = [][]byte{{9, 2 * name(), 0, 0, 0}, ref, {place}}
+			}
+			for _, b := range entry {
+				body = append(body, b...)
+			}
+		}
+		body = append(body, 0)
+	}
+	body = append(body, 0)
+	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
+	index := []byte("\x14\x00\x00\x00\x05\x00\x00\x00")
+	for i := range uint32(4) {
+		index = binary.LittleEndian.AppendUint32(index, 2*(3-i))
+	}
+	d, err := New(wrap(t, binary.LittleEndian, append(info, body...), []byte(abbrevs),
+		[]byte("a\x00b\x00c\x00d\x00"), index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, merged := range []bool{false, true} {
+		q := printPairs{plain: map[Fingerprint]Fingerprint{}, distinct: map[Fingerprint]bool{}}
+		q.add(t, &r, merged)
+		if q.entries < 18_000 || len(q.distinct) < 2000 {
+			t.Errorf("%d entries, %d different: too few to mean much", q.entries, len(q.distinct))
+		}
+		t.Logf("%d entries, %d plain fingerprints, %d fast ones", q.entries, len(q.distinct),
+			len(q.plain))
+	}
+}

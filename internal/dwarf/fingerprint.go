@@ -28,15 +28,18 @@ type Prints struct {
 	// File is the number of the file, where fingerprints of several files are compared, which must
 	// not have Merged then. It is a part of all that means something in its file only.
 	File uint64
-	// Enclosed is set when a type definition is passed that is a child of another entry. Who clears
-	// it before an entry's fingerprint is made learns whether the walk must look into the entry.
-	Enclosed bool
+	// Enclosed is set when a type definition is passed that is a child of another entry.
+	// EnclosedRoot is set only if that is no anonymous struct or union, which is reached through
+	// what holds it. Who clears them before an entry's fingerprint is made learns whether the walk
+	// must look into the entry.
+	Enclosed, EnclosedRoot bool
 
 	plainly bool // without the fast paths of fastprint.go
 
 	unit  Fingerprint // of the unit's place
 	types printTable
 	names []nameSlot
+	index []byte // the unit's part of .debug_str_offsets, for strx
 }
 
 type nameSlot struct {
@@ -86,6 +89,10 @@ func (p *Prints) Reset(r *Reader) {
 	p.unit.mix2(r.Unit.Off, section)
 	p.unit.mix(p.File)
 	p.types.reset()
+	p.index = nil
+	if r.plans != nil && r.in == r.D && !r.Unit.Dwarf64 && !p.plainly {
+		p.index = r.D.strOffsets[min(r.strBase, uint64(len(r.D.strOffsets))):]
+	}
 	if p.names == nil && !p.Merged {
 		p.names = make([]nameSlot, 1<<nameBits)
 	}
@@ -139,6 +146,9 @@ func (p *Prints) tag(e Peeked) (Fingerprint, error) {
 		if err != nil {
 			return fp, err
 		}
+		if off, ok := p.strx(v); ok && class == ClassStrx {
+			v, class = off, ClassStrp
+		}
 		if o.attr == Name && class == ClassStrp && p.Merged {
 			fp.mix(v) // as newType has it
 			return fp, nil
@@ -187,11 +197,13 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			fp.mix(printSeedB)
 			return fp, c.Next, nil
 		}
-		p.Enclosed = p.Enclosed || c.Abbrev.definition
-		if err := p.attributes(&fp, c, depth); err != nil {
-			return fp, 0, err
+		if c.Abbrev.definition {
+			p.Enclosed, p.EnclosedRoot = true, p.EnclosedRoot || !c.Abbrev.held()
 		}
 		if !c.Abbrev.Children {
+			if err := p.attributes(&fp, c, depth); err != nil {
+				return fp, 0, err
+			}
 			off = c.Next
 			continue
 		}

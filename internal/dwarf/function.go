@@ -18,6 +18,7 @@ type Parameter struct {
 type Function struct {
 	Parameters []Parameter
 	Declares   bool   // it holds types, functions, imports or the like
+	Annotated  bool   // it or a parameter may have annotations
 	End        uint32 // the offset after the children
 
 	of uint32 // the function's entry; 0: none
@@ -43,6 +44,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	r.latest ^= 1
 	f := &r.functions[r.latest]
 	f.clear(e.Next)
+	f.Annotated = e.Has(Annotation)
 	if e.Children {
 		if err := r.children(f, planParam); err != nil {
 			return nil, err
@@ -65,7 +67,7 @@ func (r *Reader) Body(e Peeked) (*Function, error) {
 
 // clear makes f a function without children, whose attributes end at end.
 func (f *Function) clear(end uint32) {
-	f.Parameters, f.Declares, f.End, f.of = f.Parameters[:0], false, end, 0
+	f.Parameters, f.Declares, f.Annotated, f.End, f.of = f.Parameters[:0], false, false, end, 0
 }
 
 // children takes the list of children that begins at f.End, and those of blocks in it. wanted is
@@ -81,9 +83,15 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 		if depth > 1 {
 			stop = 0 // what lies deeper is not a parameter of the function
 		}
-		end, flags, size, blocks := false, planFlags(0), uint32(0), uint8(0)
-		if b, p := r.at(off); b != nil {
-			end, flags, size, blocks = b[0] == 0, p.flags, uint32(p.size), p.blocks
+		b, p := r.at(off)
+		if b == nil {
+			p = &plan{}
+		}
+		flags, after := p.flags, off+uint32(p.size)
+		if p.varying != 0 && flags&stop == 0 {
+			if after = r.overVarying(p, after); after == 0 {
+				flags = 0
+			}
 		}
 		switch {
 		case flags&stop != 0:
@@ -91,17 +99,17 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 				return err
 			}
 			continue
-		case flags&planBlock != 0:
+		case flags&(planChild|planLead) == planChild && std.Tag(p.tag) == std.TagLexDwarfBlock:
 			r.work--
-			off += size
+			off = after
 			depth++
-		case end:
+		case b != nil && b[0] == 0:
 			r.work--
 			off++
 			depth--
 		// it has no sibling
-		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild && blocks == 0:
-			if off, err = r.afterList(off + size); err != nil {
+		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild:
+			if off, err = r.afterList(after); err != nil {
 				return err
 			}
 			continue
@@ -132,7 +140,7 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 		return e.Next, -1, nil
 	}
 	switch e.Abbrev.Tag {
-	case std.TagFormalParameter, std.TagUnspecifiedParameters:
+	case std.TagFormalParameter, std.TagUnspecifiedParameters, TagLLVMAnnotation:
 		if parameters {
 			next, err = r.parameter(f, off)
 			return next, 0, err
@@ -149,11 +157,19 @@ func (r *Reader) child(f *Function, off uint32, parameters bool) (next uint32, d
 	return next, 0, err
 }
 
-// parameter adds the parameter at off, and returns the offset after it.
+// parameter adds the parameter at off, or notes the function's annotation there. It returns the
+// offset after it.
 func (r *Reader) parameter(f *Function, off uint32) (uint32, error) {
 	e := &r.scratch
 	if err := r.Read(off, e); err != nil {
 		return 0, err
+	}
+	if e.Tag == TagLLVMAnnotation {
+		f.Annotated = true
+		return r.AfterChildren(e)
+	}
+	if e.Children || e.Has(Annotation) {
+		f.Annotated = true
 	}
 	f.Parameters = append(f.Parameters, Parameter{
 		Off: off, Varying: e.Tag == std.TagUnspecifiedParameters, ConstValue: e.Has(ConstValue),

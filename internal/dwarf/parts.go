@@ -5,22 +5,23 @@ import (
 	"encoding/binary"
 )
 
-// part is a run of attributes of fixed sizes, and the block after it, if it is not an entry's last
-// part.
+// part is a run of attributes of fixed sizes, and the attribute of a varying size after it, a block
+// or a LEB128 number, if it is not an entry's last part.
 type part struct {
-	size  int32 // of the attributes, in bytes
-	ops   []op  // those wanted; distances are from the start of the part
-	block Attr  // what the block is
+	size    int32 // of the attributes, in bytes
+	ops     []op  // those wanted; distances are from the start of the part
+	varying op    // what follows
 }
 
 // maxPart bounds the size of a part.
 const maxPart = 1 << 16
 
-// splitParts splits the attributes of a declaration with blocks, such as the frame base of a
-// function or the place of a parameter, into parts. It returns nil if the sizes of other attributes
-// vary too, but for a leading string.
+// splitParts splits the attributes of a declaration into parts at those of varying sizes: blocks,
+// such as the frame base of a function or the place of a parameter, and LEB128 numbers, such as
+// clang's indices of addresses. It returns nil if the sizes of other attributes vary too, but for a
+// leading string.
 func splitParts(specs []attrSpec, f format) []part {
-	parts := []part{{block: numAttrs}}
+	parts := []part{{}}
 	for i, spec := range specs {
 		p := &parts[len(parts)-1]
 		size, class := f.fixedForm(spec.form)
@@ -33,9 +34,10 @@ func splitParts(specs []attrSpec, f format) []part {
 			o.load, o.imm = loadImm, 1
 		case spec.form == formString && i == 0:
 			o.load = loadLead
-		case spec.form == formExprloc || spec.form == formBlock:
-			p.block = attr
-			parts = append(parts, part{block: numAttrs})
+		case spec.form == formExprloc || spec.form == formBlock || isLEB(spec.form):
+			o.form = uint16(spec.form)
+			p.varying = o
+			parts = append(parts, part{})
 			continue
 		case size < 0:
 			return nil
@@ -83,12 +85,17 @@ func (r *Reader) readParts(a *Abbrev, pos int, e *DIE) (err error) {
 		if pos = end; i+1 == len(a.parts) {
 			break
 		}
-		at, n, ok := r.block(pos)
+		at, n, ok := r.varying(&p.varying, pos)
 		if !ok {
 			return r.Errorf(e.Off, "the entry is cut off")
 		}
-		if p.block != numAttrs {
-			e.Val[p.block&31], e.Class[p.block&31] = uint64(at)|uint64(n)<<32, ClassBlock
+		if o := &p.varying; o.attr != numAttrs {
+			e.Class[o.attr&31] = o.class
+			if o.class == ClassBlock {
+				e.Val[o.attr&31] = uint64(at) | uint64(n)<<32
+			} else {
+				e.Val[o.attr&31] = r.leb(o, at)
+			}
 		}
 		pos = at + n
 	}
@@ -145,7 +152,7 @@ func (r *Reader) afterLead(die uint32, pos int) (int, error) {
 func (r *Reader) afterParts(a *Abbrev, pos int) int {
 	last := len(a.parts) - 1
 	for i := range last {
-		at, n, ok := r.block(pos + int(a.parts[i].size))
+		at, n, ok := r.varying(&a.parts[i].varying, pos+int(a.parts[i].size))
 		if !ok {
 			return len(r.buf) + 1
 		}
@@ -154,11 +161,38 @@ func (r *Reader) afterParts(a *Abbrev, pos int) int {
 	return pos + int(a.parts[last].size)
 }
 
-// block reads the size of the block at pos, and returns it and where its bytes begin.
-func (r *Reader) block(pos int) (at, size int, ok bool) {
-	if pos < len(r.buf) && r.buf[pos] < 0x80 {
+// isLEB tells whether values of a form are LEB128 numbers.
+func isLEB(form uint64) bool {
+	switch form {
+	case formUdata, formSdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,
+		formGNUStrIndex:
+		return true
+	}
+	return false
+}
+
+// leb reads the number at pos, which is known to be whole.
+func (r *Reader) leb(o *op, pos int) uint64 {
+	c := cursor{buf: r.buf, pos: pos}
+	if o.form == formSdata {
+		return uint64(c.sleb())
+	}
+	return c.uleb()
+}
+
+// varying returns the size of the value of o at pos, and where it begins: of a block its bytes.
+func (r *Reader) varying(o *op, pos int) (at, size int, ok bool) {
+	if o.class == ClassBlock && pos < len(r.buf) && r.buf[pos] < 0x80 {
 		at, size = pos+1, int(r.buf[pos])
 		return at, size, size <= len(r.buf)-at
+	}
+	if o.class != ClassBlock {
+		for at = pos; pos < len(r.buf); pos++ {
+			if r.buf[pos] < 0x80 {
+				return at, pos + 1 - at, true
+			}
+		}
+		return 0, 0, false
 	}
 	c := cursor{buf: r.buf, pos: min(pos, len(r.buf))}
 	n := c.uleb()

@@ -3,6 +3,7 @@ package dwarf
 import (
 	std "debug/dwarf"
 	"math/bits"
+	"slices"
 )
 
 // plan is what the fast paths need to know of an abbreviation declaration, in half a cache line.
@@ -13,28 +14,44 @@ type plan struct {
 	// such an entry
 	print     uint64
 	valueMask uint64 // in the upper half: which bits at valueAt are the constant
-	nameMask  uint32 // all bits if a .debug_str offset is at nameAt
+	nameMask  uint32 // which bits at nameAt are the name: all of an offset, fewer of an index
 	tag       uint16
 	flags     planFlags
 	nameAt    uint8 // distances from the code's last byte, or from the end of the leading string
 	valueAt   uint8
 	refAt     uint8    // of a reference within the unit
 	sibling   uint8    // of DW_AT_sibling; 0 where there is none
-	size      uint8    // distance of what follows the attributes, or of the first block
-	tails     [2]uint8 // bytes after the first and after the second block
-	blocks    uint8    // how many blocks and expressions there are
+	size      uint8    // distance of what follows the attributes, or of the first varying one
+	tails     [2]uint8 // bytes after the first and after the second of these; see tailLEB
+	varying   varying
 }
+
+// varying says how many attributes of a declaration vary in size, but for the leading string:
+// blocks, expressions and LEB128 numbers.
+type varying uint8
+
+const (
+	varyingCount varying = 3
+	varyingValue varying = 4 // the only one is a number and the entry's constant
+
+	// tailLEB marks what comes after a LEB128 number.
+	tailLEB = 0x80
+)
+
+// indexed tells whether the name is an index into .debug_str_offsets of less than 4 bytes.
+func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
 type planFlags uint16
 
 const (
 	planSized planFlags = 1 << iota // its size is in the plan
-	planUsual                       // all wanted attributes are in the plan, which has no blocks
+	planUsual                       // all wanted attributes are in the plan
 	planLeaf                        // planUsual, without children, and no type definition
-	// planLeaf, with a reference and without a leading string; the name, if any, is in front and
+	// planLeaf, with a reference, and not planLead or planOdd; the name, if any, is in front and
 	// the constant after the reference
 	planMember
 	planLead // an inline string stands first
+	planOdd  // the name is an index, or an attribute varies in size
 	planRef  // refAt is valid
 	// a struct, union or enum with a name, which references count as that
 	planNamed
@@ -42,9 +59,8 @@ const (
 	planChild // has children
 	// a definition of a tag, an enum or a typedef, which may be a root
 	planComplete
-	// a parameter of a function, or the end of a varying list of them
+	// a parameter of a function, the end of a varying list of them, or an annotation
 	planParam
-	planBlock   // a lexical block with children; its size is in the plan
 	planNothing // declares nothing that is encoded itself
 	planLocal   // planNothing inside functions
 	planEnter   // definitions may be nested in it; it is no struct or union
@@ -65,30 +81,33 @@ type plans struct {
 	// steps are the sizes of entries that are planNothing, without children, and all of one size;
 	// 0: others.
 	steps [256]uint8
+	// indexed: one of the plans has an indexed name
+	indexed bool
 }
 
 // set makes p the plan of a code.
 func (t *plans) set(code uint64, p *plan) {
 	t.of[code] = *p
-	if p.flags&planNothing != 0 && p.flags&(planChild|planLead) == 0 && p.blocks == 0 {
+	t.indexed = t.indexed || p.indexed()
+	if p.flags&planNothing != 0 && p.flags&(planChild|planLead) == 0 && p.varying == 0 {
 		t.steps[code] = p.size
 	}
 }
 
 // makePlan plans a declaration. Where it has no plan, flags is 0.
 func makePlan(a *Abbrev, l layout) plan {
-	if l.blocks < 0 || a.Tag > 1<<16-1 {
+	if l.varying < 0 || a.Tag > 1<<16-1 {
 		return plan{}
 	}
-	p := plan{print: a.print, tag: uint16(a.Tag), blocks: uint8(l.blocks), flags: planSized | idle(a)}
-	for i, n := range l.sizes[:l.blocks+1] {
+	p := plan{tag: uint16(a.Tag), varying: varying(l.varying), flags: planSized | idle(a)}
+	for i, n := range l.sizes[:l.varying+1] {
 		if n > planSize {
 			return plan{}
 		}
 		if i == 0 {
 			p.size = uint8(1 + n)
 		} else {
-			p.tails[i-1] = uint8(n)
+			p.tails[i-1] = uint8(n) | l.leb[i-1]
 		}
 	}
 	if l.lead {
@@ -104,15 +123,14 @@ func makePlan(a *Abbrev, l layout) plan {
 	default:
 		p.flags |= planEnter
 	}
-	if a.Tag == std.TagFormalParameter || a.Tag == std.TagUnspecifiedParameters {
+	switch a.Tag {
+	case std.TagFormalParameter, std.TagUnspecifiedParameters, TagLLVMAnnotation:
 		p.flags |= planParam
 	}
-	if a.Tag == std.TagLexDwarfBlock && a.Children && l.blocks == 0 && !l.lead {
-		p.flags |= planBlock
-	}
 	p.sibling = uint8(l.sibling)
-	if l.blocks == 0 {
-		p.read(a)
+	if ops := l.ops(a); ops != nil || l.varying == 0 {
+		p.print = printSchema(a.Tag, ops)
+		p.read(a, ops)
 	}
 	return p
 }
@@ -120,48 +138,87 @@ func makePlan(a *Abbrev, l layout) plan {
 // layout is where the attributes of an entry lie.
 type layout struct {
 	lead bool // an inline string stands first
-	// bytes of the attributes after it up to the first block, between that and the second, and
-	// after that
+	// bytes of the attributes after it up to the first that varies in size, between that and the
+	// second, and after that
 	sizes   [3]int
-	blocks  int // -1: the sizes of other attributes vary
-	sibling int // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
+	varying int      // how many vary in size; -1: too many, or in another way
+	leb     [2]uint8 // tailLEB for those of them that are LEB128 numbers
+	sibling int      // distance of DW_AT_sibling in the first part + 1; 0: none of 4 bytes is there
 }
 
 // add adds an attribute; size is -1 where it varies.
 func (l *layout) add(attr Attr, form uint64, size int, first bool) {
 	switch {
-	case l.blocks < 0:
+	case l.varying < 0:
 	case first && form == formString:
 		l.lead = true
-	case form == formExprloc || form == formBlock:
-		if l.blocks++; l.blocks == len(l.sizes) {
-			l.blocks = -1
+	case form == formExprloc || form == formBlock || isLEB(form):
+		if l.varying == len(l.leb) {
+			l.varying = -1
+			return
 		}
+		if isLEB(form) {
+			l.leb[l.varying] = tailLEB
+		}
+		l.varying++
 	case size < 0:
-		l.blocks = -1
+		l.varying = -1
 	default:
-		if attr == Sibling && form == formRef4 && l.blocks == 0 {
+		if attr == Sibling && form == formRef4 && l.varying == 0 {
 			l.sibling = 1 + l.sizes[0]
 		}
-		l.sizes[l.blocks] += size
+		l.sizes[l.varying] += size
 	}
 }
 
+// ops are the wanted attributes of a, if no other varies in size than one LEB128 number, which is
+// taken for one of a single byte.
+func (l *layout) ops(a *Abbrev) []op {
+	if l.varying == 0 {
+		return a.ops
+	}
+	if l.varying != 1 || l.leb[0] == 0 || l.sizes[0]+1+l.sizes[1] > planSize {
+		return nil
+	}
+	first, second := &a.parts[0], &a.parts[1]
+	ops := slices.Clone(first.ops)
+	number := first.varying
+	number.off = uint32(first.size)
+	ops = append(ops, number)
+	for _, o := range second.ops {
+		o.off += uint32(first.size) + 1
+		ops = append(ops, o)
+	}
+	return ops
+}
+
 // read plans how the attributes are read, where that is as usual.
-func (p *plan) read(a *Abbrev) {
+func (p *plan) read(a *Abbrev, ops []op) {
 	usual, constants := true, 0
-	for i := range a.ops {
-		if a.ops[i].class == ClassConst {
+	for i := range ops {
+		if ops[i].class == ClassConst && ops[i].attr != numAttrs {
 			constants++
 		}
 	}
-	for i := range a.ops {
-		o := &a.ops[i]
+	for i := range ops {
+		o := &ops[i]
 		switch {
 		case o.attr == Sibling:
+		case o.form != 0: // the number that varies in size
+			switch {
+			case o.attr == numAttrs:
+			case o.class == ClassConst && constants == 1 && p.tails[0] == tailLEB:
+				p.varying |= varyingValue
+			default:
+				usual = false
+			}
+		case o.attr == Name && p.varying != 0 && 1+o.off > uint32(p.size): // after that
+			usual = false
 		case o.attr == Name && o.load == loadLead:
 		case o.attr == Name && o.class == ClassStrp && o.load == 4:
 			p.nameAt, p.nameMask = uint8(1+o.off), 1<<32-1
+		case o.attr == Name && o.class == ClassStrx && o.load < 4:
+			p.nameAt, p.nameMask = uint8(1+o.off), 1<<(8*o.load)-1
 		case o.class == ClassRef && o.load == 4 && p.flags&planRef == 0:
 			p.refAt = uint8(1 + o.off)
 			p.flags |= planRef
@@ -176,12 +233,16 @@ func (p *plan) read(a *Abbrev) {
 			usual = false
 		}
 	}
+	if p.varying != 0 || p.indexed() {
+		p.flags |= planOdd
+		usual = usual && !a.lead
+	}
 	if usual {
 		p.flags |= planUsual
 		if !a.Children && !a.definition {
 			p.flags |= planLeaf
 		}
-		if p.flags&(planLeaf|planRef|planLead) == planLeaf|planRef &&
+		if p.flags&(planLeaf|planRef|planLead|planOdd) == planLeaf|planRef &&
 			(p.nameMask == 0 || p.nameAt == 1) && (p.valueMask == 0 || p.valueAt == p.refAt+4) {
 			p.flags |= planMember
 		}

@@ -56,7 +56,8 @@ func isC(language uint64) bool {
 // skip moves over entries whose plans have one of the flags over, until there is one that has one
 // of the flags stop, and is not nested deeper than the first. It moves through the children of
 // those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
-// the children of others. It stops where it can't tell.
+// the children of others, or if over is planSized through those that have no DW_AT_sibling. It
+// stops where it can't tell.
 func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
 	if r.plans == nil {
 		return off, 0
@@ -103,37 +104,47 @@ func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, dee
 				}
 			}
 			if p.flags&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
-				if next == 0 {
+				if next != 0 {
+					off = next
+					continue
+				}
+				if over != planSized {
 					break
 				}
-				off = next
-				continue
 			}
 		}
 		at += uint32(p.size)
-		if p.blocks != 0 {
-			if at = r.overBlocks(p, at); at == 0 {
+		if p.varying != 0 {
+			if at = r.overVarying(p, at); at == 0 {
 				break
 			}
 		}
 		off = at
 		if p.flags&planChild != 0 {
 			deeper++
-			level, into = 0, planEnter|planStruct
+			if level = 0; over != planSized {
+				into = planEnter | planStruct
+			}
 		}
 	}
 	r.work -= int64((off - start) / 4) // entries of a few bytes
 	return off, deeper
 }
 
-// overBlocks moves over the blocks that begin at off, and what is after each. It returns 0 where
-// that is not simple.
-func (r *Reader) overBlocks(p *plan, off uint32) uint32 {
-	for _, tail := range p.tails[:p.blocks&3] {
-		if int(off) >= len(r.buf) || r.buf[off] >= 0x80 {
-			return 0
+// overVarying moves over the attributes that vary in size, which begin at off, and what is after
+// each. It returns 0 where that is not simple.
+func (r *Reader) overVarying(p *plan, off uint32) uint32 {
+	for _, tail := range p.tails[:p.varying&varyingCount] {
+		for int(off) < len(r.buf) && r.buf[off] >= 0x80 {
+			if tail < tailLEB {
+				return 0
+			}
+			off++
 		}
-		off += 1 + uint32(r.buf[off]) + uint32(tail)
+		if tail < tailLEB && int(off) < len(r.buf) {
+			off += uint32(r.buf[off])
+		}
+		off += 1 + uint32(tail%tailLEB)
 	}
 	if int(off) > len(r.buf) {
 		return 0
@@ -152,6 +163,17 @@ func u32(b *near, at uint8) uint32 {
 func u64(b *near, at uint8) uint64 {
 	i := int(at & 63)
 	return binary.LittleEndian.Uint64(b[i : i+8])
+}
+
+// leb4 splits a LEB128 number of up to 4 bytes off those in w, as it is spelled. n is its length;
+// 0: it is longer.
+func leb4(w uint32) (v, n uint32) {
+	last := ^w & 0x80808080
+	if last == 0 {
+		return 0, 0
+	}
+	end := last & -last // the upper bit of the first byte that has none
+	return w & (end<<1 - 1), uint32(bits.TrailingZeros32(end))/8 + 1
 }
 
 // inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the

@@ -54,6 +54,16 @@ func (r *Reader) StringAt(die uint32, class Class, v uint64) ([]byte, error) {
 	return str, nil
 }
 
+// ByOffset returns a string that is given by its index in .debug_str_offsets as one that is given
+// by its offset in .debug_str, others as they are; die names the entry in errors.
+func (r *Reader) ByOffset(die uint32, v Value) (Value, error) {
+	if v.Class != ClassStrx || r.in != r.D {
+		return v, nil
+	}
+	off, err := r.StrxOffset(die, v.Val)
+	return Value{off, ClassStrp}, err
+}
+
 // StrxOffset turns an index into .debug_str_offsets into an offset in .debug_str.
 func (r *Reader) StrxOffset(die uint32, index uint64) (uint64, error) {
 	off, ok := r.element(r.in.strOffsets, r.strBase, index, r.f.offSize)
