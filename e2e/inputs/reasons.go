@@ -1,4 +1,4 @@
-package gbtf
+package inputs
 
 import (
 	"debug/dwarf"

@@ -1,0 +1,96 @@
+package inputs
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// cost is what one way to compile a kernel costs.
+type cost struct {
+	objects int
+	files   uint64 // bytes of the objects and of .dwo files
+	debug   uint64 // of these, bytes of debugging information and its relocations
+	seconds string // of the build: of time, and of processor time in programs and in the system
+}
+
+// logCosts logs the costs of the kernels, and of a conversion of each object by itself.
+func logCosts(t *testing.T, kernels ...*kernel) {
+	t.Log("kernel | seconds of the build: time, processor in programs, in the system | objects, MB |" +
+		" of which debugging information | one btfgen an object: processor seconds | BTF objects, MB")
+	for _, k := range kernels {
+		c := k.cost(t)
+		var converted string
+		if k.object != "" {
+			cpu, size := k.convertEach(t)
+			converted = fmt.Sprintf("%.2f | %.1f", cpu.Seconds(), float64(size)/1e6)
+		}
+		t.Logf("%s | %s | %d, %.1f | %.1f | %s", k.kind, c.seconds, c.objects, float64(c.files)/1e6,
+			float64(c.debug)/1e6, converted)
+	}
+}
+
+// members are the files of the tree's vmlinux.a, which is a thin archive.
+func members(t *testing.T, tree string) []string {
+	t.Helper()
+	return strings.Fields(string(harness.MustRun(t, tree, "ar", "t", "vmlinux.a")))
+}
+
+func (k *kernel) cost(t *testing.T) (c cost) {
+	t.Helper()
+	for _, name := range members(t, k.tree) {
+		path := filepath.Join(k.tree, name)
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.objects++
+		c.files += fileSize(t, path)
+		for _, s := range f.Sections {
+			if s.Name == ".BTF" || strings.Contains(s.Name, ".debug_") {
+				c.debug += s.FileSize
+			}
+		}
+		f.Close()
+		dwo := strings.TrimSuffix(path, ".o") + ".dwo"
+		if _, err := os.Stat(dwo); err == nil {
+			c.files += fileSize(t, dwo)
+			c.debug += fileSize(t, dwo)
+		}
+	}
+	c.seconds = strings.TrimSpace(string(harness.ReadFile(t, filepath.Join(k.tree, "build-seconds"))))
+	return c
+}
+
+// convertEach makes the BTF object of each object with a process of its own, as actions do.
+func (k *kernel) convertEach(t *testing.T) (cpu time.Duration, size uint64) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "btfo")
+	for _, name := range members(t, k.tree) {
+		argv := append(k.converter(t), "-o", out, name)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Dir = k.tree
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", name, err, text)
+		}
+		cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+		size += fileSize(t, out)
+	}
+	return cpu, size
+}
+
+func fileSize(t *testing.T, path string) uint64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint64(info.Size())
+}

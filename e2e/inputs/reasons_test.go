@@ -1,0 +1,69 @@
+package inputs
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// TestExplain is of one difference of each reason, and of one without.
+func TestExplain(t *testing.T) {
+	blocks := Blocks{"struct in_block": true, "enum (anon) {FIRST": true}
+	dwarf := Skipped{"located": "unexpected register", "inlined": "inconsistent prototype"}
+	btf := Skipped{"clone": "unknown parameters of a clone", "lost": "no variable of file scope"}
+	for _, c := range []struct {
+		Difference
+		want string
+	}{
+		{Difference{Class: "only in A", Kind: "struct", Type: "struct in_block"}, reasonBlock},
+		{Difference{Class: "only in A", Kind: "enum", Type: "enum (anon) {FIRST, SECOND}"},
+			reasonBlock},
+		{Difference{Class: "only in A", Kind: "enum", Type: "enum (anon) {FIRST}"}, reasonBlock},
+		{Difference{Class: "only in A", Kind: "func", Type: "func clone"}, reasonClone},
+		{Difference{Class: "only in B", Kind: "func", Type: "func located"}, reasonLocation},
+		{Difference{Class: "only in B", Kind: "func", Type: "func inlined"}, reasonCodeless},
+		{Difference{Class: "only in A", Kind: "var", Type: "var lost"}, reasonVariable},
+		{Difference{Class: "differs", Kind: "typedef", Type: "typedef v4",
+			What: "type int[4] vs void"}, reasonVector},
+		{Difference{Class: "differs", Kind: "struct", Type: "struct s", Where: "member m",
+			What: "bit offset 2 vs 0"}, reasonUnnamed},
+		{Difference{Class: "differs", Kind: "struct", Type: "struct s", Where: "member m",
+			What: "bit offset 8 vs 16"}, ""},
+		{Difference{Class: "only in A", Kind: "struct", Type: "struct file_scope"}, ""},
+		{Difference{Class: "only in A", Kind: "func", Type: "func missing"}, ""},
+		{Difference{Class: "differs", Kind: "struct", Type: "struct s", What: "size 4 vs 8"}, ""},
+	} {
+		if got := Explain(c.Difference, blocks, dwarf, btf); got != c.want {
+			t.Errorf("%v: %q, want %q", c.Difference, got, c.want)
+		}
+	}
+}
+
+// TestReadBlocks is of a program of our own.
+func TestReadBlocks(t *testing.T) {
+	harness.Need(t, "gcc")
+	dir := t.TempDir()
+	harness.WriteFile(t, filepath.Join(dir, "a.c"), `
+		struct outside { int a; }; typedef struct outside outer_t; enum { NOT_IN };
+		int f(outer_t *o) {
+			struct in_block { int b; } x = { 1 }; typedef struct in_block inner_t;
+			inner_t y = { 2 };
+			{ enum { FIRST, SECOND } e = FIRST; x.b += e; }
+			return x.b + y.b + o->a;
+		}
+		int g(void) { return NOT_IN; }
+		struct after { int c; } after;`)
+	harness.MustRun(t, dir, "gcc", "-g", "-O0", "-c", "-o", "a.o", "a.c")
+	got, err := ReadBlocks(filepath.Join(dir, "a.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, want := range map[string]bool{"struct in_block": true, "typedef inner_t": true,
+		"enum (anon) {FIRST, SECOND}": true, "struct outside": false, "struct after": false,
+		"typedef outer_t": false} {
+		if got.has(title) != want {
+			t.Errorf("%s: %v, want %v; %v", title, !want, want, got)
+		}
+	}
+}
