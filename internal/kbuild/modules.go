@@ -35,7 +35,7 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if m.Objects, err = r.withDWARF(m.Path, objects); err != nil {
+			if m.Objects, err = r.withTypes(m.Path, objects); err != nil {
 				return nil, err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -16,7 +17,7 @@ import (
 
 // found is what was seen of an object.
 type found struct {
-	dwarf   bool
+	types   bool     // it has DWARF, or BTF that the compiler wrote
 	sources []string // base names, of its symbols STT_FILE
 }
 
@@ -28,9 +29,9 @@ var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
 var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
 	" (shards for vmlinux, modules = \"whole\")")
 
-// withDWARF returns those of the objects that have DWARF, and notes the others. owner is what was
+// withTypes returns those of the objects that have types, and notes the others. owner is what was
 // linked of them, for errors.
-func (r *reader) withDWARF(owner string, objects []string) (kept []string, err error) {
+func (r *reader) withTypes(owner string, objects []string) (kept []string, err error) {
 	seen := map[string]bool{}
 	for _, o := range objects {
 		if seen[o] {
@@ -45,11 +46,19 @@ func (r *reader) withDWARF(owner string, objects []string) (kept []string, err e
 		if err != nil {
 			return nil, err
 		}
-		if f.dwarf {
+		if f.types {
 			kept = append(kept, o)
+			r.noteDWO(o)
 		}
 	}
 	return kept, nil
+}
+
+// noteDWO notes the .dwo file of an object, if there is one: assembler has none.
+func (r *reader) noteDWO(object string) {
+	if dwo := strings.TrimSuffix(object, ".o") + ".dwo"; r.split() && r.note(dwo) {
+		r.dwos[object] = dwo
+	}
 }
 
 // look reads the sections and the sources of an object, once.
@@ -66,18 +75,18 @@ func (r *reader) look(owner, object string) (found, error) {
 		return f, err
 	}
 	r.found[object] = f
-	if !f.dwarf {
+	if !f.types {
 		r.skipped[object] = r.whyNoDWARF(object)
 	}
 	return f, nil
 }
 
-// inspect reads what is needed of the object at path.
-func inspect(path string) (f found, err error) {
-	if err := refuseBitcode(path); err != nil {
+// inspect reads what is needed of an object, by its path.
+func inspect(object string) (f found, err error) {
+	if err := refuseBitcode(object); err != nil {
 		return f, err
 	}
-	file, err := elf.Open(path)
+	file, err := elf.Open(object)
 	if err != nil {
 		return f, err
 	}
@@ -85,13 +94,22 @@ func inspect(path string) (f found, err error) {
 	for _, s := range file.Sections {
 		switch {
 		case (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Size > 0:
-			f.dwarf = true
+			f.types = true
+		case s.Name == ".BTF" && s.Size > 0:
+			f.types = !ofBTF(object)
 		case strings.HasPrefix(s.Name, ".gnu.lto_"):
-			return f, fmt.Errorf("%s (compiled by GCC with -flto) %w", path, ErrLTO)
+			return f, fmt.Errorf("%s (compiled by GCC with -flto) %w", object, ErrLTO)
 		}
 	}
 	f.sources, err = sources(file)
 	return f, err
+}
+
+// ofBTF tells whether an object is the one that scripts/link-vmlinux.sh adds to vmlinux for the BTF
+// of the whole, such as .tmp_vmlinux1.btf.o, before Linux 6.10 .btf.vmlinux.bin.o.
+func ofBTF(object string) bool {
+	name := path.Base(filepath.ToSlash(object))
+	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")
 }
 
 // refuseBitcode looks at the first bytes of a file.

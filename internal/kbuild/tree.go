@@ -16,17 +16,20 @@ import (
 type Tree struct {
 	Vmlinux *Linked   // nil for a directory of modules alone
 	Modules []Linked  // in the order of modules.order
-	Skipped []Skipped // objects without DWARF, by path
+	Skipped []Skipped // objects without DWARF or BTF, by path
 	Rust    bool      // whether the kernel was configured with Rust
-	Missing []string  // sources that vmlinux names and that none of its objects is of, by name
-	Inputs  []string  // the files that this was read from, by path; some of them don't exist
+	// DWOs are the files with most of the DWARF of objects that were compiled with -gsplit-dwarf, by
+	// the objects' paths.
+	DWOs    map[string]string
+	Missing []string // sources that vmlinux names and that none of its objects is of, by name
+	Inputs  []string // the files that this was read from, by path; some of them don't exist
 }
 
 // Linked is a file that was linked of objects.
 type Linked struct {
 	Name    string   // as the kernel calls it, but for dashes: vmlinux, msdos, snd-hda-intel
 	Path    string   // vmlinux, fs/fat/msdos.ko
-	Objects []string // those that have DWARF; archives among them that are not thin
+	Objects []string // those that have types; archives among them that are not thin
 	From    string   // which files tell the objects, for people
 }
 
@@ -50,6 +53,7 @@ type reader struct {
 	moved   string // where the directory was when Kbuild wrote absolute paths; "" if unknown
 	inputs  map[string]bool
 	found   map[string]found // what has been seen of objects, by path
+	dwos    map[string]string
 	skipped map[string]string
 }
 
@@ -62,9 +66,14 @@ func Read(dir string, o Options) (*Tree, error) {
 			dir)
 	}
 	r := &reader{dir: dir, inputs: map[string]bool{}, found: map[string]found{},
-		skipped: map[string]string{}}
+		dwos: map[string]string{}, skipped: map[string]string{}}
 	if err := r.readConfig(); err != nil {
 		return nil, err
+	}
+	if r.split() && (o.NoObjects || o.Whole) {
+		return nil, fmt.Errorf("%s: CONFIG_DEBUG_INFO_SPLIT=y, so most of the DWARF is beside the "+
+			"objects, in .dwo files: read the objects (no shards, modules = \"objects\")",
+			r.path(configName))
 	}
 	t := &Tree{Rust: r.config["CONFIG_RUST"] == "y"}
 	hasVmlinux, hasModules := r.exists("vmlinux"), r.note("modules.order")
@@ -89,18 +98,21 @@ func Read(dir string, o Options) (*Tree, error) {
 	for _, path := range slices.Sorted(maps.Keys(r.skipped)) {
 		t.Skipped = append(t.Skipped, Skipped{path, r.skipped[path]})
 	}
+	t.DWOs = r.dwos
 	t.Inputs = slices.Sorted(maps.Keys(r.inputs))
 	return t, nil
 }
 
-// readConfig reads the configuration, if it is there, and refuses those without DWARF in objects.
+// configName is the file that Kbuild's makefiles read the configuration from.
+const configName = "include/config/auto.conf"
+
+// readConfig reads the configuration, if it is there.
 func (r *reader) readConfig() error {
-	const name = "include/config/auto.conf"
 	r.config = map[string]string{}
-	if !r.note(name) {
+	if !r.note(configName) {
 		return nil
 	}
-	text, err := r.read(name)
+	text, err := r.read(configName)
 	if err != nil {
 		return err
 	}
@@ -109,12 +121,11 @@ func (r *reader) readConfig() error {
 			r.config[key] = value
 		}
 	}
-	if r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" {
-		return fmt.Errorf("%s: CONFIG_DEBUG_INFO_SPLIT=y, so the DWARF is in .dwo files: build "+
-			"without it", r.path(name))
-	}
 	return nil
 }
+
+// split tells whether the compiler wrote .dwo files.
+func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" }
 
 // path is that of a file of the tree, to open it.
 func (r *reader) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }

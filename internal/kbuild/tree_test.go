@@ -2,6 +2,7 @@ package kbuild
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -226,6 +227,28 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
+// TestCompilerBTF takes objects with the compiler's BTF, and none that holds the BTF of the kernel.
+func TestCompilerBTF(t *testing.T) {
+	f := newFixture(t)
+	f.kernel()
+	f.write("blob", "BTF, which isn't looked at")
+	for _, o := range []string{"kernel/bounds.o", ".tmp_vmlinux1.btf.o", ".btf.vmlinux.bin.o"} {
+		f.run("gcc", "-g0", "-c", "-o", o, "kernel/fork.c")
+		f.run("objcopy", "--add-section", ".BTF=blob", o)
+	}
+	f.thin("vmlinux.a", "init/main.o", "kernel/bounds.o", ".tmp_vmlinux1.btf.o", ".btf.vmlinux.bin.o")
+	tree, err := Read(f.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o, want := range map[string]bool{"init/main.o": true, "kernel/bounds.o": true,
+		".tmp_vmlinux1.btf.o": false, ".btf.vmlinux.bin.o": false} {
+		if got := slices.Contains(tree.Vmlinux.Objects, o); got != want {
+			t.Errorf("%s: %v, want %v", o, got, want)
+		}
+	}
+}
+
 // TestArchive has an archive that is not thin: it is converted as a whole.
 func TestArchive(t *testing.T) {
 	f := newFixture(t)
@@ -316,6 +339,30 @@ func TestBitcode(t *testing.T) {
 	}
 }
 
+// TestSplitDWARF is about kernels with CONFIG_DEBUG_INFO_SPLIT, whose objects have .dwo files.
+func TestSplitDWARF(t *testing.T) {
+	f := newFixture(t)
+	f.kernel()
+	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
+	f.thin("vmlinux.a", "init/main.o", "kernel/fork.o") // fork.o was compiled without it
+	f.write("kernel/exit.dwo", "of an object that isn't linked")
+	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
+	tree, err := Read(f.dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"init/main.o": "init/main.dwo"}
+	if !maps.Equal(tree.DWOs, want) || !slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
+		t.Errorf(".dwo files: %q, want %q; objects: %q", tree.DWOs, want, tree.Vmlinux.Objects)
+	}
+	for _, o := range []Options{{NoObjects: true}, {Whole: true}} {
+		if _, err := Read(f.dir, o); err == nil ||
+			!strings.Contains(err.Error(), "auto.conf: CONFIG_DEBUG_INFO_SPLIT=y") {
+			t.Errorf("%+v: got error %v", o, err)
+		}
+	}
+}
+
 // TestErrors has trees from which nothing can be read. Each error is a line that names the file.
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -339,9 +386,6 @@ func TestErrors(t *testing.T) {
 			f.write("modules.order", "fs/fat/fat.o\n")
 			f.write("fs/fat/fat.ko", "")
 			f.write("fs/fat/fat.mod", "\n")
-		}},
-		"DWARF in other files": {"include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT", func(f fixture) {
-			f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
 		}},
 		"a path that leads out": {"", "is not below the tree", func(f fixture) {
 			f.write(".vmlinux.o.cmd", "cmd_vmlinux.o := ld -r -o vmlinux.o ../secret.o")

@@ -27,7 +27,7 @@ func (r *reader) vmlinux(o Options) (v *Linked, missing []string, err error) {
 		return nil, nil, err
 	}
 	v.From = from
-	if v.Objects, err = r.withDWARF("vmlinux", objects); err != nil {
+	if v.Objects, err = r.withTypes("vmlinux", objects); err != nil {
 		return nil, nil, err
 	}
 	if len(v.Objects) == 0 {

@@ -175,7 +175,7 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 					name += "_" + strconv.Itoa(several)
 				}
 			}
-			w.btfObjects(dir, name, objects)
+			w.btfObjects(dir, name, objects, t.DWOs)
 			for _, i := range of {
 				labels[owners[i].path] = append(labels[owners[i].path], w.label(dir, name))
 			}
@@ -184,14 +184,21 @@ func (w *writer) objects(t *kbuild.Tree) map[string][]string {
 	return labels
 }
 
-func (w *writer) btfObjects(dir, name string, objects []string) {
+func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]string) {
 	p := w.in(dir)
-	var srcs []string
+	var srcs, debug []string
 	for _, o := range objects {
 		srcs = append(srcs, path.Base(o))
+		if dwo := dwos[o]; dwo != "" {
+			debug = append(debug, path.Base(dwo))
+		}
 	}
-	p.Files = append(p.Files, srcs...)
-	p.add("btf_objects", name, append([]attr{{"srcs", list(srcs...)}}, w.conversion()...)...)
+	p.Files = append(append(p.Files, srcs...), debug...)
+	attrs := []attr{{"srcs", list(srcs...)}}
+	if len(debug) > 0 {
+		attrs = append(attrs, attr{"debug", list(debug...)})
+	}
+	p.add("btf_objects", name, append(attrs, w.conversion()...)...)
 }
 
 // conversion are the attributes of all rules that read DWARF.

@@ -83,6 +83,21 @@ func TestPackages(t *testing.T) {
 	}
 }
 
+// TestDWOs names the .dwo files of the objects that have some.
+func TestDWOs(t *testing.T) {
+	tree := example()
+	tree.DWOs = map[string]string{"fs/open.o": "fs/open.dwo", "fs/fat/dir.o": "fs/fat/dir.dwo"}
+	texts := packages(t, tree, Options{})
+	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
+		debug = ["open.dwo"], tags = ["kbuild"]`)
+	contains(t, texts["fs/fat"], `name = "fat_objects", srcs = ["dir.o"], debug = ["dir.dwo"]`,
+		`name = "vfat_objects", srcs = ["vfat.o"], tags = ["kbuild"]`)
+	due, err := Packages(tree, Options{Rules: DefaultRules})
+	if err != nil || !slices.Contains(Files(due), "fs/open.dwo") {
+		t.Errorf("the files that the rules name: %q, %v", Files(due), err)
+	}
+}
+
 // TestWhole takes nothing apart.
 func TestWhole(t *testing.T) {
 	tree := example()
