@@ -5,6 +5,7 @@ package kernel
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,33 @@ func TestKernel(t *testing.T) {
 			ours, skipped := convert(t, ko, []string{ours.Path})
 			oracle.SameTypes(t, ko, ours, skipped, oracle.Pahole(t, ko, pahole.Path))
 		})
+	}
+}
+
+// TestKernelWithRust converts the kernel with its units of Rust, if it has some. The kernel takes the
+// result, in which nothing is missing that the units of C alone give.
+func TestKernelWithRust(t *testing.T) {
+	vmlinux := vmlinux(t)
+	without, _ := convert(t, vmlinux, nil)
+	with, _ := convert(t, vmlinux, nil, "--lang-exclude=")
+	oracle.KernelAccepts(t, with)
+	r, err := harness.Command{Argv: []string{harness.Tool(t, "btfdedup"), "diff", "--format=json",
+		without.Path, with.Path}}.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Summary     map[string]int
+		Differences []struct{ Class, Type string }
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &result); err != nil {
+		t.Fatal(err, r.Stderr)
+	}
+	t.Log(result.Summary)
+	for _, d := range result.Differences {
+		if d.Class == "only in A" && !strings.HasPrefix(d.Type, "forward") {
+			t.Errorf("missing: %s", d.Type)
+		}
 	}
 }
 

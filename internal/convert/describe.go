@@ -94,7 +94,7 @@ func (u *unit) refInto(h *dwarf.Unit, off uint32) (typeRef, error) {
 
 // nameAndType reads what most entries have.
 func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
-	if n, err = u.name(e, dwarf.Name); err == nil {
+	if n, err = u.identifier(e, dwarf.Name); err == nil {
 		t, err = u.ref(e, dwarf.Type)
 	}
 	return n, t, err
@@ -123,7 +123,7 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 		return u.describeArray(e)
 	case std.TagSubroutineType:
 		return u.describeProto(e)
-	case std.TagPointerType:
+	case std.TagPointerType, std.TagReferenceType, std.TagRvalueReferenceType: // C++ has three
 		d.kind = types.KindPtr
 		if d.tags, err = u.typeTags(e); err != nil {
 			return d, err
@@ -186,6 +186,9 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 	case ateSigned, ateSignedChar:
 		encoding = encSigned
 	}
+	if size == 0 && e.Constant(dwarf.ByteSize) {
+		return desc{kind: types.KindStruct}, nil // Rust's () has no values to tell apart
+	}
 	if size == 0 || size > 16 || size&(size-1) != 0 {
 		return u.fakeInt(encoding), nil // also a pair of long doubles
 	}
@@ -211,7 +214,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	default:
 		d.kind = types.KindStruct
 	}
-	if d.name, err = u.name(e, dwarf.Name); err != nil {
+	if d.name, err = u.identifier(e, dwarf.Name); err != nil {
 		return d, err
 	}
 	if e.Has(dwarf.Signature) {
@@ -243,7 +246,7 @@ func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 	if err := u.r.Read(t.off, &declaration); err != nil {
 		return name{}, err
 	}
-	return u.name(&declaration, dwarf.Name)
+	return u.identifier(&declaration, dwarf.Name)
 }
 
 // define completes the description of a struct, union or enum with its content.
@@ -260,33 +263,64 @@ func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	if d.kind == types.KindEnum {
 		return u.enumerators(e, d)
 	}
-	if err := u.members(e, d); err != nil || known {
+	if err := u.members(e, d); err != nil {
 		return err
 	}
-	return d.extend()
+	switch {
+	case !known:
+		return d.extend()
+	case u.isRust():
+		return d.cut()
+	}
+	return nil
 }
 
 // extend gives a struct whose size is computed the least size that holds the members that lie at
 // known places: the kernel refuses members that begin or end beyond it (btf_struct_check_meta,
-// btf_struct_check_member and others). A size that the DWARF states is believed: members are not
-// compared with it here, btfdedup verify does that.
+// btf_struct_check_member and others). A size that the DWARF states is believed: but for Rust,
+// members are not compared with it here, btfdedup verify does that.
 func (d *desc) extend() error {
 	for i := range d.elems {
-		m := &d.elems[i]
-		size, err := m.ref.size(0)
+		end, err := d.end(&d.elems[i])
 		if err != nil {
 			return err
 		}
-		at, bits := m.val&(1<<32-1), m.val>>32
-		if d.flag {
-			at, bits = m.val&(1<<24-1), m.val>>24
-		}
-		if bits == 0 {
-			bits = 8 * min(size, 1<<32)
-		}
-		d.size = max(d.size, uint32(min((at+bits+7)/8, 1<<32-1)))
+		d.size = max(d.size, uint32(min(end, 1<<32-1)))
 	}
 	return nil
+}
+
+// cut leaves out the members that don't lie in the struct as a whole. Rust writes what has no size
+// of its own so, such as the text of a CStr, whose size is 0.
+func (d *desc) cut() error {
+	kept := d.elems[:0]
+	for _, m := range d.elems {
+		end, err := d.end(&m)
+		if err != nil {
+			return err
+		}
+		if end <= uint64(d.size) {
+			kept = append(kept, m)
+		}
+	}
+	d.elems = kept
+	return nil
+}
+
+// end returns the offset in bytes after a member.
+func (d *desc) end(m *elem) (uint64, error) {
+	at, bits := m.val&(1<<32-1), m.val>>32
+	if d.flag {
+		at, bits = m.val&(1<<24-1), m.val>>24
+	}
+	if bits == 0 {
+		size, err := m.ref.size(0)
+		if err != nil {
+			return 0, err
+		}
+		bits = 8 * min(size, 1<<32)
+	}
+	return (at + bits + 7) / 8, nil
 }
 
 // maxChain bounds chains of typedefs, qualifiers and origins.
@@ -343,7 +377,10 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	for i := range f.Parameters {
 		p, to := &f.Parameters[i], elem{}
 		if !p.Varying {
-			if to.name, err = u.nameOf(p.Off, p.Name); err != nil {
+			if to.name, err = u.nameOf(p.Off, p.Name); err == nil {
+				to.name, err = u.spelled(p.Off, to.name)
+			}
+			if err != nil {
 				return d, err
 			}
 			if to.ref, err = u.refTo(p.Off, p.Type); err != nil {

@@ -29,7 +29,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		if err != nil {
 			return err
 		}
-		n, err := u.name(c, dwarf.Name)
+		n, err := u.identifier(c, dwarf.Name)
 		if err != nil {
 			return err
 		}

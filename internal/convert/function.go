@@ -58,7 +58,11 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 }
 
 // visitCodeless takes the functions without code that are not the abstract origin of one with code.
+// Rust's names of functions aren't those of symbols, so none of its functions stands for another.
 func (u *unit) visitCodeless() error {
+	if u.isRust() {
+		return nil
+	}
 	e := &u.c.top
 	for _, off := range u.codeless {
 		if u.origins[off] {

@@ -59,3 +59,8 @@ func languageName(root *dwarf.DIE) string {
 	}
 	return ""
 }
+
+// isRust tells whether the unit says that it is of Rust.
+func (u *unit) isRust() bool {
+	return slices.Contains(languages["rust"], u.r.Root.Value(dwarf.Language).Val)
+}

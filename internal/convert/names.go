@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"fmt"
 	"math/bits"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -11,7 +13,10 @@ import (
 type name struct {
 	val   uint64
 	class dwarf.Class // ClassNone: no name
-	hash  types.Hash
+	odd   bool        // no identifier
+	// spelled: it stands for the identifier that spell makes of the string, and hash is of that
+	spelled bool
+	hash    types.Hash
 }
 
 // nameCache remembers the hashes of strings in .debug_str by offset. It is direct-mapped and small,
@@ -25,6 +30,7 @@ type nameSlot struct {
 	off  uint64 // + 1
 	hash types.Hash
 	str  types.Str // in the converter's graph; 0: it may not be there
+	odd  bool      // no identifier
 }
 
 func (c *nameCache) slot(off uint64) *nameSlot {
@@ -63,26 +69,66 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 		if err != nil || len(b) == 0 {
 			return name{}, err
 		}
-		n.hash = types.HashString(b)
+		n.hash, n.odd = types.HashString(b), !btf.ValidIdentifier(b)
 		return n, nil
 	}
 	slot := u.c.names.slot(n.val)
 	if slot.off == n.val+1 {
-		n.hash = slot.hash
+		n.hash, n.odd = slot.hash, slot.odd
 	} else {
 		b, err := u.r.StringAt(die, n.class, n.val)
 		if err != nil {
 			return name{}, err
 		}
 		if len(b) > 0 {
-			n.hash = types.HashString(b)
+			n.hash, n.odd = types.HashString(b), !btf.ValidIdentifier(b)
 		}
-		*slot = nameSlot{off: n.val + 1, hash: n.hash}
+		*slot = nameSlot{off: n.val + 1, hash: n.hash, odd: n.odd}
 	}
 	if n.hash == (types.Hash{}) {
 		return name{}, nil
 	}
 	return n, nil
+}
+
+// identifier reads attribute s of e as the name of a type, a member, an enumerator or a parameter,
+// which the kernel wants to be an identifier.
+func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
+	n, err := u.name(e, s)
+	if err != nil || !n.odd {
+		return n, err
+	}
+	return u.spelled(e.Off, n)
+}
+
+// spelled is n, of the entry at die, as an identifier.
+func (u *unit) spelled(die uint32, n name) (name, error) {
+	if !n.odd || n.spelled {
+		return n, nil
+	}
+	b, err := u.r.StringAt(die, n.class, n.val)
+	n.hash, n.spelled = types.HashString(spell(b)), true
+	return n, err
+}
+
+// spell makes an identifier of a name as other languages have them: Option<u32> is Option_u32_. What
+// is not a letter, a digit or an underscore of ASCII becomes an underscore. The end of one that is
+// longer than the kernel's limit gives way to a hash of the whole.
+func spell(s []byte) []byte {
+	b := make([]byte, 0, len(s)+1)
+	if len(s) > 0 && s[0] >= '0' && s[0] <= '9' {
+		b = append(b, '_')
+	}
+	for _, c := range s {
+		if c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			c = '_'
+		}
+		b = append(b, c)
+	}
+	if len(b) > btf.MaxNameLen {
+		b = fmt.Appendf(b[:btf.MaxNameLen-17], "_%016x", types.HashString(s).A)
+	}
+	return b
 }
 
 // intern brings n into the graph, which is locked.
@@ -91,7 +137,7 @@ func (u *unit) intern(n name) (types.Str, error) {
 		return 0, nil
 	}
 	var slot *nameSlot
-	if n.class == dwarf.ClassStrp {
+	if n.class == dwarf.ClassStrp && !n.spelled {
 		if slot = u.c.names.slot(n.val); slot.off != n.val+1 {
 			slot = nil
 		} else if slot.str != 0 {
@@ -101,6 +147,9 @@ func (u *unit) intern(n name) (types.Str, error) {
 	b, err := u.r.StringAt(0, n.class, n.val)
 	if err != nil {
 		return 0, err
+	}
+	if n.spelled {
+		b = spell(b)
 	}
 	str := u.c.g.Strs.InternHashed(b, n.hash)
 	if slot != nil {

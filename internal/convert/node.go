@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -136,28 +135,8 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		u.c.built = append(u.c.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}
 	elems := u.c.built[base:]
-	if n.IsDefinition() || n.Kind == types.KindTypedef {
-		if err := u.checkNames(off, &n, elems); err != nil {
-			return 0, err
-		}
-	}
 	if u.c.direct() {
 		return g.Add(n, elems), nil
 	}
 	return g.AddHashed(n, elems), nil
-}
-
-// checkNames refuses a type with a name that the kernel doesn't take, as other languages than C
-// have them.
-func (u *unit) checkNames(off uint32, n *types.Node, elems []types.Elem) error {
-	strs := &u.c.g.Strs
-	if s := strs.Bytes(n.Name); len(s) > 0 && !btf.ValidIdentifier(s) {
-		return u.unencodable(off, "a type named %.100q", s)
-	}
-	for i := range elems {
-		if s := strs.Bytes(elems[i].Name); len(s) > 0 && !btf.ValidIdentifier(s) {
-			return u.unencodable(off, "a member or enumerator named %.100q", s)
-		}
-	}
-	return nil
 }

@@ -132,7 +132,7 @@ func (u *unit) parameter(c *dwarf.DIE) (p named, err error) {
 	cur, at := *c, u
 	for range maxChain {
 		if p.name.class == dwarf.ClassNone {
-			if p.name, err = at.name(&cur, dwarf.Name); err != nil {
+			if p.name, err = at.identifier(&cur, dwarf.Name); err != nil {
 				return p, err
 			}
 			p.namer = at

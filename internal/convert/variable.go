@@ -25,7 +25,11 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if !u.c.encodes(in) {
 		return nil
 	}
-	n, t, err := u.nameAndType(e)
+	n, err := u.name(e, dwarf.Name)
+	if err != nil {
+		return err
+	}
+	t, err := u.ref(e, dwarf.Type)
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,11 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 			return err
 		}
 		external = external || c.Flag(dwarf.External)
-		name, declared, err := spec.u.nameAndType(c)
+		name, err := spec.u.name(c, dwarf.Name)
+		if err != nil {
+			return err
+		}
+		declared, err := spec.u.ref(c, dwarf.Type)
 		if err != nil {
 			return err
 		}

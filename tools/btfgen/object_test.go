@@ -96,7 +96,7 @@ func TestObjectInParts(t *testing.T) {
 		{archive + " --shard=1/2 -o " + p("new"), 1, "archive of 2 members"},
 		{archive + " --each-unit=" + p("new"), 1, "archive of 2 members"},
 		{filepath.Join(objects, "unencodable.o") + " --each-unit=" + p("new"), 1,
-			"DW_TAG_reference_type"},
+			"DW_TAG_ptr_to_member_type"},
 	} {
 		code, stdout, stderr := btfgen(append([]string{"object"}, strings.Fields(tt.args)...)...)
 		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) ||

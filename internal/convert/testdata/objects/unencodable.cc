@@ -1,4 +1,3 @@
-// What BTF has no word for: references, pointers to members.
+// What BTF has no word for: pointers to members. References are pointers in BTF.
 struct thing { int x; int get() { return x; } };
-int by_reference(thing &t, thing &&u) { return t.get() + u.x; }
-int thing::*to_member = &thing::x;
+int by_member(thing &t, thing &&u, int thing::*m) { return t.get() + u.*m; }
