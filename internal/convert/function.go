@@ -91,7 +91,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		}
 		// A symbol of another name at the entry means that none of its own name stands for the
 		// function. The kernel puts prefixes before the names of code that runs before or beside
-		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_.
+		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
+		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le).
 		if symbol = u.mark(e, f); symbol.renamed && !f.external {
 			return nil
 		}
@@ -102,7 +103,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	if symbol.renamed {
 		u.addRenamed(e, proto, h)
-		return nil
+		if !symbol.alias {
+			return nil
+		}
 	}
 	var sig signature
 	if flags&types.FuncNoCode == 0 {

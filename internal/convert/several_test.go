@@ -74,6 +74,25 @@ func TestSeveralObjects(t *testing.T) {
 			skipped: []string{"f: inconsistent prototype"},
 		},
 		{
+			name: "a weak definition that loses to assembler, and is still there by an alias",
+			sources: []string{
+				"__attribute__((weak, noinline)) int f(char *t) { return *t; } int f_base(char *) " +
+					"__attribute__((alias(\"f\")));",
+				"__asm__(\".text; .globl f; .type f, %function; f: ret; .size f, .-f\"); " +
+					"int a(void) { return 0; }",
+			},
+			want: []string{"int a(void);", "int f(char *t);"},
+		},
+		{
+			name: "a definition that loses to another, by an alias, and disagrees",
+			sources: []string{
+				"__attribute__((weak, noinline)) int f(char *t) { return *t; } int f_base(char *) " +
+					"__attribute__((alias(\"f\")));",
+				"int f(int t) { return t; }",
+			},
+			skipped: []string{"f: inconsistent prototype"},
+		},
+		{
 			name: "static functions of one name",
 			sources: []string{
 				"__attribute__((noinline, used)) static int f(int x) { return x + 1; } int a(int x) { " +

@@ -35,24 +35,30 @@ func (s *symbols) at(addr uint64) iter.Seq[*elf.Symbol] {
 
 // mark is what the symbols at a function's entry say of it.
 type mark struct {
-	strong  bool // one is not weak
+	strong  bool // one of the function's name is not weak
 	renamed bool // there are some, but none of the function's name
-	clone   bool // one of its name is a clone with a changed interface
+	// alias: renamed, and none of them is the function's name with a prefix. So it is an alias of a
+	// weak definition whose name another has taken.
+	alias bool
+	clone bool // one of its name is a clone with a changed interface
 }
 
 // look asks the symbols at addr about the function of that name. One that is external in its unit
 // and local here is a hidden one of a linked file.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
-	some, named := false, false
+	some, named, prefixed := false, false, false
 	for f := range s.at(addr) {
 		some = true
-		m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
-		if base, suffix := s.split(f); base == string(name) {
+		base, suffix := s.split(f)
+		prefixed = prefixed || strings.HasSuffix(base, string(name))
+		if base == string(name) {
 			named = true
+			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
 			m.clone = m.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
 		}
 	}
 	m.renamed = some && !named
+	m.alias = m.renamed && !prefixed
 	return m
 }
 
