@@ -25,7 +25,7 @@ type program struct {
 }
 
 var programs = []program{
-	{name: "open"},
+	{name: "read"},
 	{name: "task", kfunc: "bpf_task_from_pid"},
 	{name: "matrix", module: "matrix"},
 }

@@ -7,8 +7,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 int found = -1;
 
-SEC("fentry/vfs_open")
-int BPF_PROG(at_open, const struct path *path, struct file *file)
+SEC("fentry/generic_file_read_iter")
+int BPF_PROG(at_read, struct kiocb *iocb, struct iov_iter *iter)
 {
 	struct task_struct *task;
 
