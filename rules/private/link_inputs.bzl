@@ -17,6 +17,14 @@ in the BTF.""",
     ),
 }
 
+OUT_ATTRS = {
+    "out": attr.output(doc = "The BTF file to write. By default `NAME.btf`."),
+}
+
+def declare_btf(ctx):
+    """Declares the BTF of a rule with OUT_ATTRS: File."""
+    return ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".btf")
+
 def srcs_attr(mandatory, doc):
     """The attribute `srcs`: targets with BTF objects, or files."""
     return attr.label_list(

@@ -11,8 +11,10 @@ load(":features.bzl", "check_distilled", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(
     ":link_inputs.bzl",
+    "OUT_ATTRS",
     "STRICT_ATTRS",
     "chain_of",
+    "declare_btf",
     "link_inputs",
     "linked_features",
     "linked_providers",
@@ -44,7 +46,7 @@ def _module_btf_impl(ctx):
     else:
         fail(("{}: module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or " +
               "both").format(ctx.label))
-    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
     bases = chain.indices
@@ -63,6 +65,10 @@ def _module_btf_impl(ctx):
         strict = ctx.attr.strict,
     )
     return linked_providers(ctx, btf, skipped, facts, chain, distilled, objects, features)
+
+_ATTRS = (
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+)
 
 module_btf = rule(
     implementation = _module_btf_impl,
@@ -91,7 +97,7 @@ cache. Output groups: `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra`
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,
 `NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group
 `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
-    attrs = CONVERSION_ATTRS | GRAIN_SETTINGS | STRICT_ATTRS | VARIABLES_ATTRS | {
+    attrs = _ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
             mandatory = True,

@@ -11,7 +11,9 @@ load(":grain.bzl", "GRAIN_SETTINGS")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
+    "OUT_ATTRS",
     "STRICT_ATTRS",
+    "declare_btf",
     "link_inputs",
     "linked_features",
     "linked_providers",
@@ -52,7 +54,7 @@ def _vmlinux_btf_impl(ctx):
         beside = conversion_of(ctx.attr).beside
         check_debug_files(ctx.label, beside, [ctx.file.vmlinux])
         btf_facts(ctx, ctx.file.vmlinux, facts, features, beside)
-    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     variables = variables_of(ctx, features, facts)
     btf_link(
@@ -74,6 +76,10 @@ def _vmlinux_btf_impl(ctx):
         features = features,
     )
 
+_ATTRS = (
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+)
+
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
     doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order in which kernels do a
@@ -83,6 +89,7 @@ binary search.
 vmlinux_btf(
     name = "vmlinux_btf",
     srcs = [":net_objects", ":drivers_objects"],
+    out = "vmlinux.btf",         # vmlinux_btf.btf without it
     vmlinux = ":vmlinux",
 )
 ```
@@ -103,7 +110,7 @@ per CPU, ...), so after a link that moves code and changes nothing else only `Bt
 Output groups:
 `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
 read in place of the BTF), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
-    attrs = CONVERSION_ATTRS | GRAIN_SETTINGS | STRICT_ATTRS | VARIABLES_ATTRS | {
+    attrs = _ATTRS | {
         "archive": attr.label_list(
             doc = """What the shards are made of instead of `vmlinux`: an archive of the kernel's
 objects (`vmlinux.a`), and its members if it is a thin one.""",
