@@ -88,7 +88,8 @@ func (e *Env) Warn(format string, args ...any) {
 	if e.Quiet {
 		return
 	}
-	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(advise(fmt.Sprintf(format, args...))))
+	message := advise(fmt.Sprintf(format, args...))
+	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(message))
 }
 
 // Tell prints a line for the user on Stderr, if Verbose.
