@@ -23,8 +23,8 @@ upon.""",
         "bases": """depset of File, postorder: the chain of BTF that `btf` is split against,
 outermost base first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order; of `btf_import` in the order that it came in.",
-        "btf_features": """list of string or None: what it was made with; None of `btf_import`, which
-doesn't know.""",
+        "btf_features": """list of string or None: what it was made with; None of `btf_import`,
+which doesn't know.""",
         "index": """File or None: the index of `btf`, which links of split BTF read in place of it.
 None if `btf` stands on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",

@@ -4,9 +4,10 @@ load(":providers.bzl", "BtfToolchainInfo")
 
 TOOLCHAIN_TYPE = Label("//rules/toolchain:toolchain_type")
 
-# What the settings of conversions are for the tools. None of them changes a tool, but each is a part
-# of the configuration, and so of the paths and keys of the actions that build the tools. Bazel names
-# a configuration by what differs from the command line; a value that no user sets always differs.
+# What the settings of conversions are for the tools. None of them changes a tool, but each is a
+# part of the configuration, and so of the paths and keys of the actions that build the tools. Bazel
+# names a configuration by what differs from the command line; a value that no user sets always
+# differs.
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["(tools)"],
     str(Label("//rules/settings:grain")): "(tools)",

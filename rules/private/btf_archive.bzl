@@ -84,8 +84,8 @@ def _out(ctx):
     """Declares the output."""
     out, format = ctx.outputs.out, ctx.attr.format
     if out and not out.basename.endswith("." + format):
-        fail(("{}: out is {}, and format is {}: out names a tar archive, *.tar or *.tar.zst, with " +
-              "the format that says so; a directory is NAME").format(
+        fail(("{}: out is {}, and format is {}: out names a tar archive, *.tar or *.tar.zst, " +
+              "with the format that says so; a directory is NAME").format(
             ctx.label,
             out.basename,
             format,

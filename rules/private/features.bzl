@@ -1,5 +1,7 @@
 """What lists of features mean, as `btfgen object --features` takes them (internal/features)."""
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+
 # What "default" stands for; the test e2e/features compares it with the tool's.
 _DEFAULT = [
     "encode_force",
@@ -103,16 +105,18 @@ def check_base(label, features, base, base_features):
             _say(base_features),
         ))
 
-def check_distilled(label, features, own):
+def check_distilled(ctx, features):
     """Fails if a flag alone asks for a distilled base: that suits no tree of modules.
 
     Args:
-        label: Label of a target that makes the BTF of modules.
-        features: list of string, its features.
-        own: list of string, those that its attribute has.
+        ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.
+        features: list of string, the target's features.
     """
+    own, flag = ctx.attr.btf_features, ctx.attr._btf_features[BuildSettingInfo].value
     asked = own and has_feature(own, "distilled_base")
-    if has_feature(features, "distilled_base") and not asked:
+    if not asked and has_feature(flag, "distilled_base") and has_feature(features, "distilled_base"):
         fail(("{}: the flag @rules_btf//rules/settings:btf_features has distilled_base, which is " +
-              "for a module that other builds of the kernel load, not for all of one: take it out " +
-              "of the flag, and name it in btf_features of that module's module_btf").format(label))
+              "for a module that other builds of the kernel load, not for all of one: take it " +
+              "out of the flag, and name it in btf_features of that module's module_btf").format(
+            ctx.label,
+        ))

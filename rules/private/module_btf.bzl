@@ -25,7 +25,7 @@ load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
-    check_distilled(ctx.label, features, ctx.attr.btf_features)
+    check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
     facts = None
     if ctx.file.module:

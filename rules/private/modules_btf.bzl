@@ -123,7 +123,7 @@ def _facts(ctx, modules, conversion):
 def _modules_btf_impl(ctx):
     conversion = conversion_of(ctx.attr)
     features = conversion.btf_features
-    check_distilled(ctx.label, features, ctx.attr.btf_features)
+    check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
     if conversion.beside.packages or conversion.beside.separate:
         fail(("{}: debug names {}, which is one module's: name it in a module_btf of that").format(

@@ -52,8 +52,9 @@ def _failing(message, flag = None):
 _mixed_test = _failing("//rules/tests:floats with \"var,float\", @@//rules/tests:plain with the " +
                        "default; give them the same, in their attributes or by the flag")
 _unlike_itself_test = _failing("unlike_itself with \"var\"; give them the same")
-_unlike_base_test = _failing("has btf_features the default, and its base @@//rules/tests:of_floats " +
-                             "has \"float,var\": what both hold would be in it twice")
+_unlike_base_test = _failing("has btf_features the default, and its base " +
+                             "@@//rules/tests:of_floats has \"float,var\": what both hold " +
+                             "would be in it twice")
 _many_unlike_base_test = _failing("what both hold would be in it twice")
 _by_flag_test = _failing(
     "the flag @rules_btf//rules/settings:btf_features has distilled_base, which is for a module",
@@ -107,6 +108,18 @@ def features_suite(name):
         module = "features/m.ko",
         tags = ["manual"],
     )
+    btf_objects(
+        name = "for_others",
+        srcs = ["features/a.o"],
+        btf_features = ["+distilled_base"],
+        tags = ["manual"],
+    )
+    module_btf(
+        name = "as_its_objects",
+        srcs = [":for_others"],
+        base = ":of_plain",
+        tags = ["manual"],
+    )
     module_btf(name = "of_flag", base = ":of_plain", module = "features/m.ko", tags = ["manual"])
     modules_btf(
         name = "many_of_flag",
@@ -126,6 +139,11 @@ def features_suite(name):
         expected = sorted(_DEFAULT + ["global_var"]),
         target_under_test = ":other_variables",
     )
+    _same_test(
+        name = "as_its_objects_test",
+        expected = sorted(_DEFAULT + ["distilled_base"]),
+        target_under_test = ":as_its_objects",
+    )
     _mixed_test(name = "mixed_test", target_under_test = ":mixed")
     _unlike_itself_test(name = "unlike_itself_test", target_under_test = ":unlike_itself")
     _unlike_base_test(name = "unlike_base_test", target_under_test = ":unlike_base")
@@ -138,6 +156,7 @@ def features_suite(name):
             ":features_lists_test",
             ":same_features_test",
             ":other_variables_test",
+            ":as_its_objects_test",
             ":mixed_test",
             ":unlike_itself_test",
             ":unlike_base_test",
