@@ -23,6 +23,8 @@ upon.""",
         "bases": """depset of File, postorder: the chain of BTF that `btf` is split against,
 outermost base first. Empty for vmlinux.""",
         "btf": "File: raw BTF in canonical order; of `btf_import` in the order that it came in.",
+        "btf_features": """list of string or None: what it was made with; None of `btf_import`,
+which doesn't know.""",
         "index": """File or None: the index of `btf`, which links of split BTF read in place of it.
 None if `btf` stands on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
@@ -63,6 +65,8 @@ BtfToolchainInfo = provider(
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found on a target and below it.",
     fields = {
+        "elves": """depset of struct, one for each target that has ELF objects of its own: `label`
+(string), `files` (tuple of File, the objects), `dwos` (tuple of File, their .dwo files).""",
         "objects": """depset of File: BTF objects of the ELF objects of the target and of the targets
 that it links.""",
         "roots": """depset of File: one merged BTF object for each target that has objects of its

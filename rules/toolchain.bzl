@@ -4,6 +4,27 @@ load(":providers.bzl", "BtfToolchainInfo")
 
 TOOLCHAIN_TYPE = Label("//rules/toolchain:toolchain_type")
 
+# What the settings of conversions are for the tools. None of them changes a tool, but each is a
+# part of the configuration, and so of the paths and keys of the actions that build the tools. Bazel
+# names a configuration by what differs from the command line; a value that no user sets always
+# differs.
+_SETTINGS = {
+    str(Label("//rules/settings:btf_features")): ["(tools)"],
+    str(Label("//rules/settings:grain")): "(tools)",
+    str(Label("//rules/settings:input")): "(tools)",
+    str(Label("//rules/settings:lang_exclude")): ["(tools)"],
+}
+
+def _same_settings_impl(_settings, _attr):
+    return _SETTINGS
+
+# The tools are built by the same actions whatever a flag or a transition gives the targets.
+_same_settings = transition(
+    implementation = _same_settings_impl,
+    inputs = [],
+    outputs = _SETTINGS.keys(),
+)
+
 def _btf_toolchain_impl(ctx):
     btfrepro = ctx.attr.btfrepro
     return [platform_common.ToolchainInfo(
@@ -16,6 +37,7 @@ def _btf_toolchain_impl(ctx):
 
 btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
+    cfg = _same_settings,
     doc = """Names the tools that the rules run: files, or targets that can be run. Wrap it in a
 `toolchain` and register that, to use tools of your own instead of the default toolchain, which
 builds them from source. Those of a release are [one call away](releases.md).

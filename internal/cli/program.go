@@ -80,7 +80,7 @@ type Env struct {
 
 // Error prints the line for an error on Stderr. It is for verbs that go on after one.
 func (e *Env) Error(err error) {
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(err.Error()))
+	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Program, oneLine(advise(err.Error())))
 }
 
 // Warn prints a line for the user on Stderr, unless Quiet.
@@ -88,7 +88,8 @@ func (e *Env) Warn(format string, args ...any) {
 	if e.Quiet {
 		return
 	}
-	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(fmt.Sprintf(format, args...)))
+	message := advise(fmt.Sprintf(format, args...))
+	fmt.Fprintf(e.Stderr, "%s: warning: %s\n", e.Program, oneLine(message))
 }
 
 // Tell prints a line for the user on Stderr, if Verbose.

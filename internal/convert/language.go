@@ -14,7 +14,7 @@ import (
 var languages = map[string][]uint64{
 	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31,
 		0x8001}, "bliss": {0x25}, "c": {0x02}, "c++": {0x04},
-	"c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a}, "c++20": {0x2b}, "c89": {0x01},
+	"c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a}, "c++20": {0x2b}, "c++23": {0x3a}, "c89": {0x01},
 	"c99": {0x0c}, "c11": {0x1d}, "c17": {0x2c}, "cobol74": {0x05}, "cobol85": {0x06}, "d": {0x13},
 	"dylan": {0x20}, "fortran77": {0x07}, "fortran90": {0x08}, "fortran95": {0x0e}, "fortran03": {0x22},
 	"fortran08": {0x23}, "go": {0x16}, "haskell": {0x18}, "java": {0x0b}, "julia": {0x1f}, "modula2": {0x0a},
@@ -23,7 +23,26 @@ var languages = map[string][]uint64{
 	"zig": {0x27},
 }
 
-// ParseLanguages reads a comma-separated list of language names.
+// cPlusPlus stands for each version of C++, of which compilers write the one that they were asked
+// for.
+const cPlusPlus = "c++"
+
+// codesOf are the codes that a name stands for, none if it is unknown.
+func codesOf(name string) []uint64 {
+	if name != cPlusPlus {
+		return languages[name]
+	}
+	var all []uint64
+	for version, codes := range languages {
+		if strings.HasPrefix(version, cPlusPlus) {
+			all = append(all, codes...)
+		}
+	}
+	return all
+}
+
+// ParseLanguages reads a comma-separated list of language names. "c++" is each version of it; to
+// pahole's --lang_exclude, which is of one code a name, it is the first alone.
 func ParseLanguages(list string) (map[uint64]bool, error) {
 	codes := make(map[uint64]bool)
 	for _, word := range strings.Split(list, ",") {
@@ -31,8 +50,8 @@ func ParseLanguages(list string) (map[uint64]bool, error) {
 		if word == "" {
 			continue
 		}
-		of, ok := languages[word]
-		if !ok {
+		of := codesOf(word)
+		if of == nil {
 			known := slices.Sorted(maps.Keys(languages))
 			return nil, fmt.Errorf("unknown language %q; known are %s", word, strings.Join(known, ", "))
 		}
@@ -48,12 +67,16 @@ func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
 
-// languageName is the name of the language in which a unit is written, empty if that is C or
+// languageName is the name by which the language of a unit is left out, empty if that is C or
 // unknown.
 func languageName(root *dwarf.DIE) string {
 	for name, codes := range languages {
 		isC := slices.Contains([]string{"c", "c89", "c99", "c11", "c17"}, name)
-		if root.Has(dwarf.Language) && slices.Contains(codes, root.Val[dwarf.Language]) && !isC {
+		switch {
+		case isC || !root.Has(dwarf.Language) || !slices.Contains(codes, root.Val[dwarf.Language]):
+		case strings.HasPrefix(name, cPlusPlus):
+			return cPlusPlus
+		default:
 			return name
 		}
 	}

@@ -60,6 +60,14 @@ func Default() Set { return Set(DeclTagKfuncs<<1 - 1) }
 // All gives the set of every known feature.
 func All() Set { return Set(end - 1) }
 
+// PaholeAll gives the set that "all" stands for, as in pahole 1.32: each feature that the BTF of any
+// file can have. A distilled base needs a base, and the layout section a kernel that knows it.
+func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
+
+// Merging is a name that pahole 1.32 has, of which nothing is left to choose: the units of a file
+// are always merged. It stands for no feature.
+const Merging = "force_cu_merging"
+
 // Has tells whether the feature is in the set.
 func (s Set) Has(f Feature) bool { return f != 0 && s&Set(f) == Set(f) }
 
@@ -88,7 +96,7 @@ func (s Set) String() string {
 //
 //	name     adds the feature
 //	default  adds the default set
-//	all      adds every feature
+//	all      adds what PaholeAll gives
 //	none     stands alone: the empty set
 //	+name    adds the feature; as the first item it starts from the default set
 //	-name    takes the feature out; as the first item it starts from the default set
@@ -134,12 +142,14 @@ func named(name string) (Set, error) {
 	if f, ok := Named(name); ok {
 		return Set(f), nil
 	}
-	known := strings.Join(names, ", ")
+	known := strings.Join(names, ", ") + ", " + Merging
 	switch {
 	case name == "default":
 		return Default(), nil
 	case name == "all":
-		return All(), nil
+		return PaholeAll(), nil
+	case name == Merging:
+		return 0, nil
 	case name == "":
 		return 0, fmt.Errorf("empty name (known: %s)", known)
 	default:

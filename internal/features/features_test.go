@@ -24,7 +24,11 @@ func TestParse(t *testing.T) {
 		{"-encode_force", strings.TrimPrefix(defaultNames, "encode_force,")},
 		{"-default", "none"},
 		{"var,+float", "var,float"},
-		{"all", strings.Join(names, ",")},
+		{"all", defaultNames + ",reproducible_build,global_var,attributes,true_signature"},
+		{"all,-global_var,layout", defaultNames + ",reproducible_build,attributes,true_signature,layout"},
+		{"var,force_cu_merging", "var"},
+		{"force_cu_merging", "none"},
+		{"+force_cu_merging", defaultNames},
 		// The list that the 7.2 kernel's scripts give, its -j and options aside.
 		{"encode_force,var,float,enum64,decl_tag,type_tag,optimized_func,consistent_func,decl_tag_kfuncs",
 			defaultNames},

@@ -45,6 +45,8 @@ type Result struct {
 	Skipped []Skipped // by name, then reason
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
+	// Absent is the units whose types are in BTF though nothing of them is in the linked file.
+	Absent symbols.Absent
 }
 
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their
@@ -116,7 +118,8 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Traced{&Result{w.BTF, d.Skipped, t.Conflicts}, copied, t, w}, nil
+	result := &Result{w.BTF, d.Skipped, t.Conflicts, x.Absent(s, opt.Facts)}
+	return &Traced{result, copied, t, w}, nil
 }
 
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.

@@ -80,15 +80,26 @@ def _shared_of(ctx, vmlinux):
               "differ: {}").format(ctx.label, ", ".join([str(label) for label in found.values()])))
     return found.keys()[0] if found else None
 
+def _out(ctx):
+    """Declares the output."""
+    out, format = ctx.outputs.out, ctx.attr.format
+    if out and not out.basename.endswith("." + format):
+        fail(("{}: out is {}, and format is {}: out names a tar archive, *.tar or *.tar.zst, " +
+              "with the format that says so; a directory is NAME").format(
+            ctx.label,
+            out.basename,
+            format,
+        ))
+    if format == "dir":
+        return ctx.actions.declare_directory(ctx.label.name)
+    return out or ctx.actions.declare_file("{}.{}".format(ctx.label.name, format))
+
 def _btf_archive_impl(ctx):
     vmlinux = ctx.attr.vmlinux[BtfInfo]
     if vmlinux.bases:
         fail("{}: {} is not vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
     shared = _shared_of(ctx, vmlinux.btf)
-    if ctx.attr.format == "dir":
-        out = ctx.actions.declare_directory(ctx.label.name)
-    else:
-        out = ctx.actions.declare_file("{}.{}".format(ctx.label.name, ctx.attr.format))
+    out = _out(ctx)
     btf_archive_files(
         ctx,
         vmlinux = vmlinux.btf,
@@ -148,6 +159,9 @@ others needs these here too.""",
             allow_files = [".mod"],
             doc = """For the manifest: of which objects a module was linked. A file `m.mod` lists
 those of the module `m`, one a line, as Kbuild makes it.""",
+        ),
+        "out": attr.output(
+            doc = """The tar archive to write. By default `NAME.tar` or `NAME.tar.zst`.""",
         ),
         "paths": attr.label_keyed_string_dict(
             doc = """Where the module of a `module_btf` is in `/lib/modules/RELEASE`:

@@ -47,39 +47,55 @@ def _btf_diff_test_impl(ctx):
     )
     return [DefaultInfo(executable = script, runfiles = runfiles)]
 
-btf_diff_test = rule(
+_btf_diff_test = rule(
     implementation = _btf_diff_test_impl,
-    doc = """Tests that two BTF files hold the same types, functions and variables, whatever their
-ids and order. Prints what differs.
-
-```starlark
-btf_diff_test(
-    name = "same_as_pahole_test",
-    actual = ":vmlinux_btf",
-    expected = "pahole.btf",
-)
-```""",
+    doc = "What btf_diff_test declares.",
     test = True,
     attrs = {
-        "actual": attr.label(
-            doc = "A `vmlinux_btf`, a `module_btf`, or a file with BTF.",
-            allow_single_file = True,
-            mandatory = True,
-        ),
-        "actual_bases": attr.label_list(
-            doc = """The chain that `actual` is split against, outermost first, when it is a file.
-A `module_btf` brings its own.""",
-            allow_files = True,
-        ),
-        "expected": attr.label(
-            doc = "What `actual` is compared with, in the same forms.",
-            allow_single_file = True,
-            mandatory = True,
-        ),
-        "expected_bases": attr.label_list(
-            doc = "The chain that `expected` is split against, as in `actual_bases`.",
-            allow_files = True,
-        ),
+        "actual": attr.label(allow_single_file = True, mandatory = True),
+        "actual_bases": attr.label_list(allow_files = True),
+        "expected": attr.label(allow_single_file = True, mandatory = True),
+        "expected_bases": attr.label_list(allow_files = True),
     },
     toolchains = [TOOLCHAIN_TYPE],
 )
+
+def btf_diff_test(
+        name,
+        actual,
+        expected,
+        actual_bases = [],
+        expected_bases = [],
+        size = "small",
+        **kwargs):
+    """Tests that two BTF files hold the same types, functions and variables.
+
+    Their ids and order don't count. Prints what differs.
+
+    ```starlark
+    btf_diff_test(
+        name = "same_as_pahole_test",
+        actual = ":vmlinux_btf",
+        expected = "pahole.btf",
+    )
+    ```
+
+    Args:
+        name: The test.
+        actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF.
+        expected: What `actual` is compared with, in the same forms.
+        actual_bases: The chain that `actual` is split against, outermost first, when it is a file.
+            A `module_btf` brings its own.
+        expected_bases: The chain that `expected` is split against, as in `actual_bases`.
+        size: The test's size for Bazel: the BTF of a kernel takes a second or two.
+        **kwargs: What all tests have, such as `tags`.
+    """
+    _btf_diff_test(
+        name = name,
+        actual = actual,
+        actual_bases = actual_bases,
+        expected = expected,
+        expected_bases = expected_bases,
+        size = size,
+        **kwargs
+    )

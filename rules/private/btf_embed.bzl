@@ -57,6 +57,7 @@ def _embedded_info(ctx, info, btf):
         btf_base(ctx, btf, index, info.bases)
     return BtfInfo(
         btf = btf,
+        btf_features = getattr(info, "btf_features", None),
         bases = info.bases,
         index = index,
         indices = info.indices,

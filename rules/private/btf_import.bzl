@@ -3,13 +3,13 @@
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_import_action")
-load(":link_inputs.bzl", "NO_CHAIN", "chain_of", "linked_providers")
+load(":link_inputs.bzl", "NO_CHAIN", "OUT_ATTRS", "chain_of", "declare_btf", "linked_providers")
 
 def _btf_import_impl(ctx):
     chain = NO_CHAIN
     if ctx.attr.base:
         chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
-    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+    btf = declare_btf(ctx)
     btf_import_action(ctx, ctx.file.src, btf, chain.bases)
     return linked_providers(ctx, btf, skipped = None, facts = None, chain = chain)
 
@@ -33,7 +33,7 @@ module_btf(
 
 The BTF is the kernel's to the byte, after a check against the rules by which the kernel reads it.
 Its order is the kernel's own, too. Output group: `btf_base`.""",
-    attrs = {
+    attrs = OUT_ATTRS | {
         "base": attr.label(
             doc = """What the BTF of a module stands on: the `btf_import` of its kernel, or whatever
 else provides the kernel's own BTF.""",

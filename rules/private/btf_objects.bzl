@@ -9,6 +9,7 @@ load(":debug_files.bzl", "check_debug_files")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
 load(":link_actions.bzl", "btf_merge")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
+load(":sources.bzl", "elves_of")
 
 def _convert_directory(ctx, directory, path, conversion):
     """Declares the actions that make one BTF object of a directory's object files."""
@@ -50,8 +51,9 @@ def convert_all(ctx, elves, prefix, conversion):
 
 def _btf_objects_impl(ctx):
     conversion = conversion_of(ctx.attr)
-    check_debug_files(ctx.label, conversion.beside, ctx.files.srcs)
-    objects = convert_all(ctx, ctx.files.srcs, ctx.label.name + ".btfo.d", conversion)
+    elves = [elf for src in ctx.attr.srcs for elf in elves_of(ctx.label, src)]
+    check_debug_files(ctx.label, conversion.beside, elves)
+    objects = convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion)
     merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
     return [
         DefaultInfo(files = depset(merged)),
@@ -80,13 +82,14 @@ Use one target for each directory where you can. Its default output is one BTF o
 everything merged; the output group `btf_objects` has those of the `BtfGen` actions.""",
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
-            doc = """Object files and archives (thin archives aren't followed: name their members).
-Each must have DWARF, or BTF that the compiler wrote: compile with `-g` or `-gbtf`.
+            doc = """Object files, archives (thin archives aren't followed: name their members), and
+linked files: `vmlinux`, modules, their separate debug files. Each must have DWARF, or BTF that the
+compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its archive.
 
 Also directories that an action makes (`ctx.actions.declare_directory`), with nothing but such
 files in them. Where Bazel has `ctx.actions.map_directory`, since version 9, each of these files is
 converted by an action of its own; before that, one action converts the whole directory.""",
-            allow_files = [".o", ".a", ".ko", ".lo"],
+            allow_files = True,
             allow_empty = False,
             mandatory = True,
         ),

@@ -4,7 +4,14 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(":conversion.bzl", "CONVERSION_SETTINGS", "conversion_of", "with_debug_files")
+load(
+    ":conversion.bzl",
+    "CHOICE_ATTRS",
+    "CONVERSION_SETTINGS",
+    "chosen",
+    "conversion_of",
+    "with_debug_files",
+)
 load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
@@ -86,9 +93,12 @@ def _btf_cc_aspect_impl(target, ctx):
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
     own = _own_objects(target, ctx.rule.files)
-    conversion = with_debug_files(conversion_of(ctx.attr), debug_files(_dwos(target)))
+    dwos = _dwos(target)
+    conversion = with_debug_files(conversion_of(ctx.attr), debug_files(dwos))
     objects = convert_all(ctx, own, prefix, conversion)
+    elves = struct(label = str(target.label), files = tuple(own), dwos = tuple(dwos))
     return [BtfCcInfo(
+        elves = depset([elves] if own else [], transitive = [info.elves for info in below]),
         objects = depset(objects.values(), transitive = [info.objects for info in below]),
         roots = depset(
             merge_tree(ctx, objects, prefix + ".merge.d", single = True),
@@ -107,23 +117,56 @@ merge of them. The actions are the target's own, so all who link it share them. 
     provides = [BtfCcInfo],
 )
 
+def _shared(infos):
+    """The BTF objects of the aspect's actions: struct of `objects` and `roots`, depsets of File."""
+    return struct(
+        objects = depset(transitive = [info.objects for info in infos]),
+        root = None,
+        roots = depset(transitive = [info.roots for info in infos]),
+    )
+
+def _own(ctx, infos, conversion):
+    """The BTF objects of actions of the rule's own, for a conversion other than the flags'."""
+    files, dwos = {}, {}
+    for elves in depset(transitive = [info.elves for info in infos]).to_list():
+        files.update({file: None for file in elves.files})
+        dwos.update({file: None for file in elves.dwos})
+    objects = convert_all(
+        ctx,
+        files.keys(),
+        ctx.label.name + ".btfo.d",
+        with_debug_files(conversion, debug_files(dwos.keys())),
+    )
+    merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
+    return struct(
+        objects = depset(objects.values()),
+        root = merged[0],
+        roots = depset(merged),
+    )
+
 def _cc_btf_impl(ctx):
     for dep in ctx.attr.deps:
-        if not dep[BtfCcInfo].objects:
-            fail(("{} links no object file: deps needs cc_library, cc_binary or another rule " +
-                  "that compiles").format(dep.label))
+        if CcInfo not in dep and not dep[BtfCcInfo].objects:
+            fail(("{}: {} compiles and links no object file: deps takes cc_library, cc_binary " +
+                  "and the like; object files and archives are srcs of a btf_objects").format(
+                ctx.label,
+                dep.label,
+            ))
     infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
-    objects = depset(transitive = [info.objects for info in infos])
-    roots = depset(transitive = [info.roots for info in infos])
+    if not [info for info in infos if info.objects]:
+        fail(("{}: deps have headers alone, and no object file with types: name what " +
+              "compiles").format(ctx.label))
+    conversion = conversion_of(ctx.attr)
+    found = _own(ctx, infos, conversion) if chosen(ctx.attr) else _shared(infos)
     return [
-        DefaultInfo(files = roots),
+        DefaultInfo(files = found.roots),
         BtfObjectsInfo(
-            btf_features = conversion_of(ctx.attr).btf_features,
-            objects = objects,
-            root = None,
-            roots = roots,
+            btf_features = conversion.btf_features,
+            objects = found.objects,
+            root = found.root,
+            roots = found.roots,
         ),
-        OutputGroupInfo(btf_objects = objects),
+        OutputGroupInfo(btf_objects = found.objects),
     ]
 
 cc_btf = rule(
@@ -141,15 +184,27 @@ cc_btf(
 Compile with debug information, for example `--copt=-g`: an object without any is an error that says
 so. With `--fission` the `.dwo` files are read, too. What to encode comes from the flags
 `@rules_btf//rules/settings:btf_features` and `:lang_exclude`, what to read from `:input`, and how
-many objects an action converts from `:grain`.""",
-    attrs = CONVERSION_SETTINGS | {
+many objects an action converts from `:grain`.
+
+All `cc_btf` share the actions of a library that several link. One with attributes that say
+otherwise than the flags has actions of its own:
+
+```starlark
+cc_btf(
+    name = "drivers_objects_with_variables",
+    btf_features = ["default", "global_var"],
+    deps = ["//drivers:disk", "//drivers:net"],
+)
+```""",
+    attrs = CONVERSION_SETTINGS | CHOICE_ATTRS | GRAIN_SETTINGS | {
         "deps": attr.label_list(
             doc = """`cc_library`, `cc_binary` and other targets that link; what they depend on is
-included.""",
+included. A library of headers has no types of its own, and may be among them.""",
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,
         ),
     },
+    toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfObjectsInfo],
 )

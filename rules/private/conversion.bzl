@@ -27,7 +27,8 @@ CONVERSION_SETTINGS = {
     ),
 }
 
-CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | {
+# What a target may say in place of the flags.
+CHOICE_ATTRS = {
     "btf_features": attr.string_list(
         doc = """What to encode, by the names that `btfgen object --features` and pahole's
 `--btf_features` take. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
@@ -40,28 +41,17 @@ wrote (`gcc -gbtf`); or `auto`, DWARF where a file has some, else BTF. Empty: th
         values = ["", "auto", "btf", "dwarf"],
     ),
     "lang_exclude": attr.string_list(
-        doc = """Source languages (`rust`, `c++11`, ...) whose units are left out. Empty: the value
-of the flag `@rules_btf//rules/settings:lang_exclude`, which is empty too by default.""",
+        doc = """Source languages (`rust`, `c++`, ...) whose units are left out; `c++` is each of
+its versions. Empty: the value of the flag `@rules_btf//rules/settings:lang_exclude`, which is empty
+too by default.""",
+    ),
+    "skip_unencodable": attr.bool(
+        doc = """Whether units with something that BTF has no word for, such as C++ references, are
+left out, with a warning. Otherwise they are an error.""",
     ),
 }
 
-def has_feature(features, name):
-    """Whether a list of features has one that is not in the default set.
-
-    Args:
-        features: list of string, as `btfgen object --features` takes them joined by commas.
-        name: the feature.
-
-    Returns:
-        bool
-    """
-    found = False
-    for item in ",".join(features).split(","):
-        if item.lstrip("+") in [name, "all"]:
-            found = True
-        elif item in ["-" + name, "-all"]:
-            found = False
-    return found
+CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | CHOICE_ATTRS
 
 def conversion_of(attr):
     """What a target or an aspect application asks for.
@@ -70,8 +60,8 @@ def conversion_of(attr):
         attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
 
     Returns:
-        a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string; and
-        `beside`, what `debug_files_of` returned.
+        a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string;
+        `skip_unencodable`, bool; and `beside`, what `debug_files_of` returned.
     """
     default_features = attr._btf_features[BuildSettingInfo].value
     default_exclude = attr._lang_exclude[BuildSettingInfo].value
@@ -79,8 +69,13 @@ def conversion_of(attr):
         btf_features = getattr(attr, "btf_features", []) or default_features,
         lang_exclude = getattr(attr, "lang_exclude", []) or default_exclude,
         input = getattr(attr, "input", "") or attr._input[BuildSettingInfo].value,
+        skip_unencodable = getattr(attr, "skip_unencodable", False),
         beside = debug_files_of(attr),
     )
+
+def chosen(attr):
+    """Names of the attributes of CHOICE_ATTRS that a target sets: list of string."""
+    return [name for name in CHOICE_ATTRS if getattr(attr, name)]
 
 def with_debug_files(conversion, beside):
     """A conversion of ELF files that have other files beside them, or none.
@@ -96,6 +91,7 @@ def with_debug_files(conversion, beside):
         btf_features = conversion.btf_features,
         lang_exclude = conversion.lang_exclude,
         input = conversion.input,
+        skip_unencodable = conversion.skip_unencodable,
         beside = beside,
     )
 

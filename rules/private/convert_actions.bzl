@@ -5,6 +5,7 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
+    "ENVIRONMENT",
     "EXECUTION_REQUIREMENTS",
     "INPUTS_ALONE",
     "THREADS",
@@ -17,7 +18,7 @@ load(
 def _objects_resources(_os, inputs):
     return {"cpu": 1, "memory": 128 + 2 * inputs}
 
-def _archive_resources(_os, _inputs):
+def _large_resources(_os, _inputs):
     return {"cpu": THREADS, "memory": 1024}
 
 def _facts_resources(_os, _inputs):
@@ -32,7 +33,7 @@ def btf_gen(ctx, elves, out, conversion):
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    archive = elves[0].is_directory or elves[0].extension == "a" or elves[0].extension == "lo"
+    large = elves[0].is_directory or elves[0].extension not in ["ko", "o"]
     args = ctx.actions.args()
     args.add("-o", out)
     add_conversion(args, conversion)
@@ -43,13 +44,13 @@ def btf_gen(ctx, elves, out, conversion):
         tools(ctx).btfgen,
         "object",
         args,
-        threads = THREADS if archive else 1,
+        threads = THREADS if large else 1,
         worker = ctx.attr._workers[BuildSettingInfo].value,
         inputs = elves + debug_inputs(elves, conversion.beside),
         outputs = [out],
         mnemonic = "BtfGen",
         progress_message = "Reading types of " + what + " for %{label}",
-        resource_set = _archive_resources if archive else _objects_resources,
+        resource_set = _large_resources if large else _objects_resources,
     )
 
 def _gen_each(template_ctx, input_directories, output_directories, tools, additional_params, **_):
@@ -66,6 +67,8 @@ def _gen_each(template_ctx, input_directories, output_directories, tools, additi
         for flag in ["features", "input", "lang-exclude"]:
             if additional_params[flag]:
                 args.add("--{}={}".format(flag, additional_params[flag]))
+        if additional_params["skip-unencodable"]:
+            args.add("--skip-unencodable")
         args.add(elf)
         template_ctx.run(
             executable = tools["btfgen"],
@@ -96,7 +99,9 @@ def btf_gen_each(ctx, directory, out, conversion):
             "features": ",".join(conversion.btf_features),
             "input": conversion.input,
             "lang-exclude": ",".join(conversion.lang_exclude),
+            "skip-unencodable": conversion.skip_unencodable,
         },
+        env = ENVIRONMENT,
         execution_requirements = EXECUTION_REQUIREMENTS,
         mnemonic = "BtfGen",
         toolchain = TOOLCHAIN_TYPE,
@@ -159,5 +164,5 @@ def btf_split(ctx, elf, more, outs, conversion):
         outputs = outs,
         mnemonic = "BtfSplit",
         progress_message = "Splitting the types of %{input} for %{label}",
-        resource_set = _archive_resources,
+        resource_set = _large_resources,
     )

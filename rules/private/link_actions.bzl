@@ -46,7 +46,8 @@ def btf_link(
         facts = None,
         bases = depset(),
         distilled = None,
-        variables = ""):
+        variables = "",
+        strict = False):
     """Declares BtfLink: the final BTF. The rule needs LINK_EXEC_GROUPS and CONVERSION_SETTINGS.
 
     Args:
@@ -59,9 +60,12 @@ def btf_link(
         distilled: File to write or None, the distilled base that out stands on instead.
         variables: which variables are encoded, as `btfdedup link --variables` takes it; empty for
             those that the features of the objects say.
+        strict: bool, whether objects of which the linked file has nothing are an error.
     """
     args = ctx.actions.args()
     args.add("-o", out)
+    if strict:
+        args.add("--strict")
     if variables:
         args.add("--variables", variables)
     if distilled:

@@ -1,48 +1,84 @@
 """What vmlinux_btf and module_btf share: their sources, and which files a link of them reads."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load(":btf_objects.bzl", "convert_all")
+load(":conversion.bzl", "chosen", "conversion_of", "without_debug_files")
+load(":features.bzl", "check_base", "check_same")
 load(":link_actions.bzl", "btf_base")
-load(":conversion.bzl", "conversion_of")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
+load(":sources.bzl", "elves_of")
 load(":variables.bzl", "link_extra")
 
+STRICT_ATTRS = {
+    "strict": attr.bool(
+        doc = """Whether it is an error, and not a warning, if objects are among `srcs` of which
+the linked file has no function: objects of modules in the link of `vmlinux`, say. Their types are
+in the BTF.""",
+    ),
+}
+
+OUT_ATTRS = {
+    "out": attr.output(doc = "The BTF file to write. By default `NAME.btf`."),
+}
+
+def declare_btf(ctx):
+    """Declares the BTF of a rule with OUT_ATTRS: File."""
+    return ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".btf")
+
 def srcs_attr(mandatory, doc):
-    """The attribute `srcs`: targets with BTF objects, or the files themselves."""
+    """The attribute `srcs`: targets with BTF objects, or files."""
     return attr.label_list(
         doc = doc,
-        allow_files = [".btfo"],
+        allow_files = True,
         allow_empty = not mandatory,
         mandatory = mandatory,
         providers = [[BtfObjectsInfo], []],
     )
 
 def link_inputs(ctx):
-    """Declares the merges above the sources.
+    """Declares the conversions of sources that need one, and the merges above all.
 
     Files that are known one by one go into a merge tree. Those that come from a graph of targets
     are linked as they are, merged for each target already: two sources may share parts of such a
     graph, and each part must count once.
 
     Args:
-        ctx: context of a rule with the toolchain and `srcs_attr`.
+        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
 
     Returns:
         depset of File, the BTF objects to link.
     """
     single = {}
     graphs = []
+    elves = []
     for src in ctx.attr.srcs:
-        if BtfObjectsInfo not in src:
+        if _is_elf(src):
+            elves += elves_of(ctx.label, src)
+        elif BtfObjectsInfo not in src:
             single.update({layout_path(file): file for file in src[DefaultInfo].files.to_list()})
         elif src[BtfObjectsInfo].root:
             root = src[BtfObjectsInfo].root
             single[layout_path(root)] = root
         else:
             graphs.append(src[BtfObjectsInfo].roots)
+    idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
+    if idle and not elves:
+        fail("{} has {}, but its srcs are converted already: name it where they are".format(
+            ctx.label,
+            " and ".join(idle),
+        ))
+    conversion = without_debug_files(conversion_of(ctx.attr))
+    single.update(convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion))
     return depset(
         merge_tree(ctx, single, ctx.label.name + ".merge.d", single = False),
         transitive = graphs,
     )
+
+def _is_elf(src):
+    """Whether a target in `srcs` has files that are to be converted."""
+    if BtfObjectsInfo in src:
+        return False
+    return bool([file for file in src[DefaultInfo].files.to_list() if file.extension != "btfo"])
 
 def linked_features(ctx):
     """What the sources of a link were converted with.
@@ -53,26 +89,25 @@ def linked_features(ctx):
     Returns:
         list of string. Where no source says, what the target or the flag says.
     """
-    labels = {}
-    for src in ctx.attr.srcs:
-        if BtfObjectsInfo in src and hasattr(src[BtfObjectsInfo], "btf_features"):
-            labels.setdefault(",".join(src[BtfObjectsInfo].btf_features), src.label)
-    if len(labels) > 1:
-        fail("{} links objects that were converted with different btf_features: {}".format(
-            ctx.label,
-            ", ".join(["{} with \"{}\"".format(label, names) for names, label in labels.items()]),
-        ))
-    for features in labels:
-        return features.split(",") if features else []
-    return conversion_of(ctx.attr).btf_features
+    found = {
+        src.label: src[BtfObjectsInfo].btf_features
+        for src in ctx.attr.srcs
+        if BtfObjectsInfo in src and hasattr(src[BtfObjectsInfo], "btf_features")
+    }
+    own = conversion_of(ctx.attr).btf_features
+    if ctx.attr.btf_features or not found or [src for src in ctx.attr.srcs if _is_elf(src)]:
+        found[ctx.label] = own
+    check_same(ctx.label, "links objects that were converted with", found)
+    return found.values()[0]
 
-def chain_of(ctx, label, info):
+def chain_of(ctx, label, info, features = None):
     """The chain of bases of what stands on a target.
 
     Args:
         ctx: context of a rule.
         label: Label of the target.
         info: BtfInfo of the target.
+        features: list of string, the features of what stands on it; None if nobody knows.
 
     Returns:
         struct of `bases` and `indices`, depsets of File.
@@ -80,6 +115,8 @@ def chain_of(ctx, label, info):
     if info.distilled:
         fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
               "many kernels and has the ids of none").format(ctx.label, label))
+    if features != None:
+        check_base(ctx.label, features, label, getattr(info, "btf_features", None))
     return struct(
         bases = depset([info.btf], transitive = [info.bases], order = "postorder"),
         indices = depset([info.index], transitive = [info.indices], order = "postorder"),
@@ -88,7 +125,15 @@ def chain_of(ctx, label, info):
 # The chain of vmlinux.
 NO_CHAIN = struct(bases = depset(order = "postorder"), indices = depset(order = "postorder"))
 
-def linked_providers(ctx, btf, skipped, facts, chain, distilled = None, objects = None):
+def linked_providers(
+        ctx,
+        btf,
+        skipped,
+        facts,
+        chain,
+        distilled = None,
+        objects = None,
+        features = None):
     """The providers of a target that makes BTF. It declares the index and the extra variables, too.
 
     Args:
@@ -99,6 +144,7 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None, objects 
         chain: what `chain_of` returned, the chain that btf is split against.
         distilled: File or None, the distilled base that btf stands on instead.
         objects: depset of File, the BTF objects that were linked; None if btf was made otherwise.
+        features: list of string, what the objects were converted with; None if nobody knows.
 
     Returns:
         list of providers.
@@ -115,6 +161,7 @@ def linked_providers(ctx, btf, skipped, facts, chain, distilled = None, objects 
         DefaultInfo(files = depset([btf])),
         BtfInfo(
             btf = btf,
+            btf_features = features,
             bases = depset([distilled]) if distilled else chain.bases,
             index = index,
             indices = depset(order = "postorder") if distilled else chain.indices,

@@ -5,11 +5,16 @@ load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":link_actions.bzl", "btf_link")
 load(":run.bzl", "LINK_EXEC_GROUPS")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":debug_files.bzl", "check_debug_files")
+load(":features.bzl", "check_distilled", "has_feature")
+load(":grain.bzl", "GRAIN_SETTINGS")
 load(
     ":link_inputs.bzl",
+    "OUT_ATTRS",
+    "STRICT_ATTRS",
     "chain_of",
+    "declare_btf",
     "link_inputs",
     "linked_features",
     "linked_providers",
@@ -19,13 +24,15 @@ load(":shards.bzl", "SHARDS_DOC", "sharded")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
-    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
+    features = linked_features(ctx)
+    check_distilled(ctx, features)
+    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
     facts = None
     if ctx.file.module:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
         beside = conversion_of(ctx.attr).beside
         check_debug_files(ctx.label, beside, [ctx.file.module])
-        btf_facts(ctx, ctx.file.module, facts, linked_features(ctx), beside)
+        btf_facts(ctx, ctx.file.module, facts, features, beside)
     if ctx.attr.srcs:
         if ctx.attr.shards:
             fail("{} has srcs, which are converted already, and shards".format(ctx.label))
@@ -37,12 +44,12 @@ def _module_btf_impl(ctx):
         btf_gen(ctx, [ctx.file.module], converted, conversion_of(ctx.attr))
         objects = depset([converted])
     else:
-        fail("module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or both")
-    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+        fail(("{}: module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or " +
+              "both").format(ctx.label))
+    btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
     bases = chain.indices
-    features = linked_features(ctx)
     if has_feature(features, "distilled_base"):
         distilled = ctx.actions.declare_file(ctx.label.name + ".base.btf")
         bases = chain.bases
@@ -55,8 +62,13 @@ def _module_btf_impl(ctx):
         bases = bases,
         distilled = distilled,
         variables = variables_of(ctx, features, facts, bool(distilled)),
+        strict = ctx.attr.strict,
     )
-    return linked_providers(ctx, btf, skipped, facts, chain, distilled, objects)
+    return linked_providers(ctx, btf, skipped, facts, chain, distilled, objects, features)
+
+_ATTRS = (
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+)
 
 module_btf = rule(
     implementation = _module_btf_impl,
@@ -85,7 +97,7 @@ cache. Output groups: `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra`
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,
 `NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group
 `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
-    attrs = CONVERSION_ATTRS | VARIABLES_ATTRS | {
+    attrs = _ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
             mandatory = True,
@@ -103,8 +115,8 @@ With the feature `distilled_base`, which is for modules that other builds of the
         ),
         "srcs": srcs_attr(
             mandatory = False,
-            doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: the module's objects,
-for actions as small as the edits.""",
+            doc = """The module's objects, for actions as small as the edits: targets of
+`btf_objects` and `cc_btf`, `.btfo` files, or object files, which are converted here.""",
         ),
     },
     exec_groups = LINK_EXEC_GROUPS,

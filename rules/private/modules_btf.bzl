@@ -3,8 +3,9 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of", "has_feature")
+load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":convert_actions.bzl", "btf_facts")
+load(":features.bzl", "check_distilled", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS", "grain_of", "groups_of")
 load(":link_actions.bzl", "btf_base", "btf_shared")
 load(":link_inputs.bzl", "chain_of")
@@ -120,14 +121,16 @@ def _facts(ctx, modules, conversion):
     return found
 
 def _modules_btf_impl(ctx):
-    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
     conversion = conversion_of(ctx.attr)
+    features = conversion.btf_features
+    check_distilled(ctx, features)
+    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
     if conversion.beside.packages or conversion.beside.separate:
         fail(("{}: debug names {}, which is one module's: name it in a module_btf of that").format(
             ctx.label,
             (conversion.beside.packages + conversion.beside.separate)[0].short_path,
         ))
-    if has_feature(conversion.btf_features, "distilled_base"):
+    if has_feature(features, "distilled_base"):
         fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
               "a module that other builds load").format(ctx.label))
     if ctx.attr.shared_base and ctx.attr.embed:

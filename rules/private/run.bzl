@@ -1,9 +1,9 @@
 """How actions run. The functions that declare them are in convert_actions.bzl, link_actions.bzl and
 module_actions.bzl, one for each mnemonic.
 
-Every action is one run of a static tool with a parameter file: no shell, no environment, nothing
-that the machine decides. Each says that it supports path mapping, because the tools never let a
-path reach an output. Each runs as many threads (-j) as it reserves CPUs.
+Every action is one run of a static tool with a parameter file: no shell, and nothing that the
+machine decides. Each says that it supports path mapping, because the tools never let a path reach
+an output. Each runs as many threads (-j) as it reserves CPUs.
 """
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -17,6 +17,9 @@ LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 # How many threads a tool gets where there is work for several. Part of the command line, so the
 # same everywhere. Other actions get one.
 THREADS = 4
+
+# Tells the tools that a message is for a user of the rules. It reaches no output.
+ENVIRONMENT = {"RULES_BTF_ACTION": "1"}
 
 EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
@@ -55,6 +58,7 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, worker = Fal
     ctx.actions.run(
         executable = tool,
         arguments = [command, args],
+        env = ENVIRONMENT,
         execution_requirements = _WORKER_REQUIREMENTS if worker else EXECUTION_REQUIREMENTS,
         exec_group = exec_group,
         toolchain = TOOLCHAIN_TYPE,
@@ -87,3 +91,5 @@ def add_conversion(args, conversion):
         format_joined = "--lang-exclude=%s",
         omit_if_empty = True,
     )
+    if conversion.skip_unencodable:
+        args.add("--skip-unencodable")

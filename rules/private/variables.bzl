@@ -1,7 +1,7 @@
 """The attribute `variables`: which variables are encoded, and where."""
 
 load(":link_actions.bzl", "btf_link")
-load(":conversion.bzl", "has_feature")
+load(":features.bzl", "has_feature")
 
 VARIABLES_ATTRS = {
     "variables": attr.string(

@@ -7,9 +7,13 @@ load(":link_actions.bzl", "btf_link")
 load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":debug_files.bzl", "check_debug_files")
+load(":grain.bzl", "GRAIN_SETTINGS")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
+    "OUT_ATTRS",
+    "STRICT_ATTRS",
+    "declare_btf",
     "link_inputs",
     "linked_features",
     "linked_providers",
@@ -42,18 +46,39 @@ def _objects_of(ctx):
     return sharded(ctx, archives[0], ctx.attr.shards, conversion_of(ctx.attr), members)
 
 def _vmlinux_btf_impl(ctx):
+    features = linked_features(ctx)
     objects = _objects_of(ctx)
     facts = None
     if ctx.file.vmlinux:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
         beside = conversion_of(ctx.attr).beside
         check_debug_files(ctx.label, beside, [ctx.file.vmlinux])
-        btf_facts(ctx, ctx.file.vmlinux, facts, linked_features(ctx), beside)
-    btf = ctx.actions.declare_file(ctx.label.name + ".btf")
+        btf_facts(ctx, ctx.file.vmlinux, facts, features, beside)
+    btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
-    variables = variables_of(ctx, linked_features(ctx), facts)
-    btf_link(ctx, objects, btf, skipped, facts = facts, variables = variables)
-    return linked_providers(ctx, btf, skipped, facts, NO_CHAIN, objects = objects)
+    variables = variables_of(ctx, features, facts)
+    btf_link(
+        ctx,
+        objects,
+        btf,
+        skipped,
+        facts = facts,
+        variables = variables,
+        strict = ctx.attr.strict,
+    )
+    return linked_providers(
+        ctx,
+        btf,
+        skipped,
+        facts,
+        NO_CHAIN,
+        objects = objects,
+        features = features,
+    )
+
+_ATTRS = (
+    CONVERSION_ATTRS | GRAIN_SETTINGS | OUT_ATTRS | STRICT_ATTRS | VARIABLES_ATTRS
+)
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
@@ -64,6 +89,7 @@ binary search.
 vmlinux_btf(
     name = "vmlinux_btf",
     srcs = [":net_objects", ":drivers_objects"],
+    out = "vmlinux.btf",         # vmlinux_btf.btf without it
     vmlinux = ":vmlinux",
 )
 ```
@@ -84,7 +110,7 @@ per CPU, ...), so after a link that moves code and changes nothing else only `Bt
 Output groups:
 `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
 read in place of the BTF), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
-    attrs = CONVERSION_ATTRS | VARIABLES_ATTRS | {
+    attrs = _ATTRS | {
         "archive": attr.label_list(
             doc = """What the shards are made of instead of `vmlinux`: an archive of the kernel's
 objects (`vmlinux.a`), and its members if it is a thin one.""",
@@ -98,8 +124,8 @@ objects (`vmlinux.a`), and its members if it is a thin one.""",
         ),
         "srcs": srcs_attr(
             mandatory = False,
-            doc = """Targets of `btf_objects` and `cc_btf`, or `.btfo` files: all objects of the
-kernel. Without them there are `shards`.""",
+            doc = """All objects of the kernel: targets of `btf_objects` and `cc_btf`, `.btfo`
+files, or object files and archives, which are converted here. Without them there are `shards`.""",
         ),
         "vmlinux": attr.label(
             doc = """The linked ELF. Without it every function that an object defines counts as

@@ -5,7 +5,7 @@ load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf")
-load(":common.bzl", "failure_test", "names")
+load(":common.bzl", "actions_of", "arguments", "failure_test", "names")
 
 def _stem(name):
     """x for x.o.btfo and x.pic.o.btfo."""
@@ -53,6 +53,28 @@ _wrong_provider_test = analysistest.make(
     expect_failure = True,
 )
 
+_headers_test = analysistest.make(failure_test("deps have headers alone"), expect_failure = True)
+
+def _of_its_own_impl(ctx):
+    env = analysistest.begin(ctx)
+    gens = actions_of(env, "BtfGen")
+    asserts.equals(
+        env,
+        ["bottom", "bottom2", "precompiled"],
+        sorted([_stem(action.outputs.to_list()[0].basename) for action in gens]),
+    )
+    for action in gens:
+        args = arguments(action)
+        asserts.true(env, "--features=default,global_var" in args, str(args))
+        asserts.true(env, "--lang-exclude=c++" in args, str(args))
+    info = analysistest.target_under_test(env)[BtfObjectsInfo]
+    asserts.equals(env, ["default", "global_var"], info.btf_features)
+    asserts.equals(env, [info.root], info.roots.to_list())
+    asserts.equals(env, 3, len(info.objects.to_list()))
+    return analysistest.end(env)
+
+_of_its_own_test = analysistest.make(_of_its_own_impl, config_settings = _SETTINGS)
+
 _fission_test = analysistest.make(
     _diamond_impl,
     attrs = _ATTRS,
@@ -86,13 +108,30 @@ def cc_suite(name):
     )
     cc_library(name = "right", srcs = ["cc/right.c"], tags = ["manual"], deps = [":bottom"])
     cc_binary(name = "main", srcs = ["cc/main.c"], tags = ["manual"], deps = [":left", ":right"])
-    cc_btf(name = "diamond", tags = ["manual"], deps = [":main", ":left", ":bottom"])
+    cc_btf(name = "diamond", tags = ["manual"], deps = [":main", ":left", ":headers", ":bottom"])
+    cc_btf(
+        name = "of_its_own",
+        btf_features = ["default", "global_var"],
+        lang_exclude = ["c++"],
+        tags = ["manual"],
+        deps = [":bottom"],
+    )
+    cc_btf(name = "only_headers", tags = ["manual"], deps = [":headers"])
     cc_btf(name = "not_cc", tags = ["manual"], deps = [":bottom_c"])
     _diamond_test(name = "diamond_test", pic = True, target_under_test = ":diamond")
     _diamond_opt_test(name = "diamond_opt_test", target_under_test = ":diamond")
     _wrong_provider_test(name = "not_cc_test", target_under_test = ":not_cc")
+    _headers_test(name = "only_headers_test", target_under_test = ":only_headers")
+    _of_its_own_test(name = "of_its_own_test", target_under_test = ":of_its_own")
     _fission_test(name = "fission_test", target_under_test = ":diamond")
     native.test_suite(
         name = name,
-        tests = [":diamond_test", ":diamond_opt_test", ":fission_test", ":not_cc_test"],
+        tests = [
+            ":diamond_test",
+            ":diamond_opt_test",
+            ":fission_test",
+            ":not_cc_test",
+            ":of_its_own_test",
+            ":only_headers_test",
+        ],
     )

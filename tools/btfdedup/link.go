@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/encode"
@@ -10,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
@@ -38,7 +41,11 @@ are the per-CPU ones, as without that feature; extra are all others, in split BT
 else but the types that only they need, on the --base that percpu gives of the same files.
 
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
-and the reason.`,
+and the reason.
+
+With --facts, compilation units that define functions of which the linked file has none are told:
+they are of other files, such as modules, and their types are in the result. --strict makes that an
+error. Units with global functions, as members of a library that nothing needed, are left out.`,
 		Examples: []string{
 			"btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params",
 			"# a module's BTF stands on the kernel's",
@@ -56,6 +63,8 @@ and the reason.`,
 			flags.InputVar(&r.facts, "facts",
 				"what is known of the linked file: a `FILE` from btfgen facts")
 			encode.VariablesVar(flags, &r.which)
+			flags.BoolVar(&r.strict, "strict", false,
+				"units that have types and nothing in the linked file are an error, not a warning")
 			return r.run
 		},
 	}
@@ -63,8 +72,9 @@ and the reason.`,
 
 // linkRun is one run of the verb.
 type linkRun struct {
-	facts string // a file; "" for none
-	which link.Which
+	facts  string // a file; "" for none
+	which  link.Which
+	strict bool
 }
 
 func (r *linkRun) run(env *cli.Env, files []string) error {
@@ -104,7 +114,35 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	if err := run.EndLink(phase, result, bases.BTF); err != nil {
 		return err
 	}
+	if err := r.tellAbsent(env, &result.Absent); err != nil {
+		return err
+	}
 	return run.WriteLinked(result, bases.BTF)
+}
+
+// toldFiles is how many source files a message names.
+const toldFiles = 5
+
+// tellAbsent warns of units that aren't in the linked file, or with --strict it returns an error.
+func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.Absent) error {
+	if a.Units == 0 || r.which == link.Extra {
+		return nil // the link of the other variables has told
+	}
+	units := "1 compilation unit has"
+	if a.Units > 1 {
+		units = fmt.Sprintf("%d compilation units have", a.Units)
+	}
+	files := strings.Join(a.Files[:min(len(a.Files), toldFiles)], ", ")
+	if len(a.Files) > toldFiles {
+		files += ", ..."
+	}
+	text := fmt.Sprintf("%s: %s types in the result but no function in the linked file, as its symbols"+
+		" tell: %s (leave out objects of modules and other files)", r.facts, units, files)
+	if r.strict {
+		return errors.New(text)
+	}
+	env.Warn("%s", text)
+	return nil
 }
 
 // openBases reads the bases of a link. A distilled base is made of BTF that is there.

@@ -15,14 +15,9 @@ type choice struct {
 	listed bool
 }
 
-// mergeFeature is a feature of pahole 1.32 of which nothing is left to choose: the units of a file
-// are always merged.
-const mergeFeature = "force_cu_merging"
-
 // add adds a list of --btf_features, and returns the names that are unknown (parse_btf_features in
 // pahole.c): a "+" before the list adds the default set first, and so does "default" as a name.
-// "all" was the name of that set in pahole 1.26; later ones take it for an unknown feature, and so
-// encode next to nothing.
+// "all" is every feature but distilled_base.
 func (c *choice) add(list string) (unknown []string) {
 	if !c.listed {
 		c.listed, c.Set = true, 0
@@ -33,9 +28,11 @@ func (c *choice) add(list string) (unknown []string) {
 	}
 	for name := range strings.SplitSeq(list, ",") {
 		switch name {
-		case "", mergeFeature:
-		case "default", "all":
+		case "", features.Merging:
+		case "default":
 			c.addDefault()
+		case "all":
+			c.Set |= features.PaholeAll()
 		default:
 			if f, ok := features.Named(name); ok {
 				c.Set = c.With(f)
@@ -65,4 +62,4 @@ func off(f features.Feature) func(*command, string) error {
 }
 
 // supported is what --supported_btf_features prints.
-func supported() string { return features.All().String() + "," + mergeFeature }
+func supported() string { return features.All().String() + "," + features.Merging }

@@ -9,14 +9,16 @@ import (
 // The messages of Bazel's stardoc_output.proto, as far as the reference shows them.
 type (
 	// moduleInfo is a ModuleInfo.
-	moduleInfo struct{ rules, providers, aspects []entity }
-	// entity is a RuleInfo, ProviderInfo or AspectInfo.
+	moduleInfo struct{ rules, providers, aspects []entity } // a macro is among the rules
+	// entity is a RuleInfo, StarlarkFunctionInfo, ProviderInfo or AspectInfo.
 	entity struct {
 		name, doc string
+		macro     bool
 		parts     []part   // the attributes of a rule, the fields of a provider
 		edges     []string // the attributes that an aspect follows
 	}
-	// part is an AttributeInfo, or a ProviderFieldInfo with a name and a doc alone.
+	// part is an AttributeInfo; or a FunctionParamInfo, which has no kind; or a ProviderFieldInfo
+	// with a name and a doc alone.
 	part struct {
 		name, doc    string
 		kind         uint64
@@ -61,24 +63,32 @@ func fields(message []byte, visit func(number protowire.Number, data []byte,
 func parseModule(data []byte) (module moduleInfo, err error) {
 	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
 		var list *[]entity
+		parse := parseEntity
 		switch number {
 		case 1:
 			list = &module.rules
+		case 3:
+			list, parse = &module.rules, parseMacro
 		case 2:
 			list = &module.providers
 		case 4:
-			list = &module.aspects
+			list, parse = &module.aspects, parseAspect
 		default:
 			return nil
 		}
-		e, err := parseEntity(data, list == &module.aspects)
+		e, err := parse(data)
 		*list = append(*list, e)
 		return err
 	})
 	return module, err
 }
 
-func parseEntity(data []byte, aspect bool) (e entity, err error) {
+func parseEntity(data []byte) (entity, error) { return parseParts(data, false) }
+
+func parseAspect(data []byte) (entity, error) { return parseParts(data, true) }
+
+// parseParts reads a RuleInfo or ProviderInfo, or an AspectInfo.
+func parseParts(data []byte, aspect bool) (e entity, err error) {
 	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
 		switch {
 		case number == 1:
@@ -95,6 +105,43 @@ func parseEntity(data []byte, aspect bool) (e entity, err error) {
 		return nil
 	})
 	return e, err
+}
+
+// parseMacro reads a StarlarkFunctionInfo.
+func parseMacro(data []byte) (e entity, err error) {
+	e.macro = true
+	err = fields(data, func(number protowire.Number, data []byte, _ uint64) error {
+		switch number {
+		case 1:
+			e.name = string(data)
+		case 2:
+			p, err := parseParameter(data)
+			e.parts = append(e.parts, p)
+			return err
+		case 3:
+			e.doc = string(data)
+		}
+		return nil
+	})
+	return e, err
+}
+
+// parseParameter reads a FunctionParamInfo.
+func parseParameter(data []byte) (p part, err error) {
+	err = fields(data, func(number protowire.Number, data []byte, value uint64) error {
+		switch number {
+		case 1:
+			p.name = string(data)
+		case 2:
+			p.doc = string(data)
+		case 3:
+			p.defaultValue = string(data)
+		case 4:
+			p.mandatory = value != 0
+		}
+		return nil
+	})
+	return p, err
 }
 
 func parsePart(data []byte) (p part, err error) {

@@ -26,7 +26,11 @@ func markdown(module moduleInfo) string {
 	}
 	out.WriteString("\n## Rules\n")
 	for _, rule := range module.rules {
-		writeRule(&out, rule)
+		if rule.macro {
+			writeMacro(&out, rule)
+		} else {
+			writeRule(&out, rule)
+		}
 	}
 	out.WriteString("\n## Aspects\n")
 	for _, aspect := range module.aspects {
@@ -62,6 +66,21 @@ func writeRule(out *strings.Builder, rule entity) {
 			doc += " Provides `" + strings.Join(a.providers, "` or `") + "`."
 		}
 		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", a.name, kind, value, doc)
+	}
+}
+
+func writeMacro(out *strings.Builder, macro entity) {
+	fmt.Fprintf(out, "\n### %s\n\n%s\n\n| attribute | default | meaning |\n|---|---|---|\n",
+		macro.name, strings.TrimSpace(macro.doc))
+	for _, p := range macro.parts {
+		value := "required"
+		switch {
+		case p.defaultValue != "":
+			value = "`" + cell(p.defaultValue) + "`"
+		case !p.mandatory: // **kwargs
+			value = ""
+		}
+		fmt.Fprintf(out, "| `%s` | %s | %s |\n", p.name, value, cell(p.doc))
 	}
 }
 

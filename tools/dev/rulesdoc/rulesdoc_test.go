@@ -25,7 +25,15 @@ func TestMarkdown(t *testing.T) {
 	field = text(field, 2, "File: it.")
 	provider := text(nil, 1, "SomeInfo")
 	provider = text(provider, 3, string(field))
-	module, err := parseModule(text(text(nil, 1, string(rule)), 2, string(provider)))
+	size := text(text(nil, 1, "size"), 2, "How large.")
+	size = text(size, 3, "\"small\"")
+	name := protowire.AppendVarint(protowire.AppendTag(text(nil, 1, "name"), 4, protowire.VarintType), 1)
+	macro := text(text(nil, 1, "another_rule"), 2, string(name))
+	macro = text(macro, 2, string(size))
+	macro = text(macro, 2, string(text(nil, 1, "kwargs")))
+	macro = text(macro, 3, "Does more.")
+	extract := text(text(nil, 1, string(rule)), 2, string(provider))
+	module, err := parseModule(text(extract, 3, string(macro)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +41,8 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"### some_rule\n\nDoes it.\n",
 		"| `srcs` | list of labels | `[]` | Files, or a \\| b. |\n",
+		"## Rules\n\n### another_rule\n\nDoes more.\n",
+		"| `name` | required |  |\n| `size` | `\"small\"` | How large. |\n| `kwargs` |  |  |\n",
 		"### SomeInfo\n",
 		"| `file` | File: it. |\n",
 	} {

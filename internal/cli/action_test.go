@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// TestAdvise prints messages that name flags, in an action of Bazel and elsewhere.
+func TestAdvise(t *testing.T) {
+	for _, c := range []struct{ message, advice string }{
+		{"a.o: no C (--lang-exclude=c++ or --skip-unencodable leaves such units out)",
+			"; in Bazel, --lang-exclude is the attribute lang_exclude or the flag " +
+				"--@rules_btf//rules/settings:lang_exclude, --skip-unencodable is the attribute " +
+				"skip_unencodable"},
+		{"give --dwarf", "; in Bazel, --dwarf is the attribute debug"},
+		{"give --dwarf-like", ""},
+		{"nothing to set", ""},
+	} {
+		for _, action := range []string{"", "1"} {
+			t.Setenv(actionVariable, action)
+			var text bytes.Buffer
+			env := &Env{Program: "p", Stderr: &text}
+			env.Error(errors.New(c.message))
+			env.Warn("%s", c.message)
+			told := c.message
+			if action != "" {
+				told += c.advice
+			}
+			if want := "p: " + told + "\np: warning: " + told + "\n"; text.String() != want {
+				t.Errorf("action %q: %q, want %q", action, text.String(), want)
+			}
+		}
+	}
+}

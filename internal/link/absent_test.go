@@ -1,0 +1,70 @@
+package link
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// TestAbsent tells the units of which the linked file has nothing, though they aren't left out.
+func TestAbsent(t *testing.T) {
+	const static, global = 0, types.LinkageGlobal
+	type symbol struct {
+		name    string
+		linkage uint32
+		flags   types.FuncFlags
+	}
+	b := newBuilder()
+	for _, u := range []struct {
+		file      string
+		count     uint32
+		functions []symbol
+		variable  string // a static one
+	}{
+		{"module.c", 2, []symbol{{"probe", static, 0}, {"release", static, 0}}, ""},
+		{"kernel.c", 1, []symbol{{"inlined", static, 0}, {"work", static, 0}}, ""},
+		{"clone.c", 1, []symbol{{"cloned", static, 0}}, ""},
+		{"hidden.c", 1, []symbol{{"hidden", static, 0}}, ""},
+		{"member.c", 1, []symbol{{"not_needed", global, 0}, {"helper", static, 0}}, ""},
+		{"types.c", 1, nil, ""},
+		{"inline.c", 1, []symbol{{"no_code", static, types.FuncNoCode}}, ""},
+		{"here.c", 1, []symbol{{"gone", static, 0}}, "stat"},
+		{"there.c", 1, []symbol{{"gone", static, 0}}, "other_stat"},
+		{"", 1, []symbol{{"of_no_file", static, 0}}, ""},
+	} {
+		b.Unit(u.file, u.count)
+		b.Hold(b.Struct("of_"+u.file, b.Hold(b.Int("int"))))
+		for _, f := range u.functions {
+			b.Fn(f.name, f.linkage, f.flags, b.Proto(0))
+		}
+		if u.variable != "" {
+			b.Var(u.variable, static, 4, b.Int("int"))
+		}
+	}
+	x := &facts.Facts{HasFiles: true, Variables: facts.VariablesPerCPU,
+		Files: []facts.File{{Funcs: []string{"hidden"}}, {Name: "clone.c",
+			Funcs: []string{"cloned.isra.0"}}, {Name: "here.c"}, {Name: "kernel.c",
+			Funcs: []string{"work"}}},
+		Objects: []facts.Object{{Name: "stat", Section: facts.PerCPUSection, Size: 4, Local: true,
+			File: 2}}}
+	for _, c := range []struct {
+		facts *facts.Facts
+		units int
+		files []string
+	}{
+		{x, 3, []string{"module.c", "there.c"}},
+		{nil, 0, nil},
+		{&facts.Facts{Globals: []string{"after_lto"}}, 0, nil},
+	} {
+		r, err := Link(inputs(b), Options{Facts: c.facts, Features: features.Default()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := r.Absent; a.Units != c.units || !slices.Equal(a.Files, c.files) {
+			t.Errorf("%d units of %q, want %d of %q", a.Units, a.Files, c.units, c.files)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+"""What lists of features mean, as `btfgen object --features` takes them (internal/features)."""
+
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+
+# What "default" stands for; the test e2e/features compares it with the tool's.
+_DEFAULT = [
+    "encode_force",
+    "var",
+    "float",
+    "decl_tag",
+    "type_tag",
+    "enum64",
+    "optimized_func",
+    "consistent_func",
+    "decl_tag_kfuncs",
+]
+
+# What "all" stands for: each feature that the BTF of any file can have.
+_ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signature"]
+
+# What BTF may differ in from the BTF that it stands on: where it goes, and which variables it has.
+_OWN = ["distilled_base", "global_var", "reproducible_build"]
+
+# Names that stand for several features, or for none.
+_SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
+
+def _meant(name):
+    return _SETS.get(name, [name])
+
+def feature_set(features):
+    """The features that a list means.
+
+    Args:
+        features: list of string, items as `--features` takes them joined by commas.
+
+    Returns:
+        sorted list of string, the names of single features. Unknown names are among them: the
+        tool's own message says which there are.
+    """
+    items = [item for item in ",".join(features).split(",") if item] or ["default"]
+    found = {}
+    if items[0][0] in "+-":
+        found.update({name: None for name in _DEFAULT})
+    for item in items:
+        if item.startswith("-"):
+            for name in _meant(item[1:]):
+                found.pop(name, None)
+        else:
+            found.update({name: None for name in _meant(item.removeprefix("+"))})
+    return sorted(found)
+
+def has_feature(features, name):
+    """Whether a list of features means one of them.
+
+    Args:
+        features: list of string, as for `feature_set`.
+        name: the feature.
+
+    Returns:
+        bool
+    """
+    return name in feature_set(features)
+
+def _say(features):
+    return "\"{}\"".format(",".join(features)) if features else "the default"
+
+def check_same(label, what, chosen):
+    """Fails if targets chose different features.
+
+    Args:
+        label: Label of the target that needs them to be the same.
+        what: string, what it does with them.
+        chosen: dict from the Label of a target to its list of features.
+    """
+    first = {}
+    for target, features in chosen.items():
+        first.setdefault(",".join(feature_set(features)), (target, features))
+    if len(first) > 1:
+        fail(("{} {} different btf_features: {}; give them the same, in their attributes or by " +
+              "the flag @rules_btf//rules/settings:btf_features").format(
+            label,
+            what,
+            ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
+        ))
+
+def check_base(label, features, base, base_features):
+    """Fails if types of a target are encoded otherwise than those of the base that it stands on.
+
+    Args:
+        label: Label of the target.
+        features: list of string, its features.
+        base: Label of the base.
+        base_features: list of string; None if nobody knows.
+    """
+    if base_features == None:
+        return
+    mine = [name for name in feature_set(features) if name not in _OWN]
+    others = [name for name in feature_set(base_features) if name not in _OWN]
+    if mine != others:
+        fail(("{} has btf_features {}, and its base {} has {}: what both hold would be in it " +
+              "twice; give both the same (distilled_base and global_var may differ)").format(
+            label,
+            _say(features),
+            base,
+            _say(base_features),
+        ))
+
+def check_distilled(ctx, features):
+    """Fails if a flag alone asks for a distilled base: that suits no tree of modules.
+
+    Args:
+        ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.
+        features: list of string, the target's features.
+    """
+    own, flag = ctx.attr.btf_features, ctx.attr._btf_features[BuildSettingInfo].value
+    asked = own and has_feature(own, "distilled_base")
+    if not asked and has_feature(flag, "distilled_base") and has_feature(features, "distilled_base"):
+        fail(("{}: the flag @rules_btf//rules/settings:btf_features has distilled_base, which is " +
+              "for a module that other builds of the kernel load, not for all of one: take it " +
+              "out of the flag, and name it in btf_features of that module's module_btf").format(
+            ctx.label,
+        ))
