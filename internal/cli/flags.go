@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -57,18 +54,28 @@ type fileFlag struct {
 func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
 	f := &FlagSet{FlagSet: pflag.NewFlagSet(v.Name, pflag.ContinueOnError)}
 	f.Usage = func() {}
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // as pahole spells them
+	defined := false
+	f.SetNormalizeFunc(func(fs *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(v.normal(fs, name, defined))
 	})
 	f.common(v.Flags, values)
 	f.BoolP("help", "h", false, "print this text")
-	return f, v.Setup(f)
+	run := v.Setup(f)
+	defined = true
+	return f, run
+}
+
+// NewFlags makes the flags of a verb, for texts about them.
+func (v *Verb) NewFlags() *pflag.FlagSet {
+	f, _ := v.newFlagSet(new(Flags))
+	return f.FlagSet
 }
 
 // common defines the common flags.
 func (f *FlagSet) common(takes Common, values *Flags) {
-	f.FuncP("jobs", "j", "how many `threads` may work at the same time; without it, one for each"+
-		" processor. The result doesn't depend on it", values.setJobs)
+	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
+		"how many `threads` may work at the same time; without it, one for each processor. The result"+
+			" doesn't depend on it")
 	if takes&Output != 0 {
 		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
@@ -228,25 +235,3 @@ func (e *Env) LimitThreads() (undo func()) {
 }
 
 const maxJobs = 1024
-
-func (f *Flags) setJobs(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxJobs {
-		return fmt.Errorf("the number of threads is from 1 to %d", maxJobs)
-	}
-	f.Jobs = n
-	return nil
-}
-
-// featureList is a list of features on the command line.
-type featureList features.Set
-
-func (l *featureList) Set(s string) error {
-	set, err := features.Parse(s)
-	*l = featureList(set)
-	return err
-}
-
-func (l *featureList) String() string { return features.Set(*l).String() }
-
-func (*featureList) Type() string { return "string" } // its default is shown in quotes

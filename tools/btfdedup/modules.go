@@ -101,8 +101,8 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	b.env = env
 	switch {
 	case len(env.Bases) == 0 && b.vmlinux == "":
-		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it;" +
-			" or --vmlinux=FILE, to make that too")
+		return cli.Usagef("--base FILE is missing: the kernel's BTF, or an index of it;" +
+			" or --vmlinux FILE, to make that too")
 	case len(env.Bases) != 0 && b.vmlinux != "":
 		return cli.Usagef("--base and --vmlinux contradict each other")
 	case len(b.baseBTF) != 0 && len(b.baseBTF) != len(env.Bases):

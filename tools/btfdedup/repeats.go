@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -37,8 +38,10 @@ holds twice; 2 wrong usage.`,
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r reportRun
-			flags.IntVar(&r.limit, "limit", 50, "list `N` types at most, 0 for all")
-			flags.StringVar(&r.format, "format", "text", "`text` or json")
+			r.limit = 50
+			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
+				"list `N` types at most, 0 for all")
+			flags.FormatVar(&r.format)
 			flags.BoolVar(&r.check, "check", false,
 				"exit with 1 if a module holds a type twice, or one that the base has")
 			return r.run
@@ -53,12 +56,6 @@ type reportRun struct {
 }
 
 func (r *reportRun) run(env *cli.Env, args []string) error {
-	if r.format != "text" && r.format != "json" {
-		return cli.Usagef("--format=%s is neither text nor json", r.format)
-	}
-	if r.limit < 0 {
-		return cli.Usagef("--limit=%d is below 0", r.limit)
-	}
 	run := report.Start(env, args)
 	defer run.Close()
 	bases, set, err := readModules(env, run, args)

@@ -48,7 +48,9 @@ names.`,
 		},
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			scope := flags.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
+			scope := "all"
+			flags.ChoiceVar(&scope, "for", "the `reader` whose rules apply: kernel, load or all",
+				"kernel", "load", "all")
 			sorted := flags.Bool("sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
 			manifest := flags.Bool("manifest", false,
@@ -59,11 +61,7 @@ names.`,
 			flags.InputVar(&images.Vmlinux, "vmlinux",
 				"with --manifest: also check those of vmlinux, the ELF file `FILE`")
 			return func(env *cli.Env, files []string) error {
-				opts := verify.Options{Sorted: *sorted}
-				var ok bool
-				if opts.Only, ok = scopes[*scope]; !ok {
-					return cli.Usagef("--for=%s is none of kernel, load and all", *scope)
-				}
+				opts := verify.Options{Sorted: *sorted, Only: scopes[scope]}
 				if *manifest {
 					if opts.Only == nil && !flags.Changed("for") {
 						opts.Only = scopes["kernel"]

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -43,9 +42,8 @@ is repeated for each shard.`,
 			r := new(splitRun)
 			flags.StringArrayVarP(&r.outputs, "output", "o", nil,
 				"the new directory to write, with -n; or a `FILE`, repeated for each shard")
-			flags.StringVarP(&r.shards, "shards", "n", "", "how many `shards`")
-			flags.StringVar(&r.exclude, "lang-exclude", "",
-				"comma-separated `languages` whose compilation units are left out, as with the other verbs")
+			flags.NumberVarP(&r.shards, "shards", "n", 1, maxShards, "shards", "how many `shards`")
+			encode.ExcludeVar(flags, &r.excluded)
 			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
 		},
 	}
@@ -56,21 +54,15 @@ const maxShards = 4096
 
 // splitRun is one run of the verb.
 type splitRun struct {
-	outputs         []string
-	shards, exclude string
+	outputs  []string
+	shards   int
+	excluded map[uint64]bool
 }
 
 func (r *splitRun) run(env *cli.Env, path string) error {
-	languages, err := convert.ParseLanguages(r.exclude)
-	if err != nil {
-		return cli.Usagef("%v", err)
-	}
-	opt := split.Options{Shards: len(r.outputs), Jobs: env.Jobs, Excluded: languages}
-	if r.shards != "" {
-		if opt.Shards, err = strconv.Atoi(r.shards); err != nil || opt.Shards < 1 ||
-			opt.Shards > maxShards {
-			return cli.Usagef("-n=%s: the number of shards is from 1 to %d", r.shards, maxShards)
-		}
+	opt := split.Options{Shards: len(r.outputs), Jobs: env.Jobs, Excluded: r.excluded}
+	if r.shards > 0 {
+		opt.Shards = r.shards
 		if len(r.outputs) > 1 {
 			return cli.Usagef("-n with several -o: it is one directory, or a file for each shard")
 		}
@@ -88,7 +80,7 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 	if len(inputs) == 0 {
 		return fmt.Errorf("%s: an archive without members", path)
 	}
-	if r.shards != "" {
+	if r.shards > 0 {
 		return cli.WriteDir(r.outputs[0], func(dir string) error {
 			return splitInto(run, inputs, opt, func(i int, file []byte) error {
 				return os.WriteFile(filepath.Join(dir, shardName(i, opt.Shards)), file, 0o666)

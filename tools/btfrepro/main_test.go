@@ -7,3 +7,5 @@ import (
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
+
+func TestUsage(t *testing.T) { clitest.Usage(t, program) }

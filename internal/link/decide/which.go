@@ -30,7 +30,7 @@ func (w *Which) Set(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the choices are percpu, all and extra")
+	return fmt.Errorf("is none of percpu, all and extra")
 }
 
 func (*Which) Type() string { return "string" }
