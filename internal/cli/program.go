@@ -57,8 +57,10 @@ type Verb struct {
 	Long     string   // paragraphs for the verb's help; may be empty
 	Examples []string // whole command lines; "# …" above one explains it
 
-	Flags    Common   // those of the common flags that the verb takes
-	Worker   bool     // it may be asked of a persistent worker: all its paths are flags or arguments
+	Flags  Common // those of the common flags that the verb takes
+	Worker bool   // it may be asked of a persistent worker: all its paths are flags or arguments
+	// NoStdin says why an argument - is not standard input, if it isn't; "" if it is.
+	NoStdin  string
 	Required []string // names of flags that must be given, without dashes; -o is one anyway
 	// Setup defines the verb's own flags and returns what runs once they are parsed.
 	Setup func(flags *FlagSet) Run
@@ -230,8 +232,12 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 		}
 	}
 	if err == nil {
-		defer env.LimitThreads()()
-		err = run(env, args)
+		var undo func()
+		if undo, err = flags.takeStdin(v, env, args); err == nil {
+			defer undo()
+			defer env.LimitThreads()()
+			err = run(env, args)
+		}
 	}
 	if isUsage(err) {
 		return Usagef("%s: %v (see %s %s --help)", v.Name, err, p.Name, v.Name)

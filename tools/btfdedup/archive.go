@@ -44,6 +44,7 @@ error.`,
 			"btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules",
 		},
 		Flags:    cli.Output,
+		NoStdin:  "the name of its file is that of the module",
 		Required: []string{"release", "vmlinux"},
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var a archiveRun

@@ -40,9 +40,9 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r diffRun
-			flags.StringArrayVar(&r.baseA, "base-a", nil,
+			flags.InputsVar(&r.baseA, "base-a",
 				"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
-			flags.StringArrayVar(&r.baseB, "base-b", nil, "a base of B: `FILE`, likewise")
+			flags.InputsVar(&r.baseB, "base-b", "a base of B: `FILE`, likewise")
 			flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
 			flags.FormatVar(&r.format)
 			flags.BoolVar(&r.ownOnly, "own-only", false,

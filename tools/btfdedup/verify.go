@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/archive"
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -63,6 +64,10 @@ names.`,
 			return func(env *cli.Env, files []string) error {
 				opts := verify.Options{Sorted: *sorted, Only: scopes[scope]}
 				if *manifest {
+					if slices.Contains(files, cli.Stdin) {
+						return cli.Usagef("--manifest doesn't read standard input: what is archived is beside" +
+							" the manifest; name the file")
+					}
 					if opts.Only == nil && !flags.Changed("for") {
 						opts.Only = scopes["kernel"]
 					}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
@@ -41,7 +42,8 @@ is repeated for each shard.`,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			r := new(splitRun)
 			flags.StringArrayVarP(&r.outputs, "output", "o", nil,
-				"the new directory to write, with -n; or a `FILE`, repeated for each shard")
+				"the new directory to write, with -n; or a `FILE`, repeated for each shard, of which one may"+
+					" be -, standard output")
 			flags.NumberVarP(&r.shards, "shards", "n", 1, maxShards, "shards", "how many `shards`")
 			encode.ExcludeVar(flags, &r.excluded)
 			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
@@ -66,6 +68,9 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 		if len(r.outputs) > 1 {
 			return cli.Usagef("-n with several -o: it is one directory, or a file for each shard")
 		}
+		if slices.Contains(r.outputs, "-") {
+			return cli.Usagef("-o: standard output (-) is no directory; name one")
+		}
 	}
 	if err := r.check(env, path); err != nil {
 		return err
@@ -87,7 +92,7 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 			})
 		})
 	}
-	return writeFiles(r.outputs, nil, func(writers []io.Writer) error {
+	return writeFiles(env, r.outputs, nil, func(writers []io.Writer) error {
 		return splitInto(run, inputs, opt, func(i int, file []byte) error {
 			_, err := writers[i].Write(file)
 			return err
@@ -140,11 +145,12 @@ func splitInto(run *report.Run, inputs []elf.Input, opt split.Options,
 }
 
 // writeFiles writes several files, all of them or none: write gets a writer for each.
-func writeFiles(paths []string, open []io.Writer, write func([]io.Writer) error) error {
+func writeFiles(env *cli.Env, paths []string, open []io.Writer,
+	write func([]io.Writer) error) error {
 	if len(paths) == 0 {
 		return write(open)
 	}
-	return cli.WriteFile(paths[0], func(w io.Writer) error {
-		return writeFiles(paths[1:], append(open, w), write)
+	return env.WriteOutput(paths[0], func(w io.Writer) error {
+		return writeFiles(env, paths[1:], append(open, w), write)
 	})
 }

@@ -9,3 +9,5 @@ import (
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }
 
 func TestUsage(t *testing.T) { clitest.Usage(t, program) }
+
+func TestStdin(t *testing.T) { clitest.Stdin(t, program) }

@@ -17,6 +17,7 @@ func runVerb() cli.Verb {
 		Name:    "run",
 		Summary: "build targets twice, in surroundings that differ, and compare",
 		Args:    "TARGET...",
+		NoStdin: "arguments are Bazel's",
 		Long: `
 Builds the targets in the workspace, and again in a copy of it, with another directory, output
 base, HOME, USER, locale, time zone, umask and number of jobs; then compares the logs as

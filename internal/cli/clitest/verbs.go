@@ -62,7 +62,8 @@ func Verbs(t *testing.T, program func() *cli.Program) {
 				taken cli.Common
 				flag  string
 			}{
-				{cli.Output, "-oout"}, {cli.Base, "--base=base.btf"}, {cli.Features, "--features=var,float"},
+				{cli.Output, "-oout"}, {cli.OutputDir, "-oout"}, {cli.Base, "--base=base.btf"},
+				{cli.Features, "--features=var,float"},
 				{cli.Skipped, "--skipped=list"}, {cli.DistilledBase, "--distilled-base=distilled.btf"},
 				{cli.Report, "--stats=stats"}, {cli.Report, "-v"}, {0, "-j1"},
 			} {
@@ -82,10 +83,10 @@ func Verbs(t *testing.T, program func() *cli.Program) {
 			}
 			fails(t, 2, `-j: "foo" is not a number of threads from 1 to `, with("-jfoo")...)
 			fails(t, 2, `-j: "0" is not a number of threads from 1 to `, with("-j0")...)
-			if v.Flags&cli.Output != 0 {
+			if v.Flags&(cli.Output|cli.OutputDir) != 0 {
 				fails(t, 2, "-o OUT is missing", append([]string{v.Name}, files...)...)
 			}
-			if v.Flags&cli.Report != 0 && v.Flags&cli.Output != 0 {
+			if v.Flags&cli.Report != 0 && v.Flags&(cli.Output|cli.OutputDir) != 0 {
 				fails(t, 2, "-o and --stats name one output", with("--stats=out")...)
 			}
 			if v.Flags&cli.Report != 0 {
