@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -28,6 +27,7 @@ difference, sorted, then a summary:
 Types that differ only because a type that they refer to differs are counted; --indirect
 lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF give the
 bases of each side; what is in a base of the other side counts as there, unless --own-only.
+docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file
 (nothing on stdout, one line on stderr), 2 wrong usage.`,
@@ -124,26 +124,24 @@ func readSide(bases []string, path string) (diff.Side, error) {
 }
 
 func printDiff(env *cli.Env, format string, found []diff.Difference, summary diff.Summary) error {
-	out := bufio.NewWriter(env.Stdout)
 	if format == "json" {
 		if found == nil {
 			found = []diff.Difference{}
 		}
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(struct {
-			Equal       bool              `json:"equal"`
-			Differences []diff.Difference `json:"differences"`
-			Summary     diff.Summary      `json:"summary"`
-		}{summary.Same(), found, summary}); err != nil {
-			return err
-		}
-		return out.Flush()
+		return writeJSON(env.Stdout, diffReport{reportSchema, summary.Same(), found, summary})
 	}
+	out := bufio.NewWriter(env.Stdout)
 	for _, d := range found {
 		fmt.Fprintln(out, d)
 	}
 	fmt.Fprintln(out, summary)
 	return out.Flush()
+}
+
+// diffReport is what diff prints as JSON.
+type diffReport struct {
+	Schema      int               `json:"schema"`
+	Equal       bool              `json:"equal"`
+	Differences []diff.Difference `json:"differences"`
+	Summary     diff.Summary      `json:"summary"`
 }

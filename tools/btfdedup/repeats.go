@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -28,6 +27,7 @@ ones in one module, are counted too: they look like repeats, and are none.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
 *.btf below it are taken. The output depends on the set of inputs only, not on order.
+docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0; 1 an unreadable file or, with --check, a type that the base has, or that one module
 holds twice; 2 wrong usage.`,
@@ -65,10 +65,7 @@ func (r *reportRun) run(env *cli.Env, args []string) error {
 	defer bases.Close()
 	found := set.Report(bases.Base, r.limit)
 	if r.format == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(found)
+		err = writeJSON(env.Stdout, found)
 	} else {
 		err = found.WriteText(env.Stdout)
 	}
