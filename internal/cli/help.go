@@ -19,6 +19,8 @@ func (p *Program) help(w io.Writer) error {
 	for _, v := range p.Verbs {
 		fmt.Fprintf(table, "  %s\t%s\n", v.Name, v.Summary)
 	}
+	fmt.Fprintf(table, "  help\tprint this text, or that of a verb: help VERB\n")
+	fmt.Fprintf(table, "  version\tprint the version\n")
 	table.Flush()
 	b.WriteString("\nFlags:\n  -h, --help     print this text\n      --version  print the version\n")
 	b.WriteString("\nAn argument @FILE stands for the lines of FILE, one argument a line.\n")

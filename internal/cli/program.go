@@ -14,28 +14,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/parallel"
 )
-
-// development is the version of a program that nobody has released.
-const development = "development"
-
-// Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel), and
-// the Go command where it knows one: of "go install …@VERSION", or of git. Of output files only
-// statistics may depend on it.
-var Version = development
-
-func init() {
-	if info, ok := debug.ReadBuildInfo(); ok && Version == development {
-		if version, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
-			Version = version
-		}
-	}
-}
 
 // Program is a command with verbs.
 type Program struct {
@@ -189,8 +172,12 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 	switch args[0] {
 	case "--help", "-h":
 		return p.help(env.Stdout)
-	case "--version":
-		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, Version)
+	case "--version", "version":
+		if len(args) > 1 {
+			return Usagef("%s: too many arguments: it takes none, and there is %q (see %s --help)", args[0],
+				args[1], p.Name)
+		}
+		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, versionLine())
 		return err
 	case "help":
 		if len(args) == 1 {
