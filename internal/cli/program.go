@@ -179,6 +179,10 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 		}
 		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, versionLine())
 		return err
+	case completeWord:
+		return p.complete(env.Stdout, args[1:])
+	case describeWord:
+		return p.describe(env.Stdout)
 	case "help":
 		if len(args) == 1 {
 			return p.help(env.Stdout)

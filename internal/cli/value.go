@@ -53,6 +53,8 @@ func (c *choice) String() string { return *c.value }
 
 func (*choice) Type() string { return "string" } // its default is shown in quotes
 
+func (c *choice) Choices() (words []string, list bool) { return c.words, false }
+
 // NoChoice is the error of a flag's value that is none of these words.
 func NoChoice(words []string) error {
 	n := len(words) - 1
@@ -106,6 +108,10 @@ func (l *featureList) Set(s string) error {
 		return inner // without the list, which the message has anyway
 	}
 	return err
+}
+
+func (*featureList) Choices() (words []string, list bool) {
+	return append(strings.Split(features.All().String(), ","), "default", "all", "none"), true
 }
 
 func (l *featureList) String() string { return features.Set(*l).String() }

@@ -104,6 +104,8 @@ func (l *kindList) Set(s string) error {
 
 func (l *kindList) String() string { return "" } // no default
 
+func (*kindList) Choices() (words []string, list bool) { return kindNames(), true }
+
 func (*kindList) Type() string { return "kinds" }
 
 // kindNames are the kinds as they are typed.

@@ -33,6 +33,9 @@ func (w *Which) Set(name string) error {
 	return fmt.Errorf("is none of percpu, all and extra")
 }
 
+// Choices are what Set reads, which is no list.
+func (*Which) Choices() (words []string, list bool) { return whichNames[1:], false }
+
 func (*Which) Type() string { return "string" }
 
 // Check tells what is missing for the choice: a feature of the objects, the facts of the linked
