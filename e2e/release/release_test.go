@@ -219,6 +219,27 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// TestManuals wants man pages of this version and completions for shells, the same for each platform.
+func TestManuals(t *testing.T) {
+	one := unpack(t, release(t), "linux-amd64")
+	other := unpack(t, release(t), "linux-arm64")
+	for name, text := range map[string]string{
+		"share/man/man1/btfgen.1":                       "rules_btf " + version(t),
+		"share/man/man1/btfdedup-link.1":                "rules_btf " + version(t),
+		"share/man/man1/btfrepro-diff.1":                "rules_btf " + version(t),
+		"share/bash-completion/completions/btfgen":      "__start_btfgen",
+		"share/zsh/site-functions/_btfdedup":            "#compdef btfdedup",
+		"share/fish/vendor_completions.d/btfdedup.fish": "complete -c btfdedup",
+	} {
+		if !bytes.Contains(one[name], []byte(text)) {
+			t.Errorf("%s: no %q in %d bytes", name, text, len(one[name]))
+		}
+		if !bytes.Equal(one[name], other[name]) {
+			t.Errorf("%s differs between platforms", name)
+		}
+	}
+}
+
 // TestSources wants the archive of the sources to be what .bcr says that it is.
 func TestSources(t *testing.T) {
 	var source struct{ URL, StripPrefix string }

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +16,7 @@ type Common uint
 
 const (
 	Output        Common = 1 << iota // -o: the file to write
+	OutputDir                        // -o: the directory to write, in place of Output
 	Base                             // --base: the BTF that split BTF stands on
 	Features                         // --features: what to encode
 	Skipped                          // --skipped: the list of what is not encoded
@@ -43,8 +41,10 @@ type Flags struct {
 type FlagSet struct {
 	*pflag.FlagSet
 	outputs, inputs []fileFlag
-	dirs            []*[]string // directories to read
-	instead         fileFlag    // the output in place of -o; zero if the verb has no such flag
+	inputLists      []*[]string
+	inputDirs       []*[]string
+	outputDirs      []fileFlag // which may be the same
+	instead         fileFlag   // the directory in place of -o; zero if the verb has no such flag
 }
 
 // fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
@@ -57,21 +57,36 @@ type fileFlag struct {
 func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
 	f := &FlagSet{FlagSet: pflag.NewFlagSet(v.Name, pflag.ContinueOnError)}
 	f.Usage = func() {}
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-")) // as pahole spells them
+	defined := false
+	f.SetNormalizeFunc(func(fs *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(v.normal(fs, name, defined))
 	})
 	f.common(v.Flags, values)
 	f.BoolP("help", "h", false, "print this text")
-	return f, v.Setup(f)
+	run := v.Setup(f)
+	defined = true
+	return f, run
+}
+
+// NewFlags makes the flags of a verb, for texts about them.
+func (v *Verb) NewFlags() *pflag.FlagSet {
+	f, _ := v.newFlagSet(new(Flags))
+	return f.FlagSet
 }
 
 // common defines the common flags.
 func (f *FlagSet) common(takes Common, values *Flags) {
-	f.FuncP("jobs", "j", "how many `threads` may work at the same time; without it, one for each"+
-		" processor. The result doesn't depend on it", values.setJobs)
+	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
+		"how many `threads` may work at the same time; without it, one for each processor. The result"+
+			" doesn't depend on it")
 	if takes&Output != 0 {
 		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+	}
+	if takes&OutputDir != 0 {
+		f.StringVarP(&values.Output, "output", "o", "", "the directory to write: `OUT`")
+		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+		f.outputDirs = append(f.outputDirs, fileFlag{"-o", &values.Output})
 	}
 	if takes&Base != 0 {
 		f.StringArrayVar(&values.Bases, "base", nil,
@@ -105,10 +120,16 @@ func (f *FlagSet) InputVar(path *string, name, usage string) {
 	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
 }
 
+// InputsVar defines a flag that names files to read, and may be repeated.
+func (f *FlagSet) InputsVar(paths *[]string, name, usage string) {
+	f.StringArrayVar(paths, name, nil, usage)
+	f.inputLists = append(f.inputLists, paths)
+}
+
 // DirsVar defines a flag that names directories to read, and may be repeated.
 func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage string) {
 	f.StringArrayVar(paths, name, value, usage)
-	f.dirs = append(f.dirs, paths)
+	f.inputDirs = append(f.inputDirs, paths)
 }
 
 // OutputVar defines a flag that names a file to write.
@@ -117,10 +138,17 @@ func (f *FlagSet) OutputVar(path *string, name, usage string) {
 	f.outputs = append(f.outputs, fileFlag{"--" + name, path})
 }
 
-// InsteadOfOutputVar defines a flag that names what to write in place of the file of -o.
+// OutputDirVar defines a flag that names a directory to write to. Several may name the same.
+func (f *FlagSet) OutputDirVar(path *string, name, usage string) {
+	f.StringVar(path, name, "", usage)
+	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, path})
+}
+
+// InsteadOfOutputVar defines a flag that names a directory to write in place of the file of -o.
 func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
-	f.OutputVar(path, name, usage)
+	f.OutputDirVar(path, name, usage)
 	f.instead = fileFlag{"--" + name, path}
+	f.outputs = append(f.outputs, f.instead)
 }
 
 // moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir
@@ -129,7 +157,7 @@ func (f *FlagSet) moveTo(dir string, values *Flags, args []string) []string {
 	for _, file := range slices.Concat(f.inputs, f.outputs) {
 		*file.path = inDir(dir, *file.path)
 	}
-	for _, list := range append(f.dirs, &values.Bases) {
+	for _, list := range slices.Concat(f.inputDirs, f.inputLists, []*[]string{&values.Bases}) {
 		for i, path := range *list {
 			(*list)[i] = inDir(dir, path)
 		}
@@ -154,7 +182,7 @@ func inDir(dir, path string) string {
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 	instead := f.instead.path != nil && *f.instead.path != ""
 	switch {
-	case takes&Output != 0 && values.Output == "" && !instead:
+	case takes&(Output|OutputDir) != 0 && values.Output == "" && !instead:
 		return Usagef("-o OUT is missing")
 	case values.Output != "" && instead:
 		return Usagef("-o and %s contradict each other", f.instead.flag)
@@ -164,11 +192,19 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 		return Usagef("--distilled-base=%s without --base: what stands alone has no base",
 			values.DistilledBase)
 	}
+	for _, dir := range f.outputDirs {
+		if *dir.path == "-" {
+			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
+		}
+	}
 	inputs := slices.Concat(args, values.Bases)
 	for _, in := range f.inputs {
 		if *in.path != "" {
 			inputs = append(inputs, *in.path)
 		}
+	}
+	for _, list := range f.inputLists {
+		inputs = append(inputs, *list...)
 	}
 	for i, out := range f.outputs {
 		if err := out.check(f.outputs[:i], inputs); err != nil {
@@ -228,25 +264,3 @@ func (e *Env) LimitThreads() (undo func()) {
 }
 
 const maxJobs = 1024
-
-func (f *Flags) setJobs(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxJobs {
-		return fmt.Errorf("the number of threads is from 1 to %d", maxJobs)
-	}
-	f.Jobs = n
-	return nil
-}
-
-// featureList is a list of features on the command line.
-type featureList features.Set
-
-func (l *featureList) Set(s string) error {
-	set, err := features.Parse(s)
-	*l = featureList(set)
-	return err
-}
-
-func (l *featureList) String() string { return features.Set(*l).String() }
-
-func (*featureList) Type() string { return "string" } // its default is shown in quotes

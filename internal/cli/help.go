@@ -19,9 +19,12 @@ func (p *Program) help(w io.Writer) error {
 	for _, v := range p.Verbs {
 		fmt.Fprintf(table, "  %s\t%s\n", v.Name, v.Summary)
 	}
+	fmt.Fprintf(table, "  help\tprint this text, or that of a verb: help VERB\n")
+	fmt.Fprintf(table, "  version\tprint the version\n")
 	table.Flush()
 	b.WriteString("\nFlags:\n  -h, --help     print this text\n      --version  print the version\n")
 	b.WriteString("\nAn argument @FILE stands for the lines of FILE, one argument a line.\n")
+	b.WriteString("As a file to read - is standard input, as a file to write standard output.\n")
 	b.WriteString("Exit codes: 0 success, 1 bad input or the answer \"no\", 2 wrong usage.\n")
 	examples(&b, p.firstExamples())
 	_, err := b.WriteTo(w)
@@ -50,10 +53,22 @@ func (p *Program) verbHelp(w io.Writer, v *Verb, fs *pflag.FlagSet) error {
 	if v.Long != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(v.Long))
 	}
+	fmt.Fprintf(&b, "\n%s\n", v.aboutStdin())
 	fmt.Fprintf(&b, "\nFlags:\n%s", fs.FlagUsagesWrapped(100))
 	examples(&b, v.Examples)
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// aboutStdin says what - means as the name of a file.
+func (v *Verb) aboutStdin() string {
+	if v.NoStdin != "" {
+		return "An argument - is not standard input: " + v.NoStdin + "."
+	}
+	if v.Flags&Output == 0 {
+		return "An input - is standard input."
+	}
+	return "An input - is standard input, an output - standard output."
 }
 
 func examples(b *bytes.Buffer, lines []string) {

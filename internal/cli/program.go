@@ -14,30 +14,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rules-btf/rules_btf/internal/parallel"
 )
-
-// development is the version of a program that nobody has released.
-const development = "development"
-
-// Version is what --version prints. Bazel sets it to the version in MODULE.bazel (BUILD.bazel), and
-// the Go command where it knows one: of "go install …@VERSION", or of git. Of output files only
-// statistics may depend on it.
-var Version = development
-
-func init() {
-	if info, ok := debug.ReadBuildInfo(); ok && Version == development {
-		if version, ok := strings.CutPrefix(info.Main.Version, "v"); ok {
-			Version = version
-		}
-	}
-}
 
 // Program is a command with verbs.
 type Program struct {
@@ -59,8 +40,10 @@ type Verb struct {
 	Long     string   // paragraphs for the verb's help; may be empty
 	Examples []string // whole command lines; "# …" above one explains it
 
-	Flags    Common   // those of the common flags that the verb takes
-	Worker   bool     // it may be asked of a persistent worker: all its paths are flags or arguments
+	Flags  Common // those of the common flags that the verb takes
+	Worker bool   // it may be asked of a persistent worker: all its paths are flags or arguments
+	// NoStdin says why an argument - is not standard input, if it isn't; "" if it is.
+	NoStdin  string
 	Required []string // names of flags that must be given, without dashes; -o is one anyway
 	// Setup defines the verb's own flags and returns what runs once they are parsed.
 	Setup func(flags *FlagSet) Run
@@ -177,19 +160,30 @@ func (e *Env) exitCode(run func() error) (code int) {
 
 func (p *Program) dispatch(env *Env, args []string, dir string) error {
 	args, err := expandParamFiles(args, dir)
+	if isUsage(err) {
+		err = Usagef("%v (see %s --help)", err, p.Name)
+	}
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		return Usagef("a verb is missing; there are %s (see %s --help)",
+		return Usagef("VERB is missing; there are %s (see %s --help)",
 			strings.Join(p.verbNames(), ", "), p.Name)
 	}
 	switch args[0] {
 	case "--help", "-h":
 		return p.help(env.Stdout)
-	case "--version":
-		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, Version)
+	case "--version", "version":
+		if len(args) > 1 {
+			return Usagef("%s: too many arguments: it takes none, and there is %q (see %s --help)", args[0],
+				args[1], p.Name)
+		}
+		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, versionLine())
 		return err
+	case completeWord:
+		return p.complete(env.Stdout, args[1:])
+	case describeWord:
+		return p.describe(env.Stdout)
 	case "help":
 		if len(args) == 1 {
 			return p.help(env.Stdout)
@@ -198,12 +192,12 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 	}
 	i := slices.IndexFunc(p.Verbs, func(v Verb) bool { return v.Name == args[0] })
 	if i < 0 {
-		what := "verb"
 		if strings.HasPrefix(args[0], "-") {
-			what = "flag before the verb"
+			return Usagef("the flag %s is before the verb; write %s VERB %[1]s (see %[2]s --help)",
+				args[0], p.Name)
 		}
-		return Usagef("unknown %s %q%s (see %s --help)", what, args[0],
-			didYouMean(args[0], p.verbNames()), p.Name)
+		return Usagef("unknown verb %q%s (see %s --help)", args[0], didYouMean(args[0], p.verbNames()),
+			p.Name)
 	}
 	return p.runVerb(env, &p.Verbs[i], args[1:], dir)
 }
@@ -218,77 +212,53 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 	if help, _ := flags.GetBool("help"); help && err == nil {
 		return p.verbHelp(env.Stdout, v, flags.FlagSet)
 	}
-	seeHelp := ""
 	if err != nil {
-		err = parseError(flags.FlagSet, err)
+		err = v.parseError(flags.FlagSet, err)
 	} else {
 		err = v.checkArgs(flags.Args())
 	}
-	if err != nil {
-		seeHelp = fmt.Sprintf(" (see %s %s --help)", p.Name, v.Name)
-	} else {
+	if err == nil {
 		args = flags.moveTo(dir, &env.Flags, flags.Args())
 		if err = flags.check(v.Flags, &env.Flags, args); err == nil {
 			err = v.checkRequired(flags)
 		}
 	}
 	if err == nil {
-		defer env.LimitThreads()()
-		err = run(env, args)
+		var undo func()
+		if undo, err = flags.takeStdin(v, env, args); err == nil {
+			defer undo()
+			defer env.LimitThreads()()
+			err = run(env, args)
+		}
 	}
 	if isUsage(err) {
-		return Usagef("%s: %v%s", v.Name, err, seeHelp)
+		return Usagef("%s: %v (see %s %s --help)", v.Name, err, p.Name, v.Name)
 	}
 	return err
 }
 
-// parseError is the usage error for what pflag refused, in words that speak of no Go package.
-func parseError(fs *pflag.FlagSet, err error) error {
-	switch e := err.(type) {
-	case *pflag.NotExistError:
-		var names []string
-		fs.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return Usagef("%v%s", e, didYouMean("--"+e.GetSpecifiedName(), names))
-	case *pflag.ValueRequiredError:
-		return Usagef("%s needs a value", flagName(e.GetFlag()))
-	case *pflag.InvalidValueError:
-		cause := e.Unwrap()
-		if e.GetFlag().Value.Type() == "bool" {
-			cause = errors.New("it is true or false")
-		}
-		return Usagef("%s=%s: %v", flagName(e.GetFlag()), e.GetValue(), cause)
-	}
-	return Usagef("%v", err)
-}
-
-func flagName(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand
-	}
-	return "--" + f.Name
-}
-
 // checkArgs checks the number of arguments.
 func (v *Verb) checkArgs(args []string) error {
-	n, want := len(args), len(strings.Fields(v.Args))
-	given := fmt.Sprint(n, " arguments are")
+	n, want := len(args), strings.Fields(v.Args)
 	switch {
-	case n == want, n > want && strings.HasSuffix(v.Args, "..."), strings.HasPrefix(v.Args, "["):
+	case n == len(want), strings.HasPrefix(v.Args, "["):
 		return nil
-	case n == 0:
-		given = "no argument is"
-	case n == 1:
-		given = "1 argument is"
+	case n < len(want):
+		return Usagef("%s is missing", want[n])
+	case strings.HasSuffix(v.Args, "..."):
+		return nil
+	case len(want) == 0:
+		return Usagef("too many arguments: it takes none, and there is %q", args[0])
 	}
-	return Usagef("%s given; it takes %s", given, v.Args)
+	return Usagef("too many arguments: it takes %s, and after that there is %q", v.Args,
+		args[len(want)])
 }
 
 // checkRequired wants the flags that the verb can't do without.
 func (v *Verb) checkRequired(flags *FlagSet) error {
 	for _, name := range v.Required {
 		if !flags.Changed(name) {
-			kind, _ := pflag.UnquoteUsage(flags.Lookup(name))
-			return Usagef("--%s=%s is missing", name, kind)
+			return Usagef("%s is missing", flagWithValue(flags.Lookup(name)))
 		}
 	}
 	return nil

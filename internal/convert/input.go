@@ -19,11 +19,16 @@ func (i *Input) Set(s string) error {
 		*i = Input(s)
 		return nil
 	}
-	return fmt.Errorf("it is one of auto, dwarf, btf")
+	return fmt.Errorf("is none of auto, dwarf and btf")
 }
 
 // String is the kind as Set reads it.
 func (i *Input) String() string { return string(*i) }
+
+// Choices are what Set reads, which is no list.
+func (i *Input) Choices() (words []string, list bool) {
+	return []string{string(InputAuto), string(InputDWARF), string(InputBTF)}, false
+}
 
 // Type is what help says of the value.
 func (i *Input) Type() string { return "kind" }

@@ -157,8 +157,8 @@ var foreign = []struct {
 }{
 	{"BC\xc0\xde", bitcodeText},
 	{"\xde\xc0\x17\x0b", "wrapped " + bitcodeText},
-	{archiveMagic, "an ar archive, not an ELF file; its members have to be opened one by one"},
-	{thinMagic, "a thin ar archive, not an ELF file; its members have to be opened one by one"},
+	{archiveMagic, "an ar archive, not an ELF file; btfgen object converts all of its members"},
+	{thinMagic, "a thin ar archive, not an ELF file; btfgen object converts all of its members"},
 	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
 	{"\xfd7zXZ\x00", "xz-compressed; decompress it first (xz -d)"},
 	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},

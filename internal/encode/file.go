@@ -47,10 +47,7 @@ type Change func(data []byte) ([]byte, error)
 // nil.
 func (f *Flags) File(env *cli.Env, path string, bases *base.Files, jobs int, change Change,
 	progress func(done, all int)) (*Result, error) {
-	options, err := f.Options(env)
-	if err != nil {
-		return nil, err
-	}
+	options := f.Options(env)
 	options.Jobs, options.Progress = jobs, progress
 	return f.file(env, path, bases, options, change)
 }
@@ -63,10 +60,7 @@ const largeModule = 32 << 20
 // once. Several may be made at the same time.
 func (f *Flags) Module(env *cli.Env, path string, bases *base.Files, change Change) (*Result,
 	error) {
-	options, err := f.Options(env)
-	if err != nil {
-		return nil, err
-	}
+	options := f.Options(env)
 	options.Jobs, options.Shared = 1, &f.shared
 	if info, err := os.Stat(path); err == nil && info.Size() >= largeModule {
 		f.large.Lock()

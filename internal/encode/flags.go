@@ -17,12 +17,12 @@ type Flags struct {
 	Files     debugfile.Search
 	Split     splitdwarf.Finder // of the units of split DWARF
 
-	input   convert.Input
-	exclude string
-	prefix  string
-	skip    bool
-	shared  convert.Shared
-	large   sync.Mutex // held while a large module is made
+	input    convert.Input
+	excluded map[uint64]bool
+	prefix   string
+	skip     bool
+	shared   convert.Shared
+	large    sync.Mutex // held while a large module is made
 }
 
 // Define defines the flags of a verb.
@@ -31,15 +31,22 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	f.input = convert.InputAuto
 	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
 		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
-	flags.StringVar(&f.exclude, "lang-exclude", "",
-		"comma-separated `languages` whose compilation units are left out, as in pahole's"+
-			" --lang_exclude (rust)")
+	ExcludeVar(flags, &f.excluded)
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
 		"take every name that begins with `PREFIX` for PREFIX itself, as pahole's --kabi_prefix does")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
 			" without it they are an error")
 	SplitVar(flags, &f.Split)
+}
+
+// ExcludeVar defines the flag --lang-exclude.
+func ExcludeVar(flags *cli.FlagSet, excluded *map[uint64]bool) {
+	flags.Func("lang-exclude", "comma-separated `languages` whose compilation units are left out, as"+
+		" in pahole's --lang_exclude (rust)", func(list string) (err error) {
+		*excluded, err = convert.ParseLanguages(list)
+		return err
+	})
 }
 
 // SplitVar defines the flags that say where the units of split DWARF are.
@@ -59,13 +66,9 @@ func (f *Flags) Search(env *cli.Env) *debugfile.Search {
 }
 
 // Options returns how to convert.
-func (f *Flags) Options(env *cli.Env) (convert.Options, error) {
-	languages, err := convert.ParseLanguages(f.exclude)
-	if err != nil {
-		return convert.Options{}, cli.Usagef("%v", err)
-	}
-	return convert.Options{Features: env.Features, LangExclude: languages, KABIPrefix: f.prefix,
+func (f *Flags) Options(env *cli.Env) convert.Options {
+	return convert.Options{Features: env.Features, LangExclude: f.excluded, KABIPrefix: f.prefix,
 		Input: f.input, Jobs: env.Jobs, SkipUnencodable: f.skip,
 		Warn:   func(line string) { env.Warn("%s", line) },
-		Counts: new(convert.Counts), Split: &f.Split}, nil
+		Counts: new(convert.Counts), Split: &f.Split}
 }

@@ -97,10 +97,7 @@ func kernelOf(t *testing.T, env *cli.Env, dir string) *base.Files {
 // one, on bases that are read whole.
 func alone(t *testing.T, env *cli.Env, path string, bases *base.Files, v Variables) *Result {
 	t.Helper()
-	options, err := new(Flags).Options(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := new(Flags).Options(env)
 	options.Jobs = 1
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
 		o, known, err := read(new(debugfile.Search), path, &base.Files{BTF: b}, options)

@@ -37,7 +37,7 @@ type Run struct {
 // written to env.Stderr gets along with the progress line.
 func Start(env *cli.Env, inputs []string) *Run {
 	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
-	r.Stats = Stats{Schema: Schema, Call: Call{env.Program, cli.Version, env.Verb, env.Jobs}}
+	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
 	for _, in := range inputs {
 		if info, err := os.Stat(in); err == nil { // else reading it will fail
 			r.Stats.Input.Files++
@@ -104,6 +104,7 @@ func (r *Run) measure() {
 // writeStats writes the statistics. All outputs are complete.
 func (r *Run) writeStats(w io.Writer) error {
 	r.measure()
+	r.Stats.Version = cli.Version()
 	slices.SortStableFunc(r.Stats.Phases,
 		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
 	enc := json.NewEncoder(w)

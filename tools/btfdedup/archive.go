@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,10 +44,14 @@ error.`,
 			"btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules",
 		},
 		Flags:    cli.Output,
+		NoStdin:  "the name of its file is that of the module",
 		Required: []string{"release", "vmlinux"},
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var a archiveRun
-			flags.StringVar(&a.release.Name, "release", "", "the kernel's `RELEASE`, as uname -r says")
+			flags.Func("release", "the kernel's `RELEASE`, as uname -r says", func(name string) error {
+				a.release.Name = name
+				return checkRelease(name)
+			})
 			flags.InputVar(&a.release.Vmlinux, "vmlinux",
 				"the kernel's own BTF: `FILE`, raw or an ELF file")
 			flags.InputVar(&a.release.Shared, "shared-base",
@@ -74,9 +79,6 @@ type archiveRun struct {
 }
 
 func (r *archiveRun) run(env *cli.Env, args []string) error {
-	if err := checkRelease(r.release.Name); err != nil {
-		return err
-	}
 	r.release.Jobs = env.Jobs
 	for _, arg := range args {
 		path, file, ok := strings.Cut(arg, "=")
@@ -115,7 +117,7 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 func checkRelease(name string) error {
 	bad := func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '/' }
 	if name == "" || strings.ContainsFunc(name, bad) {
-		return cli.Usagef("--release=%q is no kernel release, such as 7.2.12-cloud-amd64", name)
+		return errors.New("is not a kernel release, such as 7.2.12-cloud-amd64")
 	}
 	return nil
 }
@@ -126,7 +128,7 @@ func pairs(flag, form string, args []string) (map[string]string, error) {
 	for _, arg := range args {
 		module, value, _ := strings.Cut(arg, "=")
 		if module == "" || value == "" {
-			return nil, cli.Usagef("%s=%s is not %s", flag, arg, form)
+			return nil, cli.Usagef("%s: %q is not %s", flag, arg, form)
 		}
 		name := archive.Name(module)
 		if other, ok := m[name]; ok && other != value {
@@ -148,7 +150,7 @@ func (r *archiveRun) readObjects() error {
 			name, file = arg, arg
 		}
 		if name = archive.Name(name); name == "" || file == "" {
-			return cli.Usagef("--objects=%s is not NAME=FILE", arg)
+			return cli.Usagef("--objects: %q is not NAME=FILE", arg)
 		}
 		f, err := os.Open(file)
 		if err != nil {

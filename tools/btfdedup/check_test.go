@@ -74,7 +74,7 @@ func TestVerifyVerb(t *testing.T) {
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
-		{"--for=me x", 2, "", "--for=me is none of"},
+		{"--for=me x", 2, "", `--for: "me" is none of kernel, load and all`},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
@@ -127,8 +127,9 @@ func TestDiffVerb(t *testing.T) {
 		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0,
 			"equal: 1 types compared (1 in A, 3 in B)\n", ""},
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
-		{"--kinds=class " + a + " " + a, 2, "", "--kinds=class is no kind; the kinds are int, ptr"},
-		{"--format=xml " + a + " " + a, 2, "", "neither text nor json"},
+		{"--kinds=class " + a + " " + a, 2, "",
+			`--kinds: "class": unknown kind "class"; the kinds are int, ptr`},
+		{"--format=xml " + a + " " + a, 2, "", `--format: "xml" is neither text nor json`},
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)

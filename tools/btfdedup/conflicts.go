@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -32,7 +31,7 @@ the set of files only, not on their order.
 
 FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
 with a .BTF section. With --base, definitions that differ from a base's are conflicts too, and
-a base's own are none. docs/conflicts.md describes what --json prints.
+a base's own are none. docs/conflicts.md describes what --format=json prints.
 
 Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict;
 2 wrong usage.`,
@@ -46,8 +45,8 @@ Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check,
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r conflictsRun
-			flags.BoolVar(&r.json, "json", false, "print JSON, with all files")
-			flags.BoolVar(&r.all, "all", false, "list all files and names, however many")
+			flags.FormatVar(&r.format)
+			flags.BoolVar(&r.all, "all", false, "list all files and names, however many, as JSON does anyway")
 			flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
 			return r.run
 		},
@@ -55,7 +54,10 @@ Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check,
 }
 
 // conflictsRun is one run of the verb.
-type conflictsRun struct{ json, all, check bool }
+type conflictsRun struct {
+	format     string
+	all, check bool
+}
 
 func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	base, err := btf.ReadBases(env.Bases)
@@ -74,11 +76,8 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", someOf(files), err)
 	}
-	if r.json {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+	if r.format == "json" {
+		err = writeJSON(env.Stdout, report)
 	} else {
 		err = report.WriteText(env.Stdout, r.all)
 	}

@@ -65,7 +65,7 @@ func TestConflictsVerb(t *testing.T) {
 			Definitions []struct{ Files []struct{ Path string } }
 		}
 	}
-	code, stdout, _ := btfdedup("conflicts", "--json", "--check", p("ab.btfo"), p("c.btf"))
+	code, stdout, _ := btfdedup("conflicts", "--format=json", "--check", p("ab.btfo"), p("c.btf"))
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err, stdout)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -28,6 +27,7 @@ difference, sorted, then a summary:
 Types that differ only because a type that they refer to differs are counted; --indirect
 lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF give the
 bases of each side; what is in a base of the other side counts as there, unless --own-only.
+docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file
 (nothing on stdout, one line on stderr), 2 wrong usage.`,
@@ -40,12 +40,11 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r diffRun
-			flags.StringArrayVar(&r.baseA, "base-a", nil,
+			flags.InputsVar(&r.baseA, "base-a",
 				"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
-			flags.StringArrayVar(&r.baseB, "base-b", nil, "a base of B: `FILE`, likewise")
-			flags.StringSliceVar(&r.kinds, "kinds", nil,
-				"compare these `kinds` only, such as struct,union,func")
-			flags.StringVar(&r.format, "format", "text", "`text` or json")
+			flags.InputsVar(&r.baseB, "base-b", "a base of B: `FILE`, likewise")
+			flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
+			flags.FormatVar(&r.format)
 			flags.BoolVar(&r.ownOnly, "own-only", false,
 				"what is in a base of the other side does not count as there")
 			flags.BoolVar(&r.indirect, "indirect", false,
@@ -57,20 +56,14 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 
 // diffRun is one run of the verb.
 type diffRun struct {
-	baseA, baseB, kinds []string
-	format              string
-	ownOnly, indirect   bool
+	baseA, baseB      []string
+	kinds             kindList
+	format            string
+	ownOnly, indirect bool
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
-	opts := diff.Options{OwnOnly: r.ownOnly, Indirect: r.indirect}
-	var err error
-	if opts.Kinds, err = parseKinds(r.kinds); err != nil {
-		return err
-	}
-	if r.format != "text" && r.format != "json" {
-		return cli.Usagef("--format=%s is neither text nor json", r.format)
-	}
+	opts := diff.Options{OwnOnly: r.ownOnly, Indirect: r.indirect, Kinds: r.kinds}
 	if len(env.Bases) > 0 {
 		if len(r.baseA)+len(r.baseB) > 0 {
 			return cli.Usagef("--base is for both sides; give either it or --base-a and --base-b")
@@ -95,21 +88,33 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 	return nil
 }
 
-func parseKinds(names []string) ([]btf.Kind, error) {
-	var kinds []btf.Kind
-	for _, n := range names {
-		k, ok := btf.ParseKind(n)
+// kindList is a flag with kinds of types, separated by commas.
+type kindList []btf.Kind
+
+func (l *kindList) Set(s string) error {
+	for name := range strings.SplitSeq(s, ",") {
+		k, ok := btf.ParseKind(name)
 		if !ok {
-			var all []string
-			for k := btf.KindInt; k < btf.NumKinds; k++ {
-				all = append(all, strings.ToLower(k.String()))
-			}
-			return nil, cli.Usagef("--kinds=%s is no kind; the kinds are %s", n,
-				strings.Join(all, ", "))
+			return fmt.Errorf("unknown kind %q; the kinds are %s", name, strings.Join(kindNames(), ", "))
 		}
-		kinds = append(kinds, k)
+		*l = append(*l, k)
 	}
-	return kinds, nil
+	return nil
+}
+
+func (l *kindList) String() string { return "" } // no default
+
+func (*kindList) Choices() (words []string, list bool) { return kindNames(), true }
+
+func (*kindList) Type() string { return "kinds" }
+
+// kindNames are the kinds as they are typed.
+func kindNames() []string {
+	var all []string
+	for k := btf.KindInt; k < btf.NumKinds; k++ {
+		all = append(all, strings.ToLower(k.String()))
+	}
+	return all
 }
 
 func readSide(bases []string, path string) (diff.Side, error) {
@@ -121,26 +126,24 @@ func readSide(bases []string, path string) (diff.Side, error) {
 }
 
 func printDiff(env *cli.Env, format string, found []diff.Difference, summary diff.Summary) error {
-	out := bufio.NewWriter(env.Stdout)
 	if format == "json" {
 		if found == nil {
 			found = []diff.Difference{}
 		}
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(struct {
-			Equal       bool              `json:"equal"`
-			Differences []diff.Difference `json:"differences"`
-			Summary     diff.Summary      `json:"summary"`
-		}{summary.Same(), found, summary}); err != nil {
-			return err
-		}
-		return out.Flush()
+		return writeJSON(env.Stdout, diffReport{reportSchema, summary.Same(), found, summary})
 	}
+	out := bufio.NewWriter(env.Stdout)
 	for _, d := range found {
 		fmt.Fprintln(out, d)
 	}
 	fmt.Fprintln(out, summary)
 	return out.Flush()
+}
+
+// diffReport is what diff prints as JSON.
+type diffReport struct {
+	Schema      int               `json:"schema"`
+	Equal       bool              `json:"equal"`
+	Differences []diff.Difference `json:"differences"`
+	Summary     diff.Summary      `json:"summary"`
 }

@@ -79,7 +79,7 @@ type embedRun struct {
 func (r *embedRun) check(env *cli.Env) error {
 	switch {
 	case r.types == "":
-		return cli.Usagef("--btf=FILE is missing")
+		return cli.Usagef("--btf FILE is missing")
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
 		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids are " +
 			"for modules")

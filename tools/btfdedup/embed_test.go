@@ -60,7 +60,7 @@ func TestEmbedVerb(t *testing.T) {
 		{"--btf " + packed + " " + ko, 1, "no BTF magic"},
 		{"--btf " + types + " " + types, 1, types + ": raw BTF (little-endian), not an ELF file"},
 		{"--btf " + dir + "/none " + ko, 1, "no such file"},
-		{ko, 2, "--btf=FILE is missing"},
+		{ko, 2, "--btf FILE is missing"},
 		{"--btf " + types + " --object --drop-signature " + ko, 2, "--object is for vmlinux"},
 		{"--btf " + types + " --btf-base " + out + " " + ko, 2, "also an input"},
 	} {

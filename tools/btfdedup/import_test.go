@@ -116,7 +116,7 @@ func TestImport(t *testing.T) {
 		{"distilled", []string{elfFile(t, p("d.ko"), true, ".BTF", part, ".BTF.base", whole)}, "",
 			"with btfdedup relocate"},
 		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not " +
-			"begin with a NUL byte; this looks like split BTF: give its base"},
+			"begin with a NUL byte; this looks like split BTF: name the BTF that it"},
 		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "leave out --base"},
 		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
 			"stands on what --base names: [3] TYPEDEF teger:"},

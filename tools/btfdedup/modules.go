@@ -60,19 +60,20 @@ is needed, --base-btf gives it beside the index; it is read when the first modul
 			"# all variables of a whole kernel, those that are not per CPU in BTF of their own",
 			"btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux",
 		},
-		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
+		Flags:   cli.OutputDir | cli.Base | cli.Features | cli.Report,
+		NoStdin: "the name of its file is that of the module",
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			b := &batch{}
 			b.conversion.Define(flags)
 			flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
-			flags.StringArrayVar(&b.baseBTF, "base-btf", nil,
+			flags.InputsVar(&b.baseBTF, "base-btf",
 				"the BTF of which --base is an index: `FILE`; repeat it as --base")
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
-			flags.StringVar(&b.skippedDir, "skipped-dir", "",
+			flags.OutputDirVar(&b.skippedDir, "skipped-dir",
 				"list what is not encoded in files in the directory `SKIPPED`")
 			flags.Var(&b.conversion.Variables.Which, "variables", "`which` variables are encoded, of those"+
 				" that global_var lists: percpu or all; without it, those that the features say")
-			flags.StringVar(&b.extraDir, "extra-dir", "",
+			flags.OutputDirVar(&b.extraDir, "extra-dir",
 				"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
 			b.embedding.define(flags)
 			return b.run
@@ -101,8 +102,8 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	b.env = env
 	switch {
 	case len(env.Bases) == 0 && b.vmlinux == "":
-		return cli.Usagef("--base=FILE is missing: the kernel's BTF, or an index of it;" +
-			" or --vmlinux=FILE, to make that too")
+		return cli.Usagef("--base FILE is missing: the kernel's BTF, or an index of it;" +
+			" or --vmlinux FILE, to make that too")
 	case len(env.Bases) != 0 && b.vmlinux != "":
 		return cli.Usagef("--base and --vmlinux contradict each other")
 	case len(b.baseBTF) != 0 && len(b.baseBTF) != len(env.Bases):

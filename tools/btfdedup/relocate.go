@@ -45,7 +45,7 @@ with several, is an error, as it is for the kernel.`,
 
 func runRelocate(env *cli.Env, distilled, file string) error {
 	if len(env.Bases) == 0 {
-		return cli.Usagef("--base is missing: the BTF on which FILE is to stand")
+		return cli.Usagef("--base FILE is missing: the BTF on which FILE is to stand")
 	}
 	split, err := readDistilled(distilled, file)
 	if err != nil {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -27,6 +27,7 @@ ones in one module, are counted too: they look like repeats, and are none.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
 *.btf below it are taken. The output depends on the set of inputs only, not on order.
+docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0; 1 an unreadable file or, with --check, a type that the base has, or that one module
 holds twice; 2 wrong usage.`,
@@ -37,8 +38,10 @@ holds twice; 2 wrong usage.`,
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r reportRun
-			flags.IntVar(&r.limit, "limit", 50, "list `N` types at most, 0 for all")
-			flags.StringVar(&r.format, "format", "text", "`text` or json")
+			r.limit = 50
+			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
+				"list `N` types at most, 0 for all")
+			flags.FormatVar(&r.format)
 			flags.BoolVar(&r.check, "check", false,
 				"exit with 1 if a module holds a type twice, or one that the base has")
 			return r.run
@@ -53,12 +56,6 @@ type reportRun struct {
 }
 
 func (r *reportRun) run(env *cli.Env, args []string) error {
-	if r.format != "text" && r.format != "json" {
-		return cli.Usagef("--format=%s is neither text nor json", r.format)
-	}
-	if r.limit < 0 {
-		return cli.Usagef("--limit=%d is below 0", r.limit)
-	}
 	run := report.Start(env, args)
 	defer run.Close()
 	bases, set, err := readModules(env, run, args)
@@ -68,10 +65,7 @@ func (r *reportRun) run(env *cli.Env, args []string) error {
 	defer bases.Close()
 	found := set.Report(bases.Base, r.limit)
 	if r.format == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(found)
+		err = writeJSON(env.Stdout, found)
 	} else {
 		err = found.WriteText(env.Stdout)
 	}

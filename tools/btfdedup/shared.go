@@ -63,7 +63,7 @@ func runShared(env *cli.Env, args []string) error {
 // readModules is the phase of a run in which the BTF of modules and of what they stand on is read.
 func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *shared.Set, error) {
 	if len(env.Bases) == 0 {
-		return nil, nil, cli.Usagef("--base=FILE is missing: the BTF that the modules stand on")
+		return nil, nil, cli.Usagef("--base FILE is missing: the BTF that the modules stand on")
 	}
 	files, err := splitFiles(args)
 	if err != nil {

@@ -85,10 +85,11 @@ func TestSharedVerbs(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"report", p("alone")}, 2, "--base=FILE is missing"},
-		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base=FILE is missing"},
+		{[]string{"report", p("alone")}, 2, "--base FILE is missing"},
+		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base FILE is missing"},
 		{verb("report", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
-		{verb("report", kernel, "--limit=-1", p("alone")), 2, "--limit=-1 is below 0"},
+		{verb("report", kernel, "--limit=-1", p("alone")), 2,
+			`--limit: "-1" is not a number of types, 0 or more`},
 		{[]string{"report", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},
 		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no .BTF"},

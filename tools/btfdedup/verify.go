@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/archive"
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -37,47 +36,61 @@ for tools, and a warning says so; with --for that is a problem.
 
 --modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux: that
 their BTF is that of the archive, and that each id in .BTF_ids is that of the type which its symbol
-names.`,
+names.
+
+docs/command-line.md describes what --format=json prints.`,
 		Examples: []string{
 			"btfdedup verify vmlinux.btf",
 			"# a module's BTF stands on the kernel's",
 			"btfdedup verify --base vmlinux.btf module.btf",
+			"btfdedup verify --format=json --base vmlinux.btf module.btf",
 			"# before boot: does all that was archived fit together?",
 			"btfdedup verify --manifest btf/manifest.json",
 			"btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux",
 		},
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			scope := flags.String("for", "all", "the `reader` whose rules apply: kernel, load or all")
-			sorted := flags.Bool("sorted", false,
+			r := verifyRun{scope: "all"}
+			flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
+				"kernel", "load", "all")
+			flags.BoolVar(&r.rules.Sorted, "sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
-			manifest := flags.Bool("manifest", false,
+			flags.FormatVar(&r.format)
+			flags.BoolVar(&r.manifest, "manifest", false,
 				"FILE is the manifest of an archive of BTF, or a tar archive that has one")
-			var images archive.Images
-			flags.InputVar(&images.Modules, "modules",
+			flags.InputVar(&r.images.Modules, "modules",
 				"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
-			flags.InputVar(&images.Vmlinux, "vmlinux",
+			flags.InputVar(&r.images.Vmlinux, "vmlinux",
 				"with --manifest: also check those of vmlinux, the ELF file `FILE`")
 			return func(env *cli.Env, files []string) error {
-				opts := verify.Options{Sorted: *sorted}
-				var ok bool
-				if opts.Only, ok = scopes[*scope]; !ok {
-					return cli.Usagef("--for=%s is none of kernel, load and all", *scope)
-				}
-				if *manifest {
-					if opts.Only == nil && !flags.Changed("for") {
-						opts.Only = scopes["kernel"]
-					}
-					return verifyManifests(env, files, archive.Options{Rules: opts, Images: images,
-						Kernel: flags.Changed("for"), Note: func(line string) { env.Warn("%s", line) }})
-				}
-				if images != (archive.Images{}) {
-					return cli.Usagef("--modules and --vmlinux go with --manifest")
-				}
-				return runVerify(env, files, opts)
+				return r.run(env, files, flags.Changed("for"))
 			}
 		},
 	}
+}
+
+// verifyRun is one run of the verb.
+type verifyRun struct {
+	rules         verify.Options
+	scope, format string
+	manifest      bool
+	images        archive.Images
+}
+
+// run checks the files. given tells whether --for was given.
+func (r *verifyRun) run(env *cli.Env, files []string, given bool) error {
+	r.rules.Only = scopes[r.scope]
+	if r.manifest {
+		if !given {
+			r.rules.Only = scopes["kernel"]
+		}
+		return r.checkManifests(env, files, archive.Options{Rules: r.rules, Images: r.images,
+			Kernel: given, Note: func(line string) { env.Warn("%s", line) }})
+	}
+	if r.images != (archive.Images{}) {
+		return cli.Usagef("--modules and --vmlinux go with --manifest")
+	}
+	return r.checkBTF(env, files)
 }
 
 // scopes are the values of --for.
@@ -87,74 +100,65 @@ var scopes = map[string]*verify.Scope{
 	"all":    nil,
 }
 
-func runVerify(env *cli.Env, files []string, opts verify.Options) error {
+func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 	base, err := btf.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(env.Stdout)
-	total := 0
+	report := newVerifyReport(files)
 	for _, file := range files {
 		blobs, err := btf.ReadFile(file, base)
 		if err != nil {
-			out.Flush()
-			return err
+			return r.stop(env, report, err)
 		}
 		for i, b := range blobs {
-			where := ""
-			if len(files) > 1 {
-				where = file + ": "
-			}
-			if len(blobs) > 1 {
-				where += fmt.Sprintf("blob %d: ", i+1)
-			}
-			found := verify.Check(b, opts)
-			for _, v := range found {
-				fmt.Fprintf(out, "%s%v\n", where, v)
-			}
-			total += len(found)
+			report.add(file, i+1, len(blobs), verify.Check(b, r.rules))
 		}
 	}
-	if err := out.Flush(); err != nil {
+	return r.answer(env, report)
+}
+
+// stop ends the verb with an error. What was found until then is printed as text, but a report that
+// isn't whole is not JSON.
+func (r *verifyRun) stop(env *cli.Env, report *verifyReport, err error) error {
+	if r.format == "text" {
+		report.writeText(env.Stdout)
+	}
+	return err
+}
+
+func (r *verifyRun) answer(env *cli.Env, report *verifyReport) error {
+	if err := report.write(env.Stdout, r.format); err != nil {
 		return err
 	}
-	if total > 0 {
+	if report.found() > 0 {
 		return cli.ErrNo
 	}
 	return nil
 }
 
-// verifyManifests checks archives of BTF.
-func verifyManifests(env *cli.Env, files []string, opts archive.Options) error {
-	if len(env.Bases) > 0 {
+// checkManifests checks archives of BTF.
+func (r *verifyRun) checkManifests(env *cli.Env, files []string, opts archive.Options) error {
+	switch {
+	case slices.Contains(files, cli.Stdin):
+		return cli.Usagef("--manifest doesn't read standard input: what is archived is beside the" +
+			" manifest; name the file")
+	case len(env.Bases) > 0:
 		return cli.Usagef("--manifest and --base contradict each other:" +
 			" the manifest says what the bases are")
-	}
-	if opts.Images != (archive.Images{}) && len(files) > 1 {
+	case opts.Images != (archive.Images{}) && len(files) > 1:
 		return cli.Usagef("--modules and --vmlinux go with one archive, not %d", len(files))
 	}
 	opts.Jobs = env.Jobs
-	out := bufio.NewWriter(env.Stdout)
-	total := 0
+	report := newVerifyReport(files)
 	for _, file := range files {
 		found, err := archive.Check(file, opts)
 		if err != nil {
-			out.Flush()
-			return err
+			return r.stop(env, report, err)
 		}
 		for _, line := range found {
-			if len(files) > 1 {
-				line = file + ": " + line
-			}
-			fmt.Fprintln(out, line)
+			report.Problems = append(report.Problems, problem{file, line})
 		}
-		total += len(found)
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	if total > 0 {
-		return cli.ErrNo
-	}
-	return nil
+	return r.answer(env, report)
 }

@@ -22,14 +22,18 @@ func TestWorker(t *testing.T) {
 	var requests []worker.Request
 	wants := map[int32][]byte{}
 	link := []string{"link", "-j", "2"}
-	args := []string{"-o", "out.btf", "--skipped", "out.skipped", "--base", "base.btf", "module.btf"}
+	args := []string{"-o", "out.btf", "--skipped", "out.skipped", "--base", "base.btf", "module.btfo"}
 	for id := int32(1); id <= links; id++ {
 		dir := fmt.Sprintf("sandbox/%d", id)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
 		rawBTF(t, filepath.Join(dir, "base.btf"), fmt.Sprint("s", id%3), uint32(id)%5*4+4)
-		rawBTF(t, filepath.Join(dir, "module.btf"), fmt.Sprint("s", id%2), uint32(id)%5*4+4)
+		raw := filepath.Join(dir, "module.btf")
+		rawBTF(t, raw, fmt.Sprint("s", id%2), uint32(id)%5*4+4)
+		if code, _, stderr := btfdedup("merge", "-o", raw+"o", raw); code != 0 {
+			t.Fatal(stderr)
+		}
 		t.Chdir(dir)
 		p := program()
 		var out, errs bytes.Buffer

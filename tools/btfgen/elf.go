@@ -56,10 +56,7 @@ and the reason.`,
 }
 
 func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error {
-	options, err := c.Options(env)
-	if err != nil {
-		return err
-	}
+	options := c.Options(env)
 	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}

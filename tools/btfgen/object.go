@@ -53,8 +53,11 @@ objects, merged or linked, give what the file as a whole gives.`,
 			var r objectRun
 			r.Define(flags)
 			r.Files.DefineDWARF(flags)
-			flags.StringVar(&r.shard, "shard", "",
-				"convert the `I/N`-th part of the compilation units only, 1/N to N/N")
+			flags.Func("shard", "convert the `I/N`-th part of the compilation units only, 1/N to N/N",
+				func(s string) (err error) {
+					r.shard, err = convert.ParseShard(s)
+					return err
+				})
 			flags.InsteadOfOutputVar(&r.each, "each-unit",
 				"write an object for each compilation unit to the new directory `DIR`, in place of -o:"+
 					" 00000.btfo is of the file's first one")
@@ -66,29 +69,23 @@ objects, merged or linked, give what the file as a whole gives.`,
 // objectRun is one run of the verb.
 type objectRun struct {
 	encode.Flags
-	shard, each string
+	shard convert.Shard
+	each  string
 }
 
 func (r *objectRun) run(env *cli.Env, paths []string) error {
-	options, err := r.Options(env)
-	if err != nil {
-		return err
-	}
+	options := r.Options(env)
 	if !env.Worker {
 		encode.RelaxHeap(paths)
 	}
-	if len(paths) > 1 && (r.shard != "" || r.each != "") {
+	if len(paths) > 1 && (r.shard.Count > 0 || r.each != "") {
 		return cli.Usagef("%d inputs are given; --shard and --each-unit are for one file's units",
 			len(paths))
 	}
 	if len(paths) > 1 && r.Files.DWARF != "" {
 		return cli.Usagef("%d inputs are given; --dwarf is the debug file of one", len(paths))
 	}
-	if r.shard != "" {
-		if options.Shard, err = convert.ParseShard(r.shard); err != nil {
-			return cli.Usagef("%v", err)
-		}
-	}
+	options.Shard = r.shard
 	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()

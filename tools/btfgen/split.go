@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -42,10 +42,10 @@ is repeated for each shard.`,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			r := new(splitRun)
 			flags.StringArrayVarP(&r.outputs, "output", "o", nil,
-				"the new directory to write, with -n; or a `FILE`, repeated for each shard")
-			flags.StringVarP(&r.shards, "shards", "n", "", "how many `shards`")
-			flags.StringVar(&r.exclude, "lang-exclude", "",
-				"comma-separated `languages` whose compilation units are left out, as with the other verbs")
+				"the new directory to write, with -n; or a `FILE`, repeated for each shard, of which one may"+
+					" be -, standard output")
+			flags.NumberVarP(&r.shards, "shards", "n", 1, maxShards, "shards", "how many `shards`")
+			encode.ExcludeVar(flags, &r.excluded)
 			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
 		},
 	}
@@ -56,23 +56,20 @@ const maxShards = 4096
 
 // splitRun is one run of the verb.
 type splitRun struct {
-	outputs         []string
-	shards, exclude string
+	outputs  []string
+	shards   int
+	excluded map[uint64]bool
 }
 
 func (r *splitRun) run(env *cli.Env, path string) error {
-	languages, err := convert.ParseLanguages(r.exclude)
-	if err != nil {
-		return cli.Usagef("%v", err)
-	}
-	opt := split.Options{Shards: len(r.outputs), Jobs: env.Jobs, Excluded: languages}
-	if r.shards != "" {
-		if opt.Shards, err = strconv.Atoi(r.shards); err != nil || opt.Shards < 1 ||
-			opt.Shards > maxShards {
-			return cli.Usagef("-n=%s: the number of shards is from 1 to %d", r.shards, maxShards)
-		}
+	opt := split.Options{Shards: len(r.outputs), Jobs: env.Jobs, Excluded: r.excluded}
+	if r.shards > 0 {
+		opt.Shards = r.shards
 		if len(r.outputs) > 1 {
 			return cli.Usagef("-n with several -o: it is one directory, or a file for each shard")
+		}
+		if slices.Contains(r.outputs, "-") {
+			return cli.Usagef("-o: standard output (-) is no directory; name one")
 		}
 	}
 	if err := r.check(env, path); err != nil {
@@ -88,14 +85,14 @@ func (r *splitRun) run(env *cli.Env, path string) error {
 	if len(inputs) == 0 {
 		return fmt.Errorf("%s: an archive without members", path)
 	}
-	if r.shards != "" {
+	if r.shards > 0 {
 		return cli.WriteDir(r.outputs[0], func(dir string) error {
 			return splitInto(run, inputs, opt, func(i int, file []byte) error {
 				return os.WriteFile(filepath.Join(dir, shardName(i, opt.Shards)), file, 0o666)
 			})
 		})
 	}
-	return writeFiles(r.outputs, nil, func(writers []io.Writer) error {
+	return writeFiles(env, r.outputs, nil, func(writers []io.Writer) error {
 		return splitInto(run, inputs, opt, func(i int, file []byte) error {
 			_, err := writers[i].Write(file)
 			return err
@@ -148,11 +145,12 @@ func splitInto(run *report.Run, inputs []elf.Input, opt split.Options,
 }
 
 // writeFiles writes several files, all of them or none: write gets a writer for each.
-func writeFiles(paths []string, open []io.Writer, write func([]io.Writer) error) error {
+func writeFiles(env *cli.Env, paths []string, open []io.Writer,
+	write func([]io.Writer) error) error {
 	if len(paths) == 0 {
 		return write(open)
 	}
-	return cli.WriteFile(paths[0], func(w io.Writer) error {
-		return writeFiles(paths[1:], append(open, w), write)
+	return env.WriteOutput(paths[0], func(w io.Writer) error {
+		return writeFiles(env, paths[1:], append(open, w), write)
 	})
 }

@@ -118,7 +118,7 @@ func TestWorkerVerbs(t *testing.T) {
 		{ID: 4},
 	})
 	for id, want := range map[int32]string{1: "", 2: "a persistent worker doesn't do that",
-		3: "btfgen ", 4: "a verb is missing"} {
+		3: "btfgen ", 4: "VERB is missing"} {
 		if r := got[id]; !strings.Contains(r.Output, want) || (r.ExitCode == 2) != (id%2 == 0) {
 			t.Errorf("%d: %+v, want %q", id, r, want)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +17,7 @@ func runVerb() cli.Verb {
 		Name:    "run",
 		Summary: "build targets twice, in surroundings that differ, and compare",
 		Args:    "TARGET...",
+		NoStdin: "arguments are Bazel's",
 		Long: `
 Builds the targets in the workspace, and again in a copy of it, with another directory, output
 base, HOME, USER, locale, time zone, umask and number of jobs; then compares the logs as
@@ -46,14 +48,13 @@ Exit codes: as those of btfrepro diff, and 1 if a build fails.`,
 			flags.StringVar(&opt.Scratch, "scratch", "", "a `DIR` with room for two output bases")
 			flags.StringArrayVar(&opt.Startup, "startup", nil,
 				"a `FLAG` for Bazel before the command; repeat it for more")
-			flags.IntVar(&opt.Jobs[0], "jobs-a", 0, "--jobs of the first build: `N`")
-			flags.IntVar(&opt.Jobs[1], "jobs-b", 0, "--jobs of the second build: `N`")
+			flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
+				"--jobs of the first build: `N`")
+			flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
+				"--jobs of the second build: `N`")
 			flags.StringVar(&keep, "keep-logs", "", "copy A.log and B.log to `DIR`, which exists")
 			return func(env *cli.Env, args []string) error {
 				opt.Args, opt.Out = args, env.Stderr
-				if opt.Jobs[0] < 0 || opt.Jobs[1] < 0 {
-					return cli.Usagef("--jobs-a and --jobs-b are numbers above 0")
-				}
 				return runBuilds(env, opt, &r, keep)
 			}
 		},

@@ -30,8 +30,11 @@ func (w *Which) Set(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the choices are percpu, all and extra")
+	return fmt.Errorf("is none of percpu, all and extra")
 }
+
+// Choices are what Set reads, which is no list.
+func (*Which) Choices() (words []string, list bool) { return whichNames[1:], false }
 
 func (*Which) Type() string { return "string" }
 

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// packPrograms writes the archive of a platform: the programs and the licence.
-func (s *source) packPrograms(dir, platform string, programs []program) error {
+// packPrograms writes the archive of a platform: its programs of all, the files of the directory
+// manuals, and the licence.
+func (s *source) packPrograms(dir, platform string, all []program, manuals string) error {
 	license, err := s.read("LICENSE")
 	if err != nil {
 		return err
@@ -23,7 +24,10 @@ func (s *source) packPrograms(dir, platform string, programs []program) error {
 		if err := addFile(archive, "LICENSE", 0o644, license); err != nil {
 			return err
 		}
-		for _, p := range programs {
+		for _, p := range all {
+			if p.platform != platform {
+				continue
+			}
 			data, err := os.ReadFile(p.path)
 			if err != nil {
 				return err
@@ -31,6 +35,9 @@ func (s *source) packPrograms(dir, platform string, programs []program) error {
 			if err := addFile(archive, p.name, 0o755, data); err != nil {
 				return err
 			}
+		}
+		if err := addTree(archive, manuals); err != nil {
+			return err
 		}
 		return archive.Close()
 	})

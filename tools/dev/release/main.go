@@ -1,5 +1,5 @@
 // Command release makes the files of a release of a commit: the tools as static programs for each
-// platform, the sources, a software bill of materials, and the checksums of these.
+// platform with their man pages and completions for shells, the sources, a software bill of materials, and the checksums of these.
 //
 //	go run ./tools/dev/release -o DIR
 //
@@ -71,10 +71,16 @@ func run(repo, revision, out string) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := s.packPrograms(partial, platform, programs); err != nil {
+		all = append(all, programs...)
+	}
+	share := filepath.Join(scratch, "manuals")
+	if err := s.writeManuals(scratch, share, all); err != nil {
+		return err
+	}
+	for _, platform := range platforms {
+		if err := s.packPrograms(partial, platform, all, share); err != nil {
 			return err
 		}
-		all = append(all, programs...)
 	}
 	if err := s.packSource(partial); err != nil {
 		return err

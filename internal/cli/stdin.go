@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// Stdin is what an input - is to verbs: a file that they open, map and read as others. Messages
+// name it.
+const Stdin = "/dev/stdin"
+
+// maxStdin bounds what is read of standard input, in bytes.
+const maxStdin = 1 << 34
+
+// takeStdin makes inputs that are - paths of standard input. args are the files that the command
+// line names without a flag. The result undoes what it changes of the process.
+func (f *FlagSet) takeStdin(v *Verb, env *Env, args []string) (undo func(), err error) {
+	var found []*string
+	collect := func(path *string) {
+		if *path == "-" {
+			found = append(found, path)
+		}
+	}
+	for i := range args {
+		collect(&args[i])
+	}
+	if len(found) > 0 && v.NoStdin != "" {
+		return nil, Usagef("it doesn't read standard input: %s", v.NoStdin)
+	}
+	for _, in := range f.inputs {
+		collect(in.path)
+	}
+	for _, list := range append(f.inputLists, &env.Bases) {
+		for i := range *list {
+			collect(&(*list)[i])
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return func() {}, nil
+	case env.Worker:
+		return nil, Usagef("a persistent worker has no standard input to read (-); name a file")
+	case len(found) > 1:
+		return nil, Usagef("%d inputs are standard input (-), which can be read once", len(found))
+	}
+	*found[0] = Stdin
+	if env.Stdin == os.Stdin && atStart(os.Stdin) {
+		return func() {}, nil
+	}
+	return spool(env.Stdin)
+}
+
+// atStart tells whether a file can be opened again under Stdin, from its first byte on.
+func atStart(stdin *os.File) bool {
+	info, err := stdin.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if offset, err := stdin.Seek(0, io.SeekCurrent); err != nil || offset != 0 {
+		return false
+	}
+	again, err := os.Open(Stdin)
+	if err == nil {
+		again.Close()
+	}
+	return err == nil
+}
+
+// spool puts what a pipe has into a file without a name and makes that the standard input of the
+// process, until undo is called.
+func spool(from io.Reader) (undo func(), err error) {
+	file, err := os.CreateTemp("", "stdin")
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	defer file.Close()
+	os.Remove(file.Name())
+	n, err := io.Copy(file, io.LimitReader(from, maxStdin+1))
+	if err == nil && n > maxStdin {
+		err = fmt.Errorf("more than %d bytes", maxStdin)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	const stdin = 0
+	before, err := syscall.Dup(stdin)
+	if err == nil {
+		err = syscall.Dup3(int(file.Fd()), stdin, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	return func() {
+		syscall.Dup3(before, stdin, 0)
+		syscall.Close(before)
+	}, nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+)
+
+func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
+
+// TestStdinIsTheFile wants verbs to make of standard input what they make of the file.
+func TestStdinIsTheFile(t *testing.T) {
+	dir := t.TempDir()
+	base, blob := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 32)
+		b.Composite(btf.KindStruct, "s", 0, false)
+	})
+	split, _ := writeBTF(t, dir, "split.btf", blob, func(b *btf.Builder) {
+		b.Ref(btf.KindTypedef, "t", 2)
+	})
+	for _, command := range []string{
+		"link -o - BASE", "merge -o - BASE", "index -o - BASE", "import -o - BASE", "verify BASE",
+		"diff BASE BASE", "conflicts --base BASE SPLIT", "link -o - --base BASE SPLIT",
+		"shared -o - --base BASE SPLIT SPLIT", "report --base BASE SPLIT",
+	} {
+		run := func(in string, command string) (int, string) {
+			f, err := os.Open(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			var out bytes.Buffer
+			p := program()
+			p.Stdin, p.Stdout, p.Stderr = f, &out, &out
+			code := p.Run(strings.Fields(strings.NewReplacer("BASE", base, "SPLIT", split).Replace(
+				command)))
+			return code, out.String()
+		}
+		code, want := run(os.DevNull, command)
+		if code != 0 {
+			t.Errorf("%s: exit code %d, %q", command, code, want)
+		}
+		for _, c := range []struct{ name, path string }{{"BASE", base}, {"SPLIT", split}} {
+			if !strings.Contains(command, c.name) {
+				continue
+			}
+			with := strings.Replace(command, c.name, "-", 1)
+			code, got := run(c.path, with)
+			if got = strings.ReplaceAll(got, "/dev/stdin", c.path); code != 0 || got != want {
+				t.Errorf("%s: exit code %d\n%q\nwant\n%q", with, code, got, want)
+			}
+		}
+	}
+	if _, err := os.Stat("-"); err == nil {
+		t.Error("there is a file called -")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "-")); err == nil {
+		t.Error("there is a file called -")
+	}
+}

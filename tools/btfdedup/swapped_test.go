@@ -1,0 +1,44 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestSwappedBase: a base and its module swapped, and a base that is forgotten or too much, are
+// errors of one line that says what to do.
+func TestSwappedBase(t *testing.T) {
+	dir := t.TempDir()
+	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
+	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
+	const (
+		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; this" +
+			" looks like split BTF: name the BTF that it stands on with --base"
+		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; this looks like" +
+			" BTF that stands alone, such as a kernel's: leave out --base"
+	)
+	for _, verb := range []string{"verify", "link -o OUT", "merge -o OUT", "index -o OUT", "conflicts",
+		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "report"} {
+		for _, c := range []struct{ name, args, want string }{
+			{"swapped", "--base DIR/split.btf DIR/base.btf", split},
+			{"base forgotten", "DIR/split.btf", split},
+			{"base too much", "--base DIR/base.btf DIR/base.btf", alone},
+			{"bases swapped", "--base DIR/split.btf --base DIR/base.btf DIR/split.btf", split},
+			{"bases of one kind", "--base DIR/base.btf --base DIR/base.btf DIR/split.btf", alone},
+		} {
+			if c.name == "base forgotten" && (verb == "shared -o OUT" || verb == "report") {
+				continue // without --base they don't begin
+			}
+			args := strings.NewReplacer("DIR", dir, "OUT", filepath.Join(dir, "out")).Replace(
+				verb + " " + c.args)
+			code, stdout, stderr := btfdedup(strings.Fields(args)...)
+			if code != 1 || stdout != "" || !strings.Contains(stderr, c.want) ||
+				strings.Count(stderr, "\n") != 1 {
+				t.Errorf("%s, %s: exit code %d, %s%s\nwant %s", verb, c.name, code, stdout, stderr, c.want)
+			}
+		}
+	}
+}

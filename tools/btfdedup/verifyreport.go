@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/verify"
+)
+
+// verifyReport is what verify prints.
+type verifyReport struct {
+	Schema     int         `json:"schema"`
+	Files      int         `json:"files"` // how many were checked
+	Valid      bool        `json:"valid"` // nothing was found
+	Violations []violation `json:"violations"`
+	Problems   []problem   `json:"problems"` // of archives, with --manifest
+}
+
+// violation is one of a rule by a type, or by the blob as a whole.
+type violation struct {
+	File   string `json:"file"`
+	Blob   int    `json:"blob"`    // which of the file's, from 1
+	TypeID uint32 `json:"type_id"` // 0 for the blob as a whole; then the next two are ""
+	Kind   string `json:"kind"`    // "struct", …
+	Name   string `json:"name"`    // "" for an anonymous type
+	Rule   string `json:"rule"`    // a short fixed name, such as "member-bounds"
+	Detail string `json:"detail"`
+
+	line string // as text
+}
+
+// problem is one of an archive.
+type problem struct {
+	File string `json:"file"` // the manifest, or the tar archive
+	What string `json:"what"`
+}
+
+func newVerifyReport(files []string) *verifyReport {
+	return &verifyReport{Schema: reportSchema, Files: len(files), Violations: []violation{},
+		Problems: []problem{}}
+}
+
+// add adds the violations in one of several blobs of a file.
+func (r *verifyReport) add(file string, blob, blobs int, found []verify.Violation) {
+	for _, v := range found {
+		x := violation{File: file, Blob: blob, TypeID: v.TypeID, Name: v.Name, Rule: v.Rule,
+			Detail: v.Detail}
+		if v.TypeID != 0 {
+			x.Kind = strings.ToLower(v.Kind.String())
+		}
+		if r.Files > 1 {
+			x.line = file + ": "
+		}
+		if blobs > 1 {
+			x.line += fmt.Sprintf("blob %d: ", blob)
+		}
+		x.line += v.String()
+		r.Violations = append(r.Violations, x)
+	}
+}
+
+// found tells how much was found.
+func (r *verifyReport) found() int { return len(r.Violations) + len(r.Problems) }
+
+func (r *verifyReport) write(to io.Writer, format string) error {
+	if format == "json" {
+		r.Valid = r.found() == 0
+		return writeJSON(to, r)
+	}
+	return r.writeText(to)
+}
+
+// writeText prints a line for each violation and problem.
+func (r *verifyReport) writeText(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	for _, v := range r.Violations {
+		fmt.Fprintln(w, v.line)
+	}
+	for _, p := range r.Problems {
+		if r.Files > 1 {
+			fmt.Fprintf(w, "%s: ", p.File)
+		}
+		fmt.Fprintln(w, p.What)
+	}
+	return w.Flush()
+}

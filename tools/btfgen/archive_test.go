@@ -1,0 +1,22 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestArchiveIsForObject: the verbs for one linked file name the one for archives.
+func TestArchiveIsForObject(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lib.a")
+	if err := os.WriteFile(path, []byte("!<arch>\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"elf", "facts"} {
+		code, _, stderr := btfgen(verb, "-o", path+".out", path)
+		if code != 1 || !strings.Contains(stderr, "btfgen object") {
+			t.Errorf("%s: exit code %d, %s", verb, code, stderr)
+		}
+	}
+}

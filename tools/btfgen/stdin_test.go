@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+)
+
+func TestStdin(t *testing.T) { clitest.Stdin(t, program) }
+
+// TestStdinIsTheFile wants verbs to make of standard input what they make of the file.
+func TestStdinIsTheFile(t *testing.T) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	o := filepath.Join(t.TempDir(), "a.o")
+	cmd := exec.Command(gcc, "-g", "-O2", "-xc", "-c", "-o", o, "-")
+	cmd.Stdin = strings.NewReader(`struct s { int i; }; int f(struct s *s) { return s->i; }`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	data, err := os.ReadFile(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"elf", "object", "facts", "split"} {
+		code, want, stderr := btfgen(verb, "-o-", o)
+		if code != 0 || want == "" {
+			t.Fatalf("%s: exit code %d, %s", verb, code, stderr)
+		}
+		var stdout bytes.Buffer
+		p := program()
+		p.Stdin, p.Stdout = bytes.NewReader(data), &stdout
+		if code := p.Run([]string{verb, "-o", "-", "-"}); code != 0 || stdout.String() != want {
+			t.Errorf("%s: exit code %d, %q, want %q", verb, code, &stdout, want)
+		}
+	}
+	code, _, stderr := btfgen("split", "-n2", "-o-", o)
+	if code != 2 || !strings.Contains(stderr, "is no directory") {
+		t.Errorf("split -n2 -o-: exit code %d, %s", code, stderr)
+	}
+	code, _, stderr = btfgen("object", "--each-unit=-", o)
+	if code != 2 || !strings.Contains(stderr, "--each-unit: standard output (-) is no directory") {
+		t.Errorf("object --each-unit=-: exit code %d, %s", code, stderr)
+	}
+}
