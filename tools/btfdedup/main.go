@@ -28,6 +28,8 @@ func program() *cli.Program {
 			conflictsVerb(),
 			archiveVerb(),
 			reportVerb(),
+			dumpVerb(),
+			extractVerb(),
 		},
 	}
 }
