@@ -29,6 +29,7 @@ func program() *cli.Program {
 			archiveVerb(),
 			reportVerb(),
 			dumpVerb(),
+			statsVerb(),
 			extractVerb(),
 		},
 	}
