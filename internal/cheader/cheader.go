@@ -103,7 +103,7 @@ type generator struct {
 	queue   []uint32 // what is to be written, in order
 	chain   []uint32 // the stack of declare
 
-	// sized says that the declaration that is written is that of a member, whose type must be complete.
+	// sized says that what is written is a member, whose type must be complete.
 	sized        bool
 	out          []byte
 	depth, steps int

@@ -126,7 +126,7 @@ func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int)
 		g.str(g.tagOf(id, t))
 	default:
 		if t.NameOff == 0 {
-			g.composite(id, t, o, level)
+			g.composite(id, t, o, level, false)
 		} else {
 			g.str(g.tagOf(id, t))
 		}
@@ -245,7 +245,10 @@ func (g *generator) params(id uint32, params []btf.Param, level int) {
 		if name != "" && g.hides(params, i, name) {
 			name = ""
 		}
-		g.declare(p.Type, identifier(name), level)
+		if name = identifier(name); keywordsC23[name] {
+			name += "_"
+		}
+		g.declare(p.Type, name, level)
 	}
 }
 

@@ -96,7 +96,7 @@ func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
 	}
 	g.state[id] &^= emitting
 	if top {
-		g.composite(id, t, o, 0)
+		g.composite(id, t, o, 0, false)
 		g.str(";\n\n")
 		g.state[id] |= emitted
 	}
@@ -111,7 +111,7 @@ func (g *generator) tagOf(id uint32, t *btf.Type) string {
 	return word + g.names.tag(id, t)
 }
 
-// beforeC23 and its end surround what defines bool, true and false, which are keywords since C23.
+// beforeC23 and its end surround what has a name that is a keyword since C23.
 const (
 	beforeC23 = "#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L\n"
 	endC23    = "#endif\n"
@@ -131,6 +131,7 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	if name == "bool" {
 		g.str(beforeC23)
 	}
+	g.sized = false
 	g.str("typedef ")
 	g.declare(t.SizeOrType, name, 0)
 	g.str(";\n")
@@ -140,20 +141,19 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	g.str("\n")
 }
 
-// composite writes a struct or union with its members.
-func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int) {
+// composite writes a struct or union with its members, without its tag if it is embedded in another.
+func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
 		g.leave()
 		return
 	}
 	defer g.leave()
-	if t.NameOff != 0 {
+	if t.NameOff != 0 && !embedded {
 		g.str(g.tagOf(id, t))
-		g.str(" {")
 	} else {
 		g.str(strings.ToLower(t.Kind.String()))
-		g.str(" {")
 	}
+	g.str(" {")
 	s := g.layouts.shape(id)
 	fields := g.layouts.fields(id, t, o, s)
 	members := o.MembersOf(t)
@@ -161,14 +161,7 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int) {
 		g.tabs(level + 1)
 		switch {
 		case f.member >= 0:
-			m := members[f.member]
-			name, _ := g.blob.Name(m.NameOff)
-			g.sized = true
-			g.declare(m.Type, identifier(name), level+1)
-			g.sized = false
-			if f.bits != 0 {
-				g.width(f.bits)
-			}
+			g.member(members[f.member], f, level+1)
 		case f.bytes != 0:
 			g.str("unsigned char ___pad")
 			g.out = strconv.AppendInt(g.out, int64(-f.member), 10)
@@ -186,6 +179,42 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int) {
 	}
 	g.str("}")
 	g.attributes(s)
+}
+
+// member writes a member. One without a name is an anonymous struct or union, or, with gcc's and
+// clang's -fms-extensions, which Linux uses since 7.0, one that has a tag or a typedef. Compilers
+// without that option take that for a declaration of nothing, so it is written without its tag.
+func (g *generator) member(m btf.Member, f field, level int) {
+	name, _ := g.blob.Name(m.NameOff)
+	g.sized = true
+	if name == "" && f.bits == 0 {
+		t, o, id, _, _ := g.layouts.terminal(m.Type)
+		direct, _ := g.blob.ByID(m.Type)
+		switch {
+		case !t.Kind.IsComposite() || direct.Kind == btf.KindArray:
+			name = "___member" + strconv.Itoa(f.member)
+		case t.NameOff != 0 || direct.Kind == btf.KindTypedef:
+			g.composite(id, t, o, level, true)
+			return
+		}
+	}
+	name = identifier(name)
+	if !keywordsC23[name] {
+		g.memberAs(m, f, name, level)
+		return
+	}
+	g.str("\n" + beforeC23)
+	g.memberAs(m, f, name, level)
+	g.str(";\n#else\n")
+	g.memberAs(m, f, name+"_", level)
+	g.str(";\n" + endC23)
+}
+
+func (g *generator) memberAs(m btf.Member, f field, name string, level int) {
+	g.declare(m.Type, name, level)
+	if f.bits != 0 {
+		g.width(f.bits)
+	}
 }
 
 func (g *generator) width(bits uint64) {

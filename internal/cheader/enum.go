@@ -31,7 +31,7 @@ func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
 // define.
 func (g *generator) isC23(e btf.Enumerator) bool {
 	name, _ := g.blob.Name(e.NameOff)
-	return name == "true" || name == "false"
+	return keywordsC23[name]
 }
 
 // enum writes an enum with its values. guard says whether those that are keywords since C23 are

@@ -118,6 +118,7 @@ func (g *generator) extern(before string, id uint32, name, after string, known m
 	}
 	from := len(g.out)
 	g.str(before)
+	g.sized = false
 	g.declare(id, name, 0)
 	g.str(after)
 	text := string(g.out[from:])

@@ -162,6 +162,11 @@ var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char"
 	"typedef": true, "union": true, "unsigned": true, "void": true, "volatile": true,
 	"while": true, "asm": true, "typeof": true}
 
+// keywordsC23 are those that C has since C23. Older programs, Linux for one, have them as names.
+var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
+	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
+	"thread_local": true, "typeof_unqual": true}
+
 // identifier makes a name one that C takes: what is no letter, digit or underscore becomes an
 // underscore, and a keyword gets one at its end.
 func identifier(name string) string {
