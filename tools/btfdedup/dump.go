@@ -28,15 +28,14 @@ Split BTF, such as that of a module, needs --base. A module that has its base in
 .BTF.base is printed as it stands on that.`,
 		Examples: []string{
 			"btfdedup dump vmlinux.btf | less",
-			"btfdedup dump --format=c -o vmlinux.h /sys/kernel/btf/vmlinux",
+			"btfdedup dump --format=c -o vmlinux.h vmlinux",
 			"# one struct, with what it needs",
 			"btfdedup dump --format=c --name task_struct vmlinux.btf",
 			"# a module's own types",
 			"btfdedup dump --base vmlinux.btf ext4.ko",
 		},
-		Flags: cli.Output | cli.Base,
+		Flags: cli.Printed | cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			standardOutput(flags)
 			var r dumpRun
 			flags.StringVar(&r.format, "format", "raw", "`raw` or c")
 			flags.StringArrayVar(&r.names, "name", nil,
@@ -45,13 +44,6 @@ Split BTF, such as that of a module, needs --base. A module that has its base in
 			return r.run
 		},
 	}
-}
-
-// standardOutput makes standard output what -o says if it is not given.
-func standardOutput(flags *cli.FlagSet) {
-	output := flags.Lookup("output")
-	output.DefValue = "-"
-	output.Value.Set(output.DefValue) // a string takes any value
 }
 
 // dumpRun is one run of the verb.

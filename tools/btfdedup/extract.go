@@ -22,9 +22,8 @@ For kernel images (vmlinuz) and compressed modules, and with a check, use import
 			"btfdedup extract -o vmlinux.btf vmlinux",
 			"btfdedup extract --section=.BTF.base -o ext4.base.btf ext4.ko",
 		},
-		Flags: cli.Output,
+		Flags: cli.Printed,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			standardOutput(flags)
 			section := flags.String("section", btf.SectionTypes,
 				"which `section`: .BTF, or .BTF.base, the base that some modules bring")
 			return func(env *cli.Env, args []string) error {

@@ -19,12 +19,11 @@ strings are names of, the largest types, and the sections. FILE is raw BTF, or a
 section .BTF. Of split BTF, which needs --base, its own part is counted, and how much it uses of its
 base. docs/inside.md describes the fields of --format=json.`,
 		Examples: []string{
-			"btfdedup stats /sys/kernel/btf/vmlinux",
+			"btfdedup stats vmlinux.btf",
 			"btfdedup stats --base vmlinux.btf --format=json ext4.ko",
 		},
-		Flags: cli.Output | cli.Base,
+		Flags: cli.Printed | cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			standardOutput(flags)
 			var r statsRun
 			flags.StringVar(&r.format, "format", "text", "`text` or json")
 			flags.IntVar(&r.limit, "limit", 20, "list `N` of the largest types, 0 for all")
