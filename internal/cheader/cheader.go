@@ -17,11 +17,11 @@ import (
 )
 
 // Limits for input that nobody trusts: how deep types may nest, and how many bytes of text and
-// steps a header may take. The header of a kernel has some 3 MB.
+// steps a header may take. That of a kernel has some 3 MB, in 400,000 steps.
 const (
 	maxDepth = 500
-	maxText  = 1 << 28
-	maxSteps = 1 << 27
+	maxText  = 1 << 26
+	maxSteps = 1 << 22
 )
 
 // Write writes a header with the types of b and its bases: all, and prototypes of the kfuncs, or

@@ -158,17 +158,19 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 	fields := g.layouts.fields(id, t, o, s)
 	members := o.MembersOf(t)
 	for _, f := range fields {
-		g.tabs(level + 1)
 		switch {
 		case f.member >= 0:
 			g.member(members[f.member], f, level+1)
+			continue
 		case f.bytes != 0:
+			g.tabs(level + 1)
 			g.str("unsigned char ___pad")
 			g.out = strconv.AppendInt(g.out, int64(-f.member), 10)
 			g.str("[")
 			g.out = strconv.AppendUint(g.out, f.bytes, 10)
 			g.str("]")
 		default:
+			g.tabs(level + 1)
 			g.str(g.layouts.pads[f.pad].name)
 			g.width(f.bits)
 		}
@@ -194,27 +196,30 @@ func (g *generator) member(m btf.Member, f field, level int) {
 		case !t.Kind.IsComposite() || direct.Kind == btf.KindArray:
 			name = "___member" + strconv.Itoa(f.member)
 		case t.NameOff != 0 || direct.Kind == btf.KindTypedef:
+			g.tabs(level)
 			g.composite(id, t, o, level, true)
+			g.str(";")
 			return
 		}
 	}
-	name = identifier(name)
-	if !keywordsC23[name] {
+	if name = identifier(name); !keywordsC23[name] {
 		g.memberAs(m, f, name, level)
 		return
 	}
-	g.str("\n" + beforeC23)
+	g.str("\n" + beforeC23[:len(beforeC23)-1])
 	g.memberAs(m, f, name, level)
-	g.str(";\n#else\n")
+	g.str("\n#else")
 	g.memberAs(m, f, name+"_", level)
-	g.str(";\n" + endC23)
+	g.str("\n" + endC23[:len(endC23)-1])
 }
 
 func (g *generator) memberAs(m btf.Member, f field, name string, level int) {
+	g.tabs(level)
 	g.declare(m.Type, name, level)
 	if f.bits != 0 {
 		g.width(f.bits)
 	}
+	g.str(";")
 }
 
 func (g *generator) width(bits uint64) {
@@ -224,7 +229,7 @@ func (g *generator) width(bits uint64) {
 
 // attributes writes those that a struct or union needs for its layout.
 func (g *generator) attributes(s shape) {
-	if s.style == packed || s.style == tight {
+	if s.style == packed || s.style == tight || s.style == spacer {
 		g.str(" __attribute__((packed))")
 	}
 	if s.aligned != 0 {

@@ -33,14 +33,12 @@ func (g *generator) sorted() []uint32 {
 			}
 		}
 	}
-	hashes := map[uint32]uint64{}
+	hashes := make([]uint64, g.blob.EndID()) // 0: not known yet, or 0
 	hash := func(id uint32) uint64 {
-		h, ok := hashes[id]
-		if !ok {
-			h = g.hash(id, true)
-			hashes[id] = h
+		if hashes[id] == 0 {
+			hashes[id] = g.hash(id, true)
 		}
-		return h
+		return hashes[id]
 	}
 	slices.SortFunc(keys, func(x, y sortKey) int {
 		if c := cmp.Or(cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name),

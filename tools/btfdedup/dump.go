@@ -27,7 +27,7 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
 Split BTF, such as that of a module, needs --base. A module that has its base in its section
 .BTF.base is printed as it stands on that.`,
 		Examples: []string{
-			"btfdedup dump vmlinux.btf | less",
+			"btfdedup dump vmlinux.btf",
 			"btfdedup dump --format=c -o vmlinux.h vmlinux",
 			"# one struct, with what it needs",
 			"btfdedup dump --format=c --name task_struct vmlinux.btf",
