@@ -229,7 +229,7 @@ func (g *generator) width(bits uint64) {
 
 // attributes writes those that a struct or union needs for its layout.
 func (g *generator) attributes(s shape) {
-	if s.style == packed || s.style == tight || s.style == spacer {
+	if s.isPacked() && !s.opaque() {
 		g.str(" __attribute__((packed))")
 	}
 	if s.aligned != 0 {

@@ -20,14 +20,18 @@ func (l *layouts) fields(id uint32, t *btf.Type, o *btf.Blob, s shape) []field {
 	}
 	members := o.MembersOf(t)
 	out := make([]field, 0, len(members)+2)
+	f := filler{layouts: l, exact: s.style == tight}
+	if s.style == narrow {
+		f.widest = l.widest(members)
+	}
 	at, inBitfield := uint64(0), false
 	for i, m := range members {
 		offset, width := l.place(t, m)
 		align := uint64(1)
-		if s.style == natural {
+		if !s.isPacked() {
 			align = uint64(l.align(m.Type, 0))
 		}
-		out = l.fill(out, at, offset, align, s.style == tight, inBitfield && width != 0)
+		out = f.fill(out, at, offset, align, inBitfield && width != 0)
 		out = append(out, field{member: i, bits: width})
 		inBitfield = width != 0
 		if width == 0 {
@@ -40,23 +44,44 @@ func (l *layouts) fields(id uint32, t *btf.Type, o *btf.Blob, s shape) []field {
 	switch {
 	case t.Kind == btf.KindStruct:
 		align := uint64(1)
-		if s.style == natural {
+		if !s.isPacked() {
 			for _, m := range members {
 				align = max(align, uint64(l.align(m.Type, 0)))
 			}
 		}
-		out = l.fill(out, at, end, align, s.style == tight, s.style == tight && inBitfield)
+		out = f.fill(out, at, end, align, false)
 	case s.style == spacer:
 		out = append(out, field{member: -1, bytes: uint64(t.SizeOrType)})
 	}
 	return out
 }
 
+// widest is the index of the widest padding that is aligned as one of the members is.
+func (l *layouts) widest(members []btf.Member) int {
+	most := uint32(1)
+	for _, m := range members {
+		most = max(most, l.align(m.Type, 0))
+	}
+	for i, p := range l.pads {
+		if p.bits <= 8*uint64(most) {
+			return i
+		}
+	}
+	return len(l.pads) - 1
+}
+
+// filler fills gaps with padding.
+type filler struct {
+	*layouts
+	widest int  // the index of the widest type to use
+	exact  bool // no padding of width 0
+}
+
 // fill adds padding from the bit at to the bit next, where something with an alignment in bytes
 // follows, as far as alignment doesn't do that by itself. inBitfield says that it is between two
 // bitfields, where only bits count. This is the rule of libbpf's btf_dump_emit_bit_padding, except
-// that exact has no padding of width 0, and that long gaps get an array.
-func (l *layouts) fill(out []field, at, next, align uint64, exact, inBitfield bool) []field {
+// for long gaps, which get an array, and for what filler says.
+func (f filler) fill(out []field, at, next, align uint64, inBitfield bool) []field {
 	if at >= next {
 		return out
 	}
@@ -66,17 +91,14 @@ func (l *layouts) fill(out []field, at, next, align uint64, exact, inBitfield bo
 		out = append(out, field{member: -1 - len(out), bytes: n})
 		at = from + 8*n
 	}
-	unit := len(l.pads) - 1
-	for i, p := range l.pads {
-		if roundUp(at, p.bits) <= next {
-			unit = i
-			break
-		}
+	unit := f.widest
+	for unit < len(f.pads)-1 && roundUp(at, f.pads[unit].bits) > next {
+		unit++
 	}
-	bound := roundUp(at, l.pads[unit].bits)
+	bound := roundUp(at, f.pads[unit].bits)
 	if at < bound && bound <= next {
 		switch {
-		case inBitfield || exact:
+		case inBitfield || f.exact:
 			out = append(out, field{member: -1, pad: unit, bits: bound - at})
 		case bound == next && roundUp(at, 8*align) != bound,
 			bound != next && next-bound <= bound-at: // the rest would fit before bound
@@ -85,11 +107,11 @@ func (l *layouts) fill(out []field, at, next, align uint64, exact, inBitfield bo
 		at = bound
 	}
 	for at < next {
-		n := min(next-at, l.pads[unit].bits)
+		n := min(next-at, f.pads[unit].bits)
 		use := unit
-		if n < l.pads[unit].bits { // the narrowest that has as many bits
-			use = len(l.pads) - 1
-			for l.pads[use].bits < n {
+		if n < f.pads[unit].bits { // the narrowest that has as many bits
+			use = len(f.pads) - 1
+			for f.pads[use].bits < n {
 				use--
 			}
 		}
@@ -108,7 +130,7 @@ func roundUp(n, unit uint64) uint64 { return (n + unit - 1) / unit * unit }
 func (l *layouts) layOut(t *btf.Type, o *btf.Blob, s shape, fields []field, m int) (size uint64,
 	align uint32, right bool) {
 	members := o.MembersOf(t)
-	isPacked := s.style != natural
+	isPacked := s.isPacked()
 	align = max(s.aligned, 1)
 	at, end := uint64(0), uint64(0) // in bits
 	for _, f := range fields {
@@ -141,12 +163,12 @@ func (l *layouts) layOut(t *btf.Type, o *btf.Blob, s shape, fields []field, m in
 		case !isPacked && at%(8*unitAlign)+f.bits > unit:
 			at = roundUp(at, 8*unitAlign)
 		}
+		if !isPacked && (named || bitfield && l.models[m].gaps) {
+			align = max(align, uint32(unitAlign))
+		}
 		if named {
 			if offset, _ := l.place(t, members[f.member]); offset != at {
 				return 0, 0, false
-			}
-			if !isPacked {
-				align = max(align, uint32(unitAlign))
 			}
 		}
 		if bitfield {

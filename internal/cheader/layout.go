@@ -13,6 +13,7 @@ const (
 	unknown  style = iota
 	underway       // its members' shapes are being found
 	natural        // without attributes; gaps that no alignment explains are filled with bitfields
+	narrow         // the same with bitfields of types that are aligned as the members are
 	packed         // the same with the attribute packed
 	tight          // packed, and all gaps are filled with bitfields of their very width
 	spacer         // a packed union, with a further member of its size
@@ -28,12 +29,61 @@ type shape struct {
 
 func (s shape) opaque() bool { return s.style == bytes }
 
-// model is what a compiler aligns numbers at. BTF doesn't say which machine it is for: of those with
-// pointers of 4 bytes some align numbers of 8 bytes at 4 (i386), others at 8 (Arm, MIPS). A layout
-// must be right by all models.
-type model struct{ most uint32 }
+func (s shape) isPacked() bool { return s.style != natural && s.style != narrow }
 
-const maxModels = 2
+// model is what compilers do on some machines. BTF doesn't say which machine it is for; a layout must
+// be right by all models that are possible.
+type model struct {
+	most uint32 // the largest alignment of numbers
+	// gaps says that a bitfield without a name aligns the struct as its type is aligned, which is the
+	// rule of Arm's 32 bits.
+	gaps bool
+}
+
+const maxModels = 3
+
+// models are those of a size of pointers. With 4 bytes there are machines that align numbers of 8
+// bytes at 4, such as i386, and others that align them at 8; which one it is shows in most kernels.
+func models(b *btf.Blob, pointer uint32) []model {
+	if pointer == 8 {
+		return []model{{most: 16}}
+	}
+	four, eight := 0, 0 // members of 8 bytes, by offset
+	for o := b; o != nil; o = o.Base {
+		for i := range o.Types {
+			t := &o.Types[i]
+			if t.Kind != btf.KindStruct {
+				continue
+			}
+			for _, m := range o.MembersOf(t) {
+				if x := unmodified(b, m.Type); x != nil && x.Kind == btf.KindInt && x.SizeOrType == 8 {
+					switch m.Offset % 64 {
+					case 0:
+						eight++
+					case 32:
+						four++
+					}
+				}
+			}
+		}
+	}
+	if four > 100 && four > eight/4 {
+		return []model{{most: 4}}
+	}
+	return []model{{most: 4}, {most: 8}, {most: 8, gaps: true}}
+}
+
+// unmodified is a type without modifiers; nil if there is none.
+func unmodified(b *btf.Blob, id uint32) *btf.Type {
+	for range maxDepth {
+		t, _ := b.ByID(id)
+		if t == nil || !t.Kind.IsModifier() {
+			return t
+		}
+		id = t.SizeOrType
+	}
+	return nil
+}
 
 // layouts knows the size and alignment of types.
 type layouts struct {
@@ -52,10 +102,7 @@ type pad struct {
 
 func newLayouts(g *generator) *layouts {
 	l := &layouts{g: g, pointer: pointerSize(g.blob), shapes: make([]shape, g.blob.EndID())}
-	l.models = []model{{16}}
-	if l.pointer == 4 {
-		l.models = []model{{4}, {8}}
-	}
+	l.models = models(g.blob, l.pointer)
 	l.pads = [4]pad{{"long", 8 * uint64(l.pointer)}, {"int", 32}, {"short", 16}, {"char", 8}}
 	return l
 }
@@ -193,16 +240,13 @@ func (l *layouts) find(id uint32, t *btf.Type, o *btf.Blob) shape {
 	if l.looksPacked(t, o) {
 		first, second = packed, natural
 	}
-	candidates := []shape{{style: first}, {style: second}, {style: tight}}
+	candidates := []shape{{style: first}, {style: narrow}, {style: second}, {style: tight}}
 	if t.Kind == btf.KindUnion {
 		largest := t.SizeOrType & -t.SizeOrType
 		candidates = []shape{{style: first}, {style: second},
 			{style: natural, aligned: largest}, {style: spacer}}
 	}
 	for _, s := range candidates {
-		if s.aligned == 0 && s.style == natural && first == packed && t.Kind == btf.KindStruct {
-			continue // a member is not aligned
-		}
 		fields := l.fields(id, t, o, s)
 		right := true
 		for m := range l.models {
