@@ -166,7 +166,7 @@ func qualifier(k btf.Kind) string {
 }
 
 // dropQualifiers takes qualifiers and tags from the stack. For arrays and functions C has none: gcc
-// says those of an array's elements twice, and describes a function that doesn't return as volatile.
+// says those of an array's elements twice, and calls a function volatile that doesn't return.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])

@@ -141,7 +141,7 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 	g.str("\n")
 }
 
-// composite writes a struct or union with its members, without its tag if it is embedded in another.
+// composite writes a struct or union with its members, without its tag if it is embedded.
 func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
 		g.leave()

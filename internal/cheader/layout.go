@@ -31,8 +31,8 @@ func (s shape) opaque() bool { return s.style == bytes }
 
 func (s shape) isPacked() bool { return s.style != natural && s.style != narrow }
 
-// model is what compilers do on some machines. BTF doesn't say which machine it is for; a layout must
-// be right by all models that are possible.
+// model is what compilers do on some machines. BTF doesn't say which machine it is for; a layout
+// must be right by all models that are possible.
 type model struct {
 	most uint32 // the largest alignment of numbers
 	// gaps says that a bitfield without a name aligns the struct as its type is aligned, which is the
@@ -107,8 +107,8 @@ func newLayouts(g *generator) *layouts {
 	return l
 }
 
-// pointerSize is the size of a long, which is that of a pointer on all machines that run Linux: 8 if
-// there is no such type. Of split BTF the base says it.
+// pointerSize is the size of a long, which is that of a pointer on all machines that run Linux: 8
+// if there is no such type. Of split BTF the base says it.
 func pointerSize(b *btf.Blob) uint32 {
 	if b == nil {
 		return 8

@@ -88,8 +88,8 @@ func TestSums(t *testing.T) {
 	for _, u := range r.Strings.Users {
 		strings += u.Bytes
 	}
-	if types != uint64(b.Header.TypeLen) || strings != uint64(b.Header.StrLen) || count != len(b.Types) ||
-		len(r.Largest) != 5 {
+	if types != uint64(b.Header.TypeLen) || strings != uint64(b.Header.StrLen) ||
+		count != len(b.Types) || len(r.Largest) != 5 {
 		t.Errorf("%+v, header %+v", r, b.Header)
 	}
 	if empty := Take(&btf.Blob{StartID: 1}, 0); empty.WriteText(&nothing{}) != nil {

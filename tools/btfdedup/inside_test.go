@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// TestInside runs the verbs that look into BTF: on raw BTF, an ELF file, and a module with its base.
+// TestInside runs the verbs that look into BTF: on raw BTF, ELF files, a module with its base.
 func TestInside(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }
