@@ -113,6 +113,7 @@ type generator struct {
 func newGenerator(b *btf.Blob) *generator {
 	g := &generator{blob: b, names: newNames(b), state: make([]uint8, b.EndID())}
 	g.layouts = newLayouts(g)
+	g.out = make([]byte, 0, len(head)+len(b.Strings)+16*(len(b.Members)+len(b.Enums)))
 	g.state[0] = ordered | emitted
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {

@@ -2,6 +2,7 @@ package cheader
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -21,24 +22,25 @@ type namespace struct {
 	count map[string]int // how many things have asked for a name
 	taken map[string]bool
 	kinds map[string]btf.Kind // of tags, what the one without a suffix is
-	// given is names that things have by themselves, such as a___2; nil until there is a conflict.
+	// given is names with a suffix that things have by themselves; nil until there is a conflict.
 	given map[string]bool
 }
 
 func newNames(b *btf.Blob) *names {
-	space := func() namespace {
-		return namespace{count: map[string]int{}, taken: map[string]bool{}}
+	space := func(size int) namespace {
+		return namespace{count: make(map[string]int, size), taken: map[string]bool{}}
 	}
-	n := &names{blob: b, tags: space(), words: space(), chosen: make([]string, b.EndID())}
+	n := &names{blob: b, tags: space(len(b.Types) / 8), words: space(len(b.Enums)),
+		chosen: make([]string, b.EndID())}
 	n.tags.kinds = map[string]btf.Kind{}
 	return n
 }
 
 // choose takes a name, or one with a suffix.
 func (s *namespace) choose(name string, given func() map[string]bool) string {
-	s.count[name]++
-	n := s.count[name]
-	if n == 1 && !s.taken[name] {
+	n := s.count[name] + 1
+	s.count[name] = n
+	if n == 1 && (len(s.taken) == 0 || !s.taken[name]) {
 		return name
 	}
 	if s.given == nil {
@@ -113,11 +115,18 @@ func (n *names) givenTags() map[string]bool {
 		for i := range o.Types {
 			switch t := &o.Types[i]; t.Kind {
 			case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFwd:
-				given[identifier(n.blob.TypeName(t))] = true
+				addSuffixed(given, n.blob.TypeName(t))
 			}
 		}
 	}
 	return given
+}
+
+// addSuffixed adds a name that could be taken for one with a suffix.
+func addSuffixed(given map[string]bool, name string) {
+	if name = identifier(name); strings.Contains(name, "___") {
+		given[name] = true
+	}
 }
 
 func (n *names) givenWords() map[string]bool {
@@ -126,11 +135,11 @@ func (n *names) givenWords() map[string]bool {
 		for i := range o.Types {
 			switch t := &o.Types[i]; t.Kind {
 			case btf.KindTypedef, btf.KindFunc:
-				given[identifier(n.blob.TypeName(t))] = true
+				addSuffixed(given, n.blob.TypeName(t))
 			case btf.KindEnum, btf.KindEnum64:
 				for _, e := range o.EnumsOf(t) {
 					name, _ := n.blob.Name(e.NameOff)
-					given[identifier(name)] = true
+					addSuffixed(given, name)
 				}
 			}
 		}

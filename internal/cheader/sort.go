@@ -33,19 +33,31 @@ func (g *generator) sorted() []uint32 {
 			}
 		}
 	}
-	hashes := make([]uint64, g.blob.EndID()) // 0: not known yet, or 0
+	type known struct {
+		hash uint64
+		ok   bool
+	}
+	hashes := make([]known, g.blob.EndID())
 	hash := func(id uint32) uint64 {
-		if hashes[id] == 0 {
-			hashes[id] = g.hash(id, true)
+		if !hashes[id].ok {
+			hashes[id] = known{g.hash(id, true), true}
 		}
-		return hashes[id]
+		return hashes[id].hash
 	}
 	slices.SortFunc(keys, func(x, y sortKey) int {
-		if c := cmp.Or(cmp.Compare(x.rank, y.rank), strings.Compare(x.name, y.name),
-			strings.Compare(x.own, y.own)); c != 0 {
+		if x.rank != y.rank {
+			return cmp.Compare(x.rank, y.rank)
+		}
+		if c := strings.Compare(x.name, y.name); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(hash(x.id), hash(y.id)), cmp.Compare(x.id, y.id))
+		if c := strings.Compare(x.own, y.own); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(hash(x.id), hash(y.id)); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.id, y.id)
 	})
 	ids := make([]uint32, len(keys))
 	for i, k := range keys {
