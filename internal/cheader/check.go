@@ -26,7 +26,7 @@ func checkType(b, o *btf.Blob, t *btf.Type) string {
 		return err.Error()
 	}
 	switch t.Kind {
-	case btf.KindTypedef, btf.KindFwd, btf.KindFunc, btf.KindVar:
+	case btf.KindTypedef, btf.KindFwd:
 		if b.TypeName(t) == "" {
 			return "it has no name"
 		}

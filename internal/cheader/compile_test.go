@@ -185,7 +185,11 @@ func needGCC(t *testing.T) {
 // TestLayouts writes headers of compiled C and wants the layouts of the C.
 func TestLayouts(t *testing.T) {
 	needGCC(t)
-	sameLayouts(t, compiled(t, layouts))
+	b := compiled(t, layouts)
+	if _, ok := tagged(b)["ENUM64 wide"]; !ok {
+		t.Skip("SKIPPED: this gcc writes no ENUM64; version 13 and later do, as ./bazelw --root-exec has")
+	}
+	sameLayouts(t, b)
 }
 
 // TestRandomLayouts does the same with random structs.

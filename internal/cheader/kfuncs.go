@@ -113,7 +113,7 @@ func (g *generator) emitFor(id uint32) {
 
 // extern writes a declaration, unless its name is none in C, or is another one's.
 func (g *generator) extern(before string, id uint32, name, after string, known map[string]string) {
-	if g.err != nil {
+	if g.err != nil || name == "" {
 		return
 	}
 	from := len(g.out)
