@@ -22,6 +22,7 @@ const (
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
 	Report                           // -q, -v, --stats: what the run tells about itself
+	Printed                          // -o as in Output, but without it standard output is written
 )
 
 // Flags are the values of the common flags.
@@ -87,6 +88,11 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 		f.StringVarP(&values.Output, "output", "o", "", "the directory to write: `OUT`")
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
 		f.outputDirs = append(f.outputDirs, fileFlag{"-o", &values.Output})
+	}
+	if takes&Printed != 0 {
+		f.StringVarP(&values.Output, "output", "o", "-",
+			"the `FILE` to write; - means standard output")
+		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
 	}
 	if takes&Base != 0 {
 		f.StringArrayVar(&values.Bases, "base", nil,

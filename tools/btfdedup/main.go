@@ -28,6 +28,9 @@ func program() *cli.Program {
 			conflictsVerb(),
 			archiveVerb(),
 			reportVerb(),
+			dumpVerb(),
+			statsVerb(),
+			extractVerb(),
 		},
 	}
 }

@@ -65,7 +65,7 @@ func Verbs(t *testing.T, program func() *cli.Program) {
 				{cli.Output, "-oout"}, {cli.OutputDir, "-oout"}, {cli.Base, "--base=base.btf"},
 				{cli.Features, "--features=var,float"},
 				{cli.Skipped, "--skipped=list"}, {cli.DistilledBase, "--distilled-base=distilled.btf"},
-				{cli.Report, "--stats=stats"}, {cli.Report, "-v"}, {0, "-j1"},
+				{cli.Report, "--stats=stats"}, {cli.Report, "-v"}, {cli.Printed, "-oout"}, {0, "-j1"},
 			} {
 				if v.Flags&f.taken == f.taken {
 					flags = append(flags, f.flag)

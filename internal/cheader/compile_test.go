@@ -1,0 +1,281 @@
+package cheader_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cheader"
+)
+
+// layouts is C whose layouts are hard to spell: attributes that BTF doesn't have, bitfields, gaps.
+const layouts = `
+struct opaque;
+typedef unsigned char u8; typedef unsigned int u32; typedef unsigned long long u64;
+enum tiny { TINY } __attribute__((packed));
+enum wide { WIDE = 0x123456789aULL };
+enum minus { MINUS = -1 };
+enum word { WORD } __attribute__((mode(word)));
+struct packed { u8 a; u32 b; u64 c; } __attribute__((packed));
+struct half { u8 a; struct packed p; u32 b __attribute__((aligned(16))); };
+struct bits { u32 a: 3, : 5, b: 20; u8 c; u64 d: 40; int : 0; u8 e: 2; };
+struct packedbits { u8 a: 3; u32 b: 20; u64 c: 50; } __attribute__((packed));
+struct cacheline { u8 a; u32 b; } __attribute__((aligned(64)));
+struct holder { u8 a; struct cacheline c; u8 z; };
+struct page { u8 a; u8 b[] __attribute__((aligned(4096))); };
+struct flexible { u32 n; struct { u8 x; u32 y; } items[]; };
+struct empty { };
+struct withempty { struct empty e; u32 a; u8 zero[0]; };
+union packedunion { u32 a; u8 b[7]; } __attribute__((packed));
+union alignedunion { u8 a; } __attribute__((aligned(32)));
+struct unions { u8 a; union packedunion p; union alignedunion q;
+	union { u32 x; struct { u8 y, z; }; }; };
+struct big { u8 a; __int128 b; _Bool d; float e; double f; };
+struct packedbig { u64 a; __int128 b; } __attribute__((packed, aligned(8)));
+struct enums { enum tiny t; enum wide w; enum minus m; enum word o; enum { IN, OUT } dir; };
+struct list { struct list *next, **prev; struct other *o; struct opaque *p; };
+struct other { struct list l; const struct other *volatile self; char *const names[4]; };
+typedef int (*callback)(struct list *, void (*)(const char *, ...), int (*)[3]);
+struct ops { callback cb; int (*open)(void); struct other *(*get[2])(callback cb);
+	int (*(*deep)(int))(u8); };
+typedef struct { struct { struct { int deep; } *p; } a[2][3]; } nested;
+struct uses { nested n; volatile const int v; char *restrict r; } ;
+`
+
+// compile compiles C with a compiler and options into an object file.
+func compile(t *testing.T, source string, command ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c, o := filepath.Join(dir, "x.c"), filepath.Join(dir, "x.o")
+	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	command = append(slices.Clone(command), "-w", "-c", c, "-o", o)
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out[:min(len(out), 3000)])
+	}
+	return o
+}
+
+// compiled is the BTF that gcc writes of C, unused types included.
+func compiled(t *testing.T, source string) *btf.Blob {
+	t.Helper()
+	o := compile(t, source, "gcc", "-gbtf", "-fno-eliminate-unused-debug-types")
+	b, err := btf.ReadOne(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// place is where a member is, in bits.
+type place struct {
+	name          string
+	offset, width uint64
+}
+
+// flatten lists the members of a struct or union, with those of anonymous members in their place.
+func flatten(b *btf.Blob, id uint32, from uint64, out []place) []place {
+	t, o := b.ByID(id)
+	for t != nil && t.Kind.IsModifier() {
+		t, o = b.ByID(t.SizeOrType)
+	}
+	if t == nil || !t.Kind.IsComposite() {
+		return out
+	}
+	for _, m := range o.MembersOf(t) {
+		name, _ := b.Name(m.NameOff)
+		offset, width := m.Bits(t.KFlag)
+		switch at := from + uint64(offset); {
+		case name == "":
+			out = flatten(b, m.Type, at, out)
+		default:
+			out = append(out, place{name, at, uint64(width)})
+			out = append(out, flatten(b, m.Type, at, nil)...)
+		}
+	}
+	return out
+}
+
+// tagged is the structs, unions and enums of a BTF by kind and tag, and the typedefs.
+func tagged(b *btf.Blob) map[string]uint32 {
+	found := map[string]uint32{}
+	for i := range b.Types {
+		t := &b.Types[i]
+		if name := b.TypeName(t); name != "" && (t.Kind.IsComposite() || t.Kind.IsEnum() ||
+			t.Kind == btf.KindTypedef) {
+			found[t.Kind.String()+" "+name] = b.StartID + uint32(i)
+		}
+	}
+	return found
+}
+
+// sameLayouts writes the header of b, compiles that, and wants the same sizes and offsets.
+func sameLayouts(t *testing.T, b *btf.Blob) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := cheader.Write(&text, b, nil); err != nil {
+		t.Fatal(err)
+	}
+	again := compiled(t, text.String())
+	known := tagged(again)
+	for name, id := range tagged(b) {
+		other, ok := known[name]
+		if !ok {
+			t.Errorf("%s is not in the header\n%s", name, text.String())
+			continue
+		}
+		x, _ := b.ByID(id)
+		y, _ := again.ByID(other)
+		if x.Kind.HasSize() && x.SizeOrType != y.SizeOrType {
+			t.Errorf("%s: %d bytes, in the header %d", name, x.SizeOrType, y.SizeOrType)
+		}
+		if p, q := flatten(b, id, 0, nil), flatten(again, other, 0, nil); !slices.Equal(p, q) {
+			t.Errorf("%s: members\n%v, in the header\n%v", name, p, q)
+		}
+	}
+	if t.Failed() {
+		t.Log(text.String())
+	}
+	if _, err := exec.LookPath("clang"); err == nil {
+		compile(t, text.String()+assertions(b), "clang", "-target", "bpf", "-g")
+	}
+	const c23 = "-std=gnu23" // since gcc 14
+	if exec.Command("gcc", c23, "-fsyntax-only", "-x", "c", os.DevNull).Run() == nil {
+		compile(t, text.String(), "gcc", c23)
+	}
+}
+
+// assertions is C that compiles if sizes and offsets of members that are no bitfields are right.
+func assertions(b *btf.Blob) string {
+	var text strings.Builder
+	for i := range b.Types {
+		t := &b.Types[i]
+		name := b.TypeName(t)
+		if !t.Kind.IsComposite() || name == "" {
+			continue
+		}
+		tag := strings.ToLower(t.Kind.String()) + " " + name
+		fmt.Fprintf(&text, "_Static_assert(sizeof(%s) == %d, \"%s\");\n", tag, t.SizeOrType, tag)
+		for _, m := range b.MembersOf(t) {
+			member, _ := b.Name(m.NameOff)
+			if offset, width := m.Bits(t.KFlag); width == 0 && member != "" {
+				fmt.Fprintf(&text, "_Static_assert(__builtin_offsetof(%s, %s) == %d, \"%s.%s\");\n", tag,
+					member, offset/8, tag, member)
+			}
+		}
+	}
+	return text.String()
+}
+
+func needGCC(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("SKIPPED: no gcc")
+	}
+}
+
+// TestLayouts writes headers of compiled C and wants the layouts of the C.
+func TestLayouts(t *testing.T) {
+	needGCC(t)
+	b := compiled(t, layouts)
+	if _, ok := tagged(b)["ENUM64 wide"]; !ok {
+		t.Skip("SKIPPED: this gcc writes no ENUM64; version 13 and later do, as ./bazelw --root-exec has")
+	}
+	sameLayouts(t, b)
+}
+
+// TestRandomLayouts does the same with random structs.
+func TestRandomLayouts(t *testing.T) {
+	needGCC(t)
+	for seed := range int64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			sameLayouts(t, compiled(t, randomStructs(rand.New(rand.NewSource(seed)), 150)))
+		})
+	}
+}
+
+// randomStructs is C with n structs and unions, which hold members of those before them.
+func randomStructs(r *rand.Rand, n int) string {
+	var text strings.Builder
+	types := []string{"char", "short", "int", "long", "unsigned char", "unsigned short",
+		"unsigned long", "void *", "double", "__int128", "_Bool"}
+	attribute := func() string {
+		switch r.Intn(6) {
+		case 0:
+			return " __attribute__((packed))"
+		case 1:
+			return fmt.Sprintf(" __attribute__((aligned(%d)))", 1<<r.Intn(7))
+		case 2:
+			return fmt.Sprintf(" __attribute__((packed, aligned(%d)))", 1<<r.Intn(5))
+		}
+		return ""
+	}
+	for i := range n {
+		kind := "struct"
+		if r.Intn(5) == 0 {
+			kind = "union"
+		}
+		fmt.Fprintf(&text, "%s t%d {\n", kind, i)
+		for j := range 1 + r.Intn(7) {
+			switch r.Intn(8) {
+			case 0, 1, 2:
+				of := []struct {
+					name string
+					bits int
+				}{{"unsigned char", 8}, {"short", 16}, {"int", 32}, {"long", 64}, {"_Bool", 1}}[r.Intn(5)]
+				fmt.Fprintf(&text, "\t%s m%d: %d;\n", of.name, j, 1+r.Intn(of.bits))
+			case 3:
+				fmt.Fprintf(&text, "\t%s m%d[%d];\n", types[r.Intn(len(types))], j, r.Intn(4))
+			case 4:
+				fmt.Fprintf(&text, "\tstruct { %s a%d; %s b%d; }%s;\n", types[r.Intn(len(types))], j,
+					types[r.Intn(len(types))], j, attribute())
+			default:
+				fmt.Fprintf(&text, "\t%s m%d%s;\n", types[r.Intn(len(types))], j,
+					[]string{"", "", "", " __attribute__((packed))", " __attribute__((aligned(32)))"}[r.Intn(5)])
+			}
+		}
+		fmt.Fprintf(&text, "}%s;\n", attribute())
+		types = append(types, fmt.Sprintf("%s t%d", kind, i))
+	}
+	return text.String()
+}
+
+// TestBpftool wants bpftool's text, where nothing is wrong with that.
+func TestBpftool(t *testing.T) {
+	needGCC(t)
+	if _, err := exec.LookPath("bpftool"); err != nil {
+		t.Skip("SKIPPED: no bpftool, as ./bazelw --root-exec has")
+	}
+	// bpftool knows no packed unions, and no packed struct of bitfields only
+	var lines []string
+	for line := range strings.Lines(layouts) {
+		if !strings.Contains(line, "union ") && !strings.Contains(line, "packedbi") {
+			lines = append(lines, line)
+		}
+	}
+	o := compile(t, strings.Join(lines, ""), "gcc", "-std=gnu17", "-gbtf",
+		"-fno-eliminate-unused-debug-types")
+	theirs, err := exec.Command("bpftool", "btf", "dump", "file", o, "format", "c").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := btf.ReadOne(o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours bytes.Buffer
+	if err := cheader.Write(&ours, b, nil); err != nil {
+		t.Fatal(err)
+	}
+	if ours.String() != string(theirs) {
+		t.Errorf("ours:\n%s\nbpftool's:\n%s", ours.String(), theirs)
+	}
+}

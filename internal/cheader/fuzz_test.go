@@ -1,0 +1,42 @@
+package cheader_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cheader"
+	"github.com/rules-btf/rules_btf/internal/dump"
+	"github.com/rules-btf/rules_btf/internal/inventory"
+)
+
+// FuzzWrite prints any BTF that can be read, in all forms: without a panic, and with the same text
+// twice.
+func FuzzWrite(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := btf.Parse(data, nil)
+		if err != nil {
+			return
+		}
+		if err := dump.Raw(io.Discard, b); err != nil {
+			t.Fatal(err)
+		}
+		if err := inventory.Take(b, 3).WriteText(io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		var one, two bytes.Buffer
+		first, second := cheader.Write(&one, b, nil), cheader.Write(&two, b, nil)
+		if !bytes.Equal(one.Bytes(), two.Bytes()) || (first == nil) != (second == nil) {
+			t.Fatal("two runs differ")
+		}
+		if first == nil != (one.Len() > 0) {
+			t.Fatalf("error %v and %d bytes", first, one.Len())
+		}
+		ids := make([]uint32, 0, 8)
+		for id := b.StartID; id < min(b.EndID(), b.StartID+8); id++ {
+			ids = append(ids, id)
+		}
+		cheader.Write(io.Discard, b, ids)
+	})
+}

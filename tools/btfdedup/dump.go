@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cheader"
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/dump"
+)
+
+func dumpVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "dump",
+		Summary: "print BTF: type by type, or as a C header",
+		Args:    "FILE",
+		Long: `
+Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
+.BTF. docs/inside.md describes the output and how it differs from bpftool's.
+
+  raw  one record after the other, with its id, as bpftool btf dump file FILE format raw does;
+       of split BTF its own types alone
+  c    a C header that compiles and has the layout that the BTF says, such as the vmlinux.h of BPF
+       programs: bpftool's text, except where that doesn't; of split BTF with the types of its bases
+
+Split BTF, such as that of a module, needs --base. A module that has its base in its section
+.BTF.base is printed as it stands on that.`,
+		Examples: []string{
+			"btfdedup dump vmlinux.btf",
+			"btfdedup dump --format=c -o vmlinux.h vmlinux",
+			"# one struct, with what it needs",
+			"btfdedup dump --format=c --name task_struct vmlinux.btf",
+			"# a module's own types",
+			"btfdedup dump --base vmlinux.btf ext4.ko",
+		},
+		Flags: cli.Printed | cli.Base,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var r dumpRun
+			flags.StringVar(&r.format, "format", "raw", "`raw` or c")
+			flags.StringArrayVar(&r.names, "name", nil,
+				"only types with the name `N`, of all kinds, those of bases too; may be repeated. With\n"+
+					"--format=c also what they need")
+			return r.run
+		},
+	}
+}
+
+// dumpRun is one run of the verb.
+type dumpRun struct {
+	format string
+	names  []string
+}
+
+func (r *dumpRun) run(env *cli.Env, args []string) error {
+	if r.format != "raw" && r.format != "c" {
+		return cli.Usagef("--format=%s is neither raw nor c", r.format)
+	}
+	b, err := readBlob(env, args[0])
+	if err != nil {
+		return err
+	}
+	var ids []uint32
+	if len(r.names) > 0 {
+		if ids, err = dump.Named(b, r.names); err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+	}
+	return env.WriteOutput(env.Output, func(w io.Writer) error {
+		switch {
+		case r.format == "c":
+			if err := cheader.Write(w, b, ids); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		case ids != nil:
+			return dump.Some(w, b, ids)
+		}
+		return dump.Raw(w, b)
+	})
+}
+
+// readBlob reads the one BTF of a file, on the bases of the command line.
+func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
+	base, err := btf.ReadBases(env.Bases)
+	if err != nil {
+		return nil, err
+	}
+	return btf.ReadOne(path, base)
+}

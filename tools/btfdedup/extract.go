@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/cli"
+)
+
+func extractVerb() cli.Verb {
+	return cli.Verb{
+		Name:    "extract",
+		Summary: "copy the BTF out of an ELF file, to the byte",
+		Args:    "FILE",
+		Long: `
+Writes the content of the section .BTF of FILE, an ELF file such as vmlinux or a module, as it is:
+nothing is checked or changed, except that a compressed section is decompressed. FILE may be raw BTF
+too, such as /sys/kernel/btf/vmlinux, which is copied.
+
+For kernel images (vmlinuz) and compressed modules, and with a check, use import.`,
+		Examples: []string{
+			"btfdedup extract -o vmlinux.btf vmlinux",
+			"btfdedup extract --section=.BTF.base -o ext4.base.btf ext4.ko",
+		},
+		Flags: cli.Printed,
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			section := flags.String("section", btf.SectionTypes,
+				"which `section`: .BTF, or .BTF.base, the base that some modules bring")
+			return func(env *cli.Env, args []string) error {
+				if *section != btf.SectionTypes && *section != btf.SectionBase {
+					return cli.Usagef("--section=%s is neither %s nor %s", *section, btf.SectionTypes,
+						btf.SectionBase)
+				}
+				data, err := sectionOf(args[0], *section)
+				if err != nil {
+					return err
+				}
+				return env.WriteOutput(env.Output, cli.Bytes(data))
+			}
+		},
+	}
+}
+
+// sectionOf is the content of a section of an ELF file, or of raw BTF if .BTF is asked for.
+func sectionOf(path, section string) ([]byte, error) {
+	f, data, err := btf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		switch {
+		case !btf.HasMagic(data):
+			return nil, fmt.Errorf("%s: neither an ELF file nor raw BTF; of kernel images and compressed "+
+				"files, take the BTF with btfdedup import", path)
+		case section != btf.SectionTypes:
+			return nil, fmt.Errorf("%s: raw BTF has no section %s; give the ELF file", path, section)
+		}
+		return data, nil
+	}
+	defer f.Close()
+	found, err := btf.Section(f, section)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case found == nil && section == btf.SectionBase:
+		return nil, fmt.Errorf("%s: no section %s: its BTF stands on that of the kernel, or has no base",
+			path, section)
+	case found == nil:
+		return nil, fmt.Errorf("%s: no section %s; make BTF of its DWARF with btfgen elf", path, section)
+	}
+	return append([]byte(nil), found...), nil // the file's memory is about to go
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestInside runs the verbs that look into BTF: on raw BTF, ELF files, a module with its base.
+func TestInside(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	read := func(path string) string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	vmlinux, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Composite(btf.KindStruct, "task_struct", 4, false, btf.Member{NameOff: b.Name("pid"), Type: 1})
+	})
+	module, _ := writeBTF(t, dir, "module.btf", base, func(b *btf.Builder) {
+		b.Ref(btf.KindTypedef, "task_t", 2)
+	})
+	elf := elfFile(t, p("vmlinux"), false, ".BTF", read(vmlinux))
+	ko := elfFile(t, p("own.ko"), true, ".BTF", read(module), ".BTF.base", read(vmlinux))
+	bare := elfFile(t, p("bare"), false, ".text", "x")
+	cycle, _ := writeBTF(t, dir, "cycle.btf", nil, func(b *btf.Builder) {
+		b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("s"), Type: 1})
+	})
+
+	const task = "[2] STRUCT 'task_struct' size=4 vlen=1\n\t'pid' type_id=1 bits_offset=0\n"
+	const taskC = "struct task_struct {\n\tint pid;\n};\n"
+	for _, c := range []struct {
+		args string
+		want string // what standard output has
+	}{
+		{"dump " + vmlinux, "encoding=SIGNED\n" + task},
+		{"dump --name task_struct " + elf, task},
+		{"dump --base " + vmlinux + " " + module, "[3] TYPEDEF 'task_t' type_id=2\n"},
+		{"dump " + ko, "[3] TYPEDEF 'task_t' type_id=2\n"},
+		{"dump --format=c " + elf, taskC},
+		{"dump --format=c --name=task_t " + ko, taskC + "\ntypedef struct task_struct task_t;\n"},
+		{"stats " + elf, "2 types, ids 1 to 2; 4 strings\n"},
+		{"stats --base=" + vmlinux + " " + module, "On a base of 2 types"},
+		{"extract " + elf, read(vmlinux)},
+		{"extract --section=.BTF.base " + ko, read(vmlinux)},
+		{"extract " + module, read(module)},
+	} {
+		code, stdout, stderr := runBtfdedup(strings.Fields(c.args)...)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, c.want) {
+			t.Errorf("%s: exit code %d, %s\n%s", c.args, code, stderr, stdout)
+		}
+	}
+
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"dump --name task_strukt " + vmlinux, 1,
+			vmlinux + `: no type has the name "task_strukt"; did you mean task_struct?`},
+		{"dump --format=d " + vmlinux, 2, "--format=d"},
+		{"stats --format=c " + vmlinux, 2, "--format=c"},
+		{"stats --limit=-1 " + vmlinux, 2, "--limit=-1 is below 0"},
+		{"dump " + module, 1, "give its base"},
+		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it holds itself, which no C type does"},
+		{"extract " + bare, 1, "no section .BTF; make BTF of its DWARF with btfgen elf"},
+		{"extract --section=.BTF.base " + elf, 1, "no section .BTF.base"},
+		{"extract --section=.BTF.base " + vmlinux, 1, "raw BTF has no section .BTF.base"},
+		{"extract --section=.text " + elf, 2, "--section=.text"},
+		{"extract " + file(t, p("text"), "no BTF"), 1, "neither an ELF file nor raw BTF"},
+	} {
+		old := file(t, p("out"), "old")
+		code, stdout, stderr := runBtfdedup(append(strings.Fields(c.args), "-o", old)...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) ||
+			strings.Count(stderr, "\n") != 1 || read(old) != "old" {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s", c.args, code, c.code, c.want, stderr)
+		}
+	}
+}
+
+// TestStatsJSON reads the counts.
+func TestStatsJSON(t *testing.T) {
+	path, _ := writeBTF(t, t.TempDir(), "a.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Ref(btf.KindTypedef, "t", 1)
+	})
+	code, stdout, stderr := runBtfdedup("stats", "--format=json", path)
+	var got struct {
+		Schema, Bytes int
+		Types         struct {
+			Total int
+			Kinds []struct {
+				Kind  string
+				Types int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
+		t.Fatal(code, stderr, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != 1 || got.Bytes != int(info.Size()) || got.Types.Total != 2 ||
+		len(got.Types.Kinds) != 2 || got.Types.Kinds[0].Kind != "INT" {
+		t.Error(stdout)
+	}
+}
+
+func runBtfdedup(args ...string) (code int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	p := program()
+	p.Stdout, p.Stderr = &o, &e
+	code = p.Run(args)
+	return code, o.String(), e.String()
+}
