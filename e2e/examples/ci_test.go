@@ -20,7 +20,8 @@ func steps(t *testing.T, workflow string) map[string]string {
 	t.Helper()
 	text := string(harness.ReadFile(t, filepath.Join(example("ci"), ".github/workflows", workflow)))
 	found := map[string]string{}
-	step := regexp.MustCompile(`(?m)^      - name: (.*)\n(?:        .*\n)*?        run: \|\n((?:          .*\n)+)`)
+	step := regexp.MustCompile(`(?m)^      - name: (.*)\n(?:        .*\n)*?        run: \|\n` +
+		`((?:          .*\n)+)`)
 	for _, m := range step.FindAllStringSubmatch(text, -1) {
 		found[m[1]] = strings.ReplaceAll(m[2], "\n          ", "\n")
 	}
@@ -64,7 +65,7 @@ func (c *cache) size() int {
 	return len(c.content)
 }
 
-// TestCache runs the commands of btf.yml for a push, and then for a pull request on another machine.
+// TestCache runs the commands of btf.yml for a push, and then for a pull request.
 func TestCache(t *testing.T) {
 	run := steps(t, "btf.yml")
 	c := &cache{content: map[string][]byte{}}
@@ -113,7 +114,8 @@ func TestReproducible(t *testing.T) {
 	if r, err := compare.Run(); err != nil || r.Exit != 0 {
 		t.Errorf("two builds: exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)
 	}
-	w.shell("echo 'int added;' >>drivers/raid.c; bazel clean; " + env + "b; " + run["Build from nothing"])
+	w.shell("echo 'int added;' >>drivers/raid.c; bazel clean; " + env + "b; " +
+		run["Build from nothing"])
 	r, err := compare.Run()
 	if err != nil || r.Exit != 1 || !strings.Contains(r.Stdout, "source file drivers/raid.c") {
 		t.Errorf("a source differs: exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)

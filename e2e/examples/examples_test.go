@@ -43,7 +43,8 @@ func TestModule(t *testing.T) {
 	}
 
 	// With files in place of the small kernel's, as the README says: what was built before.
-	w.shell("cp -L bazel-bin/kernel_btf.btf shipped && cp -L bazel-bin/small_kernel/ring.ko ring/ && " +
+	w.shell("cp -L bazel-bin/kernel_btf.btf shipped && " +
+		"cp -L bazel-bin/small_kernel/ring.ko ring/ && " +
 		`echo 'exports_files(["shipped"])' >>BUILD.bazel && cp -L bazel-bin/ring_btf.btf before && ` +
 		"bazel build //:ring --//:module=//ring:ring.ko --//:kernel=//:shipped && " +
 		"cmp before bazel-bin/ring_btf.btf")

@@ -13,7 +13,8 @@ import (
 type block struct{ kind, text string }
 
 func blocks(page string) (found []block) {
-	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+	fenced := regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
 		found = append(found, block{m[1], m[2]})
 	}
 	return found

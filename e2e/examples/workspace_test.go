@@ -13,7 +13,8 @@ import (
 func TestMain(m *testing.M) { harness.Main(m) }
 
 // workspace is a directory outside of the repository, and a command "bazel" for it, which takes the
-// tools as they are built by Go: building them by Bazel, as a user's first build does, takes minutes.
+// tools as they are built by Go: building them by Bazel, as a user's first build does, takes
+// minutes.
 type workspace struct {
 	*testing.T
 	dir, path string
@@ -44,7 +45,8 @@ func newWorkspace(t *testing.T, from string) *workspace {
 	flag := harness.AddTools(t, w.dir, harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup"))
 	rc := filepath.Join(bin, "bazelrc")
 	harness.WriteFile(t, rc, "build "+flag+"\n")
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --output_base='%s' --bazelrc='%s' \"$@\"\n", bazel, base, rc)
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --output_base='%s' --bazelrc='%s' \"$@\"\n",
+		bazel, base, rc)
 	if err := os.WriteFile(filepath.Join(bin, "bazel"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -99,8 +99,8 @@ func (x box) draw(b *strings.Builder) {
 	if x.file {
 		fill = "#f6f8fa"
 	}
-	fmt.Fprintf(b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" fill=\"%s\" stroke=\"%s\"/>\n",
-		x.x, x.y, boxWidth, boxHeight, fill, edge)
+	fmt.Fprintf(b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" "+
+		"fill=\"%s\" stroke=\"%s\"/>\n", x.x, x.y, boxWidth, boxHeight, fill, edge)
 	fmt.Fprintf(b, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">%s</text>\n", x.x+8, x.y+17,
 		html.EscapeString(x.title))
 	for i, line := range x.lines {

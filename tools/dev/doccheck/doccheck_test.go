@@ -55,10 +55,15 @@ func read(r *Reader) error {
 
 func f(r *a.Reader) error { return r.Errorf(1, "%q is 100%% wrong", r) }
 `)},
-		"internal/b/b_test.go":  {Data: []byte("package b\n\nvar err = errors.New(\"a test's own\")\n")},
-		"internal/screen/s.go":  {Data: []byte("package s\n\nvar err = errors.New(\"a test's own\")\n")},
-		"kbuild/defs.bzl":       {Data: []byte("def f(x):\n    fail((\"{}: \" + \"no tree\").format(x))\n")},
-		"rules/a.bzl":           {Data: []byte("def f(x):\n    fail((\"{} has {{}}: \" + \"name {}\").format(x, x))\n")},
+		"internal/b/b_test.go": {Data: []byte("package b\n\nvar err = errors.New(\"a test's own\")\n")},
+		"internal/screen/s.go": {Data: []byte("package s\n\nvar err = errors.New(\"a test's own\")\n")},
+		"kbuild/defs.bzl": {Data: []byte(`def f(x):
+    fail(("{}: " + "no tree").format(x))
+`)},
+		"rules/a.bzl": {Data: []byte(`def f(x):
+    fail(("{} has {{}}: " +
+          "name {}").format(x, x))
+`)},
 		"rules/tests/tests.bzl": {Data: []byte("def f():\n    fail(\"a test's own\")\n")},
 		"tools/t/main.go":       {Data: []byte("package main\n")},
 	}
@@ -97,7 +102,8 @@ func TestMissing(t *testing.T) {
 	for _, p := range stale {
 		old = append(old, p.text)
 	}
-	if want := []string{"shown whole, but longer", "cut too early", "new"}; !slices.Equal(lacks, want) {
+	want := []string{"shown whole, but longer", "cut too early", "new"}
+	if !slices.Equal(lacks, want) {
 		t.Errorf("it lacks %q, want %q", lacks, want)
 	}
 	if want := []string{"cut too …", "gone"}; !slices.Equal(old, want) {
@@ -108,10 +114,13 @@ func TestMissing(t *testing.T) {
 // TestLinks has links that lead somewhere, and some that don't.
 func TestLinks(t *testing.T) {
 	repo := fstest.MapFS{
-		"README.md": {Data: []byte("# A `title`, of two\n\n[a](docs/a.md#a-b-c) [b](docs) [top](#a-title-of-two)\n" +
-			"[wrapped\ntext](docs/none.md) [c](docs/a.md#none) [d](https://example.com/none) `[e](none)`\n\n" +
+		"README.md": {Data: []byte("# A `title`, of two\n\n" +
+			"[a](docs/a.md#a-b-c) [b](docs) [top](#a-title-of-two)\n" +
+			"[wrapped\ntext](docs/none.md) [c](docs/a.md#none) [d](https://example.com/none)\n" +
+			"`[e](none)`\n\n" +
 			"```text\n[f](none)\n# no heading\n```\n\n    [g](none)\n\n[h](#no-heading)\n")},
-		"docs/a.md":       {Data: []byte("## A b_c\n\n## a [b](../README.md) c\n\n## twice\n\n## twice\n\n[i](#twice-1)\n")},
+		"docs/a.md": {Data: []byte("## A b_c\n\n## a [b](../README.md) c\n\n## twice\n\n" +
+			"## twice\n\n[i](#twice-1)\n")},
 		".hidden/none.md": {Data: []byte("[j](none)\n")},
 	}
 	broken, err := brokenLinks(repo)

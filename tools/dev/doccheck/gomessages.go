@@ -83,7 +83,8 @@ func goMessages(repo fs.FS) ([]message, error) {
 	return found, nil
 }
 
-// declare adds the constructors that a file declares; those that other packages see to exported too.
+// declare adds the constructors that a file declares; those that other packages see to exported
+// too.
 func (c constructors) declare(file *ast.File, exported constructors) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -109,7 +110,8 @@ func (c constructors) declare(file *ast.File, exported constructors) {
 	})
 }
 
-// formatIndex is the index of the parameter "format" of a function that ends in "args ...any", or -1.
+// formatIndex is the index of the parameter "format" of a function that ends in "args ...any"; -1
+// if there is none.
 func formatIndex(f *ast.FuncType) int {
 	i, found := 0, -1
 	variadic := false

@@ -24,7 +24,7 @@ func brokenLinks(repo fs.FS) ([]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (base != "." && strings.HasPrefix(base, ".") || strings.HasPrefix(base, "bazel-")):
+		case d.IsDir() && (strings.HasPrefix(base, "bazel-") || len(base) > 1 && base[0] == '.'):
 			return fs.SkipDir
 		case name == "tools/dev/rulesdoc/intro.md": // a part of docs/rules.md
 		case strings.HasSuffix(name, ".md") && d.Type().IsRegular():

@@ -3,8 +3,8 @@
 //	go run ./tools/dev/doccheck
 //
 // in the repository prints the messages of the programs and rules that docs/troubleshooting.md has
-// no entry of, entries of messages that there are no more, and links that lead nowhere. A message is
-// the constant format that is given to fmt.Errorf, errors.New, or a function of ours with a
+// no entry of, entries of messages that there are no more, and links that lead nowhere. A message
+// is the constant format that is given to fmt.Errorf, errors.New, or a function of ours with a
 // parameter "format" and "args ...any", in what users run; and what the rules' fail says.
 package main
 

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// A pattern is a message as the page of troubles shows it. If it ends in …, the message may go on.
+// A pattern is a message as the page of troubles shows it. If it ends in …, the message may go
+// on.
 type pattern struct {
 	line int
 	text string
@@ -40,7 +41,8 @@ func (p pattern) matches(m message) bool {
 	return cut && len(begin) >= least && strings.HasPrefix(m.text, begin)
 }
 
-// missing lists the messages that no pattern shows, each text once, and the patterns that show none.
+// missing lists the messages that no pattern shows, each text once, and the patterns that show
+// none.
 func missing(messages []message, page []pattern) (entries []message, stale []pattern) {
 	used := make([]bool, len(page))
 	seen := map[string]bool{"": true}
