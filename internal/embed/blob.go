@@ -26,7 +26,7 @@ func ReadBlob(path string) (*Blob, error) {
 	if f != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: an ELF file, not raw BTF; take the BTF that btfdedup link made, or "+
-			"copy the section: objcopy -O binary -j .BTF --set-section-flags .BTF=alloc FILE OUT", path)
+			"take it out of the file: btfdedup import -o OUT FILE", path)
 	}
 	return NewBlob(path, data)
 }

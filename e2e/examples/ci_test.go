@@ -1,0 +1,126 @@
+package examples
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// steps are the commands of a workflow of examples/ci, by their names.
+func steps(t *testing.T, workflow string) map[string]string {
+	t.Helper()
+	text := string(harness.ReadFile(t, filepath.Join(example("ci"), ".github/workflows", workflow)))
+	found := map[string]string{}
+	step := regexp.MustCompile(`(?m)^      - name: (.*)\n(?:        .*\n)*?        run: \|\n` +
+		`((?:          .*\n)+)`)
+	for _, m := range step.FindAllStringSubmatch(text, -1) {
+		found[m[1]] = strings.ReplaceAll(m[2], "\n          ", "\n")
+	}
+	if runs := strings.Count(text, "run: |"); runs != len(found) || runs == 0 {
+		t.Fatalf("%s: %d steps of %d are understood", workflow, len(found), runs)
+	}
+	return found
+}
+
+// newCI makes the workspace hello with the files of ci.
+func newCI(t *testing.T) *workspace {
+	t.Helper()
+	from := t.TempDir()
+	harness.MustRun(t, "", "cp", "-a", example("hello")+"/.", example("ci")+"/.", from)
+	harness.MustRun(t, from, "sh", "-c", "echo 'try-import %workspace%/ci.bazelrc' >>.bazelrc")
+	return newWorkspace(t, from)
+}
+
+// cache is an HTTP cache as Bazel uses it.
+type cache struct {
+	sync.Mutex
+	content map[string][]byte
+}
+
+func (c *cache) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.Lock()
+	defer c.Unlock()
+	switch data, ok := c.content[r.URL.Path]; {
+	case r.Method == http.MethodPut:
+		c.content[r.URL.Path], _ = io.ReadAll(r.Body)
+	case ok:
+		w.Write(data)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (c *cache) size() int {
+	c.Lock()
+	defer c.Unlock()
+	return len(c.content)
+}
+
+// TestCache runs the commands of btf.yml for a push, and then for a pull request.
+func TestCache(t *testing.T) {
+	run := steps(t, "btf.yml")
+	c := &cache{content: map[string][]byte{}}
+	server := httptest.NewServer(c)
+	defer server.Close()
+
+	env := fmt.Sprintf("export REMOTE_CACHE=%s UPLOAD=", server.URL)
+	w := newCI(t)
+	w.shell(env + "true; " + run["Build and test"])
+	w.shell(run["Collect"])
+	first := harness.ReadFile(t, filepath.Join(w.dir, "btf/vmlinux_btf.btf"))
+	stored := c.size()
+	if stored < 20 {
+		t.Errorf("a push stores %d things in the cache", stored)
+	}
+
+	w.shell("rm -rf btf; bazel clean; echo '/* new */' >>drivers/raid.c")
+	printed := w.shell(env + "false; " + run["Build and test"])
+	w.shell(run["Collect"])
+	if !strings.Contains(printed, "remote cache hit") {
+		t.Errorf("a pull request takes nothing from the cache:\n%s", printed)
+	}
+	if c.size() != stored {
+		t.Errorf("a pull request stores %d things", c.size()-stored)
+	}
+	if string(harness.ReadFile(t, filepath.Join(w.dir, "btf/vmlinux_btf.btf"))) != string(first) {
+		t.Error("the BTF is another one")
+	}
+}
+
+// TestReproducible runs the commands of reproducible.yml: two equal builds, and one that differs.
+func TestReproducible(t *testing.T) {
+	run := steps(t, "reproducible.yml")
+	temp := t.TempDir()
+	env := "export RUNNER_TEMP=" + temp + " BUILD="
+	compare := harness.Command{
+		Argv: []string{"bash", "-c", "PATH=$PATH:" + filepath.Dir(harness.Tool(t, "btfrepro")) + "; " +
+			run["Compare"]},
+		Env: []string{"RUNNER_TEMP=" + temp},
+	}
+	var w *workspace
+	for _, build := range []string{"a", "b"} {
+		w = newCI(t)
+		w.shell(env + build + "; " + run["Build from nothing"])
+	}
+	if r, err := compare.Run(); err != nil || r.Exit != 0 {
+		t.Errorf("two builds: exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)
+	}
+	w.shell("echo 'int added;' >>drivers/raid.c; bazel clean; " + env + "b; " +
+		run["Build from nothing"])
+	r, err := compare.Run()
+	if err != nil || r.Exit != 1 || !strings.Contains(r.Stdout, "source file drivers/raid.c") {
+		t.Errorf("a source differs: exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)
+	}
+	if _, err := os.Stat(filepath.Join(temp, "report.html")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,69 @@
+package examples
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+func example(name string) string { return filepath.Join(harness.Repo(), "examples", name) }
+
+// contains wants a file to have some names.
+func (w *workspace) contains(path string, names ...string) {
+	w.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, path))
+	if err != nil {
+		w.Error(err)
+	}
+	for _, name := range names {
+		if !strings.Contains(string(data), "\x00"+name+"\x00") {
+			w.Errorf("%s has no name %s", path, name)
+		}
+	}
+}
+
+func TestHello(t *testing.T) {
+	w := newWorkspace(t, example("hello"))
+	w.shell("bazel test //...")
+	w.contains("bazel-bin/vmlinux_btf.btf", "run_queue", "schedule")
+	w.contains("bazel-bin/raid_btf.btf", "raid_add")
+}
+
+func TestModule(t *testing.T) {
+	w := newWorkspace(t, example("module"))
+	w.shell("bazel build //:ring && bazel test //...")
+	w.contains("bazel-bin/ring_btf.btf", "ring_entry", "ring_add")
+	w.contains("bazel-bin/out/ring.ko", "ring_entry")
+	if data := harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin/ring_btf.btf")); strings.Contains(
+		string(data), "list_head") {
+		t.Error("the module's BTF has a type of the kernel's")
+	}
+
+	// With files in place of the small kernel's, as the README says: what was built before.
+	w.shell("cp -L bazel-bin/kernel_btf.btf shipped && " +
+		"cp -L bazel-bin/small_kernel/ring.ko ring/ && " +
+		`echo 'exports_files(["shipped"])' >>BUILD.bazel && cp -L bazel-bin/ring_btf.btf before && ` +
+		"bazel build //:ring --//:module=//ring:ring.ko --//:kernel=//:shipped && " +
+		"cmp before bazel-bin/ring_btf.btf")
+}
+
+func TestKbuild(t *testing.T) {
+	w := newWorkspace(t, example("kbuild"))
+	w.shell("chmod +x linux/build && linux/build && bazel build //... @kernel//:all_btf")
+	w.shell("bazel test //...")
+	w.shell("bpftool -B bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf " +
+		"btf dump file bazel-bin/external/_main~_repo_rules~kernel/dummy_btf.btf | grep dummy_send")
+	list := w.shell("tar -tf bazel-bin/release.tar")
+	if list != "dummy\nmanifest.json\nvmlinux\n" {
+		t.Errorf("the archive has %q", list)
+	}
+
+	// The tree is elsewhere, and something is edited there.
+	w.shell("cp -a linux elsewhere && sed -i 's/int pid;/int pid, group;/' elsewhere/*/*.c && " +
+		"echo elsewhere >>.bazelignore && elsewhere/build && " +
+		`bazel build @kernel//:all_btf --repo_env=LINUX="$PWD/elsewhere"`)
+	w.contains("bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf", "group")
+}

@@ -1,0 +1,89 @@
+package examples
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// A block is one of a page's blocks of code.
+type block struct{ kind, text string }
+
+func blocks(page string) (found []block) {
+	fenced := regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
+		found = append(found, block{m[1], m[2]})
+	}
+	return found
+}
+
+// fileName is the file that a block is, as the comment in its first line says.
+func (b block) fileName() string {
+	first, _, _ := strings.Cut(b.text, "\n")
+	m := regexp.MustCompile(`^(?:# |/\* )([\w.]+)(?: \*/)?$`).FindStringSubmatch(first)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// commands are those of a console, each with the lines that it prints.
+func (b block) commands() (found [][]string) {
+	for line := range strings.Lines(b.text) {
+		line = strings.TrimSuffix(line, "\n")
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			found = append(found, []string{command})
+		} else if n := len(found); n > 0 {
+			found[n-1] = append(found[n-1], line)
+		}
+	}
+	return found
+}
+
+// line is the pattern of a line that a page shows: … stands for anything.
+func line(text string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(text), "…", ".*"))
+}
+
+// TestGettingStarted does what the page says, and wants to see what it shows: these lines, in this
+// order.
+func TestGettingStarted(t *testing.T) {
+	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/getting-started.md")))
+	from := t.TempDir()
+	files, commands := 0, 0
+	for _, b := range blocks(page) {
+		if name := b.fileName(); name != "" {
+			harness.WriteFile(t, filepath.Join(from, name), b.text)
+			files++
+		}
+	}
+	w := newWorkspace(t, from)
+	for _, b := range blocks(page) {
+		if b.kind != "console" {
+			continue
+		}
+		for _, command := range b.commands() {
+			commands++
+			printed := w.shell(command[0])
+			rest := printed
+			for _, want := range command[1:] {
+				at := line(want).FindStringIndex(rest)
+				if at == nil {
+					t.Errorf("%s doesn't print, after what the page has before it,\n%s\nbut\n%s",
+						command[0], want, printed)
+					break
+				}
+				rest = rest[at[1]:]
+			}
+			if n := strings.Count(printed, "mnemonic: "); n > 0 && n != len(command)-1 {
+				t.Errorf("%s: %d actions, the page has %d", command[0], n, len(command)-1)
+			}
+		}
+	}
+	if files != 6 || commands < 7 {
+		t.Errorf("%d files and %d commands: the page is read wrongly", files, commands)
+	}
+}

@@ -1,0 +1,1 @@
+#define __init __attribute__((used))
