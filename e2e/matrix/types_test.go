@@ -96,6 +96,11 @@ func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 // featuresOf returns the features that Kbuild asked for, as a list for btfgen.
 func featuresOf(c record.Call) string {
 	var names []string
+	if !slices.ContainsFunc(c.Args, func(arg string) bool {
+		return strings.HasPrefix(arg, "--btf_features=")
+	}) {
+		names = olderFeatures(c.Args)
+	}
 	for _, arg := range c.Args {
 		if list, ok := strings.CutPrefix(arg, "--btf_features="); ok {
 			for name := range strings.SplitSeq(list, ",") {
@@ -109,6 +114,25 @@ func featuresOf(c record.Call) string {
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ",")
+}
+
+// olderFeatures are those that kernels before 6.10 ask for, which turn each on or off by itself.
+func olderFeatures(args []string) []string {
+	names := []string{"var", "decl_tag", "type_tag", "enum64"}
+	for _, arg := range args {
+		switch arg {
+		case "--btf_gen_floats":
+			names = append(names, "float")
+		case "--btf_gen_optimized":
+			names = append(names, "optimized_func")
+		case "--skip_encoding_btf_inconsistent_proto":
+			names = append(names, "consistent_func")
+		}
+		if off, ok := strings.CutPrefix(arg, "--skip_encoding_btf_"); ok {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == off })
+		}
+	}
+	return names
 }
 
 func exists(path string) bool {
