@@ -33,6 +33,9 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		if err != nil {
 			return err
 		}
+		if n.class == dwarf.ClassNone { // which the kernel refuses (btf_enum_check_meta)
+			return u.unencodable(c.Off, "an enumerator without a name")
+		}
 		v := c.Value(dwarf.ConstValue).Val
 		if c.IsBlock(dwarf.ConstValue) {
 			v = blockConst(u.r.Block(v), u.c.d.Order)
