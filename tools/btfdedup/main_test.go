@@ -34,7 +34,7 @@ func TestOutputsAllOrNone(t *testing.T) {
 	clitest.AllOrNone(t, program,
 		[]string{"link", out("-o", "btf"), out("--skipped=", "skipped"), stats, p("object.btf")},
 		[]string{"link", out("-o", "btf"), out("--distilled-base=", "base"), stats, "--base", vmlinux,
-			p("object.btf")},
+			module},
 		[]string{"merge", out("-o", "btf"), stats, p("object.btf")},
 		[]string{"index", out("-o", "index"), stats, vmlinux},
 		[]string{"resolve-ids", out("-o", "elf"), out("--btf-out=", "btf"), stats, "--btf", vmlinux, ids},
