@@ -93,6 +93,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		// function. The kernel puts prefixes before the names of code that runs before or beside
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
 		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le).
+		// Functions of other languages are never called as in the source.
 		if symbol = u.mark(e, f); symbol.renamed && !f.external {
 			return nil
 		}
@@ -103,7 +104,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	if symbol.renamed {
 		u.addRenamed(e, proto, h)
-		if !symbol.alias {
+		if !symbol.alias || languageName(&u.r.Root) != "" {
 			return nil
 		}
 	}

@@ -93,6 +93,14 @@ func TestSeveralObjects(t *testing.T) {
 			skipped: []string{"f: inconsistent prototype"},
 		},
 		{
+			name: "a function of C++ that is called like one of C, with two symbols",
+			sources: []string{
+				"int f(char *p) { return *p; }",
+				"extern \"C++\" { int f(int x) { return x; } int g(int) __attribute__((alias(\"_Z1fi\"))); }",
+			},
+			want: []string{"int f(char *p);"},
+		},
+		{
 			name: "static functions of one name",
 			sources: []string{
 				"__attribute__((noinline, used)) static int f(int x) { return x + 1; } int a(int x) { " +
@@ -175,12 +183,15 @@ func TestSeveralObjects(t *testing.T) {
 			dir := t.TempDir()
 			var objs []string
 			for i, text := range tt.sources {
-				name := string(rune('a' + i))
-				if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
+				name, ext := string(rune('a'+i)), ".c"
+				if strings.HasPrefix(text, `extern "C++"`) {
+					ext = ".cc"
+				}
+				if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
 				run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
-					name + ".c"}, tt.flags...)...)
+					name + ext}, tt.flags...)...)
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
 			linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
