@@ -37,7 +37,8 @@ Split BTF, such as that of a module, needs --base. A module that has its base in
 		Flags: cli.Printed | cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r dumpRun
-			flags.StringVar(&r.format, "format", "raw", "`raw` or c")
+			r.format = "raw"
+			flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
 			flags.StringArrayVar(&r.names, "name", nil,
 				"only types with the name `N`, of all kinds, those of bases too; may be repeated. With\n"+
 					"--format=c also what they need")
@@ -53,9 +54,6 @@ type dumpRun struct {
 }
 
 func (r *dumpRun) run(env *cli.Env, args []string) error {
-	if r.format != "raw" && r.format != "c" {
-		return cli.Usagef("--format=%s is neither raw nor c", r.format)
-	}
 	b, err := readBlob(env, args[0])
 	if err != nil {
 		return err

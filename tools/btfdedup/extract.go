@@ -24,14 +24,12 @@ For kernel images (vmlinuz) and compressed modules, and with a check, use import
 		},
 		Flags: cli.Printed,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			section := flags.String("section", btf.SectionTypes,
-				"which `section`: .BTF, or .BTF.base, the base that some modules bring")
+			section := btf.SectionTypes
+			flags.ChoiceVar(&section, "section",
+				"which `section`: .BTF, or .BTF.base, the base that some modules bring",
+				btf.SectionTypes, btf.SectionBase)
 			return func(env *cli.Env, args []string) error {
-				if *section != btf.SectionTypes && *section != btf.SectionBase {
-					return cli.Usagef("--section=%s is neither %s nor %s", *section, btf.SectionTypes,
-						btf.SectionBase)
-				}
-				data, err := sectionOf(args[0], *section)
+				data, err := sectionOf(args[0], section)
 				if err != nil {
 					return err
 				}

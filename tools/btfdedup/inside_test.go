@@ -67,15 +67,15 @@ func TestInside(t *testing.T) {
 	}{
 		{"dump --name task_strukt " + vmlinux, 1,
 			vmlinux + `: no type has the name "task_strukt"; did you mean task_struct?`},
-		{"dump --format=d " + vmlinux, 2, "--format=d"},
-		{"stats --format=c " + vmlinux, 2, "--format=c"},
-		{"stats --limit=-1 " + vmlinux, 2, "--limit=-1 is below 0"},
+		{"dump --format=d " + vmlinux, 2, `--format: "d" is neither raw nor c`},
+		{"stats --format=c " + vmlinux, 2, `--format: "c" is neither text nor json`},
+		{"stats --limit=-1 " + vmlinux, 2, `--limit: "-1" is not a number of types, 0 or more`},
 		{"dump " + module, 1, "name the BTF that it stands on with --base"},
 		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it holds itself, which no C type does"},
 		{"extract " + bare, 1, "no section .BTF; make BTF of its DWARF with btfgen elf"},
 		{"extract --section=.BTF.base " + elf, 1, "no section .BTF.base"},
 		{"extract --section=.BTF.base " + vmlinux, 1, "raw BTF has no section .BTF.base"},
-		{"extract --section=.text " + elf, 2, "--section=.text"},
+		{"extract --section=.text " + elf, 2, `--section: ".text" is neither .BTF nor .BTF.base`},
 		{"extract " + file(t, p("text"), "no BTF"), 1, "neither an ELF file nor raw BTF"},
 	} {
 		old := file(t, p("out"), "old")

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"math"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/inventory"
@@ -25,8 +26,10 @@ base. docs/inside.md describes the fields of --format=json.`,
 		Flags: cli.Printed | cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r statsRun
-			flags.StringVar(&r.format, "format", "text", "`text` or json")
-			flags.IntVar(&r.limit, "limit", 20, "list `N` of the largest types, 0 for all")
+			flags.FormatVar(&r.format)
+			r.limit = 20
+			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
+				"list `N` of the largest types, 0 for all")
 			return r.run
 		},
 	}
@@ -39,12 +42,6 @@ type statsRun struct {
 }
 
 func (r *statsRun) run(env *cli.Env, args []string) error {
-	if r.format != "text" && r.format != "json" {
-		return cli.Usagef("--format=%s is neither text nor json", r.format)
-	}
-	if r.limit < 0 {
-		return cli.Usagef("--limit=%d is below 0", r.limit)
-	}
 	b, err := readBlob(env, args[0])
 	if err != nil {
 		return err
