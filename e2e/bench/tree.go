@@ -194,8 +194,8 @@ func (t *tree) compareSample() error {
 	}
 	t.heading(fmt.Sprintf("%d modules of %s, pahole on %d of them", len(t.all), t.result.name,
 		len(t.sample)))
-	fmt.Fprintln(t.out, "| command | modules | wall: median | user + sys | for each module | relative "+
-		"| peak memory |")
+	fmt.Fprintln(t.out, "| command | modules | wall: median | user + sys | for each module "+
+		"| relative | peak memory |")
 	fmt.Fprintln(t.out, "|---|--:|--:|--:|--:|--:|--:|")
 	theirs := series[0].CPU().Seconds() / float64(len(t.sample))
 	row := func(s measure.Series, modules int) {
@@ -225,7 +225,8 @@ func (t *tree) everything() error {
 	argv := []string{t.tool("btfdedup"), "modules", "-j2", "-q", "--lang-exclude=rust",
 		"--vmlinux=" + t.vmlinux, "--old-base=" + t.vmlinux, "-o", t.output(), "--embed", out,
 		t.modulesDir}
-	series, err := t.measure(1, measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
+	series, err := t.measure(1,
+		measure.Command{Name: "btfdedup modules --vmlinux --embed", Argv: argv})
 	if err != nil {
 		return err
 	}

@@ -71,8 +71,8 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestKernelWithRust converts the kernel with its units of Rust, if it has some. The kernel takes the
-// result, in which nothing is missing that the units of C alone give.
+// TestKernelWithRust converts the kernel with its units of Rust, if it has some. The kernel takes
+// the result, in which nothing is missing that the units of C alone give.
 func TestKernelWithRust(t *testing.T) {
 	vmlinux := vmlinux(t)
 	without, _ := convert(t, vmlinux, nil)

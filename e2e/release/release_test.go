@@ -219,7 +219,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestManuals wants man pages of this version and completions for shells, the same for each platform.
+// TestManuals wants man pages of this version and completions for shells, the same for each
+// platform.
 func TestManuals(t *testing.T) {
 	one := unpack(t, release(t), "linux-amd64")
 	other := unpack(t, release(t), "linux-arm64")

@@ -98,10 +98,10 @@ func (b *Build) After(e *Edit, executors Executors) Result {
 	return b.Simulate(executors, func(a *Action) bool { return runs[a] })
 }
 
-// KbuildResult is what Kbuild takes for the same work on one machine with as many cores as there are
-// executors: pahole on vmlinux alone, and then its script on the modules. The link of vmlinux comes
-// before, and nothing else of BTF. No real schedule is as good: the work of all modules is divided
-// evenly by the cores, and that of vmlinux and of one module by up to paholeThreads.
+// KbuildResult is what Kbuild takes for the same work on one machine with as many cores as there
+// are executors: pahole on vmlinux alone, and then its script on the modules. The link of vmlinux
+// comes before, and nothing else of BTF. No real schedule is as good: the work of all modules is
+// divided evenly by the cores, and that of vmlinux and of one module by up to paholeThreads.
 func (e *Edit) KbuildResult(m *Model, k *Kernel, cores int) Result {
 	work := e.Kbuild(k)
 	threads := float64(min(cores, paholeThreads))

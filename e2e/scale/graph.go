@@ -56,7 +56,8 @@ func (g *Graph) addOn(kind, output string, inputs []*File, beside ...*File) *Fil
 	cost := g.model.Costs[kind]
 	a.Seconds = cost.CPU.At(bytes, len(inputs))
 	a.Memory = cost.Memory.At(bytes, len(inputs))
-	a.Output = &File{Name: output, Bytes: min(cost.Out.At(bytes, len(inputs)), mostOut(kind, bytes)), By: a}
+	out := min(cost.Out.At(bytes, len(inputs)), mostOut(kind, bytes))
+	a.Output = &File{Name: output, Bytes: out, By: a}
 	g.Actions = append(g.Actions, a)
 	return a.Output
 }

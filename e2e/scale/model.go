@@ -51,8 +51,8 @@ func (l Line) At(bytes int64, inputs int) float64 {
 	return l.Base + l.PerMB*float64(bytes)/1e6 + l.PerInput*float64(inputs-1)
 }
 
-// Power is Factor * bytes^Exponent * files^Files. What files have in common is written once, so Files
-// is negative, if anything.
+// Power is Factor * bytes^Exponent * files^Files. What files have in common is written once, so
+// Files is negative, if anything.
 type Power struct {
 	Factor   float64 `json:"factor"`
 	Exponent float64 `json:"exponent"`

@@ -16,7 +16,9 @@ func second(perMB float64) *Model {
 		ModuleDirectories: []int{1, 1, 2, 12}, Tools: 1e6,
 	}}
 	for _, name := range Names {
-		m.Costs[name] = Cost{CPU: Line{Base: 1, PerMB: perMB}, Out: Power{Factor: 0.01, Exponent: 1}, Samples: 1}
+		m.Costs[name] = Cost{
+			CPU: Line{Base: 1, PerMB: perMB}, Out: Power{Factor: 0.01, Exponent: 1}, Samples: 1,
+		}
 	}
 	return m
 }
@@ -82,7 +84,8 @@ func TestBounds(t *testing.T) {
 		if r.Wall < least-1e-6 || r.Wall > r.Critical+r.CPU/float64(n)+1e-6 || r.Wall > r.CPU+1e-6 {
 			t.Errorf("%d executors: %+v", n, r)
 		}
-		if again := NewBuild(m, AllModConfig(m, 3000, 90), Grain{1, 8}).Simulate(Executors{Count: n}, all); again != r {
+		again := NewBuild(m, AllModConfig(m, 3000, 90), Grain{1, 8}).Simulate(Executors{Count: n}, all)
+		if again != r {
 			t.Errorf("%d executors: %+v, and again %+v", n, r, again)
 		}
 	}
@@ -149,7 +152,9 @@ func TestMergeTree(t *testing.T) {
 
 // TestHash has known values of Java's String.hashCode, which Bazel's hash() is.
 func TestHash(t *testing.T) {
-	for s, want := range map[string]int32{"": 0, "hello": 99162322, "polygenelubricants": math.MinInt32} {
+	for s, want := range map[string]int32{
+		"": 0, "hello": 99162322, "polygenelubricants": math.MinInt32,
+	} {
 		if got := hash(s); got != want {
 			t.Errorf("hash(%q) = %d, want %d", s, got, want)
 		}

@@ -14,8 +14,11 @@ func (r *reporting) draw() []byte {
 			if e.Name != name {
 				continue
 			}
-			panel := chart.Curves{Title: name, X: "executors, or cores of one machine", Y: "seconds", Log: true}
-			kbuild, ours := chart.Curve{Name: "Kbuild, one machine"}, chart.Curve{Name: "rules_btf, executors"}
+			panel := chart.Curves{
+				Title: name, X: "executors, or cores of one machine", Y: "seconds", Log: true,
+			}
+			kbuild := chart.Curve{Name: "Kbuild, one machine"}
+			ours := chart.Curve{Name: "rules_btf, executors"}
 			local := chart.Curve{Name: "rules_btf, one machine", Dashed: true}
 			for _, n := range executors {
 				x := float64(n)

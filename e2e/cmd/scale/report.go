@@ -125,7 +125,8 @@ func (r *reporting) costs() {
 	for i := range r.kernel.Modules {
 		bytes += r.kernel.Modules[i].Bytes
 	}
-	r.printf("\nThe kernel: %d object files (%d of vmlinux), %d modules, %.1f GB; vmlinux has %.1f GB.\n",
+	r.printf("\nThe kernel: %d object files (%d of vmlinux), %d modules, %.1f GB; "+
+		"vmlinux has %.1f GB.\n",
 		r.kernel.Count(), len(r.kernel.Objects), len(r.kernel.Modules), float64(bytes)/1e9,
 		float64(r.kernel.Vmlinux)/1e9)
 }
@@ -173,9 +174,9 @@ func (r *reporting) work() {
 		e := &scale.Edits[i]
 		one, many := r.at(e, 1), r.at(e, 1000)
 		kbuild := e.KbuildResult(r.measured, r.kernel, 1000)
-		r.printf("| %s | rules_btf | %d | %s | %s | %s | %s | %s |\n", e.Name, one.Actions, seconds(one.CPU),
-			seconds(one.Critical), size10(float64(one.Moved)), size10(float64(many.Moved)),
-			size10(one.Memory))
+		r.printf("| %s | rules_btf | %d | %s | %s | %s | %s | %s |\n", e.Name, one.Actions,
+			seconds(one.CPU), seconds(one.Critical), size10(float64(one.Moved)),
+			size10(float64(many.Moved)), size10(one.Memory))
 		r.printf("| | Kbuild | %d | %s | %s | – | – | %s |\n", kbuild.Actions,
 			seconds(kbuild.CPU), seconds(kbuild.Critical), size10(kbuild.Memory))
 	}
@@ -183,8 +184,8 @@ func (r *reporting) work() {
 
 // grains is the table of how many files an action takes.
 func (r *reporting) grains() {
-	r.printf("\nA cold build and edits, by how many object files of vmlinux and how many modules an\n" +
-		"action takes, and how long a cold build takes by the number of executors:\n\n" +
+	r.printf("\nA cold build and edits, by how many object files of vmlinux and how many modules " +
+		"an\naction takes, and how long a cold build takes by the number of executors:\n\n" +
 		"| object files | modules | actions | CPU |")
 	counts := []int{1, 8, 32, 100, 1000}
 	for _, n := range counts {

@@ -74,8 +74,8 @@ func (v *validating) run() error {
 	ofVmlinux := func(a *scale.Action) bool { return wanted[a] }
 	alone := b.Simulate(scale.Executors{Count: 1}, ofVmlinux)
 	overhead := max(0, (part.wall-alone.CPU)/float64(alone.Actions))
-	fmt.Printf("An action costs %.1f ms beside its processor time (from vmlinux alone at --jobs=1).\n\n",
-		overhead*1e3)
+	fmt.Printf("An action costs %.1f ms beside its processor time "+
+		"(from vmlinux alone at --jobs=1).\n\n", overhead*1e3)
 	fmt.Print("| build | simulated | Bazel | error |\n|---|--:|--:|--:|\n")
 	all := func(*scale.Action) bool { return true }
 	var last *real
