@@ -30,8 +30,8 @@ None if `btf` stands on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
         "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
 has no kernel's ids.""",
-        "extra": """File or None: raw BTF of the variables that are not per CPU, which stands on `btf`
-(`variables = "separate"`).""",
+        "extra": """File or None: raw BTF of the variables that are not per CPU, which stands on
+`btf` (`variables = "separate"`).""",
         "skipped": """File or None: text, one line for each function or variable that was left out
 and why.""",
     },
@@ -67,8 +67,8 @@ BtfCcInfo = provider(
     fields = {
         "elves": """depset of struct, one for each target that has ELF objects of its own: `label`
 (string), `files` (tuple of File, the objects), `dwos` (tuple of File, their .dwo files).""",
-        "objects": """depset of File: BTF objects of the ELF objects of the target and of the targets
-that it links.""",
+        "objects": """depset of File: BTF objects of the ELF objects of the target and of the
+targets that it links.""",
         "roots": """depset of File: one merged BTF object for each target that has objects of its
 own.""",
     },

@@ -225,12 +225,14 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	case p.strings[n-1] != 0:
 		return p, formatError(0, str+n-1, "the string section does not end with a NUL byte")
 	case base == nil && p.strings[0] != 0:
-		return p, formatError(0, str, "the string section does not begin with a NUL byte; this looks like "+
-			"split BTF: name the BTF that it stands on with --base, or a module and its base are swapped")
+		return p, formatError(0, str, "the string section does not begin with a NUL byte; this looks "+
+			"like split BTF: name the BTF that it stands on with --base, or a module and its base "+
+			"are swapped")
 	case base != nil && p.strings[0] == 0:
 		// The strings of split BTF are those that the base lacks, which has the empty one.
-		return p, formatError(0, str, "the string section begins with a NUL byte; this looks like BTF that "+
-			"stands alone, such as a kernel's: leave out --base, or a module and its base are swapped")
+		return p, formatError(0, str, "the string section begins with a NUL byte; this looks like BTF "+
+			"that stands alone, such as a kernel's: leave out --base, or a module and its base are "+
+			"swapped")
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)
 	p.data = data[:p.from+int(h.TypeLen)]

@@ -106,7 +106,8 @@ func (v *Verb) complete(c *candidates, before []string) {
 	}
 }
 
-// flagTyped is the flag that is spelled so on a command line, without a value; nil if there is none.
+// flagTyped is the flag that is spelled so on a command line, without a value; nil if there is
+// none.
 func flagTyped(flags *pflag.FlagSet, typed string) *pflag.Flag {
 	if name, ok := strings.CutPrefix(typed, "--"); ok {
 		return flags.Lookup(name)

@@ -31,7 +31,8 @@ func TestPaholeNames(t *testing.T) {
 	p, stderr := program()
 	code := p.Run(strings.Fields(
 		"all -o x --btf_features=float --btf_base=b --some_long_name y f"))
-	if code != 0 || got.Features != features.Of(features.Float) || strings.Join(got.Bases, " ") != "b" {
+	if code != 0 || got.Features != features.Of(features.Float) ||
+		strings.Join(got.Bases, " ") != "b" {
 		t.Errorf("exit code %d, %+v\n%s", code, got, stderr)
 	}
 	p, stderr = program()

@@ -99,12 +99,20 @@ func TestEnclosedDefinitions(t *testing.T) {
 		},
 		{
 			name: "in classes", file: "a.cc",
-			text: `struct box { struct lid { enum state { OPEN, SHUT } s; } l; typedef int number; number n; };
+			text: `struct box {
+					struct lid { enum state { OPEN, SHUT } s; } l; typedef int number; number n;
+				};
 				typedef struct { struct part { int x; } p; int q; } whole;
 				extern "C" { int f(box *b, whole *w) { return b->n + w->p.x; } }
-				extern "C" { int g() { struct { struct loc { long y; } l; } u = {{3}}; volatile long *p = &u.l.y; return *p; } }`,
+				extern "C" {
+					int g() {
+						struct { struct loc { long y; } l; } u = {{3}};
+						volatile long *p = &u.l.y; return *p;
+					}
+				}`,
 			want: []string{
-				"enum state { OPEN = 0, SHUT = 1 } 4 unsigned", "int f(struct box *b, whole *w);", "int g(void);",
+				"enum state { OPEN = 0, SHUT = 1 } 4 unsigned", "int f(struct box *b, whole *w);",
+				"int g(void);",
 				"struct box { struct lid l @0; number n @32; } 8", "struct lid { enum state s @0; } 4",
 				"struct loc { long int y @0; } 8", "struct part { int x @0; } 4", "typedef int number;",
 				"typedef struct { struct part p @0; int q @32; } 8 whole;",

@@ -44,7 +44,8 @@ func TestSeveralSections(t *testing.T) {
 	} {
 		t.Run(tt.section, func(t *testing.T) {
 			script := `for n in 1 2; do
-					echo "int h(int); int a$n(int p, int q) { p = h(p); return h(p + 1) * q + p; } int b$n(void) { return 0; }" > y$n.c
+					echo "int h(int); int a$n(int p, int q) { p = h(p); return h(p + 1) * q + p; }" > y$n.c
+					echo "int b$n(void) { return 0; }" >> y$n.c
 					gcc -c ` + tt.flags + ` y$n.c
 				done
 				ld -r --unique=` + tt.section + " -o o y1.o y2.o"
@@ -121,8 +122,8 @@ func TestFatLTO(t *testing.T) {
 	}
 }
 
-// TestUnencodable has a C++ object with a pointer to a member: an error that names the entry, or left out by
-// either of two flags.
+// TestUnencodable has a C++ object with a pointer to a member: an error that names the entry, or
+// left out by either of two flags.
 func TestUnencodable(t *testing.T) {
 	const path = "testdata/objects/unencodable.o"
 	opt := Options{Features: features.Default(), Jobs: 1}

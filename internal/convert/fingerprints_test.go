@@ -20,8 +20,12 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 		{
 			name: "the size of a union with a variable-length array", file: "x.c",
 			text: `void use(void *); struct A { X x[3]; };
-				void f_X(int n) { union S { struct A a; char v[n]; } s; struct T { union S *p; } t; use(&s); use(&t); }
-				void g_X(int n) { struct { struct A a; char v[n]; } s; typedef __typeof__(s) *P; P p = &s; use(p); }`,
+				void f_X(int n) {
+					union S { struct A a; char v[n]; } s; struct T { union S *p; } t; use(&s); use(&t);
+				}
+				void g_X(int n) {
+					struct { struct A a; char v[n]; } s; typedef __typeof__(s) *P; P p = &s; use(p);
+				}`,
 			want: []string{
 				"union S { struct A { int x[3] @0; } 12 a @0; char v[0] @0; } 12",
 				"union S { struct A { long int x[3] @0; } 24 a @0; char v[0] @0; } 24",

@@ -12,15 +12,15 @@ import (
 // languages are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since),
 // as pahole's --lang_exclude spells them.
 var languages = map[string][]uint64{
-	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31,
-		0x8001}, "bliss": {0x25}, "c": {0x02}, "c++": {0x04},
-	"c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a}, "c++20": {0x2b}, "c++23": {0x3a}, "c89": {0x01},
-	"c99": {0x0c}, "c11": {0x1d}, "c17": {0x2c}, "cobol74": {0x05}, "cobol85": {0x06}, "d": {0x13},
-	"dylan": {0x20}, "fortran77": {0x07}, "fortran90": {0x08}, "fortran95": {0x0e}, "fortran03": {0x22},
-	"fortran08": {0x23}, "go": {0x16}, "haskell": {0x18}, "java": {0x0b}, "julia": {0x1f}, "modula2": {0x0a},
-	"modula3": {0x17}, "objc": {0x10}, "objc++": {0x11}, "ocaml": {0x1b}, "opencl": {0x15}, "pascal83": {0x09},
-	"pli": {0x0f}, "python": {0x14}, "renderscript": {0x24}, "rust": {0x1c}, "swift": {0x1e}, "upc": {0x12},
-	"zig": {0x27},
+	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31, 0x8001}, "bliss": {0x25}, "c": {0x02},
+	"c++": {0x04}, "c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a},
+	"c++20": {0x2b}, "c++23": {0x3a}, "c89": {0x01}, "c99": {0x0c}, "c11": {0x1d}, "c17": {0x2c},
+	"cobol74": {0x05}, "cobol85": {0x06}, "d": {0x13}, "dylan": {0x20}, "fortran77": {0x07},
+	"fortran90": {0x08}, "fortran95": {0x0e}, "fortran03": {0x22}, "fortran08": {0x23}, "go": {0x16},
+	"haskell": {0x18}, "java": {0x0b}, "julia": {0x1f}, "modula2": {0x0a}, "modula3": {0x17},
+	"objc": {0x10}, "objc++": {0x11}, "ocaml": {0x1b}, "opencl": {0x15}, "pascal83": {0x09},
+	"pli": {0x0f}, "python": {0x14}, "renderscript": {0x24}, "rust": {0x1c}, "swift": {0x1e},
+	"upc": {0x12}, "zig": {0x27},
 }
 
 // cPlusPlus stands for each version of C++, of which compilers write the one that they were asked

@@ -111,9 +111,9 @@ func (u *unit) spelled(die uint32, n name) (name, error) {
 	return n, err
 }
 
-// spell makes an identifier of a name as other languages have them: Option<u32> is Option_u32_. What
-// is not a letter, a digit or an underscore of ASCII becomes an underscore. The end of one that is
-// longer than the kernel's limit gives way to a hash of the whole.
+// spell makes an identifier of a name as other languages have them: Option<u32> is Option_u32_.
+// What is not a letter, a digit or an underscore of ASCII becomes an underscore. The end of one
+// that is longer than the kernel's limit gives way to a hash of the whole.
 func spell(s []byte) []byte {
 	b := make([]byte, 0, len(s)+1)
 	if len(s) > 0 && s[0] >= '0' && s[0] <= '9' {

@@ -13,7 +13,11 @@ import (
 // clang marks a function whose parameters it changed, and may replace a struct by one of its
 // members.
 func TestTrueSignaturesOfClang(t *testing.T) {
-	const obj, want, list = "testdata/objects/changed-clang.o", "testdata/objects/changed-clang.txt", "default,true_signature"
+	const (
+		obj  = "testdata/objects/changed-clang.o"
+		want = "testdata/objects/changed-clang.txt"
+		list = "default,true_signature"
+	)
 	linked := filepath.Join(t.TempDir(), "linked")
 	linkObjects(t, linked, nil, obj)
 	r := twoRoads(t, list, linked, obj)

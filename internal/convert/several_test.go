@@ -33,7 +33,9 @@ func TestSeveralObjects(t *testing.T) {
 			},
 			want: []string{
 				"enum { ON = 0, OFF = 1 } 4 unsigned", "int a(struct shared *s);", "int b(ptr p);",
-				"struct shared { struct shared *next @0; enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16", "typedef struct shared *ptr;",
+				"struct shared { struct shared *next @0; " +
+					"enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16",
+				"typedef struct shared *ptr;",
 			},
 		},
 		{
@@ -53,7 +55,8 @@ func TestSeveralObjects(t *testing.T) {
 			},
 			want: []string{
 				"int a(struct a *p);", "int b(struct b *p);", "struct a { struct s { int x @0; } 4 *s @0; } 8",
-				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4", "struct s { long int y @0; } 8",
+				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4",
+				"struct s { long int y @0; } 8",
 			},
 		},
 		{
@@ -114,8 +117,10 @@ func TestSeveralObjects(t *testing.T) {
 		{
 			name: "per-CPU variables of one name",
 			sources: []string{
-				"__attribute__((section(\".data..percpu\"), used)) static int v = 1; int a(void) { return v; }",
-				"__attribute__((section(\".data..percpu\"), used)) static long v = 2; int b(void) { return v; }",
+				"__attribute__((section(\".data..percpu\"), used)) static int v = 1; " +
+					"int a(void) { return v; }",
+				"__attribute__((section(\".data..percpu\"), used)) static long v = 2; " +
+					"int b(void) { return v; }",
 			},
 			want: []string{"int a(void);", "int b(void);", "section .data..percpu { v @0 4; v @8 8; } 16",
 				"var static int v;", "var static long int v;"},
@@ -146,10 +151,12 @@ func TestSeveralObjects(t *testing.T) {
 				shared + "struct second { ptr p; struct shared s; }; struct second *b(void) { return 0; }",
 			},
 			want: []string{
-				"enum { ON = 0, OFF = 1 } 4 unsigned", "struct first *a(struct shared *s);", "struct first " +
-					"{ struct shared s @0; int x:3 @128; } 24",
+				"enum { ON = 0, OFF = 1 } 4 unsigned", "struct first *a(struct shared *s);",
+				"struct first { struct shared s @0; int x:3 @128; } 24",
 				"struct second *b(void);", "struct second { ptr p @0; struct shared s @64; } 24",
-				"struct shared { struct shared *next @0; enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16", "typedef struct shared *ptr;",
+				"struct shared { struct shared *next @0; " +
+					"enum { ON = 0, OFF = 1 } 4 unsigned state @64; } 16",
+				"typedef struct shared *ptr;",
 			},
 		},
 		{
@@ -161,9 +168,10 @@ func TestSeveralObjects(t *testing.T) {
 					"return A + s.d; } enum only_b { E = 9 }; int e(void) { return E; }",
 			},
 			want: []string{
-				"enum tagged { A = 0, B = 1 } 4 unsigned", "enum { C = 5 } 4 unsigned", "enum { D = 0 } 4 " +
-					"unsigned", "enum only_b { E = 9 } 4 unsigned",
-				"int a(void);", "int b(void);", "int e(void);", "struct s { enum { D = 0 } 4 unsigned d @0; } 4",
+				"enum tagged { A = 0, B = 1 } 4 unsigned", "enum { C = 5 } 4 unsigned",
+				"enum { D = 0 } 4 unsigned", "enum only_b { E = 9 } 4 unsigned",
+				"int a(void);", "int b(void);", "int e(void);",
+				"struct s { enum { D = 0 } 4 unsigned d @0; } 4",
 			},
 		},
 		{
@@ -175,7 +183,8 @@ func TestSeveralObjects(t *testing.T) {
 			},
 			want: []string{
 				"int a(struct a *p);", "int b(struct b *p);", "struct a { struct s { int x @0; } 4 *s @0; } 8",
-				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4", "struct s { long int y @0; } 8",
+				"struct b { struct s { long int y @0; } 8 *s @0; } 8", "struct s { int x @0; } 4",
+				"struct s { long int y @0; } 8",
 			},
 		},
 	} {

@@ -136,7 +136,8 @@ func TestParts(t *testing.T) {
 					same(fmt.Sprintf("the units on %d threads", jobs), parts)
 				}
 				if !slices.EqualFunc(parts, single, bytes.Equal) {
-					t.Errorf("on %d threads the %d units' objects are not those of the %d shards with one unit each", jobs, len(parts), len(single))
+					t.Errorf("on %d threads the %d units' objects are not those of the %d shards "+
+						"with one unit each", jobs, len(parts), len(single))
 				}
 			}
 		})

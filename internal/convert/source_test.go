@@ -112,7 +112,8 @@ func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
 		}
 	}
 	args := append(mode, "-nostdlib", "-static", "-no-pie",
-		"-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld", "-o", out)
+		"-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld",
+		"-o", out)
 	run(t, "", "gcc", append(args, objs...)...)
 }
 

@@ -79,7 +79,8 @@ func TestStability(t *testing.T) {
 			put: map[string]string{"static": "static inline long more(struct state *s) { return s->a * 2; }",
 				"body": "sink(more(s));"}}, plain},
 		{edit{name: "a pointer to a pointer",
-			put: map[string]string{"body": "struct state **volatile pp = &s; float y = (*pp)->a; sink(y);"}}, plain},
+			put: map[string]string{
+				"body": "struct state **volatile pp = &s; float y = (*pp)->a; sink(y);"}}, plain},
 		{edit{name: "a declaration that nothing uses",
 			put: map[string]string{"after": "extern int unused(double, struct state *);"}}, plain},
 		{edit{name: "an unused static function",

@@ -31,9 +31,10 @@ func (u *unit) unencodable(off uint32, format string, args ...any) error {
 // tagNames are the tags of types that C doesn't have.
 var tagNames = map[std.Tag]string{
 	std.TagPtrToMemberType: "DW_TAG_ptr_to_member_type", std.TagStringType: "DW_TAG_string_type",
-	std.TagSetType: "DW_TAG_set_type", std.TagFileType: "DW_TAG_file_type", std.TagInterfaceType: "DW_TAG_interface_type",
-	std.TagSubrangeType: "DW_TAG_subrange_type", std.TagPackedType: "DW_TAG_packed_type",
-	std.TagSharedType: "DW_TAG_shared_type", std.TagTemplateAlias: "DW_TAG_template_alias",
+	std.TagSetType: "DW_TAG_set_type", std.TagFileType: "DW_TAG_file_type",
+	std.TagInterfaceType: "DW_TAG_interface_type", std.TagSubrangeType: "DW_TAG_subrange_type",
+	std.TagPackedType: "DW_TAG_packed_type", std.TagSharedType: "DW_TAG_shared_type",
+	std.TagTemplateAlias: "DW_TAG_template_alias",
 }
 
 func tagName(t std.Tag) string {

@@ -53,8 +53,8 @@ func TestDebugFile(t *testing.T) {
 		{"nothing is looked for", "mv a.debug bin", Search{Dirs: []string{""}}, "", "", ""},
 		{"--dwarf", "mv a.debug x", Search{DWARF: "x"}, "x", "", ""},
 		{"--dwarf of another build", "", Search{DWARF: "other.debug"}, "", "",
-			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; give that which was " +
-				"made with it"},
+			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; give that which " +
+				"was made with it"},
 		{"--dwarf without DWARF", "", Search{DWARF: "bin/a"}, "", "",
 			"bin/a: no DWARF (.debug_info); --dwarf names the separate debug file of bin/a"},
 		{"--dwarf is missing", "", Search{DWARF: "x"}, "", "", "stat x: no such file"},

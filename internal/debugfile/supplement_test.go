@@ -10,7 +10,8 @@ import (
 // TestSupplement looks for a supplementary file, "x.dwz" of checksum 0102, in trees of files.
 func TestSupplement(t *testing.T) {
 	right, wrong := sup(1, "", "\x01\x02"), sup(1, "", "\x03")
-	needs := "some of the DWARF is in the supplementary file \"../.dwz/x.dwz\" (dwz -m) of build-id 0102"
+	needs := "some of the DWARF is in the supplementary file \"../.dwz/x.dwz\" (dwz -m) of " +
+		"build-id 0102"
 	for _, tt := range []struct {
 		name   string
 		files  map[string]string // .debug_sup by path; "": no ELF file

@@ -63,10 +63,11 @@ func init() {
 		std.AttrExternal: External, std.AttrLowpc: LowPC, std.AttrRanges: Ranges,
 		std.AttrAbstractOrigin: Origin, std.AttrSpecification: Specification, std.AttrLocation: Location,
 		std.AttrLanguage: Language, std.AttrStrOffsetsBase: StrOffsetsBase, std.AttrAddrBase: AddrBase,
-		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase, std.AttrSignature: Signature,
-		std.AttrImport: Import, std.AttrCalling: CallingConvention, std.AttrEntrypc: EntryPC,
-		std.AttrProducer: Producer, std.AttrInline: Inline, attrDwoName: DwoName,
-		attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase, attrGNUAnnotation: Annotation,
+		std.AttrRnglistsBase: RnglistsBase, std.AttrLoclistsBase: LoclistsBase,
+		std.AttrSignature: Signature, std.AttrImport: Import, std.AttrCalling: CallingConvention,
+		std.AttrEntrypc: EntryPC, std.AttrProducer: Producer, std.AttrInline: Inline,
+		attrDwoName: DwoName, attrGNUDwoName: DwoName, attrGNUAddrBase: AddrBase,
+		attrGNUAnnotation: Annotation,
 	} {
 		attrOf[a] = s
 	}

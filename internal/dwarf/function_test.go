@@ -19,12 +19,19 @@ int plain(int a, const char *b) { return a + *b; }
 int varying(int n, ...) { typedef long local; local x = n; use(&x); return 0; }
 static inline __attribute__((always_inline)) int folded(int a) {
 	struct in_folded { int a; } s = { a };
-	{ union deep { int a; char c[4]; } d = { a }; use(&d, &s); if (a > 3) { enum colour { red, green } c = green; use(&c); } }
+	{
+		union deep { int a; char c[4]; } d = { a }; use(&d, &s);
+		if (a > 3) { enum colour { red, green } c = green; use(&c); }
+	}
 	return a;
 }
 int caller(int a, int b) {
 	int one = folded(a);
-	for (int i = 0; i < b; i++) { struct { int x; } unnamed = { i }; typedef struct later { int y; } later; later l = { i }; use(&unnamed, &l); }
+	for (int i = 0; i < b; i++) {
+		struct { int x; } anonymous = { i };
+		typedef struct later { int y; } later; later l = { i };
+		use(&anonymous, &l);
+	}
 	{ int two = folded(b); use(&two); }
 	return one;
 }

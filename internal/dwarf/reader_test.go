@@ -13,8 +13,9 @@ import (
 // compared are the attributes that both readers are asked for.
 var compared = map[std.Attr]Attr{
 	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
-	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize, std.AttrDataBitOffset: DataBitOffset,
-	std.AttrBitOffset: BitOffset, std.AttrConstValue: ConstValue, std.AttrCount: Count, std.AttrUpperBound: UpperBound,
+	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
+	std.AttrDataBitOffset: DataBitOffset, std.AttrBitOffset: BitOffset,
+	std.AttrConstValue: ConstValue, std.AttrCount: Count, std.AttrUpperBound: UpperBound,
 	std.AttrExternal: External, std.AttrDeclaration: Declaration, std.AttrLanguage: Language,
 	std.AttrAbstractOrigin: Origin, std.AttrSpecification: Specification, std.AttrSignature: Signature,
 	std.AttrProducer: Producer, std.AttrInline: Inline,
@@ -118,7 +119,8 @@ func compareWays(t *testing.T, r *Reader, e *DIE) {
 	walked := DIE{Off: e.Off, mask: e.mask}
 	if err := r.walk(k.Abbrev, int(k.Pos), &walked); err != nil || walked.Next != e.Next ||
 		walked.mask != e.mask {
-		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
+		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, "+
+			"attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
 	}
 	for s := Attr(0); s < numAttrs; s++ {
 		if e.Has(s) && (walked.Val[s] != e.Val[s] || walked.Class[s] != e.Class[s]) {

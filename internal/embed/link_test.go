@@ -63,9 +63,9 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 func TestObject(t *testing.T) {
 	machines := [][]string{{"ld", "gcc"}, {"ld -m elf_i386", "gcc", "-m32"}}
 	for _, target := range []string{"x86_64", "i386", "aarch64", "aarch64_be", "armv7-linux-gnueabihf",
-		"armeb-linux-gnueabi", "s390x -munaligned-symbols", "powerpc64le", "powerpc64", "riscv64 -mabi=lp64",
-		"riscv64 -mabi=lp64d", "riscv32 -mabi=ilp32", "loongarch64 -mabi=lp64s", "mips64el -mabi=64",
-		"mips -mabi=32"} {
+		"armeb-linux-gnueabi", "s390x -munaligned-symbols", "powerpc64le", "powerpc64",
+		"riscv64 -mabi=lp64", "riscv64 -mabi=lp64d", "riscv32 -mabi=ilp32",
+		"loongarch64 -mabi=lp64s", "mips64el -mabi=64", "mips -mabi=32"} {
 		name, abi, _ := strings.Cut(target, " ")
 		if !strings.Contains(name, "-") {
 			name += "-linux-gnu"

@@ -60,8 +60,8 @@ func Default() Set { return Set(DeclTagKfuncs<<1 - 1) }
 // All gives the set of every known feature.
 func All() Set { return Set(end - 1) }
 
-// PaholeAll gives the set that "all" stands for, as in pahole 1.32: each feature that the BTF of any
-// file can have. A distilled base needs a base, and the layout section a kernel that knows it.
+// PaholeAll gives the set that "all" stands for, as in pahole 1.32: each feature that the BTF of
+// any file can have. A distilled base needs a base, and the layout section a kernel that knows it.
 func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
 
 // Merging is a name that pahole 1.32 has, of which nothing is left to choose: the units of a file

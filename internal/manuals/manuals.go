@@ -1,5 +1,5 @@
-// Package manuals writes the man pages and the completions for shells of programs that are made with
-// the package cli, from what these say of themselves.
+// Package manuals writes the man pages and the completions for shells of programs that are made
+// with the package cli, from what these say of themselves.
 //
 // It is not part of the programs: they are started once an object, and start faster without it.
 package manuals
@@ -23,7 +23,8 @@ import (
 const describeWord = "__describe"
 
 // Write writes the files about a program below a directory, at the places below a prefix such as
-// /usr/local where they are looked for. date is that of the man pages, of which they show the month.
+// /usr/local where they are looked for. date is that of the man pages, of which they show the
+// month.
 func Write(dir, program string, date time.Time) error {
 	d, err := describe(program)
 	if err != nil {

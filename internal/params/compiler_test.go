@@ -117,7 +117,8 @@ func askPahole(t *testing.T, bin string) (map[string]string, bool) {
 		t.Fatalf("pahole: %v\n%s", err, out)
 	}
 	reasons := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(\w+) : skipping BTF encoding of function due to (.*)$`).FindAllStringSubmatch(string(out), -1) {
+	skipped := regexp.MustCompile(`(?m)^(\w+) : skipping BTF encoding of function due to (.*)$`)
+	for _, m := range skipped.FindAllStringSubmatch(string(out), -1) {
 		if m[2] == "unexpected register usage for parameter" {
 			m[2] = ReasonUnexpectedRegister
 		}

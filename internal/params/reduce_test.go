@@ -9,7 +9,8 @@ import (
 var expressions = [][]byte{
 	nil, {opReg0 + 5}, {opReg0 + 4}, {opLit0 + 3, opStackValue}, {opFbreg, 0x10},
 	{opBreg0 + 5, 0x7f, opStackValue}, {opBreg0 + 5, 3}, {0xff},
-	{opBreg0 + 4, 0, 0x23, 1, opStackValue}, {opBreg0 + 4, 0, 0x23, 1}, {opAddr, 1, 2, 3, 4, 5, 6, 7, 8},
+	{opBreg0 + 4, 0, 0x23, 1, opStackValue}, {opBreg0 + 4, 0, 0x23, 1},
+	{opAddr, 1, 2, 3, 4, 5, 6, 7, 8},
 	{opAddr, 1, 2, 3, 4, opStackValue}, {opEntryValue, 1, opReg0 + 4, opStackValue},
 	{opEntryValue, 1, opReg0 + 4}, {opGNUEntryValue, 2, opBreg0 + 5, 1, opStackValue},
 	{opEntryValue, 1, opReg0 + 5, 0x23, 8, opStackValue}, {opGNUParameterRef, 1, 0, 0, 0},
@@ -20,7 +21,9 @@ var expressions = [][]byte{
 	{opReg0 + 3, opPiece}, {opStackValue}, {opReg0 + 1, opStackValue}, {0x09, 0xff, 0x22},
 }
 
-var machines = []Machine{x86, arm, s390, riscv, i386, {ID: elf.EM_X86_64, AddrSize: 8, DWARF64: true}}
+var machines = []Machine{
+	x86, arm, s390, riscv, i386, {ID: elf.EM_X86_64, AddrSize: 8, DWARF64: true},
+}
 
 // TestReduced asks what a location says of parameters of several sizes before and after it is
 // reduced.
@@ -54,7 +57,8 @@ func reducedSaysTheSame(t *testing.T, m Machine, exprs ...[]byte) bool {
 	for _, size := range []uint32{0, 1, 4, 8, 12, 16, 40, 200} {
 		was, is := at(size, exprs...), at(size, short...)
 		if got, want := after.locate(&is), m.locate(&was); got != want {
-			t.Fatalf("%v, %d bytes: %x says %+v, reduced to %x it says %+v", m, size, exprs, want, short, got)
+			t.Fatalf("%v, %d bytes: %x says %+v, reduced to %x it says %+v", m, size, exprs, want,
+				short, got)
 		}
 	}
 	return len(short) < len(exprs)

@@ -269,7 +269,8 @@ func TestTypesHash(t *testing.T) {
 	sources := map[string]string{
 		"a.c": `struct s { int a; } s; enum { E }; typedef struct s t; t *p;
 			__attribute__((weak)) int f(struct s *s, int x) { return s->a + x; }
-			int entry(void) { return s.a; } int unused(struct s *s) { struct s { long b; } q = { s->a }; return q.b; }`,
+			int entry(void) { return s.a; }
+			int unused(struct s *s) { struct s { long b; } q = { s->a }; return q.b; }`,
 		"b.c": `struct s { int a; } r; int f(struct s *s, int x) { return s->a - x; }
 			PERCPU int v; static PERCPU int u; int g(void) { return u + v; }`,
 		"c.c": `typedef int T; int g(void); static inline T h(T x) { return g() + x; }

@@ -60,21 +60,21 @@ func TagOf(k Kind) Tag {
 
 // Node is one shape.
 //
-//	kind            Name   Size          Ref          Aux                    Elems
+//	kind            Name   Size          Ref          Aux                  Elems
 //	INT             name   bytes                      BTF's encoding word
 //	FLOAT           name   bytes
 //	PTR, CONST …                         type
 //	TYPEDEF         name                 type
-//	TYPE_TAG        value                type                                (Flag: kind_flag)
-//	ARRAY                  count         element                             one: the index type
-//	STRUCT, UNION   tag    bytes                                             members
-//	ENUM, ENUM64    tag    bytes                                             enumerators (Flag: signed)
-//	FUNC_PROTO                           return type                         parameters
+//	TYPE_TAG        value                type                              (Flag: kind_flag)
+//	ARRAY                  count         element                           one: the index type
+//	STRUCT, UNION   tag    bytes                                           members
+//	ENUM, ENUM64    tag    bytes                                           enumerators (Flag: signed)
+//	FUNC_PROTO                           return type                       parameters
 //	FUNC            name   FuncFlags     prototype    linkage
-//	VAR             name   bytes         type         linkage                (Flag: of another section)
-//	DATASEC         name   bytes                                             VARs
-//	DECL_TAG        value                target       component index + 1    (Flag: kind_flag)
-//	stub            tag    1 if pinned   pinned def.  Tag                    the pin's lanes, if pinned
+//	VAR             name   bytes         type         linkage              (Flag: of another section)
+//	DATASEC         name   bytes                                           VARs
+//	DECL_TAG        value                target       component index + 1  (Flag: kind_flag)
+//	stub            tag    1 if pinned   pinned def.  Tag                  the pin's lanes, if pinned
 //
 // Anonymous aggregates and enums have Name 0. A varying parameter list ends in an element without
 // name and type.

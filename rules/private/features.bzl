@@ -114,7 +114,8 @@ def check_distilled(ctx, features):
     """
     own, flag = ctx.attr.btf_features, ctx.attr._btf_features[BuildSettingInfo].value
     asked = own and has_feature(own, "distilled_base")
-    if not asked and has_feature(flag, "distilled_base") and has_feature(features, "distilled_base"):
+    if (not asked and has_feature(flag, "distilled_base") and
+        has_feature(features, "distilled_base")):
         fail(("{}: the flag @rules_btf//rules/settings:btf_features has distilled_base, which is " +
               "for a module that other builds of the kernel load, not for all of one: take it " +
               "out of the flag, and name it in btf_features of that module's module_btf").format(

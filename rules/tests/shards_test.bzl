@@ -45,7 +45,10 @@ def _many_impl(ctx):
 
 _many_test = analysistest.make(_many_impl)
 
-_nothing_test = analysistest.make(failure_test("needs srcs (BTF objects), or shards"), expect_failure = True)
+_nothing_test = analysistest.make(
+    failure_test("needs srcs (BTF objects), or shards"),
+    expect_failure = True,
+)
 _of_nothing_test = analysistest.make(failure_test("shards of nothing"), expect_failure = True)
 _both_test = analysistest.make(
     failure_test("has srcs, which are converted already, and shards"),

@@ -46,7 +46,8 @@ Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r conflictsRun
 			flags.FormatVar(&r.format)
-			flags.BoolVar(&r.all, "all", false, "list all files and names, however many, as JSON does anyway")
+			flags.BoolVar(&r.all, "all", false,
+				"list all files and names, however many, as JSON does anyway")
 			flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
 			return r.run
 		},

@@ -149,8 +149,10 @@ func TestModulesResolveIDs(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		other + ": the index that is given for it was made of other BTF": {"--base-btf", other},
-		"--base-btf is given 2 times":                                    {"--base-btf", base, "--base-btf", base},
-		"no such file":                                                   {"--base-btf", p("none")},
+		"--base-btf is given 2 times": {
+			"--base-btf", base, "--base-btf", base,
+		},
+		"no such file": {"--base-btf", p("none")},
 	} {
 		code, _, stderr := btfdedup(append([]string{"modules", "-q", "--base", p("vmlinux.btfbase"),
 			"-o", p("bad"), "--embed", p("bad"), p("nf.ko")}, args...)...)

@@ -28,7 +28,8 @@ func TestFormatJSON(t *testing.T) {
 	for _, name := range []string{"m1.btf", "m2.btf"} {
 		writeBTF(t, dir, name, base, func(b *btf.Builder) {
 			id := b.Composite(btf.KindStruct, "shared", 8, false,
-				btf.Member{NameOff: b.Name("s"), Type: 2}, btf.Member{NameOff: b.Name("j"), Type: 1, Offset: 32})
+				btf.Member{NameOff: b.Name("s"), Type: 2},
+				btf.Member{NameOff: b.Name("j"), Type: 1, Offset: 32})
 			b.Ref(btf.KindTypedef, strings.TrimSuffix(name, ".btf"), id)
 		})
 	}

@@ -136,8 +136,8 @@ func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.Absent) error {
 	if len(a.Files) > toldFiles {
 		files += ", ..."
 	}
-	text := fmt.Sprintf("%s: %s types in the result but no function in the linked file, as its symbols"+
-		" tell: %s (leave out objects of modules and other files)", r.facts, units, files)
+	text := fmt.Sprintf("%s: %s types in the result but no function in the linked file, as its "+
+		"symbols tell: %s (leave out objects of modules and other files)", r.facts, units, files)
 	if r.strict {
 		return errors.New(text)
 	}

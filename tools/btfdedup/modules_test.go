@@ -251,8 +251,8 @@ func checkModulesStats(t *testing.T, path string) {
 		files int
 	}{"vmlinux": {s.Vmlinux, 1}, "modules": {s.Modules, 3}} {
 		m := c.made
-		if m == nil || m.Extra == nil || m.BTF.Files != c.files ||
-			m.Extra.Files != c.files || m.BTF.Variables.Encoded != 0 || m.Extra.Variables.Encoded != c.files {
+		if m == nil || m.Extra == nil || m.BTF.Files != c.files || m.Extra.Files != c.files ||
+			m.BTF.Variables.Encoded != 0 || m.Extra.Variables.Encoded != c.files {
 			t.Fatalf("%s: %s", name, data)
 		}
 	}

@@ -15,10 +15,10 @@ func TestSwappedBase(t *testing.T) {
 	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
 	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 	const (
-		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; this" +
-			" looks like split BTF: name the BTF that it stands on with --base"
-		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; this looks like" +
-			" BTF that stands alone, such as a kernel's: leave out --base"
+		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; " +
+			"this looks like split BTF: name the BTF that it stands on with --base"
+		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; " +
+			"this looks like BTF that stands alone, such as a kernel's: leave out --base"
 	)
 	for _, verb := range []string{"verify", "link -o OUT", "merge -o OUT", "index -o OUT", "conflicts",
 		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "report"} {

@@ -15,8 +15,12 @@ var debugSources = map[string]string{
 	"h.h": `
 		struct list { struct list *next, *prev; };
 		union u { int i; float f; };
-		typedef struct { long long_name_of_a_member; union u u; enum { FIRST_OF_ENUM, SECOND } e; } pair_t;
-		struct shared { struct list list; pair_t pairs[4]; int (*function)(struct shared *, const char *); };
+		typedef struct {
+			long long_name_of_a_member; union u u; enum { FIRST_OF_ENUM, SECOND } e;
+		} pair_t;
+		struct shared {
+			struct list list; pair_t pairs[4]; int (*function)(struct shared *, const char *);
+		};
 		#define PERCPU __attribute__((section(".data..percpu"), used))
 		`,
 	"one/x.c": `#include "../h.h"
@@ -222,8 +226,8 @@ func TestSupplementOfDebugFile(t *testing.T) {
 		want string
 		args []string
 	}{
-		{1, "root/bin/a: no DWARF (.debug_info): it was split off into \"a.debug\" (.gnu_debuglink); give " +
-			"btfgen that file with --dwarf, or its directory with --debug-dir",
+		{1, "root/bin/a: no DWARF (.debug_info): it was split off into \"a.debug\" (.gnu_debuglink); " +
+			"give btfgen that file with --dwarf, or its directory with --debug-dir",
 			[]string{"elf", "--debug-dir=", "root/bin/a"}},
 		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) of build-id ",
 			[]string{"elf", "--debug-dir=", "--dwarf=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},
@@ -244,7 +248,8 @@ func TestSupplementOfDebugFile(t *testing.T) {
 		}
 	}
 	code, _, stderr = btfgen("split", "-n2", "-o", "none", "root/usr/lib/debug/bin/a.debug")
-	if code != 1 || !strings.Contains(stderr, "which btfgen split doesn't read; convert the file as a") {
+	if code != 1 ||
+		!strings.Contains(stderr, "which btfgen split doesn't read; convert the file as a") {
 		t.Errorf("split: code %d, %s", code, stderr)
 	}
 }

@@ -45,7 +45,8 @@ func (c *command) openBase() (*base.Files, error) {
 	return base.Open([]string{index})
 }
 
-// smallBase is the size, in bytes, of BTF that is indexed faster than an index is written and found.
+// smallBase is the size, in bytes, of BTF that is indexed faster than an index is written and
+// found.
 const smallBase = 64 << 10
 
 // An index is called .tmp_vmlinux.DIGEST.btfbase. make clean removes what begins so (Kbuild's top
@@ -81,7 +82,8 @@ func indexOf(path string) string {
 	return filepath.Join(dir, indexPrefix+name+"."+digest+indexSuffix)
 }
 
-// removeOlder removes the other indices of the file that an index is of, which it had other BTF for.
+// removeOlder removes the other indices of the file that an index is of, which it had other BTF
+// for.
 func removeOlder(index string) {
 	dir, name := filepath.Split(index)
 	start := name[:len(name)-len(indexSuffix)-digestLen]

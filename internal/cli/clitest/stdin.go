@@ -12,7 +12,9 @@ import (
 )
 
 // emptyBTF is BTF without types: a header of 24 bytes and one string.
-var emptyBTF = []byte{0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}
+var emptyBTF = []byte{
+	0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+}
 
 // Stdin gives each verb of a program the argument - and standard input that is no file of any kind.
 // It wants the verb to read it, or to say that it doesn't.

@@ -15,8 +15,8 @@ const header = "# Written by @rules_btf//kbuild:generate, which keeps what is ma
 var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
 
 // managed are the attributes that are written here. Others in a file are its owner's.
-var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base", "shards", "btf_features",
-	"lang_exclude", "output_group", "tags"}
+var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base", "shards",
+	"btf_features", "lang_exclude", "output_group", "tags"}
 
 // Merge brings a BUILD file, whose content is old (nil for a new file), up to date: the rules of
 // the package are added or changed, and those that were written for an earlier one are removed.
@@ -190,8 +190,8 @@ func setExports(f *build.File, names []string) {
 	}
 }
 
-// setPackage adds a call of package to a file without one: the links are in another package than the
-// objects.
+// setPackage adds a call of package to a file without one: the links are in another package than
+// the objects.
 func setPackage(f *build.File) {
 	if len(calls(f, "package")) > 0 {
 		return

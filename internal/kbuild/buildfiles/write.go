@@ -47,7 +47,8 @@ func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change
 	return changes, nil
 }
 
-// find returns the BUILD file of a directory, with its content; nil if the directory has no such file.
+// find returns the BUILD file of a directory, with its content; nil if the directory has no such
+// file.
 func find(dir string) (path string, content []byte, err error) {
 	for _, name := range []string{"BUILD.bazel", "BUILD"} {
 		path = filepath.Join(dir, name)

@@ -45,6 +45,6 @@ func (w *writer) checkNames() error {
 
 func (w *writer) nameError(what string, s types.Str) error {
 	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the "+
-		"kernel refuses it; leave languages other than C out by --lang-exclude, unless the file is damaged",
-		what, w.Graph.Strs.String(s), btf.MaxNameLen)
+		"kernel refuses it; leave languages other than C out by --lang-exclude, unless the file is "+
+		"damaged", what, w.Graph.Strs.String(s), btf.MaxNameLen)
 }

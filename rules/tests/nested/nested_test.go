@@ -138,7 +138,8 @@ func TestEdits(t *testing.T) {
 	w.expect("first build",
 		"BtfFacts disk_btf.facts", "BtfFacts raid_btf.facts", "BtfFacts vmlinux_btf.facts",
 		"BtfGen disk.pic.o.btfo", "BtfGen geometry.pic.o.btfo", "BtfGen list.pic.o.btfo",
-		"BtfGen main.pic.o.btfo", "BtfGen raid.pic.o.btfo", "BtfGen sched.pic.o.btfo", "BtfGen string.pic.o.btfo",
+		"BtfGen main.pic.o.btfo", "BtfGen raid.pic.o.btfo", "BtfGen sched.pic.o.btfo",
+		"BtfGen string.pic.o.btfo",
 		"BtfLink disk_btf.btf", "BtfLink raid_btf.btf", "BtfLink vmlinux_btf.btf",
 		"BtfMerge merge.btfo", "BtfMerge merge.btfo")
 

@@ -42,9 +42,10 @@ _MARK = "module info ----"
 _GO = "pkg:golang/"
 
 def _module_info_impl(ctx):
+    own_version = "v" + ctx.attr.version if ctx.attr.version else "(devel)"
     lines = [
         "path\t" + ctx.attr.path,
-        "mod\t{}\t{}\t".format(ctx.attr.module, "v" + ctx.attr.version if ctx.attr.version else "(devel)"),
+        "mod\t{}\t{}\t".format(ctx.attr.module, own_version),
     ]
     urls = ctx.attr.library[0][_PackageUrlsInfo].urls.to_list()
     for url in sorted(urls):

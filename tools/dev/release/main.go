@@ -1,5 +1,6 @@
 // Command release makes the files of a release of a commit: the tools as static programs for each
-// platform with their man pages and completions for shells, the sources, a software bill of materials, and the checksums of these.
+// platform with their man pages and completions for shells, the sources, a software bill of
+// materials, and the checksums of these.
 //
 //	go run ./tools/dev/release -o DIR
 //
