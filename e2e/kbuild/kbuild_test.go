@@ -127,7 +127,7 @@ func newWorkspace(t *testing.T) *workspace {
 	return w
 }
 
-// make builds the kernel of objects, beside those that it always has.
+// make builds the kernel of objects, besides those that it always has.
 func (w *workspace) make(kernel, fat string) {
 	w.Helper()
 	script := filepath.Join(harness.Repo(), "e2e/kbuild/testdata/make.sh")

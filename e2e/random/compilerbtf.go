@@ -97,7 +97,7 @@ func (b *Build) compileRoads(opt string) (roads [2][]string, err error) {
 	return roads, b.btfgen("facts", "-o", "outline.facts", "outline.linked")
 }
 
-// linkRoads links the objects of each road, and some of each.
+// linkRoads links the objects that DWARF gave, those that BTF gave, and some of each.
 func (b *Build) linkRoads(same func(...result) error, roads [2][]string) error {
 	mixed := append([]string{}, roads[0]...)
 	for i := range mixed {

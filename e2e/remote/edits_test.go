@@ -197,7 +197,7 @@ func (k *editedKernel) check(t *testing.T, e kernelEdit) {
 
 // copyInPlace shows a copy of a tree of kernel.sh where Kbuild built the original: tools of the
 // kernel note their absolute paths, and where these are others all objects are compiled again. The
-// place exists in this mount namespace alone, so that other builds of the kernel don't meet it.
+// place exists in this mount namespace alone, so that other builds of the kernel don't see it.
 func copyInPlace(t *testing.T, source string) string {
 	t.Helper()
 	needRoot(t)

@@ -5,7 +5,7 @@ import "container/heap"
 // Executors are what actions run on.
 type Executors struct {
 	Count     int     // each runs one action at a time
-	Overhead  float64 // seconds that an action takes beside its processor time
+	Overhead  float64 // seconds that an action takes besides its processor time
 	Client    float64 // seconds that Bazel takes for an action, one after the other
 	Bandwidth float64 // bytes a second between an executor and the cache; 0 for no copies
 }

@@ -68,8 +68,8 @@ type tempSet struct {
 
 var temps = tempSet{names: map[string]bool{}}
 
-// name returns a new name next to path. It is random so that two writers of one output do not meet;
-// it never reaches an output byte.
+// name returns a new name next to path. It is random so that two writers of one output take
+// different names; it never reaches an output byte.
 func (t *tempSet) name(path string) string {
 	dir, name := filepath.Split(path)
 	temp := filepath.Join(dir, "."+name[:min(len(name), 200)]+"."+rand.Text()+".tmp")

@@ -14,5 +14,5 @@
 //
 // BTF doesn't say where the parameters of a function are. So a function that has no symbol of its
 // own name, but only clones with a changed interface (foo.isra.0), is FuncUnlocated: whether its
-// prototype still holds is not known. docs/inputs.md lists all that this road can't tell.
+// prototype still holds is not known. docs/inputs.md lists all that BTF can't tell.
 package compilerbtf

@@ -86,7 +86,7 @@ func (w workspace) open(name string) *elf.File {
 	return f
 }
 
-// convert converts a file by one of the roads.
+// convert reads the BTF of a file, or its DWARF.
 func (w workspace) convert(name string, btf bool) *object.Object {
 	w.Helper()
 	o, _ := w.convertWith(name, btf, convert.Options{Features: w.set, Jobs: 2})
@@ -155,7 +155,7 @@ func differences(dwarf, compiled *btf.Blob) []string {
 	return lines
 }
 
-// sameBytes checks that both roads give one object of NAME.
+// sameBytes checks that DWARF and BTF of NAME give one object.
 func (w workspace) sameBytes(name string) {
 	w.Helper()
 	d, b := w.convert(name+".d.o", false), w.convert(name+".b.o", true)

@@ -54,7 +54,7 @@ const linkScript = `SECTIONS {
 }
 `
 
-// files are the program's objects of one road, as "d" or "b", in order.
+// files are the program's objects with DWARF ("d") or with BTF ("b"), in order.
 func files(road string) string {
 	var list []string
 	for _, name := range []string{"first", "second", "third", "fourth"} {
@@ -63,7 +63,8 @@ func files(road string) string {
 	return strings.Join(list, " ")
 }
 
-// build compiles the program, and links it to an executable of each road, linked.d and linked.b.
+// build compiles the program with DWARF and with BTF, and links executables of both, linked.d and
+// linked.b.
 func (w workspace) build(flags string) {
 	w.Helper()
 	for name, source := range program {
@@ -79,7 +80,7 @@ func (w workspace) build(flags string) {
 	}
 }
 
-// objects converts files, each by the road that its name says.
+// objects converts files, of which the names say whether their BTF is read or their DWARF.
 func (w workspace) objects(names string) (list []*object.Object) {
 	w.Helper()
 	for _, name := range strings.Fields(names) {

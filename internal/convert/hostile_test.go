@@ -19,7 +19,7 @@ import (
 
 // Abbreviations of the hand-made units below.
 //
-//	1 compile unit   2 pointer (ref4)        3 struct, unnamed, children   4 member at 0 (ref4)
+//	1 compile unit   2 pointer (ref4)        3 anonymous struct, children  4 member at 0 (ref4)
 //	5 struct "s", children   6 partial unit  7 imported unit (ref_addr)    8 typedef "s" (ref4)
 //	9 array (ref4), children 10 subrange (count data8)  11 variable "s" (ref4) at an address
 //	12 compile unit with DW_AT_addr_base     13 variable at addrx 1   14 struct by signature

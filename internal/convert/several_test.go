@@ -39,7 +39,7 @@ func TestSeveralObjects(t *testing.T) {
 			},
 		},
 		{
-			name: "a declaration meets its definition",
+			name: "a declaration, and its definition in another unit",
 			sources: []string{
 				"struct s; typedef struct s *handle; int a(handle h) { return h != 0; }",
 				"struct s { int x; }; int b(struct s *s) { return s->x; }",

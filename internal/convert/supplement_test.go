@@ -19,7 +19,7 @@ import (
 // dwarfOf is the DWARF of a hand-made file.
 type dwarfOf struct{ info, abbrevs, str string }
 
-// Abbreviations of the units below, beside those of handAbbrevs: imported units by 32 GNU_ref_alt,
+// Abbreviations of the units below, besides those of handAbbrevs: imported units by 32 GNU_ref_alt,
 // 33 ref_sup4, 34 ref_sup8; typedefs "t" of a type by 35 GNU_ref_alt, 36 ref_sup4, 37 ref_addr;
 // structs without members with a name by 38 strp, 39 GNU_strp_alt, 40 strp_sup.
 var supAbbrevs = strings.TrimSuffix(handAbbrevs, "\x00") +

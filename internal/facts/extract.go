@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/features"
 )
 
-// Options is what Extract depends on beside the file.
+// Options is what Extract depends on besides the file.
 type Options struct {
 	Features features.Set
 	// Base is the base of the file's own .BTF. It is needed for modules without .BTF.base whose

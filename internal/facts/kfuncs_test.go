@@ -186,7 +186,7 @@ func TestKfuncsOfModules(t *testing.T) {
 	w.resolve(object, "uniform.ko", uniform, ids, types)
 	requireKfuncs(t, w.extract("uniform.ko", defaults), []Kfunc{{"bpf_f", 0x3000}, {"bpf_g", 0x3000}})
 
-	// A distilled base travels with the module.
+	// A distilled base is in the module.
 	blob, err := btf.Encode(base, btf.EncodeOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func TestParseErrors(t *testing.T) {
 			"line 12: a variable although"},
 		{"functions unsorted", edit("func entry\n", "func fentry\n"),
 			"line 11: func entry is out of order"},
-		{"function behind a variable", edit("16 4\n", "16 4\nfunc z\n"), "line 13:"},
+		{"function after a variable", edit("16 4\n", "16 4\nfunc z\n"), "line 13:"},
 		{"variables unsorted", edit("percpu 0 8", "percpu 9 8"), "line 21: var counter is out of order"},
 		{"number too large", edit("percpu 0 8", "percpu 0 18446744073709551616"), "line 20:"},
 		{"short hash", edit("89abcdef", "9abcdef"), "line 25: \"000000000000000101234567"},
@@ -118,7 +118,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown line", edit("func f", "fun f"), "line 16: \"fun\" where"},
 		{"no end", strings.TrimSuffix(sample, "end\n"), "line 26: the text ends before the line \"end\""},
 		{"cut short", strings.TrimSuffix(sample, "d\n"), "line 26: the line has no newline"},
-		{"behind the end", sample + "end\n", "line 27: text after"},
+		{"after the end", sample + "end\n", "line 27: text after"},
 		{"long line", edit("linker.made", strings.Repeat("x", maxLine)), "line 14: the line is longer"},
 	} {
 		f, err := Parse(strings.NewReader(c.text))

@@ -10,7 +10,7 @@ import (
 )
 
 // A randomProgram is a pool of shapes and units over it that disagree a lot: few tags with several
-// definitions each, which refer to each other directly, through typedefs and through unnamed
+// definitions each, which refer to each other directly, through typedefs and through anonymous
 // shapes.
 type randomProgram struct {
 	r        *rand.Rand

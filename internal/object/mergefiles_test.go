@@ -50,7 +50,7 @@ func TestMergeFiles(t *testing.T) {
 	}
 }
 
-// TestMergeFilesErrors wants the error of the first file, whichever thread meets it.
+// TestMergeFilesErrors wants the error of the first file, whichever thread finds it.
 func TestMergeFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {

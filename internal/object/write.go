@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// SectionUnits is what a .btfo file has beside the section of types, btf.SectionTypes.
+// SectionUnits is what a .btfo file has besides the section of types, btf.SectionTypes.
 const SectionUnits = ".BTF.units"
 
 // Write returns the .btfo file of an object: what is reachable from the units' items, in canonical

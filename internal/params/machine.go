@@ -33,8 +33,8 @@ func (m Machine) registers() []uint8 {
 	return nil
 }
 
-// registerCount gives how many parameter words travel in registers. It is known for more machines
-// than the registers themselves; 0 switches every check of locations off.
+// registerCount gives how many parameter words are passed in registers. It is known for more
+// machines than the registers themselves; 0 switches every check of locations off.
 func (m Machine) registerCount() int {
 	switch m.ID {
 	case elf.EM_S390:
@@ -49,8 +49,8 @@ func (m Machine) registerCount() int {
 	return 0
 }
 
-// splitsAggregates tells whether a value of two words travels in two
-// registers. On s390 such a value is passed by reference.
+// splitsAggregates tells whether a value of two words is passed in two registers. On s390 such a
+// value is passed by reference.
 func (m Machine) splitsAggregates() bool { return m.ID != elf.EM_S390 }
 
 // inMemory tells whether a value of that many bytes is too large for registers.

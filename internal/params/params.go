@@ -28,7 +28,7 @@ type Param struct {
 // NoOrigin is the OriginIndex of a parameter without an abstract origin.
 const NoOrigin = -1
 
-// Options is what the judgement depends on beside machine and parameters.
+// Options is what the judgement depends on besides machine and parameters.
 type Options struct {
 	Clang bool // DW_AT_producer names clang
 	// clang: DW_AT_calling_convention is DW_CC_nocall, on the DIE or its abstract origin; false on

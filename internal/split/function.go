@@ -9,7 +9,7 @@ import (
 // maxNested bounds functions in parameters of functions.
 const maxNested = 64
 
-// body is what a function was, beside what is copied.
+// body is what a function was, besides what is copied.
 type body struct {
 	declares bool   // it holds types, functions, imports or the like
 	end      uint32 // the offset after its children

@@ -67,7 +67,7 @@ func (v *validating) run() error {
 	if err != nil {
 		return err
 	}
-	// What an action costs beside its processor time is taken from vmlinux's alone. All else is
+	// What an action costs besides its processor time is taken from vmlinux's alone. All else is
 	// predicted.
 	wanted := map[*scale.Action]bool{}
 	mark(b.Vmlinux.By, wanted)

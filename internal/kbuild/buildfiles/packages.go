@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kbuild"
 )
 
-// Options are what the BUILD files say beside what is in the tree.
+// Options are what the BUILD files say besides what is in the tree.
 type Options struct {
 	Rules       string   // label of the file to load the rules from
 	Package     string   // of the tree's directory in its repository, "" for the root
