@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/btfids"
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
@@ -121,7 +122,7 @@ func unresolve(t *testing.T, x image) image {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := btf.ReadBases(x.base)
+	base, err := relocate.ReadBases(x.base)
 	if err != nil {
 		t.Fatal(err)
 	}

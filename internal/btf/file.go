@@ -17,9 +17,9 @@ const (
 )
 
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
-// whose objects carried BTF holds one blob an object, concatenated. If base is nil and the ELF file
-// brings its own base in .BTF.base, the blob stands on that. Errors begin with the path. Of a large
-// ELF file only the sections needed are read.
+// whose objects carried BTF holds one blob an object, concatenated. If the ELF file brings its own
+// base in .BTF.base, the blob stands on that, and not on base (package relocate puts it on another).
+// Errors begin with the path. Of a large ELF file only the sections needed are read.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	f, data, err := Open(path)
 	if err != nil {
@@ -110,15 +110,13 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf, or run "+
 			"btfgen object first", SectionTypes)
 	}
-	if base == nil {
-		distilled, err := Section(f, SectionBase)
-		if err != nil {
-			return nil, err
-		}
-		if distilled != nil {
-			if base, err = Parse(distilled, nil); err != nil {
-				return nil, fmt.Errorf("section %s: %w", SectionBase, err)
-			}
+	distilled, err := Section(f, SectionBase)
+	if err != nil {
+		return nil, err
+	}
+	if distilled != nil {
+		if base, err = Parse(distilled, nil); err != nil {
+			return nil, fmt.Errorf("section %s: %w", SectionBase, err)
 		}
 	}
 	blobs, err := ParseAll(own, base)
@@ -157,17 +155,4 @@ func ReadOne(path string, base *Blob) (*Blob, error) {
 			" merge them first with btfdedup link", path, len(blobs))
 	}
 	return blobs[0], nil
-}
-
-// ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil
-// for no paths.
-func ReadBases(paths []string) (*Blob, error) {
-	var base *Blob
-	for _, p := range paths {
-		var err error
-		if base, err = ReadOne(p, base); err != nil {
-			return nil, err
-		}
-	}
-	return base, nil
 }

@@ -95,7 +95,7 @@ func (r *relocation) checkReferences() error {
 func (r *relocation) rewrite() (*btf.Blob, error) {
 	s := r.split
 	b := &btf.Blob{
-		Order: s.Order, Strings: s.Strings, Base: r.base,
+		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: r.base,
 		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(),
 		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
 		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),

@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/diff"
 	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
 
@@ -116,7 +117,7 @@ func (c *comparison) compare(act *repro.Action, files [2]execlog.File) ([]string
 		if err != nil {
 			return nil, err
 		}
-		if sides[i], err = btf.ReadFile(path, base); err != nil {
+		if sides[i], err = relocate.ReadFile(path, base); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +178,7 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 			return nil, fmt.Errorf("its base: %w", err)
 		}
 	}
-	base, err := btf.ReadBases(paths)
+	base, err := relocate.ReadBases(paths)
 	if err != nil {
 		return nil, errors.New("its base: " + err.Error())
 	}

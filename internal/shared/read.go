@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/parallel"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 // Read reads the BTF of modules that stand on base: raw BTF, or the section .BTF of ELF files. It
@@ -30,7 +31,7 @@ func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)
 }
 
 func (s *Set) readFile(path string, mu *sync.Mutex) error {
-	b, err := btf.ReadOne(path, s.base)
+	b, err := relocate.ReadOne(path, s.base)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
@@ -18,7 +19,7 @@ func TestRelinkedModules(t *testing.T) {
 	if dir == "" {
 		t.Skip("set BASE, SHARED_BASE, MODULES and RELINKED to BTF of a kernel and its modules")
 	}
-	chain, err := btf.ReadBases([]string{os.Getenv("BASE"), os.Getenv("SHARED_BASE")})
+	chain, err := relocate.ReadBases([]string{os.Getenv("BASE"), os.Getenv("SHARED_BASE")})
 	if err != nil {
 		t.Fatal(err)
 	}

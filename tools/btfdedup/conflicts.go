@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/conflict"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 func conflictsVerb() cli.Verb {
@@ -61,7 +62,7 @@ type conflictsRun struct {
 }
 
 func (r *conflictsRun) run(env *cli.Env, files []string) error {
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}

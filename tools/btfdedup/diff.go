@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/diff"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 func diffVerb() cli.Verb {
@@ -118,11 +119,11 @@ func kindNames() []string {
 }
 
 func readSide(bases []string, path string) (diff.Side, error) {
-	base, err := btf.ReadBases(bases)
+	base, err := relocate.ReadBases(bases)
 	if err != nil {
 		return nil, err
 	}
-	return btf.ReadFile(path, base)
+	return relocate.ReadFile(path, base)
 }
 
 func printDiff(env *cli.Env, format string, found []diff.Difference, summary diff.Summary) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cheader"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/dump"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 func dumpVerb() cli.Verb {
@@ -24,8 +25,8 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
   c    a C header that compiles and has the layout that the BTF says, such as the vmlinux.h of BPF
        programs: bpftool's text, except where that doesn't; of split BTF with the types of its bases
 
-Split BTF, such as that of a module, needs --base. A module that has its base in its section
-.BTF.base is printed as it stands on that.`,
+Split BTF, such as that of a module, needs --base. A module that has a base in its section
+.BTF.base is printed as it stands on that; with --base, as the kernel relocates it.`,
 		Examples: []string{
 			"btfdedup dump vmlinux.btf",
 			"btfdedup dump --format=c -o vmlinux.h vmlinux",
@@ -80,9 +81,9 @@ func (r *dumpRun) run(env *cli.Env, args []string) error {
 
 // readBlob reads the one BTF of a file, on the bases of the command line.
 func readBlob(env *cli.Env, path string) (*btf.Blob, error) {
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return nil, err
 	}
-	return btf.ReadOne(path, base)
+	return relocate.ReadOne(path, base)
 }

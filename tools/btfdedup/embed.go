@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/embed"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/resolveids"
 )
 
@@ -151,7 +152,7 @@ func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
 // intoWithIDs puts BTF and its ids into f, and returns the BTF too.
 func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blob) (*elfwrite.Edit,
 	[]byte, error) {
-	bases := sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadBases(env.Bases) })
+	bases := sync.OnceValues(func() (*btf.Blob, error) { return relocate.ReadBases(env.Bases) })
 	ids, err := resolveids.Find(f, func() (*btf.Blob, error) {
 		if r.oldBase == "" {
 			return bases()

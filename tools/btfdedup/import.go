@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/kimage"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
@@ -41,7 +42,7 @@ The BTF of a module stands on that of its kernel; --base names that.`,
 }
 
 func runImport(env *cli.Env, args []string) error {
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -36,7 +37,7 @@ made with the same --features.`,
 func runMerge(env *cli.Env, files []string) error {
 	run := report.Start(env, files)
 	defer run.Close()
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}

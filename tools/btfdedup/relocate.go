@@ -51,7 +51,7 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	if err != nil {
 		return err
 	}
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}

@@ -52,9 +52,10 @@ func longHeader(t *testing.T, base, from, to string) {
 	}
 }
 
-// TestRelocateVerb distills a module's base and puts the module on two kernels.
-func TestRelocateVerb(t *testing.T) {
-	dir := t.TempDir()
+// distilled makes, in dir, a module m.ko with its BTF (m.btf) on a distilled base (base.btf); its
+// BTF on the kernel of which that was distilled (split.btf, old.btf); a kernel in which its types
+// are at other ids (new.btf); and one in which a type has another size (grown.btf).
+func distilled(t *testing.T, dir string) {
 	p := func(name string) string { return filepath.Join(dir, name) }
 	kernel := func(name, first string, size uint32) *btf.Blob {
 		_, b := writeBTF(t, dir, name, nil, func(b *btf.Builder) {
@@ -75,6 +76,13 @@ func TestRelocateVerb(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	writeELF(t, p("m.ko"), ".BTF", p("m.btf"), ".BTF.base", p("base.btf"))
+}
+
+// TestRelocateVerb distills a module's base and puts the module on two kernels.
+func TestRelocateVerb(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	distilled(t, dir)
 	longHeader(t, p("old.btf"), p("split.btf"), p("split32.btf"))
 	longHeader(t, p("base.btf"), p("m.btf"), p("m32.btf"))
 	writeELF(t, p("m32.ko"), ".BTF", p("m32.btf"), ".BTF.base", p("base.btf"))
@@ -120,5 +128,42 @@ func TestRelocateVerb(t *testing.T) {
 			}
 		}
 		os.Remove(p("out"))
+	}
+}
+
+// TestDistilledBaseOnBase gives the verbs that read BTF a module that brings its own base, and the
+// kernel's BTF besides: they put the one on the other, as bpftool does.
+func TestDistilledBaseOnBase(t *testing.T) {
+	dir := t.TempDir()
+	distilled(t, dir)
+	run := func(args string) (int, string, string) {
+		code, stdout, stderr := btfdedup(strings.Fields(strings.ReplaceAll(args, "DIR", dir))...)
+		return code, stdout, strings.ReplaceAll(stderr, dir, "DIR")
+	}
+	for _, tt := range []struct{ one, other string }{
+		{"dump --base DIR/old.btf DIR/m.ko", "dump --base DIR/old.btf DIR/split.btf"},
+		{"dump --base DIR/base.btf DIR/m.ko", "dump DIR/m.ko"},
+		{"stats --base DIR/old.btf DIR/m.ko", "stats --base DIR/old.btf DIR/split.btf"},
+		{"verify --base DIR/new.btf DIR/m.ko", "verify DIR/m.ko"},
+		{"diff --base DIR/old.btf DIR/m.ko DIR/split.btf", "diff DIR/old.btf DIR/old.btf"},
+		{"diff --base-a DIR/new.btf --base-b DIR/old.btf --own-only DIR/m.ko DIR/split.btf",
+			"diff --base DIR/old.btf --own-only DIR/split.btf DIR/split.btf"},
+	} {
+		oneCode, one, stderr := run(tt.one)
+		otherCode, other, _ := run(tt.other)
+		if strings.HasPrefix(tt.one, "diff") { // how many types are there differs
+			one, _, _ = strings.Cut(one, ":")
+			other, _, _ = strings.Cut(other, ":")
+		}
+		same := strings.ReplaceAll(one, "m.ko", "split.btf") == strings.ReplaceAll(other, "m.ko", "split.btf")
+		if oneCode != 0 || otherCode != 0 || !same {
+			t.Errorf("%s: code %d\n%s%s\n%s: code %d\n%s", tt.one, oneCode, one, stderr, tt.other,
+				otherCode, other)
+		}
+	}
+	const want = "DIR/m.ko: its section .BTF.base doesn't fit the base: type [1] STRUCT dev (16 bytes)"
+	if code, _, stderr := run("dump --base DIR/grown.btf DIR/m.ko"); code != 1 ||
+		!strings.Contains(stderr, want) {
+		t.Errorf("on a base that it doesn't fit: code %d\n%s", code, stderr)
 	}
 }

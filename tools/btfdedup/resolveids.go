@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/implicitargs"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/report"
 	"github.com/rules-btf/rules_btf/internal/resolveids"
 )
@@ -67,7 +68,7 @@ func (r *resolveIDs) run(env *cli.Env, path string) error {
 		return err
 	}
 	defer f.Close()
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (r *resolveIDs) typesFile(f *elf.File) string {
 // read reads the BTF whose ids are filled in.
 func (r *resolveIDs) read(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	if r.types != "" {
-		return btf.ReadOne(r.types, base)
+		return relocate.ReadOne(r.types, base)
 	}
 	b, err := resolveids.OwnTypes(f, base)
 	if err != nil {

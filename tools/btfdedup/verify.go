@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/archive"
-	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
@@ -101,13 +101,13 @@ var scopes = map[string]*verify.Scope{
 }
 
 func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
-	base, err := btf.ReadBases(env.Bases)
+	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
 	}
 	report := newVerifyReport(files)
 	for _, file := range files {
-		blobs, err := btf.ReadFile(file, base)
+		blobs, err := relocate.ReadFile(file, base)
 		if err != nil {
 			return r.stop(env, report, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 // Files is a chain of bases as the flag --base names them: BTF, or indices of BTF.
@@ -63,7 +64,7 @@ func (f *Files) open(paths []string) error {
 			return fmt.Errorf("%s: is BTF, but stands on the index %s: give an index of it too "+
 				"(btfdedup index --base), or no index", path, f.Index)
 		default:
-			if f.BTF, err = btf.ReadOne(path, f.BTF); err != nil {
+			if f.BTF, err = relocate.ReadOne(path, f.BTF); err != nil {
 				return err
 			}
 		}
@@ -102,7 +103,7 @@ func (f *Files) WithBTF(paths []string) (*Files, error) {
 		return nil, fmt.Errorf("%s: not as many files of BTF as there are bases",
 			strings.Join(paths, ", "))
 	}
-	b, err := btf.ReadBases(paths)
+	b, err := relocate.ReadBases(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +187,11 @@ func (c *Chain) hollow() *btf.Blob {
 
 // Index returns the index of the BTF in a file, which stands on bases.
 func Index(path string, bases []string) ([]byte, error) {
-	below, err := btf.ReadBases(bases)
+	below, err := relocate.ReadBases(bases)
 	if err != nil {
 		return nil, err
 	}
-	b, err := btf.ReadOne(path, below)
+	b, err := relocate.ReadOne(path, below)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,59 @@
+package relocate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// ReadFile is btf.ReadFile, except that BTF which stands on a section .BTF.base of its file is put
+// on base, unless that is nil, or the same as the section. So does libbpf (btf_parse_elf).
+func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
+	blobs, err := btf.ReadFile(path, base)
+	for i := 0; i < len(blobs) && err == nil; i++ {
+		blobs[i], err = onto(blobs[i], base, path)
+	}
+	return blobs, err
+}
+
+// ReadOne is ReadFile of a file that must hold exactly one blob.
+func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
+	b, err := btf.ReadOne(path, base)
+	if err != nil {
+		return nil, err
+	}
+	return onto(b, base, path)
+}
+
+// ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil
+// for no paths.
+func ReadBases(paths []string) (*btf.Blob, error) {
+	var base *btf.Blob
+	for _, p := range paths {
+		var err error
+		if base, err = ReadOne(p, base); err != nil {
+			return nil, err
+		}
+	}
+	return base, nil
+}
+
+func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
+	if base == nil || b.Base == base || same(b.Base, base) {
+		return b, nil
+	}
+	moved, err := Relocate(b, base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: its section %s doesn't fit the base: %w", path, btf.SectionBase, err)
+	}
+	return moved, nil
+}
+
+// same tells whether a distilled base is another blob, so that BTF which stands on one stands on the
+// other.
+func same(distilled, b *btf.Blob) bool {
+	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
+		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&
+		slices.Equal(distilled.Enums, b.Enums)
+}
