@@ -107,8 +107,8 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no %s section; build it with -gbtf, or run "+
-			"btfgen object first", SectionTypes)
+		return nil, fmt.Errorf("the ELF file has no %s section; make BTF of its DWARF with btfgen elf, or "+
+			"of an object file's with btfgen object", SectionTypes)
 	}
 	distilled, err := Section(f, SectionBase)
 	if err != nil {

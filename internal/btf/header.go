@@ -46,6 +46,9 @@ func parseHeader(s *source) (Header, int, error) {
 		if bytes.HasPrefix(s.data, []byte("BTFBASE\x00")) {
 			return fail(0, "an index of BTF, which only links take as --base; give the BTF itself")
 		}
+		if what := kindOfFile(s.data); what != "" {
+			return fail(0, "no BTF magic 0xeb9f: this is %s", what)
+		}
 		return fail(0, "no BTF magic 0xeb9f; the first bytes are %#02x %#02x", s.data[0], s.data[1])
 	}
 	if v := s.data[2]; v != Version {

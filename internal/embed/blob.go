@@ -13,6 +13,8 @@ type Blob struct {
 	Path  string // for errors
 	Data  []byte
 	Order binary.ByteOrder
+
+	alone bool // it has no base: its strings begin with the empty one
 }
 
 // ReadBlob reads a file of raw BTF, split or not. It checks the header, whose sections must fill
@@ -41,7 +43,7 @@ func NewBlob(path string, data []byte) (*Blob, error) {
 	if len(str) > 0 && str[len(str)-1] != 0 {
 		return nil, fmt.Errorf("%s: the string section of the BTF does not end with a NUL byte", path)
 	}
-	return &Blob{Path: path, Data: data, Order: order}, nil
+	return &Blob{Path: path, Data: data, Order: order, alone: len(str) > 0 && str[0] == 0}, nil
 }
 
 // Parse reads the types of the blob, which stands on base. Errors name the file.

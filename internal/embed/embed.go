@@ -16,11 +16,18 @@ import (
 // If f is linked and loads its .BTF, the kernel reads as many bytes as the linker counted
 // (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
 // But an empty .BTF, which lld leaves where nothing was linked into it, counts as none.
+//
+// It is an error to put BTF that stands alone into a kernel module: the kernel takes its ids for
+// those of its own BTF.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
 		return nil, fmt.Errorf("%s: the linker has made room for %d bytes of BTF, which the kernel "+
 			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
 			"kernel with that", f.Path, n, types.Path, len(types.Data))
+	}
+	if base == nil && types.alone && f.Section(".gnu.linkonce.this_module") != nil {
+		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF stands on "+
+			"that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)
 	return edit, err

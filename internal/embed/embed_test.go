@@ -242,7 +242,12 @@ func TestKernels(t *testing.T) {
 			if out, err := into(f, types, nil); err != nil || !bytes.Equal(out, f.Bytes()) {
 				t.Errorf("%s with its own BTF differs: %v", path, err)
 			}
-			out, err := into(f, someBTF(t, f.Order, "other", 7), nil)
+			other := someBTF(t, f.Order, "other", 7)
+			if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "stands alone") {
+				t.Errorf("%s with BTF that stands alone: %v", path, err)
+			}
+			other.alone = false
+			out, err := into(f, other, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

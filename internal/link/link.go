@@ -78,6 +78,14 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if step == nil {
 		step = func(string) {}
 	}
+	order := o.Target.Order
+	if order == nil {
+		order = binary.LittleEndian
+	}
+	if opt.Base != nil && opt.Base.Order() != order {
+		return nil, fmt.Errorf("the base is %v, what stands on it is %v; name the BTF of the kernel that "+
+			"it belongs to", opt.Base.Order(), order)
+	}
 	step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
 		return nil, err
@@ -108,10 +116,6 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 		return nil, err
 	}
 	step("write types")
-	order := o.Target.Order
-	if order == nil {
-		order = binary.LittleEndian
-	}
 	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})

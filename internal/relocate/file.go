@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/object"
 )
 
 // ReadFile is btf.ReadFile, except that BTF which stands on a section .BTF.base of its file is put
@@ -32,11 +33,41 @@ func ReadBases(paths []string) (*btf.Blob, error) {
 	var base *btf.Blob
 	for _, p := range paths {
 		var err error
-		if base, err = ReadOne(p, base); err != nil {
+		if base, err = ReadBase(p, base); err != nil {
 			return nil, err
 		}
 	}
 	return base, nil
+}
+
+// ReadBase is ReadOne of a file that is to be a base. Files that hold BTF and are none are refused.
+func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
+	f, data, err := btf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	var blobs []*btf.Blob
+	switch {
+	case f == nil:
+		blobs, err = btf.ParseAll(data, below)
+	case f.Section(object.SectionUnits) != nil:
+		err = fmt.Errorf("a BTF object, on which nothing stands; link it with btfdedup link first")
+	default:
+		blobs, err = btf.ReadELF(f, below)
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case len(blobs) == 0:
+		return nil, fmt.Errorf("%s: no BTF: 0 bytes; a base is the BTF of a kernel or module", path)
+	case len(blobs) > 1:
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; a base is one, of a kernel "+
+			"or module", path, len(blobs))
+	}
+	return onto(blobs[0], below, path)
 }
 
 func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {

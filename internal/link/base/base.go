@@ -6,6 +6,7 @@
 package base
 
 import (
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -19,6 +20,8 @@ import (
 // The shape of a type is its content with a stub in place of each tag that it refers to, whatever
 // definition of the tag is meant (types.Graph.Unpinned).
 type Base interface {
+	// Order is the byte order of the BTF.
+	Order() binary.ByteOrder
 	// Ends returns the first type id and the first string offset that are the split BTF's own.
 	Ends() (id, offset uint32)
 	// Find returns the smallest id of a type with this shape, 0 if there is none. Functions,

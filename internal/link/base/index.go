@@ -69,6 +69,13 @@ func cutUvarint(data []byte) (uint32, []byte) {
 // Chain is a Base of indices, the lowest first.
 type Chain struct{ layers []*index }
 
+func (c *Chain) Order() binary.ByteOrder {
+	if c.layers[len(c.layers)-1].header.Order == bigEndian {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
 func (c *Chain) Ends() (id, offset uint32) {
 	top := &c.layers[len(c.layers)-1].header
 	return top.EndID, top.EndStr

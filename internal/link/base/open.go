@@ -2,7 +2,6 @@ package base
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +63,7 @@ func (f *Files) open(paths []string) error {
 			return fmt.Errorf("%s: is BTF, but stands on the index %s: give an index of it too "+
 				"(btfdedup index --base), or no index", path, f.Index)
 		default:
-			if f.BTF, err = relocate.ReadOne(path, f.BTF); err != nil {
+			if f.BTF, err = relocate.ReadBase(path, f.BTF); err != nil {
 				return err
 			}
 		}
@@ -178,11 +177,7 @@ func (c *Chain) push(data []byte) error {
 // hollow returns the last BTF without its types and strings.
 func (c *Chain) hollow() *btf.Blob {
 	h := &c.layers[len(c.layers)-1].header
-	b := &btf.Blob{Order: binary.LittleEndian, StartID: h.EndID, BaseStrLen: h.EndStr}
-	if h.Order == bigEndian {
-		b.Order = binary.BigEndian
-	}
-	return b
+	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
 // Index returns the index of the BTF in a file, which stands on bases.
@@ -191,7 +186,7 @@ func Index(path string, bases []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := relocate.ReadOne(path, below)
+	b, err := relocate.ReadBase(path, below)
 	if err != nil {
 		return nil, err
 	}

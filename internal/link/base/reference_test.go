@@ -1,6 +1,7 @@
 package base
 
 import (
+	"encoding/binary"
 	"iter"
 	"testing"
 
@@ -138,5 +139,7 @@ func (p *reference) HasDeclTag(value []byte, target, component uint32, flag bool
 }
 
 func (p *reference) String(s []byte) uint32 { return p.strings[string(s)] }
+
+func (p *reference) Order() binary.ByteOrder { return p.blob.Order }
 
 func (p *reference) Layers() []types.Hash { return p.layers }
