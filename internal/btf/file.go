@@ -60,6 +60,9 @@ func Open(path string) (*elf.File, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if info.IsDir() {
+		return nil, nil, fmt.Errorf("%s: is a directory; name a file in it", path)
+	}
 	if info.Mode().IsRegular() {
 		var magic [len(stdelf.ELFMAG)]byte
 		if n, err := file.ReadAt(magic[:], 0); err != nil && err != io.EOF {

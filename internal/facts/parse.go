@@ -56,7 +56,8 @@ func (p *parser) parse() {
 func (p *parser) head() {
 	f := p.facts
 	if p.expect(lineHeader, 1); p.err != nil {
-		p.err = fmt.Errorf("no facts file: %w", p.err)
+		p.err = fmt.Errorf("no facts file, which btfgen facts makes of what was linked: its first line "+
+			"is not %q", fmt.Sprint(lineHeader, " ", formatVersion))
 	}
 	if version := p.uint(1, 32); version != formatVersion {
 		p.fail("format %d is not supported, only %d; make the facts anew with the "+

@@ -123,9 +123,6 @@ func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings
 
 // OwnTypes reads the .BTF section of a file, which stands on its .BTF.base, else on base.
 func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
-	if f.Section(btf.SectionBase) != nil {
-		base = nil
-	}
 	blobs, err := btf.ReadELF(f, base)
 	if err == nil && len(blobs) != 1 {
 		err = fmt.Errorf("section %s: %d blobs of BTF; one is due", btf.SectionTypes, len(blobs))

@@ -63,6 +63,7 @@ ELF header is used.`,
 				"what the .BTF section of a module that was resolved before stands on: `FILE`")
 			flags.OutputVar(&r.typesOut, "btf-out",
 				"with --resolve-ids: write the BTF that is embedded to `FILE`")
+			flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
 			flags.BoolVar(&r.object, "object", false, "write an object to link with")
 			return r.run
 		},
@@ -74,7 +75,7 @@ type embedRun struct {
 	types, base, typesOut  string
 	oldBase                string
 	dropSignature, resolve bool
-	object                 bool
+	object, fatal          bool
 }
 
 func (r *embedRun) check(env *cli.Env) error {
@@ -84,8 +85,8 @@ func (r *embedRun) check(env *cli.Env) error {
 	case r.object && (r.base != "" || r.dropSignature || r.resolve):
 		return cli.Usagef("--object is for vmlinux; --btf-base, --drop-signature and --resolve-ids are " +
 			"for modules")
-	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != ""):
-		return cli.Usagef("--base, --old-base and --btf-out go with --resolve-ids")
+	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != "" || r.fatal):
+		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings go with --resolve-ids")
 	case r.base != "" && len(env.Bases) > 0:
 		return cli.Usagef("--btf-base and --base contradict each other: ids on a distilled base are " +
 			"those that it has; the kernel translates them")
@@ -166,13 +167,13 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 	if base != nil {
 		below = func() (*btf.Blob, error) { return base.Parse(nil) }
 	}
-	return intoWithIDs(env, f, ids, types, base, below)
+	return intoWithIDs(env, f, ids, types, base, below, r.fatal)
 }
 
 // intoWithIDs puts BTF, which may stand on a distilled base, into f, with its ids, and returns the
 // BTF too. ids may be nil; below reads what the BTF stands on.
 func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
-	below resolveids.Base) (*elfwrite.Edit, []byte, error) {
+	below resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
 	if ids == nil {
 		edit, err := embed.Into(f, types, base)
 		return edit, types.Data, err
@@ -196,15 +197,16 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	if err != nil {
 		return nil, nil, err
 	}
-	return edit, data, setIDs(env, ids, edit, b, types.Path)
+	return edit, data, setIDs(env, ids, edit, b, types.Path, fatal)
 }
 
-// setIDs fills in the ids of b in a file that is edited, and prints the warnings.
-func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob,
-	path string) error {
+// setIDs fills in the ids of b in a file that is edited, and prints the warnings, or makes an error
+// of them.
+func setIDs(env *cli.Env, ids *resolveids.IDs, edit *elfwrite.Edit, b *btf.Blob, path string,
+	fatal bool) error {
 	warnings, err := ids.Into(edit, b, path)
-	for _, w := range warnings {
-		env.Warn("%s: %s", ids.Path, w)
+	if err != nil {
+		return err
 	}
-	return err
+	return warnOf(env, ids.Path, warnings, fatal)
 }

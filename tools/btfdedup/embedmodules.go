@@ -21,6 +21,7 @@ type embedding struct {
 	dir, into              string
 	oldBase                string
 	dropSignature, keepIDs bool
+	fatal                  bool
 
 	readOld resolveids.Base // reads oldBase once, for all modules
 }
@@ -31,6 +32,7 @@ func (e *embedding) define(flags *cli.FlagSet) {
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
 		"cut off the signatures of signed modules, which would no longer hold")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
+	flags.BoolVar(&e.fatal, "fatal-warnings", false, "warnings about ids are errors")
 	flags.InputVar(&e.oldBase, "old-base",
 		"what the .BTF sections of modules that were resolved before stand on: `FILE`")
 	e.readOld = sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadOne(e.oldBase, nil) })
@@ -38,8 +40,9 @@ func (e *embedding) define(flags *cli.FlagSet) {
 
 func (e *embedding) check() error {
 	switch {
-	case e.dir == "" && (e.into != "" || e.dropSignature || e.keepIDs || e.oldBase != ""):
-		return cli.Usagef("--into, --drop-signature, --keep-ids and --old-base go with --embed")
+	case e.dir == "" && (e.into != "" || e.dropSignature || e.keepIDs || e.fatal || e.oldBase != ""):
+		return cli.Usagef("--into, --drop-signature, --keep-ids, --fatal-warnings and --old-base go with " +
+			"--embed")
 	case e.keepIDs && e.oldBase != "":
 		return cli.Usagef("--keep-ids and --old-base contradict each other")
 	}
@@ -95,7 +98,7 @@ func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 			return t, nil, err
 		}
 	}
-	t.edit, data, err = intoWithIDs(env, f, ids, types, nil, below)
+	t.edit, data, err = intoWithIDs(env, f, ids, types, nil, below, e.fatal)
 	return t, data, err
 }
 

@@ -126,17 +126,17 @@ func (r *resolveIDs) resolve(env *cli.Env, f *elf.File, section *resolveids.IDs,
 	if err != nil {
 		return nil, nil, err
 	}
-	return ids, types, r.warn(env, f, warnings)
+	return ids, types, warnOf(env, f.Path, warnings, r.fatal)
 }
 
-// warn prints warnings, or makes an error of them.
-func (r *resolveIDs) warn(env *cli.Env, f *elf.File, warnings []string) error {
-	if r.fatal && len(warnings) > 0 {
+// warnOf prints warnings about the ids in a file, or makes an error of them.
+func warnOf(env *cli.Env, path string, warnings []string, fatal bool) error {
+	if fatal && len(warnings) > 0 {
 		return fmt.Errorf("%s: %s (%d such warnings, which are errors with --fatal-warnings)",
-			f.Path, warnings[0], len(warnings))
+			path, warnings[0], len(warnings))
 	}
 	for _, w := range warnings {
-		env.Warn("%s: %s", f.Path, w)
+		env.Warn("%s: %s", path, w)
 	}
 	return nil
 }
