@@ -21,6 +21,10 @@ var inBazel = []struct{ flag, name string }{
 	{"--dwarf", "the attribute debug"},
 	{"--dwp", "the attribute debug"},
 	{"--alt", "the attribute alt"},
+	{"--base", "the attribute base"},
+	{"--old-base", "the attribute old_base"},
+	{"--drop-signature", "the attribute drop_signature"},
+	{"--resolve-ids", "the attribute resolve_ids"},
 }
 
 // advise adds to a message, in an action of Bazel, what the flags that it names are to the rules.
@@ -31,7 +35,7 @@ func advise(message string) string {
 	var list []string
 	for _, f := range inBazel {
 		if _, after, ok := strings.Cut(message, f.flag); ok &&
-			(after == "" || strings.ContainsAny(after[:1], "= ,;:)")) {
+			(after == "" || strings.ContainsAny(after[:1], "= ,;:)\n")) {
 			list = append(list, f.flag+" is "+f.name)
 		}
 	}

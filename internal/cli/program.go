@@ -240,6 +240,9 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 // checkArgs checks the number of arguments.
 func (v *Verb) checkArgs(args []string) error {
 	n, want := len(args), strings.Fields(v.Args)
+	if i := slices.Index(args, ""); i >= 0 {
+		return Usagef("argument %d is empty; name a file", i+1)
+	}
 	switch {
 	case n == len(want), strings.HasPrefix(v.Args, "["):
 		return nil

@@ -51,7 +51,7 @@ func greeter(stdout, stderr *bytes.Buffer) *Program {
 
 func TestRun(t *testing.T) {
 	params := filepath.Join(t.TempDir(), "args")
-	if err := os.WriteFile(params, []byte("a b\n\n'c'\n--loud\n"), 0o644); err != nil {
+	if err := os.WriteFile(params, []byte("a b\n'c'\n--loud\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -85,7 +85,8 @@ func TestRun(t *testing.T) {
 		{args: "hello bomb", code: 1,
 			stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},
 		{args: "hello you --loud", stdout: `true ["you"]`, stderr: "greeter: warning: greeted; 1\n"},
-		{args: "hello @" + params + " d", stdout: `true ["a b" "" "'c'" "d"]`},
+		{args: "hello @" + params + " d", stdout: `true ["a b" "'c'" "d"]`},
+		{args: "hello one  two", code: 2, stderr: "argument 2 is empty", oneStderr: true},
 		{args: "wave --with=flag", stdout: "flag []"},
 		{args: "wave --with= you me", stdout: ` ["you" "me"]`},
 		{args: "wave you", code: 2, oneStderr: true,

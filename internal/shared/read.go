@@ -22,9 +22,9 @@ func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)
 		errs[i] = s.readFile(paths[i], &mu)
 		progress(int(done.Add(1)), len(paths))
 	})
-	for i, err := range errs {
+	for _, err := range errs {
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
+			return nil, err
 		}
 	}
 	return s, nil
@@ -36,10 +36,13 @@ func (s *Set) readFile(path string, mu *sync.Mutex) error {
 		return err
 	}
 	m, err := readModule(b)
-	if err != nil {
-		return err
+	if err == nil {
+		mu.Lock()
+		defer mu.Unlock()
+		err = s.add(m)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	return s.add(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }

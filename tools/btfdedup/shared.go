@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
@@ -34,7 +35,7 @@ declares the tag. Functions, variables, sections and declaration tags stay in th
 result depends on the set of inputs only, not on order.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
-*.btf below it are taken. "btfdedup report" tells what a shared base would save.`,
+*.btf below it are taken, except the bases. "btfdedup report" tells what a shared base would save.`,
 		Examples: []string{
 			"btfdedup shared --base vmlinux.btf -o shared.btf @modules.params",
 			"# all of a directory",
@@ -65,7 +66,7 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 	if len(env.Bases) == 0 {
 		return nil, nil, cli.Usagef("--base FILE is missing: the BTF that the modules stand on")
 	}
-	files, err := splitFiles(args)
+	files, err := splitFiles(args, env.Bases)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,9 +90,12 @@ func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *sh
 }
 
 // splitFiles returns the files that the arguments name: themselves, or of a directory all *.btf
-// below it, in order.
-func splitFiles(args []string) ([]string, error) {
+// below it, in order, except the bases.
+func splitFiles(args, bases []string) ([]string, error) {
 	var files []string
+	isBase := func(path string) bool {
+		return slices.ContainsFunc(bases, func(base string) bool { return sameFile(path, base) })
+	}
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil || !info.IsDir() { // what can't be read is an error when it is read
@@ -100,7 +104,7 @@ func splitFiles(args []string) ([]string, error) {
 		}
 		n := len(files)
 		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".btf") {
+			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".btf") && !isBase(path) {
 				files = append(files, path)
 			}
 			return err
@@ -113,4 +117,14 @@ func splitFiles(args []string) ([]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// sameFile tells whether two paths are of one file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }

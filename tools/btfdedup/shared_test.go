@@ -76,6 +76,13 @@ func TestSharedVerbs(t *testing.T) {
 		t.Error(text)
 	}
 
+	if err := os.Link(p("vmlinux.btf"), p("alone/vmlinux.btf")); err != nil {
+		t.Fatal(err)
+	}
+	if again := run(0, verb("report", kernel, "--limit=1", p("alone"), p("alone"))...); again != text {
+		t.Errorf("with the base in the directory:\n%s", again)
+	}
+
 	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
 	writeBTF(t, dir, "twice.btf", base, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
 	run(1, "report", "--check", "--base", p("base.btf"), p("twice.btf"))
@@ -91,6 +98,7 @@ func TestSharedVerbs(t *testing.T) {
 		{verb("report", kernel, "--limit=-1", p("alone")), 2,
 			`--limit: "-1" is not a number of types, 0 or more`},
 		{[]string{"report", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
+		{verb("report", kernel, ""), 2, "argument 1 is empty"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},
 		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no .BTF"},
 	} {
