@@ -8,7 +8,7 @@ load(":link_inputs.bzl", "NO_CHAIN", "OUT_ATTRS", "chain_of", "declare_btf", "li
 def _btf_import_impl(ctx):
     chain = NO_CHAIN
     if ctx.attr.base:
-        chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo])
+        chain = chain_of(ctx, ctx.attr.base)
     btf = declare_btf(ctx)
     btf_import_action(ctx, ctx.file.src, btf, chain.bases)
     return linked_providers(ctx, btf, skipped = None, facts = None, chain = chain)
@@ -37,7 +37,7 @@ Its order is the kernel's own, too. Output group: `btf_base`.""",
         "base": attr.label(
             doc = """What the BTF of a module stands on: the `btf_import` of its kernel, or whatever
 else provides the kernel's own BTF.""",
-            providers = [BtfInfo],
+            allow_files = True,
         ),
         "src": attr.label(
             doc = """The kernel as it is booted: a bzImage (vmlinuz) of x86, an Image of arm64,

@@ -100,18 +100,22 @@ def linked_features(ctx):
     check_same(ctx.label, "links objects that were converted with", found)
     return found.values()[0]
 
-def chain_of(ctx, label, info, features = None):
+def chain_of(ctx, base, features = None):
     """The chain of bases of what stands on a target.
 
     Args:
         ctx: context of a rule.
-        label: Label of the target.
-        info: BtfInfo of the target.
+        base: Target of the attribute base, which has a BtfInfo if it is right.
         features: list of string, the features of what stands on it; None if nobody knows.
 
     Returns:
         struct of `bases` and `indices`, depsets of File.
     """
+    label = base.label
+    if BtfInfo not in base:
+        fail(("{}: base: {} has no BTF of a kernel or module: name the vmlinux_btf or module_btf " +
+              "that makes it, or a btf_import of the file").format(ctx.label, label))
+    info = base[BtfInfo]
     if info.distilled:
         fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
               "many kernels and has the ids of none").format(ctx.label, label))

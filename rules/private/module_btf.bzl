@@ -26,7 +26,7 @@ load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
     check_distilled(ctx, features)
-    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
+    chain = chain_of(ctx, ctx.attr.base, features)
     facts = None
     if ctx.file.module:
         facts = ctx.actions.declare_file(ctx.label.name + ".facts")
@@ -100,8 +100,8 @@ With the feature `distilled_base`, which is for modules that other builds of the
     attrs = _ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
+            allow_files = True,
             mandatory = True,
-            providers = [BtfInfo],
         ),
         "module": attr.label(
             doc = "The linked module. Its facts are read; its DWARF too, when there are no `srcs`.",

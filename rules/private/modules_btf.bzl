@@ -1,6 +1,6 @@
 """modules_btf: the BTF of many modules of one kernel."""
 
-load("//rules:providers.bzl", "BtfInfo", "BtfModulesInfo")
+load("//rules:providers.bzl", "BtfModulesInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_embed.bzl", "EMBED_ATTRS", "how_to_embed")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
@@ -124,7 +124,7 @@ def _modules_btf_impl(ctx):
     conversion = conversion_of(ctx.attr)
     features = conversion.btf_features
     check_distilled(ctx, features)
-    chain = chain_of(ctx, ctx.attr.base.label, ctx.attr.base[BtfInfo], features)
+    chain = chain_of(ctx, ctx.attr.base, features)
     if conversion.beside.packages or conversion.beside.separate:
         fail(("{}: debug names {}, which is one module's: name it in a module_btf of that").format(
             ctx.label,
@@ -192,8 +192,8 @@ what is embedded, without the implicit arguments of kfuncs.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS | {
         "base": attr.label(
             doc = "The `vmlinux_btf`, or whatever else the modules stand on.",
+            allow_files = True,
             mandatory = True,
-            providers = [BtfInfo],
         ),
         "embed": attr.bool(
             doc = """Whether there are modules with their BTF, too: the output group

@@ -65,6 +65,11 @@ _distilled_base_test = analysistest.make(
     expect_failure = True,
 )
 
+_file_as_base_test = analysistest.make(
+    failure_test("has no BTF of a kernel or module: name the vmlinux_btf or module_btf"),
+    expect_failure = True,
+)
+
 def import_suite(name):
     """Declares the tests.
 
@@ -106,6 +111,13 @@ def import_suite(name):
         tags = ["manual"],
     )
 
+    module_btf(
+        name = "raid_on_file",
+        base = "import/vmlinuz",
+        module = "import/raid.ko",
+        tags = ["manual"],
+    )
+
     _kernel_test(name = "import_kernel_test", target_under_test = ":shipped")
     _module_test(name = "import_module_test", target_under_test = ":shipped_disk")
     _on_top_test(
@@ -122,9 +134,11 @@ def import_suite(name):
         name = "import_distilled_base_test",
         target_under_test = ":shipped_on_distilled",
     )
+    _file_as_base_test(name = "import_file_as_base_test", target_under_test = ":raid_on_file")
     native.test_suite(
         name = name,
         tests = [
+            ":import_file_as_base_test",
             ":import_kernel_test",
             ":import_module_test",
             ":import_base_test",

@@ -198,7 +198,7 @@ _diff_test = analysistest.make(_diff_impl)
 
 _nothing_test = analysistest.make(failure_test("module_btf needs srcs"), expect_failure = True)
 _base_test = analysistest.make(
-    failure_test("does not have mandatory providers"),
+    failure_test("has no BTF of a kernel or module"),
     expect_failure = True,
 )
 _bases_twice_test = analysistest.make(
