@@ -19,8 +19,9 @@ import (
 
 // errLinked says what to do with BTF that no compiler wrote.
 func errLinked(why string) error {
-	return fmt.Errorf("it was linked before, as by pahole or btfdedup (%s), and is no compiler's; "+
-		"btfdedup merge and link read it as it is", why)
+	return fmt.Errorf("it was linked before, as by pahole or btfdedup (%s), and is no compiler's: "+
+		"name the separate debug file with --dwarf, or take the BTF as it is (btfdedup import, merge "+
+		"and link read it)", why)
 }
 
 // isSplit tells whether a blob is split BTF: its strings continue those of a base.
