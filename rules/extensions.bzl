@@ -12,7 +12,14 @@ register_toolchains("@btf_toolchains//:all")
 ```
 """
 
-load("//rules/private:prebuilt.bzl", "DEFAULT_URLS", "PLATFORMS", "btf_tools", "btf_toolchains")
+load(
+    "//rules/private:prebuilt.bzl",
+    "DEFAULT_URLS",
+    "PLATFORMS",
+    "btf_kbuild",
+    "btf_toolchains",
+    "btf_tools",
+)
 
 def _check(tag):
     """Fails with a message that says what to write, unless the tag is complete."""
@@ -38,20 +45,19 @@ def _btf_impl(ctx):
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
         fail("btf.toolchain: there is one for each workspace, not {}".format(len(tags)))
-    platforms = []
+    sums, urls = {}, []
     for tag in tags:
         _check(tag)
-        for platform, sha256 in tag.sha256.items():
-            platforms.append(platform)
-            btf_tools(
-                name = "btf_tools_" + platform.replace("-", "_"),
-                sha256 = sha256.lower(),
-                urls = [
-                    url.replace("{version}", tag.version).replace("{platform}", platform)
-                    for url in tag.urls
-                ],
-            )
-    btf_toolchains(name = "btf_toolchains", platforms = sorted(platforms))
+        sums = {platform: sha256.lower() for platform, sha256 in tag.sha256.items()}
+        urls = [url.replace("{version}", tag.version) for url in tag.urls]
+    for platform, sha256 in sums.items():
+        btf_tools(
+            name = "btf_tools_" + platform.replace("-", "_"),
+            sha256 = sha256,
+            urls = [url.replace("{platform}", platform) for url in urls],
+        )
+    btf_toolchains(name = "btf_toolchains", platforms = sorted(sums))
+    btf_kbuild(name = "btf_kbuild", sha256 = sums, urls = urls)
     return ctx.extension_metadata(reproducible = True)
 
 _toolchain = tag_class(

@@ -147,8 +147,9 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 `)
 	harness.WriteFile(t, filepath.Join(w.dir, "a.log"), string(harness.ReadFile(t,
 		filepath.Join(harness.Repo(), "internal/repro/testdata/mapped_a.log"))))
+	module += kernelTree(t)
 	write(call)
-	btfActions(t, w.build(t), "btf_tools_linux_amd64")
+	btfActions(t, w.build(t, "@kernel//:vmlinux_btf"), "btf_tools_linux_amd64")
 	if result, err := w.run("test", "//:repro_test"); err != nil || result.Exit != 0 {
 		t.Errorf("repro_test: %v, exit code %d\n%s%s", err, result.Exit, result.Stdout, result.Stderr)
 	}
@@ -178,6 +179,22 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	w.nothingOfGo(t)
 }
 
+// kernelTree makes what looks like a tree in which Kbuild has built a kernel, and returns the call of
+// kbuild_tree for it.
+func kernelTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	harness.MustRun(t, dir, "sh", "-ec", `mkdir init
+		echo 'struct task { int pid; } init_task; int start(struct task *t) { return t->pid; }' >init/main.c
+		gcc -g -c -o init/main.o init/main.c
+		ar cDPrST vmlinux.a init/main.o
+		gcc -g -nostdlib -Wl,-e,start -o vmlinux init/main.o`)
+	return `
+kbuild_tree = use_repo_rule("@rules_btf//kbuild:defs.bzl", "kbuild_tree")
+kbuild_tree(name = "kernel", path = "` + dir + `")
+`
+}
+
 // nothingOfGo wants neither Go nor a module of Go to have been fetched.
 func (w *workspace) nothingOfGo(t *testing.T) {
 	t.Helper()
@@ -192,7 +209,8 @@ func (w *workspace) nothingOfGo(t *testing.T) {
 		}
 	}
 	// The sources of rules_go are there, because Bazel looks at all toolchains that modules register.
-	for _, part := range []string{"gazelle", "com_github", "__download_", "go_default_sdk"} {
+	for _, part := range []string{"gazelle", "com_github", "__download_", "go_default_sdk",
+		"kbuild_generate"} {
 		if i := slices.IndexFunc(names, func(name string) bool {
 			return strings.Contains(name, part)
 		}); i >= 0 {

@@ -27,7 +27,7 @@ import (
 const module = "github.com/rules-btf/rules_btf"
 
 // tools are the programs that a release must have at least.
-var tools = []string{"btfdedup", "btfgen", "btfrepro"}
+var tools = []string{"btfdedup", "btfgen", "btfkbuild", "btfrepro"}
 
 // made is the directory of the release of commit, which is checked out here, and releaser the
 // command.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/rules-btf/rules_btf/internal/version"
 )
 
 // describeWord makes a program print its Description as JSON, for programs that write texts about
@@ -35,7 +37,7 @@ type FlagDescription struct {
 
 // describe prints the program's Description.
 func (p *Program) describe(w io.Writer) error {
-	d := Description{Name: p.Name, Summary: p.Summary, Version: Version()}
+	d := Description{Name: p.Name, Summary: p.Summary, Version: version.Number()}
 	for i := range p.Verbs {
 		v := &p.Verbs[i]
 		of := VerbDescription{Name: v.Name, Summary: v.Summary, Args: v.Args, Examples: v.Examples,

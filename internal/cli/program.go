@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/parallel"
+	"github.com/rules-btf/rules_btf/internal/version"
 )
 
 // Program is a command with verbs.
@@ -178,7 +179,7 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 			return Usagef("%s: too many arguments: it takes none, and there is %q (see %s --help)", args[0],
 				args[1], p.Name)
 		}
-		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, versionLine())
+		_, err := fmt.Fprintf(env.Stdout, "%s %s\n", p.Name, version.Line())
 		return err
 	case completeWord:
 		return p.complete(env.Stdout, args[1:])

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/version"
 )
 
 // greeter is a program with a verb that does what its arguments say.
@@ -65,7 +67,7 @@ func TestRun(t *testing.T) {
 		{args: "-h", stdout: "Usage:"},
 		{args: "help", stdout: "greeter hello --loud world"},
 		{args: "help hello", stdout: "Greets every NAME."},
-		{args: "--version", stdout: "greeter " + Version()},
+		{args: "--version", stdout: "greeter " + version.Number()},
 		{args: "hello --help", stdout: "--loud"},
 		{args: "hello -h", stdout: "greeter hello [flags] NAME..."},
 		{args: "helo", code: 2, stderr: `unknown verb "helo"; did you mean hello?`, noStdout: true,

@@ -2,66 +2,23 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
-	"os"
-	"runtime/debug"
 	"strings"
 	"testing"
-)
 
-func TestReadVersion(t *testing.T) {
-	git := []debug.BuildSetting{{Key: "-trimpath", Value: "true"}, {Key: "vcs.revision", Value: "abc"},
-		{Key: "vcs.modified", Value: "false"}}
-	changed := append(git[:2:2], debug.BuildSetting{Key: "vcs.modified", Value: "true"})
-	info := func(version string, settings []debug.BuildSetting) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
-	}
-	for _, c := range []struct {
-		name string
-		set  string
-		info *debug.BuildInfo
-		want programVersion
-	}{
-		{"go install of a version", development, info("v1.2.3", nil), programVersion{"1.2.3", ""}},
-		{"go build in a checkout", development, info("v1.2.4-0.2026-abc", git),
-			programVersion{"1.2.4-0.2026-abc", "abc"}},
-		{"with changes", development, info("(devel)", changed),
-			programVersion{development, "abc, modified"}},
-		{"go build -buildvcs=false", development, info("(devel)", nil), programVersion{development, ""}},
-		{"Bazel", "1.2.3", info("v1.2.3", git), programVersion{"1.2.3", ""}},
-		{"without anything", development, nil, programVersion{development, ""}},
-	} {
-		if got := readVersion(c.set, c.info); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
+	"github.com/rules-btf/rules_btf/internal/version"
+)
 
 // TestVersionIsPrinted: by a flag and by a word.
 func TestVersionIsPrinted(t *testing.T) {
 	for _, arg := range []string{"--version", "version"} {
 		var stdout, stderr bytes.Buffer
 		if code := greeter(&stdout, &stderr).Run([]string{arg}); code != 0 ||
-			stdout.String() != "greeter "+versionLine()+"\n" {
+			stdout.String() != "greeter "+version.Line()+"\n" {
 			t.Errorf("%s: exit code %d, %s%s", arg, code, &stdout, &stderr)
 		}
 		if code := greeter(&stdout, &stderr).Run([]string{arg, "x"}); code != 2 ||
 			!strings.Contains(stderr.String(), `too many arguments: it takes none, and there is "x"`) {
 			t.Errorf("%s x: exit code %d, %s", arg, code, &stderr)
 		}
-	}
-}
-
-// TestVersionOfBazel wants Bazel to have set the version.
-func TestVersionOfBazel(t *testing.T) {
-	if os.Getenv("TEST_SRCDIR") == "" {
-		t.Skip("SKIPPED: Bazel doesn't run this test")
-	}
-	text, err := os.ReadFile("../../MODULE.bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf("version = %q,", Version()); !strings.Contains(string(text), want) {
-		t.Errorf("MODULE.bazel has no line %s", want)
 	}
 }

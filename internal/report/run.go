@@ -17,6 +17,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/progress"
+	"github.com/rules-btf/rules_btf/internal/version"
 )
 
 // Run is one run of a verb.
@@ -104,7 +105,7 @@ func (r *Run) measure() {
 // writeStats writes the statistics. All outputs are complete.
 func (r *Run) writeStats(w io.Writer) error {
 	r.measure()
-	r.Stats.Version = cli.Version()
+	r.Stats.Version = version.Number()
 	slices.SortStableFunc(r.Stats.Phases,
 		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
 	enc := json.NewEncoder(w)

@@ -18,7 +18,13 @@ _MODULES = {
 }
 
 # Those of rules_btf's packages that it is built of.
-_PACKAGES = ["internal/elf", "internal/kbuild", "internal/parallel", "kbuild/generate"]
+_PACKAGES = [
+    "internal/elf",
+    "internal/kbuild",
+    "internal/parallel",
+    "internal/version",
+    "tools/btfkbuild",
+]
 
 def _kbuild_generate_impl(ctx):
     goroot = ctx.path(HOST_COMPATIBLE_SDK).dirname
@@ -41,7 +47,7 @@ def _kbuild_generate_impl(ctx):
             "-ldflags=-s -w",
             "-o",
             out,
-            _IMPORT + "/kbuild/generate",
+            _IMPORT + "/tools/btfkbuild",
         ],
         environment = {
             "CGO_ENABLED": "0",

@@ -70,8 +70,9 @@ of the kernel that is shipped, or the `vmlinux_btf` of another `kbuild_tree`."""
 the kernel load.""",
         ),
         "generator": attr.label(
-            doc = "The command that reads the tree. The default is built with rules_go's Go.",
-            default = Label("@rules_btf_kbuild_generate//:generate"),
+            doc = """The command that reads the tree. The default is that of the release whose tools
+the workspace uses, else it is built with rules_go's Go.""",
+            default = Label("@btf_kbuild//:btfkbuild"),
         ),
         "lang_exclude": attr.string_list(
             doc = """As `btf_objects` has it. Empty: `rust` if the kernel was configured with it,

@@ -69,3 +69,28 @@ btf_toolchains = repository_rule(
     doc = "Toolchains of the tools of a release, for each platform that they are for.",
     attrs = {"platforms": attr.string_list(mandatory = True)},
 )
+
+_ARCHITECTURES = {"aarch64": "arm64", "amd64": "amd64", "arm64": "arm64", "x86_64": "amd64"}
+
+def _btf_kbuild_impl(ctx):
+    platform = "{}-{}".format(ctx.os.name, _ARCHITECTURES.get(ctx.os.arch, ctx.os.arch))
+    sha256 = ctx.attr.sha256.get(platform)
+    if sha256:
+        ctx.download_and_extract(
+            url = [url.replace("{platform}", platform) for url in ctx.attr.urls],
+            sha256 = sha256,
+        )
+    else:
+        # The label is no attribute, which would be fetched in any case.
+        ctx.symlink(Label("@rules_btf_kbuild_generate//:generate"), "btfkbuild")
+    ctx.file("BUILD.bazel", "exports_files([\"btfkbuild\"])\n")
+
+btf_kbuild = repository_rule(
+    implementation = _btf_kbuild_impl,
+    doc = """The command that reads Kbuild's trees, for repository rules: that of a release if it has
+one for this machine, else built from source.""",
+    attrs = {
+        "sha256": attr.string_dict(),
+        "urls": attr.string_list(),
+    },
+)

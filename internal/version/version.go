@@ -1,4 +1,5 @@
-package cli
+// Package version tells the version of a program.
+package version
 
 import (
 	"runtime/debug"
@@ -9,17 +10,17 @@ import (
 // development is the version of a program that nobody has released.
 const development = "development"
 
-// version is set by Bazel to the version in MODULE.bazel (BUILD.bazel). That has no commit: what
+// released is set by Bazel to the version in MODULE.bazel (BUILD.bazel). That has no commit: what
 // Bazel builds depends on the sources alone, and a release is the commit that its tag names.
-var version = development
+var released = development
 
-// Version is the version of the program: what Bazel has set, else what the Go command knows: of "go
+// Number is the version of the program: what Bazel has set, else what the Go command knows: of "go
 // install …@VERSION", or of git. Of output files only statistics may depend on it.
-func Version() string { return versions().version }
+func Number() string { return versions().version }
 
-// versionLine is what --version prints after the program's name: the version, and the commit if the
-// Go command has built the program in a checkout of git.
-func versionLine() string {
+// Line is what --version prints after the program's name: the version, and the commit if the Go
+// command has built the program in a checkout of git.
+func Line() string {
 	v := versions()
 	if v.commit == "" {
 		return v.version
@@ -32,12 +33,12 @@ type programVersion struct{ version, commit string }
 // versions is asked for when it is wanted: it takes time to read what the Go command says.
 var versions = sync.OnceValue(func() programVersion {
 	info, _ := debug.ReadBuildInfo()
-	return readVersion(version, info)
+	return read(released, info)
 })
 
-// readVersion reads what the Go command has put into a program for which Bazel has set the version,
+// read reads what the Go command has put into a program for which Bazel has set the version,
 // or not. info may be nil.
-func readVersion(set string, info *debug.BuildInfo) programVersion {
+func read(set string, info *debug.BuildInfo) programVersion {
 	v := programVersion{version: set}
 	if info == nil || set != development {
 		return v

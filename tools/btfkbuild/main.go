@@ -1,4 +1,4 @@
-// Command generate writes BUILD files with which Bazel makes the BTF of a tree that Kbuild built.
+// Command btfkbuild writes BUILD files with which Bazel makes the BTF of a tree that Kbuild built.
 package main
 
 import (
@@ -14,9 +14,10 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/kbuild"
 	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
+	"github.com/rules-btf/rules_btf/internal/version"
 )
 
-const usage = `usage: generate [OPTION]… TREE
+const usage = `usage: btfkbuild [OPTION]… TREE
 
 Writes BUILD files into the directory TREE, in which Kbuild built a kernel or modules: one for each
 directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
@@ -39,6 +40,7 @@ type options struct {
 	modules      string
 	build        buildfiles.Options
 	excludeSet   bool
+	version      bool
 }
 
 // errStale is that of --check.
@@ -50,18 +52,22 @@ func main() {
 		return
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "generate: %v; see generate --help\n", err)
+		fmt.Fprintf(os.Stderr, "btfkbuild: %v; see btfkbuild --help\n", err)
 		os.Exit(2)
 	}
+	if o.version {
+		fmt.Println("btfkbuild", version.Line())
+		return
+	}
 	if err := o.run(os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
+		fmt.Fprintln(os.Stderr, "btfkbuild:", err)
 		os.Exit(1)
 	}
 }
 
 func parse(args []string) (*options, error) {
 	o := &options{}
-	flags := pflag.NewFlagSet("generate", pflag.ContinueOnError)
+	flags := pflag.NewFlagSet("btfkbuild", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() {
 		fmt.Print(usage + flags.FlagUsages())
@@ -84,8 +90,9 @@ func parse(args []string) (*options, error) {
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
-	if err := flags.Parse(args); err != nil {
-		return nil, err
+	flags.BoolVar(&o.version, "version", false, "print the version")
+	if err := flags.Parse(args); err != nil || o.version {
+		return o, err
 	}
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
