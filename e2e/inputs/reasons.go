@@ -26,7 +26,8 @@ func (d Difference) String() string {
 }
 
 // Blocks are the names of types that a file's DWARF has in the blocks of functions, by kind:
-// "struct foo". An anonymous enum is known by its first enumerator.
+// "struct foo". An anonymous enum is known by its first enumerator. The names of functions are there
+// too that an assembler has described: "func foo".
 type Blocks map[string]bool
 
 // ReadBlocks reads the DWARF of a file.
@@ -44,6 +45,7 @@ func ReadBlocks(path string) (Blocks, error) {
 	r := d.Reader()
 	depth, function := 0, -1 // function: the depth of the one that the entry is in
 	enum := -1               // the depth of an anonymous enum, whose enumerators are its names
+	assembler := false       // the unit is an assembler's
 	for {
 		e, err := r.Next()
 		switch {
@@ -62,6 +64,13 @@ func ReadBlocks(path string) (Blocks, error) {
 			enum = -1
 		}
 		name, _ := e.Val(dwarf.AttrName).(string)
+		switch {
+		case e.Tag == dwarf.TagCompileUnit:
+			language, _ := e.Val(dwarf.AttrLanguage).(int64)
+			assembler = language == mipsAssembler
+		case e.Tag == dwarf.TagSubprogram && assembler:
+			found["func "+name] = true
+		}
 		if function >= 0 {
 			switch e.Tag {
 			case dwarf.TagStructType, dwarf.TagUnionType, dwarf.TagTypedef, dwarf.TagEnumerationType:
@@ -86,6 +95,9 @@ func ReadBlocks(path string) (Blocks, error) {
 		}
 	}
 }
+
+// mipsAssembler is DW_LANG_Mips_Assembler, which gas writes for every machine.
+const mipsAssembler = 0x8001
 
 var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
 	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
@@ -122,6 +134,7 @@ const (
 	reasonVector   = "a vector is void in the BTF"
 	reasonUnnamed  = "a record begins with an unnamed bitfield; the BTF has the next member at 0"
 	reasonVariable = "the variable is skipped in the BTF"
+	reasonAssembly = "an assembler's function, of which gas writes DWARF and no BTF"
 )
 
 // Explain returns the reason for a difference, "" if there is none. dwarf and btf are what each
@@ -131,6 +144,8 @@ func Explain(d Difference, blocks Blocks, dwarf, btf Skipped) string {
 	switch {
 	case d.Kind == "func" && d.Class == "only in A" && btf[name] == "unknown parameters of a clone":
 		return reasonClone
+	case d.Kind == "func" && d.Class == "only in A" && blocks[d.Type]:
+		return reasonAssembly
 	case d.Kind == "func" && d.Class == "only in B" && dwarf[name] == "inconsistent prototype":
 		return reasonCodeless
 	case d.Kind == "func" && d.Class == "only in B" && dwarf[name] != "":

@@ -9,7 +9,7 @@ import (
 
 // TestExplain is of one difference of each reason, and of one without.
 func TestExplain(t *testing.T) {
-	blocks := Blocks{"struct in_block": true, "enum (anon) {FIRST": true}
+	blocks := Blocks{"struct in_block": true, "enum (anon) {FIRST": true, "func assembled": true}
 	dwarf := Skipped{"located": "unexpected register", "inlined": "inconsistent prototype"}
 	btf := Skipped{"clone": "unknown parameters of a clone", "lost": "no variable of file scope"}
 	for _, c := range []struct {
@@ -21,6 +21,7 @@ func TestExplain(t *testing.T) {
 			reasonBlock},
 		{Difference{Class: "only in A", Kind: "enum", Type: "enum (anon) {FIRST}"}, reasonBlock},
 		{Difference{Class: "only in A", Kind: "func", Type: "func clone"}, reasonClone},
+		{Difference{Class: "only in A", Kind: "func", Type: "func assembled"}, reasonAssembly},
 		{Difference{Class: "only in B", Kind: "func", Type: "func located"}, reasonLocation},
 		{Difference{Class: "only in B", Kind: "func", Type: "func inlined"}, reasonCodeless},
 		{Difference{Class: "only in A", Kind: "var", Type: "var lost"}, reasonVariable},

@@ -54,8 +54,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	name := d.Graph.Strs.Intern([]byte(objects[0].Section))
 	var elems []types.Elem
 	end := uint64(0)
-	for i := range objects {
-		o := &objects[i]
+	for _, o := range inOrder(objects) {
 		// Left out without a line in --skipped. So are names that are no identifiers and for which no
 		// type is found. end is that of the last object encoded.
 		if o.Size == 0 || facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
@@ -103,6 +102,20 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 		d.make(types.Node{Kind: types.KindDatasec, Name: name, Size: uint32(end)}, elems...)
 	}
 	return nil
+}
+
+// inOrder returns objects by their offsets. Of several at one place, of which one is encoded, the
+// shortest name comes first: others are aliases, which gcc's BTF has as variables of their own, such
+// as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
+func inOrder(objects []facts.Object) []*facts.Object {
+	list := make([]*facts.Object, len(objects))
+	for i := range objects {
+		list[i] = &objects[i]
+	}
+	slices.SortStableFunc(list, func(a, b *facts.Object) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(len(a.Name), len(b.Name)))
+	})
+	return list
 }
 
 func (d *decider) tooManyVariables(section types.Str, n int) error {
