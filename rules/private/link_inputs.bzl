@@ -13,7 +13,8 @@ STRICT_ATTRS = {
     "strict": attr.bool(
         doc = """Whether it is an error, and not a warning, if objects are among `srcs` of which
 the linked file has no function: objects of modules in the link of `vmlinux`, say. Their types are
-in the BTF.""",
+in the BTF. Objects with global functions of which the linked file has none are left out, as members
+of an archive that nothing needed.""",
     ),
 }
 
