@@ -26,8 +26,8 @@ func (d Difference) String() string {
 }
 
 // Blocks are the names of types that a file's DWARF has in the blocks of functions, by kind:
-// "struct foo". An anonymous enum is known by its first enumerator. The names of functions are there
-// too that an assembler has described: "func foo".
+// "struct foo". An anonymous enum is known by its first enumerator. The names of functions that an
+// assembler has described are there too: "func foo".
 type Blocks map[string]bool
 
 // ReadBlocks reads the DWARF of a file.

@@ -179,13 +179,13 @@ btf_repro_test(name = "repro_test", a = "a.log", b = "a.log")
 	w.nothingOfGo(t)
 }
 
-// kernelTree makes what looks like a tree in which Kbuild has built a kernel, and returns the call of
-// kbuild_tree for it.
+// kernelTree makes what looks like a tree in which Kbuild has built a kernel, and returns the call
+// of kbuild_tree for it.
 func kernelTree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	harness.MustRun(t, dir, "sh", "-ec", `mkdir init
-		echo 'struct task { int pid; } init_task; int start(struct task *t) { return t->pid; }' >init/main.c
+		echo 'struct task { int pid; } t; int start(struct task *t) { return t->pid; }' >init/main.c
 		gcc -g -c -o init/main.o init/main.c
 		ar cDPrST vmlinux.a init/main.o
 		gcc -g -nostdlib -Wl,-e,start -o vmlinux init/main.o`)

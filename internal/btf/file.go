@@ -18,7 +18,7 @@ const (
 
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
 // whose objects carried BTF holds one blob an object, concatenated. If the ELF file brings its own
-// base in .BTF.base, the blob stands on that, and not on base (package relocate puts it on another).
+// base in .BTF.base, the blob stands on that, and not on base; package relocate puts it on another.
 // Errors begin with the path. Of a large ELF file only the sections needed are read.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	f, data, err := Open(path)
@@ -110,8 +110,8 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 		return nil, err
 	}
 	if own == nil {
-		return nil, fmt.Errorf("the ELF file has no %s section; make BTF of its DWARF with btfgen elf, or "+
-			"of an object file's with btfgen object", SectionTypes)
+		return nil, fmt.Errorf("the ELF file has no %s section; make BTF of its DWARF with btfgen elf, "+
+			"or of an object file's with btfgen object", SectionTypes)
 	}
 	distilled, err := Section(f, SectionBase)
 	if err != nil {

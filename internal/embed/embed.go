@@ -26,8 +26,8 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 			"kernel with that", f.Path, n, types.Path, len(types.Data))
 	}
 	if base == nil && types.alone && f.Section(".gnu.linkonce.this_module") != nil {
-		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF stands on "+
-			"that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
+		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF stands "+
+			"on that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)
 	return edit, err

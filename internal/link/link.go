@@ -83,8 +83,8 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 		order = binary.LittleEndian
 	}
 	if opt.Base != nil && opt.Base.Order() != order {
-		return nil, fmt.Errorf("the base is %v, what stands on it is %v; name the BTF of the kernel that "+
-			"it belongs to", opt.Base.Order(), order)
+		return nil, fmt.Errorf("the base is %v, what stands on it is %v; name the BTF of the kernel "+
+			"that it belongs to", opt.Base.Order(), order)
 	}
 	step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {

@@ -81,8 +81,8 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	return moved, nil
 }
 
-// same tells whether a distilled base is another blob, so that BTF which stands on one stands on the
-// other.
+// same tells whether a distilled base is another blob, so that BTF which stands on one stands on
+// the other.
 func same(distilled, b *btf.Blob) bool {
 	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
 		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&

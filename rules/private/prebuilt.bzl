@@ -87,8 +87,8 @@ def _btf_kbuild_impl(ctx):
 
 btf_kbuild = repository_rule(
     implementation = _btf_kbuild_impl,
-    doc = """The command that reads Kbuild's trees, for repository rules: that of a release if it has
-one for this machine, else built from source.""",
+    doc = """The command that reads Kbuild's trees, for repository rules: that of a release if it
+has one for this machine, else built from source.""",
     attrs = {
         "sha256": attr.string_dict(),
         "urls": attr.string_list(),

@@ -41,8 +41,8 @@ func (e *embedding) define(flags *cli.FlagSet) {
 func (e *embedding) check() error {
 	switch {
 	case e.dir == "" && (e.into != "" || e.dropSignature || e.keepIDs || e.fatal || e.oldBase != ""):
-		return cli.Usagef("--into, --drop-signature, --keep-ids, --fatal-warnings and --old-base go with " +
-			"--embed")
+		return cli.Usagef("--into, --drop-signature, --keep-ids, --fatal-warnings and --old-base go " +
+			"with --embed")
 	case e.keepIDs && e.oldBase != "":
 		return cli.Usagef("--keep-ids and --old-base contradict each other")
 	}

@@ -155,7 +155,8 @@ func TestDistilledBaseOnBase(t *testing.T) {
 			one, _, _ = strings.Cut(one, ":")
 			other, _, _ = strings.Cut(other, ":")
 		}
-		same := strings.ReplaceAll(one, "m.ko", "split.btf") == strings.ReplaceAll(other, "m.ko", "split.btf")
+		named := strings.NewReplacer("m.ko", "split.btf")
+		same := named.Replace(one) == named.Replace(other)
 		if oneCode != 0 || otherCode != 0 || !same {
 			t.Errorf("%s: code %d\n%s%s\n%s: code %d\n%s", tt.one, oneCode, one, stderr, tt.other,
 				otherCode, other)

@@ -26,8 +26,8 @@ makes none. Definitions of tags that the base defines in another way or only dec
 ones in one module, are counted too: they look like repeats, and are none.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
-*.btf below it are taken, except the bases. The output depends on the set of inputs only, not on order.
-docs/command-line.md describes what --format=json prints.
+*.btf below it are taken, except the bases. The output depends on the set of inputs only, not on
+order. docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0; 1 an unreadable file or, with --check, a type that the base has, or that one module
 holds twice; 2 wrong usage.`,

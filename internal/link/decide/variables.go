@@ -105,8 +105,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 }
 
 // inOrder returns objects by their offsets. Of several at one place, of which one is encoded, the
-// shortest name comes first: others are aliases, which gcc's BTF has as variables of their own, such
-// as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
+// shortest name comes first: others are aliases, which gcc's BTF has as variables of their own,
+// such as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
 func inOrder(objects []facts.Object) []*facts.Object {
 	list := make([]*facts.Object, len(objects))
 	for i := range objects {

@@ -127,6 +127,18 @@ func TestOverlap(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
+// TestAlias: of two variables at one place, the one with the shorter name is encoded.
+func TestAlias(t *testing.T) {
+	f := perCPU(globalVar("__pi_v", 4), globalVar("v", 4))
+	f.Objects[1].Offset = 0
+	check(t, []rule{{what: "alias", facts: f,
+		build: units(func(b *linktest.Builder) {
+			b.Var("__pi_v", global, 4, b.Int("int"))
+			b.Var("v", global, 4, b.Int("int"))
+		}),
+		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
+}
+
 // TestStatics: static variables of one name are told apart by the source file's base name, by what
 // else the file has, and by the hash that package statics has put into the facts.
 func TestStatics(t *testing.T) {
