@@ -54,10 +54,22 @@ func (r *reader) withTypes(owner string, objects []string) (kept []string, err e
 	return kept, nil
 }
 
-// noteDWO notes the .dwo file of an object, if there is one: assembler has none.
+// noteDWO notes the .dwo file of an object, if there is one: assembler has none. What objcopy made of
+// an object has that of the object: gdt_idt.pi.o has gdt_idt.dwo.
 func (r *reader) noteDWO(object string) {
-	if dwo := strings.TrimSuffix(object, ".o") + ".dwo"; r.split() && r.note(dwo) {
-		r.dwos[object] = dwo
+	if !r.split() {
+		return
+	}
+	dir, name := path.Split(object)
+	for name != "" {
+		name = strings.TrimSuffix(name, path.Ext(name))
+		if dwo := dir + name + ".dwo"; r.note(dwo) {
+			r.dwos[object] = dwo
+			return
+		}
+		if !strings.Contains(name, ".") {
+			return
+		}
 	}
 }
 

@@ -344,14 +344,16 @@ func TestSplitDWARF(t *testing.T) {
 	f := newFixture(t)
 	f.kernel()
 	f.run("gcc", "-g", "-gsplit-dwarf", "-c", "-o", "init/main.o", "init/main.c")
-	f.thin("vmlinux.a", "init/main.o", "kernel/fork.o") // fork.o was compiled without it
+	f.run("objcopy", "--prefix-symbols=__pi_", "init/main.o", "init/main.pi.o")
+	// fork.o was compiled without it
+	f.thin("vmlinux.a", "init/main.o", "init/main.pi.o", "kernel/fork.o")
 	f.write("kernel/exit.dwo", "of an object that isn't linked")
 	f.write("include/config/auto.conf", "CONFIG_DEBUG_INFO_SPLIT=y\n")
 	tree, err := Read(f.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"init/main.o": "init/main.dwo"}
+	want := map[string]string{"init/main.o": "init/main.dwo", "init/main.pi.o": "init/main.dwo"}
 	if !maps.Equal(tree.DWOs, want) || !slices.Contains(tree.Vmlinux.Objects, "kernel/fork.o") {
 		t.Errorf(".dwo files: %q, want %q; objects: %q", tree.DWOs, want, tree.Vmlinux.Objects)
 	}

@@ -77,7 +77,8 @@ def add_debug_files(args, beside):
         args.add("--alt", beside.alt)
 
 def _stem(file):
-    return file.path.removesuffix("." + file.extension)
+    # Up to the first dot: what objcopy made of x.o, such as x.pi.o, has x.dwo.
+    return file.dirname + "/" + file.basename.partition(".")[0]
 
 def debug_inputs(elves, beside):
     """Which of the files an action reads that converts some of the ELF files.

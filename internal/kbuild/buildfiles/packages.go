@@ -193,6 +193,8 @@ func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]
 			debug = append(debug, path.Base(dwo))
 		}
 	}
+	slices.Sort(debug)
+	debug = slices.Compact(debug)
 	p.Files = append(append(p.Files, srcs...), debug...)
 	attrs := []attr{{"srcs", list(srcs...)}}
 	if len(debug) > 0 {
