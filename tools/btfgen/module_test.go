@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestModuleWithoutBase: the BTF of a module that stands alone is of no use to a kernel, so there
+// is a warning.
+func TestModuleWithoutBase(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	const source = "int counter; __attribute__((section(\".gnu.linkonce.this_module\"))) " +
+		"struct module { char name[8]; } this_module = { \"m\" };"
+	if err := os.WriteFile(p("m.c"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	needPrograms(t, "gcc")
+	gcc := exec.Command("gcc", "-g", "-c", "-o", p("m.ko"), p("m.c"))
+	if out, err := gcc.CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	code, _, stderr := btfgen("elf", "-o", p("alone.btf"), p("m.ko"))
+	if code != 0 || !strings.Contains(stderr, "m.ko: a kernel module, whose BTF stands on that of the") {
+		t.Errorf("without --base: exit code %d, %q", code, stderr)
+	}
+	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("alone.btf"), p("m.ko"))
+	if code != 0 || stderr != "" {
+		t.Errorf("with --base: exit code %d, %q", code, stderr)
+	}
+}
