@@ -102,7 +102,7 @@ func TestReadFileErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"no section", assemble(t, amd64, nil, nil), "run btfgen object first"},
+		{"no section", assemble(t, amd64, nil, nil), "of an object file's with btfgen object"},
 		{"only units", assemble(t, amd64, nil, units), "needs the sections .BTF and .BTF.units"},
 		{"other version", assemble(t, amd64, records, version), "written by another version of btfgen"},
 		{"global_var, but nothing says of which sections the variables are",
