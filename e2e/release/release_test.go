@@ -122,7 +122,7 @@ func (e *elsewhere) run(t *testing.T, argv ...string) {
 // command that docs/releases.md has for builds of a checkout.
 func TestReproducible(t *testing.T) {
 	const build = "CGO_ENABLED=0 go build -trimpath -buildvcs=false -o bin/ \\\n" +
-		"       ./tools/btfgen ./tools/btfdedup ./tools/btfrepro ./tools/pahole"
+		"       ./tools/btfgen ./tools/btfdedup ./tools/btfkbuild ./tools/btfrepro ./tools/pahole"
 	doc := harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/releases.md"))
 	if !bytes.Contains(doc, []byte(build)) {
 		t.Errorf("docs/releases.md has no command %s", build)
