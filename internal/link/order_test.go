@@ -1,0 +1,35 @@
+package link_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/types"
+)
+
+// TestBaseOfOtherOrder: nothing stands on a base of the other byte order.
+func TestBaseOfOtherOrder(t *testing.T) {
+	b := btf.NewBuilder(binary.BigEndian, nil, nil)
+	b.Int("int", 4, btf.IntSigned, 32)
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := btf.Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, err := base.Parse(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = link.Trace(&object.Object{Graph: types.New()}, link.Options{Base: on})
+	if err == nil || !strings.Contains(err.Error(), "the base is BigEndian, what stands on it is Little") {
+		t.Error(err)
+	}
+}
