@@ -369,7 +369,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"a type that doesn't exist", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 77) })
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})
-		}, "DIR/x.btf: as BTF on vmlinux: [5] PTR  refers to [77], the last one is [5]"},
+		}, "DIR/x.btf: as BTF on vmlinux: [5] PTR refers to [77], the last one is [5]"},
 		{"what the kernel refuses", func(r *Release, dir string) {
 			raw, _ := blob(t, kernel, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "1st", 1) })
 			r.Modules = append(r.Modules, Module{File: put(t, dir, "x.btf", raw)})

@@ -99,24 +99,8 @@ func (l *layer) definitions(yield func(tag) bool) {
 // check tells why BTF can't be used: what the kernel refuses, and what shows that it was made on
 // another base.
 func check(b *btf.Blob, rules verify.Options) error {
-	for i := range b.Types {
-		t := &b.Types[i]
-		id := b.StartID + uint32(i)
-		for ref := range b.Refs(t) {
-			if *ref >= b.EndID() {
-				return fmt.Errorf("[%d] %v %s refers to [%d], the last one is [%d];"+
-					" was it made on another base?", id, t.Kind, b.TypeName(t), *ref, b.EndID()-1)
-			}
-		}
-		if b.Base == nil {
-			continue
-		}
-		for off := range names(b, t) {
-			if !beginsString(b, off) {
-				return fmt.Errorf("[%d] %v: a name at string offset %d, where no string begins;"+
-					" was it made on another base?", id, t.Kind, off)
-			}
-		}
+	if err := b.CheckRefs(); err != nil {
+		return err
 	}
 	found := verify.Check(b, rules)
 	switch len(found) {
@@ -126,45 +110,4 @@ func check(b *btf.Blob, rules verify.Options) error {
 		return fmt.Errorf("the kernel refuses %v", found[0])
 	}
 	return fmt.Errorf("the kernel refuses %v (and %d more)", found[0], len(found)-1)
-}
-
-// names calls yield for each string offset of a type and its elements.
-func names(b *btf.Blob, t *btf.Type) func(yield func(uint32) bool) {
-	return func(yield func(uint32) bool) {
-		if !yield(t.NameOff) {
-			return
-		}
-		switch {
-		case t.Kind.IsComposite():
-			for _, m := range b.MembersOf(t) {
-				if !yield(m.NameOff) {
-					return
-				}
-			}
-		case t.Kind.IsEnum():
-			for _, e := range b.EnumsOf(t) {
-				if !yield(e.NameOff) {
-					return
-				}
-			}
-		case t.Kind == btf.KindFuncProto:
-			for _, p := range b.ParamsOf(t) {
-				if !yield(p.NameOff) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// beginsString tells whether a string of a blob or its bases begins at an offset. Tools that write
-// split BTF use whole strings of the base.
-func beginsString(b *btf.Blob, off uint32) bool {
-	for ; b != nil; b = b.Base {
-		if off >= b.BaseStrLen {
-			i := off - b.BaseStrLen
-			return i < uint32(len(b.Strings)) && (i == 0 || b.Strings[i-1] == 0)
-		}
-	}
-	return false
 }

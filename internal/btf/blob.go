@@ -160,6 +160,15 @@ func (b *Blob) TypeName(t *Type) string {
 	return s
 }
 
+// KindName is the kind of a type of this blob or its bases, with its name if it has
+// one: "STRUCT sock".
+func (b *Blob) KindName(t *Type) string {
+	if name := b.TypeName(t); name != "" {
+		return t.Kind.String() + " " + name
+	}
+	return t.Kind.String()
+}
+
 // MembersOf is the members of a STRUCT or UNION of this very blob.
 func (b *Blob) MembersOf(t *Type) []Member { return b.Members[t.First : t.First+t.Vlen] }
 
@@ -217,6 +226,36 @@ func (b *Blob) Refs(t *Type) iter.Seq[*uint32] {
 		for n := uint32(0); ; n++ {
 			if ref := b.Ref(t, n); ref == nil || !yield(ref) {
 				return
+			}
+		}
+	}
+}
+
+// Names is the string offsets of the names of a type of this very blob and of its members,
+// enumerators or parameters, in order.
+func (b *Blob) Names(t *Type) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if !yield(t.NameOff) {
+			return
+		}
+		switch {
+		case t.Kind.IsComposite():
+			for _, m := range b.MembersOf(t) {
+				if !yield(m.NameOff) {
+					return
+				}
+			}
+		case t.Kind.IsEnum():
+			for _, e := range b.EnumsOf(t) {
+				if !yield(e.NameOff) {
+					return
+				}
+			}
+		case t.Kind == KindFuncProto:
+			for _, p := range b.ParamsOf(t) {
+				if !yield(p.NameOff) {
+					return
+				}
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {
 		return false, nil
 	}
-	module := f.Section(".gnu.linkonce.this_module") != nil
+	module := f.IsModule()
 	content := slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
 		switch {
 		case s.Size == 0 || !s.Alloc() || s.Type == stdelf.SHT_NOTE || s.Name == ".eh_frame":

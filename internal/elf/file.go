@@ -43,6 +43,20 @@ type beside struct {
 	supplement     func() (*File, error) // computes its value at the first call
 }
 
+// IsModule tells whether the file is a kernel module: whether it has the section that modpost gives
+// each (struct module).
+func (f *File) IsModule() bool { return f.Section(".gnu.linkonce.this_module") != nil }
+
+// IsModule tells whether the file at path is an ELF file, and a kernel module.
+func IsModule(path string) bool {
+	f, err := Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.IsModule()
+}
+
 // Open maps and parses the ELF file at path. If it is not a complete ELF file, the error says what
 // it is and what to do. The caller must Close the File; all bytes and names obtained from it are
 // invalid afterwards.

@@ -25,7 +25,7 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
 			"kernel with that", f.Path, n, types.Path, len(types.Data))
 	}
-	if base == nil && types.alone && f.Section(".gnu.linkonce.this_module") != nil {
+	if base == nil && types.alone && f.IsModule() {
 		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF stands "+
 			"on that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
 	}

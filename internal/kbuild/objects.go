@@ -54,8 +54,8 @@ func (r *reader) withTypes(owner string, objects []string) (kept []string, err e
 	return kept, nil
 }
 
-// noteDWO notes the .dwo file of an object, if there is one: assembler has none. What objcopy made of
-// an object has that of the object: gdt_idt.pi.o has gdt_idt.dwo.
+// noteDWO notes the .dwo file of an object, if there is one: assembler has none. What objcopy made
+// of an object has that of the object: gdt_idt.pi.o has gdt_idt.dwo.
 func (r *reader) noteDWO(object string) {
 	if !r.split() {
 		return

@@ -29,7 +29,8 @@ func TestBaseOfOtherOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = link.Trace(&object.Object{Graph: types.New()}, link.Options{Base: on})
-	if err == nil || !strings.Contains(err.Error(), "the base is BigEndian, what stands on it is Little") {
+	const want = "the base is BigEndian, what stands on it is Little"
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }

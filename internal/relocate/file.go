@@ -18,13 +18,14 @@ func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	return blobs, err
 }
 
-// ReadOne is ReadFile of a file that must hold exactly one blob.
+// ReadOne is ReadFile of a file that must hold exactly one blob. BTF that was made on another base
+// is an error, as far as it shows (btf.Blob.CheckRefs).
 func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
 	b, err := btf.ReadOne(path, base)
 	if err != nil {
 		return nil, err
 	}
-	return onto(b, base, path)
+	return fitting(b, base, path)
 }
 
 // ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil
@@ -67,7 +68,19 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; a base is one, of a kernel "+
 			"or module", path, len(blobs))
 	}
-	return onto(blobs[0], below, path)
+	return fitting(blobs[0], below, path)
+}
+
+// fitting is onto, with a check of what is not relocated.
+func fitting(b, base *btf.Blob, path string) (*btf.Blob, error) {
+	moved, err := onto(b, base, path)
+	if err != nil || moved != b || b.Base == nil {
+		return moved, err
+	}
+	if err := b.CheckRefs(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
 }
 
 func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {

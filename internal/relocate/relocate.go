@@ -28,7 +28,7 @@ func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
 		return nil, fmt.Errorf("the BTF and its new base are of different byte orders")
 	}
 	r := &relocation{split: split, distilled: split.Base, base: base}
-	if err := r.checkDistilled(); err != nil {
+	if err := CheckDistilled(r.distilled); err != nil {
 		return nil, err
 	}
 	if err := r.checkReferences(); err != nil {
@@ -54,10 +54,9 @@ type relocation struct {
 	names      map[uint32]uint32 // string offsets: in the distilled base to in the base
 }
 
-// checkDistilled wants a distilled base to have no base, and only named types of the kinds that can
+// CheckDistilled wants a distilled base to have no base, and only named types of the kinds that can
 // be looked up (btf_relocate_validate_distilled_base).
-func (r *relocation) checkDistilled() error {
-	d := r.distilled
+func CheckDistilled(d *btf.Blob) error {
 	if d.Base != nil {
 		return fmt.Errorf("the distilled base is split BTF; it must stand alone")
 	}
@@ -66,8 +65,8 @@ func (r *relocation) checkDistilled() error {
 		switch t.Kind {
 		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindStruct, btf.KindUnion, btf.KindFwd:
 		default:
-			return fmt.Errorf("the distilled base has [%d] %v %s; one has only INT, FLOAT, ENUM, STRUCT,"+
-				" UNION and FWD", d.StartID+uint32(i), t.Kind, d.TypeName(t))
+			return fmt.Errorf("the distilled base has [%d] %s; one has only INT, FLOAT, ENUM, STRUCT,"+
+				" UNION and FWD", d.StartID+uint32(i), d.KindName(t))
 		}
 		if d.TypeName(t) == "" {
 			return fmt.Errorf("the distilled base has an anonymous type, [%d] %v;"+

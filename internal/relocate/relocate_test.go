@@ -283,7 +283,7 @@ func TestRefuses(t *testing.T) {
 	}{
 		{kernel, "it has no distilled base"},
 		{big, "different byte orders"},
-		{on(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 0) }, nil), "has [1] PTR ; one has only INT"},
+		{on(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 0) }, nil), "has [1] PTR; one has only INT"},
 		{on(func(b *btf.Builder) { b.Enum(btf.KindEnum64, "e", 8, false) }, nil),
 			"has [1] ENUM64 e; one has only"},
 		{on(func(b *btf.Builder) { b.Composite(btf.KindStruct, "", 4, false) }, nil),

@@ -145,7 +145,7 @@ func (c *contents) saving(chosen []bool, below base.Base) Saving {
 		b.Types.add(1, recordLen(t))
 		b.WithoutTypes.add(int(c.count[content]), recordLen(t))
 		b.WithoutTypes.add(int(c.declared[content]), int(btf.KindFwd.RecordLen(0)))
-		for _, name := range namesOf(&c.shapes.Blob, t) {
+		for name := range c.shapes.Names(t) {
 			named[name] = true
 		}
 	}

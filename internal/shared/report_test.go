@@ -194,14 +194,14 @@ func TestBadModules(t *testing.T) {
 		want string
 	}{
 		"no such type": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 99) },
-			"BTF type [2] PTR: refers to [99], but there are 2 types"},
+			"[2] PTR refers to [99], the last one is [2]; was it made on another base?"},
 		"a function": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Func("f", 1, 0) },
 			"BTF type [2] PTR: refers to [3] FUNC, which is no type"},
 		"a cycle": {func(w *btf.Builder) { w.Ref(btf.KindPtr, "", 3); w.Ref(btf.KindConst, "", 2) },
 			"contains itself without a struct, union or enum in between"},
 		"no such name": {func(w *btf.Builder) {
 			w.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 12345, SizeOrType: 1})
-		}, "BTF type [2] TYPEDEF: string offset 12345"},
+		}, "[2] TYPEDEF: a name at string offset 12345, where no string begins; was it"},
 	} {
 		w := btf.NewBuilder(nil, below, nil)
 		c.make(w)

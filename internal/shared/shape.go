@@ -62,23 +62,3 @@ func hashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) typ
 	}
 	return h.Sum(t.KFlag)
 }
-
-// namesOf returns the names in a type record of b.
-func namesOf(b *btf.Blob, t *btf.Type) []uint32 {
-	names := []uint32{t.NameOff}
-	switch t.Kind {
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range b.MembersOf(t) {
-			names = append(names, m.NameOff)
-		}
-	case btf.KindEnum, btf.KindEnum64:
-		for _, e := range b.EnumsOf(t) {
-			names = append(names, e.NameOff)
-		}
-	case btf.KindFuncProto:
-		for _, p := range b.ParamsOf(t) {
-			names = append(names, p.NameOff)
-		}
-	}
-	return names
-}

@@ -20,6 +20,8 @@ type Options struct {
 	Sorted bool
 	// Only keeps the rules of this scope and the ones before it; nil keeps all.
 	Only *Scope
+	// Module says that the BTF is that of a kernel module.
+	Module bool
 }
 
 // MaxViolations is how many violations Check returns at most; then one more says that there are
@@ -85,6 +87,10 @@ func (c *checker) blobRules() {
 	b := c.b
 	if len(b.Types) == 0 && b.Base == nil {
 		c.reportBlob(Boot, "no-types", "the blob holds no type")
+	}
+	if c.opts.Module && b.Base == nil {
+		c.reportBlob(Boot, "stands-alone", "it stands alone, in a kernel module; the kernel reads its "+
+			"ids and names as if it stood on vmlinux's")
 	}
 	last := uint64(b.StartID) + uint64(len(b.Types)) - 1
 	if len(b.Types) > 0 && last > btf.MaxLastTypeID {

@@ -33,22 +33,15 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 			c.b.EndStr())
 		return "", false
 	}
-	if off != 0 && !startsString(c.b, off) {
+	if off != 0 && !c.b.StartsString(off) {
+		why := "cilium/ebpf and others refuse that"
+		if off < c.b.BaseStrLen {
+			why = "was the BTF made on another base?"
+		}
 		c.report(Reader, i, "name-inside-string",
-			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", whose(), off)
+			"%s: offset %d is inside another string; %s", whose(), off, why)
 	}
 	return s, true
-}
-
-// startsString says whether an offset is the first byte of a string.
-func startsString(b *btf.Blob, off uint32) bool {
-	for ; b != nil; b = b.Base {
-		if off >= b.BaseStrLen {
-			at := off - b.BaseStrLen
-			return at == 0 || at <= uint32(len(b.Strings)) && b.Strings[at-1] == 0
-		}
-	}
-	return false
 }
 
 // typeName checks an own type's name.

@@ -29,7 +29,8 @@ the time or the user.
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
 module's path in /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without it, the
 name is what an ELF file says, or else FILE's. BTF with a .BTF.base section is put on vmlinux's, as
-the kernel does.
+the kernel does. A FILE that is that of --vmlinux or --shared-base too is no module, so btf/*.btf
+may name them all.
 
 With --shared-base the modules stand on that BTF, which "btfdedup shared" made, and which stands on
 vmlinux's; it is the file shared-base of the archive. Such an archive is smaller, and for tools that
@@ -84,6 +85,9 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		path, file, ok := strings.Cut(arg, "=")
 		if !ok {
 			path, file = "", arg
+			if sameFile(file, r.release.Vmlinux) || sameFile(file, r.release.Shared) {
+				continue
+			}
 		}
 		r.release.Modules = append(r.release.Modules, archive.Module{File: file, Path: path})
 	}

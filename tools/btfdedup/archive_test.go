@@ -37,6 +37,8 @@ func TestArchiveVerb(t *testing.T) {
 		output, stdout, stderr string // a file that must be there then, parts of the others
 	}{
 		{some + "-o DIR/alone", 0, "alone/vmlinux", "", ""},
+		{some + "-o DIR/among DIR/my-disk.btf DIR/kernel.btf", 0, "among/my_disk", "", ""},
+		{some + "-o DIR/new k=DIR/kernel.btf", 1, "", "", "DIR/kernel.btf: as BTF on vmlinux: "},
 		{all + "-o DIR/out", 0, "out/my_disk", "", ""},
 		{all + "-o DIR/out.tar", 0, "out.tar", "", ""},
 		{all + "-o DIR/out.tar.zst", 0, "out.tar.zst", "", ""},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
 )
 
 // writeBTF writes a blob to a file and returns its path.
@@ -41,6 +43,28 @@ func btfdedup(args ...string) (code int, stdout, stderr string) {
 	return code, o.String(), e.String()
 }
 
+// moduleOf writes a kernel module with the BTF of a file.
+func moduleOf(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 62,
+		Sections: []elfwrite.Section{
+			{Name: ".gnu.linkonce.this_module", Data: make([]byte, 64), Alloc: true},
+			{Name: btf.SectionTypes, Data: data},
+		}}
+	if data, err = o.Bytes(); err != nil {
+		t.Fatal(err)
+	}
+	path := file + ".ko"
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestVerifyVerb(t *testing.T) {
 	dir := t.TempDir()
 	good, base := writeBTF(t, dir, "good.btf", nil, func(b *btf.Builder) {
@@ -53,6 +77,10 @@ func TestVerifyVerb(t *testing.T) {
 		b.Ref(btf.KindTypedef, "1st", 1)
 	})
 	split, _ := writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 1) })
+	inside, _ := writeBTF(t, dir, "inside.btf", base, func(b *btf.Builder) {
+		b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 2, SizeOrType: 1}) // of int it is nt
+	})
+	alone := moduleOf(t, good)
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte("no BTF at all\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -70,6 +98,10 @@ func TestVerifyVerb(t *testing.T) {
 			" (letters, digits, _ and ., no digit first)\n", ""},
 		{"--base " + good + " " + split, 0, "", ""},
 		{"--sorted --for=kernel " + good, 1, "[2] FUNC_PROTO (anon): order: ", ""},
+		{"--for=kernel " + alone, 1, "stands-alone: it stands alone, in a kernel module; ", ""},
+		{"--for=kernel --base " + good + " " + inside, 0, "", ""},
+		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
+			"inside another string; was the BTF made on another base?\n", ""},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},

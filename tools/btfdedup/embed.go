@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -116,7 +117,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	}
 	var base *embed.Blob
 	if r.base != "" {
-		if base, err = embed.ReadBlob(r.base); err != nil {
+		if base, err = readBelow(r.base, types); err != nil {
 			return err
 		}
 	}
@@ -140,6 +141,35 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 		outputs = append(outputs, cli.Artifact{Path: r.typesOut, File: cli.Bytes(data)})
 	}
 	return env.WriteOutputs(outputs...)
+}
+
+// readBelow reads the distilled base, raw, on which types stand.
+func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
+	base, err := embed.ReadBlob(path)
+	if err != nil {
+		return nil, err
+	}
+	on, err := base.Parse(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := relocate.CheckDistilled(on); err != nil {
+		return nil, fmt.Errorf("%s: %w; make it with btfdedup link --distilled-base", path, err)
+	}
+	_, err = readOn(types, on)
+	return base, err
+}
+
+// readOn reads the types of BTF that was made on a base.
+func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
+	b, err := types.Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.CheckRefs(); err != nil {
+		return nil, fmt.Errorf("%s: %w", types.Path, err)
+	}
+	return b, nil
 }
 
 // warnOfIDs warns of ids that may be other BTF's.
@@ -182,7 +212,7 @@ func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *em
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := types.Parse(on)
+	b, err := readOn(types, on)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,7 +33,19 @@ func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more str
 func TestEmbedVerb(t *testing.T) {
 	dir := t.TempDir()
 	types, _ := writeBTF(t, dir, "types.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	base, _ := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("char", 1, 0, 0) })
+	base, on := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("char", 1, 0, 0) })
+	typedef := func(to uint32) func(b *btf.Builder) {
+		return func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", to) }
+	}
+	split, _ := writeBTF(t, dir, "split.btf", on, typedef(1))
+	kernel, _ := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {
+		b.Ref(btf.KindPtr, "", 0)
+		b.Int("int", 4, 0, 0)
+	})
+	beyond, _ := writeBTF(t, dir, "beyond.btf", on, typedef(9))
+	within, _ := writeBTF(t, dir, "within.btf", on, func(b *btf.Builder) {
+		b.Add(btf.Type{Kind: btf.KindTypedef, NameOff: 2, SizeOrType: 1})
+	})
 	ko := moduleFile(t, dir, "x.ko", binary.LittleEndian, "")
 	signature := "DER\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03~Module signature appended~\n"
 	signed := moduleFile(t, dir, "signed.ko", binary.LittleEndian, signature)
@@ -49,7 +61,14 @@ func TestEmbedVerb(t *testing.T) {
 		stderr string
 	}{
 		{"--btf " + types + " " + ko, 0, ""},
-		{"--btf " + types + " --btf-base " + base + " " + ko, 0, ""},
+		{"--btf " + split + " --btf-base " + base + " " + ko, 0, ""},
+		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "this looks like BTF that stands alone"},
+		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, kernel + ": the distilled base has " +
+			"[1] PTR; one has only INT, FLOAT, ENUM, STRUCT, UNION and FWD; make it with"},
+		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1,
+			beyond + ": [2] TYPEDEF t refers to [9], the last one is [2]; was it made on another base?"},
+		{"--btf " + within + " --btf-base " + base + " " + ko, 1,
+			within + ": [2] TYPEDEF: a name at string offset 2, where no string begins; was it made on"},
 		{"--btf " + types + " --drop-signature " + signed, 0, ""},
 		{"--btf " + types + " --object " + ko, 0, ""},
 		{"--btf " + types + " " + signed, 1, "cut the signature off with --drop-signature"},
@@ -83,7 +102,7 @@ func TestEmbedVerb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := os.ReadFile(types)
+		want, err := os.ReadFile(strings.Fields(c.args)[1])
 		if err != nil {
 			t.Fatal(err)
 		}

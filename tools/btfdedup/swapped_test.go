@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,39 @@ func TestSwappedBase(t *testing.T) {
 				strings.Count(stderr, "\n") != 1 {
 				t.Errorf("%s, %s: exit code %d, %s%s\nwant %s", verb, c.name, code, stdout, stderr, c.want)
 			}
+		}
+	}
+}
+
+// TestOtherBase: BTF of which it shows that it was made on another base is no input.
+func TestOtherBase(t *testing.T) {
+	dir := t.TempDir()
+	base, _ := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
+	_, other := writeBTF(t, dir, "other.btf", nil, func(b *btf.Builder) { b.Int("A", 4, 0, 32) })
+	// Its own name is on this base in the middle of "int".
+	split, _ := writeBTF(t, dir, "split.btf", other, func(b *btf.Builder) {
+		b.Ref(btf.KindTypedef, "t", 1)
+	})
+	out := filepath.Join(dir, "out")
+	module := moduleOf(t, split)
+	ids := compileIDs(t, dir, "ids.ko", idsSource)
+	const want = ": [2] TYPEDEF: a name at string offset 3, where no string begins; was it made on " +
+		"another base?\n"
+	for _, c := range []string{
+		"dump --base " + base + " " + split,
+		"dump --format=c --base " + base + " " + module,
+		"stats --base " + base + " " + split,
+		"shared -o " + out + " --base " + base + " " + split,
+		"resolve-ids -o " + out + " --base " + base + " --btf " + split + " " + ids,
+		"embed -o " + out + " --resolve-ids --base " + base + " --btf " + split + " " + ids,
+	} {
+		code, stdout, stderr := btfdedup(strings.Fields(c)...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, want) ||
+			strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %s%s", c, code, stdout, stderr)
+		}
+		if _, err := os.Stat(out); err == nil {
+			t.Fatalf("%s: there is an output", c)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/archive"
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/relocate"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
@@ -111,8 +112,10 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 		if err != nil {
 			return r.stop(env, report, err)
 		}
+		rules := r.rules
+		rules.Module = elf.IsModule(file)
 		for i, b := range blobs {
-			report.add(file, i+1, len(blobs), verify.Check(b, r.rules))
+			report.add(file, i+1, len(blobs), verify.Check(b, rules))
 		}
 	}
 	return r.answer(env, report)

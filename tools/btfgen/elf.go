@@ -85,19 +85,9 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 	if err != nil {
 		return err
 	}
-	if len(env.Bases) == 0 && isModule(path) {
+	if len(env.Bases) == 0 && elf.IsModule(path) {
 		env.Warn("%s: a kernel module, whose BTF stands on that of the kernel; this stands alone, for "+
 			"want of --base", path)
 	}
 	return run.WriteLinked(result, bases.BTF)
-}
-
-// isModule tells whether a file is a kernel module. What can't be read has been told before.
-func isModule(path string) bool {
-	f, err := elf.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return f.Section(".gnu.linkonce.this_module") != nil
 }
