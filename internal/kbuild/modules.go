@@ -26,6 +26,9 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 			return nil, fmt.Errorf("%s: %s and %s are both the module %s: build again", r.path(
 				"modules.order"), other, m.Path, m.Name)
 		case !r.exists(m.Path):
+			if root := rootByModule(r.dir, m.Path); root != "" && !r.exists("vmlinux") {
+				return nil, partOf(r.dir, root)
+			}
 			return nil, fmt.Errorf("%s: modules.order lists it, and it is not there: make modules, or "+
 				"leave the modules out", r.path(m.Path))
 		}

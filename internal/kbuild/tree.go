@@ -78,9 +78,7 @@ func Read(dir string, o Options) (*Tree, error) {
 	t := &Tree{Rust: r.config["CONFIG_RUST"] == "y"}
 	hasVmlinux, hasModules := r.exists("vmlinux"), r.note("modules.order")
 	if !hasVmlinux && !hasModules {
-		return nil, fmt.Errorf("%s: has neither vmlinux nor modules.order: name the directory in "+
-			"which Kbuild built (with O= or KBUILD_OUTPUT, that one), after make vmlinux or make modules",
-			dir)
+		return nil, notBuilt(dir)
 	}
 	if hasVmlinux {
 		v, missing, err := r.vmlinux(o)
@@ -94,6 +92,9 @@ func Read(dir string, o Options) (*Tree, error) {
 		if t.Modules, err = r.modules(o); err != nil {
 			return nil, err
 		}
+	}
+	if t.Vmlinux == nil && len(t.Modules) == 0 && !o.NoModules {
+		return nil, nothingListed(dir)
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.skipped)) {
 		t.Skipped = append(t.Skipped, Skipped{path, r.skipped[path]})
