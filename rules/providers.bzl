@@ -65,11 +65,8 @@ BtfToolchainInfo = provider(
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found on a target and below it.",
     fields = {
-        "elves": """depset of struct, one for each target that has ELF objects of its own: `label`
-(string), `files` (tuple of File, the objects), `dwos` (tuple of File, their .dwo files).""",
-        "objects": """depset of File: BTF objects of the ELF objects of the target and of the
-targets that it links.""",
-        "roots": """depset of File: one merged BTF object for each target that has objects of its
-own.""",
+        "targets": """depset of struct, one for each target that has ELF objects of its own: `label`
+(Label), `files` (tuple of File, the objects), `dwos` (tuple of File, their .dwo files), `objects`
+(tuple of File, their BTF objects), `root` (File, these merged).""",
     },
 )

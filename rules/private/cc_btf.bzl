@@ -96,14 +96,16 @@ def _btf_cc_aspect_impl(target, ctx):
     dwos = _dwos(target)
     conversion = with_debug_files(conversion_of(ctx.attr), debug_files(dwos))
     objects = convert_all(ctx, own, prefix, conversion)
-    elves = struct(label = str(target.label), files = tuple(own), dwos = tuple(dwos))
+    merged = merge_tree(ctx, objects, prefix + ".merge.d", single = True)
+    converted = [struct(
+        label = target.label,
+        files = tuple(own),
+        dwos = tuple(dwos),
+        objects = tuple(objects.values()),
+        root = merged[0],
+    )] if own else []
     return [BtfCcInfo(
-        elves = depset([elves] if own else [], transitive = [info.elves for info in below]),
-        objects = depset(objects.values(), transitive = [info.objects for info in below]),
-        roots = depset(
-            merge_tree(ctx, objects, prefix + ".merge.d", single = True),
-            transitive = [info.roots for info in below],
-        ),
+        targets = depset(converted, transitive = [info.targets for info in below]),
     )]
 
 btf_cc_aspect = aspect(
@@ -117,20 +119,18 @@ merge of them. The actions are the target's own, so all who link it share them. 
     provides = [BtfCcInfo],
 )
 
-def _shared(infos):
+def _shared(targets):
     """The BTF objects of the aspect's actions: struct of `objects` and `roots`, depsets of File."""
     return struct(
-        objects = depset(transitive = [info.objects for info in infos]),
+        objects = depset([file for target in targets for file in target.objects]),
         root = None,
-        roots = depset(transitive = [info.roots for info in infos]),
+        roots = depset([target.root for target in targets]),
     )
 
-def _own(ctx, infos, conversion):
+def _own(ctx, targets, conversion):
     """The BTF objects of actions of the rule's own, for a conversion other than the flags'."""
-    files, dwos = {}, {}
-    for elves in depset(transitive = [info.elves for info in infos]).to_list():
-        files.update({file: None for file in elves.files})
-        dwos.update({file: None for file in elves.dwos})
+    files = {file: None for target in targets for file in target.files}
+    dwos = {file: None for target in targets for file in target.dwos}
     objects = convert_all(
         ctx,
         files.keys(),
@@ -144,20 +144,36 @@ def _own(ctx, infos, conversion):
         roots = depset(merged),
     )
 
-def _cc_btf_impl(ctx):
+def _targets(ctx):
+    """Those targets with objects of their own that deps lead to and exclude doesn't name."""
     for dep in ctx.attr.deps:
-        if CcInfo not in dep and not dep[BtfCcInfo].objects:
+        if CcInfo not in dep and not dep[BtfCcInfo].targets:
             fail(("{}: {} compiles and links no object file: deps takes cc_library, cc_binary " +
                   "and the like; object files and archives are srcs of a btf_objects").format(
                 ctx.label,
                 dep.label,
             ))
-    infos = [dep[BtfCcInfo] for dep in ctx.attr.deps]
-    if not [info for info in infos if info.objects]:
+    found = depset(transitive = [dep[BtfCcInfo].targets for dep in ctx.attr.deps]).to_list()
+    if not found:
         fail(("{}: deps have headers alone, and no object file with types: name what " +
               "compiles").format(ctx.label))
+    excluded = {dep.label: None for dep in ctx.attr.exclude}
+    idle = [str(label) for label in excluded if label not in [target.label for target in found]]
+    if idle:
+        fail(("{}: exclude names {}, but deps link no object file of that target itself: name " +
+              "the library that has the object or archive in its srcs").format(
+            ctx.label,
+            ", ".join(idle),
+        ))
+    kept = [target for target in found if target.label not in excluded]
+    if not kept:
+        fail("{}: exclude leaves no object file to convert".format(ctx.label))
+    return kept
+
+def _cc_btf_impl(ctx):
+    targets = _targets(ctx)
     conversion = conversion_of(ctx.attr)
-    found = _own(ctx, infos, conversion) if chosen(ctx.attr) else _shared(infos)
+    found = _own(ctx, targets, conversion) if chosen(ctx.attr) else _shared(targets)
     return [
         DefaultInfo(files = found.roots),
         BtfObjectsInfo(
@@ -181,8 +197,19 @@ cc_btf(
 )
 ```
 
-Compile with debug information, for example `--copt=-g`: an object without any is an error that says
-so. With `--fission` the `.dwo` files are read, too. What to encode comes from the flags
+Compile with debug information, for example `--copt=-g`: an object without any is an error, which
+names the library that it is of (`for //third_party:zlib`). A library that comes without is left
+out:
+
+```starlark
+cc_btf(
+    name = "server_objects",
+    deps = ["//server"],
+    exclude = ["//third_party:zlib"],  # a prebuilt libz.a
+)
+```
+
+With `--fission` the `.dwo` files are read, too. What to encode comes from the flags
 `@rules_btf//rules/settings:btf_features` and `:lang_exclude`, what to read from `:input`, and how
 many objects an action converts from `:grain`.
 
@@ -203,6 +230,10 @@ included. A library of headers has no types of its own, and may be among them.""
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,
+        ),
+        "exclude": attr.label_list(
+            doc = """Targets among `deps` and what they depend on whose own objects are left out:
+those without debug information. What such a target depends on is converted.""",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -55,6 +55,33 @@ _wrong_provider_test = analysistest.make(
 
 _headers_test = analysistest.make(failure_test("deps have headers alone"), expect_failure = True)
 
+def _excluded_impl(ctx):
+    env = analysistest.begin(ctx)
+    info = analysistest.target_under_test(env)[BtfObjectsInfo]
+    asserts.equals(
+        env,
+        ctx.attr.kept,
+        sorted([_stem(file.basename) for file in info.objects.to_list()]),
+    )
+    asserts.equals(env, ctx.attr.roots, len(info.roots.to_list()))
+    return analysistest.end(env)
+
+_excluded_test = analysistest.make(
+    _excluded_impl,
+    attrs = {"kept": attr.string_list(), "roots": attr.int()},
+    config_settings = _SETTINGS,
+)
+
+_idle_exclude_test = analysistest.make(
+    failure_test("exclude names @@//rules/tests:headers, but deps link no object file of that"),
+    expect_failure = True,
+)
+
+_all_excluded_test = analysistest.make(
+    failure_test("exclude leaves no object file to convert"),
+    expect_failure = True,
+)
+
 def _of_its_own_impl(ctx):
     env = analysistest.begin(ctx)
     gens = actions_of(env, "BtfGen")
@@ -116,20 +143,49 @@ def cc_suite(name):
         tags = ["manual"],
         deps = [":bottom"],
     )
+    cc_btf(name = "without_left", exclude = [":left"], tags = ["manual"], deps = [":main"])
+    cc_btf(
+        name = "without_two",
+        btf_features = ["default", "global_var"],
+        exclude = [":another_name_of_bottom", ":right"],
+        tags = ["manual"],
+        deps = [":main"],
+    )
+    native.alias(name = "another_name_of_bottom", actual = ":bottom", tags = ["manual"])
+    cc_btf(name = "idle_exclude", exclude = [":headers"], tags = ["manual"], deps = [":main"])
+    cc_btf(name = "all_excluded", exclude = [":bottom"], tags = ["manual"], deps = [":bottom"])
     cc_btf(name = "only_headers", tags = ["manual"], deps = [":headers"])
     cc_btf(name = "not_cc", tags = ["manual"], deps = [":bottom_c"])
     _diamond_test(name = "diamond_test", pic = True, target_under_test = ":diamond")
     _diamond_opt_test(name = "diamond_opt_test", target_under_test = ":diamond")
     _wrong_provider_test(name = "not_cc_test", target_under_test = ":not_cc")
     _headers_test(name = "only_headers_test", target_under_test = ":only_headers")
+    _excluded_test(
+        name = "exclude_test",
+        kept = ["bottom", "bottom2", "main", "precompiled", "right"],
+        roots = 3,
+        target_under_test = ":without_left",
+    )
+    _excluded_test(
+        name = "exclude_of_its_own_test",
+        kept = ["left", "main"],
+        roots = 1,
+        target_under_test = ":without_two",
+    )
+    _idle_exclude_test(name = "idle_exclude_test", target_under_test = ":idle_exclude")
+    _all_excluded_test(name = "all_excluded_test", target_under_test = ":all_excluded")
     _of_its_own_test(name = "of_its_own_test", target_under_test = ":of_its_own")
     _fission_test(name = "fission_test", target_under_test = ":diamond")
     native.test_suite(
         name = name,
         tests = [
+            ":all_excluded_test",
             ":diamond_test",
             ":diamond_opt_test",
+            ":exclude_of_its_own_test",
+            ":exclude_test",
             ":fission_test",
+            ":idle_exclude_test",
             ":not_cc_test",
             ":of_its_own_test",
             ":only_headers_test",

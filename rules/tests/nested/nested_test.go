@@ -207,6 +207,9 @@ load("@rules_btf//rules:defs.bzl", "btf_diff_test", "cc_btf", "vmlinux_btf")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 cc_library(name = "bare", srcs = ["bare.c"], copts = ["-g0"])
 cc_btf(name = "bare_objects", deps = [":bare"])
+cc_library(name = "server", srcs = ["server.c"], copts = ["-g"], deps = [":bare"])
+cc_btf(name = "server_objects", deps = [":server"])
+cc_btf(name = "kept_objects", deps = [":server"], exclude = [":bare"])
 cc_btf(name = "list_objects", deps = ["//lib:list"])
 cc_btf(name = "raid_objects", deps = ["//drivers:raid"])
 vmlinux_btf(name = "list_btf", srcs = [":list_objects"])
@@ -214,11 +217,14 @@ vmlinux_btf(name = "raid_btf", srcs = [":raid_objects"])
 btf_diff_test(name = "different_test", actual = ":raid_btf", expected = ":list_btf")
 `)
 	w.write("bare.c", "int bare(void) { return 0; }\n")
+	w.write("server.c", "struct server { int port; } server;\n")
+	w.built("//:kept_objects")
 	for _, test := range []struct {
 		command, target string
 		want            []string
 	}{
 		{"build", "//:bare_objects", []string{"bare.pic.o", "DWARF"}},
+		{"build", "//:server_objects", []string{"for //:bare failed", "bare.pic.o", "exclude"}},
 		{"test", "//:different_test", []string{"raid"}},
 	} {
 		output, err := w.bazel(test.command, "--jobs=2", "--test_output=errors", test.target)
