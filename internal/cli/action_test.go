@@ -13,7 +13,11 @@ func TestAdvise(t *testing.T) {
 			"; in Bazel, --lang-exclude is the attribute lang_exclude or the flag " +
 				"--@rules_btf//rules/settings:lang_exclude, --skip-unencodable is the attribute " +
 				"skip_unencodable"},
-		{"give --dwarf", "; in Bazel, --dwarf is the attribute debug"},
+		{"give --dwarf", "; in Bazel, --dwarf is " + debugName},
+		{"name the directory by --dwo-dir, or a package by --dwp", "; in Bazel, --dwo-dir and --dwp " +
+			"are the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and " +
+			"leaves out the libraries that exclude names)"},
+		{"give --alt, or --dwarf", "; in Bazel, --dwarf is " + debugName + ", --alt is " + altName},
 		{"give --dwarf-like", ""},
 		{"nothing to set", ""},
 	} {
