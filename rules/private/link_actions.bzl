@@ -91,6 +91,31 @@ def btf_link(
         resource_set = _link_resources,
     )
 
+def _on_bases(ctx, verb, srcs, out, bases, **kwargs):
+    """Declares an action that makes one file of others and of the BTF that these stand on.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        verb: string, of btfdedup.
+        srcs: list of File, files or directories.
+        out: File to write.
+        bases: depset of File, the chain of BTF that srcs are split against, outermost first.
+        **kwargs: of `run_tool`: mnemonic, progress_message and resource_set.
+    """
+    args = ctx.actions.args()
+    args.add("-o", out)
+    args.add_all(bases, before_each = "--base")
+    args.add_all(srcs, expand_directories = False)
+    run_tool(
+        ctx,
+        tools(ctx).btfdedup,
+        verb,
+        args,
+        inputs = depset(srcs, transitive = [bases]),
+        outputs = [out],
+        **kwargs
+    )
+
 def btf_base(ctx, btf, out, bases):
     """Declares BtfBase: the index of BTF, which links of split BTF read in place of it.
 
@@ -100,17 +125,12 @@ def btf_base(ctx, btf, out, bases):
         out: File to write.
         bases: depset of File, the chain of BTF that btf is split against, outermost first.
     """
-    args = ctx.actions.args()
-    args.add("-o", out)
-    args.add_all(bases, before_each = "--base")
-    args.add(btf)
-    run_tool(
+    _on_bases(
         ctx,
-        tools(ctx).btfdedup,
         "index",
-        args,
-        inputs = depset([btf], transitive = [bases]),
-        outputs = [out],
+        [btf],
+        out,
+        bases,
         mnemonic = "BtfBase",
         progress_message = "Indexing BTF %{input} for %{label}",
         resource_set = _base_resources,
@@ -125,17 +145,12 @@ def btf_import_action(ctx, src, out, bases):
         out: File to write, raw BTF.
         bases: depset of File, the chain of BTF that it is split against, outermost first.
     """
-    args = ctx.actions.args()
-    args.add("-o", out)
-    args.add_all(bases, before_each = "--base")
-    args.add(src)
-    run_tool(
+    _on_bases(
         ctx,
-        tools(ctx).btfdedup,
         "import",
-        args,
-        inputs = depset([src], transitive = [bases]),
-        outputs = [out],
+        [src],
+        out,
+        bases,
         mnemonic = "BtfImport",
         progress_message = "Importing BTF of %{input} for %{label}",
         resource_set = _import_resources,
@@ -150,17 +165,12 @@ def btf_shared(ctx, modules, out, bases):
         out: File to write, raw BTF.
         bases: depset of File, the chain of BTF that the modules stand on, outermost first.
     """
-    args = ctx.actions.args()
-    args.add("-o", out)
-    args.add_all(bases, before_each = "--base")
-    args.add_all(modules, expand_directories = False)
-    run_tool(
+    _on_bases(
         ctx,
-        tools(ctx).btfdedup,
         "shared",
-        args,
-        inputs = depset(modules, transitive = [bases]),
-        outputs = [out],
+        modules,
+        out,
+        bases,
         mnemonic = "BtfShared",
         progress_message = "Finding types that modules share for %{label}",
         resource_set = _base_resources,
