@@ -21,6 +21,7 @@ load("//rules/private:cc_btf.bzl", _btf_cc_aspect = "btf_cc_aspect", _cc_btf = "
 load("//rules/private:module_btf.bzl", _module_btf = "module_btf")
 load("//rules/private:modules_btf.bzl", _modules_btf = "modules_btf")
 load("//rules/private:vmlinux_btf.bzl", _vmlinux_btf = "vmlinux_btf")
+load("//rules/private:vmlinux_h.bzl", _vmlinux_h = "vmlinux_h")
 
 # Rules.
 btf_objects = _btf_objects
@@ -32,6 +33,7 @@ btf_import = _btf_import
 btf_embed = _btf_embed
 btf_section_object = _btf_section_object
 btf_archive = _btf_archive
+vmlinux_h = _vmlinux_h
 btf_diff_test = _btf_diff_test
 btf_repro_test = _btf_repro_test
 btf_toolchain = _btf_toolchain

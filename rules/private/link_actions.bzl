@@ -91,7 +91,7 @@ def btf_link(
         resource_set = _link_resources,
     )
 
-def _on_bases(ctx, verb, srcs, out, bases, **kwargs):
+def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
     """Declares an action that makes one file of others and of the BTF that these stand on.
 
     Args:
@@ -100,10 +100,12 @@ def _on_bases(ctx, verb, srcs, out, bases, **kwargs):
         srcs: list of File, files or directories.
         out: File to write.
         bases: depset of File, the chain of BTF that srcs are split against, outermost first.
+        flags: list of string, flags of the verb.
         **kwargs: of `run_tool`: mnemonic, progress_message and resource_set.
     """
     args = ctx.actions.args()
     args.add("-o", out)
+    args.add_all(flags)
     args.add_all(bases, before_each = "--base")
     args.add_all(srcs, expand_directories = False)
     run_tool(
@@ -153,6 +155,27 @@ def btf_import_action(ctx, src, out, bases):
         bases,
         mnemonic = "BtfImport",
         progress_message = "Importing BTF of %{input} for %{label}",
+        resource_set = _import_resources,
+    )
+
+def btf_header(ctx, btf, out, bases):
+    """Declares BtfHeader: BTF as a C header.
+
+    Args:
+        ctx: context of a rule with the toolchain.
+        btf: File, raw BTF.
+        out: File to write.
+        bases: depset of File, the chain of BTF that btf is split against, outermost first.
+    """
+    _on_bases(
+        ctx,
+        "dump",
+        [btf],
+        out,
+        bases,
+        flags = ["--format=c"],
+        mnemonic = "BtfHeader",
+        progress_message = "Writing %{output} for %{label}",
         resource_set = _import_resources,
     )
 

@@ -1,0 +1,63 @@
+"""vmlinux_h: the types of a kernel as a C header."""
+
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//rules:providers.bzl", "BtfInfo")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":link_actions.bzl", "btf_header")
+
+def _vmlinux_h_impl(ctx):
+    info = ctx.attr.btf[BtfInfo]
+    if info.distilled:
+        fail(("{}: {} has the feature distilled_base, and without a kernel's types it is no " +
+              "header: name one without it").format(ctx.label, ctx.attr.btf.label))
+    out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + "/vmlinux.h")
+    btf_header(ctx, info.btf, out, info.bases)
+    return [
+        DefaultInfo(files = depset([out])),
+        CcInfo(compilation_context = cc_common.create_compilation_context(
+            headers = depset([out]),
+            includes = depset([out.dirname]),
+        )),
+    ]
+
+vmlinux_h = rule(
+    implementation = _vmlinux_h_impl,
+    doc = """Writes the types of a kernel as a C header, `NAME/vmlinux.h`, which BPF programs
+include in place of the kernel's own headers.
+
+```starlark
+vmlinux_h(
+    name = "vmlinux_h",
+    btf = ":vmlinux_btf",        # or a btf_import of the kernel that is shipped
+)
+
+genrule(
+    name = "tracer",
+    srcs = [
+        "tracer.bpf.c",
+        ":vmlinux_h",
+    ],
+    outs = ["tracer.bpf.o"],
+    cmd = "clang -g -O2 -target bpf -I$(RULEDIR)/vmlinux_h -c -o $@ $(execpath tracer.bpf.c)",
+)
+```
+
+A `cc_library` that has the target among its `deps`, with a C++ toolchain for BPF, has the header's
+directory on its include path. The text is that of `btfdedup dump --format=c`
+([inside.md](inside.md)).""",
+    attrs = {
+        "btf": attr.label(
+            doc = """The `vmlinux_btf` or `btf_import` of the kernel; or the `module_btf` of a
+module, whose header has the types of its bases, too.""",
+            mandatory = True,
+            providers = [BtfInfo],
+        ),
+        "out": attr.output(
+            doc = """The header to write. By default `NAME/vmlinux.h`. Its directory is what is
+included.""",
+        ),
+    },
+    toolchains = [TOOLCHAIN_TYPE],
+    provides = [CcInfo],
+)
