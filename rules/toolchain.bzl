@@ -40,9 +40,10 @@ btf_toolchain = rule(
     cfg = _same_settings,
     doc = """Names the tools that the rules run: files, or targets that can be run. Wrap it in a
 `toolchain` and register that, to use tools of your own instead of the default toolchain, which
-builds them from source. Those of a release are [one call away](releases.md).
+builds them from source.
 
 ```starlark
+# BUILD.bazel
 btf_toolchain(
     name = "prebuilt_tools",
     btfdedup = "bin/btfdedup",
@@ -54,6 +55,26 @@ toolchain(
     toolchain = ":prebuilt_tools",
     toolchain_type = "@rules_btf//rules/toolchain:toolchain_type",
 )
+```
+
+```starlark
+# MODULE.bazel
+register_toolchains("//:prebuilt")
+```
+
+Without the second file the tools are built from source, and nothing says so. Those of
+[a release](releases.md#bazel-with-the-tools-of-a-release) are downloaded, with no `btf_toolchain`:
+
+```starlark
+# MODULE.bazel
+btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
+btf.toolchain(
+    version = "VERSION",
+    sha256 = {"linux-amd64": "…"},  # of the release's SHA256SUMS
+)
+use_repo(btf, "btf_toolchains")
+
+register_toolchains("@btf_toolchains//:all")
 ```""",
     attrs = {
         "btfdedup": attr.label(

@@ -4,52 +4,29 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// TestVariants makes the BTF of one kernel in several ways in one build: by attributes, and by a
-// transition that sets a flag. The tools are built once.
+// TestVariants makes the BTF of one kernel in several ways in one build, as docs/rules.md has them:
+// by attributes, and by a transition that sets a flag. The tools are built once.
 func TestVariants(t *testing.T) {
 	w := newWorkspace(t)
-	w.write("variant.bzl", `
-def _impl(_settings, _attr):
-    return {"@rules_btf//rules/settings:btf_features": ["default", "global_var"]}
-
-_variables = transition(
-    implementation = _impl,
-    inputs = [],
-    outputs = ["@rules_btf//rules/settings:btf_features"],
-)
-
-def _files_impl(ctx):
-    return [DefaultInfo(files = depset(ctx.files.of))]
-
-with_variables = rule(
-    implementation = _files_impl,
-    attrs = {"of": attr.label(cfg = _variables)},
-)
-`)
+	blocks := starlark(t, filepath.Join(w.repo, "docs/rules.md"))
 	w.write("BUILD.bazel", `
-load("@rules_btf//rules:defs.bzl", "cc_btf", "vmlinux_btf")
-load(":variant.bzl", "with_variables")
-
-[
-    [
-        cc_btf(name = "objects" + suffix, btf_features = features, deps = ["//kernel:vmlinux"]),
-        vmlinux_btf(
-            name = "vmlinux_btf" + suffix,
-            srcs = [":objects" + suffix],
-            out = "vmlinux%s.btf" % suffix,
-            vmlinux = "//kernel:vmlinux",
-        ),
-    ]
-    for suffix, features in {"": [], "_variables": ["default", "global_var"]}.items()
-]
-
-with_variables(name = "by_flag", of = ":vmlinux_btf")
+alias(name = "kernel", actual = "//kernel:vmlinux", visibility = ["//visibility:public"])
 `)
-	const targets = "//:vmlinux_btf //:vmlinux_btf_variables //:by_flag"
+	const vmlinux = `
+alias(name = "vmlinux", actual = "//kernel:vmlinux")
+`
+	w.write("attributes/BUILD.bazel", `
+load("@rules_btf//rules:defs.bzl", "cc_btf", "vmlinux_btf")
+`+vmlinux+block(t, blocks, `"_with_variables": [`))
+	w.write("flag/variant.bzl", block(t, blocks, "# variant.bzl\n"))
+	w.write("flag/BUILD.bazel", block(t, blocks, "with_variables(\n")+vmlinux)
+	const byFlagTarget = "//flag:vmlinux_btf_with_variables"
+	const targets = "//attributes:all " + byFlagTarget
 	output, err := w.bazel("aquery", "--output=jsonproto",
 		`mnemonic("GoLink", deps(set(`+targets+`)))`)
 	if err != nil {
@@ -73,9 +50,9 @@ with_variables(name = "by_flag", of = ":vmlinux_btf")
 		}
 		return string(data)
 	}
-	plain := read(filepath.Join(w.dir, "bazel-bin/vmlinux.btf"))
-	variables := read(filepath.Join(w.dir, "bazel-bin/vmlinux_variables.btf"))
-	output, err = w.bazel("cquery", "--output=files", "//:by_flag")
+	plain := read(filepath.Join(w.dir, "bazel-bin/attributes/vmlinux_btf.btf"))
+	variables := read(filepath.Join(w.dir, "bazel-bin/attributes/vmlinux_btf_with_variables.btf"))
+	output, err = w.bazel("cquery", "--output=files", byFlagTarget)
 	if err != nil {
 		t.Fatalf("cquery: %v\n%s", err, output)
 	}
@@ -84,4 +61,33 @@ with_variables(name = "by_flag", of = ":vmlinux_btf")
 		t.Errorf("BTF of %d bytes; with variables %d by attributes, %d by the flag", len(plain),
 			len(variables), len(byFlag))
 	}
+}
+
+// starlark returns a page's blocks of Starlark.
+func starlark(t *testing.T, page string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fenced := regexp.MustCompile("(?ms)^```starlark\n(.*?)^```")
+	for _, m := range fenced.FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
+
+// block is the one block that has a piece of text.
+func block(t *testing.T, blocks []string, piece string) string {
+	t.Helper()
+	var found []string
+	for _, b := range blocks {
+		if strings.Contains(b, piece) {
+			found = append(found, b)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d blocks have %q, want 1", len(found), piece)
+	}
+	return found[0]
 }
