@@ -1,0 +1,174 @@
+package examples
+
+import (
+	"debug/elf"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// ruleExamples are the blocks of Starlark in docs/rules.md, which are those of the rules' doc
+// strings too.
+func ruleExamples(t *testing.T) (found []string) {
+	t.Helper()
+	page := string(harness.ReadFile(t, filepath.Join(harness.Repo(), "docs/rules.md")))
+	for _, b := range blocks(page) {
+		if b.kind == "starlark" {
+			found = append(found, b.text)
+		}
+	}
+	return found
+}
+
+// ruleExample is the one example with a piece of text.
+func ruleExample(t *testing.T, piece string) string {
+	t.Helper()
+	var found []string
+	for _, text := range ruleExamples(t) {
+		if strings.Contains(text, piece) {
+			found = append(found, text)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d examples have %q, want 1", len(found), piece)
+	}
+	return found[0]
+}
+
+// around is what examples of docs/rules.md refer to and don't define, by the name of the target.
+var around = map[string]string{
+	"bottom":          `cc_library(name = "bottom", srcs = ["a.c"])`,
+	"disk_btf":        `module_btf(name = "disk_btf", base = ":vmlinux_btf", module = "disk.ko")`,
+	"drivers_objects": `cc_btf(name = "drivers_objects", deps = [":bottom"])`,
+	"modules_btf":     `modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = ["raid.ko"])`,
+	"net_objects":     `btf_objects(name = "net_objects", srcs = ["a.o"])`,
+	"nf_nat_btf":      `module_btf(name = "nf_nat_btf", base = ":vmlinux_btf", module = "nf_nat.ko")`,
+	"vmlinux":         `filegroup(name = "vmlinux", srcs = ["vmlinux.elf"])`,
+	"vmlinux_btf":     `vmlinux_btf(name = "vmlinux_btf", srcs = ["a.o"])`,
+}
+
+// files are those that the examples refer to, in the example's package.
+var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "pahole.btf",
+	"first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
+	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c"}
+
+// header loads what the examples use: as a user would, who copies them.
+const header = `load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_diff_test", "btf_embed",
+    "btf_import", "btf_objects", "btf_repro_test", "btf_section_object", "btf_toolchain", "cc_btf",
+    "module_btf", "modules_btf", "vmlinux_btf", "vmlinux_h")
+load("@rules_cc//cc:cc_library.bzl", "cc_library")
+`
+
+// examplePackage is a BUILD file of an example: with what is around it, where it names that.
+func examplePackage(text string) string {
+	load := regexp.MustCompile(`(?s)load\(\s*"@rules_btf//rules:defs.bzl",.*?\)\n`)
+	page := header + load.ReplaceAllString(text, "")
+	for changed := true; changed; {
+		changed = false
+		for name, rule := range around {
+			if strings.Contains(page, fmt.Sprintf(`":%s"`, name)) &&
+				!strings.Contains(page, fmt.Sprintf(`name = "%s"`, name)) {
+				page += rule + "\n"
+				changed = true
+			}
+		}
+	}
+	return page
+}
+
+// TestRules analyses each example of the rules' reference, in a package of its own.
+func TestRules(t *testing.T) {
+	from := t.TempDir()
+	write := func(path, text string) { harness.WriteFile(t, filepath.Join(from, path), text) }
+	n, modules := 0, 0
+	var variant, toolchain string
+	for _, text := range ruleExamples(t) {
+		switch {
+		case strings.HasPrefix(text, "# MODULE.bazel\n"):
+			modules++
+			continue
+		case strings.HasPrefix(text, "# variant.bzl\n"):
+			variant = text
+			continue
+		}
+		n++
+		dir := fmt.Sprintf("example%d", n)
+		if strings.Contains(text, "btf_toolchain(\n") {
+			toolchain = "//" + dir
+		}
+		text = strings.ReplaceAll(text, "@debian_kernel//:boot", "//boot:boot")
+		write(dir+"/BUILD.bazel", examplePackage(text))
+		for _, file := range files {
+			write(filepath.Join(dir, file), "")
+		}
+		if strings.Contains(text, `":variant.bzl"`) {
+			write(dir+"/variant.bzl", variant)
+		}
+	}
+	if n < 18 || variant == "" || modules != 2 {
+		t.Errorf("%d examples, variant.bzl of %d bytes, %d of MODULE.bazel: the page is read wrongly",
+			n, len(variant), modules)
+	}
+	const library = "load(\"@rules_cc//cc:cc_library.bzl\", \"cc_library\")\n" +
+		"package(default_visibility = [\"//visibility:public\"])\n"
+	for path, names := range map[string][]string{"": {"kernel"}, "drivers": {"drivers", "disk", "net"},
+		"server": {"server"}, "third_party": {"zlib"}} {
+		text := library
+		for _, name := range names {
+			deps := ""
+			if name == "server" {
+				deps = `, deps = ["//third_party:zlib"]`
+			}
+			text += fmt.Sprintf("cc_library(name = %q, srcs = [\"a.c\"]%s)\n", name, deps)
+		}
+		write(filepath.Join(path, "BUILD.bazel"), text)
+		write(filepath.Join(path, "a.c"), "int a;\n")
+	}
+	write("boot/BUILD.bazel", "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n")
+	write("boot/boot/vmlinuz-7.2.0-amd64", "")
+	// The tools of btf_toolchain's example are in a package of their own, and its line registers them.
+	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
+		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
+	w := newWorkspace(t, from)
+	harness.WriteFile(t, filepath.Join(w.dir, "prebuilt/BUILD.bazel"), strings.Replace(string(
+		harness.ReadFile(t, filepath.Join(w.dir, "prebuilt/BUILD.bazel"))), "    btfgen =",
+		"    btfrepro = \"files/btfgen\",\n    btfgen =", 1)) // no action runs it here
+	w.shell("bazel build --nobuild //...")
+}
+
+// TestVmlinuxH compiles a BPF program with a kernel's vmlinux.h, by the genrule of the rule's
+// example, and a library that includes the header.
+func TestVmlinuxH(t *testing.T) {
+	harness.Need(t, "clang")
+	w := newWorkspace(t, example("hello"))
+	write := func(path, text string) { harness.WriteFile(t, filepath.Join(w.dir, path), text) }
+	write("tracer/BUILD.bazel", header+`
+cc_btf(name = "objects", deps = ["//kernel:vmlinux"])
+vmlinux_btf(name = "vmlinux_btf", srcs = [":objects"], vmlinux = "//kernel:vmlinux")
+cc_library(name = "host", srcs = ["host.c"], deps = [":vmlinux_h"])
+`+ruleExample(t, "vmlinux_h(\n"))
+	write("tracer/tracer.bpf.c", `#include "vmlinux.h"
+
+int length(struct run_queue *queue)
+{
+	return queue->length;
+}
+`)
+	write("tracer/host.c", `#include <vmlinux.h>
+
+unsigned long size = sizeof(struct run_queue);
+`)
+	w.shell("bazel build //tracer:tracer //tracer:host")
+	f, err := elf.Open(filepath.Join(w.dir, "bazel-bin/tracer/tracer.bpf.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Machine != elf.EM_BPF || f.Section(".BTF.ext") == nil {
+		t.Errorf("tracer.bpf.o is for %v; it has .BTF.ext: %t", f.Machine, f.Section(".BTF.ext") != nil)
+	}
+}
