@@ -44,7 +44,7 @@ var around = map[string]string{
 	"bottom":          `cc_library(name = "bottom", srcs = ["a.c"])`,
 	"disk_btf":        `module_btf(name = "disk_btf", base = ":vmlinux_btf", module = "disk.ko")`,
 	"drivers_objects": `cc_btf(name = "drivers_objects", deps = [":bottom"])`,
-	"modules_btf":     `modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = ["raid.ko"])`,
+	"modules_btf":     `modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = ["m.ko"])`,
 	"net_objects":     `btf_objects(name = "net_objects", srcs = ["a.o"])`,
 	"nf_nat_btf":      `module_btf(name = "nf_nat_btf", base = ":vmlinux_btf", module = "nf_nat.ko")`,
 	"vmlinux":         `filegroup(name = "vmlinux", srcs = ["vmlinux.elf"])`,
@@ -52,7 +52,7 @@ var around = map[string]string{
 }
 
 // files are those that the examples refer to, in the example's package.
-var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "pahole.btf",
+var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko", "pahole.btf",
 	"first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
 	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c"}
 

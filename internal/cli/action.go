@@ -13,8 +13,8 @@ const settings = "--@rules_btf//rules/settings:"
 
 // What cc_btf has in place of debug and alt, which name files beside object files that one knows.
 const (
-	debugName = "the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and leaves " +
-		"out the libraries that exclude names)"
+	debugName = "the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and " +
+		"leaves out the libraries that exclude names)"
 	altName = "the attribute alt (cc_btf has none: it leaves out the libraries that exclude names)"
 )
 

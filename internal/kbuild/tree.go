@@ -93,8 +93,8 @@ func Read(dir string, o Options) (*Tree, error) {
 			return nil, err
 		}
 	}
-	if t.Vmlinux == nil && len(t.Modules) == 0 && !o.NoModules {
-		return nil, nothingListed(dir)
+	if t.Vmlinux == nil && len(t.Modules) == 0 {
+		return nil, nothingLinked(dir, o)
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.skipped)) {
 		t.Skipped = append(t.Skipped, Skipped{path, r.skipped[path]})

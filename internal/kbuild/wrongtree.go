@@ -15,18 +15,18 @@ func notBuilt(dir string) error {
 	switch root := rootAbove(dir); {
 	case isSource(dir):
 		if out := outputIn(dir); out != "" {
-			return fmt.Errorf("%s: a kernel's source tree, and Kbuild built in %s (O= or KBUILD_OUTPUT): "+
-				"name that", dir, out)
+			return fmt.Errorf("%s: a kernel's source tree, and Kbuild built in %s (O= or "+
+				"KBUILD_OUTPUT): name that", dir, out)
 		}
 		if !isFile(dir, ".config") {
-			return fmt.Errorf("%s: a kernel's source tree in which nothing is built: name the directory "+
-				"that make had in O= or KBUILD_OUTPUT, or make the kernel here", dir)
+			return fmt.Errorf("%s: a kernel's source tree in which nothing is built: name the "+
+				"directory that make had in O= or KBUILD_OUTPUT, or make the kernel here", dir)
 		}
-		return fmt.Errorf("%s: a kernel's source tree that is configured and not built, or cleaned: make "+
-			"vmlinux, make modules, or both", dir)
+		return fmt.Errorf("%s: a kernel's source tree that is configured and not built, or cleaned: "+
+			"make vmlinux, make modules, or both", dir)
 	case isFile(dir, configName):
-		return fmt.Errorf("%s: a directory of Kbuild's that is configured and not built, or cleaned: make "+
-			"vmlinux, make modules, or both", dir)
+		return fmt.Errorf("%s: a directory of Kbuild's that is configured and not built, or cleaned: "+
+			"make vmlinux, make modules, or both", dir)
 	case root != "":
 		return partOf(dir, root)
 	}
@@ -34,10 +34,14 @@ func notBuilt(dir string) error {
 		"built (with O= or KBUILD_OUTPUT, that one), after make vmlinux or make modules", dir)
 }
 
-// nothingListed is of a directory without vmlinux whose modules.order is empty.
-func nothingListed(dir string) error {
+// nothingLinked is of a directory without vmlinux, and without modules or with those left out.
+func nothingLinked(dir string, o Options) error {
 	if root := rootAbove(dir); root != "" {
 		return partOf(dir, root)
+	}
+	if o.NoModules {
+		return fmt.Errorf("%s: has no vmlinux, and the modules are left out: make vmlinux, or take the "+
+			"modules", dir)
 	}
 	return fmt.Errorf("%s: has no vmlinux, and modules.order lists no modules: make vmlinux, make "+
 		"modules, or both", dir)
@@ -80,8 +84,8 @@ func isSource(dir string) bool {
 	return isFile(dir, "Kconfig") && isFile(dir, "scripts/Makefile.build")
 }
 
-// outputIn returns a directory in a source tree in which Kbuild built it: that has a link "source" to
-// the tree. "" if there is none.
+// outputIn returns a directory in a source tree in which Kbuild built it: that has a link "source"
+// to the tree. "" if there is none.
 func outputIn(dir string) string {
 	top, err := os.Stat(dir)
 	if err != nil {
@@ -91,7 +95,8 @@ func outputIn(dir string) string {
 	for _, e := range entries {
 		out := filepath.Join(dir, e.Name())
 		st, err := os.Stat(filepath.Join(out, "source"))
-		if err == nil && os.SameFile(st, top) && (isFile(out, "vmlinux") || isFile(out, "modules.order")) {
+		if err == nil && os.SameFile(st, top) &&
+			(isFile(out, "vmlinux") || isFile(out, "modules.order")) {
 			return out
 		}
 	}

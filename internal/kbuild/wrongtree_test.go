@@ -69,3 +69,13 @@ func TestWrongTree(t *testing.T) {
 		})
 	}
 }
+
+func TestModulesLeftOut(t *testing.T) {
+	f := fixture{t, t.TempDir()}
+	f.write("modules.order", "ring.o\n")
+	f.write("ring.ko", "")
+	_, err := Read(f.dir, Options{NoModules: true})
+	if err == nil || !strings.Contains(err.Error(), "no vmlinux, and the modules are left out") {
+		t.Errorf("got error %v", err)
+	}
+}
