@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Sections of ELF files with BTF.
@@ -37,7 +38,7 @@ func ReadFile(path string, base *Blob) ([]*Blob, error) {
 
 func someBlobs(path string, blobs []*Blob, err error) ([]*Blob, error) {
 	if err == nil && len(blobs) == 0 {
-		err = fmt.Errorf("no BTF: 0 bytes")
+		err = fmt.Errorf("no BTF: section %s is empty", SectionTypes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -48,8 +49,8 @@ func someBlobs(path string, blobs []*Blob, err error) ([]*Blob, error) {
 // maxStream bounds what is read of a file that can't be mapped, such as a pipe.
 const maxStream = 1 << 30
 
-// Open opens a file: as an ELF file if it is one, or else it reads the content. It opens the file
-// once, and pipes too.
+// Open opens a file: as an ELF file if it is one, or else it reads the content, which is not empty.
+// It opens the file once, and pipes too.
 func Open(path string) (*elf.File, []byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -75,6 +76,9 @@ func Open(path string) (*elf.File, []byte, error) {
 	data, err := io.ReadAll(io.LimitReader(file, maxStream+1))
 	if err == nil && len(data) > maxStream {
 		err = fmt.Errorf("%s: more than %d bytes", path, maxStream)
+	}
+	if err == nil && len(data) == 0 {
+		err = fmt.Errorf("%s: %w", path, message.Empty("BTF or a file that holds it"))
 	}
 	if err != nil || !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
 		return nil, data, err

@@ -5,6 +5,8 @@ import (
 	stdelf "debug/elf"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Header sizes of the gABI by class.
@@ -178,8 +180,7 @@ func checkMagic(name string, data []byte) error {
 	case bytes.HasPrefix(data, []byte(elfMagic)):
 		return nil
 	case len(data) == 0:
-		return fmt.Errorf("%s: empty (0 bytes); an interrupted build leaves such files, build it again",
-			name)
+		return fmt.Errorf("%s: %w", name, message.Empty("an ELF file"))
 	}
 	for _, k := range foreign {
 		if bytes.HasPrefix(data, []byte(k.magic)) {

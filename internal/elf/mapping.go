@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // keepOpenSize is the file size, in bytes, from which the descriptor stays open for pread. Smaller
@@ -62,8 +64,7 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 		return nil, err
 	}
 	if st.Size() == 0 {
-		return nil, fmt.Errorf("%s: empty file (0 bytes); an interrupted build leaves such files, "+
-			"build it again", path)
+		return nil, fmt.Errorf("%s: %w", path, message.Empty("an ELF file"))
 	}
 	if size < 0 {
 		size = st.Size() - offset

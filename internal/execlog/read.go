@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // What is read at most. The largest messages are directories and sets of inputs; a build of 10,000
@@ -46,7 +47,7 @@ func Read(r io.Reader) (*Log, error) {
 	begin, err := in.Peek(4)
 	switch {
 	case len(begin) == 0 && err == io.EOF:
-		return nil, errors.New("the file is empty: no execution log")
+		return nil, message.Empty("an execution log")
 	case len(begin) == 0:
 		return nil, err
 	case begin[0] == '{':

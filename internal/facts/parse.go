@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Parse reads the text form. It takes only what Write writes: lines that are out of order, numbers
@@ -14,6 +16,9 @@ func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
 	p.parse()
+	if limited.N == maxText+1 {
+		return nil, message.Empty("a facts file, which btfgen facts makes,")
+	}
 	if limited.N <= 0 {
 		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
 	}

@@ -72,7 +72,7 @@ func TestParseErrors(t *testing.T) {
 		return strings.Replace(sample, old, new, 1)
 	}
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", "line 1: no facts file, which btfgen facts makes of what was linked"},
+		{"empty", "", "empty (0 bytes), where a facts file"},
 		{"something else", "\x7fELF\x02\n", `its first line is not "btffacts`},
 		{"newer format", edit("btffacts 2", "btffacts 3"), "line 1: format 3 is not supported"},
 		{"leading zero", edit("btffacts 2", "btffacts 02"), "line 1: \"02\" is no number"},

@@ -63,7 +63,8 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case len(blobs) == 0:
-		return nil, fmt.Errorf("%s: no BTF: 0 bytes; a base is the BTF of a kernel or module", path)
+		return nil, fmt.Errorf("%s: no BTF: section %s is empty; a base is the BTF of a kernel or "+
+			"module", path, btf.SectionTypes)
 	case len(blobs) > 1:
 		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other; a base is one, of a kernel "+
 			"or module", path, len(blobs))

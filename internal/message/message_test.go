@@ -1,0 +1,22 @@
+package message
+
+import "testing"
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 types", 1: "1 type", 2: "2 types", -1: "-1 types"} {
+		if got := Count(n, "type"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+	if got := Count(uint64(1), "byte"); got != "1 byte" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	const want = "empty (0 bytes), where an ELF file is due: the step that wrote it failed, or its " +
+		"disk was full; make it again"
+	if got := Empty("an ELF file").Error(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestEmptyFiles gives each verb a file of 0 bytes, by each flag that reads one: the message is the
+// same everywhere, but for what is due.
+func TestEmptyFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"empty", "empty.ko"} {
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
+	elfFile(t, filepath.Join(dir, "a.elf"), false, ".text", "x")
+	const aBTF, anELF = "BTF or a file that holds it", "an ELF file"
+	for _, c := range []struct{ args, due string }{
+		{"merge -o out empty", aBTF},
+		{"merge -o out a.btf empty", aBTF},
+		{"merge -o out --base empty a.btf", aBTF},
+		{"link -o out empty", aBTF},
+		{"link -o out --base empty a.btf", aBTF},
+		{"link -o out --facts empty a.btf", "a facts file, which btfgen facts makes,"},
+		{"modules -o out --base empty a.elf", aBTF},
+		{"modules -o out --base a.btf empty.ko", anELF},
+		{"modules -o out --vmlinux empty a.elf", anELF},
+		{"shared -o out --base a.btf empty", aBTF},
+		{"index -o out empty", aBTF},
+		{"import -o out empty", aBTF},
+		{"embed -o out --btf empty a.elf", aBTF},
+		{"embed -o out --btf a.btf empty", anELF},
+		{"embed -o out --btf a.btf --btf-base empty a.elf", aBTF},
+		{"resolve-ids -o out --btf a.btf empty", anELF},
+		{"relocate -o out --base a.btf empty", aBTF},
+		{"relocate -o out --base a.btf --distilled-base empty a.btf", aBTF},
+		{"verify empty", aBTF},
+		{"verify --base empty a.btf", aBTF},
+		{"diff empty a.btf", aBTF},
+		{"diff a.btf empty", aBTF},
+		{"conflicts empty", aBTF},
+		{"archive -o out --release 1 --vmlinux empty", aBTF},
+		{"report --base a.btf empty", aBTF},
+		{"dump empty", aBTF},
+		{"stats empty", aBTF},
+		{"extract -o out empty", aBTF},
+	} {
+		code, stdout, stderr := runBtfdedup(strings.Fields(c.args)...)
+		want := ": empty (0 bytes), where " + c.due + " is due: the step that wrote it failed, or its " +
+			"disk was full; make it again\n"
+		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "btfdedup: empty") ||
+			!strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d\n%s%swant %s", c.args, code, stdout, stderr, want)
+		}
+		if info, err := os.Stat("out"); err == nil && info.Mode().IsRegular() {
+			t.Errorf("%s: an output is left", c.args)
+		} else if files, _ := filepath.Glob("out/*"); len(files) > 0 {
+			t.Errorf("%s: %q are left", c.args, files)
+		}
+		os.RemoveAll("out")
+	}
+}
