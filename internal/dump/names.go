@@ -9,30 +9,79 @@ import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
-// Named finds the types with the names, of all kinds, in b and its bases, and returns their ids in
-// ascending order. The error for a name that no type has suggests names that are near.
+// Named finds the types with the names, in b and its bases, and returns their ids in ascending
+// order. A name is that of types of all kinds, or, after struct, union, enum or typedef as in C, of
+// one kind; declarations count as what they declare. The error for a name that no type has suggests
+// names that are near.
 func Named(b *btf.Blob, names []string) ([]uint32, error) {
-	found := map[string]bool{}
-	for _, n := range names {
-		found[n] = false
+	all := make([]wanted, len(names))
+	byName := map[string][]*wanted{}
+	for i, n := range names {
+		all[i] = want(n)
+		byName[all[i].name] = append(byName[all[i].name], &all[i])
 	}
+	delete(byName, "") // anonymous types
 	var ids []uint32
 	for o := b; o != nil; o = o.Base {
 		for i := range o.Types {
-			name := b.TypeName(&o.Types[i])
-			if _, wanted := found[name]; wanted && name != "" {
-				found[name] = true
-				ids = append(ids, o.StartID+uint32(i))
+			t := &o.Types[i]
+			for _, w := range byName[b.TypeName(t)] {
+				if is := keyword(t); w.keyword == "" || w.keyword == is {
+					w.found = true
+					ids = append(ids, o.StartID+uint32(i))
+				} else if !slices.Contains(w.others, is) {
+					w.others = append(w.others, is)
+				}
 			}
 		}
 	}
-	for _, n := range names {
-		if !found[n] {
-			return nil, fmt.Errorf("no type has the name %q%s", n, suggest(b, n))
+	for i := range all {
+		if w := &all[i]; !w.found {
+			return nil, fmt.Errorf("no %s has the name %q%s", cmp.Or(w.keyword, "type"), w.name,
+				w.instead(b))
 		}
 	}
 	slices.Sort(ids)
-	return ids, nil
+	return slices.Compact(ids), nil
+}
+
+// wanted is a name that is looked for.
+type wanted struct {
+	keyword string // of the kind; "" for all kinds
+	name    string
+	found   bool
+	others  []string // the kinds of other types with the name, as keyword gives them
+}
+
+// want reads a name as C has it, such as "struct sock" or "sock".
+func want(typed string) wanted {
+	words := strings.Fields(typed)
+	if len(words) > 1 && slices.Contains([]string{"struct", "union", "enum", "typedef"}, words[0]) {
+		return wanted{keyword: words[0], name: strings.Join(words[1:], " ")}
+	}
+	return wanted{name: strings.TrimSpace(typed)}
+}
+
+// keyword is C's word for the kind of a type, or the kind's name in lower case.
+func keyword(t *btf.Type) string {
+	switch {
+	case t.Kind == btf.KindEnum64:
+		return "enum"
+	case t.Kind == btf.KindFwd && t.KFlag:
+		return "union"
+	case t.Kind == btf.KindFwd:
+		return "struct"
+	}
+	return strings.ToLower(t.Kind.String())
+}
+
+// instead is what the error for a name adds on what there is.
+func (w *wanted) instead(b *btf.Blob) string {
+	if len(w.others) > 0 {
+		slices.Sort(w.others)
+		return "; what has it is of the kind " + strings.Join(w.others, ", ")
+	}
+	return suggest(b, w.name)
 }
 
 // suggest is what an error adds on names that a user may have meant: the nearest by edits, and then

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +148,40 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestKeywords asks for types as C names them.
+func TestKeywords(t *testing.T) {
+	b := btf.NewBuilder(nil, nil, nil)
+	b.Int("unsigned int", 4, 0, 0)                     // 1
+	b.Composite(btf.KindStruct, "s", 0, false)         // 2
+	b.Composite(btf.KindUnion, "s", 0, false)          // 3
+	b.Fwd("s", false)                                  // 4
+	b.Fwd("s", true)                                   // 5
+	b.Enum(btf.KindEnum, "s", 4, false, btf.Enumerator{})            // 6
+	b.Enum(btf.KindEnum64, "s", 8, false, btf.Enumerator{})             // 7
+	b.Ref(btf.KindTypedef, "s", 2)                     // 8
+	b.Composite(btf.KindStruct, "Box<s, 1>", 0, false) // 9
+	b.Composite(btf.KindStruct, "", 0, false)          // 10
+	for _, c := range []struct {
+		names string // separated by |
+		want  []uint32
+	}{
+		{"s", []uint32{2, 3, 4, 5, 6, 7, 8}},
+		{"struct s", []uint32{2, 4}},
+		{" union  s\n", []uint32{3, 5}},
+		{"enum s", []uint32{6, 7}},
+		{"typedef s", []uint32{8}},
+		{"typedef s|struct s|struct s", []uint32{2, 4, 8}},
+		{"struct s|s", []uint32{2, 3, 4, 5, 6, 7, 8}},
+		{" unsigned int ", []uint32{1}},
+		{"struct Box<s, 1>|Box<s, 1> ", []uint32{9}},
+	} {
+		ids, err := dump.Named(b.Finish(), strings.Split(c.names, "|"))
+		if err != nil || !slices.Equal(ids, c.want) {
+			t.Errorf("%q: %d, %v; want %d", c.names, ids, err, c.want)
+		}
+	}
+}
+
 // TestNamed suggests names that are near one that nothing has.
 func TestNamed(t *testing.T) {
 	b := example(nil)
@@ -158,6 +193,12 @@ func TestNamed(t *testing.T) {
 		"doubel":      `no type has the name "doubel"; did you mean double?`,
 		"x":           `no type has the name "x"`,
 		"":            `no type has the name ""`,
+
+		"struct task_strucs": `no struct has the name "task_strucs"; did you mean task_struct, ` +
+			`task_structs?`,
+		"union task_struct": `no union has the name "task_struct"; what has it is of the kind struct`,
+		"struct":            `no type has the name "struct"`,
+		" enum\tdouble ":    `no enum has the name "double"; what has it is of the kind float`,
 	} {
 		if _, err := dump.Named(b.Finish(), []string{"int", typed}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)

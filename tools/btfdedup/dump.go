@@ -41,8 +41,8 @@ Split BTF, such as that of a module, needs --base. A module that has a base in i
 			r.format = "raw"
 			flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
 			flags.StringArrayVar(&r.names, "name", nil,
-				"only types with the name `N`, of all kinds, those of bases too; may be repeated. With\n"+
-					"--format=c also what they need")
+				"only types with the name `N`, those of bases too: of all kinds, or of one, as in\n"+
+					"\"struct sock\"; may be repeated. With --format=c also what they need")
 			return r.run
 		},
 	}
