@@ -81,6 +81,9 @@ func (f *Flags) file(env *cli.Env, path string, bases *base.Files, options conve
 	if result.Result, err = link.Link([]*object.Object{o}, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if err := CheckTypes(path, result.BTF, bases.Base == nil, options.Counts, env.Warn); err != nil {
+		return nil, err
+	}
 	if change != nil {
 		if result.BTF, err = change(result.BTF); err != nil {
 			return nil, err

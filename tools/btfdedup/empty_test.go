@@ -67,3 +67,24 @@ func TestEmptyFiles(t *testing.T) {
 		os.RemoveAll("out")
 	}
 }
+
+// TestNothingToLink links objects without units.
+func TestNothingToLink(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	_, base := writeBTF(t, dir, "a.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+	})
+	writeBTF(t, dir, "none.btf", nil, func(*btf.Builder) {})
+	writeBTF(t, dir, "split.btf", base, func(*btf.Builder) {})
+	code, _, stderr := runBtfdedup("link", "-o", "out", "none.btf")
+	if code != 1 || !strings.Contains(stderr, "none.btf: there is no type to encode") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("an output is left")
+	}
+	if code, _, stderr := runBtfdedup("link", "-o", "out", "--base", "a.btf", "split.btf"); code != 0 {
+		t.Errorf("split BTF: exit code %d, %s", code, stderr)
+	}
+}

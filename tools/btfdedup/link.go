@@ -114,6 +114,10 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	if err := run.EndLink(phase, result, bases.BTF); err != nil {
 		return err
 	}
+	if err := encode.CheckTypes(someOf(files), result.BTF, bases.Base == nil, nil,
+		env.Warn); err != nil {
+		return err
+	}
 	if err := r.tellAbsent(env, &result.Absent); err != nil {
 		return err
 	}

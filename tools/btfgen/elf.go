@@ -85,6 +85,10 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 	if err != nil {
 		return err
 	}
+	if err := encode.CheckTypes(path, result.BTF, len(env.Bases) == 0, options.Counts,
+		env.Warn); err != nil {
+		return err
+	}
 	if len(env.Bases) == 0 && elf.IsModule(path) {
 		env.Warn("%s: a kernel module, whose BTF stands on that of the kernel; this stands alone, for "+
 			"want of --base", path)
