@@ -151,16 +151,16 @@ func TestSplit(t *testing.T) {
 // TestKeywords asks for types as C names them.
 func TestKeywords(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
-	b.Int("unsigned int", 4, 0, 0)                     // 1
-	b.Composite(btf.KindStruct, "s", 0, false)         // 2
-	b.Composite(btf.KindUnion, "s", 0, false)          // 3
-	b.Fwd("s", false)                                  // 4
-	b.Fwd("s", true)                                   // 5
-	b.Enum(btf.KindEnum, "s", 4, false, btf.Enumerator{})            // 6
-	b.Enum(btf.KindEnum64, "s", 8, false, btf.Enumerator{})             // 7
-	b.Ref(btf.KindTypedef, "s", 2)                     // 8
-	b.Composite(btf.KindStruct, "Box<s, 1>", 0, false) // 9
-	b.Composite(btf.KindStruct, "", 0, false)          // 10
+	b.Int("unsigned int", 4, 0, 0)                          // 1
+	b.Composite(btf.KindStruct, "s", 0, false)              // 2
+	b.Composite(btf.KindUnion, "s", 0, false)               // 3
+	b.Fwd("s", false)                                       // 4
+	b.Fwd("s", true)                                        // 5
+	b.Enum(btf.KindEnum, "s", 4, false, btf.Enumerator{})   // 6
+	b.Enum(btf.KindEnum64, "s", 8, false, btf.Enumerator{}) // 7
+	b.Ref(btf.KindTypedef, "s", 2)                          // 8
+	b.Composite(btf.KindStruct, "Box<s, 1>", 0, false)      // 9
+	b.Composite(btf.KindStruct, "", 0, false)               // 10
 	for _, c := range []struct {
 		names string // separated by |
 		want  []uint32
