@@ -138,8 +138,10 @@ func completeValue(c *candidates, f *pflag.Flag) {
 		c.then = completeNothing
 		words, list := chooser.Choices()
 		before := ""
-		if i := strings.LastIndexByte(c.word, ','); list && i >= 0 {
-			before = c.word[:i+1]
+		if list {
+			item := c.word[strings.LastIndexByte(c.word, ',')+1:]
+			name := strings.TrimPrefix(strings.TrimPrefix(item, "+"), "-") // signs are of features
+			before = c.word[:len(c.word)-len(name)]
 		}
 		for _, word := range words {
 			c.add(before+word, "")

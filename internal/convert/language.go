@@ -41,6 +41,9 @@ func codesOf(name string) []uint64 {
 	return all
 }
 
+// Languages returns the names that ParseLanguages knows, in order.
+func Languages() []string { return slices.Sorted(maps.Keys(languages)) }
+
 // ParseLanguages reads a comma-separated list of language names. "c++" is each version of it; to
 // pahole's --lang_exclude, which is of one code a name, it is the first alone.
 func ParseLanguages(list string) (map[uint64]bool, error) {
@@ -52,8 +55,8 @@ func ParseLanguages(list string) (map[uint64]bool, error) {
 		}
 		of := codesOf(word)
 		if of == nil {
-			known := slices.Sorted(maps.Keys(languages))
-			return nil, fmt.Errorf("unknown language %q; known are %s", word, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown language %q; known are %s", word,
+				strings.Join(Languages(), ", "))
 		}
 		for _, code := range of {
 			codes[code] = true

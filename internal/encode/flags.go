@@ -42,12 +42,27 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 
 // ExcludeVar defines the flag --lang-exclude.
 func ExcludeVar(flags *cli.FlagSet, excluded *map[uint64]bool) {
-	flags.Func("lang-exclude", "comma-separated `languages` whose compilation units are left out, as"+
-		" in pahole's --lang_exclude (rust)", func(list string) (err error) {
-		*excluded, err = convert.ParseLanguages(list)
-		return err
-	})
+	flags.Var(&languages{codes: excluded}, "lang-exclude", "comma-separated `languages` whose"+
+		" compilation units are left out, as in pahole's --lang_exclude (rust)")
 }
+
+// languages are the codes of languages, as a flag's value.
+type languages struct {
+	codes *map[uint64]bool
+	list  string // as it was typed
+}
+
+func (l *languages) Set(list string) (err error) {
+	*l.codes, err = convert.ParseLanguages(list)
+	l.list = list
+	return err
+}
+
+func (l *languages) String() string { return l.list }
+
+func (*languages) Type() string { return "string" }
+
+func (*languages) Choices() (words []string, list bool) { return convert.Languages(), true }
 
 // SplitVar defines the flags that say where the units of split DWARF are.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {
