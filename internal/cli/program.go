@@ -197,8 +197,8 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 			return Usagef("the flag %s is before the verb; write %s VERB %[1]s (see %[2]s --help)",
 				args[0], p.Name)
 		}
-		return Usagef("unknown verb %q%s (see %s --help)", args[0], didYouMean(args[0], p.verbNames()),
-			p.Name)
+		return Usagef("unknown verb %q%s (see %s --help)", args[0],
+			DidYouMean(args[0], append(p.verbNames(), "help", "version")), p.Name)
 	}
 	return p.runVerb(env, &p.Verbs[i], args[1:], dir)
 }
@@ -209,13 +209,11 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 	}
 	env.Verb = v.Name
 	flags, run := v.newFlagSet(&env.Flags)
-	err := flags.Parse(args)
+	err := parseFlags(flags.FlagSet, args, v.paholeHint)
 	if help, _ := flags.GetBool("help"); help && err == nil {
 		return p.verbHelp(env.Stdout, v, flags.FlagSet)
 	}
-	if err != nil {
-		err = v.parseError(flags.FlagSet, err)
-	} else {
+	if err == nil {
 		err = v.checkArgs(flags.Args())
 	}
 	if err == nil {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/rules-btf/rules_btf/internal/features"
 )
 
@@ -111,60 +109,10 @@ func (l *featureList) Set(s string) error {
 }
 
 func (*featureList) Choices() (words []string, list bool) {
-	return append(strings.Split(features.All().String(), ","), "default", "all", "none"), true
+	return append(strings.Split(features.All().String(), ","), features.Merging, "default", "all",
+		"none"), true
 }
 
 func (l *featureList) String() string { return features.Set(*l).String() }
 
 func (*featureList) Type() string { return "string" } // its default is shown in quotes
-
-// parseError is the usage error for what pflag refused, in words that speak of no Go package.
-func (v *Verb) parseError(fs *pflag.FlagSet, err error) error {
-	switch e := err.(type) {
-	case *pflag.NotExistError:
-		name := e.GetSpecifiedName()
-		if short := e.GetSpecifiedShortnames(); short != "" {
-			return Usagef("unknown flag -%s", name)
-		}
-		if hint := v.paholeHint(name); hint != "" {
-			return Usagef("unknown flag --%s%s", name, hint)
-		}
-		var names []string
-		fs.VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, "--"+f.Name)
-			}
-		})
-		typed := "--" + strings.ReplaceAll(name, "_", "-")
-		return Usagef("unknown flag --%s%s", name, didYouMean(typed, names))
-	case *pflag.ValueRequiredError:
-		return Usagef("%s is missing", flagWithValue(e.GetFlag()))
-	case *pflag.InvalidValueError:
-		cause := e.Unwrap()
-		if e.GetFlag().Value.Type() == "bool" {
-			cause = errors.New("is neither true nor false")
-		} else if _, ok := errors.AsType[*strconv.NumError](cause); ok {
-			cause = errors.New("is not a number that this takes")
-		}
-		return wrongValue(flagName(e.GetFlag()), e.GetValue(), cause)
-	case *pflag.InvalidSyntaxError:
-		return Usagef("%q is not a flag", e.GetSpecifiedFlag())
-	}
-	return Usagef("%v", err)
-}
-
-func flagName(f *pflag.Flag) string {
-	if f.Shorthand != "" {
-		return "-" + f.Shorthand
-	}
-	return "--" + f.Name
-}
-
-// flagWithValue is a flag with the name of its value, as in "-o FILE".
-func flagWithValue(f *pflag.Flag) string {
-	kind, _ := pflag.UnquoteUsage(f)
-	if f.Shorthand == "o" {
-		kind = "OUT"
-	}
-	return flagName(f) + " " + kind
-}

@@ -77,7 +77,7 @@ func (p *parser) find(name string) (*option, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, usage("unrecognized option '--%s'", name)
+		return nil, usage("unrecognized option '--%s'%s", name, p.didYouMean(name))
 	case 1:
 		return found[0], nil
 	}
@@ -86,6 +86,15 @@ func (p *parser) find(name string) (*option, error) {
 		names.WriteString(" '--" + o.name + "'")
 	}
 	return nil, usage("option '--%s' is ambiguous; possibilities:%s", name, names.String())
+}
+
+// didYouMean is a hint at options that may have been meant, - for _ for example.
+func (p *parser) didYouMean(name string) string {
+	var names []string
+	for i := range p.options {
+		names = append(names, "--"+p.options[i].name)
+	}
+	return cli.DidYouMean("--"+strings.ReplaceAll(name, "-", "_"), names)
 }
 
 // shorts reads short options in one word, without the dash. The value of one is the rest of the
