@@ -12,8 +12,11 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/kbuild"
 	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/version"
 )
 
@@ -46,31 +49,31 @@ type options struct {
 // errStale is that of --check.
 var errStale = errors.New("not up to date; run without --check")
 
-func main() {
-	o, err := parse(os.Args[1:])
-	if errors.Is(err, pflag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "btfkbuild: %v; see btfkbuild --help\n", err)
-		os.Exit(2)
-	}
-	if o.version {
-		fmt.Println("btfkbuild", version.Line())
-		return
-	}
-	if err := o.run(os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "btfkbuild:", err)
-		os.Exit(1)
-	}
+func main() { command().Main() }
+
+func command() *cli.Single {
+	return &cli.Single{Name: "btfkbuild", Run: func(env *cli.Env, args []string) error {
+		o, err := parse(args, env.Stdout)
+		switch {
+		case errors.Is(err, pflag.ErrHelp):
+			return nil
+		case err != nil:
+			return cli.Usagef("%v (see btfkbuild --help)", err)
+		case o.version:
+			_, err := fmt.Fprintln(env.Stdout, "btfkbuild", version.Line())
+			return err
+		}
+		return o.run(env.Stdout, env.Stderr)
+	}}
 }
 
-func parse(args []string) (*options, error) {
+// parse reads the command line. It writes the help text, if that is asked for, to help.
+func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	flags := pflag.NewFlagSet("btfkbuild", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.Usage = func() {
-		fmt.Print(usage + flags.FlagUsages())
+		fmt.Fprint(help, usage+flags.FlagUsages())
 	}
 	flags.StringVar(&o.modules, "modules", "objects", "what modules' BTF is made of: objects, whole"+
 		" (the .ko files), none")
@@ -91,19 +94,25 @@ func parse(args []string) (*options, error) {
 		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
 	flags.BoolVar(&o.version, "version", false, "print the version")
-	if err := flags.Parse(args); err != nil || o.version {
+	if err := cli.ParseFlags(flags, args); err != nil || o.version {
 		return o, err
 	}
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
-	case flags.NArg() != 1:
-		return nil, errors.New("name one TREE")
+	case flags.NArg() == 0 || flags.Arg(0) == "":
+		return nil, errors.New("TREE is missing: the directory in which Kbuild built")
+	case flags.NArg() > 1:
+		return nil, fmt.Errorf("too many arguments: it takes TREE, and after that there is %q",
+			flags.Arg(1))
 	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
 		return nil, fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
 	case o.build.Shards < 0:
 		return nil, fmt.Errorf("--shards=%d is negative", o.build.Shards)
 	case o.symlinks && o.out == "":
 		return nil, errors.New("--symlinks needs --out")
+	}
+	if _, err := features.Parse(strings.Join(o.build.Features, ",")); err != nil {
+		return nil, fmt.Errorf("--btf-features: %w", err)
 	}
 	o.tree = place(flags.Arg(0))
 	if o.out != "" {
@@ -176,7 +185,7 @@ func (o *options) run(stdout, stderr io.Writer) error {
 			fmt.Fprintln(stdout, c.Path)
 		}
 		if len(changes) > 0 {
-			return fmt.Errorf("%s: %d files are %w", dir, len(changes), errStale)
+			return fmt.Errorf("%s: %s %w", dir, message.Count(len(changes), "file"), errStale)
 		}
 		return nil
 	}
@@ -202,12 +211,14 @@ func (o *options) run(stdout, stderr io.Writer) error {
 func summary(w io.Writer, tree string, t *kbuild.Tree) {
 	fmt.Fprintf(w, "%s:", tree)
 	if v := t.Vmlinux; v != nil && v.From != "" {
-		fmt.Fprintf(w, " %d objects of vmlinux (from %s),", len(v.Objects), v.From)
+		fmt.Fprintf(w, " %s of vmlinux (from %s),", message.Count(len(v.Objects), "object"), v.From)
 	}
-	fmt.Fprintf(w, " %d modules, %d objects without DWARF\n", len(t.Modules), len(t.Skipped))
+	fmt.Fprintf(w, " %s, %s without DWARF\n", message.Count(len(t.Modules), "module"),
+		message.Count(len(t.Skipped), "object"))
 	if n := len(t.Missing); n > 0 {
-		fmt.Fprintf(w, "%s: warning: vmlinux has code of %d sources that no object has, such as %s: "+
-			"their types are left out; build again, or read vmlinux itself, with shards\n", tree, n,
+		fmt.Fprintf(w, "%s: warning: vmlinux has code of %s that no object has, such as %s: "+
+			"their types are left out; build again, or read vmlinux itself, with shards\n", tree,
+			message.Count(n, "source"),
 			strings.Join(t.Missing[:min(n, 3)], ", "))
 	}
 }

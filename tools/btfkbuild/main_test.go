@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func tree(t *testing.T, dir string) {
 // generate runs the command.
 func generate(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	o, err := parse(args)
+	o, err := parse(args, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +133,36 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
+// TestUsage calls the command in wrong ways: exit code 2, or 1 for a tree that is none, and one line.
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"a", "b"}, {"--modules=some", "a"}, {"--shards=-1", "a"},
-		{"--symlinks", "a"}, {"--no-such", "a"}} {
-		if _, err := parse(args); err == nil {
-			t.Errorf("%q: no error", args)
+	none := filepath.Join(t.TempDir(), "none")
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", 2, "TREE is missing"},
+		{"a b", 2, `too many arguments: it takes TREE, and after that there is "b"`},
+		{"--modules=some a", 2, "--modules=some is not objects, whole or none"},
+		{"--shards=-1 a", 2, "--shards=-1 is negative"},
+		{"--shards=x a", 2, `--shards: "x" is not a number`},
+		{"--symlinks a", 2, "--symlinks needs --out"},
+		{"--no-such a", 2, "unknown flag --no-such ("},
+		{"--chek a", 2, "unknown flag --chek; did you mean --check? ("},
+		{"-check a", 2, "the flag -check has two dashes: --check ("},
+		{"--out", 2, "--out DIR is missing"},
+		{"--btf-features=vra a", 2, `--btf-features: features "vra": unknown feature "vra"`},
+		{none, 1, "no such file"},
+	} {
+		var out, errs bytes.Buffer
+		cmd := command()
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		code, line := cmd.Exec(strings.Fields(c.args)), errs.String()
+		if code != c.code || out.Len() > 0 || strings.Count(line, "\n") != 1 ||
+			!strings.HasPrefix(line, "btfkbuild: ") || !strings.Contains(line, c.want) ||
+			code == 2 && !strings.HasSuffix(line, " (see btfkbuild --help)\n") {
+			t.Errorf("%q: exit code %d, want %d and a line with %s\n%s%s", c.args, code, c.code, c.want,
+				&out, line)
 		}
-	}
-	if _, _, err := generate(t, filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a tree that does not exist: no error")
 	}
 }
