@@ -406,7 +406,7 @@ func TestBuildRefuses(t *testing.T) {
 			"DIR/x.ko: the ELF file has no section .BTF"},
 		{"an empty file", func(r *Release, dir string) {
 			r.Modules[0].File = put(t, dir, "x.btf", nil)
-		}, "DIR/x.btf: as BTF on vmlinux: BTF at offset 0x0"},
+		}, "DIR/x.btf: empty (0 bytes), where BTF"},
 		{"a build id", func(r *Release, dir string) { r.BuildID = "xyz" }, `the build id "xyz" is not`},
 	} {
 		dir := t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // ReadHeader reads the header of a blob that fills data, and its byte order. The types are not
@@ -36,7 +38,7 @@ func parseHeader(s *source) (Header, int, error) {
 		return Header{}, 0, formatError(0, off, format, args...)
 	}
 	if len(s.data) < 8 {
-		return fail(0, "%d bytes are too few for a header", len(s.data))
+		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))
 	}
 	switch magic := s.u16(0); magic {
 	case Magic:
@@ -93,7 +95,8 @@ func parseHeader(s *source) (Header, int, error) {
 	for _, x := range secs {
 		switch {
 		case uint64(x.off) > at:
-			return fail(8, "%d bytes before the %s section belong to no section", uint64(x.off)-at, x.name)
+			return fail(8, "%s before the %s section, of no section",
+				message.Count(uint64(x.off)-at, "byte"), x.name)
 		case uint64(x.off) < at:
 			return fail(8, "the %s section overlaps the section before it", x.name)
 		case uint64(x.len) > room-at:

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // FormatError says why bytes are not a BTF blob.
@@ -72,7 +74,7 @@ func Parse(data []byte, base *Blob) (*Blob, error) {
 // checkEnd checks that a blob of n bytes fills data.
 func checkEnd(data []byte, n int) error {
 	if n != len(data) {
-		return formatError(0, n, "%d bytes follow the last section", len(data)-n)
+		return formatError(0, n, "%s after the last section", message.Count(len(data)-n, "byte"))
 	}
 	return nil
 }
@@ -257,7 +259,8 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 	id := p.blob.StartID
 	for off, end := p.from, len(p.data); off < end; id++ {
 		if end-off < 12 {
-			return formatError(id, off, "%d bytes left in the type section, a type needs 12", end-off)
+			return formatError(id, off, "%s left in the type section, a type needs 12",
+				message.Count(end-off, "byte"))
 		}
 		info := p.u32(off + 4)
 		kind, vlen := Kind(info>>24&0x7f), int(info&MaxVlenWide)
@@ -267,8 +270,8 @@ func (p *opened) walk(f func(kind Kind, vlen, off int)) error {
 		l := layout[kind]
 		n := 12 + int(l.info) + int(l.elem)*vlen
 		if end-off < n {
-			return formatError(id, off, "%v with %d elements needs %d bytes, %d are left in the type "+
-				"section", kind, vlen, n, end-off)
+			return formatError(id, off, "%v with %s needs %d bytes, the type section has %d more",
+				kind, message.Count(vlen, "element"), n, end-off)
 		}
 		f(kind, vlen, off)
 		off += n

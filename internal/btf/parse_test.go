@@ -152,7 +152,7 @@ func TestParseRefuses(t *testing.T) {
 		edit func([]byte) []byte
 		want string
 	}{
-		{"empty", func(d []byte) []byte { return nil }, "too few for a header"},
+		{"empty", func(d []byte) []byte { return nil }, "cut off in the header, after 0 bytes"},
 		{"text", func(d []byte) []byte { return []byte("#!/bin/sh\n") }, "no BTF magic 0xeb9f"},
 		{"version", func(d []byte) []byte { d[2] = 2; return d }, "version 2 is not known"},
 		{"flags", func(d []byte) []byte { d[3] = 1; return d }, "header flags 0x1"},
@@ -160,10 +160,10 @@ func TestParseRefuses(t *testing.T) {
 		{"long header", put(4, 1<<31), "header length"},
 		{"unknown header field", put(4, 36), "says more than zeros"},
 		{"unaligned types", put(8, 2), "no multiple of 4"},
-		{"gap", put(8, 4), "belong to no section"},
+		{"gap", put(8, 4), "of no section"},
 		{"overlap", put(16, typeLen-4), "overlaps"},
 		{"strings too long", put(20, 1<<30), "ends after the data"},
-		{"trailing bytes", func(d []byte) []byte { return append(d, 0) }, "follow the last section"},
+		{"trailing bytes", func(d []byte) []byte { return append(d, 0) }, "1 byte after the last section"},
 		{"truncated", func(d []byte) []byte { return d[:len(d)-1] }, "ends after the data"},
 		{"no end of strings", func(d []byte) []byte { d[len(d)-1] = 'x'; return d },
 			"does not end with a NUL"},

@@ -78,7 +78,7 @@ func TestErrors(t *testing.T) {
 			"BTF is BigEndian, but the file is"},
 		{"no magic", []byte("nonsense"), "section .BTF: BTF at offset 0x0: no BTF magic"},
 		{"a broken second blob", append(one[:len(one):len(one)], 0x9f, 0xeb, 1),
-			fmt.Sprintf("section .BTF: BTF at offset %#x: 3 bytes are too few for a header", len(one))},
+			fmt.Sprintf("section .BTF: BTF at offset %#x: cut off in the header, after 3 bytes", len(one))},
 		{"a reference to nothing", badRef, "section .BTF: BTF type [1] TYPEDEF: refers to type [77]"},
 		{"a reference to nothing in the second blob", append(one[:len(one):len(one)], badRef...),
 			fmt.Sprintf("section .BTF: blob 2 at offset %#x: BTF type [1] TYPEDEF", len(one))},

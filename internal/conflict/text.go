@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // How many files, source files and names a line of text lists before it counts the rest.
@@ -43,13 +45,13 @@ func (r *Report) WriteText(w io.Writer, all bool) error {
 }
 
 func (r *Report) summary(own, others int) string {
-	of := fmt.Sprintf("in %s (%s)", plural(r.Files, "file"), plural(r.Units, "unit"))
+	of := fmt.Sprintf("in %s (%s)", message.Count(r.Files, "file"), message.Count(r.Units, "unit"))
 	if own+others == 0 {
 		return "no conflicts " + of
 	}
-	s := plural(own, "conflict") + " " + of
+	s := message.Count(own, "conflict") + " " + of
 	if others > 0 {
-		s += fmt.Sprintf("; %s only because of these", plural(others, "more name"))
+		s += fmt.Sprintf("; %s only because of these", message.Count(others, "more name"))
 	}
 	return s
 }
@@ -73,7 +75,7 @@ func (d Definition) holders(all bool) string {
 	}
 	s := list(files, fewFiles, all, "file")
 	if d.Units > 0 {
-		s = plural(d.Units, "unit") + ": " + s
+		s = message.Count(d.Units, "unit") + ": " + s
 	}
 	return s
 }
@@ -89,11 +91,4 @@ func list(items []string, few int, all bool, what string) string {
 		more += " " + what + "s"
 	}
 	return strings.Join(items[:few], ", ") + " and " + more
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

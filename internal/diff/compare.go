@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/refine"
 )
 
@@ -95,11 +96,13 @@ func (s *Summary) count(class Class) *int {
 // String is the summary as one line.
 func (s Summary) String() string {
 	if s.Same() {
-		return fmt.Sprintf("equal: %d types compared (%d in A, %d in B)", s.Equal, s.TypesA, s.TypesB)
+		return fmt.Sprintf("equal: %s compared (%d in A, %d in B)", message.Count(s.Equal, "type"),
+			s.TypesA, s.TypesB)
 	}
-	return fmt.Sprintf("%d equal, %d only in A, %d only in B, %d differ, %d forward declarations, "+
-		"%d differ only through those (%d types in A, %d in B)",
-		s.Equal, s.OnlyA, s.OnlyB, s.Differs, s.Forward, s.Indirect, s.TypesA, s.TypesB)
+	return fmt.Sprintf("%d equal, %d only in A, %d only in B, %d differ, %s, "+
+		"%d differ only through those (%s in A, %d in B)",
+		s.Equal, s.OnlyA, s.OnlyB, s.Differs, message.Count(s.Forward, "forward declaration"),
+		s.Indirect, message.Count(s.TypesA, "type"), s.TypesB)
 }
 
 // Compare returns the differences of two sides, sorted by class, type, where and what.

@@ -294,10 +294,10 @@ func TestNotBTF(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{nil, "too few for a header"},
+		{nil, "empty (0 bytes), where BTF"},
 		{[]byte("# not BTF at all, but a text"), "no BTF magic"},
 		{good[:len(good)-1], "ends after the data"},
-		{append(bytes.Clone(good), 0), "1 bytes follow the last section"},
+		{append(bytes.Clone(good), 0), "1 byte after the last section"},
 		{unended, "does not end with a NUL byte"},
 	} {
 		path := write(t, "x.btf", tt.data)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -90,7 +91,8 @@ func (l *lineReader) expect(keyword string, n int) {
 // arity checks that n words follow the keyword.
 func (l *lineReader) arity(n int) {
 	if len(l.words) != n+1 {
-		l.fail("%q has %d words after it, not %d", l.keyword(), len(l.words)-1, n)
+		l.fail("%q has %s after it, not %d", l.keyword(),
+			message.Count(len(l.words)-1, "word"), n)
 	}
 }
 

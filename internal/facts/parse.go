@@ -102,7 +102,7 @@ func (p *parser) addresses() {
 	p.arity(2)
 	b := RepeatedName{p.name(1), int(p.uint(2, 31))}
 	if b.Addresses < 2 {
-		p.fail("%d addresses; only names with several are listed", b.Addresses)
+		p.fail("the number of addresses is %d; only names with several are listed", b.Addresses)
 	}
 	f := p.facts
 	if n := len(f.SeveralAddresses); n > 0 && f.SeveralAddresses[n-1].Name >= b.Name {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // WriteText writes the report as tables for people.
@@ -17,14 +19,15 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, ", layout %d", r.Layout)
 	}
 	fmt.Fprintf(&b, ", strings %d (%s)\n", r.Strings.Bytes, r.share(r.Strings.Bytes))
-	fmt.Fprintf(&b, "%d types", r.Types.Total)
+	b.WriteString(message.Count(r.Types.Total, "type"))
 	if r.Types.Total > 0 {
 		fmt.Fprintf(&b, ", ids %d to %d", r.Types.FirstID, int(r.Types.FirstID)+r.Types.Total-1)
 	}
-	fmt.Fprintf(&b, "; %d strings\n", r.Strings.Total)
+	fmt.Fprintf(&b, "; %s\n", message.Count(r.Strings.Total, "string"))
 	if x := r.Base; x != nil {
-		fmt.Fprintf(&b, "On a base of %d types and %d bytes of strings. Of %d references %d go to the "+
-			"base,\nof %d names %d are the base's.\n", x.Types, x.Strings, x.Refs+x.OwnRefs, x.Refs,
+		fmt.Fprintf(&b, "On a base of %s and %d bytes of strings. Of %d references %d go to the "+
+			"base,\nof %d names %d are the base's.\n", message.Count(x.Types, "type"), x.Strings,
+			x.Refs+x.OwnRefs, x.Refs,
 			x.NamesOfBase+x.OwnNames, x.NamesOfBase)
 	}
 

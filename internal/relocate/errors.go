@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // maxListed is how many types of the base an error lists.
@@ -20,9 +21,9 @@ func describe(b *btf.Blob, id uint32) string {
 	case t.Kind == btf.KindFwd:
 		return text + " (a struct)"
 	case t.Kind == btf.KindInt:
-		return text + fmt.Sprintf(" (%d bytes, encoding %d)", t.SizeOrType, encoding(t))
+		return text + fmt.Sprintf(" (%s, encoding %d)", message.Count(t.SizeOrType, "byte"), encoding(t))
 	}
-	return text + fmt.Sprintf(" (%d bytes)", t.SizeOrType)
+	return text + fmt.Sprintf(" (%s)", message.Count(t.SizeOrType, "byte"))
 }
 
 // ambiguous tells that a distilled type could be either of two types of the base.
@@ -59,7 +60,7 @@ func (r *relocation) missing() error {
 		text += fmt.Sprintf("; [%d] %v %s embeds it, so its size must be the same", in, t.Kind, name)
 	}
 	if more > 0 {
-		text += fmt.Sprintf("; %d more types are not found", more)
+		text += fmt.Sprintf("; it lacks %s", message.Count(more, "more type"))
 	}
 	return fmt.Errorf("%s", text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -29,19 +30,19 @@ func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
 // EndRead ends the phase in which n BTF objects were read and merged to o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
-	p.found(plural(n, "file") + r.countShapes(o))
+	p.found(message.Count(n, "file") + r.countShapes(o))
 }
 
 // EndModules ends the phase in which the BTF of n modules was read.
 func (r *Run) EndModules(p *Phase, n int) {
 	p.stop()
-	p.found(plural(n, "module"))
+	p.found(message.Count(n, "module"))
 }
 
 // EndSplit ends the phase in which a file of so many units was split.
 func (r *Run) EndSplit(p *Phase, units, shards int) {
 	p.stop()
-	p.found(fmt.Sprintf("%s in %s", plural(units, "unit"), plural(shards, "shard")))
+	p.found(fmt.Sprintf("%s in %s", message.Count(units, "unit"), message.Count(shards, "shard")))
 }
 
 // EndLink ends the phase of a link on base, which may be nil.
@@ -57,7 +58,7 @@ func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 // countUnits notes which units a conversion read, and returns it in words.
 func (r *Run) countUnits(c *convert.Counts) string {
 	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
-	text := plural(c.Units, "unit")
+	text := message.Count(c.Units, "unit")
 	for _, more := range []struct {
 		n    int
 		what string
@@ -66,7 +67,7 @@ func (r *Run) countUnits(c *convert.Counts) string {
 		{c.Partial, " partial"}, {c.Types, " of types"},
 	} {
 		if more.n > 0 {
-			text += ", " + plural(more.n, "unit") + more.what
+			text += ", " + message.Count(more.n, "unit") + more.what
 		}
 	}
 	return text + ", " + bytesText(int64(c.Bytes)) + " of debugging information"
@@ -79,8 +80,8 @@ func (r *Run) countFacts(f *facts.Facts) string {
 		c.Functions += len(f.Files[i].Funcs)
 	}
 	r.Stats.Facts = c
-	return plural(c.Functions, "function") + ", " + plural(c.Variables, "variable") + ", " +
-		plural(c.Kfuncs, "kfunc")
+	return message.Count(c.Functions, "function") + ", " + message.Count(c.Variables, "variable") +
+		", " + message.Count(c.Kfuncs, "kfunc")
 }
 
 // countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every
@@ -104,7 +105,7 @@ func (r *Run) countShapes(o *object.Object) string {
 	}
 	c.Repeats = c.Held - uint64(c.Roots)
 	r.Stats.Shapes = c
-	return ", " + plural(c.Distinct, "shape") + ", " + plural(int(c.Repeats), "repeat")
+	return ", " + message.Count(c.Distinct, "shape") + ", " + message.Count(int(c.Repeats), "repeat")
 }
 
 // countTypes notes which types data has, if that is wanted: raw BTF, or an ELF file with a section
@@ -128,7 +129,7 @@ func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
 		}
 	}
 	r.Stats.Types = c
-	return plural(c.Total, "type"), nil
+	return message.Count(c.Total, "type"), nil
 }
 
 // countLinked notes the result of a link, if that is wanted, and returns it in words.
@@ -148,13 +149,14 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 		}
 	}
 	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
-	return text + ", " + plural(result.Conflicts, "conflict") + ", " + functions.text("function") +
+	return text + ", " + message.Count(result.Conflicts, "conflict") + ", " +
+		functions.text("function") +
 		", " + variables.text("variable"), nil
 }
 
 // text says how many are encoded, and how many are not, the commonest reason first.
 func (d *Decided) text(noun string) string {
-	text := plural(d.Encoded, noun)
+	text := message.Count(d.Encoded, noun)
 	if len(d.Skipped) == 0 {
 		return text
 	}
@@ -165,11 +167,4 @@ func (d *Decided) text(noun string) string {
 		reasons[i] = fmt.Sprintf("%d %s", d.Skipped[reason], reason)
 	}
 	return text + " (skipped: " + strings.Join(reasons, ", ") + ")"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Made counts the BTF that a batch made.
@@ -93,7 +94,7 @@ func (m *Made) Total() int64 {
 
 // text says what was made.
 func (m *Made) text() string {
-	text := plural(m.BTF.Files, "file") + m.BTF.text()
+	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
 	if m.Extra != nil {
 		text += "; extra" + m.Extra.text()
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
 
@@ -211,7 +212,7 @@ func (g *graph) actions(r *repro.Report) map[int]*node {
 			n := &node{Class: class(k.verdict), Line1: cut(k.mnemonic), column: column,
 				Line2: strings.TrimSuffix(fmt.Sprintf("%d × %s", len(list), k.verdict), " × "),
 				count: len(list), name: k.mnemonic + string(k.verdict), height: boxHeight}
-			n.Title = fmt.Sprintf("%s %s: %s", k.mnemonic, k.verdict, count(len(list), "action"))
+			n.Title = fmt.Sprintf("%s %s: %s", k.mnemonic, k.verdict, message.Count(len(list), "action"))
 			for _, i := range list[:min(len(list), 5)] {
 				n.Title += "\n" + r.Actions[i].Label
 			}

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
 
@@ -13,7 +14,8 @@ import (
 var page string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"class": class, "ratio": Ratio, "short": shortHashes, "name": ActionName, "count": count,
+	"class": class, "ratio": Ratio, "short": shortHashes, "name": ActionName,
+	"count": message.Count[int],
 }).Parse(page))
 
 // How much a page lists, so that a browser can still show it; the JSON has all.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/repro"
 )
 
@@ -90,7 +91,7 @@ func CauseText(c *repro.Cause) string {
 }
 
 func reach(c *repro.Cause) string {
-	text := fmt.Sprintf("in %s directly", count(c.Direct, "action"))
+	text := fmt.Sprintf("in %s directly", message.Count(c.Direct, "action"))
 	if c.Kind == string(repro.NonDeterministic) {
 		text = "begins here"
 	}
@@ -101,13 +102,6 @@ func reach(c *repro.Cause) string {
 		text += " (allowed)"
 	}
 	return text
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
@@ -123,7 +117,7 @@ func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
 		fmt.Fprintf(out, "  %s\n", ChangeText(r, &act.Changes[i]))
 	}
 	if act.More > 0 {
-		fmt.Fprintf(out, "  … and %s\n", count(act.More, "more change"))
+		fmt.Fprintf(out, "  … and %s\n", message.Count(act.More, "more change"))
 	}
 	for _, o := range act.Outputs {
 		fmt.Fprintf(out, "  output %s: %s vs %s\n", o.Path, shortHashes(o.A), shortHashes(o.B))
@@ -256,9 +250,9 @@ func Summary(r *repro.Report) string {
 	case r.Total.Total == 0:
 		return "the logs have no actions to compare"
 	case differ+allowed == 0:
-		return fmt.Sprintf("same: %s", count(r.Total.Total, "action"))
+		return fmt.Sprintf("same: %s", message.Count(r.Total.Total, "action"))
 	}
-	text := fmt.Sprintf("%d of %s differ", differ, count(r.Total.Total, "action"))
+	text := fmt.Sprintf("%d of %s differ", differ, message.Count(r.Total.Total, "action"))
 	if allowed > 0 {
 		text += fmt.Sprintf(", and %d more that are allowed to", allowed)
 	}

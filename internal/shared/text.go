@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // WriteText writes the report as text.
@@ -15,7 +17,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintf(out, "%7d %7d %10d  %s %s\n", t.Modules, t.Bytes, t.Cost, t.Kind, t.Name)
 		}
 		if more := r.Repeats - len(r.Types); more > 0 {
-			fmt.Fprintf(out, "and %d more named types that several modules hold\n", more)
+			fmt.Fprintf(out, "and %s that several modules hold\n", message.Count(more, "more named type"))
 		}
 		fmt.Fprintln(out)
 	}
@@ -34,7 +36,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			p.Repeats.Bytes)
 	}
 	b := &r.Shared
-	fmt.Fprintf(out, "\n%d modules: %d bytes\n", r.Modules, r.Bytes)
+	fmt.Fprintf(out, "\n%s: %d bytes\n", message.Count(r.Modules, "module"), r.Bytes)
 	fmt.Fprintf(out, "types that the base has already: %d, %d bytes\n", r.InBase.Count, r.InBase.Bytes)
 	fmt.Fprintf(out, "types that a module holds twice: %d, %d bytes\n", r.Twice.Count, r.Twice.Bytes)
 	fmt.Fprintf(out, "tags that the base defines in another way: %d, %d bytes\n", r.Redefined.Count,
@@ -43,10 +45,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		r.Declared.Bytes)
 	fmt.Fprintf(out, "further definitions of a tag in one module: %d, %d bytes\n", r.Several.Count,
 		r.Several.Bytes)
-	fmt.Fprintf(out, "a shared base would have %d types (%d bytes) and %d strings (%d bytes)\n",
-		b.Types.Count, b.Types.Bytes, b.Strings.Count, b.Strings.Bytes)
-	fmt.Fprintf(out, "in place of %d types (%d bytes) and %d strings (%d bytes) in modules\n",
-		b.WithoutTypes.Count, b.WithoutTypes.Bytes, b.WithoutStrings.Count, b.WithoutStrings.Bytes)
+	fmt.Fprintf(out, "a shared base would have %s (%d bytes) and %s (%d bytes)\n",
+		message.Count(b.Types.Count, "type"), b.Types.Bytes, message.Count(b.Strings.Count, "string"),
+		b.Strings.Bytes)
+	fmt.Fprintf(out, "in place of %s (%d bytes) and %s (%d bytes) in modules\n",
+		message.Count(b.WithoutTypes.Count, "type"), b.WithoutTypes.Bytes,
+		message.Count(b.WithoutStrings.Count, "string"), b.WithoutStrings.Bytes)
 	fmt.Fprintf(out, "it would save %d bytes (%.1f%%)\n", b.Saved(),
 		100*float64(b.Saved())/float64(max(1, r.Bytes)))
 	return out.Flush()

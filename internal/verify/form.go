@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // forms says by kind what the common part of a record may have: elements, or a number in their
@@ -53,7 +54,8 @@ func (c *checker) form(i uint32) {
 		c.intForm(i)
 	case btf.KindFloat:
 		if !slices.Contains([]uint32{2, 4, 8, 12, 16}, t.SizeOrType) {
-			c.report(Boot, i, "float-size", "size is %d bytes, it must be 2, 4, 8, 12 or 16", t.SizeOrType)
+			c.report(Boot, i, "float-size", "size is %s, it must be 2, 4, 8, 12 or 16",
+				message.Count(t.SizeOrType, "byte"))
 		}
 	case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypedef,
 		btf.KindTypeTag:
@@ -122,10 +124,11 @@ func (c *checker) intForm(i uint32) {
 			enc)
 	}
 	if bits := off + n; bits > 128 {
-		c.report(Boot, i, "int-bits", "bit offset %d and %d bits exceed 128 bits", off, n)
+		c.report(Boot, i, "int-bits", "bit offset %d and %s exceed 128 bits", off,
+			message.Count(n, "bit"))
 	} else if (bits+7)/8 > t.SizeOrType {
-		c.report(Boot, i, "int-bits", "bit offset %d and %d bits exceed the size of %d bytes", off, n,
-			t.SizeOrType)
+		c.report(Boot, i, "int-bits", "bit offset %d and %s exceed the size of %s", off,
+			message.Count(n, "bit"), message.Count(t.SizeOrType, "byte"))
 	}
 }
 
@@ -146,8 +149,8 @@ func (c *checker) memberForm(i uint32) {
 			c.report(Boot, i, "member-offset", "member %s has bit offset %d, the one before it %d",
 				label(name, n), off, last)
 		case (uint64(off)+7)/8 > uint64(t.SizeOrType):
-			c.report(Boot, i, "member-offset", "member %s begins at bit %d, the size is %d bytes",
-				label(name, n), off, t.SizeOrType)
+			c.report(Boot, i, "member-offset", "member %s begins at bit %d, the size is %s",
+				label(name, n), off, message.Count(t.SizeOrType, "byte"))
 		}
 		last = off
 	}

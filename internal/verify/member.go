@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // member judges one member of a struct or union against its type's size: kernel/bpf/btf.c, the
@@ -21,11 +22,13 @@ func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
 	case t.Kind.IsEnum() && s.KFlag:
 		return enumBits(s, off, width)
 	case width != 0:
-		return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of a %v", width, t.Kind)
+		return "member-bitfield", fmt.Sprintf("is a bitfield of %s of a %v",
+			message.Count(width, "bit"), t.Kind)
 	case t.Kind == btf.KindFloat:
 		// The least alignment that any machine asks for.
 		if align := min(r.ptrSize, size) * 8; align > 0 && off%align != 0 {
-			return "member-align", fmt.Sprintf("is a FLOAT of %d bytes at bit %d", size, off)
+			return "member-align", fmt.Sprintf("is a FLOAT of %s at bit %d",
+				message.Count(size, "byte"), off)
 		}
 	case off%8 != 0:
 		return misaligned(off)
@@ -53,8 +56,8 @@ func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
 	if s.KFlag {
 		switch {
 		case !regularInt(t):
-			return "member-type", fmt.Sprintf("has an INT of %d bits at offset %d, which is no plain one",
-				intBits, intOff)
+			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, which is no plain one",
+				message.Count(intBits, "bit"), intOff)
 		case width == 0 && off%8 != 0:
 			return misaligned(off)
 		case width > intBits:

@@ -1,6 +1,9 @@
 package verify
 
-import "github.com/rules-btf/rules_btf/internal/btf"
+import (
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
+)
 
 // look moves the vertex on top of the stack on: kernel/bpf/btf.c, the resolve function of its kind.
 func (r *resolver) look(v *vertex) step {
@@ -84,8 +87,8 @@ func (r *resolver) array(id uint32, a btf.Array) step {
 		}
 		if t.Kind == btf.KindInt && !regularInt(t) {
 			return r.report(id, "array-element",
-				"its element type [%d] is an INT of %d bits at offset %d, not a plain one", x.id,
-				t.Extra&0xff, t.Extra>>16&0xff)
+				"its element type [%d] is an INT of %s at offset %d, not a plain one", x.id,
+				message.Count(t.Extra&0xff, "bit"), t.Extra>>16&0xff)
 		}
 		total := uint64(size) * uint64(a.Nelems)
 		if total > 1<<32-1 {

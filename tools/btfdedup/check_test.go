@@ -140,7 +140,7 @@ func TestDiffVerb(t *testing.T) {
 	const differences = "differs: int int: bits 32 vs 64 (size 4 vs 8)\n" +
 		"forward: forward struct s: only in A\n" +
 		"only in B: struct s\n" +
-		"0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declarations," +
+		"0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
 		" 0 differ only through those (2 types in A, 2 in B)\n"
 	for _, c := range []struct {
 		args           string
@@ -155,9 +155,9 @@ func TestDiffVerb(t *testing.T) {
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
 		// ids mean other types there
 		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""},
-		{"--base " + a + " " + split + " " + split, 0, "equal: 1 types compared (1 in A, 1 in B)\n", ""},
+		{"--base " + a + " " + split + " " + split, 0, "equal: 1 type compared (1 in A, 1 in B)\n", ""},
 		{"--base-a " + a + " --kinds=typedef " + split + " " + whole, 0,
-			"equal: 1 types compared (1 in A, 3 in B)\n", ""},
+			"equal: 1 type compared (1 in A, 3 in B)\n", ""},
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
 		{"--kinds=class " + a + " " + a, 2, "",
 			`--kinds: "class": unknown kind "class"; the kinds are int, ptr`},
