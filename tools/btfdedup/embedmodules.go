@@ -49,6 +49,27 @@ func (e *embedding) check() error {
 	return nil
 }
 
+// checkOutputs refuses to write a module in the place of one that is read, by whatever path.
+func (e *embedding) checkOutputs(modules []module) error {
+	if e.dir == "" {
+		return nil
+	}
+	for i := range modules {
+		m := &modules[i]
+		out := filepath.Join(e.dir, m.rel)
+		written, err := os.Stat(out)
+		if err != nil {
+			continue // it is not there
+		}
+		for _, in := range []string{m.path, m.into} {
+			if read, err := os.Stat(in); err == nil && os.SameFile(written, read) {
+				return cli.Usagef("output %s is also an input (%s); write to another directory", out, in)
+			}
+		}
+	}
+	return nil
+}
+
 // target is a module that gets BTF.
 type target struct {
 	file *elf.File

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,6 +96,7 @@ type batch struct {
 	bases     *base.Files
 	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
 	report    *report.Run
+	made      []string    // directories that were not there
 	ofVmlinux report.Made // the base, with --vmlinux
 	ofModules report.Made // the modules
 }
@@ -121,12 +124,16 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := b.embedding.checkOutputs(modules); err != nil {
+		return err
+	}
 	paths := []string{}
 	for _, m := range modules {
 		paths = append(paths, m.path)
 	}
 	b.report = report.Start(env, paths)
 	defer b.report.Close()
+	defer b.removeEmpty()
 	if err := b.openBase(); err != nil {
 		return err
 	}
@@ -206,11 +213,21 @@ func (b *batch) makeDirs() error {
 		if dir == "" {
 			continue
 		}
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			b.made = append(b.made, dir)
+		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
+			return fmt.Errorf("output: %w", err)
 		}
 	}
 	return nil
+}
+
+// removeEmpty removes directories that were made and have got no file.
+func (b *batch) removeEmpty() {
+	for _, dir := range b.made {
+		os.Remove(dir) // fails if there is a file in it
+	}
 }
 
 // all makes the BTF of all modules, and returns their errors.

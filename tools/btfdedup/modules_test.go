@@ -360,3 +360,32 @@ func TestModuleTree(t *testing.T) {
 		}
 	}
 }
+
+// TestModulesInPlace writes modules with their BTF in the place of those that are read.
+func TestModulesInPlace(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	compileModules(t, dir, 1)
+	writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, btf.IntSigned, 0) })
+	before, err := os.ReadFile("m-1.ko")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".", "same"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"--embed . m-1.ko", "--embed same .",
+		"--embed same --into . m-1.ko"} {
+		args = "modules --base base.btf -o out " + args
+		code, errs := runVerb(strings.Fields(args)...)
+		if code != 2 || !strings.Contains(errs, "m-1.ko is also an input (") {
+			t.Errorf("%s: exit code %d, %s", args, code, errs)
+		}
+		if after, err := os.ReadFile("m-1.ko"); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("%s: the module is another file: %v", args, err)
+		}
+		if _, err := os.Stat("out"); err == nil {
+			t.Errorf("%s: an output is left", args)
+		}
+	}
+}
