@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -190,6 +191,8 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 	switch {
 	case takes&(Output|OutputDir) != 0 && values.Output == "" && !instead:
 		return Usagef("-o OUT is missing")
+	case takes&Printed != 0 && values.Output == "":
+		return Usagef("-o is empty; name a file")
 	case values.Output != "" && instead:
 		return Usagef("-o and %s contradict each other", f.instead.flag)
 	case values.Quiet && values.Verbose:
@@ -203,6 +206,9 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
 		}
 	}
+	if err := f.checkEmpty(values); err != nil {
+		return err
+	}
 	inputs := slices.Concat(args, values.Bases)
 	for _, in := range f.inputs {
 		if *in.path != "" {
@@ -215,6 +221,23 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 	for i, out := range f.outputs {
 		if err := out.check(f.outputs[:i], inputs); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkEmpty refuses flags that are given and name no file, as with a variable of a shell that is
+// not set.
+func (f *FlagSet) checkEmpty(values *Flags) error {
+	for _, file := range slices.Concat(f.inputs, f.outputs, f.outputDirs) {
+		if name := strings.TrimPrefix(file.flag, "--"); *file.path == "" && name != file.flag &&
+			f.Changed(name) {
+			return Usagef("%s is empty; name a file", file.flag)
+		}
+	}
+	for _, list := range append(f.inputLists, &values.Bases) {
+		if i := slices.Index(*list, ""); i >= 0 {
+			return Usagef("the name of an input is empty; name a file")
 		}
 	}
 	return nil

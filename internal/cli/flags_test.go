@@ -52,6 +52,33 @@ func TestCommonFlags(t *testing.T) {
 	}
 }
 
+// TestEmptyNames gives flags the empty name, as a shell does for a variable that is not set.
+func TestEmptyNames(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"--also-read= -o out", "--also-read is empty; name a file"},
+		{"--also-write= -o out", "--also-write is empty; name a file"},
+		{"--directory= -o out", "--directory is empty; name a file"},
+		{"--stats= -o out", "--stats is empty; name a file"},
+		{"--base= -o out", "the name of an input is empty; name a file"},
+		{"--output=", "-o OUT is missing"},
+		{"-o out", ""},
+	} {
+		ran := false
+		code, stderr := runCopier(func(*Env, []string) error { ran = true; return nil },
+			append(strings.Fields(c.args), "a", "b")...)
+		if !strings.Contains(stderr, c.want) || (code == 2) != (c.want != "") || ran != (c.want == "") {
+			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
+		}
+	}
+	printer := Program{Name: "printer", Stderr: new(bytes.Buffer), Verbs: []Verb{{Name: "print",
+		Flags: Printed, Setup: func(*FlagSet) Run {
+			return func(*Env, []string) error { t.Error("-o=: it runs"); return nil }
+		}}}}
+	if code := printer.Run([]string{"print", "--output="}); code != 2 {
+		t.Errorf("-o= where that is standard output without it: exit code %d", code)
+	}
+}
+
 // TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
 // without it.
 func TestJobsLimitTheRuntime(t *testing.T) {
