@@ -37,7 +37,7 @@ func parseHeader(s *source) (Header, int, error) {
 	fail := func(off int, format string, args ...any) (Header, int, error) {
 		return Header{}, 0, formatError(0, off, format, args...)
 	}
-	if len(s.data) < 8 {
+	if len(s.data) < 2 {
 		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))
 	}
 	switch magic := s.u16(0); magic {
@@ -51,7 +51,10 @@ func parseHeader(s *source) (Header, int, error) {
 		if what := kindOfFile(s.data); what != "" {
 			return fail(0, "no BTF magic 0xeb9f: this is %s", what)
 		}
-		return fail(0, "no BTF magic 0xeb9f; the first bytes are %#02x %#02x", s.data[0], s.data[1])
+		return fail(0, "no BTF magic 0xeb9f; it starts with %q", s.data[:min(4, len(s.data))])
+	}
+	if len(s.data) < 8 {
+		return fail(0, "cut off in the header, after %s", message.Count(len(s.data), "byte"))
 	}
 	if v := s.data[2]; v != Version {
 		return fail(2, "BTF version %d is not known", v)

@@ -11,6 +11,7 @@ var others = []struct{ start, what string }{
 	{"\x7fELF", "an ELF file within something else; give the ELF file itself"},
 	{"!<arch>\n", "an archive; convert it with btfgen object"},
 	{"!<thin>\n", "an archive; convert it with btfgen object"},
+	{"btffacts ", "a facts file, which links take as --facts"},
 	{"BC\xc0\xde", "LLVM bitcode, which has no BTF; convert what is linked of it"},
 }
 

@@ -171,6 +171,16 @@ var foreign = []struct {
 	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},
 }
 
+// Foreign says which other format data has, and what to do about it; "" if it is unknown.
+func Foreign(data []byte) string {
+	for _, k := range foreign {
+		if bytes.HasPrefix(data, []byte(k.magic)) {
+			return k.text
+		}
+	}
+	return ""
+}
+
 const elfMagic = "\x7fELF"
 
 // checkMagic returns an error unless data starts like an ELF file. The error says which format it
@@ -182,10 +192,8 @@ func checkMagic(name string, data []byte) error {
 	case len(data) == 0:
 		return fmt.Errorf("%s: %w", name, message.Empty("an ELF file"))
 	}
-	for _, k := range foreign {
-		if bytes.HasPrefix(data, []byte(k.magic)) {
-			return fmt.Errorf("%s: %s", name, k.text)
-		}
+	if text := Foreign(data); text != "" {
+		return fmt.Errorf("%s: %s", name, text)
 	}
 	return fmt.Errorf("%s: not an ELF file (starts with %q); "+
 		"pass an object file, a kernel module or a linked vmlinux", name, data[:min(4, len(data))])

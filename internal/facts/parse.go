@@ -3,8 +3,10 @@ package facts
 import (
 	"cmp"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/message"
@@ -16,6 +18,9 @@ func Parse(r io.Reader) (*Facts, error) {
 	limited := &io.LimitedReader{R: r, N: maxText + 1}
 	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
 	p.parse()
+	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // of a directory, a disk
+		return nil, fmt.Errorf("cannot be read: %w", err.Err)
+	}
 	if limited.N == maxText+1 {
 		return nil, message.Empty("a facts file, which btfgen facts makes,")
 	}

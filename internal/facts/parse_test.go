@@ -89,7 +89,7 @@ func TestParseErrors(t *testing.T) {
 		{"kfunc flags, decimal", edit("0x1004", "4100"), "line 7:"},
 		{"kfuncs where none can be", edit("kfuncs listed", "kfuncs absent"),
 			"line 6: a kfunc although kfuncs are \"absent\""},
-		{"one address", edit("helper 2", "helper 1"), "line 8: 1 addresses"},
+		{"one address", edit("helper 2", "helper 1"), "line 8: the number of addresses is 1"},
 		{"variables where none can be", edit("variables percpu", "variables none"),
 			"line 12: a variable although"},
 		{"functions unsorted", edit("func entry\n", "func fentry\n"),

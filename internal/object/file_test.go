@@ -112,7 +112,7 @@ func TestReadFileErrors(t *testing.T) {
 		{"trailing", assemble(t, amd64, records, append(slices.Clone(units), 0)), "1 bytes follow"},
 		{"units of another object", assemble(t, amd64, other, units), "rebuild"},
 		{"byte order", assemble(t, big, records, units), "is LittleEndian, but the file is BigEndian"},
-		{"text", []byte("hello, world"), "not an ELF file"},
+		{"text", []byte("hello, world"), "neither a BTF object nor BTF (starts with \"hell\")"},
 		{"empty", nil, "empty"},
 		{"raw with junk", append(encode(t, two(false, 8)), "junk"...), "BTF at offset"},
 	}

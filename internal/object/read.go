@@ -20,8 +20,11 @@ func ReadFile(path string, base *btf.Blob) (*Object, error) {
 		return nil, err
 	}
 	if f == nil && !btf.HasMagic(data) {
-		_, err := elf.Parse(path, data) // tells what it is instead
-		return nil, err
+		if text := elf.Foreign(data); text != "" {
+			return nil, fmt.Errorf("%s: %s", path, text)
+		}
+		return nil, fmt.Errorf("%s: neither a BTF object nor BTF (starts with %q); make BTF objects "+
+			"with btfgen object", path, data[:min(4, len(data))])
 	}
 	if f != nil {
 		defer f.Close()

@@ -104,7 +104,7 @@ func TestVerifyVerb(t *testing.T) {
 			"inside another string; was the BTF made on another base?\n", ""},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
-			": BTF at offset 0x0: no BTF magic 0xeb9f; the first bytes are 0x6e 0x6f\n"},
+			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
 		{"--for=me x", 2, "", `--for: "me" is none of kernel, load and all`},
 	} {

@@ -75,8 +75,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	flags.Usage = func() {
 		fmt.Fprint(help, usage+flags.FlagUsages())
 	}
-	flags.StringVar(&o.modules, "modules", "objects", "what modules' BTF is made of: objects, whole"+
-		" (the .ko files), none")
+	flags.StringVar(&o.modules, "modules", "objects", "`what` modules' BTF is made of: objects,"+
+		" whole (the .ko files), none")
 	flags.IntVar(&o.build.Shards, "shards", 0, "convert vmlinux's DWARF in `N` parts, instead of its"+
 		" objects")
 	flags.StringVar(&o.build.Base, "base", "", "what the modules stand on, where TREE has no vmlinux:"+
