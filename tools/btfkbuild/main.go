@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/kbuild"
 	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
@@ -106,13 +107,17 @@ func parse(args []string, help io.Writer) (*options, error) {
 			flags.Arg(1))
 	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
 		return nil, fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
-	case o.build.Shards < 0:
-		return nil, fmt.Errorf("--shards=%d is negative", o.build.Shards)
+	case o.build.Shards < 0 || o.build.Shards > maxShards:
+		return nil, fmt.Errorf("--shards=%d is not a number of shards from 0 to %d", o.build.Shards,
+			maxShards)
 	case o.symlinks && o.out == "":
 		return nil, errors.New("--symlinks needs --out")
 	}
 	if _, err := features.Parse(strings.Join(o.build.Features, ",")); err != nil {
 		return nil, fmt.Errorf("--btf-features: %w", err)
+	}
+	if _, err := convert.ParseLanguages(strings.Join(o.build.LangExclude, ",")); err != nil {
+		return nil, fmt.Errorf("--lang-exclude: %w", err)
 	}
 	o.tree = place(flags.Arg(0))
 	if o.out != "" {
@@ -134,6 +139,9 @@ func place(path string) string {
 	}
 	return path
 }
+
+// maxShards is what the rules and btfgen split take.
+const maxShards = 4096
 
 // shardsOfLTO is in how many parts vmlinux is converted where there is nothing else to convert.
 const shardsOfLTO = 64

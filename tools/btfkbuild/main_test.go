@@ -144,7 +144,8 @@ func TestUsage(t *testing.T) {
 		{"", 2, "TREE is missing"},
 		{"a b", 2, `too many arguments: it takes TREE, and after that there is "b"`},
 		{"--modules=some a", 2, "--modules=some is not objects, whole or none"},
-		{"--shards=-1 a", 2, "--shards=-1 is negative"},
+		{"--shards=-1 a", 2, "--shards=-1 is not a number of shards from 0 to 4096"},
+		{"--shards=4097 a", 2, "--shards=4097 is not"},
 		{"--shards=x a", 2, `--shards: "x" is not a number`},
 		{"--symlinks a", 2, "--symlinks needs --out"},
 		{"--no-such a", 2, "unknown flag --no-such ("},
@@ -152,6 +153,7 @@ func TestUsage(t *testing.T) {
 		{"-check a", 2, "the flag -check has two dashes: --check ("},
 		{"--out", 2, "--out DIR is missing"},
 		{"--btf-features=vra a", 2, `--btf-features: features "vra": unknown feature "vra"`},
+		{"--lang-exclude=rust,klingon a", 2, `--lang-exclude: unknown language "klingon"; known are`},
 		{none, 1, "no such file"},
 	} {
 		var out, errs bytes.Buffer
