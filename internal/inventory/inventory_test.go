@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 	}
 	const want = `318 bytes: header 32, types 164 (51.6%), layout 80, strings 42 (13.2%)
 8 types, ids 2 to 9; 9 strings
-On a base of 1 types and 7 bytes of strings. Of 8 references 3 go to the base,
+On a base of 1 type and 7 bytes of strings. Of 8 references 3 go to the base,
 of 10 names 1 are the base's.
 
 Types by kind:

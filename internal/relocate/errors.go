@@ -60,7 +60,7 @@ func (r *relocation) missing() error {
 		text += fmt.Sprintf("; [%d] %v %s embeds it, so its size must be the same", in, t.Kind, name)
 	}
 	if more > 0 {
-		text += fmt.Sprintf("; it lacks %s", message.Count(more, "more type"))
+		text += fmt.Sprintf("; the base lacks %s", message.Count(more, "more type"))
 	}
 	return fmt.Errorf("%s", text)
 }

@@ -104,7 +104,7 @@ var changes = []struct {
 	{"another size of an enum", pointing("mode"), func() *btf.Blob {
 		return kernel(func(k *kernelTypes) { k.modeSize = 1 })
 	}, "type [1] ENUM mode (4 bytes) of the distilled base is not in the base, which has" +
-		" [4] ENUM mode (1 bytes)"},
+		" [4] ENUM mode (1 byte)"},
 	{"another kind of enum", pointing("mode"), func() *btf.Blob {
 		return kernel(func(k *kernelTypes) { k.mode = btf.KindEnum64 })
 	}, ""},
@@ -117,7 +117,7 @@ var changes = []struct {
 			b := btf.NewBuilder(nil, nil, nil)
 			b.Ref(btf.KindTypedef, "device", b.Int("int", 4, 1, 0))
 			return b.Finish()
-		}, "which has no type of that name; 1 more types are not found"},
+		}, "which has no type of that name; the base lacks 1 more type"},
 	{"a second struct of that name and size", pointing("list"), func() *btf.Blob {
 		return kernel(func(k *kernelTypes) {
 			k.after = func(b *btf.Builder) { b.Composite(btf.KindStruct, "list", 8, false) }
