@@ -32,7 +32,7 @@ func steps(t *testing.T, workflow string) map[string]string {
 }
 
 // newCI makes the workspace hello with the files of ci.
-func newCI(t *testing.T) *workspace {
+func newCI(t *testing.T) *harness.Workspace {
 	t.Helper()
 	from := t.TempDir()
 	harness.MustRun(t, "", "cp", "-a", example("hello")+"/.", example("ci")+"/.", from)
@@ -74,24 +74,24 @@ func TestCache(t *testing.T) {
 
 	env := fmt.Sprintf("export REMOTE_CACHE=%s UPLOAD=", server.URL)
 	w := newCI(t)
-	w.shell(env + "true; " + run["Build and test"])
-	w.shell(run["Collect"])
-	first := harness.ReadFile(t, filepath.Join(w.dir, "btf/vmlinux_btf.btf"))
+	w.Shell(env + "true; " + run["Build and test"])
+	w.Shell(run["Collect"])
+	first := w.Read("btf/vmlinux_btf.btf")
 	stored := c.size()
 	if stored < 20 {
 		t.Errorf("a push stores %d things in the cache", stored)
 	}
 
-	w.shell("rm -rf btf; bazel clean; echo '/* new */' >>drivers/raid.c")
-	printed := w.shell(env + "false; " + run["Build and test"])
-	w.shell(run["Collect"])
+	w.Shell("rm -rf btf; bazel clean; echo '/* new */' >>drivers/raid.c")
+	printed := w.Shell(env + "false; " + run["Build and test"])
+	w.Shell(run["Collect"])
 	if !strings.Contains(printed, "remote cache hit") {
 		t.Errorf("a pull request takes nothing from the cache:\n%s", printed)
 	}
 	if c.size() != stored {
 		t.Errorf("a pull request stores %d things", c.size()-stored)
 	}
-	if string(harness.ReadFile(t, filepath.Join(w.dir, "btf/vmlinux_btf.btf"))) != string(first) {
+	if w.Read("btf/vmlinux_btf.btf") != first {
 		t.Error("the BTF is another one")
 	}
 }
@@ -106,15 +106,15 @@ func TestReproducible(t *testing.T) {
 			run["Compare"]},
 		Env: []string{"RUNNER_TEMP=" + temp},
 	}
-	var w *workspace
+	var w *harness.Workspace
 	for _, build := range []string{"a", "b"} {
 		w = newCI(t)
-		w.shell(env + build + "; " + run["Build from nothing"])
+		w.Shell(env + build + "; " + run["Build from nothing"])
 	}
 	if r, err := compare.Run(); err != nil || r.Exit != 0 {
 		t.Errorf("two builds: exit %d, %v\n%s%s", r.Exit, err, r.Stdout, r.Stderr)
 	}
-	w.shell("echo 'int added;' >>drivers/raid.c; bazel clean; " + env + "b; " +
+	w.Shell("echo 'int added;' >>drivers/raid.c; bazel clean; " + env + "b; " +
 		run["Build from nothing"])
 	r, err := compare.Run()
 	if err != nil || r.Exit != 1 || !strings.Contains(r.Stdout, "source file drivers/raid.c") {

@@ -1,7 +1,6 @@
 package examples
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,15 +10,12 @@ import (
 
 func example(name string) string { return filepath.Join(harness.Repo(), "examples", name) }
 
-// contains wants a file to have some names.
-func (w *workspace) contains(path string, names ...string) {
+// contains wants a file of a workspace to have some names.
+func contains(w *harness.Workspace, path string, names ...string) {
 	w.Helper()
-	data, err := os.ReadFile(filepath.Join(w.dir, path))
-	if err != nil {
-		w.Error(err)
-	}
+	data := w.Read(path)
 	for _, name := range names {
-		if !strings.Contains(string(data), "\x00"+name+"\x00") {
+		if !strings.Contains(data, "\x00"+name+"\x00") {
 			w.Errorf("%s has no name %s", path, name)
 		}
 	}
@@ -27,23 +23,22 @@ func (w *workspace) contains(path string, names ...string) {
 
 func TestHello(t *testing.T) {
 	w := newWorkspace(t, example("hello"))
-	w.shell("bazel test //...")
-	w.contains("bazel-bin/vmlinux_btf.btf", "run_queue", "schedule")
-	w.contains("bazel-bin/raid_btf.btf", "raid_add")
+	w.Shell("bazel test //...")
+	contains(w, "bazel-bin/vmlinux_btf.btf", "run_queue", "schedule")
+	contains(w, "bazel-bin/raid_btf.btf", "raid_add")
 }
 
 func TestModule(t *testing.T) {
 	w := newWorkspace(t, example("module"))
-	w.shell("bazel build //:ring && bazel test //...")
-	w.contains("bazel-bin/ring_btf.btf", "ring_entry", "ring_add")
-	w.contains("bazel-bin/out/ring.ko", "ring_entry")
-	if data := harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin/ring_btf.btf")); strings.Contains(
-		string(data), "list_head") {
+	w.Shell("bazel build //:ring && bazel test //...")
+	contains(w, "bazel-bin/ring_btf.btf", "ring_entry", "ring_add")
+	contains(w, "bazel-bin/out/ring.ko", "ring_entry")
+	if strings.Contains(w.Read("bazel-bin/ring_btf.btf"), "list_head") {
 		t.Error("the module's BTF has a type of the kernel's")
 	}
 
 	// With files in place of the small kernel's, as the README says: what was built before.
-	w.shell("cp -L bazel-bin/kernel_btf.btf shipped && " +
+	w.Shell("cp -L bazel-bin/kernel_btf.btf shipped && " +
 		"cp -L bazel-bin/small_kernel/ring.ko ring/ && " +
 		`echo 'exports_files(["shipped"])' >>BUILD.bazel && cp -L bazel-bin/ring_btf.btf before && ` +
 		"bazel build //:ring --//:module=//ring:ring.ko --//:kernel=//:shipped && " +
@@ -52,18 +47,18 @@ func TestModule(t *testing.T) {
 
 func TestKbuild(t *testing.T) {
 	w := newWorkspace(t, example("kbuild"))
-	w.shell("chmod +x linux/build && linux/build && bazel build //... @kernel//:all_btf")
-	w.shell("bazel test //...")
-	w.shell("bpftool -B bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf " +
+	w.Shell("chmod +x linux/build && linux/build && bazel build //... @kernel//:all_btf")
+	w.Shell("bazel test //...")
+	w.Shell("bpftool -B bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf " +
 		"btf dump file bazel-bin/external/_main~_repo_rules~kernel/dummy_btf.btf | grep dummy_send")
-	list := w.shell("tar -tf bazel-bin/release.tar")
+	list := w.Shell("tar -tf bazel-bin/release.tar")
 	if list != "dummy\nmanifest.json\nvmlinux\n" {
 		t.Errorf("the archive has %q", list)
 	}
 
 	// The tree is elsewhere, and something is edited there.
-	w.shell("cp -a linux elsewhere && sed -i 's/int pid;/int pid, group;/' elsewhere/*/*.c && " +
+	w.Shell("cp -a linux elsewhere && sed -i 's/int pid;/int pid, group;/' elsewhere/*/*.c && " +
 		"echo elsewhere >>.bazelignore && elsewhere/build && " +
 		`bazel build @kernel//:all_btf --repo_env=LINUX="$PWD/elsewhere"`)
-	w.contains("bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf", "group")
+	contains(w, "bazel-bin/external/_main~_repo_rules~kernel/vmlinux_btf.btf", "group")
 }

@@ -67,7 +67,7 @@ func TestGettingStarted(t *testing.T) {
 		}
 		for _, command := range b.commands() {
 			commands++
-			printed := w.shell(command[0])
+			printed := w.Shell(command[0])
 			rest := printed
 			for _, want := range command[1:] {
 				at := line(want).FindStringIndex(rest)

@@ -134,10 +134,9 @@ func TestRules(t *testing.T) {
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)
-	harness.WriteFile(t, filepath.Join(w.dir, "prebuilt/BUILD.bazel"), strings.Replace(string(
-		harness.ReadFile(t, filepath.Join(w.dir, "prebuilt/BUILD.bazel"))), "    btfgen =",
-		"    btfrepro = \"files/btfgen\",\n    btfgen =", 1)) // no action runs it here
-	w.shell("bazel build --nobuild //...")
+	w.Edit("prebuilt/BUILD.bazel", "    btfgen =", // no action runs btfrepro here
+		"    btfrepro = \"files/btfgen\",\n    btfgen =")
+	w.Shell("bazel build --nobuild //...")
 }
 
 // TestVmlinuxH compiles a BPF program with a kernel's vmlinux.h, by the genrule of the rule's
@@ -145,25 +144,24 @@ func TestRules(t *testing.T) {
 func TestVmlinuxH(t *testing.T) {
 	harness.Need(t, "clang")
 	w := newWorkspace(t, example("hello"))
-	write := func(path, text string) { harness.WriteFile(t, filepath.Join(w.dir, path), text) }
-	write("tracer/BUILD.bazel", header+`
+	w.Write("tracer/BUILD.bazel", header+`
 cc_btf(name = "objects", deps = ["//kernel:vmlinux"])
 vmlinux_btf(name = "vmlinux_btf", srcs = [":objects"], vmlinux = "//kernel:vmlinux")
 cc_library(name = "host", srcs = ["host.c"], deps = [":vmlinux_h"])
 `+ruleExample(t, "vmlinux_h(\n"))
-	write("tracer/tracer.bpf.c", `#include "vmlinux.h"
+	w.Write("tracer/tracer.bpf.c", `#include "vmlinux.h"
 
 int length(struct run_queue *queue)
 {
 	return queue->length;
 }
 `)
-	write("tracer/host.c", `#include <vmlinux.h>
+	w.Write("tracer/host.c", `#include <vmlinux.h>
 
 unsigned long size = sizeof(struct run_queue);
 `)
-	w.shell("bazel build //tracer:tracer //tracer:host")
-	f, err := elf.Open(filepath.Join(w.dir, "bazel-bin/tracer/tracer.bpf.o"))
+	w.Shell("bazel build //tracer:tracer //tracer:host")
+	f, err := elf.Open(filepath.Join(w.Dir, "bazel-bin/tracer/tracer.bpf.o"))
 	if err != nil {
 		t.Fatal(err)
 	}
