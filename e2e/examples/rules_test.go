@@ -52,8 +52,8 @@ var around = map[string]string{
 }
 
 // files are those that the examples refer to, in the example's package.
-var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko", "pahole.btf",
-	"first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
+var files = []string{"a.c", "a.o", "vmlinux.elf", "disk.ko", "raid.ko", "nf_nat.ko", "m.ko",
+	"pahole.btf", "first_runner.log", "second_runner.log", "init/main.o", "bin/btfdedup", "bin/btfgen",
 	"kernel/a.o", "kernel/a.ko", "ipv4/built-in.a", "tracer.bpf.c"}
 
 // header loads what the examples use: as a user would, who copies them.

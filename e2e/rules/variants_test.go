@@ -10,7 +10,8 @@ import (
 )
 
 // TestVariants makes the BTF of one kernel in several ways in one build, as docs/rules.md has them:
-// by attributes, and by a transition that sets a flag. Where Bazel builds the tools, it does so once.
+// by attributes, and by a transition that sets a flag. Where Bazel builds the tools, it
+// does so once.
 func TestVariants(t *testing.T) {
 	w := newWorkspace(t)
 	blocks := starlark(t, filepath.Join(harness.Repo(), "docs/rules.md"))

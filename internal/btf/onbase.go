@@ -2,9 +2,9 @@ package btf
 
 import "fmt"
 
-// CheckRefs tells of an id of no type; and of split BTF, of a name that begins where no string does.
-// All that writes split BTF uses whole strings of the base, so both show that it was made on another
-// base than the one it was read on. Of a base that EndsOnly, names are not known.
+// CheckRefs tells of an id of no type, and, in split BTF, of a name that begins where no string
+// does. All that writes split BTF uses whole strings of the base, so both show that it was made on
+// another base than the one it was read on. Of a base that EndsOnly, names are not known.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {

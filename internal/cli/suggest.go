@@ -6,8 +6,8 @@ import (
 )
 
 // DidYouMean is a hint, for the end of a message, at the names that may have been meant: those that
-// begin with what was typed, else the nearest one, else those of which a part begins so. It is "" if
-// there are none, or too many.
+// begin with what was typed, else the nearest one, else those of which a part begins so. It is ""
+// if there are none, or too many.
 func DidYouMean(typed string, names []string) string {
 	const many = 4
 	typed = strings.ToLower(typed)

@@ -133,7 +133,8 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
-// TestUsage calls the command in wrong ways: exit code 2, or 1 for a tree that is none, and one line.
+// TestUsage calls the command in wrong ways: exit code 2, or 1 for a tree that is none, and one
+// line.
 func TestUsage(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, c := range []struct {
