@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":btf_objects.bzl", "convert_all")
-load(":conversion.bzl", "chosen", "conversion_of", "without_debug_files")
+load(":conversion.bzl", "chosen", "conversion_of", "for_objects")
 load(":features.bzl", "check_base", "check_same")
 load(":link_actions.bzl", "btf_base")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
@@ -68,7 +68,7 @@ def link_inputs(ctx):
             ctx.label,
             " and ".join(idle),
         ))
-    conversion = without_debug_files(conversion_of(ctx.attr))
+    conversion = for_objects(conversion_of(ctx.attr))
     single.update(convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion))
     return depset(
         merge_tree(ctx, single, ctx.label.name + ".merge.d", single = False),

@@ -24,6 +24,20 @@ def _split_dwarf_impl(ctx):
 
 _split_dwarf_test = analysistest.make(_split_dwarf_impl)
 
+def _objects_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # The package is vmlinux's; its objects have .dwo files.
+    asserts.equals(env, ["a.dwo", "a.o"], _inputs(only_action(env, "BtfGen")))
+    asserts.equals(
+        env,
+        ["a.dwo", "vmlinux.elf", "x.dwp"],
+        _inputs(only_action(env, "BtfFacts")),
+    )
+    return analysistest.end(env)
+
+_objects_test = analysistest.make(_objects_impl)
+
 def _flags_impl(ctx):
     env = analysistest.begin(ctx)
     gen = only_action(env, "BtfGen")
@@ -124,6 +138,14 @@ def debug_files_suite(name):
         target_under_test = ":input_by_flag",
     )
     vmlinux_btf(
+        name = "objects_and_package",
+        srcs = ["beside/a.o"],
+        debug = ["beside/a.dwo", "beside/x.dwp"],
+        tags = ["manual"],
+        vmlinux = "beside/vmlinux.elf",
+    )
+    _objects_test(name = "objects_and_package_test", target_under_test = ":objects_and_package")
+    vmlinux_btf(
         name = "separate_debug_file",
         debug = ["beside/vmlinux.debug"],
         shards = 2,
@@ -179,6 +201,7 @@ def debug_files_suite(name):
             ":split_dwarf_test",
             ":debug_flags_test",
             ":input_setting_test",
+            ":objects_and_package_test",
             ":separate_debug_file_test",
             ":separate_of_two_test",
             ":two_packages_test",
