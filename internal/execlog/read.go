@@ -117,7 +117,8 @@ func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
 // readError is an error of reading in words for the user.
 func readError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the log ends in the middle of it: the build still runs, or was killed")
+		return errors.New("the log ends in the middle of it: the build still runs, or was killed; " +
+			"or this is no compact execution log")
 	}
 	return err
 }
