@@ -93,6 +93,8 @@ type Blob struct {
 	BaseStrLen uint32 // string offset at which Strings begins: 0 for a base
 
 	Header Header // as read; Encode writes its own
+	// Machine is the e_machine of the ELF file that the blob was read from, 0 of raw BTF.
+	Machine uint16
 }
 
 // Header is a blob's header as read.

@@ -130,6 +130,9 @@ func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", SectionTypes, err)
 	}
+	for _, b := range blobs {
+		b.Machine = uint16(f.Machine)
+	}
 	return blobs, nil
 }
 

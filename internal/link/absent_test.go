@@ -2,6 +2,7 @@ package link
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -65,6 +66,15 @@ func TestAbsent(t *testing.T) {
 		}
 		if a := r.Absent; a.Units != c.units || !slices.Equal(a.Files, c.files) {
 			t.Errorf("%d units of %q, want %d of %q", a.Units, a.Files, c.units, c.files)
+		}
+		var list strings.Builder
+		if err := r.WriteSkipped(&list); err != nil {
+			t.Fatal(err)
+		}
+		const line = "member.c\tnothing of it is in the linked file\n"
+		if left := c.facts == x; left != slices.Equal(r.LeftOut, []string{"member.c"}) ||
+			left != strings.HasSuffix(list.String(), line) {
+			t.Errorf("left out are %q, listed\n%s", r.LeftOut, &list)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func wantLines(t *testing.T, got []string, want ...string) {
 func wantSkipped(t *testing.T, r *Result, want string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteSkipped(&b, r.Skipped); err != nil {
+	if err := r.WriteSkipped(&b); err != nil {
 		t.Fatal(err)
 	}
 	if b.String() != want {

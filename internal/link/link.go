@@ -1,6 +1,7 @@
 package link
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,6 +46,9 @@ type Result struct {
 	Skipped []Skipped // by name, then reason
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
+	// LeftOut are the base names of the source files of units that are left out, since nothing of
+	// them is in the linked file: members of an archive that the linker didn't need, say. Sorted.
+	LeftOut []string
 	// Absent is the units whose types are in BTF though nothing of them is in the linked file.
 	Absent symbols.Absent
 }
@@ -86,6 +90,9 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 		return nil, fmt.Errorf("the base is %v, what stands on it is %v; name the BTF of the kernel "+
 			"that it belongs to", opt.Base.Order(), order)
 	}
+	if err := checkMachine(opt.Base, o.Target.Machine); err != nil {
+		return nil, err
+	}
 	step("select units")
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
 		return nil, err
@@ -122,8 +129,20 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{w.BTF, d.Skipped, t.Conflicts, x.Absent(s, opt.Facts)}
+	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts,
+		LeftOut: symbols.LeftOut(s), Absent: x.Absent(s, opt.Facts)}
 	return &Traced{result, copied, t, w}, nil
+}
+
+// checkMachine refuses the base of another machine, as far as both are known. A BPF program is for
+// kernels of any machine.
+func checkMachine(on base.Base, machine uint16) error {
+	if on == nil || on.Machine() == 0 || machine == 0 || machine == uint16(elf.EM_BPF) ||
+		on.Machine() == machine {
+		return nil
+	}
+	return fmt.Errorf("the base is for %v, what stands on it is for %v; name the BTF of the kernel "+
+		"that it belongs to", elf.Machine(on.Machine()), elf.Machine(machine))
 }
 
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.
@@ -143,5 +162,16 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	return s, x, nil
 }
 
-// WriteSkipped is decide.WriteSkipped.
-func WriteSkipped(w io.Writer, list []Skipped) error { return decide.WriteSkipped(w, list) }
+// WriteSkipped writes the list that --skipped names: decide.WriteSkipped, then a line for each file
+// of LeftOut.
+func (r *Result) WriteSkipped(w io.Writer) error {
+	if err := decide.WriteSkipped(w, r.Skipped); err != nil {
+		return err
+	}
+	for _, file := range r.LeftOut {
+		if _, err := fmt.Fprintf(w, "%s\tnothing of it is in the linked file\n", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -12,8 +12,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// TestBaseOfOtherOrder: nothing stands on a base of the other byte order.
-func TestBaseOfOtherOrder(t *testing.T) {
+// TestBaseOfOtherMachine: nothing stands on a base of the other byte order, or another machine.
+func TestBaseOfOtherMachine(t *testing.T) {
 	b := btf.NewBuilder(binary.BigEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 32)
 	data, err := b.Encode(btf.EncodeOptions{})
@@ -27,6 +27,18 @@ func TestBaseOfOtherOrder(t *testing.T) {
 	on, err := base.Parse(blob)
 	if err != nil {
 		t.Fatal(err)
+	}
+	blob.Machine = 62                                                               // EM_X86_64
+	other := &object.Object{Graph: types.New(), Target: object.Target{Machine: 183, // EM_AARCH64
+		Order: binary.BigEndian}}
+	on, err = base.Parse(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = link.Trace(other, link.Options{Base: on})
+	const machines = "the base is for EM_X86_64, what stands on it is for EM_AARCH64; name the BTF of"
+	if err == nil || !strings.Contains(err.Error(), machines) {
+		t.Error(err)
 	}
 	_, err = link.Trace(&object.Object{Graph: types.New()}, link.Options{Base: on})
 	const want = "the base is BigEndian, what stands on it is Little"

@@ -53,6 +53,9 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 		blobs, err = btf.ParseAll(data, below)
 	case f.Section(object.SectionUnits) != nil:
 		err = fmt.Errorf("a BTF object, on which nothing stands; link it with btfdedup link first")
+	case below == nil && f.Section(btf.SectionBase) != nil:
+		err = fmt.Errorf("its BTF stands on a distilled base (section %s), so it has the ids of no "+
+			"kernel: name that kernel's BTF with another --base before it", btf.SectionBase)
 	default:
 		blobs, err = btf.ReadELF(f, below)
 	}

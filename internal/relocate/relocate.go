@@ -95,7 +95,7 @@ func (r *relocation) rewrite() (*btf.Blob, error) {
 	s := r.split
 	b := &btf.Blob{
 		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: r.base,
-		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(),
+		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Machine: s.Machine,
 		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
 		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),
 		Arrays: slices.Clone(s.Arrays),

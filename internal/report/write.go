@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -45,7 +44,7 @@ func (r *Run) WriteLinked(result *link.Result, base *btf.Blob) error {
 	}
 	if r.env.Skipped != "" {
 		outputs = append(outputs, cli.Artifact{Path: r.env.Skipped,
-			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+			File: result.WriteSkipped})
 	}
 	return r.Finish(len(out)+len(distilled), outputs...)
 }

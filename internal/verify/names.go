@@ -34,12 +34,8 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 		return "", false
 	}
 	if off != 0 && !c.b.StartsString(off) {
-		why := "cilium/ebpf and others refuse that"
-		if off < c.b.BaseStrLen {
-			why = "was the BTF made on another base?"
-		}
 		c.report(Reader, i, "name-inside-string",
-			"%s: offset %d is inside another string; %s", whose(), off, why)
+			"%s: offset %d is inside another string; cilium/ebpf and others refuse that", whose(), off)
 	}
 	return s, true
 }

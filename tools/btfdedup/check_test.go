@@ -101,7 +101,8 @@ func TestVerifyVerb(t *testing.T) {
 		{"--for=kernel " + alone, 1, "stands-alone: it stands alone, in a kernel module; ", ""},
 		{"--for=kernel --base " + good + " " + inside, 0, "", ""},
 		{"--base " + good + " " + inside, 1, "[4] TYPEDEF nt: name-inside-string: name: offset 2 is " +
-			"inside another string; was the BTF made on another base?\n", ""},
+			"inside another string; ", inside + ": [4] TYPEDEF: a name at string offset 2, where no " +
+			"string begins; was it made on another base?\n"},
 		{split, 1, "", "btfdedup: " + split + ": BTF at offset "},
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},
@@ -113,6 +114,25 @@ func TestVerifyVerb(t *testing.T) {
 			!strings.Contains(stderr, c.stderr) || (c.stderr == "") != (stderr == "") {
 			t.Errorf("verify %s: code %d, want %d\nstdout: %s\nstderr: %s", c.args, code, c.code, stdout,
 				stderr)
+		}
+	}
+}
+
+// TestVerifyLimit: a report of many violations has the first ones, and how many there are besides.
+func TestVerifyLimit(t *testing.T) {
+	many, _ := writeBTF(t, t.TempDir(), "many.btf", nil, func(b *btf.Builder) {
+		for range 105 {
+			b.Int("int", 4, 0, 40)
+		}
+	})
+	for flag, last := range map[string]string{
+		"":            "and 5 violations more (--limit=0 prints all)",
+		"--limit=0":   "[105] INT int: int-bits: bit offset 0 and 40 bits exceed the size of 4 bytes",
+		"--limit=104": "and 1 violation more (--limit=0 prints all)",
+	} {
+		_, stdout, _ := btfdedup(strings.Fields("verify " + flag + " " + many)...)
+		if !strings.HasSuffix(stdout, last+"\n") {
+			t.Errorf("%s: %d lines\n%s", flag, strings.Count(stdout, "\n"), stdout)
 		}
 	}
 }

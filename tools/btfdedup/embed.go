@@ -193,6 +193,15 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 	if err != nil {
 		return nil, nil, err
 	}
+	if base == nil && len(env.Bases) > 0 {
+		on, err := bases()
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := readOn(types, on); err != nil {
+			return nil, nil, err
+		}
+	}
 	below := bases
 	if base != nil {
 		below = func() (*btf.Blob, error) { return base.Parse(nil) }

@@ -41,7 +41,7 @@ are the per-CPU ones, as without that feature; extra are all others, in split BT
 else but the types that only they need, on the --base that percpu gives of the same files.
 
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
-and the reason.
+and the reason. Source files of compilation units that are left out, with --facts, come after them.
 
 With --facts, compilation units that define functions of which the linked file has none are told:
 they are of other files, such as modules, and their types are in the result. --strict makes that an

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -293,7 +292,7 @@ func (b *batch) files(dir, name string, result *link.Result) []cli.Artifact {
 	}
 	if b.skippedDir != "" {
 		files = append(files, cli.Artifact{Path: filepath.Join(b.skippedDir, name+".skipped"),
-			File: func(w io.Writer) error { return link.WriteSkipped(w, result.Skipped) }})
+			File: result.WriteSkipped})
 	}
 	return files
 }

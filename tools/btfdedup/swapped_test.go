@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
 // TestSwappedBase: a base and its module swapped, and a base that is forgotten or too much, are
@@ -65,6 +66,7 @@ func TestOtherBase(t *testing.T) {
 		"shared -o " + out + " --base " + base + " " + split,
 		"resolve-ids -o " + out + " --base " + base + " --btf " + split + " " + ids,
 		"embed -o " + out + " --resolve-ids --base " + base + " --btf " + split + " " + ids,
+		"embed -o " + out + " --resolve-ids --base " + base + " --btf " + split + " " + module,
 	} {
 		code, stdout, stderr := btfdedup(strings.Fields(c)...)
 		if code != 1 || stdout != "" || !strings.Contains(stderr, want) ||
@@ -74,5 +76,39 @@ func TestOtherBase(t *testing.T) {
 		if _, err := os.Stat(out); err == nil {
 			t.Fatalf("%s: there is an output", c)
 		}
+	}
+}
+
+// TestDistilledAsBase: a module on a distilled base has no ids for others, but after the kernel's
+// BTF it is read as the kernel does.
+func TestDistilledAsBase(t *testing.T) {
+	dir := t.TempDir()
+	kernel, _ := writeBTF(t, dir, "kernel.btf", nil, func(b *btf.Builder) {
+		b.Int("long", 8, 0, 64)
+		b.Int("int", 4, 0, 32)
+	})
+	distilled, on := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 32) })
+	own, _ := writeBTF(t, dir, "own.btf", on, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
+	module := filepath.Join(dir, "module.ko")
+	succeeds(t, "", "embed", "-o", module, "--btf", own, "--btf-base", distilled, moduleOf(t, kernel))
+	below, err := relocate.ReadBases([]string{kernel, module})
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, _ := writeBTF(t, dir, "third.btf", below, func(b *btf.Builder) {
+		b.Ref(btf.KindTypedef, "u", 3)
+	})
+	out := filepath.Join(dir, "out")
+	for _, verb := range []string{"index -o OUT MODULE", "link -o OUT --base MODULE " + third,
+		"dump --base MODULE " + third} {
+		args := strings.NewReplacer("MODULE", module, "OUT", out).Replace(verb)
+		code, _, stderr := btfdedup(strings.Fields(args)...)
+		if code != 1 || !strings.Contains(stderr, "name that kernel's BTF with another --base before") {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+	code, stdout, stderr := btfdedup("dump", "--base", kernel, "--base", module, third)
+	if code != 0 || stdout != "[4] TYPEDEF 'u' type_id=3\n" {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
 }

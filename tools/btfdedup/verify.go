@@ -17,7 +17,8 @@ func verifyVerb() cli.Verb {
 		Args:    "FILE...",
 		Long: `
 Prints every violation of the rules by which the Linux 7.2 kernel reads BTF, one a line:
-type id, kind, name, rule, and what is wrong. FILE is raw BTF or an ELF file with a .BTF
+type id, kind, name, rule, and what is wrong; of many the first 100, unless --limit says
+otherwise. FILE is raw BTF or an ELF file with a .BTF
 section; a linked file that holds several blobs has all of them checked.
 
 --for says who is to read the BTF:
@@ -57,6 +58,7 @@ docs/command-line.md describes what --format=json prints.`,
 			flags.BoolVar(&r.rules.Sorted, "sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
 			flags.FormatVar(&r.format)
+			flags.IntVar(&r.limit, "limit", 100, "as text, print at most `N` violations; 0 prints all")
 			flags.BoolVar(&r.manifest, "manifest", false,
 				"FILE is the manifest of an archive of BTF, or a tar archive that has one")
 			flags.InputVar(&r.images.Modules, "modules",
@@ -74,6 +76,7 @@ docs/command-line.md describes what --format=json prints.`,
 type verifyRun struct {
 	rules         verify.Options
 	scope, format string
+	limit         int
 	manifest      bool
 	images        archive.Images
 }
@@ -115,7 +118,11 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 		rules := r.rules
 		rules.Module = elf.IsModule(file)
 		for i, b := range blobs {
-			report.add(file, i+1, len(blobs), verify.Check(b, rules))
+			found := verify.Check(b, rules)
+			report.add(file, i+1, len(blobs), found)
+			if other := b.CheckRefs(); other != nil && b.Base != nil && len(found) > 0 {
+				env.Warn("%s: %v", file, other)
+			}
 		}
 	}
 	return r.answer(env, report)
@@ -125,13 +132,13 @@ func (r *verifyRun) checkBTF(env *cli.Env, files []string) error {
 // isn't whole is not JSON.
 func (r *verifyRun) stop(env *cli.Env, report *verifyReport, err error) error {
 	if r.format == "text" {
-		report.writeText(env.Stdout)
+		report.writeText(env.Stdout, r.limit)
 	}
 	return err
 }
 
 func (r *verifyRun) answer(env *cli.Env, report *verifyReport) error {
-	if err := report.write(env.Stdout, r.format); err != nil {
+	if err := report.write(env.Stdout, r.format, r.limit); err != nil {
 		return err
 	}
 	if report.found() > 0 {

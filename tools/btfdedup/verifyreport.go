@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
@@ -64,19 +65,26 @@ func (r *verifyReport) add(file string, blob, blobs int, found []verify.Violatio
 // found tells how much was found.
 func (r *verifyReport) found() int { return len(r.Violations) + len(r.Problems) }
 
-func (r *verifyReport) write(to io.Writer, format string) error {
+func (r *verifyReport) write(to io.Writer, format string, limit int) error {
 	if format == "json" {
 		r.Valid = r.found() == 0
 		return writeJSON(to, r)
 	}
-	return r.writeText(to)
+	return r.writeText(to, limit)
 }
 
-// writeText prints a line for each violation and problem.
-func (r *verifyReport) writeText(to io.Writer) error {
+// writeText prints a line for each violation, up to a limit that is not 0, and problem.
+func (r *verifyReport) writeText(to io.Writer, limit int) error {
 	w := bufio.NewWriter(to)
-	for _, v := range r.Violations {
+	shown := len(r.Violations)
+	if limit > 0 {
+		shown = min(shown, limit)
+	}
+	for _, v := range r.Violations[:shown] {
 		fmt.Fprintln(w, v.line)
+	}
+	if more := len(r.Violations) - shown; more > 0 {
+		fmt.Fprintf(w, "and %s more (--limit=0 prints all)\n", message.Count(more, "violation"))
 	}
 	for _, p := range r.Problems {
 		if r.Files > 1 {

@@ -22,6 +22,8 @@ import (
 type Base interface {
 	// Order is the byte order of the BTF.
 	Order() binary.ByteOrder
+	// Machine is the e_machine of the ELF files that the BTF was read from, 0 if none says.
+	Machine() uint16
 	// Ends returns the first type id and the first string offset that are the split BTF's own.
 	Ends() (id, offset uint32)
 	// Find returns the smallest id of a type with this shape, 0 if there is none. Functions,

@@ -2,6 +2,7 @@ package base
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -21,6 +22,9 @@ func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 		return nil, err
 	}
 	c := &Chain{}
+	for below := b; below != nil; below = below.Base {
+		c.machine = cmp.Or(c.machine, below.Machine)
+	}
 	for _, data := range built {
 		if err := c.push(data); err != nil {
 			return nil, err

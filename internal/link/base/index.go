@@ -67,7 +67,13 @@ func cutUvarint(data []byte) (uint32, []byte) {
 }
 
 // Chain is a Base of indices, the lowest first.
-type Chain struct{ layers []*index }
+type Chain struct {
+	layers  []*index
+	machine uint16
+}
+
+// Machine is known of BTF that was read from ELF files; indices don't say.
+func (c *Chain) Machine() uint16 { return c.machine }
 
 func (c *Chain) Order() binary.ByteOrder {
 	if c.layers[len(c.layers)-1].header.Order == bigEndian {

@@ -142,4 +142,6 @@ func (p *reference) String(s []byte) uint32 { return p.strings[string(s)] }
 
 func (p *reference) Order() binary.ByteOrder { return p.blob.Order }
 
+func (p *reference) Machine() uint16 { return p.blob.Machine }
+
 func (p *reference) Layers() []types.Hash { return p.layers }

@@ -47,6 +47,19 @@ func (x *Index) Absent(s *survey.Survey, f *facts.Facts) Absent {
 	return a
 }
 
+// LeftOut returns the base names of the source files of the units that Select has dropped; sorted,
+// each once.
+func LeftOut(s *survey.Survey) []string {
+	var files []string
+	for u := range s.Units {
+		if unit := &s.Units[u]; !s.Selected[u] && unit.File != 0 {
+			files = append(files, s.Graph.Strs.String(unit.File))
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
 // unknown tells whether a unit defines functions with code, none of which has a symbol, nor has any
 // global variable of it; and the names of its static variables, of which the index knows nothing.
 func (x *Index) unknown(s *survey.Survey, u int) (code bool, statics []types.Str) {
