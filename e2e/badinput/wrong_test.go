@@ -45,7 +45,7 @@ func TestWrongKind(t *testing.T) {
 			[]string{"empty", "not an ELF", "no ELF", "too short", "truncated", "not BTF", "cut"},
 			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"text", file("text.o", strings.Repeat("this is text\n", 100)),
-			[]string{"not an ELF", "ELF", "magic", "not BTF"},
+			[]string{"not an ELF", "ELF", "magic", "not BTF", "nor BTF"},
 			append(elfVerbs(t), btfVerbs(t, btf, btfo)...)},
 		{"text as ELF", file("text.ko", strings.Repeat("this is text\n", 100)), []string{"not an ELF"},
 			embedVerbs(t, btf)},

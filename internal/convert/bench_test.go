@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 )
 
 // BenchmarkFile converts the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.
@@ -15,7 +16,7 @@ func BenchmarkFile(b *testing.B) {
 	if path == "" {
 		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
 	}
-	excluded, err := ParseLanguages("rust")
+	excluded, err := language.Parse("rust")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Options say what is converted and how.
 type Options struct {
 	Features    features.Set
-	LangExclude map[uint64]bool // DW_LANG codes, see ParseLanguages
+	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
 	// KABIPrefix, when set, stands for all names that begin so (pahole's --kabi_prefix).
 	KABIPrefix string
 	// Input says which debugging information is wanted. File reads DWARF whatever it says.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -144,7 +145,7 @@ func TestUnencodable(t *testing.T) {
 	}
 	opt = Options{Features: features.Default(), Jobs: 1}
 	for _, list := range []string{"c++14, rust", "c++"} { // gcc's default is later than C++ 98
-		if opt.LangExclude, err = ParseLanguages(list); err != nil {
+		if opt.LangExclude, err = language.Parse(list); err != nil {
 			t.Fatal(err)
 		}
 		if o := convertFile(t, path, opt); len(o.Units) != 0 {
@@ -167,7 +168,7 @@ func TestRust(t *testing.T) {
 	compareWithFile(t, "testdata/objects/rust.txt", twoRoads(t, "default", linked, path))
 	opt := Options{Features: features.Default(), Jobs: 1}
 	var err error
-	if opt.LangExclude, err = ParseLanguages("rust"); err != nil {
+	if opt.LangExclude, err = language.Parse("rust"); err != nil {
 		t.Fatal(err)
 	}
 	if n := units(convertFile(t, path, opt)); n != 0 {
@@ -205,7 +206,7 @@ func TestLanguages(t *testing.T) {
 	path := build(t, "gcc -g -c x.c; gcc -g -c x.S -o a.o; ld -r x.o a.o -o o", "o")
 	for list, want := range map[string]int{"": 2, "c11": 1, "asm": 1, "c11,asm": 0, "C11 , ASM": 0,
 		"c++,rust": 2} {
-		codes, err := ParseLanguages(list)
+		codes, err := language.Parse(list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("%q: %d units, want %d", list, units(o), want)
 		}
 	}
-	if _, err := ParseLanguages("c,rsut"); err == nil ||
+	if _, err := language.Parse("c,rsut"); err == nil ||
 		!strings.Contains(err.Error(), `unknown language "rsut"; known are`) {
 		t.Errorf("a wrong name: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/debugfile"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/splitdwarf"
 )
 
@@ -53,7 +54,7 @@ type languages struct {
 }
 
 func (l *languages) Set(list string) (err error) {
-	*l.codes, err = convert.ParseLanguages(list)
+	*l.codes, err = language.Parse(list)
 	l.list = list
 	return err
 }
@@ -62,7 +63,7 @@ func (l *languages) String() string { return l.list }
 
 func (*languages) Type() string { return "string" }
 
-func (*languages) Choices() (words []string, list bool) { return convert.Languages(), true }
+func (*languages) Choices() (words []string, list bool) { return language.Names(), true }
 
 // SplitVar defines the flags that say where the units of split DWARF are.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {

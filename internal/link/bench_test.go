@@ -8,6 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkFile(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer f.Close()
-	excluded, err := convert.ParseLanguages("rust")
+	excluded, err := language.Parse("rust")
 	if err != nil {
 		b.Fatal(err)
 	}

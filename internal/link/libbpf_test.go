@@ -15,6 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
@@ -284,7 +285,7 @@ func TestLibbpfKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	excluded, err := convert.ParseLanguages("rust")
+	excluded, err := language.Parse("rust")
 	if err != nil {
 		t.Fatal(err)
 	}

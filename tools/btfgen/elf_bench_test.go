@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/debugfile"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
@@ -20,7 +21,7 @@ func BenchmarkElf(b *testing.B) {
 	if path == "" {
 		b.Skip("set BTF_BENCH_ELF to an ELF file with DWARF")
 	}
-	excluded, err := convert.ParseLanguages("rust")
+	excluded, err := language.Parse("rust")
 	if err != nil {
 		b.Fatal(err)
 	}

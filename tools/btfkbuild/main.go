@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/kbuild"
 	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/version"
 )
@@ -116,7 +116,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	if _, err := features.Parse(strings.Join(o.build.Features, ",")); err != nil {
 		return nil, fmt.Errorf("--btf-features: %w", err)
 	}
-	if _, err := convert.ParseLanguages(strings.Join(o.build.LangExclude, ",")); err != nil {
+	if _, err := language.Parse(strings.Join(o.build.LangExclude, ",")); err != nil {
 		return nil, fmt.Errorf("--lang-exclude: %w", err)
 	}
 	o.tree = place(flags.Arg(0))

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/embed"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/language"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/report"
@@ -19,7 +20,7 @@ import (
 
 // encode makes the BTF of each file.
 func (c *command) encode(env *cli.Env) error {
-	languages, err := convert.ParseLanguages(c.exclude)
+	languages, err := language.Parse(c.exclude)
 	if err != nil {
 		return err
 	}

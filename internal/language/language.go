@@ -1,0 +1,80 @@
+// Package language names the languages of compilation units.
+package language
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// codes are the names of DW_LANG codes (DWARF 5, 7.12, and the list of codes assigned since),
+// as pahole's --lang_exclude spells them.
+var codes = map[string][]uint64{
+	"ada83": {0x03}, "ada95": {0x0d}, "asm": {0x31, 0x8001}, "bliss": {0x25}, "c": {0x02},
+	"c++": {0x04}, "c++03": {0x19}, "c++11": {0x1a}, "c++14": {0x21}, "c++17": {0x2a},
+	"c++20": {0x2b}, "c++23": {0x3a}, "c89": {0x01}, "c99": {0x0c}, "c11": {0x1d}, "c17": {0x2c},
+	"cobol74": {0x05}, "cobol85": {0x06}, "d": {0x13}, "dylan": {0x20}, "fortran77": {0x07},
+	"fortran90": {0x08}, "fortran95": {0x0e}, "fortran03": {0x22}, "fortran08": {0x23}, "go": {0x16},
+	"haskell": {0x18}, "java": {0x0b}, "julia": {0x1f}, "modula2": {0x0a}, "modula3": {0x17},
+	"objc": {0x10}, "objc++": {0x11}, "ocaml": {0x1b}, "opencl": {0x15}, "pascal83": {0x09},
+	"pli": {0x0f}, "python": {0x14}, "renderscript": {0x24}, "rust": {0x1c}, "swift": {0x1e},
+	"upc": {0x12}, "zig": {0x27},
+}
+
+// CPlusPlus stands for each version of C++, of which compilers write the one that they were asked
+// for.
+const CPlusPlus = "c++"
+
+// Codes are the DW_LANG codes that a name stands for, none if it is unknown.
+func Codes(name string) []uint64 {
+	if name != CPlusPlus {
+		return codes[name]
+	}
+	var all []uint64
+	for version, of := range codes {
+		if strings.HasPrefix(version, CPlusPlus) {
+			all = append(all, of...)
+		}
+	}
+	return all
+}
+
+// Names returns the names that Parse knows, in order.
+func Names() []string { return slices.Sorted(maps.Keys(codes)) }
+
+// Parse reads a comma-separated list of language names. "c++" is each version of it; to
+// pahole's --lang_exclude, which is of one code a name, it is the first alone.
+func Parse(list string) (map[uint64]bool, error) {
+	found := make(map[uint64]bool)
+	for _, word := range strings.Split(list, ",") {
+		word = strings.ToLower(strings.TrimSpace(word))
+		if word == "" {
+			continue
+		}
+		of := Codes(word)
+		if of == nil {
+			return nil, fmt.Errorf("unknown language %q; known are %s", word,
+				strings.Join(Names(), ", "))
+		}
+		for _, code := range of {
+			found[code] = true
+		}
+	}
+	return found, nil
+}
+
+// Of returns the name by which the language with a code is left out, "" if that is C or unknown.
+func Of(code uint64) string {
+	for name, of := range codes {
+		isC := slices.Contains([]string{"c", "c89", "c99", "c11", "c17"}, name)
+		switch {
+		case isC || !slices.Contains(of, code):
+		case strings.HasPrefix(name, CPlusPlus):
+			return CPlusPlus
+		default:
+			return name
+		}
+	}
+	return ""
+}
