@@ -2,6 +2,7 @@ package examples
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,12 +38,15 @@ func TestModule(t *testing.T) {
 		t.Error("the module's BTF has a type of the kernel's")
 	}
 
-	// With files in place of the small kernel's, as the README says: what was built before.
-	w.Shell("cp -L bazel-bin/kernel_btf.btf shipped && " +
-		"cp -L bazel-bin/small_kernel/ring.ko ring/ && " +
-		`echo 'exports_files(["shipped"])' >>BUILD.bazel && cp -L bazel-bin/ring_btf.btf before && ` +
-		"bazel build //:ring --//:module=//ring:ring.ko --//:kernel=//:shipped && " +
-		"cmp before bazel-bin/ring_btf.btf")
+	// With files in place of the small kernel's, by the README's own command: what was built before.
+	command := regexp.MustCompile(`(?m)^    (bazel build .*--//:kernel=//:(vmlinuz-\S+))$`).
+		FindStringSubmatch(w.Read("README.md"))
+	if command == nil {
+		t.Fatal("README.md has no command with a copied vmlinuz")
+	}
+	w.Shell("cp -L bazel-bin/kernel_btf.btf " + command[2] + " && " +
+		"cp -L bazel-bin/small_kernel/ring.ko ring/ && cp -L bazel-bin/ring_btf.btf before && " +
+		command[1] + " && cmp before bazel-bin/ring_btf.btf")
 }
 
 func TestKbuild(t *testing.T) {
