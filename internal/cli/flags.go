@@ -102,7 +102,8 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 	if takes&Features != 0 {
 		values.Features = features.Default()
 		f.Var((*featureList)(&values.Features), "features",
-			"comma-separated `names` of features, as in pahole's --btf_features")
+			"comma-separated `names` of features, as in pahole's --btf_features: default, all or none,"+
+				" NAME or +NAME, -NAME; docs/features.md has what each does")
 		f.Lookup("features").DefValue = "default"
 	}
 	if takes&DistilledBase != 0 {

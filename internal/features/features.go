@@ -3,6 +3,7 @@
 package features
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,7 +153,10 @@ func named(name string) (Set, error) {
 		return 0, nil
 	case name == "":
 		return 0, fmt.Errorf("empty name (known: %s)", known)
+	case name == none:
+		return 0, errors.New(`"none" stands alone: leave it out of the list, or all else`)
 	default:
-		return 0, fmt.Errorf("unknown feature %q (known: %s; default, all, none)", name, known)
+		return 0, fmt.Errorf("unknown feature %q (known: %s; default, all; none, which stands alone)",
+			name, known)
 	}
 }

@@ -1,6 +1,9 @@
 package features
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,7 +54,7 @@ func TestParse(t *testing.T) {
 
 func TestParseRefusesUnknownNames(t *testing.T) {
 	for _, list := range []string{"vars", "default,", ",", "+", "-", "default,+nonsense", "var none",
-		"none,var", " var", "++var"} {
+		" var", "++var"} {
 		s, err := Parse(list)
 		if err == nil {
 			t.Errorf("Parse(%q) = %v, want an error", list, s)
@@ -62,6 +65,46 @@ func TestParseRefusesUnknownNames(t *testing.T) {
 				t.Errorf("Parse(%q): error %q does not list %s", list, err, name)
 			}
 		}
+	}
+}
+
+func TestNoneStandsAlone(t *testing.T) {
+	for _, list := range []string{"none,var", "default,none", "+none", "-none", "none,none"} {
+		s, err := Parse(list)
+		if err == nil || !strings.Contains(err.Error(), `"none" stands alone`) {
+			t.Errorf("Parse(%q) = %v, %v, want an error that says that none stands alone", list, s, err)
+		}
+	}
+}
+
+// TestPage compares the table of docs/features.md with what there is: each name once, and
+// whether it is in "default" and in "all".
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/features.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	const cells = "(?m)^\\| `(\\w+)` \\|(?: [^|]+ \\|){3} (yes|no) \\| (yes|no) \\|$"
+	for _, row := range regexp.MustCompile(cells).FindAllStringSubmatch(string(page), -1) {
+		if found[row[1]] != nil {
+			t.Errorf("%s is in the table twice", row[1])
+		}
+		found[row[1]] = row[2:]
+	}
+	word := map[bool]string{true: "yes", false: "no"}
+	for i, name := range names {
+		want := []string{word[Default().Has(1<<i)], word[PaholeAll().Has(1<<i)]}
+		if !slices.Equal(found[name], want) {
+			t.Errorf("%s: the table says %v, want %v", name, found[name], want)
+		}
+		delete(found, name)
+	}
+	for name := range found {
+		t.Errorf("the table has %s, which is no feature", name)
+	}
+	if n := strings.Count(string(page), "`"+Merging+"`"); n != 1 {
+		t.Errorf("the page names %s %d times", Merging, n)
 	}
 }
 

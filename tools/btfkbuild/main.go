@@ -82,7 +82,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 		" objects")
 	flags.StringVar(&o.build.Base, "base", "", "what the modules stand on, where TREE has no vmlinux:"+
 		" `LABEL`")
-	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`")
+	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`"+
+		" (docs/features.md)")
 	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "lang_exclude of the targets:"+
 		" `LIST` (without this option: rust, if the kernel was configured with Rust)")
 	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "where the rules are loaded"+
