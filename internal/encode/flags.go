@@ -36,8 +36,8 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
 		"take every name that begins with `PREFIX` for PREFIX itself, as pahole's --kabi_prefix does")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
-		"leave out units with something that BTF has no word for, such as C++ references, and warn;"+
-			" without it they are an error")
+		"leave out units with something that BTF has no word for, such as C++ pointers to members,"+
+			" and warn; without it they are an error")
 	SplitVar(flags, &f.Split)
 }
 

@@ -30,9 +30,9 @@ CONVERSION_SETTINGS = {
 # What a target may say in place of the flags.
 CHOICE_ATTRS = {
     "btf_features": attr.string_list(
-        doc = """What to encode, by the names that `btfgen object --features` and pahole's
-`--btf_features` take. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
-default is the tool's.""",
+        doc = """What to encode: [names of features](features.md), such as `["default",
+"global_var"]`. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
+default is the tool's, `default`.""",
     ),
     "input": attr.string(
         doc = """Which debug information is read: `dwarf`; `btf`, which is BTF that the compiler
@@ -46,8 +46,8 @@ its versions. Empty: the value of the flag `@rules_btf//rules/settings:lang_excl
 too by default.""",
     ),
     "skip_unencodable": attr.bool(
-        doc = """Whether units with something that BTF has no word for, such as C++ references, are
-left out, with a warning. Otherwise they are an error.""",
+        doc = """Whether units with something that BTF has no word for, such as C++ pointers to
+members, are left out, with a warning. Otherwise they are an error.""",
     ),
 }
 

@@ -1,0 +1,33 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestClasses has what docs/inputs.md says of C++: references are pointers, and a derived struct has
+// its own members alone, in their places.
+func TestClasses(t *testing.T) {
+	needs(t, "g++")
+	dir := t.TempDir()
+	text := `struct base { int a, b; };
+		struct derived : base { int c; int &r; derived(int &r) : r(r) {} };
+		extern "C" { int f(derived &x, int &&y) { return x.c + y; } }`
+	if err := os.WriteFile(filepath.Join(dir, "a.cc"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
+	run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions", "-c", "-o", object, "a.cc")
+	linkObjects(t, linked, nil, object)
+	want := []string{
+		"int f(struct derived *x, int *y);",
+		"struct base { int a @0; int b @32; } 8",
+		"struct derived { int c @64; int *r @128; } 24",
+	}
+	slices.Sort(want)
+	if d := diff(dump(t, twoRoads(t, "default", linked, object).BTF, false), want); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
