@@ -70,7 +70,7 @@ Without the second file the tools are built from source, and nothing says so. Th
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
 btf.toolchain(
     version = "VERSION",
-    sha256 = {"linux-amd64": "…"},  # of the release's SHA256SUMS
+    sha256 = {"linux-amd64": "..."},  # of the release's SHA256SUMS
 )
 use_repo(btf, "btf_toolchains")
 

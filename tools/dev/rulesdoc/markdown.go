@@ -15,6 +15,7 @@ var attributeKinds = map[uint64]string{
 	5:  "list of strings",
 	7:  "list of labels",
 	8:  "bool",
+	9:  "dictionary: label → string",
 	12: "output",
 }
 

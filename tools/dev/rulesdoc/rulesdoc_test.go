@@ -18,9 +18,13 @@ func TestMarkdown(t *testing.T) {
 	attribute = protowire.AppendTag(attribute, 3, protowire.VarintType)
 	attribute = protowire.AppendVarint(attribute, 7)
 	attribute = text(attribute, 6, "[]")
+	paths := text(text(nil, 1, "paths"), 2, "Where.")
+	paths = protowire.AppendVarint(protowire.AppendTag(paths, 3, protowire.VarintType), 9)
+	paths = text(paths, 6, "{}")
 	rule := text(nil, 1, "some_rule")
 	rule = text(rule, 2, "Does it.")
 	rule = text(rule, 3, string(attribute))
+	rule = text(rule, 3, string(paths))
 	field := text(nil, 1, "file")
 	field = text(field, 2, "File: it.")
 	provider := text(nil, 1, "SomeInfo")
@@ -42,6 +46,7 @@ func TestMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"### some_rule\n\nDoes it.\n",
 		"| `srcs` | list of labels | `[]` | Files, or a \\| b. |\n",
+		"| `paths` | dictionary: label → string | `{}` | Where. |\n",
 		"## Rules\n\n### another_rule\n\nDoes more.\n",
 		"| `name` | required |  |\n| `size` | `\"small\"` | How large. |\n| `kwargs` |  |  |\n",
 		"### SomeInfo\n",
