@@ -101,10 +101,13 @@ func TestReproducible(t *testing.T) {
 	run := steps(t, "reproducible.yml")
 	temp := t.TempDir()
 	env := "export RUNNER_TEMP=" + temp + " BUILD="
+	harness.MustRun(t, temp, "ln", "-s", harness.Repo(), "rules_btf") // as actions/checkout has it
+	harness.MustRun(t, temp, "bash", "-euc", "export RUNNER_TEMP=$PWD GITHUB_PATH=$PWD/path; "+
+		run["Install btfrepro"])
+	path := strings.TrimSpace(string(harness.ReadFile(t, filepath.Join(temp, "path"))))
 	compare := harness.Command{
-		Argv: []string{"bash", "-c", "PATH=$PATH:" + filepath.Dir(harness.Tool(t, "btfrepro")) + "; " +
-			run["Compare"]},
-		Env: []string{"RUNNER_TEMP=" + temp},
+		Argv: []string{"bash", "-c", "PATH=" + path + ":$PATH; " + run["Compare"]},
+		Env:  []string{"RUNNER_TEMP=" + temp},
 	}
 	var w *harness.Workspace
 	for _, build := range []string{"a", "b"} {
