@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestClasses has what docs/inputs.md says of C++: references are pointers, and a derived struct has
-// its own members alone, in their places.
+// TestClasses has what docs/inputs.md says of C++: references are pointers, and a derived struct
+// has its own members alone, in their places.
 func TestClasses(t *testing.T) {
 	needs(t, "g++")
 	dir := t.TempDir()
