@@ -80,8 +80,8 @@ func TestEmptyNames(t *testing.T) {
 	}
 }
 
-// TestGivenTwice refuses a second name where there is one file. What may be repeated, and what names
-// no file, is as before.
+// TestGivenTwice refuses a second name where there is one file, and nothing else that is given
+// twice.
 func TestGivenTwice(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-o x -o y", "-o is given twice; give it once"},

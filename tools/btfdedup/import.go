@@ -92,8 +92,8 @@ func elfBTF(f *elf.File, packed bool) ([]byte, error) {
 	return nil, noSection(f, packed)
 }
 
-// noSection is the error for an ELF file without BTF. packed tells that it was in something else, as
-// the executable file of a kernel is in its image.
+// noSection is the error for an ELF file without BTF. packed tells that it was in something else,
+// as the executable file of a kernel is in its image.
 func noSection(f *elf.File, packed bool) error {
 	dwarf := f.Section(".debug_info") != nil
 	option, what := "", ""

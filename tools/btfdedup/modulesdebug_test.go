@@ -29,8 +29,8 @@ func TestModulesOfLinkedBTF(t *testing.T) {
 		return runVerb("modules", "-q", flag, vmlinux, "-o", filepath.Join(dir, "out"), kos[0])
 	}
 	if code, errs := run("--vmlinux"); code != 1 || !strings.Contains(errs, vmlinux+
-		": it has no DWARF, but BTF that was linked before (section \".data..percpu\" has its real size): "+
-		"give it as --base in place of --vmlinux") {
+		": it has no DWARF, but BTF that was linked before (section \".data..percpu\" has its real size)"+
+		": give it as --base in place of --vmlinux") {
 		t.Errorf("--vmlinux: exit code %d: %s", code, errs)
 	}
 	if code, errs := run("--base"); code != 0 {
