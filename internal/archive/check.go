@@ -30,7 +30,8 @@ type Options struct {
 }
 
 // Check compares the files of an archive with its manifest and with each other. path is that of the
-// manifest, beside which the files are, or of a tar archive, which may be compressed with zstd.
+// manifest, beside which the files are, or of their directory, or of a tar archive, which may be
+// compressed with zstd.
 // Check returns what is wrong, one line each, by the name of the file: what the kernel would refuse
 // when it boots or loads a module, or read as other types than were meant. The error is that of a
 // manifest, a tar archive or a directory of images that can't be read.
@@ -41,6 +42,9 @@ func Check(path string, opts Options) ([]string, error) {
 	}
 	c := newChecker(opts.Rules)
 	c.images = images
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, ManifestName)
+	}
 	var m *Manifest
 	archive, err := openTar(path)
 	switch {

@@ -52,11 +52,21 @@ func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	return err
 }
 
+// head and tail surround the declarations. Compilers warn of attributes and pragmas that they don't
+// know: only clang has the pragma, and only its BPF target the attribute of bpftool's headers; gcc
+// has no address_space.
 const head = `#ifndef __VMLINUX_H__
 #define __VMLINUX_H__
 
+#ifdef __clang__
+#if __has_attribute(preserve_access_index)
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
+#endif
+#endif
+#elif defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
 #endif
 
 #ifndef __ksym
@@ -77,8 +87,14 @@ const head = `#ifndef __VMLINUX_H__
 
 `
 
-const tail = `#ifndef BPF_NO_PRESERVE_ACCESS_INDEX
+const tail = `#ifdef __clang__
+#if __has_attribute(preserve_access_index)
+#ifndef BPF_NO_PRESERVE_ACCESS_INDEX
 #pragma clang attribute pop
+#endif
+#endif
+#elif defined(__GNUC__)
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* __VMLINUX_H__ */

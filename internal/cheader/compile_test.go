@@ -275,7 +275,46 @@ func TestBpftool(t *testing.T) {
 	if err := cheader.Write(&ours, b, nil); err != nil {
 		t.Fatal(err)
 	}
-	if ours.String() != string(theirs) {
-		t.Errorf("ours:\n%s\nbpftool's:\n%s", ours.String(), theirs)
+	// bpftool has its pragmas for all compilers
+	guards := strings.NewReplacer("#ifdef __clang__\n#if __has_attribute(preserve_access_index)\n", "",
+		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic push\n"+
+			"#pragma GCC diagnostic ignored \"-Wattributes\"\n", "",
+		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic pop\n", "")
+	if mine := guards.Replace(ours.String()); mine != string(theirs) {
+		t.Errorf("ours:\n%s\nbpftool's:\n%s", mine, theirs)
+	}
+}
+
+// TestNoWarnings compiles the header of a struct and a kfunc with an attribute that gcc doesn't
+// know, as BPF programs and the programs that load them do, with all warnings as errors.
+func TestNoWarnings(t *testing.T) {
+	b := btf.NewBuilder(nil, nil, nil)
+	integer := b.Int("int", 4, btf.IntSigned, 0)
+	b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("x"), Type: integer})
+	tag := b.Add(btf.Type{Kind: btf.KindTypeTag, KFlag: true, NameOff: b.Name("address_space(1)"),
+		SizeOrType: integer})
+	proto := b.FuncProto(b.Ref(btf.KindPtr, "", tag))
+	f := b.Func("bpf_arena", proto, btf.LinkageStatic)
+	b.DeclTag("bpf_kfunc", f, 1<<32-1)
+	var text bytes.Buffer
+	if err := cheader.Write(&text, b.Finish(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "__attribute__((address_space(1))) *bpf_arena(void)") {
+		t.Error("no such attribute in\n" + text.String())
+	}
+	path := filepath.Join(t.TempDir(), "x.c")
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"gcc", "clang", "clang -target bpf"} {
+		args := append(strings.Fields(command), "-Wall", "-Werror", "-fsyntax-only", path)
+		if _, err := exec.LookPath(args[0]); err != nil && args[0] != "gcc" {
+			t.Log("SKIPPED:", err)
+			continue
+		}
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
 	}
 }

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -37,22 +34,6 @@ type Flags struct {
 	Quiet         bool // no warnings
 	Verbose       bool
 	Stats         string
-}
-
-// FlagSet is the flags that a verb defines. It knows which of them name files.
-type FlagSet struct {
-	*pflag.FlagSet
-	outputs, inputs []fileFlag
-	inputLists      []*[]string
-	inputDirs       []*[]string
-	outputDirs      []fileFlag // which may be the same
-	instead         fileFlag   // the directory in place of -o; zero if the verb has no such flag
-}
-
-// fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
-type fileFlag struct {
-	flag string
-	path *string
 }
 
 // newFlagSet makes the flags of a verb: the common ones, and its own.
@@ -96,7 +77,7 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
 	}
 	if takes&Base != 0 {
-		f.StringArrayVar(&values.Bases, "base", nil,
+		f.InputsVar(&values.Bases, "base",
 			"a base of split BTF: `FILE`; repeat it for a chain, the deepest first")
 	}
 	if takes&Features != 0 {
@@ -122,69 +103,6 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 	}
 }
 
-// InputVar defines a flag that names a file to read.
-func (f *FlagSet) InputVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
-}
-
-// InputsVar defines a flag that names files to read, and may be repeated.
-func (f *FlagSet) InputsVar(paths *[]string, name, usage string) {
-	f.StringArrayVar(paths, name, nil, usage)
-	f.inputLists = append(f.inputLists, paths)
-}
-
-// DirsVar defines a flag that names directories to read, and may be repeated.
-func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage string) {
-	f.StringArrayVar(paths, name, value, usage)
-	f.inputDirs = append(f.inputDirs, paths)
-}
-
-// OutputVar defines a flag that names a file to write.
-func (f *FlagSet) OutputVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.outputs = append(f.outputs, fileFlag{"--" + name, path})
-}
-
-// OutputDirVar defines a flag that names a directory to write to. Several may name the same.
-func (f *FlagSet) OutputDirVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, path})
-}
-
-// InsteadOfOutputVar defines a flag that names a directory to write in place of the file of -o.
-func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
-	f.OutputDirVar(path, name, usage)
-	f.instead = fileFlag{"--" + name, path}
-	f.outputs = append(f.outputs, f.instead)
-}
-
-// moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir
-// isn't "".
-func (f *FlagSet) moveTo(dir string, values *Flags, args []string) []string {
-	for _, file := range slices.Concat(f.inputs, f.outputs) {
-		*file.path = inDir(dir, *file.path)
-	}
-	for _, list := range slices.Concat(f.inputDirs, f.inputLists, []*[]string{&values.Bases}) {
-		for i, path := range *list {
-			(*list)[i] = inDir(dir, path)
-		}
-	}
-	moved := make([]string, len(args))
-	for i, path := range args {
-		moved[i] = inDir(dir, path)
-	}
-	return moved
-}
-
-// inDir is a path from dir on, if it is a relative one of a file.
-func inDir(dir, path string) string {
-	if dir == "" || path == "" || path == "-" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
@@ -207,72 +125,21 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
 		}
 	}
-	if err := f.checkEmpty(values); err != nil {
+	if err := f.checkEmpty(); err != nil {
 		return err
 	}
-	inputs := slices.Concat(args, values.Bases)
+	inputs := slices.Clone(args)
 	for _, in := range f.inputs {
 		if *in.path != "" {
 			inputs = append(inputs, *in.path)
 		}
 	}
 	for _, list := range f.inputLists {
-		inputs = append(inputs, *list...)
+		inputs = append(inputs, *list.paths...)
 	}
 	for i, out := range f.outputs {
 		if err := out.check(f.outputs[:i], inputs); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkEmpty refuses flags that are given and name no file, as with a variable of a shell that is
-// not set.
-func (f *FlagSet) checkEmpty(values *Flags) error {
-	for _, file := range slices.Concat(f.inputs, f.outputs, f.outputDirs) {
-		if name := strings.TrimPrefix(file.flag, "--"); *file.path == "" && name != file.flag &&
-			f.Changed(name) {
-			return Usagef("%s is empty; name a file", file.flag)
-		}
-	}
-	for _, list := range append(f.inputLists, &values.Bases) {
-		if i := slices.Index(*list, ""); i >= 0 {
-			return Usagef("the name of an input is empty; name a file")
-		}
-	}
-	return nil
-}
-
-// check refuses an output that is another output or an input, by whatever path. Devices and pipes
-// may be several.
-func (out fileFlag) check(others []fileFlag, inputs []string) error {
-	if *out.path == "" {
-		return nil
-	}
-	info, err := os.Stat(*out.path)
-	exists := err == nil && *out.path != "-"
-	if exists && !info.Mode().IsRegular() {
-		return nil
-	}
-	same := func(path string) bool {
-		if filepath.Clean(path) == filepath.Clean(*out.path) {
-			return true
-		}
-		if !exists {
-			return false
-		}
-		other, err := os.Stat(path)
-		return err == nil && os.SameFile(info, other)
-	}
-	for _, other := range others {
-		if *other.path != "" && same(*other.path) {
-			return Usagef("%s and %s name one output, %s", other.flag, out.flag, *out.path)
-		}
-	}
-	for _, in := range inputs {
-		if *out.path != "-" && same(in) {
-			return Usagef("output %s is also an input (%s); write to another file", *out.path, in)
 		}
 	}
 	return nil

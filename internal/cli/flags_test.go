@@ -59,7 +59,8 @@ func TestEmptyNames(t *testing.T) {
 		{"--also-write= -o out", "--also-write is empty; name a file"},
 		{"--directory= -o out", "--directory is empty; name a file"},
 		{"--stats= -o out", "--stats is empty; name a file"},
-		{"--base= -o out", "the name of an input is empty; name a file"},
+		{"--base= -o out", "--base is empty; name a file"},
+		{"--base x --base= -o out", "--base is empty; name a file"},
 		{"--output=", "-o OUT is missing"},
 		{"-o out", ""},
 	} {
@@ -76,6 +77,50 @@ func TestEmptyNames(t *testing.T) {
 		}}}}
 	if code := printer.Run([]string{"print", "--output="}); code != 2 {
 		t.Errorf("-o= where that is standard output without it: exit code %d", code)
+	}
+}
+
+// TestGivenTwice refuses a second name where there is one file, and nothing else that is given
+// twice.
+func TestGivenTwice(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-o x -o y", "-o is given twice; give it once"},
+		{"-ox --output=x", "-o is given twice; give it once"},
+		{"-o x --stats=y --stats z", "--stats is given twice; give it once"},
+		{"-o x --also_read y --also-read z", "--also-read is given twice; give it once"},
+		{"--directory x --directory y", "--directory is given twice; give it once"},
+		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
+	} {
+		code, stderr := runCopier(func(*Env, []string) error { return nil },
+			append(strings.Fields(c.args), "a", "b")...)
+		if !strings.Contains(stderr, c.want) || (code == 2) != (c.want != "") {
+			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
+		}
+	}
+}
+
+// TestMissingDirs warns of a directory that is named and isn't there, not of the default one.
+func TestMissingDirs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("here", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "finder: warning: --debug-dir nope: there is no such directory\n"
+	for args, want := range map[string]string{
+		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
+		"-q --debug-dir nope -o out": "",
+	} {
+		var stderr bytes.Buffer
+		p := Program{Name: "finder", Stderr: &stderr, Verbs: []Verb{{Name: "find", Flags: Report,
+			Setup: func(fs *FlagSet) Run {
+				fs.OutputVar(new(string), "out", "")
+				fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
+				return func(*Env, []string) error { return nil }
+			}}}}
+		args = strings.ReplaceAll(args, "-o ", "--out ")
+		if code := p.Run(strings.Fields("find " + args)); code != 0 || stderr.String() != want {
+			t.Errorf("%s: exit code %d, %q; want %q", args, code, &stderr, want)
+		}
 	}
 }
 
@@ -162,7 +207,7 @@ func TestMoveTo(t *testing.T) {
 		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
-		args := flags.moveTo("dir", &values, flags.Args())
+		args := flags.moveTo("dir", flags.Args())
 		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q", args, values.Output, values.Bases, file,
 			dirs), `"`, "")
 		if got != strings.ReplaceAll(tt.want, `"`, "") {

@@ -114,8 +114,15 @@ func TestWriteFileRefuses(t *testing.T) {
 	missing := filepath.Join(dir, "no", "out")
 	if err := WriteFile(missing, write("x", nil)); err == nil ||
 		!strings.Contains(err.Error(), missing+": no such file or directory") ||
+		!strings.HasSuffix(err.Error(), "; make the directory "+filepath.Dir(missing)+" first") ||
 		strings.Contains(err.Error(), ".tmp") {
 		t.Error("a missing directory:", err)
+	}
+	// /proc is there, but says of any new file that there is no such one.
+	if err := WriteFile("/proc/x", write("x", nil)); err == nil ||
+		!strings.HasPrefix(err.Error(), "output: create /proc/x: ") ||
+		strings.Contains(err.Error(), "make the directory") {
+		t.Error("/proc:", err)
 	}
 	onlyFiles(t, dir)
 }

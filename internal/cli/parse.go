@@ -2,27 +2,41 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
 
-// ParseFlags reads the flags of a command that has no verbs. What is wrong is a UsageError.
-func ParseFlags(fs *pflag.FlagSet, args []string) error {
-	return parseFlags(fs, args, func(string) string { return "" })
+// ParseFlags reads the flags of a command that has no verbs. What is wrong is a UsageError, also
+// one of the flags named by once that is given twice.
+func ParseFlags(fs *pflag.FlagSet, args []string, once ...string) error {
+	return parseFlags(fs, args, func(string) string { return "" }, once)
 }
 
 // parseFlags reads flags. hint says more about the name of one that there is not, or "".
-func parseFlags(fs *pflag.FlagSet, args []string, hint func(name string) string) error {
+func parseFlags(fs *pflag.FlagSet, args []string, hint func(name string) string,
+	once []string) error {
 	if err := oneDash(fs, args); err != nil {
 		return err
 	}
-	err := fs.Parse(args)
-	if err == nil || errors.Is(err, pflag.ErrHelp) {
+	err := fs.ParseAll(args, func(f *pflag.Flag, value string) error {
+		if f.Changed && slices.Contains(once, f.Name) && !repeats(f) {
+			return Usagef("%s is given twice; give it once", flagName(f))
+		}
+		return fs.Set(f.Name, value)
+	})
+	if err == nil || errors.Is(err, pflag.ErrHelp) || isUsage(err) {
 		return err
 	}
 	return parseError(fs, err, hint)
+}
+
+// repeats tells whether a flag may be given several times.
+func repeats(f *pflag.Flag) bool {
+	_, list := f.Value.(pflag.SliceValue)
+	return list
 }
 
 // oneDash refuses a long flag with one dash: -output=x would mean -o utput=x.

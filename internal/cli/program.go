@@ -193,12 +193,7 @@ func (p *Program) dispatch(env *Env, args []string, dir string) error {
 	}
 	i := slices.IndexFunc(p.Verbs, func(v Verb) bool { return v.Name == args[0] })
 	if i < 0 {
-		if strings.HasPrefix(args[0], "-") {
-			return Usagef("the flag %s is before the verb; write %s VERB %[1]s (see %[2]s --help)",
-				args[0], p.Name)
-		}
-		return Usagef("unknown verb %q%s (see %s --help)", args[0],
-			DidYouMean(args[0], append(p.verbNames(), "help", "version")), p.Name)
+		return p.unknownVerb(args[0])
 	}
 	return p.runVerb(env, &p.Verbs[i], args[1:], dir)
 }
@@ -209,7 +204,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 	}
 	env.Verb = v.Name
 	flags, run := v.newFlagSet(&env.Flags)
-	err := parseFlags(flags.FlagSet, args, v.paholeHint)
+	err := parseFlags(flags.FlagSet, args, v.paholeHint, flags.once())
 	if help, _ := flags.GetBool("help"); help && err == nil {
 		return p.verbHelp(env.Stdout, v, flags.FlagSet)
 	}
@@ -217,7 +212,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 		err = v.checkArgs(flags.Args())
 	}
 	if err == nil {
-		args = flags.moveTo(dir, &env.Flags, flags.Args())
+		args = flags.moveTo(dir, flags.Args())
 		if err = flags.check(v.Flags, &env.Flags, args); err == nil {
 			err = v.checkRequired(flags)
 		}
@@ -227,6 +222,7 @@ func (p *Program) runVerb(env *Env, v *Verb, args []string, dir string) error {
 		if undo, err = flags.takeStdin(v, env, args); err == nil {
 			defer undo()
 			defer env.LimitThreads()()
+			flags.missingDirs(env)
 			err = run(env, args)
 		}
 	}

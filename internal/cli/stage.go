@@ -110,7 +110,8 @@ func (s *staged) fillDir(write func(dir string) error) error {
 func (s *staged) createError(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = &fs.PathError{Op: "create", Path: s.path, Err: pe.Err}
-		if dir := filepath.Dir(s.path); errors.Is(pe.Err, fs.ErrNotExist) {
+		dir := filepath.Dir(s.path)
+		if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
 			return fmt.Errorf("output: %w; make the directory %s first", err, dir)
 		}
 	}

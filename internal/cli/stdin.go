@@ -32,9 +32,9 @@ func (f *FlagSet) takeStdin(v *Verb, env *Env, args []string) (undo func(), err 
 	for _, in := range f.inputs {
 		collect(in.path)
 	}
-	for _, list := range append(f.inputLists, &env.Bases) {
-		for i := range *list {
-			collect(&(*list)[i])
+	for _, list := range f.inputLists {
+		for i := range *list.paths {
+			collect(&(*list.paths)[i])
 		}
 	}
 	switch {

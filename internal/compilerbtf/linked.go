@@ -17,11 +17,16 @@ import (
 //
 // BTF without functions and sections is taken for a compiler's: types alone lose nothing by that.
 
-// errLinked says what to do with BTF that no compiler wrote.
+// LinkedError is the error for BTF that no compiler wrote.
+type LinkedError struct {
+	error
+	Why string // what tells it
+}
+
 func errLinked(why string) error {
-	return fmt.Errorf("it was linked before, as by pahole or btfdedup (%s), and is no compiler's: "+
-		"name the separate debug file with --dwarf, or take the BTF as it is (btfdedup import, merge "+
-		"and link read it)", why)
+	return &LinkedError{fmt.Errorf("it was linked before, as by pahole or btfdedup (%s), and is no "+
+		"compiler's: take the BTF as it is (btfdedup import, merge and link read it), or name the "+
+		"separate debug file to btfgen elf with --dwarf", why), why}
 }
 
 // isSplit tells whether a blob is split BTF: its strings continue those of a base.

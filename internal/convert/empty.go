@@ -38,11 +38,11 @@ func CheckEmpty(f *elf.File) error {
 		if data, err := link.Data(); err == nil {
 			name, _, _ := bytes.Cut(data, []byte{0})
 			return fmt.Errorf("%s: no DWARF (.debug_info): it was split off into %.200q (.gnu_debuglink); "+
-				"give btfgen that file with --dwarf, or its directory with --debug-dir", f.Path, name)
+				"btfgen elf takes that file with --dwarf, or its directory with --debug-dir", f.Path, name)
 		}
 	}
 	return fmt.Errorf("%s: no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and "+
-		"don't strip, or give btfgen the separate debug file (--dwarf)", f.Path)
+		"don't strip; btfgen elf takes the separate debug file of a stripped file (--dwarf)", f.Path)
 }
 
 // compiled tells whether f has code or data that a compiler made: compilers leave their name in

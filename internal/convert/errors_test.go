@@ -91,7 +91,7 @@ func TestWithoutDWARF(t *testing.T) {
 		{"with a link to what was split off",
 			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug " +
 				"--add-gnu-debuglink=o.debug o.o o",
-			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); give btfgen that`},
+			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); btfgen elf takes`},
 		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
 		t.Run(tt.name, func(t *testing.T) {

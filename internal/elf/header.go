@@ -152,6 +152,8 @@ func (f *File) nameSections(strndx uint32) error {
 const bitcodeText = "LLVM bitcode (made with -flto), not an ELF file; " +
 	"pass the object that the linker makes of it, or compile without -flto"
 
+const readsBTF = "btfdedup merge, link and diff read it (or this file and that of --btf are swapped)"
+
 // foreign lists the formats that people pass by mistake, by their first bytes.
 var foreign = []struct {
 	magic string
@@ -164,8 +166,8 @@ var foreign = []struct {
 	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
 	{"\xfd7zXZ\x00", "xz-compressed; decompress it first (xz -d)"},
 	{"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first (zstd -d)"},
-	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file; btfdedup merge, link and diff read it"},
-	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file; btfdedup merge, link and diff read it"},
+	{"\x9f\xeb", "raw BTF (little-endian), not an ELF file; " + readsBTF},
+	{"\xeb\x9f", "raw BTF (big-endian), not an ELF file; " + readsBTF},
 	{"MZ", "a kernel's image or another EFI program, not an ELF file; pass vmlinux, or take the BTF " +
 		"out of the image by btfdedup import"},
 	{"BTFBASE\x00", "an index of BTF, which only links take as --base; give the BTF itself"},

@@ -23,8 +23,9 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 		case other == m.Path:
 			continue // a line may repeat, of a directory that two Makefiles name
 		case other != "":
-			return nil, fmt.Errorf("%s: %s and %s are both the module %s: build again", r.path(
-				"modules.order"), other, m.Path, m.Name)
+			return nil, fmt.Errorf("%s: %s and %s are both the module %s, and the kernel loads one of a "+
+				"name: rename one (obj-m in its Makefile), or remove it", r.path("modules.order"), other,
+				m.Path, m.Name)
 		case !r.exists(m.Path):
 			if root := rootByModule(r.dir, m.Path); root != "" && !r.exists("vmlinux") {
 				return nil, partOf(r.dir, root)

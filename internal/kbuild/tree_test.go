@@ -383,6 +383,14 @@ func TestErrors(t *testing.T) {
 			f.thin("vmlinux.a", "init/main.o")
 			f.write("modules.order", "fs/fat/fat.o\n")
 		}},
+		"two modules of one name": {"modules.order", "fs/fat/fat.ko and fs/thin/fat.ko are both the " +
+			"module fat, and the kernel loads one of a name: rename one", func(f fixture) {
+			f.thin("vmlinux.a", "init/main.o")
+			f.write("modules.order", "fs/fat/fat.o\nfs/thin/fat.o\n")
+			f.write("fs/fat/fat.ko", "")
+			f.write("fs/fat/fat.mod", "init/main.o\n")
+			f.write("fs/thin/fat.ko", "")
+		}},
 		"a .mod without objects": {"fs/fat/fat.mod", "names no objects", func(f fixture) {
 			f.thin("vmlinux.a", "init/main.o")
 			f.write("modules.order", "fs/fat/fat.o\n")

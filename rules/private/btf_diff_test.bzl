@@ -4,6 +4,10 @@ load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 
+# How many differences are printed: Bazel shows nothing of a test that prints more than a megabyte
+# (--experimental_ui_max_stdouterr_bytes).
+_LIMIT = 500
+
 def _runfiles_path(file):
     return file.short_path
 
@@ -35,8 +39,9 @@ def _btf_diff_test_impl(ctx):
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
-        "#!/bin/sh\nexec {} diff {}\n".format(
+        "#!/bin/sh\nexec {} diff --limit={} {} \"$@\"\n".format(
             shell.quote(btfdedup.short_path),
+            _LIMIT,
             shell.quote("@" + params.short_path),
         ),
         is_executable = True,
@@ -70,7 +75,8 @@ def btf_diff_test(
         **kwargs):
     """Tests that two BTF files hold the same types, functions and variables.
 
-    Their ids and order don't count. Prints what differs.
+    Their ids and order don't count. Prints a summary and the first 500 differences. All of them are
+    printed by `bazel run //:NAME -- --limit=0`, which takes other flags of `btfdedup diff` too.
 
     ```starlark
     btf_diff_test(

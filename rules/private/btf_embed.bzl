@@ -4,12 +4,13 @@ load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":link_actions.bzl", "btf_base")
+load(":link_inputs.bzl", "btf_info")
 load(":module_actions.bzl", "btf_embed_action")
 
 _BTF_ATTR = attr.label(
     doc = "A `module_btf` or `vmlinux_btf`.",
+    allow_files = True,
     mandatory = True,
-    providers = [BtfInfo],
 )
 
 EMBED_ATTRS = {
@@ -67,7 +68,7 @@ def _embedded_info(ctx, info, btf):
     )
 
 def _btf_embed_impl(ctx):
-    info = ctx.attr.btf[BtfInfo]
+    info = btf_info(ctx, "btf", ctx.attr.btf)
     how = how_to_embed(ctx)
     embedded = None
     if how.resolve_ids:
@@ -129,7 +130,7 @@ In a linked vmlinux that loads its BTF the new one must have the same size: link
 )
 
 def _btf_section_object_impl(ctx):
-    info = ctx.attr.btf[BtfInfo]
+    info = btf_info(ctx, "btf", ctx.attr.btf)
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + ".o")
     btf_embed_action(ctx, ctx.file.machine_of, out, info.btf)
     return [DefaultInfo(files = depset([out])), info]

@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
+load(":features.bzl", "check_names")
 
 # Build settings, for rules and for the aspect, which can have no list attributes of its own.
 CONVERSION_SETTINGS = {
@@ -63,6 +64,7 @@ def conversion_of(attr):
         a struct of `btf_features` and `lang_exclude`, lists of string; `input`, string;
         `skip_unencodable`, bool; and `beside`, what `debug_files_of` returned.
     """
+    check_names(getattr(attr, "btf_features", []))
     default_features = attr._btf_features[BuildSettingInfo].value
     default_exclude = attr._lang_exclude[BuildSettingInfo].value
     return struct(

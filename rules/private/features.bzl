@@ -24,6 +24,23 @@ _OWN = ["distilled_base", "global_var", "reproducible_build"]
 # Names that stand for several features, or for none.
 _SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
 
+# All names that a list may have.
+_NAMES = _ALL + ["distilled_base", "layout"] + _SETS.keys()
+
+def check_names(features):
+    """Fails if a list of features has a name that is none.
+
+    Args:
+        features: list of string, as for `feature_set`.
+    """
+    for item in ",".join(features).split(","):
+        name = item[1:] if item[:1] in ["+", "-"] else item
+        if item and name not in _NAMES:
+            fail("btf_features: there is no feature \"{}\"; there are {}".format(
+                name,
+                ", ".join(_NAMES),
+            ))
+
 def _meant(name):
     return _SETS.get(name, [name])
 
@@ -34,8 +51,8 @@ def feature_set(features):
         features: list of string, items as `--features` takes them joined by commas.
 
     Returns:
-        sorted list of string, the names of single features. Unknown names are among them: the
-        tool's own message says which there are.
+        sorted list of string, the names of single features. Unknown names are among them: see
+        `check_names`.
     """
     items = [item for item in ",".join(features).split(",") if item] or ["default"]
     found = {}

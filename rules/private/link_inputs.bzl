@@ -101,6 +101,22 @@ def linked_features(ctx):
     check_same(ctx.label, "links objects that were converted with", found)
     return found.values()[0]
 
+def btf_info(ctx, name, target):
+    """The BtfInfo of a target that an attribute with allow_files names, which fails without.
+
+    Args:
+        ctx: context of a rule.
+        name: string, the attribute.
+        target: Target.
+
+    Returns:
+        BtfInfo
+    """
+    if BtfInfo not in target:
+        fail(("{}: {}: {} has no BTF of a kernel or module: name the vmlinux_btf or module_btf " +
+              "that makes it, or a btf_import of the file").format(ctx.label, name, target.label))
+    return target[BtfInfo]
+
 def chain_of(ctx, base, features = None):
     """The chain of bases of what stands on a target.
 
@@ -113,10 +129,7 @@ def chain_of(ctx, base, features = None):
         struct of `bases` and `indices`, depsets of File.
     """
     label = base.label
-    if BtfInfo not in base:
-        fail(("{}: base: {} has no BTF of a kernel or module: name the vmlinux_btf or module_btf " +
-              "that makes it, or a btf_import of the file").format(ctx.label, label))
-    info = base[BtfInfo]
+    info = btf_info(ctx, "base", base)
     if info.distilled:
         fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
               "many kernels and has the ids of none").format(ctx.label, label))

@@ -47,7 +47,12 @@ _embed_test = analysistest.make(
 )
 
 _not_btf_test = analysistest.make(
-    failure_test("does not have mandatory providers"),
+    failure_test("has no BTF of a kernel or module"),
+    expect_failure = True,
+)
+_file_test = analysistest.make(
+    failure_test("btf: @@//rules/tests:embed/start.o has no BTF of a kernel or module: name the " +
+                 "vmlinux_btf or module_btf that makes it, or a btf_import of the file"),
     expect_failure = True,
 )
 
@@ -170,6 +175,13 @@ def embed_suite(name):
         out = "kernel.btf.o",
         target_under_test = ":kernel.btf",
     )
+    btf_embed(
+        name = "disk_of_file",
+        src = "embed/disk.ko",
+        btf = "embed/start.o",
+        tags = ["manual"],
+    )
+    _file_test(name = "embed_file_test", target_under_test = ":disk_of_file")
     _not_btf_test(name = "embed_not_btf_test", target_under_test = ":disk_of_objects")
     native.test_suite(
         name = name,
@@ -180,5 +192,6 @@ def embed_suite(name):
             ":embed_distilled_test",
             ":section_object_test",
             ":embed_not_btf_test",
+            ":embed_file_test",
         ],
     )

@@ -56,6 +56,7 @@ _unlike_base_test = _failing("has btf_features the default, and its base " +
                              "@@//rules/tests:of_floats has \"float,var\": what both hold " +
                              "would be in it twice")
 _many_unlike_base_test = _failing("what both hold would be in it twice")
+_misspelt_test = _failing("btf_features: there is no feature \"flaot\"; there are encode_force,")
 _by_flag_test = _failing(
     "the flag @rules_btf//rules/settings:btf_features has distilled_base, which is for a module",
     flag = ["default", "distilled_base"],
@@ -144,6 +145,13 @@ def features_suite(name):
         expected = sorted(_DEFAULT + ["distilled_base"]),
         target_under_test = ":as_its_objects",
     )
+    btf_objects(
+        name = "misspelt",
+        srcs = ["features/a.o"],
+        btf_features = ["+flaot,-var"],
+        tags = ["manual"],
+    )
+    _misspelt_test(name = "misspelt_test", target_under_test = ":misspelt")
     _mixed_test(name = "mixed_test", target_under_test = ":mixed")
     _unlike_itself_test(name = "unlike_itself_test", target_under_test = ":unlike_itself")
     _unlike_base_test(name = "unlike_base_test", target_under_test = ":unlike_base")
@@ -157,6 +165,7 @@ def features_suite(name):
             ":same_features_test",
             ":other_variables_test",
             ":as_its_objects_test",
+            ":misspelt_test",
             ":mixed_test",
             ":unlike_itself_test",
             ":unlike_base_test",

@@ -23,8 +23,8 @@ SHA-256 on which base it stands; btfdedup verify --manifest compares them. docs/
 describes it.
 
 OUT is a new directory, or a file if it ends with .tar or .tar.zst; - is a tar archive on standard
-output. The result depends on the set of modules only: not on their order, where their files are,
-the time or the user.
+output. Names of files that are packed otherwise, such as .tgz, are an error. The result depends on
+the set of modules only: not on their order, where their files are, the time or the user.
 
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
 module's path in /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without it, the
@@ -80,6 +80,10 @@ type archiveRun struct {
 }
 
 func (r *archiveRun) run(env *cli.Env, args []string) error {
+	if end := packedName(env.Output); end != "" {
+		return cli.Usagef("-o %s: an archive is a file .tar or .tar.zst, or a directory; it is not "+
+			"written as %s", env.Output, end)
+	}
 	r.release.Jobs = env.Jobs
 	for _, arg := range args {
 		path, file, ok := strings.Cut(arg, "=")
@@ -115,6 +119,21 @@ func (r *archiveRun) run(env *cli.Env, args []string) error {
 		return env.WriteOutput(env.Output, a.WriteTar)
 	}
 	return cli.WriteDir(env.Output, a.WriteDir)
+}
+
+// packedName returns the end of a name that is one of a packed file, but of none that is written;
+// "" if it has no such end.
+func packedName(name string) string {
+	if strings.HasSuffix(name, ".tar.zst") {
+		return ""
+	}
+	for _, end := range []string{".tar.gz", ".tar.xz", ".tar.bz2", ".tar.lz4", ".tar.lzma", ".tgz",
+		".txz", ".tbz", ".tbz2", ".tzst", ".zip", ".7z", ".cpio", ".gz", ".xz", ".bz2", ".zst"} {
+		if strings.HasSuffix(strings.ToLower(name), end) {
+			return end
+		}
+	}
+	return ""
 }
 
 // checkRelease wants a release that can be the name of a directory in /lib/modules.

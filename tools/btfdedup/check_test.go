@@ -157,11 +157,14 @@ func TestDiffVerb(t *testing.T) {
 		b.Ref(btf.KindTypedef, "t", 3)
 		b.Int("int", 4, 0, 0)
 	})
-	const differences = "differs: int int: bits 32 vs 64 (size 4 vs 8)\n" +
-		"forward: forward struct s: only in A\n" +
-		"only in B: struct s\n" +
-		"0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
-		" 0 differ only through those (2 types in A, 2 in B)\n"
+	const (
+		first  = "differs: int int: bits 32 vs 64 (size 4 vs 8)\n"
+		second = "forward: forward struct s: only in A\n"
+		third  = "only in B: struct s\n"
+		last   = "0 equal, 0 only in A, 1 only in B, 1 differ, 1 forward declaration," +
+			" 0 differ only through those (2 types in A, 2 in B)\n"
+		differences = first + second + third + last
+	)
 	for _, c := range []struct {
 		args           string
 		code           int
@@ -172,6 +175,14 @@ func TestDiffVerb(t *testing.T) {
 		{"--kinds=struct " + a + " " + other, 1,
 			"only in B: struct s\n0 equal, 0 only in A, 1 only in B, 0 differ, 0 forward declarations," +
 				" 0 differ only through those (2 types in A, 2 in B)\n", ""},
+		{"--limit=0 " + a + " " + other, 1, differences, ""},
+		{"--limit=3 " + a + " " + other, 1, last + first + second + third, ""},
+		{"--limit=1 " + a + " " + other, 1,
+			last + first + "2 more differences left out; --limit=0 prints all\n", ""},
+		{"--limit=2 " + a + " " + other, 1,
+			last + first + second + "1 more difference left out; --limit=0 prints all\n", ""},
+		{"--limit=1 " + a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
+		{"--limit=x " + a + " " + same, 2, "", "is not a number of differences"},
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
 		// ids mean other types there
 		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""},
@@ -202,7 +213,7 @@ func TestDiffVerbJSON(t *testing.T) {
 		Differences []struct{ Class, Kind, Type, Where, What string }
 		Summary     map[string]int
 	}
-	code, stdout, _ := btfdedup("diff", "--format=json", a, b)
+	code, stdout, _ := btfdedup("diff", "--format=json", "--limit=1", a, b)
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err, stdout)
 	}

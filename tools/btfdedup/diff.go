@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/diff"
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
@@ -19,7 +21,7 @@ func diffVerb() cli.Verb {
 		Long: `
 Compares named types, functions, variables, sections and tags by content, through all that
 they refer to. Definitions that share a name are compared as sets. Prints one line a
-difference, sorted, then a summary:
+difference, sorted, then a summary; with --limit the summary is first:
 
   only in A: struct foo
   differs: struct foo: member bar.baz: type u32 vs u64
@@ -50,6 +52,8 @@ Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadabl
 				"what is in a base of the other side does not count as there")
 			flags.BoolVar(&r.indirect, "indirect", false,
 				"also list types that differ only through others")
+			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
+				"print `N` differences at most, after the summary, and how many are left out; 0 for all")
 			return r.run
 		},
 	}
@@ -61,6 +65,7 @@ type diffRun struct {
 	kinds             kindList
 	format            string
 	ownOnly, indirect bool
+	limit             int // of text; 0 for none
 }
 
 func (r *diffRun) run(env *cli.Env, files []string) error {
@@ -80,7 +85,7 @@ func (r *diffRun) run(env *cli.Env, files []string) error {
 		return err
 	}
 	found, summary := diff.Compare(a, b, opts)
-	if err := printDiff(env, r.format, found, summary); err != nil {
+	if err := r.print(env, found, summary); err != nil {
 		return err
 	}
 	if !summary.Same() {
@@ -126,18 +131,28 @@ func readSide(bases []string, path string) (diff.Side, error) {
 	return relocate.ReadFile(path, base)
 }
 
-func printDiff(env *cli.Env, format string, found []diff.Difference, summary diff.Summary) error {
-	if format == "json" {
+func (r *diffRun) print(env *cli.Env, found []diff.Difference, summary diff.Summary) error {
+	if r.format == "json" {
 		if found == nil {
 			found = []diff.Difference{}
 		}
 		return writeJSON(env.Stdout, diffReport{reportSchema, summary.Same(), found, summary})
 	}
 	out := bufio.NewWriter(env.Stdout)
-	for _, d := range found {
+	left := 0
+	if r.limit > 0 {
+		fmt.Fprintln(out, summary)
+		left = max(0, len(found)-r.limit)
+	}
+	for _, d := range found[:len(found)-left] {
 		fmt.Fprintln(out, d)
 	}
-	fmt.Fprintln(out, summary)
+	if r.limit == 0 {
+		fmt.Fprintln(out, summary)
+	}
+	if left > 0 {
+		fmt.Fprintf(out, "%s left out; --limit=0 prints all\n", message.Count(left, "more difference"))
+	}
 	return out.Flush()
 }
 

@@ -28,7 +28,7 @@ type embedding struct {
 
 func (e *embedding) define(flags *cli.FlagSet) {
 	flags.OutputDirVar(&e.dir, "embed", "write modules with their BTF to the directory `OUT`")
-	flags.StringVar(&e.into, "into", "", "embed into the modules below the directory `DIR`")
+	flags.InputVar(&e.into, "into", "embed into the modules below the directory `DIR`")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
 		"cut off the signatures of signed modules, which would no longer hold")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")

@@ -63,7 +63,7 @@ func runImport(env *cli.Env, args []string) error {
 	}
 	if f != nil {
 		defer f.Close()
-		data, err = elfBTF(f)
+		data, err = elfBTF(f, content.Label != args[0])
 	} else {
 		data, err = plainBTF(content)
 	}
@@ -79,8 +79,8 @@ func runImport(env *cli.Env, args []string) error {
 	})
 }
 
-// elfBTF is the BTF of an ELF file.
-func elfBTF(f *elf.File) ([]byte, error) {
+// elfBTF is the BTF of an ELF file. packed is as for noSection.
+func elfBTF(f *elf.File, packed bool) ([]byte, error) {
 	if f.Section(btf.SectionBase) != nil {
 		return nil, errors.New("its BTF stands on a distilled base of its own (section .BTF.base), so " +
 			"it has the ids of no kernel; put it on a kernel's BTF with btfdedup relocate")
@@ -89,15 +89,33 @@ func elfBTF(f *elf.File) ([]byte, error) {
 	if data != nil || err != nil {
 		return data, err
 	}
-	option, what := "CONFIG_DEBUG_INFO_BTF", "kernel"
-	if f.Relocatable() {
+	return nil, noSection(f, packed)
+}
+
+// noSection is the error for an ELF file without BTF. packed tells that it was in something else,
+// as the executable file of a kernel is in its image.
+func noSection(f *elf.File, packed bool) error {
+	dwarf := f.Section(".debug_info") != nil
+	option, what := "", ""
+	switch {
+	case f.IsModule():
 		option, what = "CONFIG_DEBUG_INFO_BTF_MODULES", "module"
+	case packed && !f.Relocatable(), f.Section("__ksymtab") != nil, f.Section(".init.text") != nil:
+		option, what = "CONFIG_DEBUG_INFO_BTF", "kernel"
+	case dwarf && f.Relocatable():
+		return errors.New("no BTF (.BTF), but DWARF: it is an object file; convert it with btfgen " +
+			"object, or as one of the srcs of vmlinux_btf, module_btf or btf_objects")
+	case dwarf:
+		return errors.New("no BTF (.BTF), but DWARF: make BTF of it with btfgen elf")
+	default:
+		return errors.New("no BTF (.BTF) and no DWARF (.debug_info): compile it with -g, and make BTF " +
+			"of its DWARF with btfgen elf, or of an object file's with btfgen object")
 	}
-	if f.Section(".debug_info") != nil {
-		return nil, fmt.Errorf("no BTF: the %s was built without %s; make BTF of its DWARF with btfgen "+
+	if dwarf {
+		return fmt.Errorf("no BTF: the %s was built without %s; make BTF of its DWARF with btfgen "+
 			"elf", what, option)
 	}
-	return nil, noBTF(what, option)
+	return noBTF(what, option)
 }
 
 // plainBTF is the BTF of what is no ELF file.

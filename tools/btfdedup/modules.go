@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -189,6 +190,10 @@ func (b *batch) makeBase() error {
 	}
 	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, explicit,
 		phase.Progress)
+	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
+		return fmt.Errorf("%s: it has no DWARF, but BTF that was linked before (%s): give it as --base "+
+			"in place of --vmlinux", b.vmlinux, linked.Why)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,36 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
 )
+
+// TestModulesOfLinkedBTF: a vmlinux whose BTF was linked and whose DWARF is gone is the base, not
+// what to make it of.
+func TestModulesOfLinkedBTF(t *testing.T) {
+	dir := t.TempDir()
+	_, b := writeBTF(t, dir, "raw", nil, func(b *btf.Builder) {
+		b.Int("int", 4, 0, 0)
+		b.Datasec(".data..percpu", 4, btf.Secinfo{Type: b.Var("v", 1, btf.LinkageGlobal), Size: 4})
+	})
+	raw, err := os.ReadFile(filepath.Join(dir, "raw"))
+	if err != nil || b == nil {
+		t.Fatal(err)
+	}
+	vmlinux := elfFile(t, filepath.Join(dir, "vmlinux"), false, ".BTF", string(raw))
+	kos := compileModules(t, dir, 1)
+	run := func(flag string) (int, string) {
+		return runVerb("modules", "-q", flag, vmlinux, "-o", filepath.Join(dir, "out"), kos[0])
+	}
+	if code, errs := run("--vmlinux"); code != 1 || !strings.Contains(errs, vmlinux+
+		": it has no DWARF, but BTF that was linked before (section \".data..percpu\" has its real size)"+
+		": give it as --base in place of --vmlinux") {
+		t.Errorf("--vmlinux: exit code %d: %s", code, errs)
+	}
+	if code, errs := run("--base"); code != 0 {
+		t.Errorf("--base: exit code %d: %s", code, errs)
+	}
+}
 
 // TestModulesWithDebugFiles: the debug files of stripped modules are found beside them, and not if
 // nothing is to be looked for.

@@ -227,7 +227,7 @@ func TestSupplementOfDebugFile(t *testing.T) {
 		args []string
 	}{
 		{1, "root/bin/a: no DWARF (.debug_info): it was split off into \"a.debug\" (.gnu_debuglink); " +
-			"give btfgen that file with --dwarf, or its directory with --debug-dir",
+			"btfgen elf takes that file with --dwarf, or its directory with --debug-dir",
 			[]string{"elf", "--debug-dir=", "root/bin/a"}},
 		{1, "is in the supplementary file \"../.dwz/common\" (dwz -m) of build-id ",
 			[]string{"elf", "--debug-dir=", "--dwarf=root/usr/lib/debug/bin/a.debug", "root/bin/a"}},

@@ -108,6 +108,9 @@ func (r *splitRun) check(env *cli.Env, path string) error {
 	}
 	seen := make(map[string]bool)
 	for _, out := range r.outputs {
+		if out == "" {
+			return cli.Usagef("-o is empty; name a file")
+		}
 		clean := filepath.Clean(out)
 		if seen[clean] {
 			return cli.Usagef("two -o name one output, %s", out)

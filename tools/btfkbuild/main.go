@@ -96,11 +96,15 @@ func parse(args []string, help io.Writer) (*options, error) {
 		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
 	flags.BoolVar(&o.version, "version", false, "print the version")
-	if err := cli.ParseFlags(flags, args); err != nil || o.version {
+	if err := cli.ParseFlags(flags, args, "out", "inputs"); err != nil || o.version {
 		return o, err
 	}
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
+	case flags.Changed("out") && o.out == "":
+		return nil, errors.New("--out is empty; name a directory")
+	case flags.Changed("inputs") && o.inputs == "":
+		return nil, errors.New("--inputs is empty; name a file")
 	case flags.NArg() == 0 || flags.Arg(0) == "":
 		return nil, errors.New("TREE is missing: the directory in which Kbuild built")
 	case flags.NArg() > 1:

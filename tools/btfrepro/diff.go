@@ -49,9 +49,9 @@ stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong 
 			var r reportFlags
 			r.define(flags)
 			var dirs [2]string
-			flags.StringVar(&dirs[0], "a-dir", "",
+			flags.InputVar(&dirs[0], "a-dir",
 				"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
-			flags.StringVar(&dirs[1], "b-dir", "", "likewise of B: `DIR`")
+			flags.InputVar(&dirs[1], "b-dir", "likewise of B: `DIR`")
 			return func(env *cli.Env, args []string) error {
 				if (dirs[0] == "") != (dirs[1] == "") {
 					return cli.Usagef("--a-dir and --b-dir go together")

@@ -43,16 +43,16 @@ Exit codes: as those of btfrepro diff, and 1 if a build fails.`,
 				"the `COMMAND`; without it bazelisk, bazel, or bazelw in the workspace")
 			flags.Lookup("bazel").DefValue = ""
 			flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
-			flags.StringVar(&opt.CopyRoot, "copy-root", "",
+			flags.InputVar(&opt.CopyRoot, "copy-root",
 				"copy this `DIR` around the workspace, of which the workspace needs other parts")
-			flags.StringVar(&opt.Scratch, "scratch", "", "a `DIR` with room for two output bases")
+			flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with room for two output bases")
 			flags.StringArrayVar(&opt.Startup, "startup", nil,
 				"a `FLAG` for Bazel before the command; repeat it for more")
 			flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
 				"--jobs of the first build: `N`")
 			flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
 				"--jobs of the second build: `N`")
-			flags.StringVar(&keep, "keep-logs", "", "copy A.log and B.log to `DIR`, which exists")
+			flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to `DIR`, which exists")
 			return func(env *cli.Env, args []string) error {
 				opt.Args, opt.Out = args, env.Stderr
 				return runBuilds(env, opt, &r, keep)

@@ -207,6 +207,8 @@ func TestErrors(t *testing.T) {
 		{"", []string{"--sizes", good}, 2, "--sizes is about printing types"},
 		{"", []string{"-J", "--lang=c", good}, 2, "--lang_exclude"},
 		{"", []string{"-J", "-F", "btf", good}, 2, "--format_path=btf"},
+		{"", []string{"-J", "--btf_base=", good}, 2, "--btf_base is empty; name a file"},
+		{"", []string{"--btf_encode_detached=", good}, 2, "--btf_encode_detached is empty; name a file"},
 		{"", []string{"--btf_encode_detached=x", good, with}, 2, "one file"},
 		{"1", []string{"-J", good}, 2, "RULES_BTF_PAHOLE_VERSION=1"},
 		{"", []string{"-J", "--btf_features_strict=var,vars", good}, 1, `unknown feature "vars"`},

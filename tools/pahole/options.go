@@ -42,6 +42,14 @@ func (o *option) refusal() error {
 // ignore is for options that change nothing here.
 func ignore(*command, string) error { return nil }
 
+// notEmpty refuses the empty name of a file, such as that of a shell's variable that is not set.
+func notEmpty(option, value string) error {
+	if value == "" {
+		return usage("--%s is empty; name a file", option)
+	}
+	return nil
+}
+
 // options are those of pahole 1.32 (pahole__options in pahole.c), and argp's own.
 func options() []option {
 	return append(encoding(), refused()...)
@@ -54,10 +62,16 @@ func encoding() []option {
 			set: func(c *command, _ string) error { c.inPlace = true; return nil }},
 		{name: "btf_encode_detached", takes: needsValue, value: "OUT",
 			help: "encode the BTF of FILE, and write it to OUT; FILE stays as it is",
-			set:  func(c *command, value string) error { c.detached = value; return nil }},
+			set: func(c *command, value string) error {
+				c.detached = value
+				return notEmpty("btf_encode_detached", value)
+			}},
 		{name: "btf_base", takes: needsValue, value: "BASE",
 			help: "encode split BTF on that of BASE, an ELF file such as vmlinux, or raw BTF",
-			set:  func(c *command, value string) error { c.base = value; return nil }},
+			set: func(c *command, value string) error {
+				c.base = value
+				return notEmpty("btf_base", value)
+			}},
 		{name: "btf_features", takes: needsValue, value: "LIST",
 			help: "what to encode, separated by commas; several lists add up; \"default\" is what " +
 				"kernels use, + before the list adds to that; unknown names are ignored",

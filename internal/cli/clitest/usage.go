@@ -42,7 +42,23 @@ func (u usage) refused(text, see string, args ...string) {
 func Usage(t *testing.T, program func() *cli.Program) {
 	name := program().Name
 	u := usage{t, program}
+	var verbs []string
+	for _, v := range program().Verbs {
+		verbs = append(verbs, v.Name)
+	}
+	if known := cli.VerbsOf(name); !slices.Equal(known, verbs) {
+		t.Errorf("the verbs are %q, and cli takes them to be %q", verbs, known)
+	}
 	u.refused("VERB is missing", name)
+	u.refused("unknown flag --versoin; did you mean --version?", name, "--versoin")
+	for _, other := range []string{"btfdedup", "btfgen", "btfrepro"} {
+		for _, verb := range cli.VerbsOf(other) {
+			if !slices.Contains(verbs, verb) {
+				u.refused("; that is a verb of ", name, verb)
+				u.refused(other, name, verb)
+			}
+		}
+	}
 	u.refused(`unknown verb "?"`, name, "?")
 	u.refused("write "+name+" VERB -j4", name, "-j4", program().Verbs[0].Name)
 	for _, v := range program().Verbs {

@@ -87,7 +87,9 @@ func Verbs(t *testing.T, program func() *cli.Program) {
 				fails(t, 2, "-o OUT is missing", append([]string{v.Name}, files...)...)
 			}
 			if v.Flags&cli.Report != 0 && v.Flags&(cli.Output|cli.OutputDir) != 0 {
-				fails(t, 2, "-o and --stats name one output", with("--stats=out")...)
+				fails(t, 2, "-o and --stats name one output", slices.Concat(slices.DeleteFunc(
+					slices.Clone(flags), func(f string) bool { return f == "--stats=stats" }),
+					[]string{"--stats=out"}, files)...)
 			}
 			if v.Flags&cli.Report != 0 {
 				fails(t, 2, "--quiet and --verbose", with("-q")...)
