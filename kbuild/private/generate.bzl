@@ -14,15 +14,24 @@ _MODULES = {
     "github.com/klauspost/compress": (Label("@com_github_klauspost_compress//zstd:zstd.go"), 2),
     "github.com/spf13/pflag": (Label("@com_github_spf13_pflag//:flag.go"), 1),
     "golang.org/x/sys": (Label("@org_golang_x_sys//unix:syscall.go"), 2),
+    "google.golang.org/protobuf": (
+        Label("@org_golang_google_protobuf//encoding/protowire:wire.go"),
+        3,
+    ),
     _IMPORT: (Label("//:MODULE.bazel"), 1),
 }
 
 # Those of rules_btf's packages that it is built of.
 _PACKAGES = [
+    "internal/cli",
     "internal/elf",
+    "internal/features",
     "internal/kbuild",
+    "internal/language",
+    "internal/message",
     "internal/parallel",
     "internal/version",
+    "internal/worker",
     "tools/btfkbuild",
 ]
 
