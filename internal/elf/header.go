@@ -152,7 +152,8 @@ func (f *File) nameSections(strndx uint32) error {
 const bitcodeText = "LLVM bitcode (made with -flto), not an ELF file; " +
 	"pass the object that the linker makes of it, or compile without -flto"
 
-const readsBTF = "btfdedup merge, link and diff read it (or this file and that of --btf are swapped)"
+const readsBTF = "btfdedup merge, link and diff read it (or this file and that of --btf are " +
+	"swapped)"
 
 // foreign lists the formats that people pass by mistake, by their first bytes.
 var foreign = []struct {
