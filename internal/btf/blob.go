@@ -162,8 +162,8 @@ func (b *Blob) TypeName(t *Type) string {
 	return s
 }
 
-// KindName is the kind of a type of this blob or its bases, with its name if it has
-// one: "STRUCT sock".
+// KindName is the kind of a type of this blob or its bases, with its name if it has one, as in
+// "STRUCT sock".
 func (b *Blob) KindName(t *Type) string {
 	if name := b.TypeName(t); name != "" {
 		return t.Kind.String() + " " + name

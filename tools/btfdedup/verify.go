@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/archive"
@@ -17,9 +18,9 @@ func verifyVerb() cli.Verb {
 		Args:    "FILE...",
 		Long: `
 Prints every violation of the rules by which the Linux 7.2 kernel reads BTF, one a line:
-type id, kind, name, rule, and what is wrong; of many the first 100, unless --limit says
-otherwise. FILE is raw BTF or an ELF file with a .BTF
-section; a linked file that holds several blobs has all of them checked.
+type id, kind, name, rule, and what is wrong; of many the first 100, unless --limit says otherwise.
+FILE is raw BTF or an ELF file with a .BTF section; a linked file that holds several blobs has all
+of them checked.
 
 --for says who is to read the BTF:
   kernel  the kernel, from its own image or a module: the form of every type
@@ -52,13 +53,14 @@ docs/command-line.md describes what --format=json prints.`,
 		},
 		Flags: cli.Base,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			r := verifyRun{scope: "all"}
+			r := verifyRun{scope: "all", limit: 100}
 			flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
 				"kernel", "load", "all")
 			flags.BoolVar(&r.rules.Sorted, "sorted", false,
 				"also want types sorted by name, as Linux 7.0 and later search them")
 			flags.FormatVar(&r.format)
-			flags.IntVar(&r.limit, "limit", 100, "as text, print at most `N` violations; 0 prints all")
+			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
+				"as text, print `N` violations at most, and how many there are besides; 0 for all")
 			flags.BoolVar(&r.manifest, "manifest", false,
 				"FILE is the manifest of an archive of BTF, or a tar archive that has one")
 			flags.InputVar(&r.images.Modules, "modules",
