@@ -67,6 +67,7 @@ const head = `#ifndef __VMLINUX_H__
 #elif defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
+#pragma GCC diagnostic ignored "-Wpacked-not-aligned"
 #endif
 
 #ifndef __ksym

@@ -278,7 +278,8 @@ func TestBpftool(t *testing.T) {
 	// bpftool has its pragmas for all compilers
 	guards := strings.NewReplacer("#ifdef __clang__\n#if __has_attribute(preserve_access_index)\n", "",
 		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic push\n"+
-			"#pragma GCC diagnostic ignored \"-Wattributes\"\n", "",
+			"#pragma GCC diagnostic ignored \"-Wattributes\"\n"+
+			"#pragma GCC diagnostic ignored \"-Wpacked-not-aligned\"\n", "",
 		"#endif\n#endif\n#elif defined(__GNUC__)\n#pragma GCC diagnostic pop\n", "")
 	if mine := guards.Replace(ours.String()); mine != string(theirs) {
 		t.Errorf("ours:\n%s\nbpftool's:\n%s", mine, theirs)
@@ -291,6 +292,10 @@ func TestNoWarnings(t *testing.T) {
 	b := btf.NewBuilder(nil, nil, nil)
 	integer := b.Int("int", 4, btf.IntSigned, 0)
 	b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name("x"), Type: integer})
+	line := b.Composite(btf.KindUnion, "line", 64, false,
+		btf.Member{NameOff: b.Name("x"), Type: integer})
+	b.Composite(btf.KindStruct, "packed", 68, false, btf.Member{NameOff: b.Name("a"), Type: integer},
+		btf.Member{NameOff: b.Name("b"), Type: line, Offset: 32})
 	tag := b.Add(btf.Type{Kind: btf.KindTypeTag, KFlag: true, NameOff: b.Name("address_space(1)"),
 		SizeOrType: integer})
 	proto := b.FuncProto(b.Ref(btf.KindPtr, "", tag))
