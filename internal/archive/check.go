@@ -8,10 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/verify"
 )
@@ -132,11 +131,11 @@ type checked struct {
 }
 
 func (f *checked) report(format string, args ...any) {
-	f.problems = append(f.problems, f.Name+": "+fmt.Sprintf(format, args...))
+	f.problems = append(f.problems, message.Printable(f.Name+": "+fmt.Sprintf(format, args...)))
 }
 
 func (c *checker) report(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+	c.problems = append(c.problems, message.Printable(fmt.Sprintf(format, args...)))
 }
 
 // list checks the names of the files.
@@ -202,9 +201,6 @@ func (c *checker) findExtra() {
 	for _, name := range list {
 		if name == ManifestName || c.files[name] != nil {
 			continue
-		}
-		if strings.ContainsFunc(name, unicode.IsControl) {
-			name = strconv.Quote(name)
 		}
 		c.report("%s: the manifest has no such file", name)
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,7 +125,7 @@ var damages = []damageTest{
 	}, []string{"vmlinux: the manifest has no such file, and all others need it",
 		"vmlinux: the manifest has no such file",
 		"disk: missing base: it stands on vmlinux, which the manifest doesn't have"}},
-	{"no base", func(d *damage) { d.file("nf_nat").Bases = nil },
+	{"no base", func(d *damage) { d.file("nf_nat").Bases = []Base{} },
 		[]string{"nf_nat: missing base: it has none, and must stand on vmlinux", onRAID}},
 	{"vmlinux on a base", func(d *damage) {
 		d.file("vmlinux").Bases = []Base{{"disk", d.file("disk").SHA256}}
@@ -223,11 +225,53 @@ func TestNoManifest(t *testing.T) {
 		{"{}", "not a manifest: it has no version"},
 		{`{"version": 2, "files": "many"}`, "a manifest of version 2; this tool reads version 1"},
 		{`{"version": 1, "files": 3}`, "not a manifest: json: cannot unmarshal number"},
+		{`{"version": 1, "files": []}`, "damaged manifest: it has no release; make the archive again"},
+		{`{"version": 1, "release": null, "files": []}`, "damaged manifest: it has no release"},
+		{`{"version": 1, "release": "7"}`, "damaged manifest: it has no files"},
 	} {
 		path := put(t, t.TempDir(), "m.json", []byte(c.text))
 		_, err := Check(path, Options{Rules: bootRules, Jobs: 1})
 		if err == nil || !strings.HasPrefix(err.Error(), path+": "+c.want) {
 			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+}
+
+// TestMissingFields takes each field out of each file of a manifest.
+func TestMissingFields(t *testing.T) {
+	a, err := Build(someRelease(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := a.Manifest.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(data, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for i, file := range whole["files"].([]any) {
+		file := file.(map[string]any)
+		for name, value := range file {
+			if name == "objects" {
+				continue // missing if they were not given
+			}
+			for _, damage := range []func(){
+				func() { delete(file, name) },
+				func() { file[name] = nil },
+			} {
+				damage()
+				data, err := json.Marshal(whole)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := fmt.Sprintf("file %d of 5 has no %s", i+1, name)
+				if _, err := parseManifest(data); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				file[name] = value
+			}
 		}
 	}
 }
@@ -249,7 +293,8 @@ func FuzzManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Add([]byte(`{"version":1,"files":[{"name":"a","bases":[{"name":"a"}]}]}`))
+	f.Add([]byte(`{"version":1,"release":"7","files":[{"name":"a","sha256":"","size":1,"bases":[` +
+		`{"name":"a"}],"start_id":1,"string_offset":0,"types":1,"conflicts":0,"path":""}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := parseManifest(data)
 		if err != nil {

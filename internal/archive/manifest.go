@@ -49,7 +49,7 @@ type File struct {
 	Types        int    `json:"types"`         // how many it has
 	Conflicts    int    `json:"conflicts"`     // tags with another definition in it or its bases
 
-	Path    string   `json:"path,omitempty"`    // of a module, in /lib/modules/RELEASE
+	Path    string   `json:"path"`              // of a module, in /lib/modules/RELEASE; "" if unknown
 	Objects []string `json:"objects,omitempty"` // of which a module was linked
 }
 
@@ -69,7 +69,8 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// readManifest reads a manifest's file. What it says is not checked, but for the version.
+// readManifest reads a manifest's file. It has the version and all fields that it must have; what
+// these say is not checked.
 func readManifest(r io.Reader) (*Manifest, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	if err != nil {
@@ -97,5 +98,37 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("not a manifest: %w", err)
 	}
-	return m, nil
+	if m.Release == "" {
+		return nil, fmt.Errorf("damaged manifest: it has no release; make the archive again")
+	}
+	return m, checkFields(data)
+}
+
+// checkFields checks that a manifest has the fields of which the absence would look like a value.
+func checkFields(data []byte) error {
+	var m struct{ Files *[]map[string]given }
+	if err := json.Unmarshal(data, &m); err != nil {
+		return fmt.Errorf("not a manifest: %w", err)
+	}
+	if m.Files == nil {
+		return fmt.Errorf("damaged manifest: it has no files; make the archive again")
+	}
+	for i, f := range *m.Files {
+		for _, name := range []string{"name", "sha256", "size", "bases", "start_id", "string_offset",
+			"types", "conflicts", "path"} {
+			if !f[name] {
+				return fmt.Errorf("damaged manifest: file %d of %d has no %s; make the archive again", i+1,
+					len(*m.Files), name)
+			}
+		}
+	}
+	return nil
+}
+
+// given is a value of JSON: whether it is there, and not null.
+type given bool
+
+func (g *given) UnmarshalJSON(text []byte) error {
+	*g = string(text) != "null"
+	return nil
 }

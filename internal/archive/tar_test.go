@@ -99,7 +99,7 @@ func TestCheckTar(t *testing.T) {
 func TestTarErrors(t *testing.T) {
 	plain, compressed := tarOf(t, someRelease(t, t.TempDir()))
 	t.Setenv("TMPDIR", t.TempDir())
-	const empty = `{"version":1,"files":[]}`
+	const empty = `{"version":1,"release":"7","files":[]}`
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -107,7 +107,7 @@ func TestTarErrors(t *testing.T) {
 	}{
 		{"a.tar", nil, "manifest.json: the tar archive has no such file at its top"},
 		{"a.tar", make([]byte, 1024), "manifest.json: the tar archive has no such file at its top"},
-		{"a.tar", []byte(empty), "tar archive at offset 0x18: unexpected EOF; is the file damaged?"},
+		{"a.tar", []byte(empty), "tar archive at offset 0x26: unexpected EOF; is the file damaged?"},
 		{"a.tar", bytes.Repeat([]byte("x"), 512), "tar archive at offset 0x200: archive/tar: invalid"},
 		{"a.tar.zst", []byte(empty), "zstd, after 0 bytes: invalid input: magic number mismatch"},
 		{"a.tar.zst", compressed[:len(compressed)/2], "zstd, after "},
@@ -136,7 +136,7 @@ func TestTarErrors(t *testing.T) {
 	found, err := Check(path, Options{Rules: bootRules, Jobs: 1})
 	want := []string{"vmlinux: the manifest has no such file, and all others need it",
 		"d: the manifest has no such file", "d/a: the manifest has no such file",
-		`"a\nb": the manifest has no such file`}
+		`a\nb: the manifest has no such file`}
 	if err != nil || !slices.Equal(found, want) {
 		t.Errorf("%q, %v\nwant %q", found, err, want)
 	}

@@ -50,7 +50,9 @@ func TestBadSymbols(t *testing.T) {
 		{"no symbols", []Symbol{{"other", 4, 4}}, "64 bytes, but no symbol __BTF_ID__"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Parse(make([]byte, 64), binary.LittleEndian, test.symbols)
+			data := make([]byte, 64)
+			data[63] = 1
+			_, err := Parse(data, binary.LittleEndian, test.symbols)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}

@@ -33,6 +33,9 @@ func symbolsIn(f *elf.File, sec *elf.Section) ([]Symbol, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(table.List) == 0 {
+		return nil, sectionError(f, noSymbols(int(sec.Size)))
+	}
 	var symbols []Symbol
 	for i := range table.List {
 		sym := &table.List[i]

@@ -104,6 +104,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(strings.Repeat("\x00\x00\x00\x00\x01\x00\x00\x00", 4)), text, false)
 		f.Add([]byte(strings.Repeat("\x00\x00\x00\x02\x00\x00\x00\x00", 5)), text, true)
 	}
+	f.Add(make([]byte, 8), "", false) // ids that are marked as unused alone
 	f.Fuzz(func(t *testing.T, data []byte, text string, big bool) {
 		var order binary.ByteOrder = binary.LittleEndian
 		if big {

@@ -79,6 +79,12 @@ var resolveTests = []struct {
 		want:     []uint32{3, 2, 3, 6},
 		warnings: []string{`several types FUNC "both"; its id is that of the first, 3, 5`},
 	},
+	{
+		name:   "ids that are marked as unused alone",
+		source: `UNUSED UNUSED`,
+		types:  funcs("a"),
+		want:   []uint32{0, 0},
+	},
 }
 
 func TestResolve(t *testing.T) {

@@ -82,9 +82,8 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 			return nil, symbolError(sym.Name, sym.Offset, err)
 		}
 	}
-	if len(s.ids)+len(s.sets) == 0 && len(data) > 0 {
-		return nil, fmt.Errorf("%d bytes, but no symbol %s… says what they are; "+
-			"is the symbol table stripped?", len(data), Prefix)
+	if len(s.ids)+len(s.sets) == 0 && len(bytes.Trim(data, "\x00")) > 0 {
+		return nil, noSymbols(len(data))
 	}
 	if err := s.sortIDs(); err != nil {
 		return nil, err
@@ -97,6 +96,13 @@ func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, err
 	}
 	s.clear()
 	return s, nil
+}
+
+// noSymbols is the error of a section whose symbols are gone. One that holds ids marked as unused
+// alone (BTF_ID_UNUSED) never had any; it is all zero.
+func noSymbols(size int) error {
+	return fmt.Errorf("%d bytes, but no symbol %s… says what they are; is the symbol table stripped?",
+		size, Prefix)
 }
 
 // add notes what a symbol says.

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -48,8 +50,20 @@ func Write(w io.Writer, b *btf.Blob, roots []uint32) error {
 	if g.err != nil {
 		return g.err
 	}
-	_, err := w.Write(g.out)
+	_, err := w.Write(slices.Insert(g.out, len(head), g.undefine()...))
 	return err
+}
+
+// undefine is what undefines the macros that are names in the header.
+func (g *generator) undefine() []byte {
+	if len(g.names.macros) == 0 {
+		return nil
+	}
+	text := []byte("/* names that compilers may have as macros */\n")
+	for _, name := range slices.Sorted(maps.Keys(g.names.macros)) {
+		text = append(text, "#undef "+name+"\n"...)
+	}
+	return append(text, '\n')
 }
 
 // head and tail surround the declarations. Compilers warn of attributes and pragmas that they don't

@@ -144,12 +144,29 @@ func sameLayouts(t *testing.T, b *btf.Blob) {
 	if t.Failed() {
 		t.Log(text.String())
 	}
-	if _, err := exec.LookPath("clang"); err == nil {
-		compile(t, text.String()+assertions(b), "clang", "-target", "bpf", "-g")
-	}
-	const c23 = "-std=gnu23" // since gcc 14
-	if exec.Command("gcc", c23, "-fsyntax-only", "-x", "c", os.DevNull).Run() == nil {
-		compile(t, text.String(), "gcc", c23)
+	compileEverywhere(t, text.String()+assertions(b), "gcc", "clang -target bpf")
+}
+
+// Compilers for machines of 64 and of 32 bits.
+var (
+	with64 = []string{"gcc", "clang", "clang -target bpf", "clang -target aarch64-linux-gnu",
+		"clang -target s390x-linux-gnu"}
+	with32 = []string{"gcc -m32", "clang -target i386-linux-gnu",
+		"clang -target armv7-linux-gnueabihf", "clang -target mips-linux-gnu",
+		"clang -target powerpc-linux-gnu"}
+)
+
+// compileEverywhere compiles C as old and as new C, with those of the compilers that are installed.
+func compileEverywhere(t *testing.T, source string, machines ...string) {
+	t.Helper()
+	for _, machine := range machines {
+		for _, std := range []string{"-std=gnu17", "-std=gnu23"} { // gcc has gnu23 since version 14
+			command := append(strings.Fields(machine), std)
+			try := append(slices.Clone(command[1:]), "-fsyntax-only", "-x", "c", os.DevNull)
+			if exec.Command(command[0], try...).Run() == nil {
+				compile(t, source, command...)
+			}
+		}
 	}
 }
 
@@ -246,6 +263,85 @@ func randomStructs(r *rand.Rand, n int) string {
 		types = append(types, fmt.Sprintf("%s t%d", kind, i))
 	}
 	return text.String()
+}
+
+// TestNames writes each name that some compiler takes for something else, wherever C has names.
+func TestNames(t *testing.T) {
+	needGCC(t)
+	b := btf.NewBuilder(nil, nil, nil)
+	integer := b.Int("int", 4, btf.IntSigned, 0)
+	truth := b.Int("_Bool", 1, btf.IntBool, 0)
+	b.Ref(btf.KindTypedef, "bool", truth)
+	var uses strings.Builder
+	for i, name := range []string{"nullptr", "constexpr", "alignas", "alignof", "thread_local",
+		"static_assert", "typeof", "typeof_unqual", "bool", "true", "false", "linux", "unix", "i386",
+		"mips", "MIPSEB", "PPC", "sparc", "mc68000", "auto", "asm", "inline"} {
+		m := member(b, name, integer, 0)
+		tag := b.Composite(btf.KindStruct, name, 4, false, m)
+		inUnion := b.Composite(btf.KindUnion, name, 4, false, m)
+		word := b.Ref(btf.KindTypedef, name, integer)
+		enum := b.Enum(btf.KindEnum, "e"+name, 4, false, value(b, name, uint64(i)))
+		pointer := b.Ref(btf.KindPtr, "", b.Fwd(name+"_only", false))
+		inline := b.Enum(btf.KindEnum, "", 4, false, value(b, name, uint64(i)))
+		b.Composite(btf.KindStruct, "uses"+name, 32, false, member(b, "a", tag, 0),
+			member(b, "b", inUnion, 32), member(b, "c", word, 64), member(b, "d", enum, 96),
+			member(b, "e", pointer, 128), member(b, "f", inline, 192))
+		b.DeclTag("bpf_kfunc", b.Func(name, b.FuncProto(tag,
+			btf.Param{NameOff: b.Name(name), Type: word}), btf.LinkageGlobal), btf.DeclTagWhole)
+		fmt.Fprintf(&uses, "_Static_assert(__builtin_offsetof(struct uses%s, f) == 24, \"\");\n", name)
+	}
+	for _, name := range []string{"linux", "unix", "i386"} { // nothing needs another name
+		fmt.Fprintf(&uses, "int get_%[1]s(struct %[1]s *x) { return x->%[1]s; }\n", name)
+	}
+	var text bytes.Buffer
+	if err := cheader.Write(&text, b.Finish(), nil); err != nil {
+		t.Fatal(err)
+	}
+	compileEverywhere(t, text.String()+uses.String(), with64...)
+	compileEverywhere(t, text.String(), with32...)
+}
+
+// TestNumbers writes numbers that compilers have for some machines only.
+func TestNumbers(t *testing.T) {
+	needGCC(t)
+	for _, c := range []struct {
+		machines []string
+		long     uint32
+	}{{with64, 8}, {with32, 4}} {
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Int("long int", c.long, btf.IntSigned, 0)
+		char := b.Int("char", 1, btf.IntSigned, 0)
+		for i, number := range []uint32{b.Float("_Float16", 2), b.Float("__bf16", 2),
+			b.Float("_Float32", 4), b.Float("_Float64x", 16), b.Float("_Float128", 16),
+			b.Float("__float128", 16), b.Float("long double", 8), b.Float("long double", 12),
+			b.Float("long double", 16), b.Float("complex float", 8), b.Float("f16", 2),
+			b.Float("ten */", 10), b.Int("__int128 unsigned", 16, 0, 0),
+			b.Int("__int128", 16, btf.IntSigned, 0), b.Int("__Poly128_t", 16, 0, 0)} {
+			x, _ := b.Blob.ByID(number)
+			size := x.SizeOrType
+			array := b.Array(number, char, 3)
+			alias := b.Ref(btf.KindTypedef, fmt.Sprint("n", i), number)
+			pointer := b.Ref(btf.KindPtr, "", alias)
+			b.Composite(btf.KindStruct, fmt.Sprint("natural", i), 64+4*size, false,
+				member(b, "p", pointer, 0), member(b, "x", array, 256), member(b, "y", alias, 256+24*size))
+			b.Composite(btf.KindStruct, fmt.Sprint("packed", i), 2+4*size, false, member(b, "c", char, 0),
+				member(b, "x", alias, 8), member(b, "y", array, 8+8*size), member(b, "d", char, 8+32*size))
+			b.Composite(btf.KindUnion, fmt.Sprint("u", i), 4*size, false, member(b, "x", alias, 0),
+				member(b, "y", array, 0))
+			if x.Kind == btf.KindInt {
+				b.Composite(btf.KindStruct, fmt.Sprint("bits", i), 16, true,
+					bitfield(b, "a", number, 0, 90), bitfield(b, "b", number, 90, 30))
+			}
+			b.DeclTag("bpf_kfunc", b.Func(fmt.Sprint("f", i), b.FuncProto(number,
+				btf.Param{NameOff: b.Name("x"), Type: number}), btf.LinkageGlobal), btf.DeclTagWhole)
+		}
+		blob := b.Finish()
+		var text bytes.Buffer
+		if err := cheader.Write(&text, blob, nil); err != nil {
+			t.Fatal(err)
+		}
+		compileEverywhere(t, text.String()+assertions(blob), c.machines...)
+	}
 }
 
 // TestBpftool wants bpftool's text, where nothing is wrong with that.

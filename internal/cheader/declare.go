@@ -107,10 +107,8 @@ func (g *generator) declared(name string, afterStar bool) {
 func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int) {
 	g.qualifiers(bottom)
 	switch t.Kind {
-	case btf.KindInt:
+	case btf.KindInt, btf.KindFloat:
 		g.str(g.spelling(id, t))
-	case btf.KindFloat:
-		g.str(g.floatSpelling(id, t))
 	case btf.KindTypedef:
 		g.str(g.names.typedef(id, t))
 	case btf.KindEnum, btf.KindEnum64:
@@ -245,7 +243,7 @@ func (g *generator) params(id uint32, params []btf.Param, level int) {
 		if name != "" && g.hides(params, i, name) {
 			name = ""
 		}
-		if name = identifier(name); keywordsC23[name] {
+		if name = g.names.identifier(name); keywordsC23[name] {
 			name += "_"
 		}
 		g.declare(p.Type, name, level)

@@ -24,8 +24,8 @@ func (g *generator) emit(id, in uint32) {
 		return
 	}
 	switch t.Kind {
-	case btf.KindInt:
-		g.emitAlias(t)
+	case btf.KindInt, btf.KindFloat:
+		g.emitNumber(id, t)
 		g.state[id] |= emitted
 	case btf.KindEnum, btf.KindEnum64:
 		if in == 0 {
@@ -202,7 +202,7 @@ func (g *generator) member(m btf.Member, f field, level int) {
 			return
 		}
 	}
-	if name = identifier(name); !keywordsC23[name] {
+	if name = g.names.identifier(name); !keywordsC23[name] {
 		g.memberAs(m, f, name, level)
 		return
 	}

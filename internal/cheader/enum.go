@@ -9,13 +9,10 @@ import (
 
 // enumStatement writes the definition of an enum that stands alone.
 func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
-	keywords := 0
+	whole := t.NameOff == 0 && t.Vlen > 0
 	for _, e := range o.EnumsOf(t) {
-		if g.isC23(e) {
-			keywords++
-		}
+		whole = whole && g.isC23(e)
 	}
-	whole := keywords > 0 && keywords == int(t.Vlen)
 	if whole {
 		g.str(beforeC23)
 	}
@@ -34,8 +31,8 @@ func (g *generator) isC23(e btf.Enumerator) bool {
 	return keywordsC23[name]
 }
 
-// enum writes an enum with its values. guard says whether those that are keywords since C23 are
-// left out there.
+// enum writes an enum with its values. guard says whether those that are keywords since C23 have
+// another name there.
 func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard bool) {
 	g.str("enum")
 	if t.NameOff != 0 {
@@ -54,19 +51,25 @@ func (g *generator) enum(id uint32, t *btf.Type, o *btf.Blob, level int, guard b
 		if guarded {
 			g.str("\n" + beforeC23[:len(beforeC23)-1])
 		}
-		g.tabs(level + 1)
 		name, _ := g.blob.Name(e.NameOff)
-		g.str(g.names.enumerator(name))
-		g.str(" = ")
-		g.enumValue(t, e)
-		g.str(",")
+		g.enumerator(t, e, name, level+1)
 		if guarded {
+			g.str("\n#else")
+			g.enumerator(t, e, name+"_", level+1)
 			g.str("\n" + endC23[:len(endC23)-1])
 		}
 	}
 	g.tabs(level)
 	g.str("}")
 	g.str(g.enumMode(t, o))
+}
+
+func (g *generator) enumerator(t *btf.Type, e btf.Enumerator, name string, level int) {
+	g.tabs(level)
+	g.str(g.names.enumerator(name))
+	g.str(" = ")
+	g.enumValue(t, e)
+	g.str(",")
 }
 
 func (g *generator) enumValue(t *btf.Type, e btf.Enumerator) {

@@ -14,6 +14,20 @@ import (
 // FuzzWrite prints any BTF that can be read, in all forms: without a panic, and with the same text
 // twice.
 func FuzzWrite(f *testing.F) {
+	for _, long := range []uint32{4, 8} { // names and numbers that compilers don't have
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Int("long int", long, btf.IntSigned, 0)
+		x, y := b.Float("_Float16", 2), b.Int("__int128", 16, btf.IntSigned, 0)
+		tag := b.Composite(btf.KindStruct, "nullptr", 18, false, member(b, "linux", x, 0),
+			member(b, "bool", y, 16))
+		b.Ref(btf.KindTypedef, "bool", b.Ref(btf.KindPtr, "", b.Ref(btf.KindTypeTag, "\x1b\n\xff", tag)))
+		b.Enum(btf.KindEnum, "e", 4, false, value(b, "true", 1))
+		data, err := b.Encode(btf.EncodeOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := btf.Parse(data, nil)
 		if err != nil {

@@ -119,12 +119,12 @@ func (g *generator) extern(before string, id uint32, name, after string, known m
 	from := len(g.out)
 	g.str(before)
 	g.sized = false
-	g.declare(id, name, 0)
+	g.declare(id, g.names.identifier(name), 0)
 	g.str(after)
 	text := string(g.out[from:])
 	other, again := known[name]
 	switch {
-	case identifier(name) != name || g.names.words.count[name] > 0:
+	case identifier(name) != name || keywordsC23[name] || g.names.words.count[name] > 0:
 		g.out = append(g.out[:from], "/* "+identifier(name)+": C can't declare this name here */\n"...)
 	case again && other != text:
 		g.out = append(g.out[:from], "/* "+name+": another function of this name */\n"...)

@@ -193,11 +193,10 @@ func (l *layouts) align(id uint32, m int) uint32 {
 	case btf.KindPtr:
 		return l.pointer
 	case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64:
-		n := min(t.SizeOrType, l.models[m].most)
-		if n&(n-1) != 0 { // x87's 12 bytes of long double
-			n = n & -n
+		if l.lacking(t) {
+			return alignOfLacking(t)
 		}
-		return max(n, 1)
+		return max(min(t.SizeOrType&-t.SizeOrType, l.models[m].most), 1)
 	case btf.KindStruct, btf.KindUnion:
 		return max(l.shape(at).align[m], 1)
 	}
@@ -231,7 +230,9 @@ func (l *layouts) shape(id uint32) shape {
 
 func (l *layouts) find(id uint32, t *btf.Type, o *btf.Blob) shape {
 	for _, m := range o.MembersOf(t) {
-		if _, ok := l.size(m.Type); !ok {
+		_, width := l.place(t, m)
+		of, _, _, _, ok := l.terminal(m.Type)
+		if _, sized := l.size(m.Type); !ok || !sized || width != 0 && l.lacking(of) {
 			return shape{style: bytes}
 		}
 		l.align(m.Type, 0) // finds the shapes of members, and cycles

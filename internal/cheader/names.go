@@ -15,6 +15,7 @@ type names struct {
 	tags, words namespace
 	chosen      []string // by type id, "" if not chosen yet
 	typedefs    map[string]bool
+	macros      map[string]bool // those of predefined that are names here
 }
 
 // namespace is names that must differ.
@@ -31,7 +32,7 @@ func newNames(b *btf.Blob) *names {
 		return namespace{count: make(map[string]int, size), taken: map[string]bool{}}
 	}
 	n := &names{blob: b, tags: space(len(b.Types) / 8), words: space(len(b.Enums)),
-		chosen: make([]string, b.EndID())}
+		chosen: make([]string, b.EndID()), macros: map[string]bool{}}
 	n.tags.kinds = map[string]btf.Kind{}
 	return n
 }
@@ -41,6 +42,9 @@ func (s *namespace) choose(name string, given func() map[string]bool) string {
 	n := s.count[name] + 1
 	s.count[name] = n
 	if n == 1 && (len(s.taken) == 0 || !s.taken[name]) {
+		if strings.Contains(name, "___") {
+			s.taken[name] = true
+		}
 		return name
 	}
 	if s.given == nil {
@@ -62,7 +66,7 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 	if n.chosen[id] != "" {
 		return n.chosen[id]
 	}
-	name, kind := identifier(n.blob.TypeName(t)), t.Kind
+	name, kind := n.ofType(t), t.Kind
 	declaration := kind == btf.KindFwd || kind.IsEnum() && t.Vlen == 0
 	switch {
 	case kind == btf.KindFwd && t.KFlag:
@@ -90,14 +94,33 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 // typedef is the name of a TYPEDEF.
 func (n *names) typedef(id uint32, t *btf.Type) string {
 	if n.chosen[id] == "" {
-		n.chosen[id] = n.words.choose(identifier(n.blob.TypeName(t)), n.givenWords)
+		n.chosen[id] = n.words.choose(n.ofType(t), n.givenWords)
 	}
 	return n.chosen[id]
 }
 
+// ofType is the name of a tag or typedef, which others may have too. A keyword since C23 gets the
+// suffix of a second type of its name, but for the typedef of _Bool, which C23 has.
+func (n *names) ofType(t *btf.Type) string {
+	name := n.blob.TypeName(t)
+	if !keywordsC23[name] || name == "bool" && n.isBool(t) {
+		return n.identifier(name)
+	}
+	return name + "___2"
+}
+
+// isBool reports whether a type is a typedef of _Bool.
+func (n *names) isBool(t *btf.Type) bool {
+	if t.Kind != btf.KindTypedef {
+		return false
+	}
+	t = unmodified(n.blob, t.SizeOrType)
+	return t != nil && t.Kind == btf.KindInt && t.Extra>>24&btf.IntBool != 0 && t.SizeOrType == 1
+}
+
 // enumerator is the name of an enumerator that is written now; each time is another one.
 func (n *names) enumerator(name string) string {
-	return n.words.choose(identifier(name), n.givenWords)
+	return n.words.choose(n.identifier(name), n.givenWords)
 }
 
 // claim takes a name as it is, and reports whether nothing had it.
@@ -175,6 +198,22 @@ var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char"
 var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
 	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
 	"thread_local": true, "typeof_unqual": true}
+
+// predefined are the macros without an underscore at the beginning that gcc (builtin_define_std)
+// or clang predefine in gnu modes for some machine that runs Linux. A header that has them as names
+// undefines them.
+var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
+	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
+	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
+
+// identifier is the function of that name, for a name that is written now.
+func (n *names) identifier(name string) string {
+	name = identifier(name)
+	if len(name) <= 8 && predefined[name] {
+		n.macros[name] = true
+	}
+	return name
+}
 
 // identifier makes a name one that C takes: what is no letter, digit or underscore becomes an
 // underscore, and a keyword gets one at its end.

@@ -34,7 +34,8 @@ func Bytes(parts ...[]byte) func(w io.Writer) error {
 
 // WriteFile writes a file whole or not at all: write fills a temporary file in the same directory,
 // which then takes path's place. Its mode is 0644 less the umask. On failure nothing new is left,
-// and what was at path is still there. A device or pipe at path is written directly.
+// and what was at path is still there. Links are followed; a device, a pipe or what the process has
+// open (/dev/stdout) is written directly.
 func WriteFile(path string, write func(w io.Writer) error) error {
 	return writeOutputs(nil, []Artifact{{Path: path, File: write}})
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/version"
 )
@@ -272,11 +273,5 @@ func (p *Program) verbNames() []string {
 
 // oneLine makes a message a single line without control characters.
 func oneLine(s string) string {
-	s = strings.ReplaceAll(strings.TrimSpace(s), "\n", "; ")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
+	return message.Printable(strings.ReplaceAll(strings.TrimSpace(s), "\n", "; "))
 }

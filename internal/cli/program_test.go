@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 		{args: "hello me", code: 2, oneStderr: true,
 			stderr: "greeter: hello: you know yourself (see greeter hello --help)\n"},
 		{args: "hello nobody", code: 1, noStdout: true},
-		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost \n", noStdout: true,
+		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost\\x1b\n", noStdout: true,
 			oneStderr: true},
 		{args: "hello bomb", code: 1,
 			stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},

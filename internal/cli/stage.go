@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // staged is an output whose content is complete, but not in its place.
@@ -19,7 +20,8 @@ type staged struct {
 	temp string // the file or directory with the content; "" if it is in memory
 
 	content bytes.Buffer // for what is not a file
-	stdout  io.Writer    // if path is "-"
+	stdout  io.Writer    // if path is "-", or leads to the descriptor of standard output
+	fd      int          // the descriptor that path leads to, or -1
 
 	dir   bool   // the content is a directory
 	empty bool   // and takes the place of an empty one
@@ -34,7 +36,7 @@ func writeOutputs(stdout io.Writer, outputs []Artifact) (err error) {
 		}
 	}()
 	for _, o := range outputs {
-		s := &staged{path: o.Path}
+		s := &staged{path: o.Path, fd: -1}
 		all = append(all, s)
 		if err := s.fill(o, stdout); err != nil {
 			return err
@@ -60,16 +62,23 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		s.stdout = stdout
 		return o.File(&s.content)
 	}
+	end, fd, err := follow(s.path)
+	if err != nil {
+		return err
+	}
 	info, statErr := os.Stat(s.path)
-	if statErr == nil && !info.Mode().IsRegular() {
-		if info.IsDir() {
-			return fmt.Errorf("output %s is a directory", s.path)
+	switch {
+	case fd >= 0:
+		if s.fd = fd; fd == stdoutFD && stdout != nil {
+			s.stdout = stdout
 		}
 		return o.File(&s.content)
+	case statErr == nil && info.IsDir():
+		return fmt.Errorf("output %s is a directory", s.path)
+	case statErr == nil && !(info.Mode().IsRegular() && isFile(end, info)):
+		return o.File(&s.content)
 	}
-	if real, err := filepath.EvalSymlinks(s.path); err == nil {
-		s.path = real
-	}
+	s.path = end
 	s.temp = temps.name(s.path)
 	f, err := os.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -98,7 +107,11 @@ func (s *staged) fillDir(write func(dir string) error) error {
 	if len(list) > 0 {
 		return fmt.Errorf("output directory %s is not empty; name a new one", s.path)
 	}
-	s.path = filepath.Clean(s.path)
+	end, _, err := follow(strings.TrimRight(s.path, "/"))
+	if err != nil {
+		return err
+	}
+	s.path = filepath.Clean(end)
 	s.temp = temps.name(s.path)
 	if err := os.Mkdir(s.temp, 0o777); err != nil {
 		return s.createError(err)
@@ -135,7 +148,7 @@ func (s *staged) send() error {
 		_, err := s.stdout.Write(s.content.Bytes())
 		return err
 	}
-	f, err := os.OpenFile(s.path, os.O_WRONLY, 0)
+	f, err := s.open()
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
@@ -144,6 +157,19 @@ func (s *staged) send() error {
 		return fmt.Errorf("output: %w", err)
 	}
 	return f.Close()
+}
+
+// open opens what is no regular file, or the file of a link that is more than its text: one in
+// another process's /proc/PID/fd.
+func (s *staged) open() (*os.File, error) {
+	if s.fd < 0 {
+		return os.OpenFile(s.path, os.O_WRONLY|os.O_TRUNC, 0)
+	}
+	fd, err := syscall.Dup(s.fd)
+	if err != nil {
+		return nil, &fs.PathError{Op: "dup", Path: s.path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), s.path), nil
 }
 
 // place lets files and directories take their places: all of them, or none. An interrupt waits for

@@ -75,6 +75,13 @@ func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, what, usa
 	f.VarP(&number{p, min, max, what}, name, short, usage)
 }
 
+// MaxDecompressedVar defines the flag --max-decompressed, of verbs that read compressed data.
+func (f *FlagSet) MaxDecompressedVar(p *int) {
+	f.NumberVarP(p, "max-decompressed", "", 1, math.MaxInt, "bytes",
+		"accept compressed data that has up to this number of `bytes` decompressed; without it, that is"+
+			" 32 times the size of the file, and in a small one a bit more")
+}
+
 func (n *number) Set(s string) error {
 	i, err := strconv.Atoi(s)
 	if err != nil || i < n.min || i > n.max {

@@ -64,11 +64,31 @@ func TestErrors(t *testing.T) {
 	badName := build(little, nil, func(b *btf.Builder) {
 		b.Composite(btf.KindStruct, "has space", 0, false)
 	})
+	member := func(kind btf.Kind, size uint32, typ, at uint32) []byte {
+		return build(little, nil, func(b *btf.Builder) {
+			b.Int("int", 4, btf.IntSigned, 0)
+			b.Composite(kind, "s", size, false, btf.Member{NameOff: b.Name("a"), Type: 1},
+				btf.Member{NameOff: b.Name("b"), Type: typ, Offset: at})
+		})
+	}
+	voids := build(little, nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+		b.Array(0, 1, 3)
+	})
+	enum := build(little, nil, func(b *btf.Builder) {
+		b.Enum(btf.KindEnum, "e", 3, false, btf.Enumerator{NameOff: b.Name("A"), Value: 1})
+	})
 	for _, c := range []struct {
 		name string
 		data []byte
 		want string
 	}{
+		{"a member of type void", member(btf.KindStruct, 16, 0, 64),
+			`BTF type [2] STRUCT "s": member 1 is of type void; gcc writes vectors and nullptr so`},
+		{"a member beyond the end", member(btf.KindStruct, 8, 1, 96), "member 1 is at bit 96"},
+		{"an offset in a union", member(btf.KindUnion, 8, 1, 32), "member 1 of a union is at bit 32"},
+		{"elements of type void", voids, "an array of elements of type void"},
+		{"an enum of 3 bytes", enum, "an enum of 3 bytes"},
 		{"split BTF", split,
 			"section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
 		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},

@@ -53,6 +53,13 @@ func TestSame(t *testing.T) {
 			struct bits { int a : 3; unsigned b : 5; int : 0; char c; _Bool d : 1; long long e : 40; } b;
 			struct none { int a; char b; } n;
 			union mix { int a : 7; long whole; } m;`},
+		{"declaration tags on members of structs without a name", `
+			#define T(x) __attribute__((btf_decl_tag(x)))
+			typedef struct { int a T("a"); int b : 3 T("b") T("c");
+				union { int u T("u"); struct { char c T("in"); }; }; } by_typedef;
+			struct outer { struct { int y T("y"); }; struct { int z T("z"); } array[2] T("array"); };
+			struct other { struct { int y T("other"); } m; } *o;
+			int f(by_typedef *t, struct outer *o) { return t->a; }`},
 		{"names of one tag, and what is declared before it is defined", `
 			struct later; union other; struct first { struct later *l; union other *o; } f;
 			struct later { struct first *back; int a; };

@@ -47,6 +47,9 @@ func (c *converter) convert(p *part) error {
 	if err := c.checkLinked(); err != nil {
 		return err
 	}
+	if err := c.checkForm(); err != nil {
+		return err
+	}
 	c.normalise()
 	if err := c.shape(); err != nil {
 		return err
@@ -182,14 +185,14 @@ func (c *converter) takeDeclTags() {
 			continue
 		}
 		target := c.made[t.SizeOrType]
-		if on, _ := c.blob.ByID(t.SizeOrType); on.Kind.IsComposite() || on.Kind.IsEnum() ||
-			on.Kind == btf.KindTypedef {
+		switch on, _ := c.blob.ByID(t.SizeOrType); {
+		case on.Kind.IsComposite():
 			target = c.shaper.Node(t.SizeOrType)
 			if n := g.Node(target); n.IsDefinition() {
 				target = g.StubFor(n)
-			} else if n.Kind != types.KindTypedef {
-				continue
 			}
+		case on.Kind == btf.KindTypedef:
+			target = c.shaper.Node(t.SizeOrType)
 		}
 		if target != 0 {
 			c.items = append(c.items, g.Add(types.Node{Kind: types.KindDeclTag, Name: c.intern(t),
@@ -219,9 +222,9 @@ func (c *converter) checkNames() error {
 // order.
 type unencodable struct{ error }
 
-// warnVoid warns of a typedef of void. gcc writes typedefs of vector types so.
+// warnVoid warns of a typedef of void. gcc writes typedefs of vector types and of nullptr so.
 func (c *converter) warnVoid(n *types.Node, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
-		"BTF; gcc writes vector types so: if it is one, its content is lost", c.file.Path,
-		c.obj.Graph.Name(n))})
+		"BTF; gcc writes vector types and that of nullptr so: if it is one, its content is lost",
+		c.file.Path, c.obj.Graph.Name(n))})
 }

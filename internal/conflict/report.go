@@ -1,6 +1,10 @@
 package conflict
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/message"
+)
 
 // Schema is the version of the report's JSON form, which docs/conflicts.md describes. It increases
 // when a field is removed or changes its meaning, not when one is added.
@@ -24,9 +28,9 @@ type Name struct {
 
 func (n Name) String() string {
 	if n.Kind == "int" || n.Kind == "float" {
-		return "base type " + n.Name
+		return "base type " + message.Printable(n.Name)
 	}
-	return n.Kind + " " + n.Name
+	return n.Kind + " " + message.Printable(n.Name)
 }
 
 // Conflict is a name with several definitions.

@@ -68,7 +68,7 @@ func (d Definition) holders(all bool) string {
 		case h.Base:
 			s += " (base)"
 		}
-		files = append(files, s)
+		files = append(files, message.Printable(s))
 	}
 	if len(files) == 0 {
 		return "no unit of its own"

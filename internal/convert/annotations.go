@@ -17,25 +17,31 @@ const (
 	typeTagName = "btf_type_tag"
 )
 
+// note is the text of an annotation, which stands in unit u: dwz may move it to a partial unit.
+type note struct {
+	name
+	u *unit
+}
+
 // annotations returns the texts of e's annotations of the given kind. clang's order is the reverse
 // of the order in which BTF chains type tags after a pointer, gcc's is the same.
-func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
-	var list []name
+func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
+	var list []note
 	c := &u.c.note
-	add := func(c *dwarf.DIE) error {
+	add := func(u *unit, c *dwarf.DIE) error {
 		k, err := u.r.String(c, dwarf.Name)
 		if err != nil || string(k) != kind {
 			return err
 		}
 		n, err := u.name(c, dwarf.ConstValue)
 		if err == nil && n.class != dwarf.ClassNone {
-			list = append(list, n)
+			list = append(list, note{n, u})
 		}
 		return err
 	}
 	for err := range u.r.Children(e, c, dwarf.TagLLVMAnnotation) {
 		if err == nil {
-			err = add(c)
+			err = add(u, c)
 		}
 		if err != nil {
 			return nil, err
@@ -44,22 +50,22 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]name, error) {
 	slices.Reverse(list)
 	next, err := u.ref(e, dwarf.Annotation)
 	for range maxChain {
-		if err != nil || next.u != u {
+		if err != nil || next.u == nil {
 			break
 		}
-		if err = u.r.Read(next.off, c); err != nil {
+		if err = next.u.r.Read(next.off, c); err != nil {
 			break
 		}
-		if err = add(c); err != nil {
+		if err = add(next.u, c); err != nil {
 			break
 		}
-		next, err = u.ref(c, dwarf.Annotation)
+		next, err = next.u.ref(c, dwarf.Annotation)
 	}
 	return list, err
 }
 
 // typeTags returns the type tags of a pointer, in the order in which they follow it.
-func (u *unit) typeTags(e *dwarf.DIE) ([]name, error) {
+func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	if !u.c.opt.Features.Has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
 	}
@@ -78,7 +84,7 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	}
 	u.declTagged = u.declTagged || len(list) > 0
 	for _, n := range list {
-		value, err := u.intern(n)
+		value, err := n.u.intern(n.name)
 		if err != nil {
 			return err
 		}
@@ -88,15 +94,54 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	return nil
 }
 
-// elemDeclTags adds the DECL_TAGs of e's members or parameters. places, if there are any, say which
-// one of the target each is, -1 for none.
-func (u *unit) elemDeclTags(e *dwarf.DIE, tag std.Tag, target types.ID, places []int) error {
+// annotated reports whether the struct or union at off, or a member of it, may have annotations.
+func (u *unit) annotated(off uint32) (bool, error) {
+	e, err := u.r.Peek(off)
+	if err != nil || e.Abbrev == nil || !e.Abbrev.Children || e.Has(dwarf.Annotation) {
+		return err == nil && e.Has(dwarf.Annotation), err
+	}
+	for off = e.Next; ; {
+		c, err := u.r.Peek(off)
+		if err != nil || c.Abbrev == nil {
+			return false, err
+		}
+		if c.Abbrev.Tag == dwarf.TagLLVMAnnotation || c.Abbrev.Tag == std.TagMember &&
+			(c.Abbrev.Children || c.Has(dwarf.Annotation)) {
+			return true, nil
+		}
+		if off, err = u.r.After(c); err != nil {
+			return false, err
+		}
+	}
+}
+
+// memberDeclTags adds the DECL_TAGs of the members of a struct or union.
+func (u *unit) memberDeclTags(d *desc, target types.ID) error {
+	var c dwarf.DIE
+	for i := range d.elems {
+		m := &d.elems[i]
+		if !m.noted {
+			continue
+		}
+		if err := u.r.Read(m.die, &c); err != nil {
+			return err
+		}
+		if err := u.declTags(&c, target, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if there are any, say which one
+// of the target each is, -1 for none.
+func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
 	if !u.c.opt.Features.Has(features.DeclTag) {
 		return nil
 	}
 	var c dwarf.DIE
 	index := 0
-	for err := range u.r.Children(e, &c, tag) {
+	for err := range u.r.Children(e, &c, std.TagFormalParameter) {
 		if err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ type Options struct {
 	// SkipUnencodable leaves out units with something that BTF has no word for. Without it that is
 	// an error.
 	SkipUnencodable bool
-	// Warn, when set, is called with a line for each unit that is left out for that reason, in the
-	// order of the file, before File returns.
+	// Warn, when set, is called with a line for each unit that is left out for that reason, and for
+	// each that may have got a type unit of another, in the order of the file, before File returns.
 	Warn func(line string)
 	// Shard is the part of the units to convert. Of a shard without units File gives an object
 	// without units.
@@ -77,11 +77,8 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 	}
 	files := opt.Split.Of(f, opt.KABIPrefix)
 	defer files.Close()
-	w := newWork(input{d: d, opt: &opt, files: files})
-	if err := w.run(); err != nil {
-		return nil, err
-	}
-	if err := w.orphans(); err != nil {
+	w, err := convertUnits(input{d: d, opt: &opt, files: files})
+	if err != nil {
 		return nil, err
 	}
 	if !w.hasComplete() {
@@ -92,8 +89,14 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 		opt.Counts.add(d, w.threads, w.skipped())
 	}
 	if opt.Warn != nil {
+		for _, line := range w.warnings {
+			opt.Warn(line)
+		}
 		for _, s := range w.skipped() {
 			opt.Warn(s.err.Error() + "; the unit is left out")
+		}
+		for _, s := range w.collect(func(c *converter) []failure { return c.doubtful }) {
+			opt.Warn(s.err.Error())
 		}
 	}
 	return w.object()

@@ -13,7 +13,7 @@ type converter struct {
 	input
 	single bool // there is one compilation unit
 	first  bool // no other unit's types are known
-	pinned bool // this is a pinner: every reference to a tag says which entry defines it
+	pinned bool // every reference to a tag says which entry defines it, see pinReader
 
 	main unit // the unit that is converted
 	neighbours
@@ -33,6 +33,7 @@ type input struct {
 	opt     *Options
 	symbols *symbols
 	files   *splitdwarf.Files // with the units that skeleton units stand for
+	pins    *pins
 }
 
 // neighbours are the units that may refer to one another: those of a file, or of a file with split
@@ -41,10 +42,20 @@ type neighbours struct {
 	others   map[*dwarf.Unit]*unit // units that were referred to
 	tables   dwarf.Tables          // of the others
 	referred map[*dwarf.Unit]bool  // type units that were referred to
+	numbers  map[*dwarf.Unit]uint32
 }
 
 func newNeighbours() neighbours {
-	return neighbours{make(map[*dwarf.Unit]*unit), dwarf.Tables{}, make(map[*dwarf.Unit]bool)}
+	return neighbours{make(map[*dwarf.Unit]*unit), dwarf.Tables{}, make(map[*dwarf.Unit]bool),
+		make(map[*dwarf.Unit]uint32)}
+}
+
+// number returns the number of a unit among those that were asked for, from 1.
+func (n *neighbours) number(h *dwarf.Unit) uint32 {
+	if n.numbers[h] == 0 {
+		n.numbers[h] = uint32(len(n.numbers) + 1)
+	}
+	return n.numbers[h]
 }
 
 // outcome is what a thread has converted so far.
@@ -55,6 +66,7 @@ type outcome struct {
 	partial    int       // partial units of DWARF 4, whose headers don't tell
 	failed     failure   // what ended the thread
 	skipped    []failure // units that were left out
+	doubtful   []failure // units whose type units may be those of others
 	unreleased uint64    // bytes of units read since memory was let go
 	split      uint64    // bytes of split units
 }
@@ -107,7 +119,7 @@ func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	if u, ok := c.others[h]; ok {
 		return u, nil
 	}
-	u := &unit{c: c, number: uint32(len(c.others) + 1), origins: make(map[uint32]bool)}
+	u := &unit{c: c, number: c.number(h), origins: make(map[uint32]bool)}
 	u.r.Share(c.tables)
 	u.prints.Share(&c.main.prints)
 	if err := u.load(d, h); err != nil {

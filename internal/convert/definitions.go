@@ -22,7 +22,8 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 }
 
 // visitByPrint takes the definition at off, which is described only if its fingerprint is new. One
-// with declaration tags is described each time, for these are items too.
+// with declaration tags is described each time, for these are items too. An anonymous struct or
+// union is no item itself.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if i := u.c.byPrint.items.get(fp); i != nil {
 		u.c.addItem(*i)
@@ -32,7 +33,7 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 	if err := u.visitNew(off); err != nil {
 		return err
 	}
-	if u.found.id != 0 && !u.c.byName && !u.declTagged {
+	if !u.c.byName && !u.declTagged {
 		u.c.byPrint.items.put(fp, u.found)
 	}
 	return nil
@@ -43,18 +44,19 @@ func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
 	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
 		return true, 0, nil
 	}
-	if !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
-		e.Abbrev.Tag != std.TagEnumerationType {
+	held := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
+		e.Abbrev.Tag != std.TagEnumerationType
+	if held && !u.r.Annotated() {
 		return true, 0, nil // reached through what holds it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
-		e.Abbrev.Tag == std.TagEnumerationType
+		e.Abbrev.Tag == std.TagEnumerationType || held
 	if !plain || u.alone() {
 		return true, 0, u.visitNew(e.Off)
 	}
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
-	if e.Abbrev.Tag == std.TagTypedef {
+	if held || e.Abbrev.Tag == std.TagTypedef {
 		fp, err = u.prints.Type(e.Off, 0)
 		enter = true
 	} else {
@@ -101,7 +103,8 @@ func (u *unit) visitTypedef(e *dwarf.DIE) error {
 }
 
 // visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
-// except enums, whose enumerators are names of their own.
+// except enums, whose enumerators are names of their own. Of an anonymous struct or union only the
+// declaration tags are taken, which refer to it.
 func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)
@@ -120,6 +123,12 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if e.Flag(dwarf.Declaration) {
 		return nil
 	}
+	enum := e.Tag == std.TagEnumerationType
+	if !enum && !e.Has(dwarf.Name) && !e.Has(dwarf.Specification) {
+		if noted, err := u.annotated(e.Off); err != nil || !noted {
+			return err
+		}
+	}
 	base := len(u.c.elems)
 	defer func() { u.c.elems = u.c.elems[:base] }()
 	d, err := u.describeTagged(e)
@@ -131,11 +140,9 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if err := u.define(e, &d); err != nil {
 			return err
 		}
-		if types.TagOf(d.kind) == types.TagEnum && len(d.elems) == 0 {
+		if enum && len(d.elems) == 0 {
 			return nil // BTF can't tell an enum without enumerators from a declaration
 		}
-	} else if d.kind != types.KindEnum && d.kind != types.KindEnum64 {
-		return nil
 	}
 	h, err := u.hashOf(&d, 0)
 	if err != nil {
@@ -147,27 +154,28 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if err != nil {
 		return err
 	}
-	u.found = item{id: id}
-	if named {
-		u.found.stub = u.c.g.StubFor(u.c.g.Node(id))
+	target := id
+	switch {
+	case named:
+		target = u.c.g.StubFor(u.c.g.Node(id))
+		u.found = item{id, target}
+		u.c.addItem(u.found)
+	case enum:
+		u.found = item{id: id}
+		u.c.addItem(u.found)
 	}
-	u.c.addItem(u.found)
-	if !named {
-		return nil
-	}
-	if u.c.pinned {
+	if named && u.c.pinned {
 		n := u.c.g.Node(id)
 		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
 		if err := u.c.g.Define(stub, id); err != nil {
 			return err
 		}
 	}
-	if !u.r.Annotated() {
-		return nil
+	if enum || !u.r.Annotated() {
+		return nil // the kernel takes no tags on enums (btf_decl_tag_resolve)
 	}
-	target := u.found.stub
 	if err := u.declTags(e, target, -1); err != nil {
 		return err
 	}
-	return u.elemDeclTags(e, std.TagMember, target, nil)
+	return u.memberDeclTags(&d, target)
 }

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	std "debug/dwarf"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
@@ -19,6 +20,9 @@ type elem struct {
 	name name
 	ref  typeRef
 	val  uint64
+	die  uint32 // of a member or parameter: its entry
+	// noted: it is a member that may have annotations
+	noted bool
 }
 
 // desc describes a type entry in the terms of types.Node, its references still being entries.
@@ -37,7 +41,7 @@ type desc struct {
 	ref   typeRef
 	elems []elem // in the converter's scratch space
 	dims  []uint32
-	tags  []name
+	tags  []note
 }
 
 // fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
@@ -137,8 +141,9 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	case std.TagAtomicType:
 		d.alias = true // BTF has no word for _Atomic; the type is that of its value
 	case std.TagUnspecifiedType:
-		d.alias = true
-		return d, nil
+		null, err := u.isNullPointer(e)
+		d.kind, d.alias = types.KindPtr, !null
+		return d, err
 	case std.TagTypedef:
 		d.kind = types.KindTypedef
 		d.name, d.ref, err = u.nameAndType(e)
@@ -151,6 +156,14 @@ func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	}
 	d.ref, err = u.ref(e, dwarf.Type)
 	return d, err
+}
+
+// isNullPointer reports whether an unspecified type is that of C23's and C++'s nullptr, which is
+// encoded as a pointer to void: it has the size and the alignment of one. gcc calls it
+// "typeof (nullptr)" in C, clang and C++ "decltype(nullptr)" (DWARF 5, 5.2). Others are void.
+func (u *unit) isNullPointer(e *dwarf.DIE) (bool, error) {
+	n, err := u.r.String(e, dwarf.Name)
+	return bytes.Contains(n, []byte("nullptr")), err
 }
 
 // DW_ATE codes (7.8), and what BTF has for them (BTF_INT_SIGNED, BTF_INT_BOOL).
@@ -252,33 +265,55 @@ func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 // define completes the description of a struct, union or enum with its content.
 func (u *unit) define(e *dwarf.DIE, d *desc) error {
 	known := e.Constant(dwarf.ByteSize) // else it is computed
-	if known {
-		size := e.Val[dwarf.ByteSize]
-		if size > 1<<32-1 {
-			return u.unencodable(e.Off, "a size of %d bytes", size)
-		}
-		d.size = uint32(size)
-	}
+	size := e.Val[dwarf.ByteSize]
 	d.stub = false
 	if d.kind == types.KindEnum {
+		if !known {
+			t, err := u.ref(e, dwarf.Type)
+			if err == nil {
+				size, err = t.size(0)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		switch size {
+		case 1, 2, 4, 8:
+		default:
+			return u.unencodable(e.Off, "an enum of %d bytes", size)
+		}
+		d.size = uint32(size)
 		return u.enumerators(e, d)
 	}
+	if !known {
+		size = 0
+	}
+	if size > 1<<32-1 {
+		return u.unencodable(e.Off, "a size of %d bytes", size)
+	}
+	d.size = uint32(size)
 	if err := u.members(e, d); err != nil {
 		return err
 	}
 	switch {
-	case !known:
-		return d.extend()
-	case u.isRust():
+	case known && u.isRust():
 		return d.cut()
+	case !known || d.overflows():
+		return d.extend()
 	}
 	return nil
 }
 
+// overflows reports whether a member begins beyond the size that the DWARF states.
+func (d *desc) overflows() bool {
+	return len(d.elems) > 0 && (d.bit(len(d.elems)-1)+7)/8 > uint64(d.size)
+}
+
 // extend gives a struct whose size is computed the least size that holds the members that lie at
 // known places: the kernel refuses members that begin or end beyond it (btf_struct_check_meta,
-// btf_struct_check_member and others). A size that the DWARF states is believed: but for Rust,
-// members are not compared with it here, btfdedup verify does that.
+// btf_struct_check_member and others). So does a struct in which a member begins beyond the size
+// that the DWARF states. That size is believed otherwise: but for Rust, where members end is not
+// compared with it here, btfdedup verify does that.
 func (d *desc) extend() error {
 	for i := range d.elems {
 		end, err := d.end(&d.elems[i])
@@ -307,6 +342,14 @@ func (d *desc) cut() error {
 	return nil
 }
 
+// bit is where member i begins.
+func (d *desc) bit(i int) uint64 {
+	if d.flag {
+		return d.elems[i].val & (1<<24 - 1)
+	}
+	return d.elems[i].val & (1<<32 - 1)
+}
+
 // end returns the offset in bytes after a member.
 func (d *desc) end(m *elem) (uint64, error) {
 	at, bits := m.val&(1<<32-1), m.val>>32
@@ -323,7 +366,7 @@ func (d *desc) end(m *elem) (uint64, error) {
 	return (at + bits + 7) / 8, nil
 }
 
-// maxChain bounds chains of typedefs, qualifiers and origins.
+// maxChain bounds chains of origins.
 const maxChain = 64
 
 func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
@@ -340,9 +383,6 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)
-	}
-	if len(d.dims) > maxChain {
-		return d, u.unencodable(e.Off, "an array of %d dimensions", len(d.dims))
 	}
 	return d, nil
 }
@@ -375,7 +415,8 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 		return d, err
 	}
 	for i := range f.Parameters {
-		p, to := &f.Parameters[i], elem{}
+		p := &f.Parameters[i]
+		to := elem{die: p.Off}
 		if !p.Varying {
 			if to.name, err = u.nameOf(p.Off, p.Name); err == nil {
 				to.name, err = u.spelled(p.Off, to.name)

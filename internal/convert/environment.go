@@ -17,12 +17,15 @@ type environment struct {
 	items      []types.ID // each once, see object.Unit
 	seen       []stamp    // by node
 	conflict   bool       // a tag is defined in several ways
+	conflicted types.ID   // the stub of the first such tag
 	candidates []candidate
 
-	imported  map[*unit]bool
-	imports   []*unit       // of imported, those still to be taken
-	recording *declarations // of the imported unit that is walked over; else nil
-	lists     bool          // the unit lists what it takes of another one
+	imported     map[*unit]bool
+	imports      []*unit       // of imported, those still to be taken
+	fromImports  []types.ID    // the items of imported, where references are pinned
+	foreignNodes int           // that imported units of all environments have added, likewise
+	recording    *declarations // of the imported unit that is walked over; else nil
+	lists        bool          // the unit lists what it takes of another one
 }
 
 // numberedUnit is the environment of the compilation unit of a number.
@@ -49,7 +52,7 @@ func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
 	c.conflict, c.lists = false, false
-	c.imports = c.imports[:0]
+	c.imports, c.fromImports = c.imports[:0], c.fromImports[:0]
 	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
 	c.clang = bytes.Contains(producer, []byte("clang"))
@@ -57,12 +60,16 @@ func (c *converter) begin(file string) {
 }
 
 // end adds the environment to the thread's units, under a number.
-func (c *converter) end(number int) {
+func (c *converter) end(number int) error {
+	if err := c.main.r.Take(len(c.items)); err != nil {
+		return err
+	}
 	c.lock()
 	file := c.g.Strs.Intern([]byte(c.file))
 	c.mu.Unlock()
 	c.units = append(c.units, numberedUnit{number, object.Unit{File: file, Count: 1,
 		Items: slices.Clone(c.items)}})
+	return nil
 }
 
 // addItem adds a type to the environment, once. It notes when a tag is defined otherwise than
@@ -82,7 +89,9 @@ func (c *converter) addItem(i item) {
 		if c.seen[i.stub].id == i.id {
 			return
 		}
-		c.conflict = true
+		if !c.conflict {
+			c.conflict, c.conflicted = true, i.stub
+		}
 	}
 	if c.stamp(i.id, i.id) {
 		c.items = append(c.items, i.id)

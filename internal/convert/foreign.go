@@ -50,7 +50,8 @@ func (c *converter) takeImports() error {
 }
 
 // declarations are what an imported unit adds to an environment. They are the same for all units
-// that import it, which may be thousands, so each thread walks over it once.
+// that import it, which may be thousands, so each thread walks over it once, and once more if it
+// reads units with pins.
 type declarations struct {
 	clang      bool // what the importers' producer is: it counts in judging functions
 	items      []item
@@ -60,22 +61,24 @@ type declarations struct {
 
 // takeImport adds what u declares to the environment.
 func (c *converter) takeImport(u *unit) error {
-	if d := u.declares; d != nil && d.clang == c.clang && !c.pinned {
+	if d := u.declares; d != nil && d.clang == c.clang {
 		for _, i := range d.items {
 			c.addItem(i)
 		}
+		c.noteForeign(d)
 		for _, of := range d.imports {
 			c.importUnit(of)
 		}
 		c.candidates = append(c.candidates, d.candidates...)
 		return nil
 	}
-	if c.single || c.pinned {
+	if c.single {
 		return u.walk()
 	}
 	d := &declarations{clang: c.clang}
 	candidates := len(c.candidates)
 	c.recording = d
+	before := len(c.g.Nodes)
 	err := u.walk()
 	c.recording = nil
 	if err != nil {
@@ -86,7 +89,21 @@ func (c *converter) takeImport(u *unit) error {
 		d.candidates = append(d.candidates, f)
 	}
 	u.declares = d
+	if c.pinned {
+		c.foreignNodes += len(c.g.Nodes) - before
+	}
+	c.noteForeign(d)
 	return nil
+}
+
+// noteForeign notes what the environment has of an imported unit.
+func (c *converter) noteForeign(d *declarations) {
+	if !c.pinned {
+		return
+	}
+	for _, i := range d.items {
+		c.fromImports = append(c.fromImports, i.id)
+	}
 }
 
 // reach takes the tags and typedefs that are defined in other units and reached from this one: by a

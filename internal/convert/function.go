@@ -1,8 +1,6 @@
 package convert
 
 import (
-	std "debug/dwarf"
-
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/params"
@@ -35,7 +33,7 @@ func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error
 	}
 	switch {
 	case e.Has(dwarf.LowPC) || e.Has(dwarf.Ranges):
-		if err := u.addFunction(e, 0); err != nil {
+		if err := u.addFunction(e, 0, false); err != nil {
 			return false, 0, err
 		}
 		return u.visitBody(u.r.Function(e)) // in most cases it has just been read
@@ -57,6 +55,39 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 	return false, f.End, nil
 }
 
+// visitNameless takes the functions at whose entry there is no symbol, except those of which the
+// unit has one with a symbol of just its name: such a one is a clone or a part that is not in the
+// file. The others are left to the link, which knows whose the symbol is: it may be theirs, for lld
+// drops the addresses of functions too that it folds (--icf).
+func (u *unit) visitNameless() error {
+	if len(u.nameless) == 0 {
+		return nil
+	}
+	named := make(map[types.Hash]bool)
+	for _, name := range u.tagged {
+		named[name] = true
+	}
+	for i := range u.c.candidates {
+		named[u.c.candidates[i].hash] = true
+	}
+	e, f := &u.c.top, &u.c.function
+	for _, off := range u.nameless {
+		if err := u.r.Read(off, e); err != nil {
+			return err
+		}
+		if err := u.resolveFunction(e, f); err != nil {
+			return err
+		}
+		if named[types.HashString(f.name)] {
+			continue
+		}
+		if err := u.addFunction(e, 0, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // visitCodeless takes the functions without code that are not the abstract origin of one with code.
 // Rust's names of functions aren't those of symbols, so none of its functions stands for another.
 func (u *unit) visitCodeless() error {
@@ -71,15 +102,16 @@ func (u *unit) visitCodeless() error {
 		if err := u.r.Read(off, e); err != nil {
 			return err
 		}
-		if err := u.addFunction(e, types.FuncNoCode); err != nil {
+		if err := u.addFunction(e, types.FuncNoCode, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addFunction makes e a candidate.
-func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
+// addFunction makes e a candidate. One without a symbol at its entry comes twice, the second time
+// nameless.
+func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) error {
 	f := &u.c.function
 	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
 		return err
@@ -94,7 +126,11 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
 		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le).
 		// Functions of other languages are never called as in the source.
-		if symbol = u.mark(e, f); symbol.renamed && !f.external {
+		switch symbol = u.mark(e, f); {
+		case symbol.renamed && !f.external:
+			return nil
+		case symbol.nameless && !nameless:
+			u.nameless = append(u.nameless, e.Off)
 			return nil
 		}
 	}
@@ -110,7 +146,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	var sig signature
 	if flags&types.FuncNoCode == 0 {
-		if flags, sig, err = u.judge(e, f, symbol.clone); err != nil {
+		if flags, sig, err = u.judge(e, f, &symbol); err != nil {
 			return err
 		}
 		if sig.proto != 0 {
@@ -125,8 +161,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	}
 	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
 		Size: uint32(flags)}
-	if sig.symbol != "" {
-		f.name = []byte(sig.symbol)
+	if symbol.suffixed != "" {
+		f.name = []byte(symbol.suffixed)
 	}
 	c := newCandidate(f.name, node, h)
 	if noted, err := f.annotated(); err != nil || !noted {
@@ -136,10 +172,11 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags) error {
 	u.c.lock()
 	defer u.c.mu.Unlock()
 	id := u.c.addCandidate(&c)
+	u.tagged = append(u.tagged, c.hash)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
 		return err
 	}
-	return f.proto.u.elemDeclTags(f.protoDIE, std.TagFormalParameter, id, sig.index)
+	return f.proto.u.parameterDeclTags(f.protoDIE, id, sig.index)
 }
 
 // annotated tells whether the function or a parameter may have annotations.
@@ -291,9 +328,9 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 }
 
 // judge tells what the locations of e's parameters say against tracing it, and how its code is
-// called, with the feature true_signature. clone: it is one with a changed interface.
-func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (flags types.FuncFlags, sig signature,
-	err error) {
+// called, with the feature true_signature. symbol is that at its entry.
+func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
+	sig signature, err error) {
 	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
 		DWARF64: u.r.Unit.Dwarf64}
 	list, err := u.readParameters(e, f, m)
@@ -303,7 +340,8 @@ func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (flags types.FuncFla
 	wanted := u.c.opt.Features.Has(features.TrueSignature)
 	var v params.Verdict
 	if len(list) > 0 {
-		v = params.Judge(m, params.Options{Clang: u.c.clang, NoCall: f.nocall, Clone: clone,
+		v = params.Judge(m, params.Options{Clang: u.c.clang, NoCall: f.nocall,
+			Clone:         symbol.clone,
 			TrueSignature: wanted}, list)
 	}
 	if v.Flags.Has(params.Reordered) {
@@ -315,7 +353,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (flags types.FuncFla
 	if v.Flags.Has(params.UncertainLocation) {
 		flags |= types.FuncUncertain
 	}
-	if v.Flags.Has(params.Optimized) && (f.nocall || clone) && !wanted {
+	if v.Flags.Has(params.Optimized) && (f.nocall || symbol.clone) && !wanted {
 		flags |= types.FuncOptimized
 	}
 	if !wanted {
@@ -323,7 +361,8 @@ func (u *unit) judge(e *dwarf.DIE, f *function, clone bool) (flags types.FuncFla
 	}
 	u.c.lock()
 	defer u.c.mu.Unlock()
-	if sig, err = u.trueSignature(e, f, &v); sig.symbol != "" {
+	clone := symbol.suffixed != "" && !symbol.part()
+	if sig, err = u.trueSignature(e, f, &v, clone); clone {
 		flags &^= types.FuncReordered
 	}
 	return flags, sig, err
@@ -342,5 +381,5 @@ func (u *unit) mark(e *dwarf.DIE, f *function) mark {
 	if addr, ok := u.entry(e); ok {
 		return u.c.symbols.look(addr, f.name)
 	}
-	return mark{}
+	return mark{nameless: true}
 }

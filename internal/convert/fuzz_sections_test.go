@@ -8,13 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
-// FuzzSections is FuzzConvert for the debug sections alone: what it changes is DWARF.
+// FuzzSections is FuzzConvert for the debug sections alone: what it changes is DWARF. A kernel
+// takes the result as its own BTF.
 func FuzzSections(f *testing.F) {
 	paths, err := filepath.Glob("testdata/objects/*.[oe]*")
 	if err != nil || len(paths) == 0 {
@@ -38,6 +42,16 @@ func FuzzSections(f *testing.F) {
 		}
 		f.Add(parts[0], parts[1], parts[2], parts[3])
 		file.Close()
+	}
+	for i, leaf := range leaves {
+		for j, outer := range composed {
+			if (i+j)%7 == 0 {
+				g := &grammar{}
+				g.add(8, "t", outer.make(g, leaf.make(g, 0)))
+				f.Add([]byte(unitOf(1, "\x01"+g.entries.String()+"\x00")), []byte(grammarAbbrevs),
+					[]byte(nil), []byte(nil))
+			}
+		}
 	}
 	sets := [2]features.Set{features.Default() | features.Of(features.GlobalVar), features.All()}
 	f.Fuzz(func(t *testing.T, info, abbrev, str, lists []byte) {
@@ -80,6 +94,20 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			return
 		}
-		readObject(t, out)
+		linked, err := link.Link([]*object.Object{readObject(t, out)},
+			link.Options{Features: merged.Features, Jobs: 1})
+		if err != nil {
+			return
+		}
+		blob, err := btf.Parse(linked.BTF, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		boot := verify.Boot
+		for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
+			if v.Rule != "no-types" && v.Rule != "name-invalid" { // names are checked with facts
+				t.Errorf("a kernel refuses this as its own BTF: %v", v)
+			}
+		}
 	})
 }

@@ -5,9 +5,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// maxDepth bounds the nesting of types; the deepest of a Linux kernel is below 40.
-const maxDepth = 1000
-
 // intHash and intNode are the index type of every array: C's int, as the reference encoder writes
 // it.
 var (
@@ -38,8 +35,8 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return types.Hash{}, u.r.Errorf(t.off,
 			"the type contains itself without a struct, union or enum tag between")
 	}
-	if depth > maxDepth {
-		return types.Hash{}, u.r.Errorf(t.off, "types are nested more than %d deep", maxDepth)
+	if depth > types.MaxDepth {
+		return types.Hash{}, u.tooDeep(t.off)
 	}
 	if u.c.direct() {
 		return t.addDirectly(i, depth)

@@ -208,9 +208,9 @@ func TestHostile(t *testing.T) {
 			func(i, off int) string {
 				return "\x02" +
 					u32(off+5)
-			})+"\x05s\x00\x00\x00"), "", "nested more than"},
+			})+"\x05s\x00\x00\x00"), "", "nests more than"},
 		{"deeply nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 100000)), "",
-			"nested more than|overlap or refer to each other"},
+			"nests more than|overlap or refer to each other"},
 		{"nested structs", unitOf(1, "\x01"+strings.Repeat("\x05s\x00", 400)), "", ""},
 		{"anonymous structs that double", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 14, 400,
 			func(i, off int) string {
@@ -220,7 +220,7 @@ func TestHostile(t *testing.T) {
 			func(i, off int) string {
 				return "\x08s\x00" +
 					u32(13+20000*7+i)
-			})+strings.Repeat("\x03", 20000)), "", "nested more than|overlap or refer to each other"},
+			})+strings.Repeat("\x03", 20000)), "", "nests more than|overlap or refer to each other"},
 		{"structs that overlap", unitOf(1, "\x01"+chain(13, 7, 20000,
 			func(i, off int) string { return "\x08s\x00" + u32(13+20000*7+2*i) })+
 			strings.Repeat("\x03\x04", 20000)), "", ""},
@@ -287,6 +287,35 @@ func TestHostile(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { convert(t, tt.info) })
 		if tt.name != "a unit that is cut off" {
 			t.Run(tt.name+" and another unit", func(t *testing.T) { convert(t, tt.info+unitOf(1, "\x01")) })
+		}
+	}
+}
+
+// TestTypesThatContainThemselves: a struct that contains itself by value, which C can't have, is an
+// error that names its entry, however many units and threads there are.
+func TestTypesThatContainThemselves(t *testing.T) {
+	const at = 13 // the first entry of a unit
+	other := unitOf(1, "\x01\x05o\x00\x00\x00")
+	for _, tt := range []struct{ name, unit, want string }{
+		{"a member", "\x05s\x00\x04" + u32(at) + "\x00\x00", "+0xd: type s contains itself by value"},
+		// an anonymous struct at 23, an array of it at 31
+		{"an array of structs with a member", "\x05s\x00\x04" + u32(31) + "\x00\x00" + "\x03\x04" +
+			u32(at) + "\x00\x00" + "\x09" + u32(23) + "\x0a12345678\x00", "type s contains itself"},
+		{"two structs", "\x05s\x00\x04" + u32(23) + "\x00\x00" + "\x05r\x00\x04" + u32(at) + "\x00\x00",
+			"+0x17: type r contains itself by value"},
+		{"a pointer", "\x05s\x00\x04" + u32(23) + "\x00\x00" + "\x02" + u32(at), ""},
+	} {
+		for i, info := range []string{unitOf(1, "\x01"+tt.unit+"\x00"),
+			unitOf(1, "\x01"+tt.unit+"\x00") + other} {
+			for _, jobs := range []int{1, 2} {
+				_, err := File(handMade(t, info, handAbbrevs), Options{Features: features.Default(),
+					Jobs: jobs})
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil ||
+					!strings.Contains(err.Error(), tt.want)) {
+					t.Errorf("%s, %d units, %d threads: error %v, want %q", tt.name, i+1, jobs, err,
+						tt.want)
+				}
+			}
 		}
 	}
 }

@@ -46,8 +46,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 
 // member appends one member; its val is the bit offset, with the bitfield's size above bit 32.
 func (u *unit) member(c *dwarf.DIE, d *desc) error {
-	var m elem
-	at := c.Off // for the errors; a type's size is read into c
+	m := elem{die: c.Off, noted: c.Children || c.Has(dwarf.Annotation)} // c is used again
 	var err error
 	var bit uint64
 	switch {
@@ -61,7 +60,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 		if !ok {
 			return u.unencodable(c.Off, "a member's location that is computed")
 		}
-		bit = at * 8
+		bit = min(at, 1<<32) * 8 // a negative one is as large
 	case d.kind == types.KindStruct:
 		return nil // a static member
 	}
@@ -87,7 +86,10 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 		d.flag = d.flag || bits != 0
 	}
 	if bit > 1<<32-1 {
-		return u.unencodable(at, "a member at bit %d", bit)
+		return u.unencodable(m.die, "a member at bit %d", bit)
+	}
+	if bit != 0 && d.kind == types.KindUnion {
+		return u.unencodable(m.die, "a member of a union at bit %d", bit)
 	}
 	m.val = bits<<32 | bit
 	u.c.elems = append(u.c.elems, m)

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -77,6 +78,11 @@ func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	return h, nil
 }
 
+// tooDeep is the error that the type at off nests deeper than types.MaxDepth.
+func (u *unit) tooDeep(off uint32) error {
+	return u.r.Errorf(off, "the type nests more than %d types deep", types.MaxDepth)
+}
+
 // nodeOf returns the node of a description of the entry at off, adding what is new of it and of
 // what it refers to. h is what hashOf gave. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
@@ -103,7 +109,13 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 	if err != nil || d.alias {
 		return ref, err
 	}
+	if int(max(g.Node(ref).Depth, 1))+max(len(d.dims), len(d.tags)) > types.MaxDepth {
+		return 0, u.tooDeep(off)
+	}
 	if d.kind == types.KindArray {
+		if err := u.checkSized(off, "an array", ref); err != nil {
+			return 0, err
+		}
 		index := intNode
 		index.Name = g.Strs.Intern(intName)
 		indexed := []types.Elem{{Ref: g.Add(index, nil)}}
@@ -113,11 +125,17 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		return ref, nil
 	}
 	for i := len(d.tags) - 1; i >= 0; i-- {
-		value, err := u.intern(d.tags[i])
+		value, err := d.tags[i].u.intern(d.tags[i].name)
 		if err != nil {
 			return 0, err
 		}
 		ref = g.Add(types.Node{Kind: types.KindTypeTag, Name: value, Ref: ref}, nil)
+	}
+	switch d.kind {
+	case types.KindTypedef, types.KindConst, types.KindVolatile, types.KindRestrict:
+		if err := u.checkModifiers(off, ref); err != nil {
+			return 0, err
+		}
 	}
 	n.Ref = ref
 	base := len(u.c.built)
@@ -125,6 +143,14 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 	for i := range d.elems {
 		e := &d.elems[i]
 		r, err := e.ref.node(depth + 1)
+		if err == nil {
+			switch {
+			case d.kind == types.KindStruct || d.kind == types.KindUnion:
+				err = u.checkMember(d, e, r)
+			case d.kind == types.KindFuncProto && e.ref.u != nil:
+				err = u.checkSized(e.die, "a parameter", r)
+			}
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -135,6 +161,12 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		u.c.built = append(u.c.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}
 	elems := u.c.built[base:]
+	if g.Depth(ref, elems) > types.MaxDepth {
+		return 0, u.tooDeep(off)
+	}
+	if len(elems) > btf.MaxVlen {
+		return 0, u.unencodable(off, "a type with %d elements, more than %d,", len(elems), btf.MaxVlen)
+	}
 	if u.c.direct() {
 		return g.Add(n, elems), nil
 	}

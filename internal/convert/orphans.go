@@ -55,11 +55,12 @@ func (c *converter) walkOrphans() error {
 
 // convertOrphans converts the orphans of a file with several compilation units, which all have
 // converted. apart are the compilation units that are not among these, or were left out half-way:
-// what they refer to is no orphan either.
-func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error {
+// what they refer to is no orphan either. The warnings are about those that were left out.
+func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warnings []string,
+	err error) {
 	for _, h := range apart {
 		if err := c.noteReferred(h); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	all = append([]*converter{c}, all...)
@@ -68,16 +69,14 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) error 
 	}) {
 		err := c.convert(h, len(c.d.Units))
 		if c.opt.SkipUnencodable && isUnencodable(err) {
-			if c.opt.Warn != nil {
-				c.opt.Warn(err.Error() + "; the type unit is left out")
-			}
+			warnings = append(warnings, err.Error()+"; the type unit is left out")
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
 // noteReferred notes the type units that compilation unit h refers to, directly or through others.
@@ -89,4 +88,21 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 		return nil
 	}
 	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
+}
+
+// noteSignatures notes a unit of C with several definitions of a tag, where type units may be the
+// reason: gcc gives types one signature that differ in what their pointers lead to (DWARF 5, 7.32,
+// takes the name of that alone), the linker keeps one of them, and so a unit gets the definition
+// that another has. C has several definitions of a tag only in blocks.
+func (c *converter) noteSignatures(number int) {
+	if c.single || !c.d.HasTypeUnits() || !c.main.r.IsC() {
+		return
+	}
+	c.lock()
+	tag := c.g.Name(c.g.Node(c.conflicted))
+	c.mu.Unlock()
+	root := &c.main.r.Root
+	c.doubtful = append(c.doubtful, failure{number, c.main.r.Errorf(root.Off, "unit %s has several "+
+		"definitions of %s; if its source has one, it got the type units of others "+
+		"(-fdebug-types-section): convert the object files", c.file, tag)})
 }

@@ -4,12 +4,13 @@ import (
 	std "debug/dwarf"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // peel follows typedefs, qualifiers and _Atomic from t to the type that they stand for, and reads
 // its entry into e. The result is void if they end in void.
 func (t typeRef) peel(e *dwarf.DIE) (typeRef, error) {
-	for range maxChain {
+	for range types.MaxDepth {
 		if t.u == nil {
 			return t, nil
 		}

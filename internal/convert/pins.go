@@ -1,24 +1,93 @@
 package convert
 
 import (
+	"sync"
+
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 	"github.com/rules-btf/rules_btf/internal/pin"
+	"github.com/rules-btf/rules_btf/internal/refine"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// readPinned reads unit h, which defines a tag in several ways, once more: into a graph of its own,
-// in which every reference to a tag says which entry defines it. Of these, the shared graph gets
-// the pins that tell the definitions apart.
-func (c *converter) readPinned(h *dwarf.Unit, file string) error {
-	p := newConverter(c.input, nil)
+// pins are what the conversion of a file needs for units that define a tag in several ways.
+type pins struct {
+	mu   sync.Mutex
+	kept *pinReader // nil: none
+
+	budgetMu sync.Mutex
+	budget   int // what is left of it, in the units of package refine
+}
+
+// The budget of the pins of a file: that of the smallest, and for each byte of units. A kernel
+// whose BTF holds a thousand types several times takes about a million.
+const (
+	pinFloor   = 1 << 27
+	pinPerByte = 64
+)
+
+func newPins(d *dwarf.Data) *pins {
+	return &pins{budget: d.Share(pinFloor + pinPerByte*int(d.Size()))}
+}
+
+// pinReader reads units once more, into a graph of its own, in which every reference to a tag says
+// which entry defines it. Of these, the graph of a store gets the pins that tell the definitions
+// apart.
+type pinReader struct {
+	*converter
+	importer *pin.Importer
+	to       *store
+	budget   int // what the importer may use
+}
+
+func (c *converter) newPinReader() *pinReader {
+	p := &pinReader{converter: newConverter(c.input, nil), to: c.store}
 	p.pinned, p.single = true, c.single
-	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(h.Len)}
+	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(c.main.r.Unit.Len)}
 	p.g = p.obj.Graph
 	p.names.reset(0) // not for long
-	// it is still loaded
-	p.main, p.main.c = c.main, p
+	p.importer = pin.NewImporter(c.g, p.g, &p.budget)
+	return p
+}
+
+// readPinned reads unit h, which defines a tag in several ways, once more, with pins. What it
+// imports is read and pinned once for all units in which its references mean the same.
+func (c *converter) readPinned(h *dwarf.Unit, file string) error {
+	var p *pinReader
+	keep := c.main.r.RefersOut() && c.main.r.D == c.d // not of a file that will be closed
+	if keep {
+		c.pins.mu.Lock()
+		defer c.pins.mu.Unlock()
+		p, c.pins.kept = c.pins.kept, nil
+	}
+	if p == nil || p.to != c.store {
+		p = c.newPinReader()
+	}
+	if err := p.read(c, h, file); err != nil {
+		return err
+	}
+	c.lock()
+	err := p.importer.Add()
+	c.mu.Unlock()
+	if err != nil {
+		return c.main.r.Errorf(c.main.r.Root.Off, "%v", err)
+	}
+	c.begin(file)
+	for _, id := range p.items {
+		c.addItem(item{id: p.importer.ID(id)}) // equal ones once
+	}
+	// what is the units' own may take as much memory as what they import
+	if keep && len(p.g.Nodes) < 2*p.foreignNodes+1<<12 {
+		c.pins.kept = p
+	}
+	return nil
+}
+
+// read reads unit h, which c has loaded, and settles what its references mean.
+func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
+	p.main, p.main.c = c.main, p.converter
+	p.main.number = p.number(h)
 	p.main.memo.reset(h.Len)
-	err := p.read(file)
+	err := p.converter.read(file)
 	c.main, c.main.c = p.main, c
 	if err != nil {
 		return err
@@ -29,17 +98,32 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 			definitions = append(definitions, id)
 		}
 	}
-	c.lock()
-	ids, err := pin.Import(c.g, p.g, [][]types.ID{definitions})
-	c.mu.Unlock()
-	if err != nil {
-		return c.main.r.Errorf(c.main.r.Root.Off, "%v", err)
+	if err := c.main.r.Take(len(p.items)); err != nil {
+		return err
 	}
-	c.begin(file)
-	for _, id := range p.items {
-		c.addItem(item{id: ids[id]}) // equal ones once
+	err = c.pins.spend(&p.budget, func() error {
+		return p.importer.Settle(p.items, p.fromImports, [][]types.ID{definitions})
+	})
+	if err != nil {
+		return c.main.r.Spent(c.main.r.Root.Off, "%v", err)
 	}
 	return nil
+}
+
+// spend calls use with what is left of the budget, and takes what is used of it. Several units that
+// do so at the same time may not use more than one after the other.
+func (p *pins) spend(left *int, use func() error) error {
+	p.budgetMu.Lock()
+	*left = p.budget
+	p.budgetMu.Unlock()
+	before := *left
+	err := use()
+	p.budgetMu.Lock()
+	defer p.budgetMu.Unlock()
+	if p.budget -= before - *left; err == nil && p.budget < 0 {
+		return refine.ErrBudget
+	}
+	return err
 }
 
 // provisional returns the pin of references to the entry at off.

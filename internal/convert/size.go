@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // noteByName notes that a value is taken from e, which a reference leads to.
@@ -31,9 +32,15 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		return e.Val[dwarf.ByteSize], nil
 	}
 	switch {
-	case depth > maxChain:
+	case depth > types.MaxDepth:
 		return 0, nil
-	case e.Tag == std.TagPointerType:
+	case e.Tag == std.TagUnspecifiedType:
+		if null, err := u.isNullPointer(e); err != nil || !null {
+			return 0, err
+		}
+		fallthrough
+	case e.Tag == std.TagPointerType, e.Tag == std.TagReferenceType,
+		e.Tag == std.TagRvalueReferenceType:
 		u.c.byName = true // no fingerprint tells the unit's address size
 		return uint64(u.r.Unit.AddrSize), nil
 	case e.Tag == std.TagArrayType:

@@ -79,7 +79,8 @@ func structsAndTypedefs(f *elf.File) ([]string, error) {
 // TestSupplementForms has each form that refers to a supplementary file, of GNU and of DWARF 5, and
 // what such a file may refer to itself.
 func TestSupplementForms(t *testing.T) {
-	s := unitOf(3, "\x06\x05s\x00\x04"+u32(13)+"\x00\x00") // a struct at 13 with a member of its type
+	// a struct at 13 with a member that points to it
+	s := unitOf(3, "\x06\x05s\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+"\x00")
 	end := len(s)
 	unit := func(entries string) dwarfOf {
 		return dwarfOf{info: unitOf(1, "\x01"+entries+"\x00"), str: "main\x00"}
@@ -109,7 +110,8 @@ func TestSupplementForms(t *testing.T) {
 			dwarfOf{info: unitOf(3, "\x06\x26"+u32(4)+"\x26"+u32(0)+"\x00"), str: "sup\x00name\x00"},
 			"struct main, struct name, struct sup"},
 		{"entries at one place of both files", // typedefs of what is at 13 of either
-			dwarfOf{info: unitOf(1, "\x01\x05m\x00\x04"+u32(13)+"\x00\x24t\x00"+u32(13)+"\x00")},
+			dwarfOf{info: unitOf(1, "\x01\x05m\x00\x04"+u32(23)+"\x00\x00\x02"+u32(13)+
+				"\x24t\x00"+u32(13)+"\x00")},
 			dwarfOf{info: s}, "struct m, struct s, typedef t"},
 	} {
 		got, err := structsAndTypedefs(withSup(t, tt.main, tt.sup))

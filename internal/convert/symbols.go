@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/facts"
 )
 
 // symbols are the file's function symbols by address. They are read while the first units are.
@@ -40,13 +41,26 @@ type mark struct {
 	// alias: renamed, and none of them is the function's name with a prefix. So it is an alias of a
 	// weak definition whose name another has taken.
 	alias bool
-	clone bool // one of its name is a clone with a changed interface
+	// nameless: there is none. In a linked file the code is not there any more, or it has lost its
+	// name to another definition.
+	nameless bool
+	clone    bool // one of its name is a clone with a changed interface
+	// suffixed is the symbol's name if it is the function's with a suffix (foo.isra.0, foo.part.0),
+	// and none of just that name is there too: of several one that is no part, and of these the
+	// first in order. The cold part (.cold) does not count.
+	suffixed string
 }
+
+// part reports whether the symbol stands for a part of the function that was split off.
+func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 
 // look asks the symbols at addr about the function of that name. One that is external in its unit
 // and local here is a hidden one of a linked file.
+//
+// At an address that linkers write for code that is not in the file, a symbol of another name says
+// nothing, if a file has code there at all.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
-	some, named, prefixed := false, false, false
+	some, named, exact, prefixed := false, false, false, false
 	for f := range s.at(addr) {
 		some = true
 		base, suffix := s.split(f)
@@ -54,12 +68,34 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 		if base == string(name) {
 			named = true
 			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
+			if suffix == "" {
+				exact = true
+				continue
+			}
 			m.clone = m.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
+			m.suffixed = likelier(m.suffixed, s.Symbols.Name(f))
 		}
 	}
-	m.renamed = some && !named
+	if exact {
+		m.suffixed = ""
+	}
+	m.renamed = some && !named && !s.file.Tombstone(addr)
+	m.nameless = !named && !m.renamed
 	m.alias = m.renamed && !prefixed
 	return m
+}
+
+// likelier is the one of two symbols that mark.suffixed is; a may be "".
+func likelier(a, b string) string {
+	switch {
+	case strings.Contains(b, ".cold"):
+		return a
+	case a == "", facts.IsPart(a) && !facts.IsPart(b):
+		return b
+	case facts.IsPart(b) && !facts.IsPart(a):
+		return a
+	}
+	return min(a, b)
 }
 
 // split cuts a symbol's name into the base name and the suffix, which begins with a dot.
@@ -82,25 +118,4 @@ func (s *symbols) nameAt(addr uint64) string {
 	}
 	base, _, _ := strings.Cut(first, ".")
 	return base
-}
-
-// suffixed returns the name of a symbol at addr that is the function base with a suffix, the first
-// in order; "" if there is none, or if one of just that name is there too. Parts of other functions
-// (.cold, .part) don't count.
-func (s *symbols) suffixed(addr uint64, base []byte) string {
-	found := ""
-	for f := range s.at(addr) {
-		name, suffix := s.split(f)
-		switch {
-		case name != string(base):
-		case suffix == "":
-			return ""
-		case strings.Contains(suffix, ".cold"), strings.Contains(suffix, ".part"):
-		default:
-			if full := s.Symbols.Name(f); found == "" || full < found {
-				found = full
-			}
-		}
-	}
-	return found
 }

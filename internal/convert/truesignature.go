@@ -11,21 +11,18 @@ import (
 // signature is a function as its code has it, with the feature true_signature: the compiler may
 // have removed parameters, or have replaced a struct by one of its members.
 type signature struct {
-	symbol string     // the name, if it has a suffix (foo.isra.0); empty if it is the source's
-	proto  types.ID   // 0: the source's
-	hash   types.Hash // of proto
+	proto types.ID   // 0: the source's
+	hash  types.Hash // of proto
 	// index says for each parameter of the source which one it is now, -1 for none; nil: they are
 	// the same.
 	index []int
 }
 
-// trueSignature tells how the code of e, which f is and v judges, is called.
-func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict) (s signature,
-	err error) {
-	if addr, ok := u.entry(e); ok {
-		s.symbol = u.c.symbols.suffixed(addr, f.name)
-	}
-	if s.symbol == "" && !f.nocall {
+// trueSignature tells how the code of e, which f is and v judges, is called. clone: its symbol is a
+// clone's.
+func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
+	clone bool) (s signature, err error) {
+	if !clone && !f.nocall {
 		return s, nil // what is split off (foo.part.0) has no say in its function's prototype
 	}
 	if len(v.Removed) == 0 && len(v.Members) == 0 && !v.Flags.Has(params.Reordered) {

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
 
 // unit is a DWARF unit that is loaded, and what is known of its types so far.
@@ -21,9 +22,11 @@ type unit struct {
 	listed   listed        // of one that was imported in part
 
 	codeless []uint32        // functions without code that may have a symbol all the same
+	nameless []uint32        // functions with code, but without a symbol at their entry
+	tagged   []types.Hash    // the names of functions with declaration tags
 	origins  map[uint32]bool // the abstract instances of functions that have code
 
-	number uint32 // 0: the one that is converted; others count from 1
+	number uint32 // see neighbours; 0 for the one that is converted, unless it is read with pins
 }
 
 // convert reads unit h, which is counted under number.
@@ -67,12 +70,12 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 		return err
 	}
 	if c.conflict {
+		c.noteSignatures(number)
 		if err := c.readPinned(h, name); err != nil {
 			return err
 		}
 	}
-	c.end(number)
-	return nil
+	return c.end(number)
 }
 
 // read makes the environment of the unit that is loaded: of what it declares itself, what it

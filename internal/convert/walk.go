@@ -10,6 +10,7 @@ import (
 // it stands: in a function, a block or a namespace, in a struct, in a prototype.
 func (u *unit) walk() error {
 	u.codeless = u.codeless[:0]
+	u.nameless, u.tagged = u.nameless[:0], u.tagged[:0]
 	clear(u.origins)
 	off := u.r.Root.Next
 	if !u.r.Root.Children {
@@ -56,6 +57,9 @@ func (u *unit) walk() error {
 		}
 		depth++
 		off = e.Next
+	}
+	if err := u.visitNameless(); err != nil {
+		return err
 	}
 	return u.visitCodeless()
 }

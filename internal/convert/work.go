@@ -20,6 +20,8 @@ type work struct {
 	single  bool          // the file has one compilation unit
 	next    atomic.Int64  // of units
 	threads []*converter
+	// lines about type units
+	warnings []string
 }
 
 // failure is the error of one unit. Of several, that of the first unit is told.
@@ -28,9 +30,41 @@ type failure struct {
 	err error
 }
 
+// convertUnits converts the units of a file. Whether they take more work than the file may ask for
+// is decided by one thread that shares nothing with others: what several have done depends on what
+// each has found, and on what it has done once more. Where they don't even need a part of that, it
+// needn't be asked.
+func convertUnits(in input) (*work, error) {
+	try := func(opt Options, budget dwarf.Budget) (*work, error) {
+		in.opt = &opt
+		in.d.Restart(budget)
+		w := newWork(in)
+		err := w.run()
+		if err == nil {
+			err = w.orphans()
+		}
+		return w, err
+	}
+	w := newWork(in)
+	if w.jobs() == 1 && !w.shares() || in.opt.Each != nil {
+		return try(*in.opt, dwarf.Whole)
+	}
+	opt := *in.opt
+	w, err := try(opt, dwarf.Part)
+	if !dwarf.IsSpent(err) {
+		return w, err
+	}
+	alone := opt
+	alone.Jobs, alone.Shared = 1, nil
+	if w, err = try(alone, dwarf.Whole); err == nil && opt.Shared != nil {
+		return try(opt, dwarf.Unlimited)
+	}
+	return w, err
+}
+
 func newWork(in input) *work {
 	d, opt := in.d, in.opt
-	in.symbols = &symbols{file: d.File}
+	in.symbols, in.pins = &symbols{file: d.File}, newPins(d)
 	w := &work{input: in}
 	var all []*dwarf.Unit
 	for i := range d.Units {
@@ -56,10 +90,7 @@ func (w *work) run() error {
 	for _, h := range w.units {
 		size += int(h.Len)
 	}
-	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
-	if w.shares() {
-		jobs = 1
-	}
+	jobs := w.jobs()
 	w.addThreads(jobs, size)
 	if jobs > 1 {
 		var wg parallel.Group
@@ -78,6 +109,14 @@ func (w *work) run() error {
 		}
 	}
 	return cmp.Or(w.symbols.load(), first.err)
+}
+
+// jobs is the number of threads.
+func (w *work) jobs() int {
+	if w.shares() {
+		return 1
+	}
+	return max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.units)))
 }
 
 // addThreads makes converters for so many threads, for units of size bytes in all.
@@ -142,9 +181,13 @@ func (w *work) thread(c *converter) {
 
 // skipped are the units that were left out, in the order of the file.
 func (w *work) skipped() []failure {
-	var all []failure
+	return w.collect(func(c *converter) []failure { return c.skipped })
+}
+
+// collect returns a list of all threads, in the order of the file.
+func (w *work) collect(of func(c *converter) []failure) (all []failure) {
 	for _, c := range w.threads {
-		all = append(all, c.skipped...)
+		all = append(all, of(c)...)
 	}
 	slices.SortFunc(all, func(a, b failure) int { return a.at - b.at })
 	return all
@@ -161,7 +204,8 @@ func (w *work) orphans() error {
 	}
 	c := newConverter(w.input, w.threads[0].store)
 	c.restart(w.input, w.threads[0].main.prints.File, c.size)
-	err := c.convertOrphans(w.threads, others)
+	var err error
+	w.warnings, err = c.convertOrphans(w.threads, others)
 	w.threads = append(w.threads, c)
 	return err
 }
@@ -188,14 +232,53 @@ func (w *work) object() (*object.Object, error) {
 	for _, u := range all {
 		units = append(units, u.Unit)
 	}
-	if c := w.threads[0]; w.shares() {
-		o := w.opt.Shared.object(c, units)
-		w.opt.Shared.done(c)
-		return o, nil
-	}
 	o := w.threads[0].obj
+	if c := w.threads[0]; w.shares() {
+		o = w.opt.Shared.object(c, units)
+		w.opt.Shared.done(c)
+		if w.opt.Shared.Joined {
+			return o, nil // more units come
+		}
+	}
 	o.Units = units
-	return o, nil
+	return o, w.checkFinite(o, all)
+}
+
+// checkFinite refuses a type that contains itself by value.
+func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
+	def, unit, err := o.Endless()
+	if err != nil || def == 0 {
+		return err
+	}
+	n := o.Graph.Node(def)
+	var h *dwarf.Unit // in which it is, or else the first
+	number := units[unit].number
+	for i := range w.d.Units {
+		if u := &w.d.Units[i]; u.Kind == dwarf.UnitCompile {
+			if h = u; number == 0 {
+				break
+			}
+			number--
+		}
+	}
+	var r dwarf.Reader
+	if err := r.Load(w.d, h); err != nil {
+		return err
+	}
+	at := r.Root.Off
+	for off := r.Root.Next; uint64(off) < h.Len; {
+		e := &dwarf.DIE{}
+		if err := r.Read(off, e); err != nil {
+			return err
+		}
+		if name, err := r.String(e, dwarf.Name); err == nil && string(name) == o.Graph.Name(n) &&
+			dwarf.IsTagged(e.Tag) && !e.Flag(dwarf.Declaration) {
+			at = off
+			break
+		}
+		off = e.Next
+	}
+	return r.Errorf(at, "type %s contains itself by value", o.Graph.Name(n))
 }
 
 // hasComplete tells whether the file has a unit that is no partial one, or no units at all.

@@ -22,12 +22,14 @@ type Search struct {
 	DWARF string
 	// Dirs are the directories with debug files. None, or empty names: nothing is looked for.
 	Dirs []string
+	// MaxDecompressed is that of the files that are opened.
+	MaxDecompressed int
 	// Tell, when set, is called with a line about each file that was looked for. It must be safe to
 	// call from several threads.
 	Tell func(line string)
 }
 
-// Define defines the flags --alt and --debug-dir.
+// Define defines the flags --alt, --debug-dir and --max-decompressed.
 func (s *Search) Define(flags *cli.FlagSet) {
 	flags.InputVar(&s.Alt, "alt",
 		"the supplementary file that dwz -m has made for the inputs: `FILE`; without it, it is looked"+
@@ -35,6 +37,7 @@ func (s *Search) Define(flags *cli.FlagSet) {
 	flags.DirsVar(&s.Dirs, "debug-dir", []string{DefaultDir},
 		"look for supplementary files, and for the debug files of stripped ones, beside the file and"+
 			" in `DIR`; repeat it for several. Empty: look for nothing, also not beside the file")
+	flags.MaxDecompressedVar(&s.MaxDecompressed)
 }
 
 // DefineDWARF defines the flag --dwarf.
@@ -63,6 +66,7 @@ func (s *Search) complete(f *elf.File, err error) (*elf.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.MaxDecompressed = s.MaxDecompressed
 	f, err = s.withDebugFile(f)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 
 // join makes one file of a stripped file and its debug file.
 func join(f, d *elf.File) (*elf.File, error) {
+	d.MaxDecompressed = f.MaxDecompressed
 	if err := d.Complete(f); err != nil {
 		d.Close()
 		return nil, err

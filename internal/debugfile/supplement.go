@@ -21,6 +21,7 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 		if err != nil {
 			return nil, err
 		}
+		sup.MaxDecompressed = f.MaxDecompressed
 		wrong, err := link.mismatch(sup)
 		if wrong != "" {
 			err = fmt.Errorf("%s; that of %s is %s: give the one that was made with it", needs, s.Alt,
@@ -39,6 +40,7 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 			looked.add(path, "")
 			continue
 		}
+		sup.MaxDecompressed = f.MaxDecompressed
 		wrong, err := link.mismatch(sup)
 		if wrong == "" && err == nil {
 			s.tell("%s: its supplementary file is %s", f.Path, path)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // explanation is the first place at which two types differ.
@@ -199,5 +200,5 @@ func (x *explainer) childName(n uint32, i int) string {
 	if name == "" && kind != btf.KindDatasec {
 		return fmt.Sprint(word, " ", i)
 	}
-	return word + " " + clean(name)
+	return word + " " + message.Printable(name)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // recordDifference returns how the records of two nodes of one kind and name differ, except in what
@@ -112,7 +113,7 @@ func (x *explainer) listDifference(what string, a, b []string) (where, diff stri
 func elementName(what, name string) string { return what + " " + orAnon(name) }
 
 // orAnon returns a name for a report.
-func orAnon(name string) string { return clean(cmp.Or(name, "(anon)")) }
+func orAnon(name string) string { return message.Printable(cmp.Or(name, "(anon)")) }
 
 // elementDifference compares the members, values or entries of two types.
 func (x *explainer) elementDifference(a, b uint32) (where, what string) {

@@ -2,10 +2,10 @@ package diff
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // maxSpell bounds how deep a type is written out, in nested types.
@@ -17,7 +17,7 @@ func (c *comparison) title(n uint32) string {
 	kind := strings.ToLower(t.Kind.String())
 	switch {
 	case t.Kind == btf.KindFwd:
-		return "forward " + fwdWord(t) + " " + clean(c.name(n))
+		return "forward " + fwdWord(t) + " " + message.Printable(c.name(n))
 	case t.Kind == btf.KindDeclTag:
 		s := fmt.Sprintf("decl_tag %q on %s", c.name(n), c.spellNamed(c.children(n)[0]))
 		if t.Extra != btf.DeclTagWhole {
@@ -37,7 +37,7 @@ func (c *comparison) sample(n uint32) string {
 	const shown = 4
 	names := c.elements(n, shown)
 	for i := range names {
-		names[i] = clean(names[i])
+		names[i] = message.Printable(names[i])
 	}
 	more := ""
 	if all := c.nodes[n].typ.Vlen; all > shown {
@@ -50,7 +50,7 @@ func (c *comparison) sample(n uint32) string {
 func (c *comparison) spellNamed(n uint32) string {
 	switch k := c.kind(n); k {
 	case btf.KindFunc, btf.KindVar, btf.KindTypedef:
-		return strings.ToLower(k.String()) + " " + clean(c.name(n))
+		return strings.ToLower(k.String()) + " " + message.Printable(c.name(n))
 	}
 	return c.spell(n)
 }
@@ -75,7 +75,7 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 	case depth == 0:
 		return join("…")
 	}
-	t, name, kids := c.nodes[n].typ, clean(c.name(n)), c.children(n)
+	t, name, kids := c.nodes[n].typ, message.Printable(c.name(n)), c.children(n)
 	word := strings.ToLower(t.Kind.String())
 	switch t.Kind {
 	case btf.KindPtr:
@@ -124,12 +124,4 @@ func (c *comparison) declare(n uint32, inner string, depth int) string {
 		return join(fwdWord(t) + " " + name + " (declared)")
 	}
 	return join(name)
-}
-
-// clean quotes a name that has characters other than printable ASCII.
-func clean(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
-		return strconv.Quote(s)
-	}
-	return s
 }

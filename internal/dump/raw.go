@@ -1,7 +1,7 @@
 // Package dump prints BTF record by record: each type with its id, as it is in the file.
 //
 // The text is that of bpftool btf dump with the format raw, to the byte, so what reads the one
-// reads the other.
+// reads the other. Only control characters in names are escaped here.
 package dump
 
 import (
@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Raw prints the types of b itself, without those of its bases. References and names that lead
@@ -57,7 +58,7 @@ func (p *printer) num(s string, n uint32) {
 	p.buf = strconv.AppendUint(append(p.buf, s...), uint64(n), 10)
 }
 
-// quoted appends a name in quotes. Names are not escaped.
+// quoted appends a name in quotes.
 func (p *printer) quoted(before string, nameOff uint32) {
 	name := "(anon)"
 	if nameOff != 0 {
@@ -66,7 +67,7 @@ func (p *printer) quoted(before string, nameOff uint32) {
 			name = "(invalid)"
 		}
 	}
-	p.buf = append(append(append(p.buf, before...), name...), '\'')
+	p.buf = append(append(append(p.buf, before...), message.Printable(name)...), '\'')
 }
 
 // record prints one type; at is the blob whose arenas hold its elements.

@@ -53,7 +53,7 @@ type abbrevTable struct {
 	plans     *plans
 	sparse    map[uint64]*Abbrev
 	size      uint64 // bytes of .debug_abbrev
-	notes     bool   // annotations are declared
+	notes     bool   // entries may have annotations
 	refersOut bool   // entries may refer to other units
 
 	definition uint32 // no type definition is smaller, in bytes
@@ -120,15 +120,29 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		if a == nil {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
-		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.Tag == TagGNUAnnotation
+		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.has(Annotation)
 		t.refersOut = t.refersOut || a.refersOut
 		if a.definition && a.plan.flags&planNothing == 0 {
 			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
 		}
 		t.add(code, a, n)
 	}
+	if t.notes {
+		t.showHeld()
+	}
 	t.off, t.valid, t.size = off, true, uint64(c.pos)-off
 	return nil
+}
+
+// showHeld makes the fast paths stop at structs and unions without a name. Their annotations and
+// those of their members are not reached through what holds them.
+func (t *abbrevTable) showHeld() {
+	for code, a := range t.dense {
+		if a != nil && a.held() && a.Children && code < plannedCodes {
+			t.plans.of[code].flags &^= planNothing
+			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
+		}
+	}
 }
 
 // add makes a the declaration of code, unless it has one; n counts the declarations so far.

@@ -1,5 +1,11 @@
 package dwarf
 
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+)
+
 // Entries and tables may be referred to from any number of places, so a damaged or hostile file of
 // modest size can ask for any amount of work: lists of children that overlap, abbreviation tables
 // that begin inside others. What a compiler writes is read a few times over. These are the bounds
@@ -9,21 +15,89 @@ const (
 	workFloor   = 1 << 22 // entries read of the smallest file
 	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
 	scanFloor   = 1 << 26
+	// types of all units together, where those that import the same partial unit have its types each
+	typesPerByte = 16
+	typesFloor   = 1 << 24
 )
 
-// spending is what a Reader takes of the file's budget.
+// Budget is how much of its budget the reading of a file may use.
+type Budget int64
+
+const (
+	// Whole is for readers that read the same however the machine works: one after the other.
+	Whole Budget = 1
+	// Part is for readers that do together what they would do one after the other, and some of that
+	// several times. It is small enough that what takes no more takes no more than Whole when it is
+	// done in order.
+	Part Budget = 4
+	// Unlimited is for what has been read within Whole before.
+	Unlimited Budget = -1
+)
+
+// Restart makes d forget what was read of it, and gives it a budget. A new Data has Whole.
+func (d *Data) Restart(b Budget) {
+	d.budget = b
+	d.entries.Store(0)
+	d.scanned.Store(0)
+	d.types.Store(0)
+}
+
+// allows reports whether the budget has n for a file for which Whole is most.
+func (d *Data) allows(n, most int64) bool {
+	return d.budget == Unlimited || n <= most/int64(max(d.budget, Whole))
+}
+
+// Share returns n, or what is left of it with the budget that d has.
+func (d *Data) Share(n int) int {
+	if d.budget == Unlimited {
+		return math.MaxInt
+	}
+	return n / int(max(d.budget, Whole))
+}
+
+// Size is that of all units, in bytes, those of the supplementary file included.
+func (d *Data) Size() uint64 { return d.size }
+
+// Take counts the types of a unit that was read.
+func (r *Reader) Take(n int) error {
+	// this depends on the file alone, so no part of the budget is enough
+	if r.D.budget == Unlimited || r.D.types.Add(int64(n)) <= typesFloor+typesPerByte*int64(r.D.size) {
+		return nil
+	}
+	return r.Spent(r.Root.Off, "the units up to this one import so much of each other that they "+
+		"have more than %d types together; undo what dwz has done", typesFloor+typesPerByte*r.D.size)
+}
+
+// Spent is an error at a DIE of the unit: that the budget of the file is spent.
+func (r *Reader) Spent(off uint32, format string, args ...any) error {
+	return &spentError{r.Errorf(off, format, args...)}
+}
+
+type spentError struct{ error }
+
+func (e *spentError) Unwrap() error { return e.error }
+
+// IsSpent reports whether an error is that the budget of the file is spent.
+func IsSpent(err error) bool {
+	var e *spentError
+	return errors.As(err, &e)
+}
+
+// spending is what is spent of a file's budget.
 type spending struct {
-	work    int64  // entries that may still be read before spend is asked
-	scanned uint64 // bytes of abbreviation tables read so far
+	entries atomic.Int64 // that may have been read
+	scanned atomic.Int64 // bytes of abbreviation tables
+	types   atomic.Int64 // of the units that have been read
+	budget  Budget
 }
 
 // spend takes more of the file's budget for this Reader.
 func (r *Reader) spend(off uint32) error {
 	r.work = 64 + int64(len(r.buf))/8
-	if r.D.spent.Add(r.work) <= workFloor+workPerByte*int64(r.D.size) {
+	if r.D.allows(r.D.entries.Add(r.work), workFloor+workPerByte*int64(r.D.size)) {
 		return nil
 	}
-	return r.Errorf(off, "the unit's entries overlap or refer to each other in a way that no "+
+	return r.Spent(off, "the unit's entries overlap or refer to each other in a way that no "+
 		"compiler writes; the file is damaged")
 }
 
@@ -51,9 +125,10 @@ func (r *Reader) loadAbbrevs() error {
 		return err
 	}
 	if fresh {
-		if r.scanned += r.abbrevs.size; r.scanned > scanFloor+scanPerByte*r.D.size {
-			return r.in.errorf(".debug_abbrev", key.off,
-				"the units' abbreviation tables overlap in a way that no compiler writes; the file is damaged")
+		scanned := r.D.scanned.Add(int64(r.abbrevs.size))
+		if !r.D.allows(scanned, scanFloor+scanPerByte*int64(r.D.size)) {
+			return &spentError{r.in.errorf(".debug_abbrev", key.off, "the units' abbreviation tables "+
+				"overlap in a way that no compiler writes; the file is damaged")}
 		}
 	}
 	if r.tables != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
@@ -21,11 +20,11 @@ type Data struct {
 	Prefix []byte
 
 	sections
-	sup   *Data          // of the supplementary file; nil without one
-	size  uint64         // of all units, and of those of the supplementary file
-	spent atomic.Int64   // entries that may have been read, see budget.go
-	sigs  map[uint64]int // type signature → index in Units
-	dwo   *splitUnits    // of the sections .debug_*.dwo; nil: of the others
+	sup  *Data  // of the supplementary file; nil without one
+	size uint64 // of all units, and of those of the supplementary file
+	spending
+	sigs map[uint64]int // type signature → index in Units
+	dwo  *splitUnits    // of the sections .debug_*.dwo; nil: of the others
 }
 
 // sections are those that units refer to: the bytes of some, called as without .debug_.

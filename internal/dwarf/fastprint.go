@@ -135,7 +135,7 @@ func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerpri
 	case off < r.Unit.HeaderLen:
 		return fp, r.Errorf(off, "a reference to a type leads into the unit's header")
 	case depth > maxPrintDepth:
-		return fp, r.Errorf(off, "types are nested more than %d deep", maxPrintDepth)
+		return p.place(off), nil
 	}
 	b, pl := r.at(off)
 	switch {

@@ -16,7 +16,8 @@ import (
 //
 // A reference counts as the fingerprint of the entry that it refers to; a named struct, union or
 // enum counts as its kind and name alone, which also ends all cycles that C can make. References
-// that leave the unit, and those that end another cycle, count as their target's place.
+// that leave the unit, those that end another cycle, and those that are nested deeper than
+// maxPrintDepth, count as their target's place.
 type Fingerprint struct{ A, B uint64 }
 
 // Prints makes and remembers the fingerprints of one unit.
@@ -30,8 +31,8 @@ type Prints struct {
 	File uint64
 	// Enclosed is set when a type definition is passed that is a child of another entry.
 	// EnclosedRoot is set only if that is no anonymous struct or union, which is reached through
-	// what holds it. Who clears them before an entry's fingerprint is made learns whether the walk
-	// must look into the entry.
+	// what holds it, but for its annotations. Who clears them before an entry's fingerprint is made
+	// learns whether the walk must look into the entry.
 	Enclosed, EnclosedRoot bool
 
 	plainly bool // without the fast paths of fastprint.go
@@ -198,7 +199,8 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			return fp, c.Next, nil
 		}
 		if c.Abbrev.definition {
-			p.Enclosed, p.EnclosedRoot = true, p.EnclosedRoot || !c.Abbrev.held()
+			p.Enclosed, p.EnclosedRoot = true, p.EnclosedRoot || !c.Abbrev.held() ||
+				p.r.Annotated()
 		}
 		if !c.Abbrev.Children {
 			if err := p.attributes(&fp, c, depth); err != nil {
@@ -207,10 +209,13 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			off = c.Next
 			continue
 		}
-		if depth > maxPrintDepth {
-			return fp, 0, p.r.Errorf(c.Off, "entries are nested more than %d deep", maxPrintDepth)
+		sub, end := p.place(c.Off), uint32(0)
+		if depth <= maxPrintDepth {
+			sub, end, err = p.Entry(c, depth+1) // such as an annotation of a member
+		} else {
+			p.Enclosed, p.EnclosedRoot = true, true // for all that is known
+			end, err = p.r.After(c)
 		}
-		sub, end, err := p.Entry(c, depth+1) // such as an annotation of a member
 		if err != nil {
 			return fp, 0, err
 		}

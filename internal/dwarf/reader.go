@@ -21,13 +21,13 @@ type Reader struct {
 	addressing
 	recentFunctions
 	tables Tables
-	spending
+	work   int64 // entries that may still be read before spend is asked
 }
 
 // Load makes u the unit that is read.
 func (r *Reader) Load(d *Data, u *Unit) error {
 	if r.D != d {
-		r.abbrevs.valid, r.spending = false, spending{}
+		r.abbrevs.valid, r.work = false, 0
 	}
 	r.D, r.Unit, r.in = d, u, d
 	if u.sup {
@@ -75,7 +75,7 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 // Forget prepares for another file. What is kept is no file's own: memory, and abbreviation
 // declarations by how they are spelled.
 func (r *Reader) Forget() {
-	r.D, r.in, r.Unit, r.buf, r.spending = nil, nil, nil, nil, spending{}
+	r.D, r.in, r.Unit, r.buf, r.work = nil, nil, nil, nil, 0
 	r.abbrevs.valid = false
 }
 

@@ -5,6 +5,8 @@ import (
 	stdelf "debug/elf"
 	"slices"
 	"sort"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 const (
@@ -33,17 +35,17 @@ func (f *File) layOut() error {
 		align := max(s.Align, 1)
 		if align&(align-1) != 0 {
 			return f.errorf("section %d (%s): alignment %d is not a power of two", s.Index,
-				printable(s.Name), s.Align)
+				message.Printable(s.Name), s.Align)
 		}
 		// next < limit, so neither sum can wrap around.
 		if align >= limit {
 			return f.errorf("section %d (%s): alignment %d does not fit the address space", s.Index,
-				printable(s.Name), s.Align)
+				message.Printable(s.Name), s.Align)
 		}
 		addr := (next + align - 1) &^ (align - 1)
 		if s.Size >= limit || addr+s.Size+layoutGap >= limit {
 			return f.errorf("section %d (%s): %d bytes do not fit the address space", s.Index,
-				printable(s.Name), s.Size)
+				message.Printable(s.Name), s.Size)
 		}
 		s.Addr = addr
 		next = addr + s.Size + layoutGap

@@ -2,10 +2,13 @@ package elf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 const (
@@ -29,7 +32,7 @@ const arHeader = 60
 // parseArchive lists the members of one archive, without looking at other files, and tells whether
 // it is thin. The offset of a thin archive's member is 0, or that of a header in the nested archive
 // that path names.
-func parseArchive(name string, data []byte, left *int) (members []member, thin bool, err error) {
+func parseArchive(name string, data []byte) (members []member, thin bool, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(thinMagic)):
 		thin = true
@@ -40,7 +43,7 @@ func parseArchive(name string, data []byte, left *int) (members []member, thin b
 	corrupt := func(format string, args ...any) ([]member, bool, error) {
 		return nil, false, fmt.Errorf("%s: corrupt archive: "+format, append([]any{name}, args...)...)
 	}
-	var long []byte // the table of long names
+	var long longNames
 	total := int64(len(data))
 	for pos := int64(len(archiveMagic)); pos < total; {
 		if total-pos < arHeader {
@@ -73,20 +76,17 @@ func parseArchive(name string, data []byte, left *int) (members []member, thin b
 		pos += pos & 1
 		if special {
 			if !isSymbolTable(field) {
-				long = data[m.offset : m.offset+size]
+				long.table = data[m.offset : m.offset+size]
 			}
 			continue
 		}
-		if err := m.readName(field, long, data); err != nil {
+		if err := m.readName(field, &long, data); err != nil {
 			return corrupt("member header at byte %d: %w", m.header, err)
 		}
 		if isSymbolTable(m.name) { // BSD: only the long name tells
 			continue
 		}
-		m.Label = name + "(" + printable(m.name) + ")"
-		if *left--; *left < 0 {
-			return nil, false, tooManyMembers(name)
-		}
+		m.Label = name + "(" + message.Printable(m.name) + ")"
 		members = append(members, m)
 	}
 	return members, thin, nil
@@ -95,7 +95,7 @@ func parseArchive(name string, data []byte, left *int) (members []member, thin b
 // readName sets the name from the header's field, and the table of long names. Of a BSD archive it
 // moves offset and size to the content after the name; of a thin archive it sets path, offset and
 // size to those of the file that the name refers to.
-func (m *member) readName(field string, long, data []byte) error {
+func (m *member) readName(field string, long *longNames, data []byte) error {
 	nested := int64(0)
 	switch {
 	case strings.HasPrefix(field, "#1/"): // BSD: the name comes before the content
@@ -109,8 +109,9 @@ func (m *member) readName(field string, long, data []byte) error {
 	case len(field) > 1 && field[0] == '/': // GNU: offset in the table of long names
 		off, rest := leadingDigits(field[1:])
 		n, err := strconv.ParseInt(off, 10, 64)
-		if err != nil || n >= int64(len(long)) {
-			return fmt.Errorf("long name %q is not inside the name table (%d bytes)", field, len(long))
+		if err != nil || n >= int64(len(long.table)) {
+			return fmt.Errorf("long name %q is not inside the name table (%d bytes)", field,
+				len(long.table))
 		}
 		if strings.HasPrefix(rest, ":") {
 			off, rest = leadingDigits(rest[1:])
@@ -123,11 +124,9 @@ func (m *member) readName(field string, long, data []byte) error {
 		if strings.Trim(rest, " /") != "" {
 			return fmt.Errorf("bad long name %q", field)
 		}
-		name, _, ok := bytes.Cut(long[n:min(n+maxName, int64(len(long)))], []byte("\n"))
-		if !ok {
-			return fmt.Errorf("long name %q has no end", field)
+		if m.name, err = long.at(n); err != nil {
+			return fmt.Errorf("long name %q %w", field, err)
 		}
-		m.name = string(bytes.TrimSuffix(name, []byte("/")))
 	default:
 		m.name = strings.TrimSuffix(field, "/")
 	}
@@ -144,6 +143,33 @@ func (m *member) readName(field string, long, data []byte) error {
 		m.path = filepath.Join(filepath.Dir(m.path), m.name)
 	}
 	return nil
+}
+
+// longNames is the table of names that don't fit a member's header. Each ends with a newline.
+type longNames struct {
+	table []byte
+	read  map[int64]string // by offset: members of a thin archive may share a name
+	size  int              // bytes of the names that were read
+}
+
+// at returns the name at an offset in the table. Names don't overlap, so all that are read are not
+// larger than the table.
+func (t *longNames) at(off int64) (string, error) {
+	if name, ok := t.read[off]; ok {
+		return name, nil
+	}
+	name, _, ok := bytes.Cut(t.table[off:min(off+maxName, int64(len(t.table)))], []byte("\n"))
+	if !ok {
+		return "", errors.New("has no end")
+	}
+	if t.size += len(name) + 1; t.size > len(t.table) {
+		return "", errors.New("overlaps others")
+	}
+	if t.read == nil {
+		t.read = make(map[int64]string)
+	}
+	t.read[off] = string(bytes.TrimSuffix(name, []byte("/")))
+	return t.read[off], nil
 }
 
 // leadingDigits splits s after the decimal digits that it starts with.

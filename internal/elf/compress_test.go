@@ -79,9 +79,15 @@ func TestDecompress(t *testing.T) {
 		{"empty", 1, 0, zlibBytes(t, nil), ""},
 		{"kind", 3, 1, small, "unknown compression type 3"},
 		{"bomb", 1, 1 << 30, zlibBytes(t, small), "cannot be 1073741824"},
-		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "corrupt zstd data: 23 of 4294967296 bytes"},
-		{"huge", 2, 4<<30 + 1, zstdBytes(t, small), "at most 4294967296"},
+		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "cannot be 4294967296"},
+		{"zlib of too many zeros", 1, uint64(len(zeros)) + 1, zlibBytes(t, zeros),
+			"would have 67108865 bytes, more than 67108864; if they are right, allow it by " +
+				"--max-decompressed=67108865"},
+		{"zstd of too many zeros", 2, uint64(len(zeros)) + 1, zstdBytes(t, zeros), "would have 67108865"},
 		{"short", 1, 10, zlibBytes(t, small), "more than the announced 10 bytes"},
+		{"zstd short", 2, 10, zstdBytes(t, small), "corrupt zstd data: 0 of 10 bytes"},
+		{"zstd much too short", 2, 10, zstdBytes(t, zeros), "more than the announced 10 bytes"},
+		{"zstd long", 2, 100, zstdBytes(t, small), "23 of 100 bytes"},
 		{"long", 1, 100, zlibBytes(t, small), "23 of 100 bytes"},
 		{"garbage", 1, 10, small, "corrupt zlib"},
 		{"zstd garbage", 2, 10, small, "corrupt zstd"},
@@ -97,6 +103,7 @@ func TestDecompress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			f.MaxDecompressed = len(zeros)
 			data, err := f.Section(".debug_x").Data()
 			switch {
 			case tt.want == "" && (err != nil || uint64(len(data)) != tt.size):
@@ -114,5 +121,37 @@ func TestDecompress(t *testing.T) {
 	if _, err := f.Section(".debug_x").Data(); err == nil ||
 		!strings.Contains(err.Error(), "truncated compression header") {
 		t.Errorf("short header: %v", err)
+	}
+}
+
+// TestDecompressed counts all sections of a file against one limit, however large each is.
+func TestDecompressed(t *testing.T) {
+	section := func(size uint64) testSection {
+		data := make([]byte, size)
+		head := make([]byte, 24)
+		binary.LittleEndian.PutUint32(head, uint32(stdelf.COMPRESS_ZSTD))
+		binary.LittleEndian.PutUint64(head[8:], size)
+		return testSection{name: ".debug_x", typ: stdelf.SHT_PROGBITS, flags: stdelf.SHF_COMPRESSED,
+			data: append(head, zstdBytes(t, data)...)}
+	}
+	for _, c := range []struct {
+		sections []testSection
+		want     bool
+	}{
+		{[]testSection{section(128 << 10), section(128 << 10)}, true},
+		{[]testSection{section(128 << 10), section(128<<10 + 1)}, false},
+		{[]testSection{section(9 << 20), {name: "code", typ: stdelf.SHT_PROGBITS,
+			data: make([]byte, 9<<20/usualRatio)}}, true},
+		{[]testSection{section(9 << 20)}, false},
+	} {
+		f, err := Parse("x", buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, c.sections))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range f.Sections[1:] {
+			if _, err := s.Data(); s.compressed() && (err == nil) != c.want {
+				t.Errorf("%d sections: section %d: %v", len(c.sections), i+1, err)
+			}
+		}
 	}
 }

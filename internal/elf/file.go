@@ -22,6 +22,9 @@ type File struct {
 	// Threads is how many threads may read and relocate a large section together; 0 means one for
 	// each processor. Set it before any section is read.
 	Threads int
+	// MaxDecompressed is how many bytes the compressed sections may have in all when decompressed.
+	// They may always have 256 KiB, and 32 times the size of the file. Set it before any is read.
+	MaxDecompressed int
 
 	data []byte   // the whole file
 	m    *mapping // nil if data belongs to the caller
@@ -29,10 +32,11 @@ type File struct {
 	beside
 	addresses addressIndex
 	// Each of these computes its value at the first call.
-	names   func() map[string][]*Section
-	symbols func() (*Symbols, error)
-	funcs   func() (*Functions, error)
-	relSyms func() (*symbolValues, error)
+	names        func() map[string][]*Section
+	decompressed func() int // bytes
+	symbols      func() (*Symbols, error)
+	funcs        func() (*Functions, error)
+	relSyms      func() (*symbolValues, error)
 }
 
 // beside is what a File takes from other files (complete.go).
@@ -107,6 +111,7 @@ func Parse(name string, data []byte) (*File, error) {
 func (f *File) prepare() {
 	f.addresses = indexAddresses(f)
 	f.names = sync.OnceValue(f.indexNames)
+	f.decompressed = sync.OnceValue(f.sumDecompressed)
 	f.symbols = sync.OnceValues(f.readSymbols)
 	f.funcs = sync.OnceValues(f.readFunctions)
 	f.relSyms = sync.OnceValues(f.readSymbolValues)

@@ -102,8 +102,8 @@ func TestFunctionsAt(t *testing.T) {
 	}
 }
 
-func TestAllStringsEnd(t *testing.T) {
-	long := strings.Repeat("x", maxName-1) + "\x00"
+func TestUsualNames(t *testing.T) {
+	long := strings.Repeat("x", usualName-1) + "\x00"
 	for _, tt := range []struct {
 		tab  string
 		want bool
@@ -112,7 +112,7 @@ func TestAllStringsEnd(t *testing.T) {
 			true}, {"\x00" + long + long, true},
 		{"\x00xx" + long, false}, {long + "xx" + long + "\x00", false},
 	} {
-		if got := allStringsEnd([]byte(tt.tab)); got != tt.want {
+		if got := areUsual([]byte(tt.tab)); got != tt.want {
 			t.Errorf("a table of %d bytes: %v, want %v", len(tt.tab), got, tt.want)
 		}
 	}

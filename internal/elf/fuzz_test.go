@@ -53,8 +53,7 @@ func FuzzArchive(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		left := maxArchiveMembers
-		members, thin, err := parseArchive("fuzz", data, &left)
+		members, thin, err := parseArchive("fuzz", data)
 		if err != nil || thin {
 			return
 		}

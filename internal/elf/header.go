@@ -93,7 +93,7 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		return f.errorf("truncated: %d section headers of %d bytes at byte %d do not fit in %d bytes; "+
 			"build or copy the file again", num, entsize, shoff, total)
 	}
-	secs := make([]Section, num)
+	secs, sum := make([]Section, num), uint64(0)
 	f.Sections = make([]*Section, num)
 	for i := range secs {
 		s := &secs[i]
@@ -106,6 +106,11 @@ func (f *File) parseSections(shoff uint64, entsize int, num uint64, strndx uint3
 		if s.Offset > total || s.Size > total-s.Offset {
 			return f.errorf("truncated: section %d (bytes %d to %d) ends past the end of the file "+
 				"(%d bytes); build or copy the file again", i, s.Offset, s.Offset+s.Size, total)
+		}
+		// No two sections have a byte in common, says the gABI; but the tables of names may be one.
+		if sum += s.Size; sum > 2*total {
+			return f.errorf("corrupt: sections overlap: the first %d have %d bytes, the file %d", i+1, sum,
+				total)
 		}
 		s.raw = f.data[s.Offset : s.Offset+s.Size : s.Offset+s.Size]
 	}

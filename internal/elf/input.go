@@ -19,7 +19,8 @@ type Input struct {
 }
 
 // OpenInput lists the inputs at path: the members of an archive, without its symbol table, in their
-// order; or the file itself. Labels may repeat. The archive may be of GNU, BSD or thin format.
+// order; or the file itself. Labels may repeat. The archive may be of GNU, BSD or thin format. What
+// thin archives name several times is listed once: what is made of the members is that of a set.
 // There is nothing to close.
 func OpenInput(path string) ([]Input, error) {
 	magic, err := readMagic(path)
@@ -29,16 +30,7 @@ func OpenInput(path string) ([]Input, error) {
 	if !isArchiveMagic(magic) {
 		return []Input{{Label: path, path: path, size: -1}}, nil
 	}
-	left := maxArchiveMembers
-	members, err := openArchive(path, nil, &left)
-	if err != nil {
-		return nil, err
-	}
-	inputs := make([]Input, len(members))
-	for i, m := range members {
-		inputs[i] = m.Input
-	}
-	return inputs, nil
+	return openArchive(path)
 }
 
 // Open maps the input and parses it. If it is not an ELF file, the error names the archive and the

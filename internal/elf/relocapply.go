@@ -1,6 +1,10 @@
 package elf
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/message"
+)
 
 // tlsBias is how far into the block of thread-local variables the thread pointers of PowerPC and
 // MIPS point, in bytes.
@@ -132,7 +136,7 @@ func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error 
 func (a *applier) finish() error {
 	if a.uleb.pending {
 		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
-			printable(a.s.Name))
+			message.Printable(a.s.Name))
 	}
 	return nil
 }

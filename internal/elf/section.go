@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Section is a section: its header, and its content.
@@ -142,5 +144,5 @@ func (s *Section) compressed() bool {
 // errorf makes an error that starts with the names of the file and section.
 func (s *Section) errorf(format string, args ...any) error {
 	return s.f.errorf("section %d (%s): "+format,
-		append([]any{s.Index, printable(s.Name)}, args...)...)
+		append([]any{s.Index, message.Printable(s.Name)}, args...)...)
 }

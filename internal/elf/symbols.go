@@ -90,18 +90,23 @@ func (f *File) readSymbols() (*Symbols, error) {
 		}
 	}
 	thumb := f.Machine == stdelf.EM_ARM
-	ends := allStringsEnd(t.strs)
+	usual, left := areUsual(t.strs), maxShared*(len(t.strs)+len(t.sec.raw))
 	fileIndex := int32(-1)
 	for i := range list {
 		s := &list[i]
 		if err := t.at(i+1, s); err != nil {
 			return nil, err
 		}
-		if !ends || int64(s.name) >= int64(len(t.strs)) {
-			if _, ok := stringAt(t.strs, s.name); !ok {
+		if !usual || int64(s.name) >= int64(len(t.strs)) {
+			name, ok := stringAt(t.strs, s.name)
+			if !ok {
 				return nil, t.sec.errorf(
 					"symbol %d: name at offset %d is not a string of the string table (%d bytes)",
 					i+1, s.name, len(t.strs))
+			}
+			if left -= len(name); left < 0 {
+				return nil, t.sec.errorf("corrupt: the names of %d symbols have more than %d times the bytes "+
+					"of their table", i+1, maxShared)
 			}
 		}
 		if s.Place == InSection {

@@ -5,9 +5,9 @@ import (
 	stdelf "debug/elf"
 	"encoding/binary"
 	"math/bits"
-	"strconv"
-	"strings"
 	"unsafe"
+
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Sizes of a symbol in the file, by class.
@@ -136,7 +136,7 @@ func (t *symtab) place(i int, s *Symbol) error {
 	to := t.ours[s.Section]
 	if to == 0 {
 		return t.sec.errorf("symbol %d: its section %d (%s) is not in the debug file", i, s.Section,
-			printable(t.sec.f.Sections[s.Section].Name))
+			message.Printable(t.sec.f.Sections[s.Section].Name))
 	}
 	s.Section = to
 	return nil
@@ -178,6 +178,13 @@ func (t *symtab) resolve(i int, shndx uint16, s *Symbol) error {
 // hostile table without NUL bytes can take.
 const maxName = 1 << 16
 
+// Names of symbols may share bytes: one of several symbols, and the ends of others. Where some are
+// longer than usualName, all together may be maxShared times as large as their tables.
+const (
+	usualName = 512
+	maxShared = 16
+)
+
 // stringAt returns the NUL-terminated string at an offset of a string table (SHT_STRTAB), which
 // shares the table's memory. ok is false if the offset is out of range or the string does not end.
 func stringAt(tab []byte, off uint32) (s string, ok bool) {
@@ -194,23 +201,15 @@ func stringAt(tab []byte, off uint32) (s string, ok bool) {
 	return unsafe.String(unsafe.SliceData(tab[off:]), n), true
 }
 
-// allStringsEnd reports whether every string of a table ends, the longest after at most maxName
-// bytes. Then names need not be checked one by one.
-func allStringsEnd(tab []byte) bool {
+// areUsual reports whether every string of a table ends, the longest after at most usualName bytes.
+// Then names need not be checked one by one.
+func areUsual(tab []byte) bool {
 	for len(tab) > 0 {
-		end := bytes.LastIndexByte(tab[:min(maxName, len(tab))], 0)
+		end := bytes.LastIndexByte(tab[:min(usualName, len(tab))], 0)
 		if end < 0 {
 			return false
 		}
 		tab = tab[end+1:]
 	}
 	return true
-}
-
-// printable returns a name for use in an error: quoted if it has characters that cannot be printed.
-func printable(name string) string {
-	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
 }

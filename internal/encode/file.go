@@ -75,8 +75,8 @@ func (f *Flags) file(env *cli.Env, path string, bases *base.Files, options conve
 	if err != nil {
 		return nil, err
 	}
-	opt := link.Options{Facts: known, Base: bases.Base, Features: options.Features,
-		Variables: f.Variables.which(), Jobs: options.Jobs}
+	opt := link.Options{Facts: known, Base: bases.Base, BasePath: bases.Path,
+		Features: options.Features, Variables: f.Variables.which(), Jobs: options.Jobs}
 	result := &Result{}
 	if result.Result, err = link.Link([]*object.Object{o}, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -104,7 +104,7 @@ func linkExtra(o *object.Object, opt link.Options, bases *base.Files,
 	if err != nil {
 		return nil, err
 	}
-	opt.Base, opt.Variables = chain.Base, link.Extra
+	opt.Base, opt.BasePath, opt.Variables = chain.Base, "", link.Extra
 	return link.Link([]*object.Object{o}, opt)
 }
 

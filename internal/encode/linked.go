@@ -34,7 +34,8 @@ func Linked(run *report.Run, files *debugfile.Search, path string, bases *base.F
 	run.EndConvert(phase, options.Counts, o)
 	phase = run.Phase("link", "")
 	result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: bases.Base,
-		Features: options.Features, Variables: which, Jobs: options.Jobs, Step: phase.Step})
+		BasePath: bases.Path, Features: options.Features, Variables: which, Jobs: options.Jobs,
+		Step: phase.Step})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -233,6 +233,7 @@ func one.a
 func one.b
 func same
 func split
+func split.part.0
 end
 `
 	if got != want {

@@ -22,7 +22,7 @@ func (e *extractor) collectFunctions(in *elf.Functions) {
 		name := e.symbols.Name(s)
 		base, ok := BaseName(name)
 		bases.add(base)
-		if !ok {
+		if !ok && !IsPart(name) {
 			continue
 		}
 		list := &e.facts.Globals

@@ -19,6 +19,14 @@ func BaseName(symbol string) (base string, ok bool) {
 	return symbol[:dot], true
 }
 
+// IsPart reports whether a symbol stands for a part of a function that was split off (foo.part.0),
+// which DWARF describes as an instance of the function. DWARF has none of the cold part (.cold).
+func IsPart(symbol string) bool {
+	dot := strings.IndexByte(symbol, '.')
+	return dot > 0 && strings.Contains(symbol[dot:], ".part") &&
+		!strings.Contains(symbol[dot:], ".cold")
+}
+
 // renamed are what link-time optimization puts between a static variable's name and a number:
 // clang's ThinLTO, and gcc.
 var renamed = []string{".llvm.", ".lto_priv."}

@@ -3,6 +3,7 @@ package kimage
 import (
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -22,7 +23,8 @@ type format struct {
 	name  string
 	magic string // the first bytes
 	// open returns what decompresses; nil if the format is not supported.
-	open func(r io.Reader) (io.Reader, error)
+	// It returns no more than limit bytes that are of use.
+	open func(r *bytes.Reader, limit int) (io.Reader, error)
 }
 
 // formats are those that a kernel can be compressed with (CONFIG_KERNEL_GZIP and others), with the
@@ -36,7 +38,7 @@ var formats = []format{
 	{"lz4", "\x02\x21\x4c\x18", openLZ4},
 	{"lz4", "\x04\x22\x4d\x18", openLZ4},
 	{"lzma", "\x5d\x00\x00", openLZMA},
-	{"bzip2", "BZh", func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }},
+	{"bzip2", "BZh", openBzip2},
 	{"lzo", "\x89LZO\x00\r\n\x1a\n", nil},
 }
 
@@ -50,29 +52,41 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// decompress returns at most limit bytes; more are an error. What follows the compressed data of
-// gzip and xz, such as a device tree after Image.gz, is not looked at.
-func (f *format) decompress(data []byte, limit int) ([]byte, error) {
+// headSize is how much of a layer tells what it is, in bytes: up to the setup header of a bzImage.
+const headSize = 1024
+
+// decompress returns at most limit bytes; more are an error. Of what isn't wanted, by its first
+// bytes, it returns only these. What follows the compressed data of gzip, xz and lzma, such as a
+// device tree after Image.gz, is not looked at.
+func (f *format) decompress(data []byte, limit int,
+	wanted func(head []byte) bool) (out []byte, whole bool, err error) {
 	if f.open == nil {
-		return nil, fmt.Errorf("compressed with %s, which is not supported: decompress it first, with "+
-			"scripts/extract-vmlinux of the kernel's source or with %[1]sp -d", f.name)
+		return nil, false, fmt.Errorf("compressed with %s, which is not supported: decompress it "+
+			"first, with scripts/extract-vmlinux of the kernel's source or with %[1]sp -d", f.name)
 	}
-	r, err := f.open(bytes.NewReader(data))
+	r, err := f.open(bytes.NewReader(data), limit)
 	if err != nil {
-		return nil, f.damaged(err)
+		return nil, false, f.damaged(err)
 	}
 	if c, ok := r.(io.Closer); ok {
 		defer c.Close()
 	}
-	var out bytes.Buffer
-	n, err := io.Copy(&out, io.LimitReader(r, int64(limit)+1))
-	if err != nil {
-		return nil, f.damaged(err)
+	var b bytes.Buffer
+	_, err = io.CopyN(&b, r, headSize)
+	if err == nil && !wanted(b.Bytes()) {
+		return b.Bytes(), false, nil
 	}
-	if n > int64(limit) {
-		return nil, fmt.Errorf("more than %d bytes when decompressed, which no kernel has", limit)
+	if err == nil {
+		_, err = io.Copy(&b, io.LimitReader(r, int64(limit)+1-headSize))
 	}
-	return out.Bytes(), nil
+	if err != nil && err != io.EOF {
+		return nil, false, f.damaged(err)
+	}
+	if b.Len() > limit {
+		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, allow "+
+			"more by --max-decompressed", limit)
+	}
+	return b.Bytes(), true, nil
 }
 
 func (f *format) damaged(err error) error {
@@ -80,35 +94,122 @@ func (f *format) damaged(err error) error {
 		"scripts/extract-vmlinux of the kernel's source, or get it anew", err)
 }
 
-func openGzip(r io.Reader) (io.Reader, error) {
-	z, err := gzip.NewReader(r)
-	if err == nil {
-		z.Multistream(false)
+// streams reads streams of one format that follow one another as one.
+type streams struct {
+	r    io.Reader
+	next func() (io.Reader, error) // io.EOF: what follows, if anything, is none
+}
+
+func (s *streams) Read(p []byte) (n int, err error) {
+	for {
+		if n, err = s.r.Read(p); err != io.EOF {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+		r, err := s.next()
+		if err != nil {
+			return 0, err
+		}
+		s.r = r
 	}
-	return z, err
+}
+
+// begins reports whether what is left of r begins with a magic number.
+func begins(r *bytes.Reader, magic string) bool {
+	head := make([]byte, len(magic))
+	n, _ := r.ReadAt(head, r.Size()-int64(r.Len()))
+	return string(head[:n]) == magic
+}
+
+func openGzip(r *bytes.Reader, _ int) (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &streams{z, func() (io.Reader, error) {
+		if !begins(r, "\x1f\x8b\x08") {
+			return nil, io.EOF
+		}
+		err := z.Reset(r)
+		z.Multistream(false)
+		return z, err
+	}}, nil
 }
 
 // openXZ takes a package that knows the filters of machine code, of which scripts/xz_wrap.sh has xz
 // use one (--x86, --powerpc and others).
-func openXZ(r io.Reader) (io.Reader, error) {
+func openXZ(r *bytes.Reader, _ int) (io.Reader, error) {
 	z, err := xz.NewReader(r, maxWindow)
-	if err == nil {
-		z.Multistream(false)
+	if err != nil {
+		return nil, err
 	}
-	return z, err
+	z.Multistream(false)
+	return &streams{z, func() (io.Reader, error) {
+		err := z.Reset(nil)
+		if err == xz.ErrFormat || err == xz.ErrBuf { // another header, or not as long as one
+			err = io.EOF
+		}
+		z.Multistream(false)
+		return z, err
+	}}, nil
 }
 
-func openZstd(r io.Reader) (io.Reader, error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSize),
-		zstd.WithDecoderMaxWindow(maxWindow))
+func openZstd(r *bytes.Reader, _ int) (io.Reader, error) {
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
 	return z.IOReadCloser(), nil
 }
 
-func openLZ4(r io.Reader) (io.Reader, error) { return lz4.NewReader(r), nil }
+func openLZ4(r *bytes.Reader, _ int) (io.Reader, error) { return lz4.NewReader(r), nil }
 
-func openLZMA(r io.Reader) (io.Reader, error) {
-	return lzma.ReaderConfig{DictCap: maxWindow}.NewReader(r)
+func openBzip2(r *bytes.Reader, _ int) (io.Reader, error) { return bzip2.NewReader(r), nil }
+
+// maxLZMA bounds the streams of lzma in a file: each takes the memory of its window anew.
+const maxLZMA = 16
+
+// lzmaStream is a stream of lzma whose header announces no larger window than needed.
+type lzmaStream struct {
+	*bytes.Reader
+	header []byte // what is left of it
+}
+
+func newLZMAStream(r *bytes.Reader, limit int) lzmaStream {
+	header := make([]byte, lzma.HeaderLen)
+	n, _ := io.ReadFull(r, header)
+	if window := header[1:]; binary.LittleEndian.Uint32(window) <= maxWindow {
+		binary.LittleEndian.PutUint32(window, min(binary.LittleEndian.Uint32(window), uint32(limit)))
+	}
+	return lzmaStream{r, header[:n]}
+}
+
+func (s *lzmaStream) Read(p []byte) (int, error) {
+	if len(s.header) == 0 {
+		return s.Reader.Read(p)
+	}
+	n := copy(p, s.header)
+	s.header = s.header[n:]
+	return n, nil
+}
+
+func openLZMA(r *bytes.Reader, limit int) (io.Reader, error) {
+	count := 0
+	next := func() (io.Reader, error) {
+		if count++; count > maxLZMA {
+			return nil, fmt.Errorf("more than %d streams", maxLZMA)
+		}
+		stream := newLZMAStream(r, min(limit, maxWindow))
+		return lzma.ReaderConfig{DictCap: maxWindow}.NewReader(&stream)
+	}
+	first, err := next()
+	return &streams{first, func() (io.Reader, error) {
+		if !begins(r, "\x5d\x00\x00") {
+			return nil, io.EOF
+		}
+		return next()
+	}}, err
 }

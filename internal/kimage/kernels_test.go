@@ -32,7 +32,7 @@ func TestKernels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := Unpack(path, data)
+			c, err := Unpack(path, data, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,11 +4,17 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
+// maxLayers is enough for a zboot image that is compressed once more, and its payload.
+const maxLayers = 4
+
+// What a layer may have when decompressed: kernels are compressed to a sixth or so.
 const (
-	maxSize   = 1 << 30 // bytes of a layer, decompressed; an x86-64 vmlinux with DWARF has 400 MB
-	maxLayers = 4       // such as a zboot image that is compressed once more, and its payload
+	usualRatio        = 32 // times the size of the file
+	smallDecompressed = 8 << 20
 )
 
 // Form is what is left of a file when it is unpacked.
@@ -28,8 +34,12 @@ type Content struct {
 }
 
 // Unpack unpacks data, the content of the file that name stands for in errors. A file that isn't
-// packed is returned as it is. Errors name the layer that is damaged or not supported.
-func Unpack(name string, data []byte) (Content, error) { return unpack(name, data, maxSize) }
+// packed is returned as it is, and of one that has neither a kernel nor BTF in it the first bytes.
+// A layer may have maxDecompressed bytes; 8 MiB, and 32 times the size of data, it may always have.
+// Errors name the layer that is damaged or not supported.
+func Unpack(name string, data []byte, maxDecompressed int) (Content, error) {
+	return unpack(name, data, max(smallDecompressed, usualRatio*len(data), maxDecompressed))
+}
 
 // unpack is Unpack with a limit of the size of each layer, in bytes.
 func unpack(name string, data []byte, limit int) (Content, error) {
@@ -56,8 +66,13 @@ func unpack(name string, data []byte, limit int) (Content, error) {
 			return c, nil
 		}
 		enter(p.format.name)
-		if c.Data, err = p.format.decompress(p.data, limit); err != nil {
+		var whole bool
+		if c.Data, whole, err = p.format.decompress(p.data, limit, known); err != nil {
 			return fail(err)
+		}
+		if !whole {
+			c.Form = Other
+			return c, nil
 		}
 		if p.size >= 0 && p.size != len(c.Data) {
 			return fail(fmt.Errorf("damaged: decompressed, it has %d bytes, and it was made of %d",
@@ -88,6 +103,12 @@ func findPayload(data []byte) (payload, error) {
 		return payload{}, nil
 	}
 	return payload{format: formatOf(data), data: data, size: -1}, unsupported(data)
+}
+
+// known reports whether a layer that begins so can hold a kernel or BTF, or is refused by name.
+func known(head []byte) bool {
+	return formOf(head) != Other || isBzImage(head) || isZboot(head) || formatOf(head) != nil ||
+		btf.HasMagic(head) || unsupported(head) != nil
 }
 
 func formOf(data []byte) Form {

@@ -39,7 +39,7 @@ func TestFormats(t *testing.T) {
 				{"EFI zboot, " + c.format, zboot(c.format, packed)},
 				{"gzip, EFI zboot, " + c.format, gzipped(t, zboot(c.format, packed))},
 			} {
-				got, err := Unpack("kernel", f.file)
+				got, err := Unpack("kernel", f.file, 0)
 				if err != nil || got.Form != ELF || got.Label != "kernel ("+f.label+")" ||
 					!bytes.Equal(got.Data, want) {
 					t.Errorf("%s: form %d, label %q, %d bytes of %d, %v", f.label, got.Form, got.Label,
@@ -47,6 +47,45 @@ func TestFormats(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStreams unpacks streams that follow one another, and does not look at what comes after them.
+func TestStreams(t *testing.T) {
+	want := machineCode(t)
+	for _, c := range []struct{ command, after string }{
+		{"gzip -n", "\xd0\x0d\xfe\xed"},
+		{"xz", "\xd0\x0d\xfe\xed"},
+		{"lzma", "\xd0\x0d\xfe\xed"},
+		{"zstd", ""},
+		{"lz4 - -", ""},
+		{"bzip2", ""},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			var packed []byte
+			for _, part := range [][]byte{want[:1000], want[1000:1001], nil, want[1001:]} {
+				packed = append(packed, pack(t, c.command, part)...)
+			}
+			got, err := Unpack("x", append(packed, c.after...), 0)
+			if err != nil || !bytes.Equal(got.Data, want) {
+				t.Errorf("%d bytes of %d, %v", len(got.Data), len(want), err)
+			}
+			if got, err := Unpack("x", packed[:len(packed)-9], 0); err == nil {
+				t.Errorf("cut off: %d bytes", len(got.Data))
+			}
+		})
+	}
+}
+
+// TestUnwanted: of what is neither a kernel nor BTF, the first bytes are unpacked.
+func TestUnwanted(t *testing.T) {
+	got, err := unpack("x", gzipped(t, make([]byte, 5000)), 2000)
+	if err != nil || got.Form != Other || len(got.Data) != headSize || got.Label != "x (gzip)" {
+		t.Errorf("form %d, %d bytes, label %q, %v", got.Form, len(got.Data), got.Label, err)
+	}
+	image := flat(strings.Repeat("\x00", 1990-64))
+	if got, err = unpack("x", gzipped(t, image), 2000); err != nil || !bytes.Equal(got.Data, image) {
+		t.Errorf("%d bytes of %d, %v", len(got.Data), len(image), err)
 	}
 }
 
@@ -61,7 +100,7 @@ func TestSeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Unpack(path, data)
+		c, err := Unpack(path, data, 0)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -88,7 +127,7 @@ func TestNotPacked(t *testing.T) {
 		{strings.Repeat(" ", headerMagic) + "RSC\x05", Flat},
 		{strings.Repeat(" ", headerMagic) + "\xcd\x23\x82\x81", Flat},
 	} {
-		got, err := Unpack("file", []byte(c.data))
+		got, err := Unpack("file", []byte(c.data), 0)
 		if err != nil || got.Form != c.form || got.Label != "file" || string(got.Data) != c.data {
 			t.Errorf("%q: %+v, %v; want form %d", c.data, got, err, c.form)
 		}
@@ -103,7 +142,7 @@ func TestDamage(t *testing.T) {
 	}
 	const size = 402 // of the other files in testdata, decompressed
 	good := bzImage(withSize(seed, size))
-	if _, err := Unpack("x", good); err != nil {
+	if _, err := Unpack("x", good, 0); err != nil {
 		t.Fatal(err)
 	}
 	set := func(image []byte, off int, value uint32) []byte {
@@ -112,6 +151,10 @@ func TestDamage(t *testing.T) {
 		return image
 	}
 	efi := zboot("zstd", seed)
+	small, err := os.ReadFile("testdata/flat.lzma")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -141,7 +184,10 @@ func TestDamage(t *testing.T) {
 			"(lzma): damaged"},
 		{"bzip2 damage", []byte("BZh9xxxx"), "(bzip2): damaged"},
 		{"lz4 damage", []byte("\x04\x22\x4d\x18xxxx"), "(lz4): damaged"},
-		{"too large", gzipped(t, make([]byte, 1001)), "(gzip): more than 1000 bytes"},
+		{"too large", gzipped(t, flat(strings.Repeat("x", 10000))), "(gzip): more than 10000 bytes " +
+			"when decompressed; if that is right, allow more by --max-decompressed"},
+		{"many streams", bytes.Repeat(small, maxLZMA+1), "(lzma): damaged, or compressed in an unusual " +
+			"way (more than 16 streams)"},
 		{"too deep", gzipped(t, gzipped(t, gzipped(t, gzipped(t, seed)))),
 			"(gzip, gzip, gzip, gzip): packed more than 4 times"},
 		{"uImage", []byte("\x27\x05\x19\x56xxxx"), "a uImage for U-Boot"},
@@ -149,7 +195,7 @@ func TestDamage(t *testing.T) {
 		{"unified image", []byte("MZxxxx"), "objcopy -O binary -j .linux"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := unpack("x", c.data, 1000)
+			_, err := unpack("x", c.data, 10000)
 			if err == nil {
 				t.Fatalf("no error; want %q", c.want)
 			}

@@ -159,7 +159,8 @@ func TestFunctions(t *testing.T) {
 		SeveralAddresses: []facts.RepeatedName{{Name: "twice", Addresses: 2}},
 		Files: []facts.File{{Name: "a.c", Funcs: []string{"clone.constprop.0", "cold.cold", "constness",
 			"declared", "different", "isra.isra.0",
-			"order", "register", "twice", "twice.part.0", "uncertain"}}},
+			"order", "register", "twice", "twice.part.0", "uncertain"}},
+			{Name: "b.c", Funcs: []string{"constness", "declared", "different"}}}, // folded
 	}
 	lines, res := b.link(t, Options{Facts: x, Features: features.Default()})
 	wantLines(t, funcsOf(lines),
@@ -214,10 +215,9 @@ func TestTrueSignature(t *testing.T) {
 	b.Fn("folded.isra.0", 0, 0, one)
 	x := &facts.Facts{
 		HasFiles: true,
-		Globals:  []string{"order"},
 		Files: []facts.File{
 			{Name: "a.c", Funcs: []string{"alone.isra.0", "beside", "beside.constprop.0", "folded.isra.0",
-				"register.isra.0", "twice.isra.0", "without.isra.0"}},
+				"order", "register.isra.0", "twice.isra.0", "without.isra.0"}},
 			{Name: "b.c", Funcs: []string{"folded.isra.0", "twice.isra.0"}},
 		},
 		SeveralAddresses: []facts.RepeatedName{{Name: "beside", Addresses: 2},

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -26,8 +27,9 @@ import (
 //go:embed testdata/libbpf_dedup.c
 var libbpfSource []byte
 
-// libbpf returns what deduplicates blobs by libbpf, built from testdata.
-func libbpf(t *testing.T) func(blobs [][]byte) *btf.Blob {
+// libbpf returns what deduplicates blobs by libbpf, built from testdata: on a base, which may be nil,
+// one split blob.
+func libbpf(t *testing.T) func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "libbpf_dedup")
@@ -38,10 +40,18 @@ func libbpf(t *testing.T) func(blobs [][]byte) *btf.Blob {
 		"-l:libbpf.so.1").CombinedOutput(); err != nil {
 		t.Skipf("SKIPPED: no gcc with libbpf, as ./bazelw --root-exec has: %v\n%s", err, out)
 	}
-	return func(blobs [][]byte) *btf.Blob {
+	return func(base *btf.Blob, blobs ...[]byte) *btf.Blob {
 		t.Helper()
 		out := filepath.Join(dir, "out.btf")
 		args := []string{out}
+		if base != nil {
+			data, err := btf.Encode(base, btf.EncodeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, "--base")
+			blobs = append([][]byte{data}, blobs...)
+		}
 		for i, b := range blobs {
 			path := filepath.Join(dir, fmt.Sprintf("%d.btf", i))
 			if err := os.WriteFile(path, b, 0o666); err != nil {
@@ -52,7 +62,7 @@ func libbpf(t *testing.T) func(blobs [][]byte) *btf.Blob {
 		if text, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 			t.Fatalf("libbpf: %v\n%s", err, text)
 		}
-		b, err := btf.ReadOne(out, nil)
+		b, err := btf.ReadOne(out, base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +157,8 @@ func leads(b *btf.Blob, tags map[string]bool) []bool {
 // againstLibbpf holds the link of blobs against libbpf's: but for types that lead to open tags,
 // both have the same, and the link has each of them once. It returns how many of all types of the
 // link were compared.
-func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) (compared,
-	all int) {
+func againstLibbpf(t *testing.T, dedup func(*btf.Blob, ...[]byte) *btf.Blob,
+	data [][]byte) (compared, all int) {
 	t.Helper()
 	var inputs []*btf.Blob
 	for _, d := range data {
@@ -162,7 +172,7 @@ func againstLibbpf(t *testing.T, dedup func([][]byte) *btf.Blob, data [][]byte) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := dedup(data)
+	theirs := dedup(nil, data...)
 	tags := openTags(inputs, ours, theirs)
 	if len(tags) == 0 && len(ours.Types) > len(theirs.Types) {
 		t.Errorf("%d types, libbpf has %d", len(ours.Types), len(theirs.Types))
@@ -223,6 +233,73 @@ func TestLibbpfRandom(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d types compared", compared, all)
+		})
+	}
+}
+
+// TestLibbpfForwardInSplit links split BTF that declares a tag which its base declares or defines.
+func TestLibbpfForwardInSplit(t *testing.T) {
+	dedup := libbpf(t)
+	holder := func(b *btf.Builder, name string, s uint32) {
+		b.Composite(btf.KindStruct, name, 8, false,
+			btf.Member{NameOff: b.Name("m"), Type: b.Ref(btf.KindPtr, "", s)})
+	}
+	define := func(b *btf.Builder, name string) uint32 {
+		i := b.Int("int", 4, btf.IntSigned, 32)
+		return b.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: b.Name(name), Type: i})
+	}
+	forward := func(b *btf.Builder) uint32 { return b.Fwd("s", false) }
+	const forwardOfBase = 1
+	declares := func(b *btf.Builder) { holder(b, "user", forward(b)) }
+	defines := func(b *btf.Builder) { holder(b, "user", define(b, "a")) }
+	definesToo := func(b *btf.Builder) { declares(b); define(b, "a") }
+	for _, c := range []struct {
+		name        string
+		base, split func(b *btf.Builder)
+		want        string // what refers to s in split BTF, by users
+	}{
+		{"one definition, and one's own declaration", declares,
+			func(b *btf.Builder) { holder(b, "user", define(b, "a")); holder(b, "top", forward(b)) },
+			"top s1"},
+		{"one definition, and the base's declaration", declares,
+			func(b *btf.Builder) { define(b, "a"); holder(b, "top", forwardOfBase) }, "top s?"},
+		{"several definitions", declares,
+			func(b *btf.Builder) { define(b, "a"); define(b, "b"); holder(b, "top", forward(b)) },
+			"top s?"},
+		{"no definition", declares, func(b *btf.Builder) { holder(b, "top", forward(b)) }, "top s?"},
+		{"another definition in the base", defines,
+			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
+		{"the same definition in the base", defines,
+			func(b *btf.Builder) { define(b, "a"); holder(b, "top", forward(b)) }, "top s1"},
+		{"another definition in the base, which declares it too", definesToo,
+			func(b *btf.Builder) { define(b, "b"); holder(b, "top", forward(b)) }, "top s?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			made := func(base *btf.Blob, make func(b *btf.Builder)) *btf.Blob {
+				b := btf.NewBuilder(nil, base, nil)
+				make(b)
+				return b.Finish()
+			}
+			base := made(nil, c.base)
+			split := made(base, c.split)
+			data, err := btf.Encode(split, btf.EncodeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := Options{Base: on(t, base)}
+			out := linkOne(t, opt, fromBTF(t, split))
+			ours, err := btf.Parse(out, base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for who, b := range map[string]*btf.Blob{"the link": ours, "libbpf": dedup(base, data)} {
+				if !slices.Contains(users(b), c.want) {
+					t.Errorf("%s: %q, want %q\n%s", who, users(b), c.want, describe(b))
+				}
+			}
+			if again := linkOne(t, opt, fromBTF(t, ours)); !bytes.Equal(out, again) {
+				t.Error("linking again changes the result")
+			}
 		})
 	}
 }

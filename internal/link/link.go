@@ -1,7 +1,6 @@
 package link
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,9 +25,11 @@ import (
 type Options struct {
 	// Facts are those of the linked file. Without them every function candidate counts as linked
 	// under its own name, and no variables are encoded but those of BTF that was linked before.
-	Facts *facts.Facts
+	Facts     *facts.Facts
+	FactsPath string // for messages; may be empty
 	// Base makes the result split BTF; nil for none.
 	Base     base.Base
+	BasePath string // for messages; may be empty
 	Features features.Set
 	// Variables says which variables are encoded, of objects that have all.
 	Variables Which
@@ -86,14 +87,13 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if order == nil {
 		order = binary.LittleEndian
 	}
-	if opt.Base != nil && opt.Base.Order() != order {
-		return nil, fmt.Errorf("the base is %v, what stands on it is %v; name the BTF of the kernel "+
-			"that it belongs to", opt.Base.Order(), order)
-	}
-	if err := checkMachine(opt.Base, o.Target.Machine); err != nil {
+	if err := opt.checkTarget(o.Target, order); err != nil {
 		return nil, err
 	}
 	step("select units")
+	if err := o.CheckFinite(); err != nil {
+		return nil, err
+	}
 	if err := opt.Variables.Check(opt.Features, opt.Facts != nil, opt.Base != nil); err != nil {
 		return nil, err
 	}
@@ -134,24 +134,13 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	return &Traced{result, copied, t, w}, nil
 }
 
-// checkMachine refuses the base of another machine, as far as both are known. A BPF program is for
-// kernels of any machine.
-func checkMachine(on base.Base, machine uint16) error {
-	if on == nil || on.Machine() == 0 || machine == 0 || machine == uint16(elf.EM_BPF) ||
-		on.Machine() == machine {
-		return nil
-	}
-	return fmt.Errorf("the base is for %v, what stands on it is for %v; name the BTF of the kernel "+
-		"that it belongs to", elf.Machine(on.Machine()), elf.Machine(machine))
-}
-
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.
 func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Survey,
 	*symbols.Index, error) {
+	symbols.AddBases(&g.Strs, opt.Facts)
 	s := survey.New(g, units)
 	var x *symbols.Index
-	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts, opt.Features) },
-		s.Holders)
+	parallel.All(opt.Jobs, s.Shapes, func() { x = symbols.New(&g.Strs, opt.Facts) }, s.Holders)
 	x.Select(s, opt.Facts)
 	if len(units) > 0 && !slices.Contains(s.Selected, true) {
 		return nil, nil, fmt.Errorf("none of the %d compilation units is in the linked file, as "+
@@ -162,16 +151,6 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 	return s, x, nil
 }
 
-// WriteSkipped writes the list that --skipped names: decide.WriteSkipped, then a line for each file
-// of LeftOut.
-func (r *Result) WriteSkipped(w io.Writer) error {
-	if err := decide.WriteSkipped(w, r.Skipped); err != nil {
-		return err
-	}
-	for _, file := range r.LeftOut {
-		if _, err := fmt.Fprintf(w, "%s\tnothing of it is in the linked file\n", file); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// WriteSkipped writes the list that --skipped names: decide.WriteSkipped. LeftOut isn't in it, for
+// the debugging information of such units isn't in the linked file either, if GNU ld made it.
+func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }

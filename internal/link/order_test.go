@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
@@ -37,6 +38,12 @@ func TestBaseOfOtherMachine(t *testing.T) {
 	}
 	_, err = link.Trace(other, link.Options{Base: on})
 	const machines = "the base is for EM_X86_64, what stands on it is for EM_AARCH64; name the BTF of"
+	if err == nil || !strings.Contains(err.Error(), machines) {
+		t.Error(err)
+	}
+	raw := &object.Object{Graph: types.New(), Target: object.Target{Order: binary.BigEndian}}
+	_, err = link.Trace(raw, link.Options{Base: on,
+		Facts: &facts.Facts{Machine: 183, AddrSize: 8, BigEndian: true}})
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}

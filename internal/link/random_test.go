@@ -3,6 +3,7 @@ package link
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/object"
@@ -87,6 +88,30 @@ func (p *randomProgram) ref(depth int) types.ID {
 	return g.Add(types.Node{Kind: types.KindPtr, Ref: p.ref(depth - 1)}, nil)
 }
 
+// member makes the type of a member of stub's tag. Tags hold only earlier ones by value.
+func (p *randomProgram) member(stub types.ID) types.ID {
+	id := p.ref(2)
+	if p.holds(id, stub) {
+		return p.o.Graph.Add(types.Node{Kind: types.KindPtr, Ref: id}, nil)
+	}
+	return id
+}
+
+// holds reports whether a type has a tag by value that is not earlier than stub's.
+func (p *randomProgram) holds(id, stub types.ID) bool {
+	g := p.o.Graph
+	switch n := &g.Nodes[id]; n.Kind {
+	case types.KindStub:
+		return id >= stub
+	case types.KindConst, types.KindArray, types.KindTypedef:
+		return p.holds(n.Ref, stub)
+	case types.KindUnion:
+		return slices.ContainsFunc(g.ElemsOf(n),
+			func(e types.Elem) bool { return p.holds(e.Ref, stub) })
+	}
+	return false
+}
+
 func (p *randomProgram) definition(stub types.ID) types.ID {
 	g := p.o.Graph
 	s := g.Nodes[stub]
@@ -96,11 +121,11 @@ func (p *randomProgram) definition(stub types.ID) types.ID {
 			[]types.Elem{{Name: p.str("E"), Val: uint64(p.r.Intn(3))}})
 	case types.TagUnion:
 		return g.Add(types.Node{Kind: types.KindUnion, Name: s.Name, Size: 8},
-			[]types.Elem{{Name: p.str("m"), Ref: p.ref(2)}})
+			[]types.Elem{{Name: p.str("m"), Ref: p.member(stub)}})
 	}
 	var elems []types.Elem
 	for i := range 1 + p.r.Intn(3) {
-		elems = append(elems, types.Elem{Name: p.str(fmt.Sprintf("m%d", i)), Ref: p.ref(2),
+		elems = append(elems, types.Elem{Name: p.str(fmt.Sprintf("m%d", i)), Ref: p.member(stub),
 			Val: uint64(64 * i)})
 	}
 	return g.Add(types.Node{Kind: types.KindStruct, Name: s.Name, Size: uint32(8 * len(elems))}, elems)

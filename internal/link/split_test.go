@@ -279,6 +279,88 @@ func TestRandomChain(t *testing.T) {
 	}
 }
 
+// TestForwardsInSplit links split BTF that nothing deduplicated on a base which only declares some
+// of the tags. Where a tag has one definition, it says the same as BTF without a base.
+func TestForwardsInSplit(t *testing.T) {
+	resolved := 0
+	for seed := range int64(600) {
+		r := rand.New(rand.NewSource(seed))
+		o := randomUnits(r, 1+r.Intn(6), 2+r.Intn(5))
+		one := r.Intn(2) == 0
+		if one {
+			oneDefinition(o)
+		}
+		k := 1 + r.Intn(len(o.Units)-1)
+		low, high := *o, *o
+		low.Units, high.Units = slices.Clone(o.Units[:k]), o.Units[k:]
+		undefine(r, &low)
+		base, err := btf.Parse(linkOne(t, Options{}, &low), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Base: on(t, base)}
+		parts := unitBlobs(t, &high)
+		var want []byte
+		if one {
+			want = linkOne(t, opt, fromBTF(t, joined(t, nil, parts)))
+		}
+		for range 3 {
+			split := joined(t, base, parts)
+			out := linkOne(t, opt, fromBTF(t, split))
+			b, err := btf.Parse(out, base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = out
+			}
+			if !bytes.Equal(out, want) {
+				wb, _ := btf.Parse(want, base)
+				t.Fatalf("seed %d: the order or the base changes the meaning:\n%s\n%s", seed, contrast(wb, b),
+					describe(split))
+			}
+			if again := linkOne(t, opt, fromBTF(t, b)); !bytes.Equal(out, again) {
+				ab, _ := btf.Parse(again, base)
+				t.Fatalf("seed %d: linking again changes the result:\n%s", seed, contrast(b, ab))
+			}
+			for p := range likeBase(split) {
+				if x, _ := split.ByID(p[0]); p[0] >= split.StartID && !isDeclaration(x) {
+					if y, _ := split.ByID(p[1]); isDeclaration(y) {
+						resolved++
+					}
+				}
+			}
+			r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		}
+	}
+	if resolved < 300 {
+		t.Errorf("only %d definitions of tags that a base declares", resolved)
+	}
+}
+
+// joined puts blobs that have no base one after the other, as one blob.
+func joined(t *testing.T, base *btf.Blob, parts [][]byte) *btf.Blob {
+	out := btf.NewBuilder(nil, base, nil)
+	for _, data := range parts {
+		b, err := btf.Parse(data, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := out.NextID()
+		for i := range b.Types {
+			out.Blob.Copy(b, &b.Types[i],
+				func(off uint32) uint32 { s, _ := b.Name(off); return out.Name(s) },
+				func(id uint32) uint32 {
+					if id != 0 {
+						id += first - 1
+					}
+					return id
+				})
+		}
+	}
+	return out.Finish()
+}
+
 // TestSplitAgain links split BTF, read with its base, on this base again.
 func TestSplitAgain(t *testing.T) {
 	for seed := range int64(150) {

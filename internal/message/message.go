@@ -1,8 +1,13 @@
-// Package message has what the messages of several packages share: counts, and what is said of
-// files that are empty.
+// Package message has what the messages of several packages share: counts, names from files that
+// nobody trusts, and what is said of files that are empty.
 package message
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Count is a number of things in words: "1 type", "2 types". The noun is in the singular and has a
 // regular plural.
@@ -11,6 +16,22 @@ func Count[N int | int64 | uint | uint32 | uint64](n N, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Printable is a name, or a text with names, as text output has it: what can't be printed, such as
+// control characters that move a terminal's cursor, is escaped as in Go ("\\n", "\\x1b"). A name of C
+// or Rust stays as it is.
+func Printable(name string) string {
+	good := true
+	for i := 0; i < len(name) && good; i++ {
+		good = ' ' <= name[i] && name[i] < 0x7f
+	}
+	if good || utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 // Empty is the error for a file of 0 bytes where something else is due, such as "an ELF file". It

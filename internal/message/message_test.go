@@ -13,6 +13,24 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestPrintable(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                       "",
+		"sk_buff":                "sk_buff",
+		`Option<a::B, "c">`:      `Option<a::B, "c">`,
+		"größe":                  "größe",
+		`a\n`:                    `a\n`,
+		"a\nb\t\"c\"":            `a\nb\t"c"`,
+		"\x1b[2Jx\x00\x7f":       `\x1b[2Jx\x00\x7f`,
+		"\xff\xc2":               `\xff\xc2`,
+		"\u009b31m\u202e\u00a0x": `\u009b31m\u202e\u00a0x`,
+	} {
+		if got := Printable(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestEmpty(t *testing.T) {
 	const want = "empty (0 bytes), where an ELF file is due: the step that wrote it failed, or its " +
 		"disk was full; make it again"

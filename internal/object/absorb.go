@@ -233,7 +233,7 @@ func (a *absorber) hashTypes() bool {
 // hash hashes type id, as types.Graph does, and what its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > maxDepth {
+	if s.busy || depth > types.MaxDepth+2 { // a tag of a function, and its prototype
 		return false
 	}
 	if s.fwd {
@@ -264,7 +264,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	}
 	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
 	s.hash, s.depth, s.busy = h.Sum(t.KFlag), deepest+1, false
-	return ok && deepest < maxDepth
+	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
 }
 
 // refer returns what a reference to child counts as in the hash of a type of kind from, and how

@@ -16,6 +16,7 @@ import (
 // t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
+	var added [][]types.ID // by blob: the nodes of its chain
 	for i, b := range blobs {
 		order := byteOrder(b)
 		if i > 0 && order != o.Target.Order {
@@ -28,14 +29,16 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)
 		}
-		if _, err := o.addChain(Chain(b), true); err != nil {
+		ids, err := o.addChain(Chain(b), true)
+		if err != nil {
 			if len(blobs) > 1 {
 				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
 			}
 			return nil, err
 		}
+		added = append(added, ids)
 	}
-	return o, nil
+	return o, o.checkFinite(added...)
 }
 
 // Chain returns b and its bases, the lowest first.
@@ -56,7 +59,13 @@ func Chain(b *btf.Blob) []*btf.Blob {
 //
 // Where the chain holds several different definitions of one tag, or defines it in one blob and
 // declares it in another, the stubs that refer to definitions are pinned.
-func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) { return o.addChain(chain, false) }
+func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
+	ids, err := o.addChain(chain, false)
+	if err != nil {
+		return nil, err
+	}
+	return ids, o.checkFinite(ids)
+}
 
 // addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
 // say asks for it; so the shapes of a base don't depend on what stands on it.

@@ -274,7 +274,7 @@ func TestRefusedBTF(t *testing.T) {
 			b.Composite(btf.KindStruct, "", 8, false, btf.Member{Type: 2})
 			b.Ref(btf.KindPtr, "", 1)
 		}), "contains itself"},
-		{"too deep", deep(maxDepth + 1), "nests more than"},
+		{"too deep", deep(types.MaxDepth + 1), "nests more than"},
 		{"no such type", build(func(b *btf.Builder) { b.Ref(btf.KindPtr, "", 9) }),
 			"refers to type [9], the last one is [1]"},
 		{"pointer to a function record", build(func(b *btf.Builder) {
@@ -297,7 +297,7 @@ func TestRefusedBTF(t *testing.T) {
 			}
 		})
 	}
-	if _, err := FromBTF(amd64, deep(maxDepth)); err != nil {
+	if _, err := FromBTF(amd64, deep(types.MaxDepth)); err != nil {
 		t.Errorf("as deep as allowed: %v", err)
 	}
 }

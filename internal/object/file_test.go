@@ -106,7 +106,7 @@ func TestReadFileErrors(t *testing.T) {
 		{"only units", assemble(t, amd64, nil, units), "needs the sections .BTF and .BTF.units"},
 		{"other version", assemble(t, amd64, records, version), "written by another version of btfgen"},
 		{"global_var, but nothing says of which sections the variables are",
-			assemble(t, amd64, globalRecords, older), "(format 2, this is 3): rebuild"},
+			assemble(t, amd64, globalRecords, older), "(format 4, this is 5): rebuild"},
 		{"other magic", assemble(t, amd64, records, []byte("wrong")), "no magic"},
 		{"truncated", assemble(t, amd64, records, units[:len(units)-1]), "section .BTF.units, offset"},
 		{"trailing", assemble(t, amd64, records, append(slices.Clone(units), 0)), "1 bytes follow"},

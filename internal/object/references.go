@@ -2,11 +2,8 @@ package object
 
 import (
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/types"
 )
-
-// maxDepth bounds how deep types may nest between two tags (pointers to typedefs of arrays …). The
-// kernel resolves down to 32; the bound keeps hostile BTF from exhausting a stack.
-const maxDepth = 1000
 
 // childrenFirst returns the ids in an order in which each type comes after those that its shape
 // contains. It checks all references: that they exist, that their kinds fit, and that no cycle goes
@@ -70,8 +67,8 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 				return nil, cyclic, err
 			}
 			if entered {
-				if depth[id] = deep + 1; deep >= maxDepth {
-					return nil, false, typeError(id, t, "nests more than %d types deep", maxDepth)
+				if depth[id] = deep + 1; deep >= types.MaxDepth && mayNest(t.Kind) {
+					return nil, false, typeError(id, t, "nests more than %d types deep", types.MaxDepth)
 				}
 				state[id] = done
 				order = append(order, id)
@@ -79,6 +76,16 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 		}
 	}
 	return order, false, nil
+}
+
+// mayNest reports whether types of a kind may be part of others. Functions, variables and tags have
+// the depth of what they refer to, and one more.
+func mayNest(k btf.Kind) bool {
+	switch k {
+	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		return false
+	}
+	return true
 }
 
 // crosses tells whether a reference from one type to another is a stub. A declaration tag means one

@@ -16,10 +16,10 @@ import (
 // the section's format and of what types mean in .BTF.
 const (
 	unitsMagic   = "btfu"
-	unitsVersion = 2
+	unitsVersion = 4
 	// globalsVersion is that of objects made with global_var: it says which variables the default
 	// features would leave out. The others are as they were before there was such a list.
-	globalsVersion = 3
+	globalsVersion = 5
 )
 
 // units returns the content of .BTF.units.

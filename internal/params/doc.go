@@ -24,9 +24,10 @@
 //     UnexpectedRegister and UncertainLocation still keep that from happening, Reordered does
 //     not.
 //
-// When several reasons hold for one group, the reported one is the first that holds of: ambiguous
-// address, optimized parameters, unknown parameters, reordered parameters, uncertain parameter
-// location, inconsistent prototype (only with the feature consistent_func), unexpected register.
+// When several reasons hold for one group, the reported one is the first that holds of: only clones
+// are in the file (without the feature optimized_func), ambiguous address, optimized parameters,
+// unknown parameters, reordered parameters, uncertain parameter location, inconsistent prototype
+// (only with the feature consistent_func), unexpected register.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous
@@ -34,6 +35,7 @@ package params
 // parameters; their names stand here to keep all of them in one place.
 const (
 	ReasonAmbiguousAddress      = "ambiguous address"
+	ReasonClone                 = "only clones are in the file" // without optimized_func
 	ReasonOptimized             = "optimized parameters"
 	ReasonUnknown               = "unknown parameters of a clone"
 	ReasonReordered             = "reordered parameters"

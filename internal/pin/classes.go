@@ -5,79 +5,72 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// contents are the nodes whose content is not known before that of definitions: those that lead to
-// a pinned stub, and the definitions themselves.
-type contents struct {
-	refine.Graph
-	// by node of the graph of types: its number here, -1 for the others; and their content
-	index   []int32
-	content []types.Hash
+// part is a set of nodes whose content leads to no others but by plain content.
+type part struct {
+	nodes  []types.ID
+	hashes []types.Hash // of their content; none for stubs
+	ids    []types.ID   // what they are in the other graph; nil: not added yet
 }
+
+// solve hashes the contents of nodes that are in. With each there are all that it leads to.
+func (m *Importer) solve(nodes []types.ID) (*part, error) {
+	classes, err := m.contents(nodes).classes(m.budget)
+	if err != nil {
+		return nil, err
+	}
+	pins, err := classes.hashes(m.budget)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{nodes: nodes, hashes: make([]types.Hash, len(nodes))}
+	next := 0
+	for i, id := range nodes {
+		if m.from.Nodes[id].Kind != types.KindStub {
+			p.hashes[i] = pins.hash[pins.class[next]]
+			next++
+		}
+	}
+	return p, nil
+}
+
+// contents are the given nodes that are no stubs, in their order. Their content is not known before
+// that of definitions: they lead to a stub that is in, or are what one means.
+type contents struct{ refine.Graph }
 
 // Placeholders in labels, for what has a content that is not known yet.
 var (
-	byPin   = types.Hash{A: 1, B: 1} // a pinned stub
+	byPin   = types.Hash{A: 1, B: 1} // a stub that is in
 	inShape = types.Hash{A: 2, B: 2} // a part of the shape
 )
 
-// contents finds them, where pinned tells which stubs are.
-func (p *pinner) contents(pinned func(*types.Node) bool) *contents {
-	g := p.g
-	in := make([]bool, len(g.Nodes))
-	var refs []types.ID
-	for i := 1; i < len(in); i++ {
-		id := types.ID(i)
-		if n := g.Node(id); n.Kind == types.KindStub {
-			in[i] = pinned(n)
-			continue
-		}
-		refs = g.Refs(id, refs[:0])
-		for _, r := range refs {
-			in[i] = in[i] || in[r]
+func (m *Importer) contents(nodes []types.ID) *contents {
+	next := int32(0)
+	for _, id := range nodes {
+		if m.from.Nodes[id].Kind != types.KindStub {
+			m.index[id] = next
+			next++
 		}
 	}
-	for i := range in {
-		if n := &g.Nodes[i]; n.Kind == types.KindStub && in[i] {
-			in[n.Ref] = true
-		}
-	}
-
-	c := &contents{index: make([]int32, len(in))}
-	nodes := int32(0)
-	for i := range in {
-		c.index[i] = -1
-		if in[i] && g.Nodes[i].Kind != types.KindStub {
-			c.index[i] = nodes
-			nodes++
-		}
-	}
-	c.content = make([]types.Hash, len(in))
+	c := &contents{}
 	of := func(id types.ID) types.Hash {
-		n := g.Node(id)
+		n := m.from.Node(id)
 		switch {
-		case !in[id]:
-			return c.content[id]
+		case m.flags[id]&in == 0:
+			return m.content[id]
 		case n.Kind == types.KindStub:
-			c.Refs = append(c.Refs, c.index[n.Ref])
+			c.Refs = append(c.Refs, m.index[n.Ref])
 			return byPin
 		}
-		c.Refs = append(c.Refs, c.index[id])
+		c.Refs = append(c.Refs, m.index[id])
 		return inShape
 	}
-	for i := 1; i < len(in); i++ {
-		n := &g.Nodes[i]
+	for _, id := range nodes {
+		n := m.from.Node(id)
 		if n.Kind == types.KindStub {
-			c.content[i] = types.HashStub(types.Tag(n.Aux), g.Strs.Hash(n.Name))
 			continue
 		}
-		first := len(c.Refs)
-		c.content[i] = g.HashWith(n, g.ElemsOf(n), of)
-		if in[i] {
-			c.First = append(c.First, uint32(first))
-			c.Labels = append(c.Labels, c.content[i])
-		} else {
-			c.Refs = c.Refs[:first]
-		}
+		c.First = append(c.First, uint32(len(c.Refs)))
+		c.Labels = append(c.Labels, m.from.HashWith(n, m.from.ElemsOf(n), of))
 	}
 	c.First = append(c.First, uint32(len(c.Refs)))
 	return c
@@ -107,18 +100,6 @@ func (c *contents) classes(budget *int) (*classes, error) {
 		q.class[i] = class
 	}
 	return q, nil
-}
-
-// of returns the class of a node of the graph of types.
-func (q *classes) of(id types.ID) int32 { return q.class[q.index[id]] }
-
-// same tells whether two definitions, or declarations, are equal.
-func (q *classes) same(a, b types.ID) bool {
-	x, y := q.index[a], q.index[b]
-	if x < 0 || y < 0 {
-		return q.content[a] == q.content[b]
-	}
-	return q.class[x] == q.class[y]
 }
 
 // refs appends the classes to which a class refers, in order.

@@ -13,8 +13,6 @@ type pins struct {
 	hash []types.Hash // by class
 }
 
-func (p *pins) of(id types.ID) types.Hash { return p.hash[p.classes.of(id)] }
-
 // hashes hashes all classes: those that refer to each other together, after all others that they
 // refer to.
 func (q *classes) hashes(budget *int) (*pins, error) {

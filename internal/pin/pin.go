@@ -6,6 +6,8 @@
 package pin
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -28,31 +30,56 @@ func Provisional(definition uint64, scope int) types.Hash {
 // that scope become plain stubs. All others get pins. References to typedefs always do.
 func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
 	budget := budget
-	p := &pinner{g: from, several: map[tag]uint64{}}
-	for scope := range defined {
-		if err := p.findSeveral(defined[:scope+1], &budget); err != nil {
-			return nil, err
-		}
+	m := NewImporter(to, from, &budget)
+	all := make([]types.ID, len(from.Nodes)-1)
+	for i := range all {
+		all[i] = types.ID(i + 1)
 	}
-	pinned, err := p.contents(p.pinned).classes(&budget)
-	if err != nil {
+	if err := m.Settle(all, nil, defined); err != nil {
 		return nil, err
 	}
-	pins, err := pinned.hashes(&budget)
-	if err != nil {
+	if err := m.Add(); err != nil {
 		return nil, err
 	}
-	return p.emit(to, pins)
+	ids := make([]types.ID, len(from.Nodes))
+	for _, id := range all {
+		ids[id] = m.ID(id)
+	}
+	return ids, nil
 }
 
 // budget bounds the work, in nodes and references looked at. A kernel whose BTF holds a thousand
 // types several times needs about a million.
 const budget = 1 << 27
 
-type pinner struct {
-	g *types.Graph
-	// for tags with different definitions, the first scope that has them
-	several map[tag]uint64
+// Importer is Import for units that have many nodes of from in common. What these are in the other
+// graph is found out once for all units in which their references to tags mean the same.
+type Importer struct {
+	to, from *types.Graph
+	budget   *int // what is left of it, see refine.Graph.ColoursWithin
+	known
+	present
+	elems []types.Elem         // scratch
+	parts map[types.Hash]*part // of what units share, by signature
+	kept  int                  // nodes in them
+}
+
+// maxKept is how many nodes the parts may have before all are forgotten.
+const maxKept = 1 << 20
+
+// NewImporter returns one that takes its work from a budget.
+func NewImporter(to, from *types.Graph, budget *int) *Importer {
+	return &Importer{to: to, from: from, budget: budget, known: known{numbers: map[tag]int32{}},
+		parts: map[types.Hash]*part{}}
+}
+
+// known is what holds of nodes in every unit: by node of from, or by string.
+type known struct {
+	content []types.Hash // what a node says if no stub is pinned
+	plain   []types.ID   // the node of to that says that; 0: none yet
+	tags    []int32      // of stubs and definitions: the number of the tag, from 1
+	numbers map[tag]int32
+	strs    []types.Str
 }
 
 type tag struct {
@@ -68,83 +95,183 @@ func tagOf(n *types.Node) tag {
 	return tag{types.TagOf(n.Kind), n.Name}
 }
 
+// extend takes the nodes that from has got since the last unit.
+func (m *Importer) extend() {
+	of := func(id types.ID) types.Hash { return m.content[id] }
+	for i := len(m.content); i < len(m.from.Nodes); i++ {
+		n := &m.from.Nodes[i]
+		var content types.Hash
+		if n.Kind == types.KindStub {
+			content = types.HashStub(types.Tag(n.Aux), m.from.Strs.Hash(n.Name))
+		} else if i > 0 {
+			content = m.from.HashWith(n, m.from.ElemsOf(n), of)
+		}
+		number := int32(0)
+		if n.Kind == types.KindStub || n.IsDefinition() {
+			t := tagOf(n)
+			if number = m.numbers[t]; number == 0 {
+				number = int32(len(m.numbers) + 1)
+				m.numbers[t] = number
+			}
+		}
+		m.content, m.tags = append(m.content, content), append(m.tags, number)
+	}
+	m.plain = append(m.plain, make([]types.ID, len(m.content)-len(m.plain))...)
+	m.grow(len(m.content), len(m.numbers)+1)
+}
+
+// Settle finds out which references of a unit get which pins. items are the unit's nodes; all that
+// they contain belongs to the unit too. shared are those that it has in common with other units:
+// nothing depends on them but the work. defined is as in Import.
+func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error {
+	m.extend()
+	m.begin(items, shared, defined)
+	for scope := range defined {
+		if err := m.findSeveral(defined[:scope+1]); err != nil {
+			return err
+		}
+	}
+	m.mark(m.pinned)
+	return m.hash()
+}
+
 // findSeveral finds the tags that have different definitions in the last scope, and didn't in those
 // before it: references to all that have several are followed, to see whether they are equal.
-func (p *pinner) findSeveral(defined [][]types.ID, budget *int) error {
-	last := uint64(len(defined) - 1)
-	first := map[tag]types.ID{}
-	candidates := map[tag]bool{}
+func (m *Importer) findSeveral(defined [][]types.ID) error {
+	scope := uint32(len(defined))
+	candidates := false
 	for _, list := range defined {
 		for _, id := range list {
-			t := tagOf(p.g.Node(id))
-			if f, ok := first[t]; !ok {
-				first[t] = id
-			} else if _, known := p.several[t]; f != id && !known {
-				candidates[t] = true
+			t := &m.tagged[m.tags[id]]
+			if t.scope != scope {
+				t.scope, t.first, t.candidate = scope, id, false
+			} else if t.first != id && t.several == 0 {
+				t.candidate, candidates = true, true
 			}
 		}
 	}
-	if len(candidates) == 0 {
+	if !candidates {
 		return nil
 	}
-	c := p.contents(func(n *types.Node) bool {
-		return p.pinned(n) || n.Ref != 0 && p.g.Pin(n).B == last && candidates[tagOf(n)]
+	m.mark(func(id types.ID, n *types.Node) bool {
+		t := &m.tagged[m.tags[id]]
+		return m.pinned(id, n) || t.scope == scope && t.candidate && m.means(n) != 0 &&
+			m.from.Pin(n).B == uint64(scope-1)
 	})
-	classes, err := c.classes(budget)
-	if err != nil {
+	if err := m.hash(); err != nil {
 		return err
 	}
 	for _, list := range defined {
 		for _, id := range list {
-			if t := tagOf(p.g.Node(id)); candidates[t] && !classes.same(first[t], id) {
-				p.several[t] = last
+			if t := &m.tagged[m.tags[id]]; t.candidate && !m.same(t.first, id) {
+				t.several = scope
 			}
 		}
 	}
 	return nil
 }
 
-// pinned tells whether stub n gets a pin.
-func (p *pinner) pinned(n *types.Node) bool {
-	if n.Ref == 0 || n.Aux == uint32(types.TagTypedef) {
-		return n.Ref != 0
+// same reports whether two definitions, or declarations, are equal.
+func (m *Importer) same(a, b types.ID) bool {
+	if m.flags[a]&in != 0 && m.flags[b]&in != 0 {
+		return m.hashes[a] == m.hashes[b]
 	}
-	scope, ok := p.several[tagOf(n)]
-	return ok && p.g.Pin(n).B >= scope
+	return m.content[a] == m.content[b] && !m.leads(a) && !m.leads(b)
 }
 
-// emit adds the nodes to a graph.
-func (p *pinner) emit(to *types.Graph, pins *pins) ([]types.ID, error) {
-	strs := make([]types.Str, p.g.Strs.Len())
-	for i := 1; i < len(strs); i++ {
-		s := types.Str(i)
-		strs[i] = to.Strs.InternHashed(p.g.Strs.Bytes(s), p.g.Strs.Hash(s))
+// leads reports whether the content of a definition depends on a stub that is in.
+func (m *Importer) leads(id types.ID) bool {
+	n := &m.from.Nodes[id]
+	return n.Kind != types.KindStub && (m.flags[n.Ref]&in != 0 ||
+		slices.ContainsFunc(m.from.ElemsOf(n), func(e types.Elem) bool { return m.flags[e.Ref]&in != 0 }))
+}
+
+// pinned tells whether stub n gets a pin.
+func (m *Importer) pinned(id types.ID, n *types.Node) bool {
+	if m.means(n) == 0 || n.Aux == uint32(types.TagTypedef) {
+		return m.means(n) != 0
 	}
-	ids := make([]types.ID, len(p.g.Nodes))
-	var elems []types.Elem
+	t := &m.tagged[m.tags[id]]
+	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
+}
+
+// means returns the definition that a stub means in the unit, 0 if it doesn't say.
+func (m *Importer) means(n *types.Node) types.ID {
+	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
+		return n.Ref
+	}
+	return 0
+}
+
+// Add adds the nodes of the unit that was settled last.
+func (m *Importer) Add() error {
+	m.intern()
+	if p := m.common; p != nil && p.ids != nil {
+		for i, id := range p.nodes {
+			m.ids[id] = p.ids[i]
+		}
+	}
 	var stubs []types.ID
-	for i := 1; i < len(ids); i++ {
-		n := p.g.Nodes[i]
-		if n.Kind == types.KindStub {
-			if p.pinned(&n) {
-				stubs = append(stubs, types.ID(i))
-				ids[i] = to.PinnedStub(types.Tag(n.Aux), strs[n.Name], pins.of(n.Ref))
-			} else {
-				ids[i] = to.Stub(types.Tag(n.Aux), strs[n.Name])
+	for _, id := range m.nodes {
+		n := &m.from.Nodes[id]
+		switch {
+		case m.flags[id]&in == 0:
+			if m.plain[id] == 0 {
+				m.plain[id] = m.add(n, m.content[id])
 			}
-			continue
+		case m.common != nil && m.common.ids != nil && m.flags[id]&shared != 0:
+		case n.Kind == types.KindStub:
+			m.ids[id] = m.to.PinnedStub(types.Tag(n.Aux), m.strs[n.Name], m.hashes[n.Ref])
+			stubs = append(stubs, id)
+		default:
+			m.ids[id] = m.add(n, types.Hash{})
 		}
-		elems = elems[:0]
-		for _, e := range p.g.ElemsOf(&n) {
-			elems = append(elems, types.Elem{Name: strs[e.Name], Ref: ids[e.Ref], Val: e.Val})
-		}
-		n.Name, n.Ref = strs[n.Name], ids[n.Ref]
-		ids[i] = to.Add(n, elems)
 	}
 	for _, id := range stubs {
-		if err := to.Define(ids[id], ids[p.g.Node(id).Ref]); err != nil {
-			return nil, err
+		if err := m.to.Define(m.ids[id], m.ids[m.from.Node(id).Ref]); err != nil {
+			return err
 		}
 	}
-	return ids, nil
+	if p := m.common; p != nil && p.ids == nil {
+		p.ids = make([]types.ID, len(p.nodes))
+		for i, id := range p.nodes {
+			p.ids[i] = m.ids[id]
+		}
+	}
+	return nil
+}
+
+// ID returns what Add has made of a node of the unit.
+func (m *Importer) ID(id types.ID) types.ID {
+	if m.flags[id]&in != 0 {
+		return m.ids[id]
+	}
+	return m.plain[id]
+}
+
+// intern adds the strings that from has got since the last unit.
+func (m *Importer) intern() {
+	if m.strs == nil {
+		m.strs = []types.Str{0}
+	}
+	for s := types.Str(len(m.strs)); int(s) < m.from.Strs.Len(); s++ {
+		m.strs = append(m.strs, m.to.Strs.InternHashed(m.from.Strs.Bytes(s), m.from.Strs.Hash(s)))
+	}
+}
+
+// add adds a node, after those that it refers to. content is its hash, if no pin is in it.
+func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
+	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {
+		return id
+	}
+	if n.Kind == types.KindStub {
+		return m.to.Stub(types.Tag(n.Aux), m.strs[n.Name])
+	}
+	m.elems = m.elems[:0]
+	for _, e := range m.from.ElemsOf(n) {
+		m.elems = append(m.elems, types.Elem{Name: m.strs[e.Name], Ref: m.ID(e.Ref), Val: e.Val})
+	}
+	to := *n
+	to.Name, to.Ref = m.strs[n.Name], m.ID(n.Ref)
+	return m.to.Add(to, m.elems)
 }

@@ -151,7 +151,20 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
 	return text + ", " + message.Count(result.Conflicts, "conflict") + ", " +
 		functions.text("function") +
-		", " + variables.text("variable"), nil
+		", " + variables.text("variable") + leftOut(result.LeftOut), nil
+}
+
+// leftOut says of which source files nothing is in the linked file; it names some.
+func leftOut(files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := strings.Join(files[:min(len(files), 5)], ", ")
+	if len(files) > 5 {
+		names += ", ..."
+	}
+	return fmt.Sprintf(", nothing of %s (%s) is in the linked file",
+		message.Count(len(files), "source file"), names)
 }
 
 // text says how many are encoded, and how many are not, the commonest reason first.

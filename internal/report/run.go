@@ -116,9 +116,7 @@ func (r *Run) writeStats(w io.Writer) error {
 
 // tell prints a line of --verbose.
 func (r *Run) tell(format string, args ...any) {
-	if r.env.Verbose {
-		fmt.Fprintf(r.env.Stderr, "%s: %s\n", r.env.Program, fmt.Sprintf(format, args...))
-	}
+	r.env.Tell(fmt.Sprintf(format, args...))
 }
 
 // progress is the text of the progress line: of the open phases the last one that counts, else the

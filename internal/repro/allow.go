@@ -125,18 +125,34 @@ func (c *comparison) allow(list []Allowance) {
 		if act.Allowed != "" || act.Verdict != Downstream && act.Verdict != CutOff {
 			continue
 		}
-		reason, all := "", true
-		for ch := range act.changes {
-			if ch.From < 0 || r.Actions[ch.From].Allowed == "" {
-				all = false
-				break
+		if from := act.fromList(); from != nil && len(act.own) == 0 && act.causeList() == nil {
+			if reason := c.allowedBy(from); reason != "" {
+				act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
 			}
-			if reason == "" {
-				reason = r.Actions[ch.From].Allowed
-			}
-		}
-		if all {
-			act.Allowed = "downstream: " + strings.TrimPrefix(reason, "downstream: ")
 		}
 	}
+}
+
+// allowedBy returns why the actions of a list are allowed to differ, "" if one isn't: the reason of
+// the first.
+func (c *comparison) allowedBy(l *List) string {
+	var todo []*List
+	for at := l; at != nil && !at.judged; at = at.Parent {
+		todo = append(todo, at)
+	}
+	for _, at := range slices.Backward(todo) {
+		at.judged = true
+		first := c.report.Actions[at.Items[0]].Allowed
+		all := !slices.ContainsFunc(at.Items, func(i int32) bool {
+			return c.report.Actions[i].Allowed == ""
+		})
+		switch {
+		case !all:
+		case at.Parent == nil:
+			at.reason = first
+		default:
+			at.reason = at.Parent.reason
+		}
+	}
+	return l.reason
 }

@@ -30,85 +30,116 @@ const maxCauses = 64
 // and that it reads.
 func (c *comparison) follow() {
 	acts := c.report.Actions
-	for _, i := range c.order() {
+	for i := range acts {
 		act := &acts[i]
-		var own []int
 		if act.Verdict == NonDeterministic {
 			text := act.Mnemonic + " " + act.Label + " " + act.Output
-			own = append(own, c.causes.of(string(NonDeterministic), text, i))
+			act.own = append(act.own, int32(c.causes.of(string(NonDeterministic), text, i)))
 		}
-		for ch := range act.changes {
-			if ch.From < 0 {
-				own = append(own, ch.Cause)
-			}
-		}
-		slices.Sort(own)
-		own = slices.Compact(own)
-		for _, n := range own {
+		slices.Sort(act.own)
+		act.own = slices.Compact(act.own)
+		for _, n := range act.own {
 			c.causes.list[n].Direct++
 		}
-		all := slices.Clone(own)
-		for ch := range act.changes {
-			if ch.From >= 0 {
-				all = append(all, acts[ch.From].Causes...)
-				act.Deeper = max(act.Deeper, acts[ch.From].Deeper+1)
-			}
+		if causes := act.causeList(); causes != nil {
+			causes.users++
 		}
-		slices.Sort(all)
-		all = slices.Compact(all)
-		act.Causes = all[:min(len(all), maxCauses)]
+	}
+	for _, l := range c.causeLists.all {
+		l.causes = c.add(l, func(n int32, list []int) []int { return append(list, int(n)) })
+	}
+	for _, l := range slices.Backward(c.causeLists.all) {
+		for _, n := range l.Items {
+			c.causes.list[n].Direct += l.users
+		}
+		if l.Parent != nil {
+			l.Parent.users += l.users
+		}
+	}
+	followed := make([]bool, len(c.fromLists.all))
+	for _, i := range c.order() {
+		act := &acts[i]
+		var direct []int
+		for _, n := range act.own[:min(len(act.own), maxCauses)] {
+			direct = append(direct, int(n))
+		}
+		if l := act.causeList(); l != nil {
+			direct = append(direct, l.causes...)
+		}
+		direct = smallest(direct, maxCauses)
+		act.Causes = direct
+		if l := act.fromList(); l != nil {
+			c.followList(l, followed)
+			act.Causes = smallest(slices.Concat(direct, l.causes), maxCauses)
+			act.Deeper = l.depth
+		}
 		for _, n := range act.Causes {
-			if _, direct := slices.BinarySearch(own, n); !direct {
+			if _, ok := slices.BinarySearch(direct, n); !ok {
 				c.causes.list[n].Downstream++
 			}
 		}
 	}
 }
 
-// changes yields the changes of an action, those beyond the listed ones included.
-func (a *Action) changes(yield func(*Change) bool) {
-	for _, list := range [][]Change{a.Changes, a.beyond} {
-		for i := range list {
-			if !yield(&list[i]) {
-				return
-			}
-		}
+// followList finds the causes of the actions of a list.
+func (c *comparison) followList(l *List, followed []bool) {
+	var todo []*List
+	for ; l != nil && !followed[l.number]; l = l.Parent {
+		followed[l.number] = true
+		todo = append(todo, l)
 	}
+	for _, l := range slices.Backward(todo) {
+		if l.Parent != nil {
+			l.depth = l.Parent.depth
+		}
+		for _, i := range l.Items {
+			l.depth = max(l.depth, c.report.Actions[i].Deeper+1)
+		}
+		l.causes = c.add(l, func(i int32, list []int) []int {
+			return append(list, c.report.Actions[i].Causes...)
+		})
+	}
+}
+
+// add returns the first causes of a list's parent and of its items.
+func (c *comparison) add(l *List, of func(item int32, list []int) []int) []int {
+	var all []int
+	if l.Parent != nil {
+		all = slices.Clone(l.Parent.causes)
+	}
+	for _, n := range l.Items {
+		all = of(n, all)
+	}
+	return smallest(all, maxCauses)
+}
+
+// smallest returns the n smallest different numbers, in ascending order. It takes the slice.
+func smallest(list []int, n int) []int {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	return slices.Clip(list[:min(len(list), n)])
+}
+
+// causeList returns the causes among the action's inputs.
+func (a *Action) causeList() *List {
+	if a.inputs == nil {
+		return nil
+	}
+	return a.inputs.causes
+}
+
+// fromList returns the actions whose outputs are among the action's inputs and differ.
+func (a *Action) fromList() *List {
+	if a.inputs == nil {
+		return nil
+	}
+	return a.inputs.from
 }
 
 // order returns the actions that differ so that each is after those it reads from. Actions that
 // read from each other in a circle, which Bazel never writes, come last.
 func (c *comparison) order() []int {
-	acts := c.report.Actions
-	waits := make([]int, len(acts)) // for how many
-	users := map[int][]int{}
-	for i := range acts {
-		for ch := range acts[i].changes {
-			if ch.From >= 0 {
-				users[ch.From] = append(users[ch.From], i)
-				waits[i]++
-			}
-		}
-	}
-	var order []int
-	for i := range acts {
-		if waits[i] == 0 && acts[i].Verdict != Same {
-			order = append(order, i)
-		}
-	}
-	for at := 0; at < len(order); at++ {
-		for _, user := range users[order[at]] {
-			if waits[user]--; waits[user] == 0 {
-				order = append(order, user)
-			}
-		}
-	}
-	for i := range acts {
-		if waits[i] > 0 {
-			order = append(order, i)
-		}
-	}
-	return order
+	return newReaders(c.report.Actions, c.fromLists.all).run()
 }
 
 // finishCauses keeps the causes of what is reported, and puts those with most actions first.
@@ -142,53 +173,47 @@ func (c *comparison) finishCauses() {
 		number[from] = to
 		r.Causes = append(r.Causes, c.causes.list[from])
 	}
+	changes := func(list []Change) {
+		for i := range list {
+			if n := list[i].Cause; n >= 0 && used[n] {
+				list[i].Cause = number[n]
+			} else {
+				list[i].Cause = -1
+			}
+		}
+	}
 	for i := range r.Actions {
 		act := &r.Actions[i]
-		for j, n := range act.Causes {
-			act.Causes[j] = -1
-			if used[n] {
-				act.Causes[j] = number[n]
-			}
+		act.Causes = renumber(act.Causes, used, number)
+		act.own = renumber(act.own, used, number)
+		if !act.sharedChanges {
+			changes(act.Changes)
 		}
-		act.Causes = slices.DeleteFunc(act.Causes, func(n int) bool { return n < 0 })
-		slices.Sort(act.Causes)
-		for ch := range act.changes {
-			if ch.From < 0 {
-				if ch.Cause = number[ch.Cause]; !used[ch.Cause] {
-					ch.Cause = -1
-				}
-			}
-		}
+	}
+	for _, d := range c.shownDiffs {
+		changes(d.shown)
+	}
+	for _, l := range c.causeLists.all {
+		l.Items = renumber(l.Items, used, number)
 	}
 }
 
-// Upstream returns the actions whose outputs changed the key of a, in ascending order.
-func (a *Action) Upstream() []int {
-	var list []int
-	for ch := range a.changes {
-		if ch.From >= 0 {
-			list = append(list, ch.From)
+// renumber returns the new numbers of those in a list that are used, in its place.
+func renumber[T int | int32](list []T, used []bool, number []int) []T {
+	kept := list[:0]
+	for _, n := range list {
+		if used[n] {
+			kept = append(kept, T(number[n]))
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	slices.Sort(kept)
+	return kept
 }
 
-// Own returns the causes that are changes of a's own key, or a itself, in ascending order.
-func (a *Action) Own(causes []Cause) []int {
-	var list []int
-	for ch := range a.changes {
-		if ch.From < 0 && ch.Cause >= 0 {
-			list = append(list, ch.Cause)
-		}
-	}
-	if a.Verdict == NonDeterministic {
-		for _, n := range a.Causes {
-			if causes[n].Action == a.ID {
-				list = append(list, n)
-			}
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
+// Upstream returns the actions whose outputs changed the key of a. Many actions may have the same
+// list.
+func (a *Action) Upstream() *List { return a.fromList() }
+
+// Own returns the causes that are changes of a's own key, or a itself: those among its inputs, of
+// which many actions may have the same list, and the others.
+func (a *Action) Own() (inputs *List, others []int32) { return a.causeList(), a.own }

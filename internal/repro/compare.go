@@ -18,11 +18,18 @@ type comparison struct {
 	report          *Report
 
 	// For the comparison of inputs.
-	seen, matched, tool *marks
-	marked              [2]execlog.SetID // whose tools are marked
-	compared            map[[2]execlog.SetID][]inputChange
-	kept                int
-	left                int // changes beyond the first of each action that may still be looked at
+	rank                  []int32 // by path: its place in the order of names
+	seen, matched, tool   *marks
+	marked                [2]execlog.SetID // whose tools are marked
+	params                map[string]bool  // param files
+	changes               []change         // each once
+	changeNumbers         map[inputChange]int32
+	lastChange            []int32 // by path: the index of the last one in changes plus 1
+	found                 []int32
+	scratch               [2][]int32
+	diffs                 map[diffKey]*inputDiff
+	shownDiffs            []*inputDiff
+	fromLists, causeLists *lists
 }
 
 // Compare compares two logs. It is an error if their digests are of different functions, or an
@@ -32,19 +39,7 @@ func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 		return nil, errors.New("the digests of A are " + a.Hash + " and those of B are " + b.Hash +
 			": make both logs with the same --digest_function")
 	}
-	rename := findRenames(a, b)
-	c := &comparison{
-		paths: newNumbering(), contents: newNumbering(),
-		causes:   causeList{numbers: map[string]int{}},
-		compared: map[[2]execlog.SetID][]inputChange{},
-		report:   &Report{Renamed: rename},
-		left:     maxFurther,
-	}
-	c.sides[0] = newSide(a, rename, c.paths, c.contents)
-	c.sides[1] = newSide(b, nil, c.paths, c.contents)
-	n := len(c.paths.names)
-	c.seen, c.matched, c.tool = newMarks(n), newMarks(n), newMarks(n)
-	c.addActions(c.match())
+	c := newComparison(a, b)
 	for i := range c.report.Actions {
 		c.judge(&c.report.Actions[i])
 	}
@@ -54,6 +49,33 @@ func Compare(a, b *execlog.Log, opt Options) (*Report, error) {
 	c.finishCauses()
 	c.count()
 	return c.report, nil
+}
+
+// newComparison numbers what two logs hold, and pairs their actions.
+func newComparison(a, b *execlog.Log) *comparison {
+	rename := findRenames(a, b)
+	c := &comparison{
+		paths: newNumbering(), contents: newNumbering(),
+		causes:        causeList{numbers: map[string]int{}},
+		report:        &Report{Renamed: rename},
+		params:        paramFiles(b),
+		changeNumbers: map[inputChange]int32{},
+		diffs:         map[diffKey]*inputDiff{},
+		fromLists:     newLists(), causeLists: newLists(),
+	}
+	c.sides[0] = newSide(a, rename, c.paths, c.contents)
+	c.sides[1] = newSide(b, nil, c.paths, c.contents)
+	n := len(c.paths.names)
+	c.seen, c.matched, c.tool = newMarks(n), newMarks(n), newMarks(n)
+	c.rank, c.lastChange = c.paths.ranks(), make([]int32, n)
+	for _, s := range c.sides {
+		s.has = make([]bool, n)
+		for _, path := range s.path {
+			s.has[path] = true
+		}
+	}
+	c.addActions(c.match())
+	return c
 }
 
 func (c *comparison) spawn(i, spawn int) *execlog.Spawn { return &c.sides[i].log.Spawns[spawn] }

@@ -2,7 +2,9 @@ package repro
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/execlog"
 )
@@ -12,6 +14,34 @@ type inputChange struct {
 	path int32
 	of   [2]int64 // the artifact in each log, -1 if it is no input there
 }
+
+// change is an inputChange with what is the same of it in all actions that have it.
+type change struct {
+	inputChange
+	origin origin
+	params bool   // whether it is a param file
+	cause  [2]int // of an input, of a tool; 0: none yet, else its number plus 1
+}
+
+// inputDiff is how two sets of inputs differ: as two sets in them do, and by some more inputs. Each
+// pair of sets has one, whatever actions have it, and of what it holds equal lists are one: what a
+// comparison keeps, and the time that it takes, grow as the logs do, not as the actions times their
+// inputs.
+type inputDiff struct {
+	inner *inputDiff // or nil
+	more  []int32    // changes, ascending
+	loose bool       // whether one set alone has an input that the other log has somewhere
+
+	// These are of inner, too.
+	count  int
+	causes *List    // the causes of changes that are no other action's output
+	from   *List    // the actions whose outputs the other changes are
+	first  []int32  // the first maxChanges, by path
+	shown  []Change // those; nil until an action has this
+}
+
+// diffKey is the sets of inputs and of tools in both logs.
+type diffKey struct{ inputs, tools [2]execlog.SetID }
 
 // marks are numbers by path, which are forgotten all at once.
 type marks struct {
@@ -33,46 +63,268 @@ func (m *marks) get(path int32) int64 {
 	return m.value[path]
 }
 
-// inputs returns the inputs that differ between a set of A and one of B, by path. Sets of which
-// several actions are made are compared once.
-func (c *comparison) inputs(sets [2]execlog.SetID) []inputChange {
-	if c.sides[0].prints[sets[0]] == c.sides[1].prints[sets[1]] {
+// inputs returns how two spawns' inputs differ, nil if they don't.
+func (c *comparison) inputs(a, b *execlog.Spawn) *inputDiff {
+	key := diffKey{[2]execlog.SetID{a.Inputs, b.Inputs}, [2]execlog.SetID{a.Tools, b.Tools}}
+	d := c.setDiff(key)
+	if d != nil && d.shown == nil {
+		c.tools(key.tools)
+		d.shown = make([]Change, len(d.first))
+		for i, n := range d.first {
+			d.shown[i] = c.shown(&c.changes[n])
+		}
+		c.shownDiffs = append(c.shownDiffs, d)
+	}
+	return d
+}
+
+// setDiff returns how two sets differ, nil if they don't. It goes from the outer sets to the inner
+// ones, of which Bazel's actions most often have one that differs, common to many actions; and back.
+func (c *comparison) setDiff(key diffKey) *inputDiff {
+	var d *inputDiff
+	var outer []diffKey
+	partly := true // whether d is how the sets in the last of outer differ
+	for partly && !c.same(key.inputs) {
+		if found, ok := c.diffs[key]; ok {
+			d = found
+			break
+		}
+		outer = append(outer, key)
+		key, partly = c.innerSets(key)
+	}
+	for i, key := range slices.Backward(outer) {
+		var made *inputDiff
+		if partly {
+			made, partly = c.around(key, d)
+		}
+		if !partly {
+			made = c.whole(key, i > 0)
+		}
+		c.diffs[key], d, partly = made, made, true
+	}
+	return d
+}
+
+// same reports whether two sets are put together alike of equal inputs.
+func (c *comparison) same(sets [2]execlog.SetID) bool {
+	return c.sides[0].prints[sets[0]] == c.sides[1].prints[sets[1]]
+}
+
+// innerSets returns the sets in two sets that differ. ok says that there are no others; there may
+// be none at all.
+func (c *comparison) innerSets(key diffKey) (inner diffKey, ok bool) {
+	_, a := c.sides[0].log.Set(key.inputs[0])
+	_, b := c.sides[1].log.Set(key.inputs[1])
+	if len(a) != len(b) {
+		return inner, false
+	}
+	inner.tools = key.tools
+	for i := range a {
+		pair := [2]execlog.SetID{a[i], b[i]}
+		if c.same(pair) {
+			continue
+		}
+		if inner.inputs != [2]execlog.SetID{} {
+			return inner, false
+		}
+		inner.inputs = pair
+	}
+	return inner, true
+}
+
+// around returns how two sets differ of which the sets in them differ by inner alone. It says that
+// it can't if an input might be elsewhere in the sets, too.
+func (c *comparison) around(key diffKey, inner *inputDiff) (d *inputDiff, ok bool) {
+	var items [2][]execlog.ID
+	for i, s := range c.sides {
+		items[i], _ = s.log.Set(key.inputs[i])
+		if slices.ContainsFunc(items[i], func(id execlog.ID) bool {
+			return s.log.Artifact(id).Inputs != 0
+		}) {
+			return nil, false
+		}
+	}
+	if inner != nil && inner.loose {
+		return nil, false
+	}
+	found := c.compare(slices.Values(items[0]), slices.Values(items[1]))
+	if slices.ContainsFunc(found, c.isLoose) {
+		return nil, false
+	}
+	found = slices.DeleteFunc(found, inner.has)
+	if len(found) == 0 {
+		return inner, true
+	}
+	d = c.newDiff(key, inner, found)
+	d.more = slices.Clone(found)
+	return d, true
+}
+
+// whole returns how two sets differ, nil if they don't. keep says that it may be an inner one.
+func (c *comparison) whole(key diffKey, keep bool) *inputDiff {
+	found := c.compare(c.sides[0].walker.All(key.inputs[0]), c.sides[1].walker.All(key.inputs[1]))
+	if len(found) == 0 {
 		return nil
 	}
-	if found, ok := c.compared[sets]; ok {
-		return found
+	d := c.newDiff(key, nil, found)
+	if d.loose = !keep || slices.ContainsFunc(found, c.isLoose); !d.loose {
+		d.more = slices.Clone(found)
 	}
-	var found []inputChange
+	return d
+}
+
+// has reports whether a change is one of d, which isn't loose and may be nil.
+func (d *inputDiff) has(n int32) bool {
+	for ; d != nil; d = d.inner {
+		if contains(d.more, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLoose reports whether a change is an input of one log that the other log has somewhere.
+func (c *comparison) isLoose(n int32) bool {
+	ch := &c.changes[n]
+	return ch.of[0] < 0 && c.sides[0].has[ch.path] || ch.of[1] < 0 && c.sides[1].has[ch.path]
+}
+
+// newDiff makes an inputDiff of one and some more changes, which it sorts.
+func (c *comparison) newDiff(key diffKey, inner *inputDiff, found []int32) *inputDiff {
+	d := &inputDiff{inner: inner, count: len(found)}
+	if inner != nil {
+		d.count += inner.count
+		d.from, d.causes, d.first = inner.from, inner.causes, slices.Clone(inner.first)
+	}
+	c.tools(key.tools)
+	from, causes := c.scratch[0][:0], c.scratch[1][:0]
+	for _, n := range found {
+		ch := &c.changes[n]
+		if ch.origin.action >= 0 {
+			from = append(from, int32(ch.origin.action))
+		} else {
+			causes = append(causes, int32(c.causeOf(ch)))
+		}
+		if len(d.first) < maxChanges || c.byPath(n, d.first[maxChanges-1]) < 0 {
+			at, _ := slices.BinarySearchFunc(d.first, n, c.byPath)
+			d.first = slices.Insert(d.first, at, n)
+			d.first = d.first[:min(len(d.first), maxChanges)]
+		}
+	}
+	d.from, d.causes = c.fromLists.share(d.from, from), c.causeLists.share(d.causes, causes)
+	c.scratch = [2][]int32{from, causes}
+	slices.Sort(found)
+	return d
+}
+
+// compare returns the inputs that A and B don't have in common, as indices of c.changes. The result
+// is valid until the next call.
+func (c *comparison) compare(inA, inB iter.Seq[execlog.ID]) []int32 {
+	found := c.found[:0]
 	c.seen.clear()
 	a, b := c.sides[0], c.sides[1]
-	for id := range a.walker.All(sets[0]) {
+	for id := range inA {
 		c.seen.put(a.path[id], int64(id))
 	}
 	c.matched.clear()
-	for id := range b.walker.All(sets[1]) {
+	for id := range inB {
 		path := b.path[id]
 		c.matched.put(path, 0)
 		other := c.seen.get(path)
 		if other < 0 || a.content[other] != b.content[id] {
-			found = append(found, inputChange{path, [2]int64{other, int64(id)}})
+			found = append(found, c.numberOf(inputChange{path, [2]int64{other, int64(id)}}))
 		}
 	}
-	for id := range a.walker.All(sets[0]) {
+	for id := range inA {
 		if c.matched.get(a.path[id]) < 0 {
-			found = append(found, inputChange{a.path[id], [2]int64{int64(id), -1}})
+			found = append(found, c.numberOf(inputChange{a.path[id], [2]int64{int64(id), -1}}))
 		}
 	}
-	slices.SortFunc(found, func(x, y inputChange) int {
-		return cmp.Compare(c.paths.names[x.path], c.paths.names[y.path])
-	})
-	if c.kept += len(found) + 1; c.kept < maxKept {
-		c.compared[sets] = found
-	}
+	c.found = found
 	return found
 }
 
-// maxKept is how many changes of inputs are kept for other actions that have the same sets.
-const maxKept = 4 << 20
+// numberOf returns the index of a change in c.changes.
+func (c *comparison) numberOf(in inputChange) int32 {
+	if last := c.lastChange[in.path]; last > 0 && c.changes[last-1].inputChange == in {
+		return last - 1 // as nearly always
+	}
+	n, ok := c.changeNumbers[in]
+	if !ok {
+		n = int32(len(c.changes))
+		c.changeNumbers[in] = n
+		path, o := c.paths.names[in.path], c.origin(in)
+		params := o.unlogged && (c.params[path] || strings.HasSuffix(path, ".params"))
+		if params {
+			o.note = ""
+		}
+		c.changes = append(c.changes, change{inputChange: in, origin: o, params: params})
+	}
+	c.lastChange[in.path] = n + 1
+	return n
+}
+
+// byPath compares changes by their paths, then by what is there.
+func (c *comparison) byPath(x, y int32) int {
+	a, b := &c.changes[x], &c.changes[y]
+	return cmp.Or(cmp.Compare(c.rank[a.path], c.rank[b.path]), cmp.Compare(a.of[0], b.of[0]),
+		cmp.Compare(a.of[1], b.of[1]))
+}
+
+// shown returns a change as it is reported. The tools are marked.
+func (c *comparison) shown(ch *change) Change {
+	s := Change{Kind: Input, Name: c.paths.names[ch.path], InA: ch.of[0] >= 0, InB: ch.of[1] >= 0,
+		Note: ch.origin.note, From: ch.origin.action, Cause: -1}
+	switch {
+	case c.tool.get(ch.path) >= 0:
+		s.Kind = Tool
+	case ch.params:
+		s.Kind = ParamFile
+	}
+	s.A, s.B = c.describe(0, ch.of[0]), c.describe(1, ch.of[1])
+	if s.From < 0 {
+		s.Cause = c.causeOf(ch)
+	}
+	return s
+}
+
+// causeOf returns the number of the cause that a change is. The tools are marked.
+func (c *comparison) causeOf(ch *change) int {
+	kind, as := Input, 0
+	switch {
+	case c.tool.get(ch.path) >= 0:
+		kind, as = Tool, 1
+	case ch.params:
+		kind = ParamFile
+	}
+	if ch.cause[as] == 0 {
+		name := c.paths.names[ch.path]
+		if ch.origin.path != "" {
+			name = ch.origin.path // what the input is a link to
+		}
+		text := ch.origin.what + name + onlyIn(ch.of[0] >= 0, ch.of[1] >= 0)
+		ch.cause[as] = c.causes.of(string(kind), text, -1) + 1
+	}
+	return ch.cause[as] - 1
+}
+
+func onlyIn(inA, inB bool) string {
+	switch {
+	case !inA:
+		return " (only in B)"
+	case !inB:
+		return " (only in A)"
+	}
+	return ""
+}
+
+// describe is an input's content in short, "" if it is not there.
+func (c *comparison) describe(i int, id int64) string {
+	if id < 0 {
+		return ""
+	}
+	return c.contents.names[c.sides[i].content[id]]
+}
 
 // tools marks the paths of the tools of two actions.
 func (c *comparison) tools(sets [2]execlog.SetID) {
@@ -86,4 +338,19 @@ func (c *comparison) tools(sets [2]execlog.SetID) {
 			c.tool.put(s.path[id], 0)
 		}
 	}
+}
+
+// paramFiles are the files that arguments of B's spawns name as such.
+func paramFiles(log *execlog.Log) map[string]bool {
+	found := map[string]bool{}
+	for i := range log.Spawns {
+		for _, arg := range log.Spawns[i].Args {
+			for _, before := range []string{"@", "flagfile="} {
+				if _, file, ok := strings.Cut(arg, before); ok {
+					found[file] = true
+				}
+			}
+		}
+	}
+	return found
 }

@@ -11,9 +11,6 @@ import (
 // maxChanges is how many changes of an action are kept.
 const maxChanges = 50
 
-// maxFurther is how many changes beyond those of all actions are looked at, for their causes.
-const maxFurther = 64 << 20
-
 // keyChanges fills in how the keys of an action's two spawns differ. root says whether any change
 // is no output of another action.
 func (c *comparison) keyChanges(act *Action) (root bool) {
@@ -59,20 +56,10 @@ func (k *keyDiff) add(ch Change, group ...string) {
 		text = group[0]
 	}
 	ch.Cause = k.c.causes.of(string(ch.Kind), text, -1)
+	k.act.own = append(k.act.own, int32(ch.Cause))
 	k.root = true
-	k.list(ch)
-}
-
-func (k *keyDiff) list(ch Change) {
-	k.found++
-	if len(k.act.Changes) == maxChanges {
+	if k.found++; len(k.act.Changes) == maxChanges {
 		k.act.More++
-		// What the rest of the report needs is kept: a cause, and each action that this comes from.
-		if !slices.ContainsFunc(k.act.Changes, func(o Change) bool {
-			return o.From == ch.From && o.Cause == ch.Cause
-		}) {
-			k.act.beyond = append(k.act.beyond, ch)
-		}
 		return
 	}
 	k.act.Changes = append(k.act.Changes, ch)
@@ -161,68 +148,20 @@ func (k *keyDiff) outputs() {
 	}
 }
 
-// inputs compares the input files.
+// inputs compares the input files. They are the last part that is compared.
 func (k *keyDiff) inputs() {
-	changes := k.c.inputs([2]execlog.SetID{k.a.Inputs, k.b.Inputs})
-	if len(changes) == 0 {
+	d := k.c.inputs(k.a, k.b)
+	if d == nil {
 		return
 	}
-	k.c.tools([2]execlog.SetID{k.a.Tools, k.b.Tools})
-	params := map[string]bool{}
-	for _, arg := range k.b.Args {
-		if _, file, ok := strings.Cut(arg, "@"); ok {
-			params[file] = true
-		}
-		if _, file, ok := strings.Cut(arg, "flagfile="); ok {
-			params[file] = true
-		}
+	k.act.inputs = d
+	k.root = k.root || d.causes != nil
+	k.found += d.count
+	n := min(len(d.shown), maxChanges-len(k.act.Changes))
+	k.act.More += d.count - n
+	if k.act.sharedChanges = len(k.act.Changes) == 0; k.act.sharedChanges {
+		k.act.Changes = d.shown[:n:n]
+	} else {
+		k.act.Changes = append(k.act.Changes, d.shown[:n]...)
 	}
-	for i, in := range changes {
-		if i >= maxChanges {
-			if k.c.left == 0 {
-				k.found, k.act.More = k.found+len(changes)-i, k.act.More+len(changes)-i
-				break
-			}
-			k.c.left--
-		}
-		path := k.c.paths.names[in.path]
-		ch := Change{Kind: Input, Name: path, InA: in.of[0] >= 0, InB: in.of[1] >= 0, From: -1}
-		o := k.c.origin(in)
-		switch {
-		case k.c.tool.get(in.path) >= 0:
-			ch.Kind = Tool
-		case o.unlogged && (params[path] || strings.HasSuffix(path, ".params")):
-			ch.Kind, o.note = ParamFile, ""
-		}
-		ch.Note = o.note
-		ch.A, ch.B = k.c.describe(0, in.of[0]), k.c.describe(1, in.of[1])
-		if o.action >= 0 {
-			ch.From, ch.Cause = o.action, -1
-			k.list(ch)
-			continue
-		}
-		name := path
-		if o.path != "" {
-			name = o.path // what the input is a link to
-		}
-		k.add(ch, o.what+name+onlyIn(ch))
-	}
-}
-
-func onlyIn(ch Change) string {
-	switch {
-	case !ch.InA:
-		return " (only in B)"
-	case !ch.InB:
-		return " (only in A)"
-	}
-	return ""
-}
-
-// describe is an input's content in short, "" if it is not there.
-func (c *comparison) describe(i int, id int64) string {
-	if id < 0 {
-		return ""
-	}
-	return contentOf(c.sides[i].log.Artifact(execlog.ID(id)))
 }

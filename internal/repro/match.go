@@ -140,14 +140,7 @@ func (c *comparison) keyPrint(i, spawn int) [32]byte {
 		}
 	}
 	fmt.Fprintln(h, cmd.Timeout)
-	var inputs []string
-	for id := range s.walker.All(cmd.Inputs) {
-		inputs = append(inputs, c.paths.names[s.path[id]]+"\x00"+c.contents.names[s.content[id]])
-	}
-	slices.Sort(inputs)
-	for _, in := range inputs {
-		write(h, in)
-	}
+	fmt.Fprintln(h, s.inputSum(cmd.Inputs, c.paths, c.contents))
 	return [32]byte(h.Sum(nil))
 }
 

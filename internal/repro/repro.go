@@ -8,6 +8,7 @@
 //	configs.go  output directories that have another name in the other build
 //	match.go    which action of A is which of B
 //	inputs.go   how the inputs of two actions differ, key.go and args.go the rest of the key
+//	lists.go    numbers that many actions have in common
 //	origin.go   which action made an input
 //	causes.go   verdicts; causes, and what is downstream of them
 //	allow.go    which differences are expected
@@ -98,7 +99,10 @@ type Action struct {
 
 	Spawns [2]int `json:"-"` // indices in the logs, -1 if it is not there
 
-	beyond []Change // of those that More counts, one for each cause and each action
+	own    []int32    // its causes but those of inputs, ascending after follow
+	inputs *inputDiff // nil if the inputs are the same
+	// sharedChanges says that Changes are a part of inputs.
+	sharedChanges bool
 }
 
 // Cause is where a difference begins: a change of a key that is no other action's output, the same

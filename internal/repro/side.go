@@ -29,6 +29,20 @@ func (n *numbering) number(s string) int32 {
 	return i
 }
 
+// ranks returns the place of each string in the order of all, by number.
+func (n *numbering) ranks() []int32 {
+	order := make([]int32, len(n.names))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Compare(n.names[x], n.names[y]) })
+	ranks := make([]int32, len(order))
+	for at, i := range order {
+		ranks[i] = int32(at)
+	}
+	return ranks
+}
+
 // side is one log with numbers for its paths and contents.
 type side struct {
 	log     *execlog.Log
@@ -36,7 +50,10 @@ type side struct {
 	path    []int32    // by artifact
 	content []int32    // by artifact
 	prints  [][16]byte // by set: a hash that equal sets share, if they are put together alike
+	has     []bool     // by path: whether the log has it
 	walker  *execlog.Walker
+	sums    map[execlog.SetID][2]uint64 // what inputSum returned
+	parts   [][2]uint64                 // by artifact: what it adds to inputSum; nil before that
 
 	makers   map[int32][]int32  // by path: the spawns that list it as an output
 	stripped map[string][]int32 // likewise, by the path without its configuration
@@ -45,7 +62,8 @@ type side struct {
 
 // newSide numbers the artifacts of a log. Their paths are renamed first.
 func newSide(log *execlog.Log, rename renames, paths, contents *numbering) *side {
-	s := &side{log: log, rename: rename, walker: execlog.NewWalker(log)}
+	s := &side{log: log, rename: rename, walker: execlog.NewWalker(log),
+		sums: map[execlog.SetID][2]uint64{}}
 	s.path = make([]int32, log.Artifacts())
 	s.content = make([]int32, log.Artifacts())
 	for i := range s.path {
@@ -123,6 +141,30 @@ func (s *side) findPrints() {
 		}
 		copy(s.prints[id][:], h.Sum(nil))
 	}
+}
+
+// inputSum returns a hash of a set's inputs that does not depend on how it is put together.
+func (s *side) inputSum(set execlog.SetID, paths, contents *numbering) [2]uint64 {
+	if sum, ok := s.sums[set]; ok {
+		return sum
+	}
+	if s.parts == nil {
+		s.parts = make([][2]uint64, len(s.path))
+		for i := range s.parts {
+			h := sha256.New()
+			write(h, paths.names[s.path[i]])
+			write(h, contents.names[s.content[i]])
+			sum := h.Sum(nil)
+			s.parts[i] = [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
+		}
+	}
+	var sum [2]uint64
+	for id := range s.walker.All(set) {
+		sum[0] += s.parts[id][0]
+		sum[1] += s.parts[id][1]
+	}
+	s.sums[set] = sum
+	return sum
 }
 
 // withoutConfiguration is a path without the name of its configuration: "bazel-out/*/bin/x" for

@@ -71,26 +71,70 @@ func draw(r *repro.Report) *graph {
 	causes := g.causes(r)
 	actions := g.actions(r)
 	links := map[link]int{}
+	byCause := newCounts(func(n int32) *node { return causes[n] })
+	byAction := newCounts(func(n int32) *node { return actions[int(n)] })
 	for _, i := range r.Listed {
 		act := &r.Actions[i]
 		to := actions[i]
 		if to == nil {
 			continue
 		}
-		for _, n := range act.Own(r.Causes) {
-			links[link{causes[n], to}]++
-		}
-		for _, from := range act.Upstream() {
-			if actions[from] != nil && actions[from].column < to.column {
-				links[link{actions[from], to}]++
-			}
-		}
+		inputs, others := act.Own()
+		byCause.of(inputs).link(links, to)
+		byCause.count(nil, others).link(links, to)
+		byAction.of(act.Upstream()).link(links, to)
 	}
 	links = g.lanes(links)
 	g.place(links)
 	g.connect(links)
 	g.Nodes = slices.DeleteFunc(g.Nodes, func(n *node) bool { return n.Class == lane })
 	return g
+}
+
+// count is how often nodes are in a list.
+type count map[*node]int
+
+// link adds links to a node from those that are left of it.
+func (c count) link(links map[link]int, to *node) {
+	for from, n := range c {
+		if from.column < to.column {
+			links[link{from, to}] += n
+		}
+	}
+}
+
+// counts has the counts of lists, which many actions have in common.
+type counts struct {
+	lists map[*repro.List]count
+	node  func(number int32) *node // or nil
+}
+
+func newCounts(node func(int32) *node) *counts {
+	return &counts{map[*repro.List]count{nil: nil}, node}
+}
+
+// of returns the count of a list.
+func (c *counts) of(list *repro.List) count {
+	var todo []*repro.List
+	for l := list; c.lists[l] == nil && l != nil; l = l.Parent {
+		todo = append(todo, l)
+	}
+	for _, l := range slices.Backward(todo) {
+		c.lists[l] = c.count(c.lists[l.Parent], l.Items)
+	}
+	return c.lists[list]
+}
+
+// count returns a count with some numbers more.
+func (c *counts) count(of count, numbers []int32) count {
+	all := count{}
+	maps.Copy(all, of)
+	for _, n := range numbers {
+		if from := c.node(n); from != nil {
+			all[from]++
+		}
+	}
+	return all
 }
 
 const lane = "lane"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/repro"
@@ -150,20 +151,62 @@ func groupOf(r *repro.Report, verdict repro.Verdict) group {
 // trees makes the trees of actions below causes.
 type trees struct {
 	r     *repro.Report
-	first map[int][]int // by cause: the actions that have it themselves
-	users map[int][]int // by action: those that differ through it
+	first users // by cause: the actions that have it themselves
+	users users // by action: those that differ through it
+}
+
+// users are the actions that have a number: alone, or in a list that many actions have in common.
+type users struct {
+	alone    map[int32][]int
+	holders  map[int32][]*repro.List // by number: the lists that have it and their parents don't
+	children map[*repro.List][]*repro.List
+	of       map[*repro.List][]int
+	known    map[*repro.List]bool
+}
+
+func newUsers() users {
+	return users{map[int32][]int{}, map[int32][]*repro.List{}, map[*repro.List][]*repro.List{},
+		map[*repro.List][]int{}, map[*repro.List]bool{}}
+}
+
+func (u users) add(action int, list *repro.List, others []int32) {
+	for _, n := range others {
+		u.alone[n] = append(u.alone[n], action)
+	}
+	if list != nil {
+		u.of[list] = append(u.of[list], action)
+	}
+	for l := list; l != nil && !u.known[l]; l = l.Parent {
+		u.known[l] = true
+		for _, n := range l.Items {
+			u.holders[n] = append(u.holders[n], l)
+		}
+		u.children[l.Parent] = append(u.children[l.Parent], l)
+	}
+}
+
+func (u users) has(n int32) bool { return len(u.alone[n])+len(u.holders[n]) > 0 }
+
+// all returns the actions that have a number, in ascending order.
+func (u users) all(n int32) []int {
+	all := slices.Clone(u.alone[n])
+	todo := slices.Clone(u.holders[n])
+	for len(todo) > 0 {
+		l := todo[len(todo)-1]
+		todo = append(todo[:len(todo)-1], u.children[l]...)
+		all = append(all, u.of[l]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func newTrees(r *repro.Report) *trees {
-	t := &trees{r: r, first: map[int][]int{}, users: map[int][]int{}}
+	t := &trees{r: r, first: newUsers(), users: newUsers()}
 	for _, i := range r.Listed {
 		act := &r.Actions[i]
-		for _, n := range act.Own(r.Causes) {
-			t.first[n] = append(t.first[n], i)
-		}
-		for _, from := range act.Upstream() {
-			t.users[from] = append(t.users[from], i)
-		}
+		inputs, others := act.Own()
+		t.first.add(i, inputs, others)
+		t.users.add(i, act.Upstream(), nil)
 	}
 	return t
 }
@@ -183,16 +226,16 @@ func (t *trees) of(cause int) (tree []branch, more int) {
 			left--
 			b := branch{Action: &t.r.Actions[i]}
 			switch {
-			case len(t.users[i]) == 0:
+			case !t.users.has(int32(i)):
 			case seen[i] || depth == maxTreeDepth:
 				b.Repeated = true
 			default:
 				seen[i] = true
-				b.Below = grow(t.users[i], depth+1)
+				b.Below = grow(t.users.all(int32(i)), depth+1)
 			}
 			out = append(out, b)
 		}
 		return out
 	}
-	return grow(t.first[cause], 0), more
+	return grow(t.first.all(int32(cause)), 0), more
 }

@@ -14,7 +14,8 @@ func (r *Report) WriteText(w io.Writer) error {
 	if len(r.Types) > 0 {
 		fmt.Fprintf(out, "%7s %7s %10s  type\n", "modules", "bytes", "repeats")
 		for _, t := range r.Types {
-			fmt.Fprintf(out, "%7d %7d %10d  %s %s\n", t.Modules, t.Bytes, t.Cost, t.Kind, t.Name)
+			fmt.Fprintf(out, "%7d %7d %10d  %s %s\n", t.Modules, t.Bytes, t.Cost, t.Kind,
+				message.Printable(t.Name))
 		}
 		if more := r.Repeats - len(r.Types); more > 0 {
 			fmt.Fprintf(out, "and %s that several modules hold\n", message.Count(more, "more named type"))

@@ -40,13 +40,13 @@ type opened struct {
 	users int
 }
 
-// open opens the file at path and lists its split units.
-func open(path string) (*opened, error) {
+// open opens the file at path, which has split units of main, and lists these.
+func open(path string, main *elf.File) (*opened, error) {
 	f, err := elf.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f.Threads = 1
+	f.Threads, f.MaxDecompressed = 1, main.MaxDecompressed
 	d, err := dwarf.NewSplit(f)
 	if err != nil {
 		f.Close()
@@ -99,7 +99,7 @@ func (f *Files) openPackages() {
 		f.packages, f.err = append(f.packages, own), err
 	}
 	if x := f.finder; x.Package != "" && f.err == nil {
-		x.once.Do(func() { x.pkg, x.err = open(x.Package) })
+		x.once.Do(func() { x.pkg, x.err = open(x.Package, f.main) })
 		if f.err = x.err; f.err == nil {
 			f.packages = append(f.packages, x.pkg.data.For(f.prefix))
 			if x.pkg.data.SplitUnits() == 0 {
@@ -109,7 +109,7 @@ func (f *Files) openPackages() {
 		}
 	}
 	if path := f.main.Holder + packageSuffix; f.main.Holder != "" && f.err == nil && isFile(path) {
-		if f.beside, f.err = open(path); f.err == nil {
+		if f.beside, f.err = open(path, f.main); f.err == nil {
 			f.packages = append(f.packages, f.beside.data.For(f.prefix))
 		}
 	}
@@ -160,7 +160,7 @@ func (f *Files) use(path string) (*opened, error) {
 		}
 	}
 	f.mu.Unlock()
-	o, err := open(path)
+	o, err := open(path, f.main)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -71,6 +72,9 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	}
 	id := ID(len(g.Nodes))
 	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
+	if n.Kind != KindStub {
+		n.Depth = uint16(min(g.Depth(n.Ref, elems), math.MaxUint16))
+	}
 	g.Elems = append(room(g.Elems, len(elems)), elems...)
 	g.Nodes = append(room(g.Nodes, 1), n)
 	*slot = bucket{uint32(n.Hash.A >> 32), id}
@@ -78,6 +82,15 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 		g.grow()
 	}
 	return id
+}
+
+// Depth returns how deep a shape nests that has a reference and elements.
+func (g *Graph) Depth(ref ID, elems []Elem) int {
+	deepest := g.Nodes[ref].Depth
+	for i := range elems {
+		deepest = max(deepest, g.Nodes[elems[i].Ref].Depth)
+	}
+	return int(deepest) + 1
 }
 
 // room makes room for n more elements. Where append would add a quarter, it adds half of what is

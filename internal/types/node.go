@@ -86,11 +86,19 @@ type Node struct {
 	Aux   uint32
 	First uint32 // the first of Count elements in Graph.Elems
 	Count uint32
+	Depth uint16 // how deep the shape nests, see MaxDepth; AddHashed fills it in
 	Kind  Kind
 	// aggregates: bitfields are present; enums: signed; tags: kind_flag; variables that a unit
 	// defines: the section is not that of per-CPU variables
 	Flag bool
 }
+
+// MaxDepth is how deep a type may nest in what is read and written: how many types, typedefs,
+// pointers, arrays and the like, each contain the next without a named struct, union or enum in
+// between. Kernels and libbpf resolve some 32 in a row (MAX_RESOLVE_DEPTH); pahole has no bound. It
+// keeps what walks over a shape from exhausting its stack, and is the same wherever types are read
+// or written, so that nothing refuses what another has written.
+const MaxDepth = 1000
 
 // Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte
 // where Node.Flag is set), an enumerator (Val: the value; for ENUM its 32 bits, zero-extended

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/message"
 )
 
 // Scope is who insists on a rule.
@@ -41,16 +41,8 @@ func (v Violation) String() string {
 	if v.TypeID == 0 {
 		return fmt.Sprintf("%s: %s", v.Rule, v.Detail)
 	}
-	name := printable(cmp.Or(v.Name, "(anon)"))
+	name := message.Printable(cmp.Or(v.Name, "(anon)"))
 	return fmt.Sprintf("[%d] %v %s: %s: %s", v.TypeID, v.Kind, name, v.Rule, v.Detail)
-}
-
-// printable shows names with control characters or spaces quoted.
-func printable(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return strconv.Quote(s)
-	}
-	return s
 }
 
 // label names an element in a message.
@@ -58,5 +50,5 @@ func label(name string, n int) string {
 	if name == "" {
 		return "number " + strconv.Itoa(n)
 	}
-	return printable(name)
+	return message.Printable(name)
 }

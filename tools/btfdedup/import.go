@@ -37,11 +37,15 @@ The BTF of a module stands on that of its kernel; --base names that.`,
 			"btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz",
 		},
 		Flags: cli.Output | cli.Base,
-		Setup: func(*cli.FlagSet) cli.Run { return runImport },
+		Setup: func(flags *cli.FlagSet) cli.Run {
+			var max int
+			flags.MaxDecompressedVar(&max)
+			return func(env *cli.Env, args []string) error { return runImport(env, args, max) }
+		},
 	}
 }
 
-func runImport(env *cli.Env, args []string) error {
+func runImport(env *cli.Env, args []string, maxDecompressed int) error {
 	base, err := relocate.ReadBases(env.Bases)
 	if err != nil {
 		return err
@@ -52,7 +56,7 @@ func runImport(env *cli.Env, args []string) error {
 	}
 	content := kimage.Content{Form: kimage.ELF, Label: args[0]}
 	if f == nil {
-		if content, err = kimage.Unpack(args[0], data); err != nil {
+		if content, err = kimage.Unpack(args[0], data, maxDecompressed); err != nil {
 			return err
 		}
 	}
@@ -63,6 +67,7 @@ func runImport(env *cli.Env, args []string) error {
 	}
 	if f != nil {
 		defer f.Close()
+		f.MaxDecompressed = maxDecompressed
 		data, err = elfBTF(f, content.Label != args[0])
 	} else {
 		data, err = plainBTF(content)

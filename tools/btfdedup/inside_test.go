@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 )
@@ -114,6 +116,55 @@ func TestStatsJSON(t *testing.T) {
 	if got.Schema != 1 || got.Bytes != int(info.Size()) || got.Types.Total != 2 ||
 		len(got.Types.Kinds) != 2 || got.Types.Kinds[0].Kind != "INT" {
 		t.Error(stdout)
+	}
+}
+
+// TestControlCharacters: no name reaches a terminal with what moves its cursor, or begins a line.
+func TestControlCharacters(t *testing.T) {
+	const odd = "odd\x1b[2J\n[9] x\u009b\xff"
+	dir := t.TempDir()
+	vmlinux, base := writeBTF(t, dir, "vmlinux.btf", nil, func(b *btf.Builder) {
+		b.Int("int", 4, btf.IntSigned, 0)
+	})
+	module := func(name, last string) string {
+		path, _ := writeBTF(t, dir, name, base, func(b *btf.Builder) {
+			b.Float(odd, 4)
+			b.Ref(btf.KindTypedef, odd, b.Ref(btf.KindPtr, "", b.Ref(btf.KindTypeTag, odd, 1)))
+			e := b.Enum(btf.KindEnum, odd, 4, false, btf.Enumerator{NameOff: b.Name(odd + "E")})
+			b.Composite(btf.KindStruct, odd, 8, false, btf.Member{NameOff: b.Name(odd), Type: e},
+				btf.Member{NameOff: b.Name(odd + last), Type: 1, Offset: 32})
+			v := b.Var(odd, 1, btf.LinkageGlobal)
+			b.DeclTag(odd, v, btf.DeclTagWhole)
+			b.Datasec("."+odd, 4, btf.Secinfo{Type: v, Size: 4})
+			b.Func(odd, b.FuncProto(0, btf.Param{NameOff: b.Name(odd), Type: 1}), btf.LinkageGlobal)
+			b.Composite(btf.KindUnion, odd+"in both", 4, false, btf.Member{NameOff: b.Name(odd), Type: 1})
+		})
+		return path
+	}
+	one, two := module("one.btf", "1"), module("two.btf", "2")
+	both := []string{"--base", vmlinux, one, two}
+	for _, args := range [][]string{
+		append([]string{"dump"}, both[:3]...),
+		append([]string{"dump", "--format=c"}, both[:3]...),
+		append([]string{"dump", "--name", "odd"}, both[:3]...),
+		append([]string{"dump", "--name", odd + "?"}, both[:3]...),
+		append([]string{"stats"}, both[:3]...),
+		append([]string{"diff", "--base-a", vmlinux, "--base-b", vmlinux}, both[2:]...),
+		append([]string{"verify"}, both...),
+		append([]string{"report"}, both...),
+		append([]string{"conflicts"}, both...),
+		append([]string{"link", "-v", "-o", dir + "/out.btf"}, both...),
+	} {
+		_, stdout, stderr := runBtfdedup(args...)
+		text := stdout + stderr
+		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+			return r != '\n' && r != '\t' && !strconv.IsPrint(r)
+		}) || strings.Contains(text, "\n[9] x") {
+			t.Errorf("%s: %q", args[0], text)
+		}
+		if !strings.Contains(text, "odd") && args[0] != "link" {
+			t.Errorf("%s: no name in %q", args, text)
+		}
 	}
 }
 

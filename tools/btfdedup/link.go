@@ -41,11 +41,12 @@ are the per-CPU ones, as without that feature; extra are all others, in split BT
 else but the types that only they need, on the --base that percpu gives of the same files.
 
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
-and the reason. Source files of compilation units that are left out, with --facts, come after them.
+and the reason.
 
 With --facts, compilation units that define functions of which the linked file has none are told:
 they are of other files, such as modules, and their types are in the result. --strict makes that an
-error. Units with global functions, as members of a library that nothing needed, are left out.`,
+error. Units with global functions, as members of a library that nothing needed, are left out;
+--verbose names some.`,
 		Examples: []string{
 			"btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params",
 			"# a module's BTF stands on the kernel's",
@@ -80,13 +81,13 @@ type linkRun struct {
 func (r *linkRun) run(env *cli.Env, files []string) error {
 	run := report.Start(env, files)
 	defer run.Close()
-	opt := link.Options{Jobs: env.Jobs, Variables: r.which}
+	opt := link.Options{Jobs: env.Jobs, Variables: r.which, FactsPath: r.facts}
 	bases, err := openBases(env)
 	if err != nil {
 		return err
 	}
 	defer bases.Close()
-	opt.Base = bases.Base
+	opt.Base, opt.BasePath = bases.Base, bases.Path
 	if r.facts != "" {
 		phase := run.Phase("facts", "")
 		if opt.Facts, err = readFacts(r.facts); err != nil {

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/object"
 )
@@ -79,6 +82,83 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 		}
 		if _, err := os.Stat(p("out")); (err == nil) != (c.code == 0) {
 			t.Errorf("%s: exit code %d, output: %v", c.args, code, err)
+		}
+	}
+}
+
+// TestFactsOfAnotherMachine links objects with the facts of a file for another machine, and on such
+// a base: one line names both files and both machines.
+func TestFactsOfAnotherMachine(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	objectOf(t, p("kernel"), "k.c")
+	raw := linktest.New()
+	raw.Unit("k.c", 1)
+	raw.Fn("k", 0, 0, raw.Proto(raw.Hold(raw.Int("int"))))
+	raw.Target.Machine = 183
+	other, err := link.Link([]*object.Object{raw.Object}, link.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p("raw"), other.BTF, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: 183,
+		Sections: []elfwrite.Section{{Name: ".BTF", Data: other.BTF}}}
+	elf, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p("arm64"), elf, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x86 := facts.Facts{AddrSize: 8, Machine: 62, HasFiles: true, Variables: facts.VariablesPerCPU,
+		KfuncState: facts.KfuncsAbsent, Files: []facts.File{{Name: "k.c", Funcs: []string{"k"}}}}
+	const told = "they are for EM_X86_64, 64-bit, LittleEndian, the facts DIR/facts are for "
+	for _, c := range []struct {
+		what   string
+		change func(f *facts.Facts)
+		args   string
+		want   string
+	}{
+		{"the same", func(*facts.Facts) {}, "kernel", ""},
+		{"machine", func(f *facts.Facts) { f.Machine = 183 }, "kernel",
+			told + "EM_AARCH64, 64-bit, LittleEndian; name those of the file"},
+		{"address size", func(f *facts.Facts) { f.AddrSize = 4 }, "kernel",
+			told + "EM_X86_64, 32-bit, LittleEndian; name those of the file"},
+		{"byte order", func(f *facts.Facts) { f.BigEndian = true }, "kernel",
+			told + "EM_X86_64, 64-bit, BigEndian; name those of the file"},
+		{"raw BTF doesn't say", func(*facts.Facts) {}, "raw", ""},
+		{"but it says the byte order", func(f *facts.Facts) { f.BigEndian = true }, "raw",
+			"EM_X86_64, 64-bit, BigEndian; name those of the file"},
+		{"the base of another machine", func(*facts.Facts) {}, "--base arm64 kernel",
+			"the base DIR/arm64 is for EM_AARCH64, what stands on it is for EM_X86_64; name the BTF of"},
+	} {
+		known := x86
+		c.change(&known)
+		var text bytes.Buffer
+		if err := known.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p("facts"), text.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"link", "-q", "--facts", p("facts"), "-o", p("out")}
+		for _, arg := range strings.Fields(c.args) {
+			if !strings.HasPrefix(arg, "-") {
+				arg = p(arg)
+			}
+			args = append(args, arg)
+		}
+		prog := program()
+		var out, errs bytes.Buffer
+		prog.Stdout, prog.Stderr = &out, &errs
+		code := prog.Run(args)
+		message := strings.ReplaceAll(errs.String(), dir, "DIR")
+		file := "btfdedup: DIR/" + args[len(args)-1][len(dir)+1:] + ": "
+		if (code != 0) != (c.want != "") || !strings.Contains(message, c.want) ||
+			c.want != "" && (!strings.HasPrefix(message, file) || strings.Count(message, "\n") != 1) {
+			t.Errorf("%s: exit code %d, %q; want %q", c.what, code, message, c.want)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func convertSeveral(list []input, size int, options convert.Options,
 		if in.open(); in.err != nil {
 			return
 		}
-		defer in.file.Close()
+		defer in.close()
 		if in.file.Size() < largeInput {
 			in.read(shares)
 			return
@@ -118,7 +118,7 @@ const largeInput = 32 << 20
 // convert converts an input that is the only one.
 func (in *input) convert(options convert.Options) {
 	if in.open(); in.err == nil {
-		defer in.file.Close()
+		defer in.close()
 		in.read(options)
 	}
 }
@@ -127,6 +127,12 @@ func (in *input) open() {
 	if in.err == nil {
 		in.file, in.err = in.files.OpenInput(in.Input)
 	}
+}
+
+// close closes the file, and lets go of the memory that its sections take.
+func (in *input) close() {
+	in.file.Close()
+	in.file = nil
 }
 
 // read converts the file, which is open.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
+	"bytes"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -11,11 +11,13 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/object"
 )
 
-// openBase opens what the BTF of the files stands on, if there is --btf_base.
+// openBase opens what the BTF of the files is based on, if there is --btf_base.
 //
 // A build calls this program for each of its modules, on the same vmlinux; and to index vmlinux's
 // BTF takes longer than all else for a small module. So the first call leaves the index beside
@@ -24,25 +26,12 @@ func (c *command) openBase() (*base.Files, error) {
 	if c.base == "" {
 		return base.Open(nil)
 	}
-	index := ""
 	if !c.features.Has(features.DistilledBase) { // that needs the BTF itself
-		index = indexOf(c.base)
+		if found := indexed(c.base); found != nil {
+			return found, nil
+		}
 	}
-	if index == "" {
-		return base.Open([]string{c.base})
-	}
-	if found, err := base.Open([]string{index}); err == nil {
-		return found, nil
-	}
-	data, err := base.Index(c.base, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := cli.WriteFile(index, cli.Bytes(data)); err != nil {
-		return base.Open([]string{c.base})
-	}
-	removeOlder(index)
-	return base.Open([]string{index})
+	return base.Open([]string{c.base})
 }
 
 // smallBase is the size, in bytes, of BTF that is indexed faster than an index is written and
@@ -50,36 +39,68 @@ func (c *command) openBase() (*base.Files, error) {
 const smallBase = 64 << 10
 
 // An index is called .tmp_vmlinux.DIGEST.btfbase. make clean removes what begins so (Kbuild's top
-// Makefile). The digest is that of the BTF, so an index is never taken for that of other BTF.
+// Makefile). The digest is that of the BTF.
 const (
 	indexPrefix = ".tmp_"
 	indexSuffix = ".btfbase"
 	digestLen   = 24 // in hexadecimal digits
 )
 
-// indexOf returns where the index of the BTF in the file at path is, or is to be: in the same
-// directory. It returns "" if none is wanted: for small BTF, for a directory that can't be written,
-// and for a path from the root, by which modules outside of the tree name a kernel that is
-// installed; a build should leave nothing there. What is wrong with a file is for base.Open to say.
-func indexOf(path string) string {
+// indexed opens the index of the BTF in the file at path: the one in the same directory, or else a
+// new one, which it leaves there. It returns nil if no index is wanted: for small BTF, for a
+// directory that can't be written, and for a path from the root, by which modules outside of the
+// tree name a kernel that is installed; a build should leave nothing there. What is wrong with a
+// file is for base.Open to say.
+//
+// The file may be replaced or written to meanwhile, by a linker. So an index is made of the very
+// bytes whose digest it has, and one that is there is used only if it was made of BTF that is here
+// now.
+func indexed(path string) *base.Files {
 	dir, name := filepath.Split(path)
 	if filepath.IsAbs(path) || unix.Access(filepath.Clean(dir), unix.W_OK) != nil {
-		return ""
+		return nil
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil // a pipe can be read once only
 	}
 	f, data, err := btf.Open(path)
 	if f != nil {
 		defer f.Close()
-		data, err = btf.Section(f, btf.SectionTypes)
-		if f.Section(btf.SectionBase) != nil {
-			return ""
-		}
+		data, err = baseOf(f)
 	}
 	if err != nil || len(data) < smallBase {
-		return ""
+		return nil
 	}
-	sum := sha256.Sum256(data)
-	digest := hex.EncodeToString(sum[:digestLen/2])
-	return filepath.Join(dir, indexPrefix+name+"."+digest+indexSuffix)
+	source := base.NewSource(data)
+	sum := source.Sum()
+	index := filepath.Join(dir, indexPrefix+name+"."+hex.EncodeToString(sum[:digestLen/2])+indexSuffix)
+	if info, err := os.Lstat(index); err == nil {
+		if !info.Mode().IsRegular() {
+			return nil // a FIFO, a link, a directory: none of ours
+		}
+		if found, err := source.Open(index); err == nil {
+			return found
+		}
+	}
+	if source = base.NewSource(bytes.Clone(data)); source.Sum() != sum {
+		return nil // the file is being written
+	}
+	made, found, err := source.Index(index)
+	if err != nil {
+		return nil
+	}
+	if cli.WriteFile(index, cli.Bytes(made)) == nil {
+		removeOlder(index)
+	}
+	return found
+}
+
+// baseOf returns the BTF of an ELF file, nil if it isn't a base of others.
+func baseOf(f *elf.File) ([]byte, error) {
+	if f.Section(btf.SectionBase) != nil || f.Section(object.SectionUnits) != nil {
+		return nil, nil
+	}
+	return btf.Section(f, btf.SectionTypes)
 }
 
 // removeOlder removes the other indices of the file that an index is of, which it had other BTF
@@ -94,7 +115,7 @@ func removeOlder(index string) {
 	for _, e := range entries {
 		other := e.Name()
 		if other != name && len(other) == len(name) && strings.HasPrefix(other, start) &&
-			strings.HasSuffix(other, indexSuffix) {
+			strings.HasSuffix(other, indexSuffix) && e.Type().IsRegular() {
 			os.Remove(filepath.Join(dir, other))
 		}
 	}

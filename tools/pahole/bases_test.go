@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/features"
@@ -140,5 +142,143 @@ func TestBaseIndexUnwritable(t *testing.T) {
 	if want := expected(t, module, base, features.Default(), ""); code != 0 ||
 		!bytes.Equal(read(t, "out"), want) {
 		t.Errorf("exit code %d, %s, or other BTF", code, stderr)
+	}
+}
+
+// onVmlinux encodes the BTF of a module on the base vmlinux in the working directory.
+func onVmlinux(t *testing.T, module string) []byte {
+	t.Helper()
+	if code, _, stderr := pahole("-J", "--btf_features=default", "--btf_base=vmlinux",
+		"--btf_encode_detached=out", module); code != 0 || stderr != "" {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	return read(t, "out")
+}
+
+// TestForeignIndices has something else in the place of the index: it is made anew, or left alone.
+func TestForeignIndices(t *testing.T) {
+	one, other := largeBase(t, ""), largeBase(t, "late")
+	module := compile(t, moduleSource, "-c")
+	t.Chdir(t.TempDir())
+	place := func(base string) (want []byte) {
+		if err := os.WriteFile("vmlinux", read(t, base), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return expected(t, module, base, features.Default(), "")
+	}
+	index := func() (name string, content []byte) {
+		for name, content = range indices(t) {
+		}
+		return name, content
+	}
+	place(other)
+	onVmlinux(t, module)
+	_, foreign := index()
+	want := place(one)
+	onVmlinux(t, module)
+	name, good := index()
+	if bytes.Equal(good, foreign) {
+		t.Fatal("both bases have one index")
+	}
+
+	regular := func(content []byte) func() error {
+		return func() error { return os.WriteFile(name, content, 0o666) }
+	}
+	if err := os.WriteFile("foreign", foreign, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		what string
+		make func() error
+		anew bool
+	}{
+		{"the index of other BTF", regular(foreign), true},
+		{"half an index", regular(good[:len(good)/2]), true},
+		{"an empty file", regular(nil), true},
+		{"BTF", regular(read(t, "out")), true},
+		{"ELF", regular(read(t, "vmlinux")), true},
+		{"a link to another index", func() error { return os.Symlink("foreign", name) }, false},
+		{"a dangling link", func() error { return os.Symlink("nowhere", name) }, false},
+		{"a FIFO", func() error { return syscall.Mkfifo(name, 0o666) }, false},
+		{"a directory", func() error { return os.Mkdir(name, 0o777) }, false},
+	} {
+		if err := errors.Join(os.Remove(name), tt.make()); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Lstat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := onVmlinux(t, module); !bytes.Equal(got, want) {
+			t.Errorf("%s: other BTF", tt.what)
+		}
+		after, err := os.Lstat(name)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case tt.anew:
+			if !bytes.Equal(read(t, name), good) {
+				t.Errorf("%s: it was not made anew", tt.what)
+			}
+		case !os.SameFile(before, after):
+			t.Errorf("%s: something else is there now", tt.what)
+		}
+		if !bytes.Equal(read(t, "foreign"), foreign) {
+			t.Errorf("%s: written through the link", tt.what)
+		}
+	}
+}
+
+// TestBaseReplaced has a base that is replaced again and again while indices of it are made. None
+// may be that of the other base: with either in place, the result is that on this base.
+func TestBaseReplaced(t *testing.T) {
+	module := compile(t, moduleSource, "-c")
+	var bases, want [2][]byte
+	for i, variant := range []string{"", "late"} {
+		base := largeBase(t, variant)
+		bases[i], want[i] = read(t, base), expected(t, module, base, features.Default(), "")
+	}
+	t.Chdir(t.TempDir())
+	swap := func(i int) {
+		// As a linker does that writes to a new file.
+		if err := os.WriteFile("new", bases[i%2], 0o666); err != nil {
+			t.Error(err)
+		}
+		if err := os.Rename("new", "vmlinux"); err != nil {
+			t.Error(err)
+		}
+	}
+	swap(0)
+	for round := range 20 {
+		stop, stopped := make(chan bool), make(chan bool)
+		go func() {
+			defer close(stopped)
+			for i := round; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					swap(i)
+				}
+			}
+		}()
+		got := onVmlinux(t, module)
+		close(stop)
+		<-stopped
+		if !bytes.Equal(got, want[0]) && !bytes.Equal(got, want[1]) {
+			t.Fatal("the BTF is that on neither base")
+		}
+		for i := range want {
+			kept := indices(t)
+			swap(i)
+			if !bytes.Equal(onVmlinux(t, module), want[i]) {
+				t.Fatalf("round %d: the index of the other base was used", round)
+			}
+			for name, content := range kept { // the last call removed it
+				if err := os.WriteFile(name, content, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	}
 }

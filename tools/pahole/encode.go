@@ -62,6 +62,11 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	if err != nil {
 		return err
 	}
+	if c.verbose {
+		if err := writeSkipped(env.Stdout, result.Skipped); err != nil {
+			return err
+		}
+	}
 	switch {
 	case options.Counts.Units == 0:
 		env.Warn("%s: no compilation unit is left by --lang_exclude; no BTF is written", path)

@@ -110,7 +110,7 @@ func encoding() []option {
 		{name: "format_path", short: 'F', takes: needsValue, value: "dwarf",
 			help: "what to encode BTF of", set: (*command).setFormat},
 		{name: "hashbits", takes: needsValue, value: "BITS", help: "nothing", set: ignore},
-		{name: "verbose", short: 'V', help: "say what is done",
+		{name: "verbose", short: 'V', help: "say what is done, and which functions aren't encoded and why",
 			set: func(c *command, _ string) error { c.verbose = true; return nil }},
 		{name: "quiet", short: 'q', help: "no warnings",
 			set: func(c *command, _ string) error { c.quiet = true; return nil }},

@@ -51,6 +51,8 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 			case found.varying[d.Name]:
 				return "pahole compares its code, which takes \"...\", with clang's abstract instance, " +
 					"which doesn't"
+			case kept != nil && found.lost[d.Name]:
+				return "pahole compares it with a weak definition that lost"
 			case found.split[d.Name]:
 				return "pahole takes a part that was split off for the function"
 			}

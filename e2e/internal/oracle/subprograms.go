@@ -28,6 +28,9 @@ type subprograms struct {
 	// renamed has the functions of whose name there is also one whose symbol has another name
 	// (objcopy --prefix-symbols).
 	renamed map[string]bool
+	// lost has the functions of whose name there is also one with code, but without a symbol there: a
+	// weak definition that lost.
+	lost map[string]bool
 	// varying has the functions whose code takes "..." and whose abstract origin has none (clang).
 	varying map[string]bool
 	// arguments has the types of the parameters of each function with code.
@@ -51,7 +54,7 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 		machine: f.Machine,
 		kept:    map[string][][]string{}, others: map[string][][]string{},
 		inlined: map[string]bool{}, split: map[string]bool{},
-		renamed: map[string]bool{}, varying: map[string]bool{},
+		renamed: map[string]bool{}, lost: map[string]bool{}, varying: map[string]bool{},
 		arguments: map[string][]dwarf.Type{}, at: map[uint64][]string{},
 	}
 	addresses := map[string][]uint64{} // of each function's symbols without a suffix
@@ -142,6 +145,8 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 		s.arguments[name] = types
 	case len(here) > 0:
 		s.renamed[name] = true
+	default:
+		s.lost[name] = true
 	}
 	return nil
 }

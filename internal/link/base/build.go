@@ -69,7 +69,15 @@ func sumOf(b *btf.Blob, below Sum) (Sum, error) {
 	if err != nil {
 		return Sum{}, err
 	}
-	return sha256.Sum256(append(below[:], data...)), nil
+	return sumOfBytes(data, below), nil
+}
+
+func sumOfBytes(data []byte, below Sum) (sum Sum) {
+	h := sha256.New()
+	h.Write(below[:])
+	h.Write(data)
+	h.Sum(sum[:0])
+	return sum
 }
 
 // builder makes indices of BTFs that were read into a graph.

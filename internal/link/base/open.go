@@ -23,6 +23,7 @@ type Files struct {
 	BTF *btf.Blob
 	// Index is the path of the first index of the chain, "" if all of BTF is there.
 	Index string
+	Path  string // the last BTF of the chain, or an index of it; "" if there is none
 
 	mapped [][]byte
 }
@@ -30,6 +31,9 @@ type Files struct {
 // Open reads a chain of bases, each standing on the one before it. Several threads may use it.
 func Open(paths []string) (*Files, error) {
 	f := &Files{}
+	if len(paths) > 0 {
+		f.Path = paths[len(paths)-1]
+	}
 	if err := f.open(paths); err != nil {
 		f.Close()
 		return nil, err
@@ -190,10 +194,18 @@ func Index(path string, bases []string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	data, err := indexOf(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
+}
+
+func indexOf(b *btf.Blob) ([]byte, error) {
 	chain := object.Chain(b)
 	built, err := build(chain, len(chain)-1, true)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return built[0], nil
 }

@@ -5,6 +5,7 @@
 // says otherwise:
 //
 //	functions.go   functions
+//	owners.go      which candidates are the function that is in the file
 //	prototypes.go  when prototypes of one name are consistent
 //	variables.go   variables
 //	which.go       which variables are wanted
@@ -48,6 +49,7 @@ type decider struct {
 	keys       map[Type]types.Hash // their inverse, of made types
 	prototypes looseHashes
 	locals     locals
+	places     places
 }
 
 // Decide decides about the candidates of the units. f may be nil: then functions are linked under

@@ -29,8 +29,9 @@ type decision struct {
 
 func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	below base.Base) (*decision, error) {
+	symbols.AddBases(&b.Graph.Strs, f)
 	s := b.Survey()
-	x := symbols.New(&b.Graph.Strs, f, set)
+	x := symbols.New(&b.Graph.Strs, f)
 	x.Select(s, f)
 	t := resolve.Resolve(s, below, nil, 1)
 	d, err := decide.Decide(t, x, f, set)
@@ -188,11 +189,13 @@ func TestErrors(t *testing.T) {
 func TestWriteSkipped(t *testing.T) {
 	var text strings.Builder
 	list := []decide.Skipped{{Name: "f", Reason: "inconsistent prototype"},
-		{Name: "v", Reason: "several static variables of this name"}}
+		{Name: "v", Reason: "several static variables of this name"},
+		{Name: "x\t\ny", Reason: "name is no identifier"}}
 	if err := decide.WriteSkipped(&text, list); err != nil {
 		t.Fatal(err)
 	}
-	want := "f\tinconsistent prototype\nv\tseveral static variables of this name\n"
+	want := "f\tinconsistent prototype\nv\tseveral static variables of this name\n" +
+		`x\t\ny` + "\tname is no identifier\n"
 	if text.String() != want {
 		t.Errorf("%q, want %q", text.String(), want)
 	}

@@ -15,23 +15,76 @@ import (
 // encodeFunctions makes the FUNCs.
 func (d *decider) encodeFunctions() {
 	d.nodes = make([]types.Node, 0, d.Functions.Len())
-	if d.facts != nil && d.features.Has(features.TrueSignature) {
-		d.findClones()
-	}
+	clones := d.findClones()
 	for name := range d.Functions.Keys() {
-		group := slices.DeleteFunc(d.holders(types.KindFunc, name), func(h Holder) bool {
-			return flags(&h)&types.FuncRenamed != 0
-		})
-		if len(group) != 0 {
-			d.encodeFunction(name, group)
+		if !clones.grouped[name] {
+			d.encodeFunction(name, d.candidates(name, clones.of[name]))
 		}
 	}
+	for _, name := range clones.alone {
+		d.encodeFunction(name, d.candidates(name, clones.of[name]))
+	}
+}
+
+// candidates are those of a name, and those of its clones and parts.
+func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
+	group := d.holders(types.KindFunc, name)
+	for _, clone := range clones {
+		group = d.Holders(types.KindFunc, clone, group)
+	}
+	d.group = group
+	return slices.DeleteFunc(group, func(h Holder) bool {
+		return flags(&h)&types.FuncRenamed != 0 || h.FromBTF && d.Node(h.Type).Name != name
+	})
+}
+
+// clones are the candidates whose symbols have suffixes, where they stand for the function that
+// they are of, and the parts of functions.
+type clones struct {
+	of      map[types.Str][]types.Str // by base name
+	grouped map[types.Str]bool        // all of these
+	alone   []types.Str               // base names that no candidate has; sorted
+}
+
+// findClones finds the clones. With the feature true_signature they are functions of their own; it
+// notes which functions have such.
+func (d *decider) findClones() clones {
+	c := clones{of: map[types.Str][]types.Str{}, grouped: map[types.Str]bool{}}
+	own := d.features.Has(features.TrueSignature)
+	for name := range d.Functions.Keys() {
+		b := d.Graph.Strs.Bytes(name)
+		dot := bytes.IndexByte(b, '.')
+		if dot <= 0 || d.facts != nil && d.symbols.Of(name)&symbols.Exact == 0 {
+			continue
+		}
+		group := d.holders(types.KindFunc, name)
+		if len(group) == 0 || d.facts == nil &&
+			slices.ContainsFunc(group, func(h Holder) bool { return h.FromBTF }) {
+			continue
+		}
+		base := d.Graph.Strs.Intern(b[:dot])
+		if own && !facts.IsPart(string(b)) {
+			if d.facts != nil {
+				d.symbols.Add(base, symbols.HasClones)
+			}
+			continue
+		}
+		if c.of[base] == nil && !d.Functions.Has(base) {
+			c.alone = append(c.alone, base)
+		}
+		c.of[base] = append(c.of[base], name)
+		c.grouped[name] = true
+	}
+	return c
 }
 
 // encodeFunction decides on the candidates of one name: a base name, or with the feature
 // true_signature a clone's full name.
 func (d *decider) encodeFunction(name types.Str, group []Holder) {
+	own := group
 	switch {
+	case len(group) == 0:
+		return
 	case d.facts == nil:
 		// Results of an earlier link stay as they are.
 		for _, h := range group {
@@ -44,12 +97,18 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		}
 	case !d.hasSymbol(name):
 		return
-	case d.severalAddresses(name):
-		d.skip(name, params.ReasonAmbiguousAddress)
-		return
+	default:
+		if own = d.claimants(name, group); len(own) == 0 {
+			return
+		}
+		if reason := d.againstSymbols(name); reason != "" {
+			d.skip(name, reason)
+			return
+		}
 	}
-	own := d.owners(group)
-	if reason := d.against(own, group); reason != "" {
+	own = d.owners(own)
+	compared := d.withCopies(own, group)
+	if reason := d.against(own, compared); reason != "" {
 		d.skip(name, reason)
 		return
 	}
@@ -58,9 +117,9 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 	if d.facts != nil && d.symbols.Of(name)&symbols.Kfunc != 0 {
 		d.kfuncs[name] = f
 	}
-	for i := range group {
-		if group[i].Ref == proto {
-			d.encodedAs(group[i].Type, f)
+	for i := range compared {
+		if compared[i].Ref == proto {
+			d.encodedAs(compared[i].Type, f)
 		}
 	}
 }
@@ -76,16 +135,22 @@ func (d *decider) encodedAs(k, made Type) {
 	}
 }
 
-// hasSymbol tells whether the linked file has the function, under this name or as a clone that has
-// no candidate of its own.
+// hasSymbol reports whether the linked file has the function, under this name or as a clone that is
+// no function of its own.
 func (d *decider) hasSymbol(name types.Str) bool {
-	switch bits := d.symbols.Of(name); {
-	case bits&symbols.Exact != 0:
-		return true
-	case bits&symbols.Suffixed != 0:
-		return bits&symbols.HasClones == 0 && d.features.Has(features.OptimizedFunc)
+	bits := d.symbols.Of(name)
+	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
+}
+
+// againstSymbols returns why the symbols of a function are against encoding it, "" if they are not.
+func (d *decider) againstSymbols(name types.Str) string {
+	switch {
+	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
+		return params.ReasonClone
+	case d.severalAddresses(name):
+		return params.ReasonAmbiguousAddress
 	}
-	return false
+	return ""
 }
 
 // severalAddresses tells whether the function has several addresses. Clones count as the function
@@ -104,40 +169,6 @@ func (d *decider) severalAddresses(name types.Str) bool {
 	return several
 }
 
-// findClones notes which functions have clones that are encoded under their own names.
-func (d *decider) findClones() {
-	for name := range d.Functions.Keys() {
-		if len(d.holders(types.KindFunc, name)) == 0 || d.symbols.Of(name)&symbols.Exact == 0 {
-			continue
-		}
-		b := d.Graph.Strs.Bytes(name)
-		if i := bytes.IndexByte(b, '.'); i > 0 {
-			if base, ok := d.Graph.Strs.Lookup(b[:i]); ok {
-				d.symbols.Add(base, symbols.HasClones)
-			}
-		}
-	}
-}
-
-// owners returns the candidates to which the symbol belongs: those with code, if any have some (the
-// others are copies that were inlined away; where all are without code, the symbol is an alias of
-// an identical function), and of these the strong ones, if any are.
-func (d *decider) owners(group []Holder) []Holder {
-	return d.without(types.FuncWeak, d.without(types.FuncNoCode, group))
-}
-
-// without drops the candidates that have the flag, unless all have it.
-func (d *decider) without(flag types.FuncFlags, group []Holder) []Holder {
-	has := func(h Holder) bool { return flags(&h)&flag != 0 }
-	if len(group) == 1 || !slices.ContainsFunc(group, has) {
-		return group // as nearly always
-	}
-	if kept := slices.DeleteFunc(slices.Clone(group), has); len(kept) > 0 {
-		return kept
-	}
-	return group
-}
-
 // flags are those of a function; a result of an earlier link has none.
 func flags(h *Holder) types.FuncFlags {
 	if h.FromBTF {
@@ -147,17 +178,15 @@ func flags(h *Holder) types.FuncFlags {
 }
 
 // against returns why a function can't be encoded, "" if it can. Reordered, uncertain and
-// unexpected count if any candidate with code has them, even a part that was split off; optimized
-// and unlocated count only if all owners have one of the two. Where no candidate has code, all
-// candidates count as if they had. The prototypes of all candidates of the name are compared.
-func (d *decider) against(own, group []Holder) string {
+// unexpected count if any owner has them, even a part that was split off; optimized and unlocated
+// count only if all owners have one of the two. The prototypes of the compared candidates must be
+// consistent.
+func (d *decider) against(own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
 	allChanged := true
-	for _, h := range d.without(types.FuncNoCode, group) {
-		any |= flags(&h)
-	}
 	for _, h := range own {
+		any |= flags(&h)
 		all &= flags(&h)
 		allChanged = allChanged && flags(&h)&changed != 0
 	}
@@ -170,7 +199,7 @@ func (d *decider) against(own, group []Holder) string {
 		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:
 		return params.ReasonUncertainLocation
-	case d.features.Has(features.ConsistentFunc) && !d.consistent(group):
+	case d.features.Has(features.ConsistentFunc) && !d.consistent(compared):
 		return params.ReasonInconsistentPrototype
 	case any&types.FuncUnexpectedReg != 0:
 		return params.ReasonUnexpectedRegister
@@ -178,7 +207,7 @@ func (d *decider) against(own, group []Holder) string {
 	return ""
 }
 
-// consistent tells whether the prototypes of all candidates are the same but for what looseHashes
+// consistent reports whether the prototypes of candidates are the same but for what looseHashes
 // overlook.
 func (d *decider) consistent(group []Holder) bool {
 	first := d.Node(group[0].Type).Ref

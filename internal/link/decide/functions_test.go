@@ -1,6 +1,8 @@
 package decide_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/facts"
@@ -61,7 +63,8 @@ func TestFunctions(t *testing.T) {
 		{what: "only an optimized clone is left", build: units(fn(0, integer)),
 			facts: symbol("f.isra.0"), want: []string{"static f: void(int)"}},
 		{what: "the same without optimized_func", build: units(fn(0, integer)),
-			facts: symbol("f.isra.0"), without: features.OptimizedFunc},
+			facts: symbol("f.isra.0"), without: features.OptimizedFunc,
+			skipped: []string{"f: only clones are in the file"}},
 		{what: "the cold part is no function", build: units(fn(0, integer)),
 			facts: symbol("f.cold")},
 
@@ -117,8 +120,8 @@ func TestPrototypes(t *testing.T) {
 	})
 }
 
-// TestOwners: the symbol is the strong definition's, or that of a candidate with code. The others'
-// prototypes are compared all the same.
+// TestOwners: the symbol is the strong definition's, or that of a candidate with code. The
+// prototypes of those without code are compared all the same.
 func TestOwners(t *testing.T) {
 	check(t, []rule{
 		{what: "strong before weak, however many are weak",
@@ -132,8 +135,104 @@ func TestOwners(t *testing.T) {
 		{what: "no code anywhere: an alias", build: units(fn(types.FuncNoCode, pointer)),
 			facts: symbol("f"), want: []string{"static f: void(*int)"}},
 		{what: "the weak one's prototype is another", facts: symbol("f"),
-			build:   units(fn(types.FuncWeak, pointer), fn(0, integer)),
+			build: units(fn(types.FuncWeak, pointer), fn(0, integer)),
+			want:  []string{"static f: void(int)"}},
+		{what: "two weak ones, and nothing tells which of them it is", facts: symbol("f"),
+			build:   units(fn(types.FuncWeak, pointer), fn(types.FuncWeak, integer)),
 			skipped: []string{"f: inconsistent prototype"}},
+		{what: "an inlined copy's prototype is another", facts: symbol("f"),
+			build:   units(fn(types.FuncNoCode, pointer), fn(0, integer)),
+			skipped: []string{"f: inconsistent prototype"}},
+	})
+}
+
+// in defines a function of a unit of that file.
+func in(file, name string, linkage uint32, flags types.FuncFlags,
+	params ...func(b *linktest.Builder) types.ID) func(*linktest.Builder) {
+	return func(b *linktest.Builder) {
+		b.Unit(file, 1)
+		named(name, flags, params...)(b)
+		n := b.Graph.Node(b.Last().Items[len(b.Last().Items)-1])
+		b.Last().Items = b.Last().Items[:len(b.Last().Items)-1]
+		b.Fn(name, linkage, flags, n.Ref)
+	}
+}
+
+// TestClaimants: only functions that are in the linked file have a say. The symbols tell which.
+func TestClaimants(t *testing.T) {
+	const static = types.LinkageStatic
+	build := func(list ...func(*linktest.Builder)) func(*linktest.Builder) {
+		return func(b *linktest.Builder) {
+			for _, define := range list {
+				define(b)
+			}
+		}
+	}
+	inFiles := func(of map[string][]string, globals ...string) *facts.Facts {
+		f := &facts.Facts{HasFiles: true, Globals: globals}
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			f.Files = append(f.Files, facts.File{Name: name, Funcs: of[name]})
+		}
+		return f
+	}
+	type files = map[string][]string
+	trueSignature := []features.Feature{features.TrueSignature}
+	check(t, []rule{
+		{what: "a static of one name that was dropped, a weak one that is linked",
+			build: build(in("a.c", "f", static, 0, integer),
+				in("b.c", "f", global, types.FuncWeak, pointer)),
+			facts: inFiles(nil, "f"), want: []string{"static f: void(*int)"}},
+		{what: "a global one that was dropped, a static that is linked",
+			build: build(in("a.c", "f", global, 0, integer), in("b.c", "f", static, 0, pointer)),
+			facts: inFiles(files{"b.c": {"f"}}), want: []string{"static f: void(*int)"}},
+		{what: "statics, of which one was dropped",
+			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
+			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
+		{what: "statics in files of one name, of which one was dropped: which, isn't known",
+			build:   build(in("a.c", "f", static, 0, integer), in("a.c", "f", static, 0, pointer)),
+			facts:   inFiles(files{"a.c": {"f"}}),
+			skipped: []string{"f: inconsistent prototype"}},
+		{what: "the symbol table knows the files by other names",
+			build:   build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
+			facts:   inFiles(files{"a.i": {"f"}}),
+			skipped: []string{"f: inconsistent prototype"}},
+		{what: "the symbol table doesn't tell the files",
+			build:   build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
+			facts:   &facts.Facts{Files: []facts.File{{Funcs: []string{"f"}}}},
+			skipped: []string{"f: inconsistent prototype"}},
+		{what: "a hidden symbol may be any external function's",
+			build: build(in("a.c", "f", global, 0, integer),
+				in("b.c", "f", global, types.FuncWeak, pointer)),
+			facts: inFiles(files{"": {"f"}}), want: []string{"static f: void(int)"}},
+		{what: "a static whose symbol is another's", build: in("a.c", "f", static, 0, integer),
+			facts: inFiles(nil, "f")},
+		{what: "a clone that was dropped",
+			build: build(in("a.c", "f", static, 0, integer),
+				in("a.c", "f.constprop.0", static, types.FuncReordered, integer)),
+			facts: inFiles(files{"a.c": {"f"}}), want: []string{"static f: void(int)"}},
+		{what: "one of two clones was dropped, and the function",
+			build: build(in("a.c", "f", static, types.FuncReordered, integer),
+				in("a.c", "f.constprop.0", static, types.FuncUnexpectedReg, integer),
+				in("a.c", "f.constprop.1", static, 0, integer)),
+			facts: inFiles(files{"a.c": {"f.constprop.1"}}), want: []string{"static f: void(int)"}},
+		{what: "the same with true_signature", with: trueSignature,
+			build: build(in("a.c", "f", static, types.FuncReordered, integer),
+				in("a.c", "f.constprop.0", static, types.FuncUnexpectedReg, integer),
+				in("a.c", "f.constprop.1", static, 0, integer)),
+			facts: inFiles(files{"a.c": {"f.constprop.1"}}),
+			want:  []string{"static f.constprop.1: void(int)"}},
+		{what: "a part has a say",
+			build: build(in("a.c", "f", static, 0, integer),
+				in("a.c", "f.part.0", static, types.FuncReordered, integer)),
+			facts:   inFiles(files{"a.c": {"f", "f.part.0"}}),
+			skipped: []string{"f: reordered parameters"}},
+		{what: "a part that was dropped has none",
+			build: build(in("a.c", "f", static, 0, integer),
+				in("a.c", "f.part.0", static, types.FuncReordered, integer)),
+			facts: inFiles(files{"a.c": {"f"}}), want: []string{"static f: void(int)"}},
+		{what: "a part alone is no function",
+			build: in("a.c", "f.part.0", static, 0, integer),
+			facts: inFiles(files{"a.c": {"f.part.0"}})},
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rules-btf/rules_btf/internal/message"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -33,7 +34,7 @@ func (d *decider) skip(name types.Str, reason string) {
 func WriteSkipped(w io.Writer, list []Skipped) error {
 	b := bufio.NewWriter(w)
 	for _, s := range list {
-		fmt.Fprintf(b, "%s\t%s\n", s.Name, s.Reason)
+		fmt.Fprintf(b, "%s\t%s\n", message.Printable(s.Name), s.Reason)
 	}
 	return b.Flush()
 }

@@ -36,6 +36,7 @@ type tag struct {
 	varies     bool // it can mean several types: it is conflicted, or leads to a conflicted tag
 	// The ids of the base's first definition and of its forward declaration, 0 for none.
 	definition, declaration uint32
+	several                 bool // the base has several definitions
 }
 
 // role says how a shape takes part when types are told apart.
@@ -87,6 +88,7 @@ func (r *resolver) findConflicts() {
 func (r *resolver) lookUp(t *tag, stub types.Hash) {
 	count := 0
 	t.definition, t.declaration, count = r.base.Tag(stub)
+	t.several = count > 2 || count == 2 && t.declaration == 0
 	switch {
 	case t.conflicted:
 	case count > 1:

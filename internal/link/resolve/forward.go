@@ -14,7 +14,8 @@ import "github.com/rules-btf/rules_btf/internal/types"
 //  5. nothing: the tag is only declared.
 //
 // In BTF that is the result of an earlier link, a forward declaration stays a forward declaration
-// if its tag has several definitions, as libbpf leaves it (btf_dedup_resolve_fwds).
+// if its tag has several definitions, here or in the base, as libbpf leaves it
+// (btf_dedup_resolve_fwds).
 //
 // Of twelve kernels and 29 modules of docs/kernels.md, rule 1 decides something that the next ones
 // would not in amdgpu, and rule 2 in the kernel for armmp and in amdgpu; rules 3 and 4 decide the
@@ -24,7 +25,7 @@ type forwards struct {
 	g     *graph           // in which open slots mean the common environment's types
 	votes map[ballot]*vote // by root and tag
 	most  []types.Hash     // by tag: the definition that most units hold; zero for none
-	only  []bool           // by tag: there is no other
+	only  []bool           // by tag: there is no other, in the base neither
 	alike *alike
 }
 
@@ -104,6 +105,12 @@ func (f *forwards) count(weight []uint64) {
 		f.only[d.tag] = most[d.tag] == 0
 		if w > most[d.tag] || w == most[d.tag] && d.colour.Less(f.most[d.tag]) {
 			f.most[d.tag], most[d.tag] = d.colour, w
+		}
+	}
+	for i := range f.r.tags {
+		if t := &f.r.tags[i]; t.definition != 0 {
+			same := f.most[i] == f.g.colour(f.r.ofBase(int32(i)))
+			f.only[i] = f.only[i] && same && !t.several
 		}
 	}
 }

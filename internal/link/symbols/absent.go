@@ -16,28 +16,23 @@ type Absent struct {
 
 // Absent finds the units that define functions with code of which the linked file has none, nor any
 // of their variables: objects of modules, say, in the link of vmlinux. Select has dropped those
-// that define something global. Names decide, whatever file a local symbol is of. A unit without
-// functions is none of them, and after link-time optimization, when a unit's functions may all be
-// inlined into others, no unit is.
+// that define something global. A local symbol counts for the units of its source file's name. A
+// unit without functions is none of them, and after link-time optimization, when a unit's functions
+// may all be inlined into others, no unit is.
 func (x *Index) Absent(s *survey.Survey, f *facts.Facts) Absent {
 	var a Absent
 	if f == nil || !f.HasFiles {
 		return a
 	}
-	var statics map[types.Str]bool
+	var doubtful []int
 	for u := range s.Units {
-		unit := &s.Units[u]
-		if !s.Selected[u] || unit.FromBTF || unit.File == 0 {
-			continue
+		if unit := &s.Units[u]; s.Selected[u] && !unit.FromBTF && unit.File != 0 && x.doubtful(s, u) {
+			doubtful = append(doubtful, u)
 		}
-		code, variables := x.unknown(s, u)
-		if !code {
-			continue
-		}
-		if len(variables) > 0 && statics == nil {
-			statics = staticVariables(&s.Graph.Strs, f)
-		}
-		if !slices.ContainsFunc(variables, func(v types.Str) bool { return statics[v] }) {
+	}
+	locals := localNames(s, f, doubtful)
+	for _, u := range doubtful {
+		if unit := &s.Units[u]; !locals.have(s, u) {
 			a.Units += int(unit.Count)
 			a.Files = append(a.Files, s.Graph.Strs.String(unit.File))
 		}
@@ -60,29 +55,16 @@ func LeftOut(s *survey.Survey) []string {
 	return slices.Compact(files)
 }
 
-// unknown tells whether a unit defines functions with code, none of which has a symbol, nor has any
-// global variable of it; and the names of its static variables, of which the index knows nothing.
-func (x *Index) unknown(s *survey.Survey, u int) (code bool, statics []types.Str) {
+// doubtful reports whether a unit defines functions with code, while nothing but symbols that are
+// local to source files may be of them or of any variable of it.
+func (x *Index) doubtful(s *survey.Survey, u int) (code bool) {
 	for n := range s.CandidatesOf(u) {
-		switch {
-		case x.Of(n.Name)&(Exact|Suffixed|Global|Hidden) != 0:
-			return false, nil
-		case n.Kind == types.KindVar:
-			statics = append(statics, n.Name)
-		case types.FuncFlags(n.Size)&types.FuncNoCode == 0:
+		switch bits := x.Of(n.Name); {
+		case bits&(ExactLoose|Hidden) != 0, n.Aux == types.LinkageGlobal && bits&Global != 0:
+			return false
+		case n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode == 0:
 			code = true
 		}
 	}
-	return code, statics
-}
-
-// staticVariables are the names of local variables that the graph has.
-func staticVariables(strs *types.Strings, f *facts.Facts) map[types.Str]bool {
-	found := map[types.Str]bool{}
-	for i := range f.Objects {
-		if name, ok := strs.Lookup([]byte(f.Objects[i].Name)); ok && f.Objects[i].Local {
-			found[name] = true
-		}
-	}
-	return found
+	return code
 }

@@ -3,23 +3,29 @@
 package symbols
 
 import (
+	"strings"
+
 	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Bits are what an Index knows of a base name.
-type Bits uint8
+// Bits are what an Index knows of a name: a base name, or a symbol's with its suffix.
+type Bits uint16
 
 const (
-	Exact     Bits = 1 << iota // a function symbol has just this name
-	Suffixed                   // a function symbol has this name and a suffix
-	Ambiguous                  // its symbols have several addresses
-	Global                     // a function or variable has a global symbol of this name
-	Hidden                     // it had a global symbol, which the linker made local
-	SameName                   // several function symbols have just this name
-	Kfunc                      // it is a kfunc
-	HasClones                  // symbols of this name with a suffix have candidates of their own
+	ExactGlobal Bits = 1 << iota // a function's symbol of just this name is global
+	ExactLocal                   // one is local to a source file
+	ExactLoose                   // one is local, and no source file is known: hidden ones, say
+	Suffixed                     // a function symbol has this name and a suffix
+	Split                        // this name is that of a part of a function (foo.part.0)
+	Ambiguous                    // its symbols have several addresses
+	Global                       // a function or variable has a global symbol of this name
+	Hidden                       // it had a global symbol, which the linker made local
+	SameName                     // several function symbols have just this name
+	Kfunc                        // it is a kfunc
+	HasClones                    // symbols of this name with a suffix have candidates of their own
+
+	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has just this name
 )
 
 // Index is what the facts say of names. It knows names that the graph has; without facts it knows
@@ -40,7 +46,7 @@ func (x *Index) Of(name types.Str) Bits {
 func (x *Index) Add(name types.Str, bits Bits) { x.bits[name] |= bits }
 
 // New makes an index of the names of f, which may be nil.
-func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
+func New(strs *types.Strings, f *facts.Facts) *Index {
 	if f == nil {
 		return &Index{}
 	}
@@ -50,16 +56,16 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 	}
 	n := &noted{make([]types.Hash, 0, room), make([]Bits, 0, room)}
 	for _, s := range f.Globals {
-		n.function(s, Global, set)
+		n.function(s, ExactGlobal, Global)
 	}
 	for i := range f.Files {
 		// Hidden symbols are local in a linked file, and stand after those of all files.
-		var bits Bits
+		place, bits := ExactLocal, Bits(0)
 		if f.Files[i].Name == "" {
-			bits = Hidden
+			place, bits = ExactLoose, Hidden
 		}
 		for _, s := range f.Files[i].Funcs {
-			n.function(s, bits, set)
+			n.function(s, place, bits)
 		}
 	}
 	for i := range f.SeveralAddresses {
@@ -82,7 +88,7 @@ func New(strs *types.Strings, f *facts.Facts, set features.Set) *Index {
 		if s == 0 {
 			continue // nothing has the name
 		}
-		if bits&x.bits[s]&Exact != 0 {
+		if bits&Exact != 0 && x.bits[s]&Exact != 0 {
 			bits |= SameName
 		}
 		x.bits[s] |= bits
@@ -101,16 +107,36 @@ func (n *noted) name(name string, bits Bits) {
 	n.bits = append(n.bits, bits)
 }
 
-// function notes the symbol of a function.
-func (n *noted) function(symbol string, bits Bits, set features.Set) {
+// function notes the symbol of a function, or of a part of one. place is one of Exact.
+func (n *noted) function(symbol string, place, bits Bits) {
 	switch base, ok := facts.BaseName(symbol); {
 	case !ok:
+		n.name(symbol, place|bits|Split)
 	case len(base) == len(symbol):
-		n.name(base, bits|Exact)
+		n.name(base, place|bits)
 	default:
 		n.name(base, bits|Suffixed)
-		if set.Has(features.TrueSignature) {
-			n.name(symbol, bits|Exact)
+		n.name(symbol, place|bits)
+	}
+}
+
+// AddBases brings the base names of those functions' symbols into the graph that have candidates by
+// their names with suffixes.
+func AddBases(strs *types.Strings, f *facts.Facts) {
+	if f == nil {
+		return
+	}
+	add := func(list []string) {
+		for _, symbol := range list {
+			if dot := strings.IndexByte(symbol, '.'); dot > 0 {
+				if _, ok := strs.Lookup([]byte(symbol)); ok {
+					strs.Intern([]byte(symbol[:dot]))
+				}
+			}
 		}
+	}
+	add(f.Globals)
+	for i := range f.Files {
+		add(f.Files[i].Funcs)
 	}
 }

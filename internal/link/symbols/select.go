@@ -15,7 +15,6 @@ func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 		return
 	}
 	var undecided []int // none of their global names is there
-	locals := map[types.Str]map[types.Str]bool{}
 	for u := range s.Units {
 		unit := &s.Units[u]
 		if unit.FromBTF || unit.File == 0 {
@@ -23,31 +22,49 @@ func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 		}
 		if defines, found := x.globals(s, u); defines && !found {
 			undecided = append(undecided, u)
-			locals[unit.File] = map[types.Str]bool{}
 		}
 	}
-	if len(undecided) == 0 {
-		return
+	locals := localNames(s, f, undecided)
+	for _, u := range undecided {
+		if !locals.have(s, u) {
+			s.Drop(u)
+		}
+	}
+}
+
+// locals are the names of local functions and variables by source file.
+type locals map[types.Str]map[types.Str]bool
+
+// localNames returns the locals of the source files of some units.
+func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
+	l := locals{}
+	if len(units) == 0 {
+		return l
+	}
+	for _, u := range units {
+		l[s.Units[u].File] = map[types.Str]bool{}
 	}
 	ofFile := make([]map[types.Str]bool, len(f.Files)) // files of one name share theirs
 	for i := range f.Files {
 		if name, ok := s.Graph.Strs.Lookup([]byte(f.Files[i].Name)); ok {
-			ofFile[i] = locals[name]
+			ofFile[i] = l[name]
 		}
 	}
 	wanted := func(file int) bool { return ofFile[file] != nil }
 	LocalNames(&s.Graph.Strs, f, wanted, func(file int, name types.Str) {
 		ofFile[file][name] = true
 	})
-	for _, u := range undecided {
-		found := false
-		for n := range s.CandidatesOf(u) {
-			found = found || locals[s.Units[u].File][n.Name]
-		}
-		if !found {
-			s.Drop(u)
+	return l
+}
+
+// have reports whether the linked file has a local function or variable of a unit.
+func (l locals) have(s *survey.Survey, u int) bool {
+	for n := range s.CandidatesOf(u) {
+		if l[s.Units[u].File][n.Name] {
+			return true
 		}
 	}
+	return false
 }
 
 // globals tells whether a unit defines something global that must have a symbol where the unit is
@@ -67,8 +84,7 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 }
 
 // LocalNames calls found with the names of the local functions and variables of the facts' files
-// that are wanted, each with the file's index. A clone has its own name, for true_signature, and
-// its base name.
+// that are wanted, each with the file's index. A clone has its own name and its base name.
 func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 	found func(file int, name types.Str)) {
 	add := func(file int, name string) {
@@ -83,8 +99,8 @@ func LocalNames(strs *types.Strings, f *facts.Facts, wanted func(file int) bool,
 		for _, symbol := range f.Files[i].Funcs {
 			if base, ok := facts.BaseName(symbol); ok {
 				add(i, base)
-				add(i, symbol)
 			}
+			add(i, symbol)
 		}
 	}
 	for i := range f.Objects {

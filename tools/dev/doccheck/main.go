@@ -1,11 +1,11 @@
-// Command doccheck says what the documentation lacks:
+// Command doccheck says what is wrong in the documentation:
 //
 //	go run ./tools/dev/doccheck
 //
-// in the repository prints the messages of the programs and rules that docs/troubleshooting.md has
-// no entry of, entries of messages that there are no more, and links that lead nowhere. A message
-// is the constant format that is given to fmt.Errorf, errors.New, or a function of ours with a
-// parameter "format" and "args ...any", in what users run; and what the rules' fail says.
+// in the repository prints the messages that docs/troubleshooting.md explains and no program or
+// rule has any more, and links that lead nowhere. A message is the constant format that is given to
+// fmt.Errorf, errors.New, or a function of ours with a parameter "format" and "args ...any", in
+// what users run; and what the rules' fail says.
 package main
 
 import (
@@ -45,11 +45,7 @@ func check(repo fs.FS) ([]string, error) {
 		return nil, err
 	}
 	var problems []string
-	entries, stale := missing(messages, patterns(string(text)))
-	for _, m := range entries {
-		problems = append(problems, fmt.Sprintf("%s has no entry of %s:\n%s", page, m.where, m.text))
-	}
-	for _, p := range stale {
+	for _, p := range stale(messages, patterns(string(text))) {
 		problems = append(problems, fmt.Sprintf("%s:%d: no program says this:\n%s", page, p.line, p.text))
 	}
 	links, err := brokenLinks(repo)

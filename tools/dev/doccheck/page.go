@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -41,27 +42,13 @@ func (p pattern) matches(m message) bool {
 	return cut && len(begin) >= least && strings.HasPrefix(m.text, begin)
 }
 
-// missing lists the messages that no pattern shows, each text once, and the patterns that show
-// none.
-func missing(messages []message, page []pattern) (entries []message, stale []pattern) {
-	used := make([]bool, len(page))
-	seen := map[string]bool{"": true}
-	for _, m := range messages {
-		shown := false
-		for i, p := range page {
-			if p.matches(m) {
-				used[i], shown = true, true
-			}
-		}
-		if !shown && !seen[m.text] {
-			entries = append(entries, m)
-		}
-		seen[m.text] = true
-	}
-	for i, p := range page {
-		if !used[i] {
-			stale = append(stale, p)
+// stale lists the patterns of a page that show none of the messages.
+func stale(messages []message, page []pattern) []pattern {
+	var found []pattern
+	for _, p := range page {
+		if !slices.ContainsFunc(messages, p.matches) {
+			found = append(found, p)
 		}
 	}
-	return entries, stale
+	return found
 }

@@ -1,0 +1,62 @@
+package badinput
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+)
+
+// logsCrafted are execution logs of thousands of actions that differ, with as many others that each
+// read the outputs of all of these.
+func logsCrafted() []crafted {
+	const n = 5000
+	return []crafted{
+		readers("a log: 5000 actions read 5000 that differ", n,
+			func(*execlogtest.Builder, uint32, int, int) uint32 { return 0 }),
+		readers("the same, each with a file of its own", n,
+			func(l *execlogtest.Builder, all uint32, action, side int) uint32 {
+				return l.Union([]uint32{all}, l.File(fmt.Sprint("s", action), fmt.Sprint(side)))
+			}),
+		readers("the same, with a file that another has in the other log", 2500,
+			func(l *execlogtest.Builder, all uint32, action, side int) uint32 {
+				return l.Union([]uint32{all}, l.File(fmt.Sprint("s", (action+side)%n), ""))
+			}),
+	}
+}
+
+// readers makes two logs in which n actions read the outputs of n others, and what inputs returns;
+// 0 stands for nothing more.
+func readers(name string, n int,
+	inputs func(l *execlogtest.Builder, all uint32, action, side int) uint32) crafted {
+	return crafted{name: name, make: func(t *testing.T, dir string) []string {
+		for side, file := range []string{"a.log", "b.log"} {
+			l := execlogtest.New()
+			var outputs []uint32
+			spawn := func(name string, s *logpb.Spawn) uint32 {
+				out := l.File("bazel-out/k8-fastbuild/bin/"+name, fmt.Sprint(name, side))
+				s.Label, s.Mnemonic = "//:"+name, "M"
+				l.Spawn(s, out)
+				return out
+			}
+			for i := range n {
+				outputs = append(outputs, spawn(fmt.Sprint("m", i), &logpb.Spawn{}))
+			}
+			all := l.Set(outputs...)
+			for i := range n {
+				set := inputs(l, all, i, side)
+				if set == 0 {
+					set = all
+				}
+				spawn(fmt.Sprint("r", i), &logpb.Spawn{Inputs: set})
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), l.Zstd(t), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return []string{"btfrepro", "diff", "--allow=mnemonic=* # they all do", "a.log", "b.log"}
+	}}
+}

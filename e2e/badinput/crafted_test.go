@@ -1,0 +1,91 @@
+package badinput
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// A crafted input is made such that reading it could cost far more than its size suggests.
+type crafted struct {
+	name string
+	// make writes the files to a new directory and returns the command line that reads them there:
+	// a tool's name, a verb, arguments.
+	make func(t *testing.T, dir string) []string
+	// says is a part of the one line of the error; "" if the files are valid.
+	says string
+}
+
+// For input of up to 1 MB; larger input may cost as much more as it is larger.
+const (
+	craftedTime   = 2 * time.Second // of processor time
+	craftedMemory = 300 << 20       // bytes of peak resident memory
+)
+
+// allCrafted has the crafted inputs by what they attack.
+var allCrafted = [][]crafted{dwzCrafted(), filesCrafted(), logsCrafted()}
+
+// TestCrafted measures what each crafted input costs.
+func TestCrafted(t *testing.T) {
+	fmt.Println("| crafted input | bytes | processor time | memory | result |")
+	for _, group := range allCrafted {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) { c.test(t) })
+		}
+	}
+}
+
+func (c crafted) test(t *testing.T) {
+	dir := t.TempDir()
+	args := c.make(t, dir)
+	size := treeSize(t, dir)
+	cmd := exec.Command(harness.Tool(t, args[0]), args[1:]...)
+	cmd.Dir = dir
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	memory := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	fmt.Printf("| %s | %d | %.2f s | %d MB | %s |\n", c.name, size, took.Seconds(), memory>>20,
+		head(stderr.String()))
+	switch code := cmd.ProcessState.ExitCode(); {
+	case c.says == "" && code != 0:
+		t.Errorf("exit %d: %s", code, head(stderr.String()))
+	case c.says != "" && (code != 1 || !strings.Contains(stderr.String(), c.says)):
+		t.Errorf("exit %d, %q: expected exit 1 and %q", code, head(stderr.String()), c.says)
+	}
+	factor := max(1, size>>20)
+	if took > time.Duration(factor)*craftedTime {
+		t.Errorf("%v of processor time for %d bytes", took, size)
+	}
+	if memory > factor*craftedMemory {
+		t.Errorf("%d MB for %d bytes", memory>>20, size)
+	}
+}
+
+// treeSize returns the size of the files in dir.
+func treeSize(t *testing.T, dir string) int64 {
+	var size int64
+	err := filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		size += info.Size()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
+}

@@ -1,0 +1,255 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// Two units with declaration tags on members of structs and unions without a name: nested ones,
+// those that only a typedef names, those of functions. Of equal ones the second has other tags.
+// Where there are type units, gcc gives these one signature, and one of them is lost.
+var taggedUnits = [2]string{`
+#define T(x) __attribute__((btf_decl_tag(x)))
+typedef struct {
+	int a T("a"); int b : 3 T("bit") T("bit again");
+	union { int u T("u"); struct { char c T("c"); }; };
+} named_by_typedef;
+struct outer {
+	int x T("x"); struct { int y T("y"); }; struct { int z T("z"); } named T("named");
+	struct { int q T("q"); } array[3] T("array"); struct { int w; } plain;
+};
+union both { union { int k T("k"); }; struct { long l; } m T("m"); };
+#ifdef __clang__
+typedef struct { int d; } T("on a struct without a name") on_nameless;
+#else
+typedef struct { int d; } on_nameless;
+#endif
+#ifndef TYPE_UNITS
+struct same { struct { int y; } m; };
+struct conflict { struct { struct conflict *next T("next"); int one; } link; };
+struct behind { struct { struct conflict *c T("to a conflict"); } m; };
+#endif
+int first(named_by_typedef *n, struct outer *o, union both *b, int p T("parameter"),
+	on_nameless *w, struct same *s, struct conflict *c, struct behind *h)
+{
+	struct local { struct { int i T("local i"); }; } l = {{p}};
+	struct { int j T("only of a local variable"); } nameless = {1};
+	return n->a + o->x + b->k + l.i + nameless.j;
+}
+`, `
+#define T(x) __attribute__((btf_decl_tag(x)))
+typedef struct { int a T("a"); int b T("second"); } second_typedef;
+#ifndef TYPE_UNITS
+struct same { struct { int y; } m; };
+struct same_but_tags { struct { int y T("y of another"); } m; };
+struct conflict { struct { struct conflict *next T("next"); long two; } link; };
+struct behind { struct { struct conflict *c T("to another conflict"); } m; };
+#endif
+int second(second_typedef *n, struct same *s, struct same_but_tags *t, struct conflict *c,
+	struct behind *h)
+{
+	return n->a;
+}
+`}
+
+// compilersOfTags are those that are there and know btf_decl_tag.
+func compilersOfTags(t *testing.T) (list []string) {
+	t.Helper()
+	for _, cc := range []string{"gcc", "clang"} {
+		cmd := exec.Command(cc, "-x", "c", "-Werror", "-fsyntax-only", "-")
+		cmd.Stdin = bytes.NewReader([]byte(`int f(void) __attribute__((btf_decl_tag("x")));`))
+		if cmd.Run() == nil {
+			list = append(list, cc)
+		}
+	}
+	if len(list) == 0 {
+		t.Skip("no compiler knows btf_decl_tag")
+	}
+	return list
+}
+
+// compileTagged makes objects of taggedUnits, and a linked file of these.
+func compileTagged(t *testing.T, flags ...string) (linked string, objs []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range taggedUnits {
+		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
+		if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		objs = append(objs, c+".o")
+		run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic", "-c", "-o",
+			c+".o", c)...)
+	}
+	linked = filepath.Join(dir, "linked")
+	linkObjects(t, linked, nil, objs...)
+	return linked, objs
+}
+
+// tagLines are the declaration tags of a BTF blob: text, component, kind and size of the target.
+func tagLines(t *testing.T, data []byte) (lines []string) {
+	t.Helper()
+	b, err := btf.Parse(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Types {
+		if d := &b.Types[i]; d.Kind == btf.KindDeclTag {
+			on, _ := b.ByID(d.SizeOrType)
+			lines = append(lines, fmt.Sprintf("%s: component %d of %v %q, %d elements", b.TypeName(d),
+				int32(d.Extra), on.Kind, b.TypeName(on), on.Vlen))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestTagsOfNamelessMembers: declaration tags on members of unnamed structs and unions are encoded
+// as pahole has them. Equal structs are one type, which has the tags of all.
+func TestTagsOfNamelessMembers(t *testing.T) {
+	for _, cc := range compilersOfTags(t) {
+		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"},
+			{cc, "-fdebug-types-section", "-DTYPE_UNITS"},
+			{cc, "-gdwarf-4", "-fdebug-types-section", "-DTYPE_UNITS"}} {
+			t.Run(fmt.Sprint(flags), func(t *testing.T) {
+				linked, objs := compileTagged(t, flags...)
+				ours := twoRoads(t, "default", linked, objs...)
+				checkMerges(t, ours.BTF, linked, objs)
+				if len(flags) > 1 {
+					return
+				}
+				needs(t, "pahole")
+				(&source{features: "default"}).compareWithPahole(t, linked, ours)
+				theirs, err := os.ReadFile(linked + ".btf")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := diff(tagLines(t, ours.BTF), tagLines(t, theirs)); d != "" {
+					t.Errorf("declaration tags: -pahole +ours\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// checkMerges checks that merges in any order give the BTF of the linked file.
+func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
+	t.Helper()
+	set := parseFeatures(t, "default")
+	var parts []*object.Object
+	for _, o := range objs {
+		parts = append(parts, convertFile(t, o, Options{Features: set, Jobs: 1}))
+	}
+	var before []byte
+	for _, order := range [][]*object.Object{parts, {parts[1], parts[0], parts[1]}} {
+		merged, err := object.Merge(order...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := object.Write(merged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := linkTo(t, linked, set, readObject(t, data)); !bytes.Equal(got.BTF, want) {
+			t.Errorf("the merged objects give other BTF than the linked file:\n%s",
+				diff(dump(t, got.BTF, true), dump(t, want, true)))
+		}
+		if len(order) == len(parts) {
+			before = data
+		} else if bytes.Equal(before, data) {
+			t.Error("an object counts once, whether it was given once or twice")
+		}
+	}
+}
+
+// TestTagsInPartialUnits: dwz moves what units share to partial units, gcc's annotations apart from
+// what they belong to. No tag is lost.
+func TestTagsInPartialUnits(t *testing.T) {
+	needs(t, "dwz")
+	for _, cc := range compilersOfTags(t) {
+		t.Run(cc, func(t *testing.T) {
+			dir := t.TempDir()
+			var objs []string
+			for _, name := range []string{"one", "two", "three"} {
+				c := filepath.Join(dir, name+".c")
+				text := "#define first " + name + "\n" + taggedUnits[0]
+				if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				objs = append(objs, c+".o")
+				run(t, dir, cc, "-g", "-gdwarf-4", "-O1", "-fno-pic", "-c", "-o", c+".o", c)
+			}
+			linked := filepath.Join(dir, "linked")
+			linkObjects(t, linked, nil, objs...)
+			want := twoRoads(t, "default", linked, objs...)
+			if n := len(tagLines(t, want.BTF)); n < 15 {
+				t.Errorf("%d declaration tags, want 15 and more", n)
+			}
+			run(t, "", "dwz", linked)
+			if got := linkFile(t, linked, "default"); !bytes.Equal(got.BTF, want.BTF) {
+				t.Errorf("-as it was +as dwz writes it\n%s",
+					diff(dump(t, got.BTF, true), dump(t, want.BTF, true)))
+			}
+		})
+	}
+}
+
+// TestTagsOnTypesOfTheBase: split BTF has tags on members of a struct of the base, unless the base
+// has them.
+func TestTagsOnTypesOfTheBase(t *testing.T) {
+	for _, cc := range compilersOfTags(t) {
+		t.Run(cc, func(t *testing.T) {
+			set := parseFeatures(t, "default")
+			_, objs := compileTagged(t, cc)
+			var parts []*object.Object
+			for _, o := range objs {
+				parts = append(parts, convertFile(t, o, Options{Features: set, Jobs: 1}))
+			}
+			below, err := link.Link(parts[:1], link.Options{Features: set, Jobs: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			baseBlob, err := btf.Parse(below.BTF, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chain, err := base.Parse(baseBlob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range [][]string{nil,
+				{"a", "next", "second", "to another conflict", "y of another"}} {
+				above, err := link.Link(parts[i:i+1], link.Options{Features: set, Base: chain, Jobs: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				split, err := btf.Parse(above.BTF, baseBlob)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for j := range split.Types {
+					d := &split.Types[j]
+					if on, _ := split.ByID(d.SizeOrType); d.Kind == btf.KindDeclTag &&
+						on.Kind != btf.KindFunc {
+						got = append(got, split.TypeName(d))
+					}
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, want) {
+					t.Errorf("unit %d on the first as base has the tags %q, want %q", i+1, got, want)
+				}
+			}
+		})
+	}
+}

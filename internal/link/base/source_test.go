@@ -1,0 +1,70 @@
+package base
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
+)
+
+// TestSource keeps the indices of two BTFs, one of which is not laid out as btf.Encode does it, and
+// opens each as that of either.
+func TestSource(t *testing.T) {
+	encode := func(prefix string) []byte {
+		data, err := btf.Encode(small(nil, binary.LittleEndian, prefix), btf.EncodeOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	plain, longer := encode(""), encode("x_")
+	longer = slices.Insert(longer, 24, make([]byte, 8)...) // a header of 32 bytes
+	binary.LittleEndian.PutUint32(longer[4:], 32)
+
+	dir := t.TempDir()
+	sources := []*Source{NewSource(plain), NewSource(longer)}
+	paths := []string{filepath.Join(dir, "plain"), filepath.Join(dir, "longer")}
+	for i, s := range sources {
+		data, made, err := s.Index(paths[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(paths[i], data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		btfPath := paths[i] + ".btf"
+		if err := os.WriteFile(btfPath, [][]byte{plain, longer}[i], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if want, err := Index(btfPath, nil); err != nil || !bytes.Equal(data, want) {
+			t.Errorf("%s: %v, or not what Index makes of the file", paths[i], err)
+		}
+		id, offset := made.Base.Ends()
+		if made.Index != paths[i] || id != made.BTF.StartID || offset != made.BTF.BaseStrLen {
+			t.Errorf("%s: %s, ids from %d on, strings from %d", paths[i], made.Index, id, offset)
+		}
+	}
+	for i, s := range sources {
+		for j, path := range paths {
+			f, err := s.Open(path)
+			if (err == nil) != (i == j) {
+				t.Errorf("source %d: %s: %v", i, path, err)
+			}
+			if f != nil {
+				f.Close()
+			}
+		}
+		for _, path := range []string{paths[i] + ".btf", dir, dir + "/none"} {
+			if _, err := s.Open(path); err == nil {
+				t.Errorf("%s was taken for an index", path)
+			}
+		}
+	}
+	if _, _, err := NewSource(plain[:30]).Index("x"); err == nil {
+		t.Error("an index of BTF that is cut off")
+	}
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bytes"
+	stddwarf "debug/dwarf"
+	stdelf "debug/elf"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// roadsFeatures are values of --features that differ in what they ask of functions and variables.
+var roadsFeatures = []string{"default", "default,-consistent_func", "default,-optimized_func",
+	"default,-consistent_func,-optimized_func", "default,true_signature",
+	"default,true_signature,-optimized_func", "default,global_var", "none"}
+
+// roadsCompilers and roadsLinkers are ways to build a program. What is not installed is left out.
+var (
+	roadsCompilers = []string{"gcc -O2", "gcc -O2 -gdwarf-4", "gcc -O0", "clang -O2",
+		"clang -O2 -gdwarf-4", "clang -O0"}
+	roadsLinkers = []string{"ld -e start", "ld -e start --gc-sections",
+		"ld -e start --gc-sections -Ttext=0", "ld.lld -e start --gc-sections",
+		"mold -e start --gc-sections", "ld -r"}
+)
+
+// TestRoads compares btfgen elf of a linked file with btfgen object of its objects, btfgen facts
+// and a link: BTF and the list of --skipped are the same. The linked file's own DWARF and symbols
+// are the oracle of which function has which prototype, and of which functions there are.
+func TestRoads(t *testing.T) {
+	for _, program := range roadsPrograms {
+		t.Run(program.name, func(t *testing.T) {
+			t.Parallel()
+			for _, compiler := range roadsCompilers {
+				w := roadsBuild{T: t, dir: t.TempDir()}
+				objects, ok := w.compile(compiler, program.sources)
+				if !ok {
+					continue
+				}
+				for i, linker := range roadsLinkers {
+					if strings.HasPrefix(linker, "mold") && program.variables {
+						continue // it makes global symbols local, and a local variable is taken for a static one
+					}
+					w.what = compiler + ", " + linker
+					linked := w.path(fmt.Sprint("linked", i))
+					if w.run(linker+" -o "+linked, objects...) {
+						w.roads(linked, objects)
+					}
+				}
+			}
+		})
+	}
+}
+
+// roadsBuild is one program, built in a directory.
+type roadsBuild struct {
+	*testing.T
+	dir  string
+	what string // for messages
+}
+
+func (w roadsBuild) path(name string) string { return filepath.Join(w.dir, name) }
+
+// run runs a command; it returns false if the program is not installed.
+func (w roadsBuild) run(command string, args ...string) bool {
+	w.Helper()
+	words := append(strings.Fields(command), args...)
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return false
+	}
+	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		w.Fatalf("%s: %v: %v\n%s", w.what, words, err, out)
+	}
+	return true
+}
+
+// compile compiles each source, with sections of their own for functions and variables, and returns
+// the objects in the order of their names.
+func (w roadsBuild) compile(compiler string, sources map[string]string) (objects []string,
+	ok bool) {
+	for name, text := range sources {
+		source := w.path(name)
+		if err := os.MkdirAll(filepath.Dir(source), 0o777); err != nil {
+			w.Fatal(err)
+		}
+		if err := os.WriteFile(source, []byte(roadsHeader+text), 0o666); err != nil {
+			w.Fatal(err)
+		}
+		object := strings.TrimSuffix(source, filepath.Ext(name)) + ".o"
+		flags := " -g -c -ffunction-sections -fdata-sections -ffreestanding -fno-pic" +
+			" -fno-asynchronous-unwind-tables -w -o "
+		if strings.HasSuffix(name, ".S") {
+			flags = strings.ReplaceAll(flags, " -g ", " ")
+		}
+		if !w.run(compiler+flags+object, source) {
+			return nil, false
+		}
+		objects = append(objects, object)
+	}
+	slices.Sort(objects)
+	return objects, true
+}
+
+// roads compares the roads with all features.
+func (w roadsBuild) roads(linked string, objects []string) {
+	w.Helper()
+	functions := w.oracle(linked)
+	for _, set := range roadsFeatures {
+		flag := "--features=" + set
+		if code, _, stderr := btfgen("elf", flag, "-o", w.path("btf"), "--skipped", w.path("skipped"),
+			linked); code != 0 {
+			w.Fatalf("%s, %s: %s", w.what, set, stderr)
+		}
+		want, skipped := read(w.T, w.path("btf")), string(read(w.T, w.path("skipped")))
+		var parts []*object.Object
+		for i, o := range objects {
+			part := w.path(fmt.Sprint(i, ".btfo"))
+			if code, _, stderr := btfgen("object", flag, "-o", part, o); code != 0 {
+				w.Fatalf("%s, %s: %s", w.what, set, stderr)
+			}
+			read, err := object.ReadFile(part, nil)
+			if err != nil {
+				w.Fatal(err)
+			}
+			parts = append(parts, read)
+		}
+		if code, _, stderr := btfgen("facts", flag, "-o", w.path("facts"), linked); code != 0 {
+			w.Fatalf("%s, %s: %s", w.what, set, stderr)
+		}
+		known, err := facts.Parse(bytes.NewReader(read(w.T, w.path("facts"))))
+		if err != nil {
+			w.Fatal(err)
+		}
+		res, err := link.Link(parts, link.Options{Facts: known, Features: parts[0].Features})
+		if err != nil {
+			w.Fatalf("%s, %s: %v", w.what, set, err)
+		}
+		var list bytes.Buffer
+		if err := res.WriteSkipped(&list); err != nil {
+			w.Fatal(err)
+		}
+		if list.String() != skipped {
+			w.Errorf("%s, %s: of objects these are skipped:\n%sof the linked file:\n%s", w.what, set,
+				&list, skipped)
+		}
+		if res.Absent.Units > 0 {
+			// The linker has dropped the debugging information too, of an object that has nothing
+			// global. A warning says so. Functions and variables are the same all the same.
+			if got, want := roadsFunctions(w.T, res.BTF), roadsFunctions(w.T, want); got != want {
+				w.Errorf("%s, %s: of objects %s, of the linked file %s", w.what, set, got, want)
+			}
+		} else if !bytes.Equal(res.BTF, want) {
+			w.Errorf("%s, %s: BTF of objects %v, of the linked file %v", w.what, set,
+				roadsEncoded(w.T, res.BTF), roadsEncoded(w.T, want))
+		}
+		w.check(set, functions, want, skipped)
+	}
+}
+
+// roadsFunction is a function of the linked file, by its DWARF.
+type roadsFunction struct {
+	name, symbol string
+	parameters   []string
+}
+
+// oracle finds the functions of a linked file whose entry has a symbol of their name, or of that
+// with a suffix.
+func (w roadsBuild) oracle(linked string) (list []roadsFunction) {
+	f, err := stdelf.Open(linked)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.DWARF()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if f.Type == stdelf.ET_REL {
+		return nil // the oracle doesn't tell sections apart
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		w.Fatal(err)
+	}
+	entry := func(off stddwarf.Offset) (*stddwarf.Entry, *stddwarf.Reader) {
+		r := d.Reader()
+		r.Seek(off)
+		e, err := r.Next()
+		if err != nil {
+			w.Fatal(err)
+		}
+		return e, r
+	}
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if e == nil {
+			return list
+		}
+		ranges, err := d.Ranges(e)
+		if e.Tag != stddwarf.TagSubprogram || err != nil || len(ranges) == 0 {
+			continue
+		}
+		source, children := entry(e.Offset)
+		for _, attr := range []stddwarf.Attr{stddwarf.AttrAbstractOrigin, stddwarf.AttrSpecification} {
+			if off, ok := source.Val(attr).(stddwarf.Offset); ok {
+				source, children = entry(off)
+			}
+		}
+		fn := roadsFunction{}
+		fn.name, _ = source.Val(stddwarf.AttrName).(string)
+		for source.Children {
+			c, err := children.Next()
+			if err != nil {
+				w.Fatal(err)
+			}
+			if c.Tag == 0 {
+				break
+			}
+			if c.Tag == stddwarf.TagFormalParameter {
+				t, _ := entry(c.Val(stddwarf.AttrType).(stddwarf.Offset))
+				name, _ := t.Val(stddwarf.AttrName).(string)
+				fn.parameters = append(fn.parameters, name)
+			}
+			children.SkipChildren()
+		}
+		for _, s := range symbols {
+			if stdelf.ST_TYPE(s.Info) != stdelf.STT_FUNC || s.Value != ranges[0][0] ||
+				s.Section == stdelf.SHN_UNDEF {
+				continue
+			}
+			base, suffix, _ := strings.Cut(s.Name, ".")
+			if s.Value <= 1 { // a function that was dropped may have that address too
+				continue
+			}
+			if base == fn.name && !strings.Contains(suffix, "part") && !strings.Contains(suffix, "cold") {
+				fn.symbol = s.Name
+				list = append(list, fn)
+			}
+		}
+	}
+}
+
+// check compares what was made with the oracle: each function is encoded or listed, and only once,
+// and what is encoded has the prototype of the function that has the symbol.
+func (w roadsBuild) check(set string, functions []roadsFunction, raw []byte, skipped string) {
+	w.Helper()
+	listed := map[string]int{}
+	for line := range strings.Lines(skipped) {
+		name, _, _ := strings.Cut(line, "\t")
+		listed[name]++
+	}
+	encoded := roadsEncoded(w.T, raw)
+	for name, parameters := range encoded {
+		if parameters != nil {
+			listed[name]++
+		}
+	}
+	own := strings.Contains(set, "true_signature")
+	for _, f := range functions {
+		name := f.name
+		if own {
+			name = f.symbol
+		}
+		if listed[name] != 1 {
+			w.Errorf("%s, %s: %s is encoded or listed %d times", w.what, set, name, listed[name])
+		}
+		got, ok := encoded[name]
+		if ok && !own && !slices.Equal(got, f.parameters) {
+			w.Errorf("%s, %s: %s has the parameters %v, want %v", w.what, set, name, got, f.parameters)
+		}
+	}
+}
+
+// roadsEncoded are the named types, and of functions the names of the parameters' types.
+func roadsEncoded(t *testing.T, raw []byte) map[string][]string {
+	t.Helper()
+	spec, err := btf.LoadSpecFromReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded := map[string][]string{} // nil: no function
+	for typ, err := range spec.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parameters []string
+		if f, ok := typ.(*btf.Func); ok {
+			parameters = []string{}
+			for _, p := range f.Type.(*btf.FuncProto).Params {
+				parameters = append(parameters, p.Type.TypeName())
+			}
+		}
+		encoded[typ.TypeName()] = parameters
+	}
+	return encoded
+}
+
+// roadsFunctions lists the functions of BTF.
+func roadsFunctions(t *testing.T, raw []byte) string {
+	encoded := roadsEncoded(t, raw)
+	maps.DeleteFunc(encoded, func(_ string, parameters []string) bool { return parameters == nil })
+	return fmt.Sprint(encoded)
+}

@@ -1,0 +1,162 @@
+package main
+
+// roadsHeader precedes each source.
+const roadsHeader = `#ifndef __ASSEMBLER__
+#define noinline __attribute__((noinline))
+#define weak __attribute__((weak))
+#define alias(f) __attribute__((alias(#f)))
+#define hidden __attribute__((visibility("hidden")))
+extern volatile int sink;
+#endif
+#line 1
+`
+
+// roadsPrograms are programs in which several functions or variables have one name, or a function
+// has several symbols. The function start is the entry; what it does not lead to is dropped by
+// --gc-sections.
+var roadsPrograms = []struct {
+	name      string
+	sources   map[string]string
+	variables bool // not functions
+}{
+	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
+		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
+		"b.c": `weak long f0(long a, long b) { return sink = a + b; }`,
+		"m.c": `volatile int sink; long f0(long, long); void start(void) { f0(sink, 1); }`,
+	}},
+	{name: "dropped static, linked weak", sources: map[string]string{
+		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
+			void used(void) { sink = 1; }`,
+		"b.c": `weak long f0(long a, long b) { return sink = a + b; }`,
+		"m.c": `volatile int sink; long f0(long, long); void used(void);
+			void start(void) { used(); f0(sink, 1); }`,
+	}},
+	{name: "linked static, dropped global", sources: map[string]string{
+		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }`,
+		"b.c": `long f0(long a, long b) { return sink = a + b; } void used(void) { sink = 1; }`,
+		"m.c": `volatile int sink; int g0(int); void used(void);
+			void start(void) { used(); g0(sink); }`,
+	}},
+	{name: "weak and strong", sources: map[string]string{
+		"a.c": `weak int f0(int a) { return sink = a; } weak int f1(int a) { return sink = a + 1; }
+			void used(void) { sink = 1; }`,
+		"b.c": `long f0(long a, long b) { return sink = a + b; }`,
+		"c.c": `long f1(long a, long b) { return sink = a - b; }`,
+		"m.c": `volatile int sink; long f0(long, long); void used(void);
+			void start(void) { used(); f0(sink, 1); }`,
+	}},
+	{name: "two weak ones", sources: map[string]string{
+		"a.c": `weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `weak int f0(int b) { return sink = b + 1; } void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
+	{name: "weak ones with aliases", sources: map[string]string{
+		"a.c": `weak int f0(int a) { return sink = a; } extern int base_of(int) alias(f0);
+			extern int my_f0(int) alias(f0);`,
+		"b.c": `long f0(long a, long b) { return sink = a + b; }`,
+		"m.c": `volatile int sink; long f0(long, long); int base_of(int);
+			void start(void) { base_of(sink); f0(sink, 1); }`,
+	}},
+	{name: "hidden weak and strong", sources: map[string]string{
+		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `hidden long f0(long a, long b) { return sink = a + b; }`,
+		"m.c": `volatile int sink; long f0(long, long); void used(void);
+			void start(void) { used(); f0(sink, 1); }`,
+	}},
+	{name: "statics of one name", sources: map[string]string{
+		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
+			static noinline int f1(int a) { return sink = a; } int g1(int a) { return f1(a); }
+			static noinline int f2(int a) { return sink = a; } int g2(int a) { return f2(a); }`,
+		"b.c": `static noinline long f0(long a, long b) { return sink = a + b; }
+			long h0(long a) { return f0(a, sink); } void used(void) { sink = 1; }
+			static noinline int f1(int a) { return sink = a + 3; } int h1(int a) { return f1(a); }
+			static noinline long f2(long a) { return sink = a + 3; } int h2(int a) { return f2(a); }`,
+		"m.c": `volatile int sink; int g0(int); int g1(int); int g2(int); int h2(int); void used(void);
+			void start(void) { used(); g0(sink); g1(sink); g2(sink); h2(sink); }`,
+	}},
+	{name: "statics of one name in files of one name", sources: map[string]string{
+		"d1/core.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
+			static noinline int one(int a) { return sink = a; } int g1(int a) { return one(a); }`,
+		"d2/core.c": `static noinline long f0(long a, long b) { return sink = a + b; }
+			long h0(long a) { return f0(a, sink); }
+			static noinline int two(int a) { return sink = a; } int h1(int a) { return two(a); }`,
+		"m.c": `volatile int sink; int g0(int); int g1(int); int h1(int);
+			void start(void) { g0(sink); g1(sink); h1(sink); }`,
+	}},
+	{name: "an assembler's function", sources: map[string]string{
+		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
+			static noinline int f1(int a) { return sink = a; } extern int g1(int) alias(f1);
+			void used(void) { sink = 1; }`,
+		"b.S": `.section .text.f0,"ax",@progbits; .globl f0, f1; .type f0, @function; f0: ret
+			.type f1, @function; f1: ret`,
+		"m.c": `volatile int sink; int f0(int); int f1(int); void used(void);
+			void start(void) { used(); f0(sink); f1(sink); }`,
+	}},
+	{name: "clones", sources: map[string]string{
+		"a.c": `static noinline int f0(int a, int b, int c) { return sink = a * b + c; }
+			int g0(int a) { return f0(a, 7, a); } int dead0(int a) { return f0(a, a, 3); }
+			static noinline int f1(int a, int b) { return sink = a * b; }
+			int g1(int a) { return f1(3, a); } int dead1(int a) { return f1(a, a); }
+			static noinline int f2(int a, int b) { return sink = a * b + 2; }
+			int g2(int a) { return f2(a, a + 1); } int dead2(int a) { return f2(3, a); }
+			static noinline int f3(int *a, int b) { return sink = *a * b + 2; }
+			int g3(int a) { return f3(&a, a + 1); }
+			static noinline int f4(int a, int b) { return sink = b; }
+			int g4(int a) { return f4(a, a + 1); }`,
+		"b.c": `static noinline long f0(long b) { return sink = b; } long h0(long b) { return f0(b); }`,
+		"m.c": `volatile int sink; int g0(int); int g1(int); int g2(int); int g3(int); int g4(int);
+			void start(void) { g0(sink); g1(sink); g2(sink); g3(sink); g4(sink); }`,
+	}},
+	{name: "clones of a global function", sources: map[string]string{
+		"a.c": `noinline int f0(int a, int b, int c) { return sink = a * b + c; }
+			int g0(int a) { return f0(a, 7, 5) + f0(3, 4, a); }
+			noinline int f1(int a, int b) { return sink = a * b; }
+			int dead1(int a) { return f1(3, a); } int g1(int a) { return f1(a, a); }`,
+		"b.c": `static noinline long f0(long a) { return sink = a + 2; } void h0(void) { f0(sink); }
+			static noinline long f1(long a) { return sink = a + 2; } void h1(void) { f1(sink); }`,
+		"m.c": `volatile int sink; int g0(int); int g1(int); void h0(void); void start(void)
+			{ g0(sink); g1(sink); h0(); }`,
+	}},
+	{name: "parts that were split off", sources: map[string]string{
+		"a.c": `int slow(int); void abort_it(void) __attribute__((cold, noreturn));
+			static int f0(int *p, int b) { if (!p) return 0; sink = *p; sink = *p + b; sink = b;
+				for (int i = 0; i < b; i++) { sink = p[i]; slow(p[i]); } return sink; }
+			int g0(int *p) { return f0(p, sink); } int g1(int *p) { return f0(p, 1 + sink); }
+			int dead(int *p) { return f0(p, 2 + sink) + f0(p, 9); }
+			int f1(int a) { if (__builtin_expect(a < 0, 0)) { sink = a; abort_it(); } return a; }`,
+		"b.c": `volatile int sink; int slow(int a) { return sink += a; }
+			__attribute__((cold, noreturn)) void abort_it(void) { for (;;) sink = 1; }
+			static noinline long f0(long a) { return sink = a; } int h0(int a) { return f0(a); }`,
+		"m.c": `extern volatile int sink; int x[3]; int g0(int *); int g1(int *); int f1(int);
+			void start(void) { g0(x); g1(x); f1(sink); }`,
+	}},
+	{name: "a unit that was dropped", sources: map[string]string{
+		"a.c": `struct gone { int a; }; static noinline int f0(struct gone *a) { return sink = a->a; }
+			static void *table[] __attribute__((used)) = {f0};`,
+		"b.c": `struct gone2 { int a; }; int f1(struct gone2 *a) { return sink = a->a; }
+			static noinline int f2(struct gone2 *a) { return sink = a->a; }
+			int f3(struct gone2 *a) { return f2(a); }`,
+		"m.c": `volatile int sink; static noinline long f2(long a) { return sink = a; }
+			void start(void) { f2(sink); }`,
+	}},
+	{name: "functions without code", sources: map[string]string{
+		"a.c": `static int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
+			static noinline int f1(int a) { return sink = a * 3; } int g1(int a) { return f1(a); }
+			static noinline int f3(int a) { return sink = a * 3; } int g3(int a) { return f3(a); }`,
+		"b.c": `static int f0(long a, long b) { return sink = a + b; } int h0(void)
+			{ return f0(sink, 3); } long f1(long a, long b) { return sink = a + b; }
+			long f2(long a, long b) { return sink = a + b; }`,
+		"m.c": `volatile int sink; int g0(int); int h0(void); long f1(long, long); long f2(long, long);
+			int g3(int); void start(void) { g0(sink); h0(); f1(sink, 1); f2(sink, 2); g3(sink); }`,
+	}},
+	{name: "variables of one name", variables: true, sources: map[string]string{
+		"a.c": `int v0 = 1; weak int v1 = 1; static int v2 = 1; static int v3 = 1;
+			int *g0(void) { return &v2; } int *g1(void) { return &v3; } int *g2(void) { return &v1; }`,
+		"b.c": `static long v0 = 1; long v1 = 1; long v2 = 1; long v3 = 1;
+			long *h0(void) { return &v0; } long *h1(void) { return &v1; } long *h2(void) { return &v2; }
+			long *h3(void) { return &v3; }`,
+		"m.c": `volatile int sink; int *g1(void); long *h0(void); long *h1(void); long *h2(void);
+			void start(void) { sink = *g1() + *h0() + *h1() + *h2(); }`,
+	}},
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/params"
+)
+
+// paholesReasons has pahole's words for reasons where they aren't ours. "inconsistet" is its
+// spelling, which scripts look for.
+var paholesReasons = map[string]string{
+	params.ReasonInconsistentPrototype: "inconsistet prototype",
+	params.ReasonUnexpectedRegister:    "unexpected register usage for parameter",
+	params.ReasonUnknown:               params.ReasonOptimized,
+}
+
+// writeSkipped writes a line for each function that is not encoded, as pahole -V does
+// (btf_encoder__log_func_skip in pahole's btf_encoder.c).
+func writeSkipped(w io.Writer, list []link.Skipped) error {
+	out := bufio.NewWriter(w)
+	for _, s := range list {
+		if !s.Variable() {
+			fmt.Fprintf(out, "%s : skipping BTF encoding of function due to %s\n", s.Name,
+				cmp.Or(paholesReasons[s.Reason], s.Reason))
+		}
+	}
+	return out.Flush()
+}
