@@ -21,7 +21,7 @@ type pins struct {
 // The budget of the pins of a file: that of the smallest, and for each byte of units. A kernel
 // whose BTF holds a thousand types several times takes about a million.
 const (
-	pinFloor   = 1 << 27
+	pinFloor   = 1 << 25
 	pinPerByte = 64
 )
 

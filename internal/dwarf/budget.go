@@ -16,8 +16,8 @@ const (
 	scanPerByte = 64      // bytes of abbreviation tables for each byte of .debug_info
 	scanFloor   = 1 << 26
 	// types of all units together, where those that import the same partial unit have its types each
-	typesPerByte = 16
-	typesFloor   = 1 << 24
+	typesPerByte = 8
+	typesFloor   = 1 << 23
 )
 
 // Budget is how much of its budget the reading of a file may use.
