@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rules-btf/rules_btf/internal/execlog"
 	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
@@ -168,5 +169,33 @@ func TestSummary(t *testing.T) {
 		if err != nil || Summary(r) != c.want || len(Notes(r)) != c.notes {
 			t.Errorf("%s, %q, %v; want %s", Summary(r), Notes(r), err, c.want)
 		}
+	}
+}
+
+// TestTextEscapes: what moves a terminal's cursor is escaped, wherever a log has it.
+func TestTextEscapes(t *testing.T) {
+	r := planted(t, repro.Options{})
+	for i := range r.Actions {
+		act := &r.Actions[i]
+		act.Mnemonic, act.Label, act.Output = act.Mnemonic+"\x1b[2J", act.Label+"\x1b", act.Output+"\x7f"
+		for j := range act.Changes {
+			act.Changes[j].Name += "\x1b[A"
+		}
+		for j := range act.Outputs {
+			act.Outputs[j].Path += "\nsame: "
+		}
+	}
+	for i := range r.Causes {
+		r.Causes[i].Text += "\r"
+	}
+	for i := range r.Counts {
+		r.Counts[i].Mnemonic += "\x1b"
+	}
+	got := write(t, func(w io.Writer) error { return Text(w, r, Options{All: true}) })
+	if i := strings.IndexFunc(got, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }); i >= 0 {
+		t.Errorf("%q at %d of\n%s", got[i], i, got)
+	}
+	if strings.Contains(got, "\nsame: ") || !strings.Contains(got, `\x1b[2J`) {
+		t.Errorf("a name has a line of its own, or is missing:\n%s", got)
 	}
 }

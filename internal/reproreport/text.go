@@ -46,7 +46,7 @@ func Text(w io.Writer, r *repro.Report, opt Options) error {
 		}
 	}
 	if listed > maxActions && !opt.All {
-		fmt.Fprintf(out, "… and %d more actions; --all lists them\n", listed-maxActions)
+		line(out, "… and %d more actions; --all lists them", listed-maxActions)
 	}
 	if listed > 0 {
 		fmt.Fprintln(out)
@@ -57,6 +57,11 @@ func Text(w io.Writer, r *repro.Report, opt Options) error {
 	writeNotes(out, r)
 	fmt.Fprintln(out, Summary(r))
 	return out.Flush()
+}
+
+// line writes a line of text. The names in it are of logs, which nobody checked.
+func line(out io.Writer, format string, args ...any) {
+	fmt.Fprintln(out, message.Printable(fmt.Sprintf(format, args...)))
 }
 
 // shown says whether a text lists an action in any case.
@@ -71,10 +76,11 @@ func writeCauses(out io.Writer, r *repro.Report) {
 	fmt.Fprintln(out, "causes:")
 	for i := range r.Causes[:min(len(r.Causes), maxCauses)] {
 		c := &r.Causes[i]
-		fmt.Fprintf(out, "  %d. %s\n       %s\n", i+1, CauseText(c), reach(c))
+		line(out, "  %d. %s", i+1, CauseText(c))
+		line(out, "       %s", reach(c))
 	}
 	if more := len(r.Causes) - maxCauses; more > 0 {
-		fmt.Fprintf(out, "  … and %d more\n", more)
+		line(out, "  … and %d more", more)
 	}
 	fmt.Fprintln(out)
 }
@@ -105,24 +111,24 @@ func reach(c *repro.Cause) string {
 }
 
 func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
-	fmt.Fprintf(out, "%s: %s", act.Verdict, ActionName(act))
+	allowed := ""
 	if act.Allowed != "" {
-		fmt.Fprintf(out, " (allowed: %s)", act.Allowed)
+		allowed = fmt.Sprintf(" (allowed: %s)", act.Allowed)
 	}
-	fmt.Fprintln(out)
+	line(out, "%s: %s%s", act.Verdict, ActionName(act), allowed)
 	if act.Failed != "" {
-		fmt.Fprintf(out, "  failed: %s\n", act.Failed)
+		line(out, "  failed: %s", act.Failed)
 	}
 	for i := range act.Changes {
-		fmt.Fprintf(out, "  %s\n", ChangeText(r, &act.Changes[i]))
+		line(out, "  %s", ChangeText(r, &act.Changes[i]))
 	}
 	if act.More > 0 {
-		fmt.Fprintf(out, "  … and %s\n", message.Count(act.More, "more change"))
+		line(out, "  … and %s", message.Count(act.More, "more change"))
 	}
 	for _, o := range act.Outputs {
-		fmt.Fprintf(out, "  output %s: %s vs %s\n", o.Path, shortHashes(o.A), shortHashes(o.B))
-		for _, line := range o.More {
-			fmt.Fprintf(out, "    %s\n", shortHashes(line))
+		line(out, "  output %s: %s vs %s", o.Path, shortHashes(o.A), shortHashes(o.B))
+		for _, more := range o.More {
+			line(out, "    %s", shortHashes(more))
 		}
 	}
 }
@@ -181,7 +187,7 @@ func writeTable(out io.Writer, r *repro.Report) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	longest := 0
 	for i := range r.Counts {
-		longest = max(longest, len(r.Counts[i].Mnemonic))
+		longest = max(longest, len(message.Printable(r.Counts[i].Mnemonic)))
 	}
 	fmt.Fprintf(table, "%*s\tactions\t", longest, "")
 	for _, v := range repro.Verdicts {
@@ -194,7 +200,7 @@ func writeTable(out io.Writer, r *repro.Report) error {
 	}
 	for i := range rows {
 		c := &rows[i]
-		name := c.Mnemonic
+		name := message.Printable(c.Mnemonic)
 		if name == "" {
 			name = "all"
 		}
@@ -239,7 +245,7 @@ func Notes(r *repro.Report) []string {
 
 func writeNotes(out io.Writer, r *repro.Report) {
 	for _, note := range Notes(r) {
-		fmt.Fprintf(out, "note: %s\n", note)
+		line(out, "note: %s", note)
 	}
 }
 
