@@ -126,7 +126,9 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
 		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le).
 		// Functions of other languages are never called as in the source.
-		switch symbol = u.mark(e, f); {
+		symbol = u.mark(e, f)
+		f.external = f.external || symbol.global // GNU as takes a weak symbol for a local one
+		switch {
 		case symbol.renamed && !f.external:
 			return nil
 		case symbol.nameless && !nameless:

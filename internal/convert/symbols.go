@@ -37,6 +37,7 @@ func (s *symbols) at(addr uint64) iter.Seq[*elf.Symbol] {
 // mark is what the symbols at a function's entry say of it.
 type mark struct {
 	strong  bool // one of the function's name is not weak
+	global  bool // one of just the function's name is not local
 	renamed bool // there are some, but none of the function's name
 	// alias: renamed, and none of them is the function's name with a prefix. So it is an alias of a
 	// weak definition whose name another has taken.
@@ -70,6 +71,7 @@ func (s *symbols) look(addr uint64, name []byte) (m mark) {
 			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
 			if suffix == "" {
 				exact = true
+				m.global = m.global || stdelf.SymBind(f.Bind) != stdelf.STB_LOCAL
 				continue
 			}
 			m.clone = m.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
