@@ -34,12 +34,10 @@ void _start(void) { other(1); }
 
 var skippedLine = regexp.MustCompile(`(?m)^\S+ : skipping BTF encoding of function due to .*$`)
 
-// TestSkipped compares what both paholes say with -V of functions that aren't encoded. Lines about
-// how prototypes differ, which pahole adds, ours has none of.
-func TestSkipped(t *testing.T) {
-	needOracle(t)
+// compileSkipped makes a file vmlinux of them.
+func compileSkipped(t *testing.T, dir string) {
+	t.Helper()
 	harness.Need(t, "gcc")
-	dir := t.TempDir()
 	argv := []string{"gcc", "-std=gnu17", "-g", "-O2", "-fno-pic", "-w", "-nostdlib", "-static", "-o",
 		"vmlinux"}
 	for i, source := range skippedSources {
@@ -48,6 +46,14 @@ func TestSkipped(t *testing.T) {
 		argv = append(argv, name)
 	}
 	harness.MustRun(t, dir, argv...)
+}
+
+// TestSkipped compares what both paholes say with -V of functions that aren't encoded. Lines about
+// how prototypes differ, which pahole adds, ours has none of.
+func TestSkipped(t *testing.T) {
+	needOracle(t)
+	dir := t.TempDir()
+	compileSkipped(t, dir)
 	lines := func(tool string) []string {
 		out := harness.MustRun(t, dir, tool, "-V", "--btf_features=default",
 			"--btf_encode_detached=out.btf", "vmlinux")

@@ -34,6 +34,7 @@ var inBazel = []struct{ flag, name string }{
 	{"--old-base", "the attribute old_base"},
 	{"--drop-signature", "the attribute drop_signature"},
 	{"--resolve-ids", "the attribute resolve_ids"},
+	{"--max-decompressed", "no attribute: decompress the file first"},
 }
 
 // advise adds to a message, in an action of Bazel, what the flags that it names are to the rules.

@@ -18,6 +18,8 @@ func TestAdvise(t *testing.T) {
 			"are the attribute debug (cc_btf has none: it takes the .dwo files of --fission, and " +
 			"leaves out the libraries that exclude names)"},
 		{"give --alt, or --dwarf", "; in Bazel, --dwarf is " + debugName + ", --alt is " + altName},
+		{"if they are right, run objcopy, or give btfgen --max-decompressed=9",
+			"; in Bazel, --max-decompressed is no attribute: decompress the file first"},
 		{"give --dwarf-like", ""},
 		{"nothing to set", ""},
 	} {

@@ -93,7 +93,8 @@ func (f *File) checkDecompressed() error {
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)
 	if total > limit {
 		return f.errorf("its compressed sections would have %d bytes, more than %d; if they are right, "+
-			"allow it by --max-decompressed=%d", total, limit, total)
+			"run llvm-objcopy --decompress-debug-sections on the file, or give btfgen or btfdedup "+
+			"--max-decompressed=%d", total, limit, total)
 	}
 	return nil
 }

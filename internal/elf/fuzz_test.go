@@ -1,7 +1,12 @@
 package elf
 
 import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +43,66 @@ func FuzzParse(f *testing.F) {
 		exercise(file)
 		if err := file.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// FuzzCompressed reads a section that is compressed in the gABI's form or in that of GNU, within the
+// limit.
+func FuzzCompressed(f *testing.F) {
+	text := bytes.Repeat([]byte("hello "), 100)
+	head := make([]byte, 24)
+	binary.LittleEndian.PutUint64(head[8:], uint64(len(text)))
+	for kind, body := range [][]byte{1: zlibBytes(f, text), 2: zstdBytes(f, text)} {
+		head[0] = byte(kind)
+		f.Add(append(bytes.Clone(head), body...))
+	}
+	f.Add(append(binary.BigEndian.AppendUint64([]byte("ZLIB"), uint64(len(text))),
+		zlibBytes(f, text)...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := testSection{name: ".debug_x", typ: stdelf.SHT_PROGBITS, data: data}
+		if bytes.HasPrefix(data, []byte("ZLIB")) {
+			s.name = ".zdebug_x"
+		} else {
+			s.flags = stdelf.SHF_COMPRESSED
+		}
+		image := buildELF(stdelf.ET_EXEC, stdelf.EM_X86_64, []testSection{s})
+		file, err := Parse("fuzz", image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range file.Sections {
+			limit := max(smallDecompressed, usualRatio*len(image))
+			if data, err := s.Data(); err == nil && len(data) > limit {
+				t.Errorf("%d bytes of %d", len(data), len(image))
+			}
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// FuzzThin lists the members of archives that may name each other.
+func FuzzThin(f *testing.F) {
+	const names = "b.a/\nx.o/\na.a/\n"
+	long := arMember("//", names)
+	thin := func(members ...string) []byte { return []byte(thinMagic + long + strings.Join(members, "")) }
+	plain := []byte(archiveMagic + arMember("x.o/", "1"))
+	f.Add(thin(arMember("/0", ""), arMember("/5", "")), plain)
+	f.Add(thin(arMember("/0:8", "")), plain)
+	f.Add(thin(arMember("/0", "")), thin(arMember("/10", "")))
+	f.Add(thin(arMember("/10", "")), thin(arMember("/5", ""), arMember("/5", "")))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{"a.a": a, "b.a": b, "x.o": nil} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := OpenInput(filepath.Join(dir, "a.a"))
+		if err == nil && len(list) > 1+(len(a)+len(b))/60 { // a member's header has 60 bytes
+			t.Errorf("%d members of %d and %d bytes", len(list), len(a), len(b))
 		}
 	})
 }

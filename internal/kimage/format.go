@@ -83,8 +83,9 @@ func (f *format) decompress(data []byte, limit int,
 		return nil, false, f.damaged(err)
 	}
 	if b.Len() > limit {
-		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, allow "+
-			"more by --max-decompressed", limit)
+		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
+			"decompress it first with scripts/extract-vmlinux of the kernel's source, or allow more by "+
+			"--max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil
 }

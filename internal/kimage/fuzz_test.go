@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
@@ -28,6 +29,10 @@ func FuzzUnpack(f *testing.F) {
 	one, two := blob(f, binary.LittleEndian, 1), blob(f, binary.BigEndian, 2)
 	f.Add(flat(string(one), "between", string(two)))
 	const limit = 1 << 20
+	large := gzipped(f, flat("\x7fELF", strings.Repeat("x", limit+1))) // more than the limit
+	f.Add(large)
+	f.Add(bzImage(withSize(large, limit)))
+	f.Add(gzipped(f, gzipped(f, gzipped(f, gzipped(f, flat(string(one)))))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := unpack("fuzz", data, limit)
 		if err != nil {

@@ -64,14 +64,17 @@ func indexed(path string) *base.Files {
 		return nil // a pipe can be read once only
 	}
 	f, data, err := btf.Open(path)
+	machine := uint16(0)
 	if f != nil {
 		defer f.Close()
+		machine = uint16(f.Machine)
 		data, err = baseOf(f)
 	}
 	if err != nil || len(data) < smallBase {
 		return nil
 	}
 	source := base.NewSource(data)
+	source.Path, source.Machine = path, machine
 	sum := source.Sum()
 	index := filepath.Join(dir, indexPrefix+name+"."+hex.EncodeToString(sum[:digestLen/2])+indexSuffix)
 	if info, err := os.Lstat(index); err == nil {
@@ -85,6 +88,7 @@ func indexed(path string) *base.Files {
 	if source = base.NewSource(bytes.Clone(data)); source.Sum() != sum {
 		return nil // the file is being written
 	}
+	source.Path, source.Machine = path, machine
 	made, found, err := source.Index(index)
 	if err != nil {
 		return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	stdelf "debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -44,6 +45,32 @@ func indices(t *testing.T) map[string][]byte {
 		content[name] = read(t, name)
 	}
 	return content
+}
+
+// TestIndexOfOtherMachine refuses the base of a kernel for another machine, with an index of it or
+// without.
+func TestIndexOfOtherMachine(t *testing.T) {
+	data := read(t, largeBase(t, ""))
+	data[18] = byte(stdelf.EM_AARCH64) // e_machine
+	module := compile(t, moduleSource, "-c")
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("vmlinux", data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	absolute, err := filepath.Abs("vmlinux")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{absolute, "vmlinux", "vmlinux"} {
+		code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+base, module)
+		want := base + " is for EM_AARCH64, what stands on it is for EM_X86_64"
+		if code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q", base, code, stderr)
+		}
+	}
+	if n := len(indices(t)); n != 1 {
+		t.Errorf("%d indices", n)
+	}
 }
 
 // TestBaseIndex makes the BTF of a module again and again on one base, as a build does for its

@@ -43,6 +43,33 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestUnusuallyCompressed does what the error says for sections that are far smaller when
+// compressed.
+func TestUnusuallyCompressed(t *testing.T) {
+	path := compile(t, vmlinuxSource+`asm(".section .debug_zeros\n.zero 16 << 20\n.text");`, "-c")
+	want := expected(t, path, "", features.Default(), "")
+	const program = "llvm-objcopy" // GNU's had a limit of its own until lately
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	objcopy := func(flag string) {
+		if text, err := exec.Command(program, flag, path).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", flag, err, text)
+		}
+	}
+	objcopy("--compress-debug-sections=zlib")
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"-J", "--btf_features=default", "--btf_encode_detached=" + out, path}
+	const cure = "--decompress-debug-sections"
+	if code, _, stderr := pahole(args...); code != 1 || !strings.Contains(stderr, program+" "+cure) {
+		t.Fatalf("exit code %d, %q", code, stderr)
+	}
+	objcopy(cure)
+	if code, _, stderr := pahole(args...); code != 0 || !bytes.Equal(read(t, out), want) {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
 // TestInPlace puts BTF into a file that has a mode, another name, and BTF that it had before.
 func TestInPlace(t *testing.T) {
 	path := copied(t, compile(t, vmlinuxSource, "-nostdlib", "-static"))

@@ -8,12 +8,17 @@ import (
 
 // Source is a BTF without a base, read once, for those who keep its index in a file.
 type Source struct {
+	// Path is the file that has the BTF, Machine that file's e_machine, 0 if it is raw BTF. What Open
+	// and Index return has both from here, for an index has neither.
+	Path    string
+	Machine uint16
+
 	data []byte
 	sum  Sum
 }
 
 // NewSource takes the bytes of a BTF. They must not change any more.
-func NewSource(data []byte) *Source { return &Source{data, sumOfBytes(data, Sum{})} }
+func NewSource(data []byte) *Source { return &Source{data: data, sum: sumOfBytes(data, Sum{})} }
 
 // Sum identifies the bytes. It is that in the index if they are as btf.Encode writes them.
 func (s *Source) Sum() Sum { return s.sum }
@@ -28,6 +33,7 @@ func (s *Source) Open(path string) (*Files, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: not an index of this BTF", path)
 	}
+	f.Path, f.Base.(*Chain).machine = s.Path, s.Machine
 	return f, nil
 }
 
@@ -60,9 +66,9 @@ func (s *Source) Index(path string) ([]byte, *Files, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	chain := &Chain{}
+	chain := &Chain{machine: s.Machine}
 	if err := chain.push(data); err != nil {
 		return nil, nil, err
 	}
-	return data, &Files{Base: chain, BTF: chain.hollow(), Index: path}, nil
+	return data, &Files{Base: chain, BTF: chain.hollow(), Index: path, Path: s.Path}, nil
 }

@@ -1,0 +1,128 @@
+package pahole
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// outcome is how a script of dwarves ends: its exit code, and a pattern of what it prints.
+type outcome struct {
+	exit int
+	says string
+}
+
+// passes is the outcome of a script that isn't among outcomes.
+var passes = outcome{0, `Test \./\S+ passed`}
+
+var outcomes = map[string]outcome{
+	// Passes even if our pahole fails, when there is nothing to compare.
+	"btf_functions.sh": {0, `(?s)Matched [1-9]\d* functions exactly.*Skipped encoding [1-9].*passed`},
+	// Only a variable refers to the pointer, and we leave out types that nothing encoded refers to.
+	// With global_var, see below, the script passes.
+	"btf_type_tag_order.sh": {1, "could not find tagged pointer to struct sample"},
+	// Encodes nothing.
+	"prettify_perf.data.sh": {2, "skip: No 'perf' binary available"},
+	// Counts the threads of a pahole that runs by ps, and Go's runtime has some of its own. On a small
+	// file no pahole runs so long.
+	"reproducible_build.sh": {1, "ERROR: pahole asked to start 1 encoding threads, started"},
+}
+
+var (
+	encodes  = regexp.MustCompile(`(?m)^[^#\n]*(-J|--btf_encode)`)
+	leftData = regexp.MustCompile(`Test data is in (/tmp/[\w.-]+)`)
+)
+
+// TestDwarves runs the scripts of dwarves' own tests with our pahole wherever one encodes, and with
+// that of dwarves where one prints.
+func TestDwarves(t *testing.T) {
+	dwarves := os.Getenv("DWARVES")
+	if dwarves == "" {
+		t.Skip("SKIPPED: set DWARVES to what e2e/fetch/fetch dwarves prints")
+	}
+	needOracle(t)
+	harness.Need(t, "gcc", "clang", "make", "bpftool", "pfunct")
+	theirs, err := exec.LookPath("pahole")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(dwarves, "tests"))); err != nil {
+		t.Fatal(err)
+	}
+	calls := filepath.Join(bin, "calls")
+	script := func(name, text string, args ...any) {
+		path := filepath.Join(bin, name)
+		harness.WriteFile(t, path, "#!/bin/sh\n"+fmt.Sprintf(text, args...))
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("pahole", `case " $* " in
+*" -J "* | *" --btf_encode"*)
+	echo "$*" >>'%s'
+	exec '%s' $ADD "$@" ;;
+esac
+exec '%s' "$@"
+`, calls, harness.Tool(t, "pahole"), theirs)
+	const run = "LD_LIBRARY_PATH='%[1]s/usr/lib/x86_64-linux-gnu' exec '%[1]s/usr/bin/%[2]s' \"$@\"\n"
+	script("awk", run, dwarves, "gawk")
+	script("ps", run, dwarves, "ps")
+
+	vmlinux := os.Getenv("VMLINUX")
+	if vmlinux == "" {
+		compileSkipped(t, dir)
+		vmlinux = filepath.Join(dir, "vmlinux")
+		harness.MustRun(t, "", harness.Tool(t, "pahole"), "-J", "--btf_features=default", vmlinux)
+	}
+
+	// try runs a script, which must end as its outcome says.
+	try := func(t *testing.T, name, add string, want outcome) {
+		os.Remove(calls)
+		r, err := harness.Command{Argv: []string{"bash", "-c", "exec 2>&1; ./" + name}, Dir: dir,
+			Env: []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "PAHOLE=pahole", "ADD=" + add,
+				"vmlinux=" + vmlinux, "VERBOSE=1", "CFLAGS=", "TERM=dumb"}, Timeout: time.Hour}.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := leftData.FindStringSubmatch(r.Stdout); m != nil {
+			os.RemoveAll(m[1])
+		}
+		if r.Exit != want.exit || !regexp.MustCompile(want.says).MatchString(r.Stdout) {
+			t.Errorf("exit code %d, and prints:\n%s", r.Exit, r.Stdout)
+		}
+		_, err = os.Stat(calls)
+		if text := harness.ReadFile(t, filepath.Join(dir, name)); encodes.Match(text) != (err == nil) {
+			t.Errorf("our pahole was called: %t", err == nil)
+		}
+	}
+	scripts, err := filepath.Glob(filepath.Join(dir, "*.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range scripts {
+		scripts[i] = filepath.Base(path)
+	}
+	for name := range outcomes {
+		if !slices.Contains(scripts, name) {
+			t.Errorf("%s: dwarves has no such script any more", name)
+		}
+	}
+	for _, name := range scripts {
+		if name != "test_lib.sh" { // what the others share
+			want := cmp.Or(outcomes[name], passes)
+			t.Run(name, func(t *testing.T) { try(t, name, "", want) })
+		}
+	}
+	t.Run("with global_var", func(t *testing.T) {
+		try(t, "btf_type_tag_order.sh", "--btf_features=global_var", passes)
+	})
+}
