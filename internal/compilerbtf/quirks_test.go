@@ -60,6 +60,17 @@ func TestSame(t *testing.T) {
 			struct outer { struct { int y T("y"); }; struct { int z T("z"); } array[2] T("array"); };
 			struct other { struct { int y T("other"); } m; } *o;
 			int f(by_typedef *t, struct outer *o) { return t->a; }`},
+		{"declaration tags on members of a tag that is defined in several ways", `
+			#define T(x) __attribute__((btf_decl_tag(x)))
+			struct s { long l T("l"); } file; struct other { int a T("other"); } o;
+			int f(struct s *p, struct other *q) {
+				struct s { int a T("t"), b T("f"); struct s *next; } x = { 1, 2 }, *r = &x;
+				asm volatile("" :: "r"(r)); return r->b;
+			}
+			int h(void) {
+				struct s { int a T("t"), b, c T("h"); } x = { 1, 2, 3 }, *r = &x;
+				asm volatile("" :: "r"(r)); return r->c;
+			}`},
 		{"names of one tag, and what is declared before it is defined", `
 			struct later; union other; struct first { struct later *l; union other *o; } f;
 			struct later { struct first *back; int a; };

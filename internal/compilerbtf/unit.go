@@ -173,22 +173,25 @@ func (c *converter) add(id uint32, n types.Node) {
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags takes the declaration tags on what the unit defines.
+// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union is on
+// its tag, as any reference, or where the unit has several definitions of that, on the definition.
 func (c *converter) takeDeclTags() {
-	if !c.opt.Features.Has(features.DeclTag) {
+	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
+	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
 		return
 	}
 	g := c.obj.Graph
+	several := c.severalDefinitions()
 	for i := range c.blob.Types {
 		t := &c.blob.Types[i]
-		if t.Kind != btf.KindDeclTag {
+		if !isDeclTag(*t) {
 			continue
 		}
 		target := c.made[t.SizeOrType]
 		switch on, _ := c.blob.ByID(t.SizeOrType); {
 		case on.Kind.IsComposite():
 			target = c.shaper.Node(t.SizeOrType)
-			if n := g.Node(target); n.IsDefinition() {
+			if n := g.Node(target); n.IsDefinition() && !several[tagOf(n)] {
 				target = g.StubFor(n)
 			}
 		case on.Kind == btf.KindTypedef:
@@ -199,6 +202,30 @@ func (c *converter) takeDeclTags() {
 				Ref: target, Aux: t.Extra + 1, Flag: t.KFlag}, nil))
 		}
 	}
+}
+
+// tag is the tag of a definition.
+type tag struct {
+	space types.Tag
+	name  types.Str
+}
+
+func tagOf(n *types.Node) tag { return tag{types.TagOf(n.Kind), n.Name} }
+
+// severalDefinitions returns the tags of which the unit has several definitions.
+func (c *converter) severalDefinitions() map[tag]bool {
+	first, several := map[tag]types.ID{}, map[tag]bool{}
+	for _, id := range c.items {
+		n := c.obj.Graph.Node(id)
+		if !n.IsDefinition() {
+			continue
+		}
+		if other, ok := first[tagOf(n)]; ok && other != id {
+			several[tagOf(n)] = true
+		}
+		first[tagOf(n)] = id
+	}
+	return several
 }
 
 // intern returns the name of a type.
