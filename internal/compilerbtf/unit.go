@@ -50,7 +50,7 @@ func (c *converter) convert(p *part) error {
 	if err := c.checkForm(); err != nil {
 		return err
 	}
-	c.normalise()
+	c.normalise(p)
 	if err := c.shape(); err != nil {
 		return err
 	}
@@ -254,4 +254,11 @@ func (c *converter) warnVoid(n *types.Node, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
 		"BTF; gcc writes vector types and that of nullptr so: if it is one, its content is lost",
 		c.file.Path, c.obj.Graph.Name(n))})
+}
+
+// warnTagOnVoid warns of a declaration tag on void, which is left out.
+func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
+		"in the BTF; gcc writes those on variables of vector types and that of nullptr so: it is "+
+		"left out", c.file.Path, c.blob.TypeName(t))})
 }
