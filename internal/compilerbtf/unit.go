@@ -1,6 +1,7 @@
 package compilerbtf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -52,6 +53,9 @@ func (c *converter) convert(p *part) error {
 	}
 	c.normalise(p)
 	if err := c.shape(); err != nil {
+		if deep := (*object.ModifiersError)(nil); errors.As(err, &deep) {
+			err = &unencodable{fmt.Errorf("%w (--skip-unencodable leaves such units out)", err)}
+		}
 		return err
 	}
 	c.items = c.items[:0]
