@@ -338,8 +338,8 @@ func validSplit(t *testing.T, objs []string) {
 	opt := link.Options{Features: parseFeatures(t, "default"), Jobs: 1}
 	var below *btf.Blob
 	for _, o := range objs {
-		res, err := link.Link([]*object.Object{convertFile(t, o, Options{Features: opt.Features, Jobs: 1})},
-			opt)
+		part := convertFile(t, o, Options{Features: opt.Features, Jobs: 1})
+		res, err := link.Link([]*object.Object{part}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}

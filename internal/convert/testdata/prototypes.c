@@ -1,4 +1,5 @@
-// Prototypes: parameters with names or without (such functions are left out), varargs, none. Functions are static linkage whatever the source says.
+// Prototypes: parameters with names or without (such functions are left out), varargs, none.
+// Functions are static linkage whatever the source says.
 // Array and function parameters are pointers.
 typedef int (*handler)(int, void *data);
 typedef void (*no_params)(void);
