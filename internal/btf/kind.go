@@ -52,6 +52,11 @@ const (
 	MaxVlen = 0xffff
 	// MaxVlenWide is the largest element count since Linux 7.2.
 	MaxVlenWide = 0xffffff
+	// MaxModifiers is how many modifiers (Kind.IsModifier) in a row the kernel follows in its own BTF
+	// and in that of modules: btf_check_modifier_chain_length in kernel/bpf/btf.c of Linux 7.2,
+	// before that btf_check_type_tags. It follows more where each type comes after the one that it
+	// refers to, which no order of all BTF grants; so this holds for all that is written.
+	MaxModifiers = 32
 	// MaxTypeID is the largest type id that may be written, BTF_MAX_TYPE.
 	MaxTypeID = 0xfffff
 	// MaxLastTypeID is the largest id of a type that the kernel loads: its table of BTF_MAX_TYPE

@@ -4,6 +4,7 @@ import (
 	stdelf "debug/elf"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,18 @@ func TestErrors(t *testing.T) {
 	enum := build(little, nil, func(b *btf.Builder) {
 		b.Enum(btf.KindEnum, "e", 3, false, btf.Enumerator{NameOff: b.Name("A"), Value: 1})
 	})
+	deep := func(n uint32) []byte {
+		return build(little, nil, func(b *btf.Builder) {
+			b.Int("int", 4, btf.IntSigned, 0)
+			for i := range n {
+				b.Ref(btf.KindTypedef, fmt.Sprint("t", i), i+1)
+			}
+		})
+	}
+	if o, err := File(elfOf(deep(btf.MaxModifiers)), convert.Options{Jobs: 1}); err != nil ||
+		len(o.Units[0].Items) != btf.MaxModifiers {
+		t.Errorf("as many typedefs in a row as there may be: error %v", err)
+	}
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -89,6 +102,8 @@ func TestErrors(t *testing.T) {
 		{"an offset in a union", member(btf.KindUnion, 8, 1, 32), "member 1 of a union is at bit 32"},
 		{"elements of type void", voids, "an array of elements of type void"},
 		{"an enum of 3 bytes", enum, "an enum of 3 bytes"},
+		{"typedefs in a row", deep(btf.MaxModifiers + 1), `BTF type [34] TYPEDEF: "t32" begins a ` +
+			"chain of more than 32 typedefs and qualifiers"},
 		{"split BTF", split,
 			"section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
 		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},
@@ -125,9 +140,9 @@ func TestErrors(t *testing.T) {
 	var warnings []string
 	opt := convert.Options{Features: features.Default(), Jobs: 1, SkipUnencodable: true,
 		Counts: &convert.Counts{}, Warn: func(line string) { warnings = append(warnings, line) }}
-	o, err := File(elfOf(append(badName, one...)), opt)
-	if err != nil || len(o.Units) != 1 || len(warnings) != 1 || opt.Counts.Units != 1 ||
-		opt.Counts.Unencodable != 1 {
+	o, err := File(elfOf(slices.Concat(badName, one, deep(btf.MaxModifiers+1))), opt)
+	if err != nil || len(o.Units) != 1 || len(warnings) != 2 || opt.Counts.Units != 1 ||
+		opt.Counts.Unencodable != 2 {
 		t.Errorf("%v, warnings %q, counts %+v", err, warnings, opt.Counts)
 	}
 }

@@ -16,9 +16,11 @@ import (
 //   - A struct without bitfields has no kind_flag.
 //   - An enum of more than 4 bytes is an ENUM64, of others an ENUM.
 //   - What the features leave out is not there.
+//   - A declaration tag on void is on an INT, where takeDeclTags leaves it out. gcc puts those of
+//     variables that it has no type for on void.
 //
 // An enum that is only declared has no size in gcc's BTF; as any declaration, it has none here.
-func (c *converter) normalise() {
+func (c *converter) normalise(p *part) {
 	b := &c.blob
 	index := c.addInt()
 	for i := range b.Arrays {
@@ -36,6 +38,13 @@ func (c *converter) normalise() {
 			c.enum(t)
 		case btf.KindTypeTag:
 			c.typeTags = true
+		case btf.KindDeclTag:
+			if t.SizeOrType == 0 {
+				t.SizeOrType = index
+				if c.opt.Features.Has(features.DeclTag) {
+					c.warnTagOnVoid(t, p)
+				}
+			}
 		}
 	}
 	if c.typeTags && !c.opt.Features.Has(features.TypeTag) {

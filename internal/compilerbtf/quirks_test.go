@@ -60,6 +60,17 @@ func TestSame(t *testing.T) {
 			struct outer { struct { int y T("y"); }; struct { int z T("z"); } array[2] T("array"); };
 			struct other { struct { int y T("other"); } m; } *o;
 			int f(by_typedef *t, struct outer *o) { return t->a; }`},
+		{"declaration tags on members of a tag that is defined in several ways", `
+			#define T(x) __attribute__((btf_decl_tag(x)))
+			struct s { long l T("l"); } file; struct other { int a T("other"); } o;
+			int f(struct s *p, struct other *q) {
+				struct s { int a T("t"), b T("f"); struct s *next; } x = { 1, 2 }, *r = &x;
+				asm volatile("" :: "r"(r)); return r->b;
+			}
+			int h(void) {
+				struct s { int a T("t"), b, c T("h"); } x = { 1, 2, 3 }, *r = &x;
+				asm volatile("" :: "r"(r)); return r->c;
+			}`},
 		{"names of one tag, and what is declared before it is defined", `
 			struct later; union other; struct first { struct later *l; union other *o; } f;
 			struct later { struct first *back; int a; };
@@ -80,6 +91,11 @@ func TestSame(t *testing.T) {
 		{"weak functions, and another name of one", `
 			__attribute__((weak)) int lost(int a) { return a; }
 			int target(int z) { return z; } int alias(int z) __attribute__((alias("target")));`},
+		{"a weak function with a global alias, a strong one with a weak alias", `
+			__attribute__((weak)) int weak(int a) { return a; }
+			int of_weak(int a) __attribute__((alias("weak")));
+			int strong(int a) { return a + 1; }
+			__attribute__((weak)) int of_strong(int a) __attribute__((alias("strong")));`},
 		{"structs by value, packed and not", `
 			struct __attribute__((packed)) pk { char c; long l; }; struct pair { long a, b; };
 			long packed(long a, long b, long c, long d, long e, long f, struct pk p) { return p.l; }
@@ -126,6 +142,16 @@ func TestDifferences(t *testing.T) {
 				"only in A: var vector"},
 			[]string{"vector: no variable of file scope in the debug information"},
 			"typedef v4 is void in the BTF"},
+		{"declaration tags on variables of vector types and that of nullptr", `
+			#define T(x) __attribute__((btf_decl_tag(x)))
+			int vector __attribute__((vector_size(16))) T("on a vector"); int plain T("plain");
+			__typeof__(nullptr) null T("on nullptr");`, "-O2 -std=gnu23",
+			[]string{`only in A: decl_tag "on a vector" on var vector`,
+				`only in A: decl_tag "on nullptr" on var null`, "only in A: var null",
+				"only in A: var vector"},
+			[]string{"null: no variable of file scope in the debug information",
+				"vector: no variable of file scope in the debug information"},
+			`declaration tag "on a vector" is on void in the BTF`},
 		{"a bitfield without a name in the first place", `
 			struct s { int : 2; int x : 3; int y : 4; } s; struct t { int : 8; void *p; } t;
 			struct in_order { int a : 1; int : 4; int b : 2; } o;`, "-O2",

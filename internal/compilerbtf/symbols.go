@@ -32,7 +32,7 @@ const (
 // suffix.
 type function struct {
 	exact  bool // one has just this name
-	strong bool // and is not weak, or stands where one is that isn't
+	strong bool // and is not weak
 	clone  bool // one is a clone with a changed interface
 }
 
@@ -97,11 +97,7 @@ func (s *symbols) addFunction(all *elf.Functions, at *elf.Symbol) {
 		f := s.functions[key]
 		f.exact = f.exact || suffix == ""
 		f.clone = f.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
-		for _, other := range all.At(at.Value) {
-			if suffix == "" && all.Symbols.List[other.Symbol].Bind != uint8(stdelf.STB_WEAK) {
-				f.strong = true
-			}
-		}
+		f.strong = f.strong || suffix == "" && at.Bind != uint8(stdelf.STB_WEAK)
 		s.functions[key] = f
 	}
 }

@@ -1,6 +1,7 @@
 package compilerbtf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -50,8 +51,11 @@ func (c *converter) convert(p *part) error {
 	if err := c.checkForm(); err != nil {
 		return err
 	}
-	c.normalise()
+	c.normalise(p)
 	if err := c.shape(); err != nil {
+		if deep := (*object.ModifiersError)(nil); errors.As(err, &deep) {
+			err = &unencodable{fmt.Errorf("%w (--skip-unencodable leaves such units out)", err)}
+		}
 		return err
 	}
 	c.items = c.items[:0]
@@ -173,22 +177,25 @@ func (c *converter) add(id uint32, n types.Node) {
 	c.items = append(c.items, c.made[id])
 }
 
-// takeDeclTags takes the declaration tags on what the unit defines.
+// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union is on
+// its tag, as any reference, or where the unit has several definitions of that, on the definition.
 func (c *converter) takeDeclTags() {
-	if !c.opt.Features.Has(features.DeclTag) {
+	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
+	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
 		return
 	}
 	g := c.obj.Graph
+	several := c.severalDefinitions()
 	for i := range c.blob.Types {
 		t := &c.blob.Types[i]
-		if t.Kind != btf.KindDeclTag {
+		if !isDeclTag(*t) {
 			continue
 		}
 		target := c.made[t.SizeOrType]
 		switch on, _ := c.blob.ByID(t.SizeOrType); {
 		case on.Kind.IsComposite():
 			target = c.shaper.Node(t.SizeOrType)
-			if n := g.Node(target); n.IsDefinition() {
+			if n := g.Node(target); n.IsDefinition() && !several[tagOf(n)] {
 				target = g.StubFor(n)
 			}
 		case on.Kind == btf.KindTypedef:
@@ -199,6 +206,30 @@ func (c *converter) takeDeclTags() {
 				Ref: target, Aux: t.Extra + 1, Flag: t.KFlag}, nil))
 		}
 	}
+}
+
+// tag is the tag of a definition.
+type tag struct {
+	space types.Tag
+	name  types.Str
+}
+
+func tagOf(n *types.Node) tag { return tag{types.TagOf(n.Kind), n.Name} }
+
+// severalDefinitions returns the tags of which the unit has several definitions.
+func (c *converter) severalDefinitions() map[tag]bool {
+	first, several := map[tag]types.ID{}, map[tag]bool{}
+	for _, id := range c.items {
+		n := c.obj.Graph.Node(id)
+		if !n.IsDefinition() {
+			continue
+		}
+		if other, ok := first[tagOf(n)]; ok && other != id {
+			several[tagOf(n)] = true
+		}
+		first[tagOf(n)] = id
+	}
+	return several
 }
 
 // intern returns the name of a type.
@@ -227,4 +258,11 @@ func (c *converter) warnVoid(n *types.Node, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
 		"BTF; gcc writes vector types and that of nullptr so: if it is one, its content is lost",
 		c.file.Path, c.obj.Graph.Name(n))})
+}
+
+// warnTagOnVoid warns of a declaration tag on void, which is left out.
+func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
+		"in the BTF; gcc writes those on variables of vector types and that of nullptr so: it is "+
+		"left out", c.file.Path, c.blob.TypeName(t))})
 }

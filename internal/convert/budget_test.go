@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
 // importing is a partial unit with entries of its own, and so many units that import it, the i-th
@@ -90,30 +94,41 @@ func TestVerdictOfThreads(t *testing.T) {
 
 // TestDepth has types that nest as deep as they may, and one deeper: what is converted can be read,
 // whatever the order of the entries. For typedefs and qualifiers in a row, the limit is
-// maxModifiers.
+// btf.MaxModifiers.
 func TestDepth(t *testing.T) {
 	const base = 13
 	abbrevs := strings.TrimSuffix(handAbbrevs, "\x00") +
 		"\x0f\x24\x00\x03\x08\x0b\x0b\x3e\x0b\x00\x00" + // 15 base type
+		"\x10\x26\x00\x49\x13\x00\x00" + "\x11\x15\x00\x49\x13\x00\x00" + // const, prototype
 		"\x00"
 	integer := "\x0fi\x00\x04\x05" // at base
-	links := map[string]func(to string) string{
-		"pointers": func(to string) string { return "\x02" + to },
-		"structs":  func(to string) string { return "\x03\x04" + to + "\x00\x00" },
-	}
-	for name, link := range links {
-		size := len(link(u32(0)))
-		for _, n := range []int{types.MaxDepth - 2, types.MaxDepth - 1} {
+	const nests, modifiers = "nests more than 1000 types deep",
+		"a chain of more than 32 typedefs and qualifiers"
+	for _, c := range []struct {
+		name    string
+		entry   func(to string) string
+		deepest int // besides the integer, and the typedef "s" of the last
+		refused string
+	}{
+		{"pointers", func(to string) string { return "\x02" + to }, types.MaxDepth - 2, nests},
+		{"structs", func(to string) string { return "\x03\x04" + to + "\x00\x00" }, types.MaxDepth - 2,
+			nests},
+		{"prototypes", func(to string) string { return "\x11" + to }, types.MaxDepth - 2, nests},
+		{"typedefs", func(to string) string { return "\x08t\x00" + to }, btf.MaxModifiers - 1, modifiers},
+		{"const", func(to string) string { return "\x10" + to }, btf.MaxModifiers - 1, modifiers},
+	} {
+		size := len(c.entry(u32(0)))
+		for _, n := range []int{c.deepest, c.deepest + 1} {
 			for _, down := range []bool{false, true} {
 				start := base + len(integer) // n links, then the typedef "s" of the last
 				entries := chain(start, size, n, func(i, off int) string {
 					switch {
 					case down && i < n-1:
-						return link(u32(off + size))
+						return c.entry(u32(off + size))
 					case !down && i > 0:
-						return link(u32(off - size))
+						return c.entry(u32(off - size))
 					}
-					return link(u32(base))
+					return c.entry(u32(base))
 				})
 				last := start + (n-1)*size
 				if down {
@@ -122,12 +137,12 @@ func TestDepth(t *testing.T) {
 				info := unitOf(1, "\x01"+integer+entries+"\x08s\x00"+u32(last)+"\x00")
 				for _, info := range []string{info, info + unitOf(1, "\x01")} {
 					o, err := File(handMade(t, info, abbrevs), Options{Features: features.Default(), Jobs: 1})
-					if fits := n < types.MaxDepth-1; fits != (err == nil) {
-						t.Errorf("%d %s, downwards %v: error %v", n, name, down, err)
+					if fits := n == c.deepest; fits != (err == nil) {
+						t.Errorf("%d %s, downwards %v: error %v", n, c.name, down, err)
 					}
 					if err != nil {
-						if !strings.Contains(err.Error(), "nests more than 1000 types deep") {
-							t.Errorf("%d %s: error %v", n, name, err)
+						if !strings.Contains(err.Error(), c.refused) {
+							t.Errorf("%d %s: error %v", n, c.name, err)
 						}
 						continue
 					}
@@ -135,9 +150,60 @@ func TestDepth(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					readObject(t, data)
+					linkAsBase(t, c.name, readObject(t, data))
 				}
 			}
 		}
+	}
+}
+
+// TestTypeTagsInARow: the type tags of a pointer and what follows them are one row.
+func TestTypeTagsInARow(t *testing.T) {
+	for _, cc := range compilersOfTags(t) {
+		for _, n := range []int{btf.MaxModifiers - 1, btf.MaxModifiers} { // and const
+			var text strings.Builder
+			text.WriteString("typedef const int")
+			for i := range n {
+				fmt.Fprintf(&text, ` __attribute__((btf_type_tag("t%d")))`, i)
+			}
+			text.WriteString(" *p; p v;")
+			_, objs := compileTexts(t, []string{text.String()}, cc)
+			o, err := tryConvert(objs[0], Options{Features: features.Default(), Jobs: 1})
+			switch {
+			case n < btf.MaxModifiers && err != nil || n == btf.MaxModifiers && (err == nil ||
+				!strings.Contains(err.Error(), "a chain of more than 32 typedefs and qualifiers")):
+				t.Errorf("%s, %d type tags: error %v", cc, n, err)
+			case err == nil:
+				linkAsBase(t, cc, o)
+			}
+		}
+	}
+}
+
+// linkAsBase links an object, and reads the result once more as an object and as a base.
+func linkAsBase(t *testing.T, what string, o *object.Object) {
+	t.Helper()
+	opt := link.Options{Features: features.Default(), Jobs: 1}
+	res, err := link.Link([]*object.Object{o}, opt)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	blob, err := btf.Parse(res.BTF, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boot := verify.Boot
+	for _, v := range verify.Check(blob, verify.Options{Only: &boot, Sorted: true}) {
+		t.Errorf("%s: %v", what, v)
+	}
+	again, err := object.FromBTF(object.Target{}, blob)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if _, err := link.Link([]*object.Object{again}, opt); err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+	if _, err := base.Parse(blob); err != nil {
+		t.Errorf("%s: %v", what, err)
 	}
 }

@@ -170,6 +170,7 @@ func (u *unit) visitTagged(e *dwarf.DIE) error {
 		if err := u.c.g.Define(stub, id); err != nil {
 			return err
 		}
+		target = stub
 	}
 	if enum || !u.r.Annotated() {
 		return nil // the kernel takes no tags on enums (btf_decl_tag_resolve)

@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
 // Two units with declaration tags on members of structs and unions without a name: nested ones,
@@ -81,8 +82,14 @@ func compilersOfTags(t *testing.T) (list []string) {
 // compileTagged makes objects of taggedUnits, and a linked file of these.
 func compileTagged(t *testing.T, flags ...string) (linked string, objs []string) {
 	t.Helper()
+	return compileTexts(t, taggedUnits[:], flags...)
+}
+
+// compileTexts makes an object of each text, and a linked file of these.
+func compileTexts(t *testing.T, texts []string, flags ...string) (linked string, objs []string) {
+	t.Helper()
 	dir := t.TempDir()
-	for i, text := range taggedUnits {
+	for i, text := range texts {
 		c := filepath.Join(dir, fmt.Sprintf("%d.c", i))
 		if err := os.WriteFile(c, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -251,5 +258,102 @@ func TestTagsOnTypesOfTheBase(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// severalTagged define the tags s and u in several ways, with declaration tags on the definitions
+// and on their members: at file scope and in functions, alike in some of them.
+var severalTagged = [2]string{`
+#define T(x) __attribute__((btf_decl_tag(x)))
+struct s { long file T("file"); } T("whole"); struct s file;
+union u { struct s *p T("pointer"); } T("whole"); union u of_file;
+int one(struct s *f)
+{
+	struct s { int a T("t"), b T("one"); } T("whole") x = {1, 2};
+	union u { struct s *p T("pointer"); int k T("one"); } y = {&x};
+	return y.p->b;
+}
+int two(void)
+{
+	struct s { int a T("t"), b, c T("two"); } T("whole two") x = {1, 2, 3};
+	union u { struct s *p T("pointer"); int k; long l T("two"); } y = {&x};
+	return y.p->c;
+}
+int again(void)
+{
+	struct s { int a T("t"), b T("one"); } T("whole") x = {1, 2};
+	return x.b;
+}
+`, `
+#define T(x) __attribute__((btf_decl_tag(x)))
+int three(void)
+{
+	struct s { int a T("t"), b T("one"); } T("whole") x = {1, 2};
+	return x.b;
+}
+int four(void)
+{
+	struct s { int a T("t"), b, c, d T("four"); } T("whole") x = {1, 2, 3, 4};
+	return x.d;
+}
+int five(void) { struct same { int a T("t"); } x = {1}; return x.a; }
+int six(void) { struct same { int a T("t"); } x = {1}; return x.a; }
+`}
+
+// TestTagsOfSeveralDefinitions: a declaration tag is on the definition that it stands at, where a
+// unit defines that tag in several ways; pahole agrees.
+func TestTagsOfSeveralDefinitions(t *testing.T) {
+	for _, cc := range compilersOfTags(t) {
+		for _, flags := range [][]string{{cc}, {cc, "-gdwarf-4"}, {cc, "-fdebug-types-section"}} {
+			t.Run(fmt.Sprint(flags), func(t *testing.T) {
+				linked, objs := compileTexts(t, severalTagged[:], flags...)
+				ours := twoRoads(t, "default", linked, objs...)
+				checkMerges(t, ours.BTF, linked, objs)
+				validSplit(t, objs)
+				lines := tagLines(t, ours.BTF)
+				if len(lines) < 12 {
+					t.Errorf("%d declaration tags, want 12 and more", len(lines))
+				}
+				if len(flags) > 1 {
+					return
+				}
+				needs(t, "pahole")
+				run(t, "", "pahole", "-J", "--btf_features=default", "--btf_encode_detached="+linked+".btf",
+					linked)
+				theirs, err := os.ReadFile(linked + ".btf")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := diff(lines, tagLines(t, theirs)); d != "" {
+					t.Errorf("declaration tags: -pahole +ours\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// validSplit links the first object, and the others on that as a base.
+func validSplit(t *testing.T, objs []string) {
+	t.Helper()
+	opt := link.Options{Features: parseFeatures(t, "default"), Jobs: 1}
+	var below *btf.Blob
+	for _, o := range objs {
+		part := convertFile(t, o, Options{Features: opt.Features, Jobs: 1})
+		res, err := link.Link([]*object.Object{part}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blob, err := btf.Parse(res.BTF, below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verify.Check(blob, verify.Options{Sorted: true, Module: below != nil}) {
+			t.Errorf("%s: %v", o, v)
+		}
+		if below = blob; opt.Base == nil {
+			if opt.Base, err = base.Parse(blob); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

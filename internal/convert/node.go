@@ -131,11 +131,8 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		}
 		ref = g.Add(types.Node{Kind: types.KindTypeTag, Name: value, Ref: ref}, nil)
 	}
-	switch d.kind {
-	case types.KindTypedef, types.KindConst, types.KindVolatile, types.KindRestrict:
-		if err := u.checkModifiers(off, ref); err != nil {
-			return 0, err
-		}
+	if err := u.checkModifiers(off, d.kind, ref); err != nil {
+		return 0, err
 	}
 	n.Ref = ref
 	base := len(u.c.built)

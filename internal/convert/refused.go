@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -10,29 +11,16 @@ import (
 // check_meta and resolve functions of each kind) and that no C compiler writes. They are looked for
 // when a type is added to the graph, which is once for each content.
 
-// maxModifiers is how many typedefs, qualifiers and type tags the kernel follows in a row
-// (btf_check_modifier_chain_length).
-const maxModifiers = 32
-
-// skipModifiers returns the type that typedefs, qualifiers and type tags lead to from id, and how
-// many these are, up to one more than maxModifiers.
-func skipModifiers(g *types.Graph, id types.ID) (to types.ID, n int) {
-	for ; n <= maxModifiers; n++ {
-		switch g.Nodes[id].Kind {
-		case types.KindTypedef, types.KindConst, types.KindVolatile, types.KindRestrict,
-			types.KindTypeTag:
-			id = g.Nodes[id].Ref
-		default:
-			return id, n
-		}
+// checkModifiers refuses a type of a kind, the entry at off, that refers to ref by too many
+// modifiers in a row (btf.MaxModifiers).
+func (u *unit) checkModifiers(off uint32, kind types.Kind, ref types.ID) error {
+	_, n := u.c.g.SkipModifiers(ref)
+	switch kind {
+	case types.KindTypedef, types.KindConst, types.KindVolatile, types.KindRestrict:
+		n++
 	}
-	return id, n
-}
-
-// checkModifiers refuses a modifier, the entry at off, that refers to ref.
-func (u *unit) checkModifiers(off uint32, ref types.ID) error {
-	if _, n := skipModifiers(u.c.g, ref); n >= maxModifiers {
-		return u.unencodable(off, "a chain of more than %d typedefs and qualifiers", maxModifiers)
+	if n > btf.MaxModifiers {
+		return u.unencodable(off, "a chain of more than %d typedefs and qualifiers", btf.MaxModifiers)
 	}
 	return nil
 }
@@ -40,7 +28,7 @@ func (u *unit) checkModifiers(off uint32, ref types.ID) error {
 // checkSized refuses a type without a size, where what says what has it; off is the entry with the
 // reference. A struct that is only declared may be defined in other units.
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
-	to, _ := skipModifiers(u.c.g, id)
+	to, _ := u.c.g.SkipModifiers(id)
 	switch u.c.g.Nodes[to].Kind {
 	case types.KindVoid:
 		return u.unencodable(off, "%s of type void", what)
@@ -59,7 +47,7 @@ func (u *unit) checkMember(d *desc, m *elem, id types.ID) error {
 		return nil
 	}
 	bits := uint32(m.val >> 24)
-	to, _ := skipModifiers(u.c.g, id)
+	to, _ := u.c.g.SkipModifiers(id)
 	n := &u.c.g.Nodes[to]
 	most, of := uint32(0), ""
 	switch {

@@ -43,6 +43,7 @@ type shape struct {
 	stub  types.Hash // of the stub, for one that declares or defines a tag
 	id    types.ID   // in the graph; 0: not looked up yet
 	depth uint16     // how deep its shape nests; 0: not known yet
+	chain uint8      // how many modifiers in a row it begins
 	busy  bool
 	kind  btf.Kind
 	tag   types.Tag // that it declares or defines; 0: none
@@ -254,6 +255,10 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	var refers types.Hash
 	if t.Kind.HasType() || t.Kind == btf.KindArray {
 		refers = ref(to)
+	}
+	if ok && t.Kind.IsModifier() {
+		s.chain = a.shapes[to].chain + 1
+		ok = s.chain <= btf.MaxModifiers
 	}
 	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
 	for i := range elements(t) {

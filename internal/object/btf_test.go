@@ -2,12 +2,14 @@ package object
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/features"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
@@ -309,5 +311,117 @@ func TestOverlappingNames(t *testing.T) {
 	}
 	if _, err := FromBTF(amd64, b); err == nil || !strings.Contains(err.Error(), "overlap") {
 		t.Errorf("error %v, want one about overlapping names", err)
+	}
+}
+
+// TestModifiers: as many typedefs, qualifiers and type tags in a row as the kernel follows whatever
+// their order are read, and not one more: from BTF, as a part of a base, and from objects.
+func TestModifiers(t *testing.T) {
+	kinds := []btf.Kind{btf.KindConst, btf.KindTypedef, btf.KindVolatile, btf.KindTypeTag,
+		btf.KindRestrict}
+	row := func(kind func(i int) btf.Kind, n int, down bool) *btf.Blob {
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Int("int", 4, 0, 32)
+		for i := range n {
+			to := uint32(i + 1)
+			if down {
+				to = uint32(i + 3)
+			}
+			if down && i == n-1 {
+				to = 1
+			}
+			k, name := kind(i), ""
+			if k == btf.KindTypedef || k == btf.KindTypeTag {
+				name = fmt.Sprintf("t%d", i)
+			}
+			b.Ref(k, name, to)
+		}
+		return b.Finish()
+	}
+	refuses := func(what string, n int, err error) {
+		t.Helper()
+		const want = "begins a chain of more than 32 typedefs and qualifiers"
+		if n <= btf.MaxModifiers && err != nil || n > btf.MaxModifiers && (err == nil ||
+			!strings.HasPrefix(err.Error(), "BTF type [") || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s, %d in a row: error %v", what, n, err)
+		}
+	}
+	for _, c := range []struct {
+		what string
+		kind func(i int) btf.Kind
+	}{
+		{"typedefs", func(int) btf.Kind { return btf.KindTypedef }},
+		{"const", func(int) btf.Kind { return btf.KindConst }},
+		{"type tags", func(int) btf.Kind { return btf.KindTypeTag }},
+		{"all kinds", func(i int) btf.Kind { return kinds[i%len(kinds)] }},
+	} {
+		for _, n := range []int{btf.MaxModifiers, btf.MaxModifiers + 1, 1100} {
+			for _, down := range []bool{false, true} {
+				_, err := FromBTF(amd64, row(c.kind, n, down))
+				if n == 1100 {
+					if err == nil {
+						t.Errorf("%s: %d in a row are read", c.what, n)
+					}
+					continue
+				}
+				refuses(c.what, n, err)
+				b := btf.NewBuilder(nil, row(c.kind, n-1, down), nil)
+				top := uint32(n)
+				if down {
+					top = 2
+				}
+				b.Ref(btf.KindVolatile, "", top)
+				_, err = FromBTF(amd64, b.Finish())
+				refuses(c.what+" of a base and one", n, err)
+			}
+		}
+	}
+}
+
+// TestModifiersInCycle: a typedef that leads to itself does not end a row.
+func TestModifiersInCycle(t *testing.T) {
+	for n := range 2 {
+		b := btf.NewBuilder(nil, nil, nil)
+		b.Ref(btf.KindPtr, "", 3) // 1: a pointer to a function that returns t
+		b.Ref(btf.KindTypedef, "t", 4)
+		b.FuncProto(2)
+		for i := range uint32(15) { // t is 16 modifiers, and there are 16 or 17 before it
+			to := 5 + i
+			if i == 14 {
+				to = 1
+			}
+			b.Ref(btf.KindConst, "", to)
+		}
+		to := uint32(2)
+		for range btf.MaxModifiers - 16 + n {
+			to = b.Ref(btf.KindVolatile, "", to)
+		}
+		_, err := FromBTF(amd64, b.Finish())
+		if fits := n == 0; fits != (err == nil) {
+			t.Errorf("%d more: error %v", n, err)
+		}
+	}
+}
+
+// TestModifiersOfObjects: an object with more of them in a row, which nothing here writes, is read
+// neither at once nor in the plain way.
+func TestModifiersOfObjects(t *testing.T) {
+	for _, n := range []int{btf.MaxModifiers, btf.MaxModifiers + 1} {
+		o := New(amd64, features.Default())
+		id := o.Graph.Add(types.Node{Kind: types.KindInt, Size: 4, Aux: 32,
+			Name: o.Graph.Strs.Intern([]byte("int"))}, nil)
+		for i := range n {
+			id = o.Graph.Add(types.Node{Kind: types.KindTypedef, Ref: id,
+				Name: o.Graph.Strs.Intern(fmt.Appendf(nil, "t%d", i))}, nil)
+		}
+		o.Units = []Unit{{Count: 1, Items: []types.ID{id}}}
+		data := write(t, o)
+		_, err := read(data)
+		a, _ := newAbsorber()
+		a.file = data
+		_, ok, _ := a.take("object")
+		if fits := n == btf.MaxModifiers; fits != (err == nil) || fits != ok {
+			t.Errorf("%d typedefs: error %v, absorbed %v", n, err, ok)
+		}
 	}
 }

@@ -17,6 +17,9 @@ type shaper struct {
 	pinned []pinnedStub
 }
 
+// ModifiersError is the error for more modifiers in a row than btf.MaxModifiers.
+type ModifiersError struct{ error }
+
 // pinnedStub is a stub whose definition is not added yet.
 type pinnedStub struct {
 	stub types.ID
@@ -75,6 +78,17 @@ func (s *shaper) shape(order []uint32) error {
 	for _, p := range s.pinned {
 		if err := s.g.Define(p.stub, s.ids[p.def]); err != nil {
 			return err
+		}
+	}
+	for _, id := range order {
+		t, _ := s.at(id)
+		if !t.Kind.IsModifier() {
+			continue
+		}
+		if _, n := s.g.SkipModifiers(s.ids[id]); n > btf.MaxModifiers {
+			name, _ := s.name(t.NameOff)
+			return &ModifiersError{typeError(id, t, "%q begins a chain of more than %d typedefs and "+
+				"qualifiers, which the kernel refuses", s.g.Strs.Bytes(name), btf.MaxModifiers)}
 		}
 	}
 	return nil

@@ -27,12 +27,14 @@
 // When several reasons hold for one group, the reported one is the first that holds of: only clones
 // are in the file (without the feature optimized_func), ambiguous address, optimized parameters,
 // unknown parameters, reordered parameters, uncertain parameter location, inconsistent prototype
-// (only with the feature consistent_func), unexpected register.
+// (only with the feature consistent_func), unexpected register, unnamed parameter. The last is the
+// kernel's rule: a FUNC's parameters have names. C23 and C++ allow definitions without; dwarves
+// drops them without a word.
 package params
 
 // The reasons for leaving a function out, as they are reported. Ambiguous
-// addresses and inconsistent prototypes are not visible in one function's
-// parameters; their names stand here to keep all of them in one place.
+// addresses, inconsistent prototypes and names are not judged here; their names
+// stand here to keep all of them in one place.
 const (
 	ReasonAmbiguousAddress      = "ambiguous address"
 	ReasonClone                 = "only clones are in the file" // without optimized_func
@@ -42,4 +44,5 @@ const (
 	ReasonUncertainLocation     = "uncertain parameter location"
 	ReasonInconsistentPrototype = "inconsistent prototype"
 	ReasonUnexpectedRegister    = "unexpected register"
+	ReasonUnnamedParameter      = "unnamed parameter"
 )

@@ -27,7 +27,8 @@ func Provisional(definition uint64, scope int) types.Hash {
 // own: a declaration that does not mean the definition.
 //
 // Where the definitions of a tag, down to and including a scope, are all equal, references to it in
-// that scope become plain stubs. All others get pins. References to typedefs always do.
+// that scope become plain stubs. All others get pins. References to typedefs always do. A
+// declaration tag on a stub that gets a pin is put on the definition.
 func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
 	budget := budget
 	m := NewImporter(to, from, &budget)
@@ -273,5 +274,9 @@ func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
 	}
 	to := *n
 	to.Name, to.Ref = m.strs[n.Name], m.ID(n.Ref)
+	if r := &m.from.Nodes[n.Ref]; n.Kind == types.KindDeclTag && r.Kind == types.KindStub &&
+		m.flags[n.Ref]&in != 0 {
+		to.Ref = m.ID(r.Ref)
+	}
 	return m.to.Add(to, m.elems)
 }

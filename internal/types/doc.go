@@ -12,6 +12,10 @@
 // definitions of one tag (block scope, or BTF that was linked before) says at each such stub which
 // one it means.
 //
+// Two bounds hold for every graph: shapes nest MaxDepth deep at most, and no more typedefs,
+// qualifiers and type tags than btf.MaxModifiers are in a row, by Graph.SkipModifiers. Packages
+// convert and object refuse what is beyond, when they add it.
+//
 // Nodes are appended children first, so a single walk over Graph.Nodes sees every child before its
 // parent; only the target of a pinned stub may come later.
 package types

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/btf"
 )
 
 // Graph holds shapes, each once. The zero value is not ready: use New.
@@ -82,6 +84,23 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 		g.grow()
 	}
 	return id
+}
+
+// SkipModifiers returns the type that typedefs, qualifiers and type tags lead to from id, and how
+// many these are, up to one more than btf.MaxModifiers.
+func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
+	for n <= btf.MaxModifiers {
+		switch t := &g.Nodes[id]; {
+		case t.Kind < KindStub && btf.Kind(t.Kind).IsModifier():
+			n++
+			id = t.Ref
+		case t.Kind == KindStub && Tag(t.Aux) == TagTypedef:
+			id = t.Ref
+		default:
+			return id, n
+		}
+	}
+	return id, n
 }
 
 // Depth returns how deep a shape nests that has a reference and elements.

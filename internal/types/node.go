@@ -95,9 +95,11 @@ type Node struct {
 
 // MaxDepth is how deep a type may nest in what is read and written: how many types, typedefs,
 // pointers, arrays and the like, each contain the next without a named struct, union or enum in
-// between. Kernels and libbpf resolve some 32 in a row (MAX_RESOLVE_DEPTH); pahole has no bound. It
-// keeps what walks over a shape from exhausting its stack, and is the same wherever types are read
-// or written, so that nothing refuses what another has written.
+// between. It keeps what walks over a shape from exhausting its stack, and is the same wherever
+// types are read or written, so that nothing refuses what another has written. The kernel has no
+// such bound for its own BTF, nor has pahole; BPF_BTF_LOAD and libbpf stack up 32 types
+// (MAX_RESOLVE_DEPTH), how many of a row depends on the order of ids. For modifiers in a row there
+// is a bound of the kernel's, btf.MaxModifiers, which is the same everywhere too.
 const MaxDepth = 1000
 
 // Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte

@@ -2,9 +2,6 @@ package verify
 
 import "github.com/rules-btf/rules_btf/internal/btf"
 
-// maxChain is the longest chain of modifiers that Linux 7.2 follows.
-const maxChain = 32
-
 // chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length.
 // A modifier that was found good, and any type before it, ends the chain. Kernels before 7.2
 // (btf_check_type_tags) also want the tags of a chain before its other modifiers.
@@ -36,9 +33,9 @@ func (c *checker) chainEnds(i, id, good uint32) bool {
 			return false
 		case t == nil || !t.Kind.IsModifier():
 			return true
-		case n == maxChain:
+		case n == btf.MaxModifiers:
 			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them",
-				maxChain)
+				btf.MaxModifiers)
 			return false
 		case id <= good:
 			return true

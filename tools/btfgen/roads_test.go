@@ -15,9 +15,11 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	wire "github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/verify"
 )
 
 // roadsFeatures are values of --features that differ in what they ask of functions and variables.
@@ -234,6 +236,9 @@ func (w roadsBuild) oracle(linked string) (list []roadsFunction) {
 				name, _ := t.Val(stddwarf.AttrName).(string)
 				fn.parameters = append(fn.parameters, name)
 			}
+			if c.Tag == stddwarf.TagUnspecifiedParameters {
+				fn.parameters = append(fn.parameters, "")
+			}
 			children.SkipChildren()
 		}
 		for _, s := range symbols {
@@ -254,9 +259,16 @@ func (w roadsBuild) oracle(linked string) (list []roadsFunction) {
 }
 
 // check compares what was made with the oracle: each function is encoded or listed, and only once,
-// and what is encoded has the prototype of the function that has the symbol.
+// and what is encoded has the prototype of the function that has the symbol. The BTF is valid.
 func (w roadsBuild) check(set string, functions []roadsFunction, raw []byte, skipped string) {
 	w.Helper()
+	blob, err := wire.Parse(raw, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, v := range verify.Check(blob, verify.Options{Sorted: true}) {
+		w.Errorf("%s, %s: %v", w.what, set, v)
+	}
 	listed := map[string]int{}
 	for line := range strings.Lines(skipped) {
 		name, _, _ := strings.Cut(line, "\t")

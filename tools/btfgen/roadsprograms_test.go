@@ -150,6 +150,14 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int g0(int); int h0(void); long f1(long, long); long f2(long, long);
 			int g3(int); void start(void) { g0(sink); h0(); f1(sink, 1); f2(sink, 2); g3(sink); }`,
 	}},
+	{name: "unnamed parameters", sources: map[string]string{
+		"a.c": `int f0(int) { return sink; } int f1(int a, long) { return sink = a; }
+			int f2(int a, ...) { return sink = a; } int f3(int, ...) { return sink; }
+			static noinline int f4(int) { return sink; } int g4(int a) { return f4(a); }`,
+		"m.c": `volatile int sink; int f0(int); int f1(int, long); int f2(int, ...); int f3(int, ...);
+			int g4(int);
+			void start(void) { f0(1); f1(1, 2); f2(1, 2); f3(1, 2); g4(sink); }`,
+	}},
 	{name: "variables of one name", variables: true, sources: map[string]string{
 		"a.c": `int v0 = 1; weak int v1 = 1; static int v2 = 1; static int v3 = 1;
 			int *g0(void) { return &v2; } int *g1(void) { return &v3; } int *g2(void) { return &v1; }`,

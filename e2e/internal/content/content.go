@@ -305,11 +305,8 @@ func (w *writer) function(t *btf.Func) string {
 		return fmt.Sprintf("func %s of %T", t.Name, t.Type)
 	}
 	return fmt.Sprintf("func %s %s%s %s", t.Name, t.Linkage, tags(t.Tags),
-		w.proto(p, t.ParamTags, Anonymous))
+		w.proto(p, t.ParamTags, "<anonymous>"))
 }
-
-// Anonymous is in the text of a function in place of the name of a parameter without a name.
-const Anonymous = "<anonymous>"
 
 func (w *writer) proto(p *btf.FuncProto, paramTags [][]string, anonymous string) string {
 	var b strings.Builder

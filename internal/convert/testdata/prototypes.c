@@ -1,6 +1,6 @@
-// Prototypes: parameters with names or without, varargs, none. Functions are static linkage whatever the source says.
+// Prototypes: parameters with names or without (such functions are left out), varargs, none.
+// Functions are static linkage whatever the source says.
 // Array and function parameters are pointers.
-// pahole: functions with an unnamed parameter are lost
 typedef int (*handler)(int, void *data);
 typedef void (*no_params)(void);
 typedef int (*old_style)();
@@ -19,11 +19,13 @@ handler chooser(int which, handler (**table)(no_params));
 int kr(int a, char *b);
 int later(long int x);
 int local(int *a, fn_type *f);
-int unnamed(int, long int b);
 int variadic(const char *fmt, ...);
 typedef int (*handler)(int, void *);
 typedef int (*old_style)(...);
 typedef int fn_type(long int);
 typedef void (*no_params)(void);
 void nothing(void);
+*/
+/* skipped:
+unnamed: unnamed parameter
 */

@@ -113,6 +113,10 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		return
 	}
 	proto := d.prototype(own)
+	if d.unnamedParameter(proto) {
+		d.skip(name, params.ReasonUnnamedParameter)
+		return
+	}
 	f := d.function(name, types.LinkageStatic, proto)
 	if d.facts != nil && d.symbols.Of(name)&symbols.Kfunc != 0 {
 		d.kfuncs[name] = f
@@ -235,4 +239,12 @@ func (d *decider) prototype(group []Holder) Type {
 		}
 	}
 	return best
+}
+
+// unnamedParameter reports whether a prototype has a parameter without a name, which the kernel
+// refuses in a FUNC (btf_func_check). "..." has no type either.
+func (d *decider) unnamedParameter(proto Type) bool {
+	return slices.ContainsFunc(d.Graph.ElemsOf(d.Node(proto)), func(p types.Elem) bool {
+		return p.Name == 0 && p.Ref != 0
+	})
 }

@@ -272,6 +272,34 @@ func TestParameters(t *testing.T) {
 	})
 }
 
+// TestUnnamedParameter: the kernel refuses a FUNC with a parameter that has no name.
+func TestUnnamedParameter(t *testing.T) {
+	proto := func(b *linktest.Builder, params ...types.Elem) {
+		b.Unit("a.c", 1)
+		b.Fn("f", global, 0, b.Add(types.Node{Kind: types.KindFuncProto}, params...))
+	}
+	skipped := []string{"f: unnamed parameter"}
+	check(t, []rule{
+		{what: "one of two", build: func(b *linktest.Builder) {
+			proto(b, types.Elem{Name: b.Str("a"), Ref: b.Int("int")}, types.Elem{Ref: b.Int("int")})
+		}, facts: symbol("f"), skipped: skipped},
+		{what: "without facts", build: func(b *linktest.Builder) {
+			proto(b, types.Elem{Ref: b.Int("int")})
+		}, skipped: skipped},
+		{what: "...", build: func(b *linktest.Builder) {
+			proto(b, types.Elem{Name: b.Str("a"), Ref: b.Int("int")}, types.Elem{})
+		}, facts: symbol("f"), want: []string{"static f: void(int, void)"}},
+		{what: "BTF that was linked before stays as it is", build: func(b *linktest.Builder) {
+			proto(b, types.Elem{Ref: b.Int("int")})
+			b.Last().FromBTF = true
+		}, want: []string{"global f: void(int)"}},
+		{what: "other reasons come first", build: func(b *linktest.Builder) {
+			proto(b, types.Elem{Ref: b.Int("int")})
+			proto(b, types.Elem{Ref: b.Int("unsigned int")})
+		}, facts: symbol("f"), skipped: []string{"f: inconsistent prototype"}},
+	})
+}
+
 // TestTrueSignature: with the feature a clone is a function of its own.
 func TestTrueSignature(t *testing.T) {
 	two := units(named("f", 0, integer, integer), named("f.isra.0", 0, integer))
