@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
 )
 
 // staged is an output whose content is complete, but not in its place.
@@ -85,7 +87,7 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		return s.createError(err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<16)
+	w := bufio.NewWriterSize(mapped.Writer{File: f}, 1<<16)
 	if err := o.File(w); err != nil {
 		return s.writeError(err)
 	}

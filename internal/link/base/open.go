@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/mapped"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/relocate"
 )
@@ -85,7 +86,7 @@ func (f *Files) open(paths []string) error {
 // Close frees the memory that indices are mapped to. The Base must not be asked any more.
 func (f *Files) Close() {
 	for _, data := range f.mapped {
-		unix.Munmap(data) // it can't fail: the range is what Mmap returned
+		mapped.Unmap(data) // it can't fail: the range is what Map returned
 	}
 	f.mapped = nil
 }
@@ -146,8 +147,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	if info.Size() > 1<<40 {
 		return nil, fmt.Errorf("%s: %d bytes are too many for an index", path, info.Size())
 	}
-	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ,
-		unix.MAP_SHARED|unix.MAP_POPULATE)
+	data, err := mapped.Map(file, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil { // some file systems can't map
 		return os.ReadFile(path)
 	}
