@@ -151,14 +151,15 @@ func headersFirst(t *testing.T, data []byte) []byte {
 	return append(append(out, make([]byte, int(shift)-len(out))...), data...)
 }
 
-// cuts are the sizes to which a file is truncated: to nothing, and in front of each section.
+// cuts are the sizes to which a file is truncated: to nothing, and in front of each section, at a
+// page and where the rest of the last page reads as zeros.
 func cuts(t *testing.T, data []byte) []int64 {
 	t.Helper()
-	list := []int64{0, page}
+	list := []int64{0, 100, page}
 	if f, err := elf.NewFile(bytes.NewReader(data)); err == nil {
 		for _, s := range f.Sections {
 			if s.Type != elf.SHT_NOBITS && s.Size > 0 {
-				list = append(list, int64(s.Offset)/page*page, int64(s.Offset+s.Size/2)/page*page)
+				list = append(list, int64(s.Offset)/page*page, int64(s.Offset), int64(s.Offset+s.Size/2))
 			}
 		}
 	}

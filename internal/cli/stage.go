@@ -30,7 +30,8 @@ type staged struct {
 	old   string // another name of the file that was at path, if there was one
 }
 
-func writeOutputs(stdout io.Writer, outputs []Artifact) (err error) {
+// writeOutputs is Env.WriteOutputs. check, nil for none, is asked before anything appears.
+func writeOutputs(stdout io.Writer, outputs []Artifact, check func() error) (err error) {
 	var all []*staged
 	defer func() {
 		for _, s := range all {
@@ -41,6 +42,11 @@ func writeOutputs(stdout io.Writer, outputs []Artifact) (err error) {
 		s := &staged{path: o.Path, fd: -1}
 		all = append(all, s)
 		if err := s.fill(o, stdout); err != nil {
+			return err
+		}
+	}
+	if check != nil {
+		if err := check(); err != nil {
 			return err
 		}
 	}

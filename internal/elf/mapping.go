@@ -82,7 +82,7 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	if int64(int(size+slack)) != size+slack {
 		return nil, fmt.Errorf("%s: %d bytes are too many to map on this machine", path, size)
 	}
-	pages, err := mapped.Map(fd, path, offset-slack, int(size+slack), unix.MAP_PRIVATE)
+	pages, err := mapped.Map(fd, st, path, offset-slack, int(size+slack), unix.MAP_PRIVATE)
 	if err != nil { // some file systems cannot map
 		m.data = make([]byte, size)
 		n, rerr := fd.ReadAt(m.data, offset)

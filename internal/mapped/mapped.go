@@ -1,5 +1,7 @@
-// Package mapped maps files into memory, and names the file of a read that failed because the file
-// was truncated after it was mapped.
+// Package mapped maps files into memory, and notices that one was truncated meanwhile. Of such a
+// file the rest of the last page reads as zeros, and a read of what follows is a fault (SIGBUS),
+// which is a panic where debug.SetPanicOnFault is on: in all goroutines that packages cli and
+// parallel start.
 package mapped
 
 import (
@@ -18,7 +20,14 @@ import (
 type mapping struct {
 	start, size uintptr
 	path        string
+	info        os.FileInfo
 	offset      int64 // of the memory in the file
+}
+
+// truncated tells whether the file is smaller now than size bytes.
+func (m *mapping) truncated(size int64) bool {
+	now, err := os.Stat(m.path)
+	return err == nil && now.Size() < size && os.SameFile(now, m.info)
 }
 
 // keepClosed is how many mappings are remembered after they were unmapped: a deferred Close runs
@@ -31,14 +40,15 @@ var mappings struct {
 	closed []mapping // the latest last
 }
 
-// Map maps size bytes of a file from offset on, which is a multiple of the page size. path is the
-// file's name in errors; flags are those of mmap.
-func Map(file *os.File, path string, offset int64, size, flags int) ([]byte, error) {
+// Map maps size bytes of a file from offset on, which is a multiple of the page size. info is what
+// file.Stat has returned, path the file's name; flags are those of mmap.
+func Map(file *os.File, info os.FileInfo, path string, offset int64, size, flags int) ([]byte,
+	error) {
 	data, err := unix.Mmap(int(file.Fd()), offset, size, unix.PROT_READ, flags)
 	if err != nil {
 		return nil, err
 	}
-	m := mapping{address(data), uintptr(size), path, offset}
+	m := mapping{address(data), uintptr(size), path, info, offset}
 	mappings.mu.Lock()
 	defer mappings.mu.Unlock()
 	if mappings.open == nil {
@@ -48,20 +58,43 @@ func Map(file *os.File, path string, offset int64, size, flags int) ([]byte, err
 	return data, nil
 }
 
-// Unmap frees what Map returned.
+// Unmap frees what Map returned. If the file was truncated meanwhile it panics with a *Truncated:
+// who has read it may have seen zeros, and no error.
 func Unmap(data []byte) error {
+	m := forget(address(data))
+	err := unix.Munmap(data)
+	if end := m.offset + int64(m.size); m.truncated(end) {
+		panic(&Truncated{m.path, end - 1})
+	}
+	return err
+}
+
+// forget moves a mapping to those that are closed.
+func forget(start uintptr) mapping {
 	mappings.mu.Lock()
-	start := address(data)
+	defer mappings.mu.Unlock()
+	m := mappings.open[start]
+	delete(mappings.open, start)
 	if len(mappings.closed) == keepClosed {
 		mappings.closed = append(mappings.closed[:0], mappings.closed[1:]...)
 	}
-	mappings.closed = append(mappings.closed, mappings.open[start])
-	delete(mappings.open, start)
-	mappings.mu.Unlock()
-	return unix.Munmap(data)
+	mappings.closed = append(mappings.closed, m)
+	return m
 }
 
 func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
+// Check returns an error if a file was truncated since it was mapped, of those that still are.
+func Check() error {
+	mappings.mu.Lock()
+	defer mappings.mu.Unlock()
+	for _, m := range mappings.open {
+		if end := m.offset + int64(m.size); m.truncated(end) {
+			return &Truncated{m.path, end - 1}
+		}
+	}
+	return nil
+}
 
 // Truncated is the error that a byte of a file can't be read any more.
 type Truncated struct {
@@ -75,7 +108,7 @@ func (e *Truncated) Error() string {
 }
 
 // Fault returns the error for the value of a panic that is a failed read of a mapping, nil for any
-// other. Such a read panics where debug.SetPanicOnFault is on.
+// other.
 func Fault(panicked any) error {
 	fault, ok := panicked.(interface{ Addr() uintptr })
 	if !ok {
@@ -94,8 +127,7 @@ func find(addr uintptr) error {
 			return false
 		}
 		e := &Truncated{m.path, m.offset + int64(addr-m.start)}
-		info, err := os.Stat(m.path)
-		if sure = err == nil && info.Size() <= e.Offset; sure || found == nil {
+		if sure = m.truncated(e.Offset + 1); sure || found == nil {
 			found = e
 		}
 		return sure

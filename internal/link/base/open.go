@@ -147,7 +147,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	if info.Size() > 1<<40 {
 		return nil, fmt.Errorf("%s: %d bytes are too many for an index", path, info.Size())
 	}
-	data, err := mapped.Map(file, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
+	data, err := mapped.Map(file, info, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil { // some file systems can't map
 		return os.ReadFile(path)
 	}
