@@ -3,6 +3,7 @@ package dwarf
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
@@ -61,9 +62,9 @@ type unitIndex struct {
 }
 
 // parseIndex reads an index, of type units or of compilation units. size is that of a section of
-// the package. problem says what is wrong with the index, and where.
+// the package. err says what is wrong with the index, and at where.
 func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name string) uint64) (
-	x unitIndex, at int, problem string) {
+	x unitIndex, at int, err error) {
 	c := cursor{buf: b}
 	version := c.uint(order, 4)
 	if version == 5<<16 { // of two bytes, before two for alignment
@@ -72,15 +73,16 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	width, units, slots := c.uint(order, 4), c.uint(order, 4), c.uint(order, 4)
 	switch {
 	case c.bad:
-		return x, 0, "the header is cut off"
+		return x, 0, errors.New("the header is cut off")
 	case version != 2 && version != 5:
-		return x, 0, "this version of an index is not supported (2 and 5 are)"
+		return x, 0, errors.New("this version of an index is not supported (2 and 5 are)")
 	case units == 0:
-		return x, 0, ""
+		return x, 0, nil
 	case width == 0 || width > maxColumns:
-		return x, 4, "the number of sections is out of bounds"
+		return x, 4, errors.New("the number of sections is out of bounds")
 	case uint64(len(b)) < 16+12*slots+4*width*(1+2*units):
-		return x, 8, "the tables go beyond the end of the section; the file is truncated or damaged"
+		return x, 8, errors.New("the tables go beyond the end of the section; the file is truncated or " +
+			"damaged")
 	}
 	x.version = version
 	ids, numbers := c, c
@@ -98,7 +100,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			switch c := &list[j]; {
 			case c.number != number:
 			case c.at >= 0:
-				return x, at, "a second column for " + c.name
+				return x, at, fmt.Errorf("a second column for %s; make the package again", c.name)
 			default:
 				c.at = i
 			}
@@ -106,7 +108,8 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 	}
 	for _, c := range list {
 		if c.at < 0 && c.size > 0 && !c.optional {
-			return x, head.pos, "no column for " + c.name + ", which is not empty"
+			return x, head.pos, fmt.Errorf("no column for %s, which is not empty; make the "+
+				"package again", c.name)
 		}
 	}
 	used := make([]bool, units)
@@ -117,7 +120,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			continue
 		}
 		if row > units || used[row-1] {
-			return x, at, "a slot of the table names a row that is not there, or another's"
+			return x, at, errors.New("a slot of the table names a row that is not there, or another's")
 		}
 		used[row-1] = true
 		r := indexRow{id: id}
@@ -129,8 +132,8 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 			offsets, sizes := cursorAt(b, uint64(at)), cursorAt(b, uint64(at)+4*width*units)
 			off, size := offsets.uint(order, 4), sizes.uint(order, 4)
 			if off+size > c.size {
-				return x, at, fmt.Sprintf("the unit %#016x has bytes %#x to %#x of %s, which has %#x", id,
-					off, off+size, c.name, c.size)
+				return x, at, fmt.Errorf("the unit %#016x has bytes %#x to %#x of %s, which has %#x; "+
+					"make the package again", id, off, off+size, c.name, c.size)
 			}
 			if size == 0 {
 				off = c.size // nothing, not what another unit has
@@ -139,7 +142,7 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name str
 		}
 		x.rows = append(x.rows, r)
 	}
-	return x, 0, ""
+	return x, 0, nil
 }
 
 // readIndexes notes the dwo ids of a package's units, and what came from which file. types is nil
@@ -163,7 +166,7 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 			return err
 		}
 		var failed error
-		x, off, problem := parseIndex(d.Order, data, sec == types, func(name string) uint64 {
+		x, off, err := parseIndex(d.Order, data, sec == types, func(name string) uint64 {
 			sec, err := only(d.File, name)
 			if sec == nil || err != nil {
 				failed = cmp.Or(failed, err)
@@ -176,8 +179,8 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 		if failed != nil {
 			return failed
 		}
-		if problem != "" {
-			return d.errorf(sec.Name, uint64(off), "%s", problem)
+		if err != nil {
+			return d.errorf(sec.Name, uint64(off), "%v", err)
 		}
 		for i := range x.rows {
 			row := &x.rows[i]

@@ -114,7 +114,11 @@ func TestUnitIndex(t *testing.T) {
 			if c.big {
 				order, data = binary.BigEndian, index(binary.BigEndian, c.version, c.words...)
 			}
-			x, _, problem := parseIndex(order, data, c.types, sizes(cmp.Or(c.full, sectionsOfOne)))
+			x, _, err := parseIndex(order, data, c.types, sizes(cmp.Or(c.full, sectionsOfOne)))
+			problem := ""
+			if err != nil {
+				problem = err.Error()
+			}
 			if !strings.Contains(problem, c.problem) || (problem == "") != (c.problem == "") {
 				t.Fatalf("problem %q, want %q", problem, c.problem)
 			}

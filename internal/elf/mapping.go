@@ -87,7 +87,7 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 		m.data = make([]byte, size)
 		n, rerr := fd.ReadAt(m.data, offset)
 		if rerr == io.EOF {
-			return nil, &mapped.Truncated{Path: path, Offset: offset + int64(n)}
+			return nil, mapped.NewTruncated(path, offset+int64(n))
 		}
 		if rerr != nil {
 			return nil, fmt.Errorf("%s: mmap: %v; read: %w", path, err, rerr)

@@ -119,7 +119,7 @@ func (s *Section) readRaw(p []byte, off int64) error {
 	case nil:
 		return nil
 	case io.EOF:
-		return &mapped.Truncated{Path: s.f.Holder, Offset: at + int64(n)}
+		return mapped.NewTruncated(s.f.Holder, at+int64(n))
 	default:
 		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
 	}

@@ -64,7 +64,7 @@ func Unmap(data []byte) error {
 	m := forget(address(data))
 	err := unix.Munmap(data)
 	if end := m.offset + int64(m.size); m.truncated(end) {
-		panic(&Truncated{m.path, end - 1})
+		panic(NewTruncated(m.path, end-1))
 	}
 	return err
 }
@@ -90,21 +90,19 @@ func Check() error {
 	defer mappings.mu.Unlock()
 	for _, m := range mappings.open {
 		if end := m.offset + int64(m.size); m.truncated(end) {
-			return &Truncated{m.path, end - 1}
+			return NewTruncated(m.path, end-1)
 		}
 	}
 	return nil
 }
 
 // Truncated is the error that a byte of a file can't be read any more.
-type Truncated struct {
-	Path   string
-	Offset int64 // of the byte
-}
+type Truncated struct{ error }
 
-func (e *Truncated) Error() string {
-	return fmt.Sprintf("%s: truncated while it was read (byte %d is gone); try again when the step "+
-		"that writes it is done", e.Path, e.Offset)
+// NewTruncated is that error, for the byte at an offset of the file at path.
+func NewTruncated(path string, offset int64) *Truncated {
+	return &Truncated{fmt.Errorf("%s: truncated while it was read (byte %d is gone); try again when "+
+		"the step that writes it is done", path, offset)}
 }
 
 // Fault returns the error for the value of a panic that is a failed read of a mapping, nil for any
@@ -126,9 +124,9 @@ func find(addr uintptr) error {
 		if addr-m.start >= m.size {
 			return false
 		}
-		e := &Truncated{m.path, m.offset + int64(addr-m.start)}
-		if sure = m.truncated(e.Offset + 1); sure || found == nil {
-			found = e
+		at := m.offset + int64(addr-m.start)
+		if sure = m.truncated(at + 1); sure || found == nil {
+			found = NewTruncated(m.path, at)
 		}
 		return sure
 	}

@@ -48,8 +48,9 @@ func want(t *testing.T, got any, path string, offset int) {
 	if err := Fault(got); err != nil {
 		got = err
 	}
-	if e, ok := got.(*Truncated); !ok || e.Path != path || e.Offset != int64(offset) {
-		t.Errorf("got %v, want byte %d of %s", got, offset, path)
+	want := NewTruncated(path, int64(offset))
+	if e, ok := got.(*Truncated); !ok || e.Error() != want.Error() {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

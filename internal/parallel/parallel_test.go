@@ -36,8 +36,8 @@ func TestPanic(t *testing.T) {
 
 // TestTruncated: a truncated input is the reason of other panics, whatever was first.
 func TestTruncated(t *testing.T) {
-	for _, first := range []any{"other", &mapped.Truncated{Path: "file"}} {
-		for _, second := range []any{"other", &mapped.Truncated{Path: "file"}} {
+	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
+		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {
 			p := func() (p *Panic) {
 				defer func() { p = Recovered(recover()) }()
 				var g, inner Group
