@@ -420,7 +420,8 @@ func TestTruncatedSection(t *testing.T) {
 					got = err
 				}
 			}()
-			if e, ok := got.(*mapped.Truncated); got != want && (!ok || !strings.HasPrefix(e.Error(), path+": ")) {
+			e, ok := got.(*mapped.Truncated)
+			if got != want && (!ok || !strings.HasPrefix(e.Error(), path+": ")) {
 				t.Errorf("%d bytes, time %d: %v", size, try+1, got)
 			}
 		}

@@ -124,16 +124,17 @@ func (m *mapping) alloc(size int) []byte {
 // close unmaps the file and what alloc returned.
 func (m *mapping) close() error {
 	var err error
-	if m.pages != nil {
-		err = mapped.Unmap(m.pages)
-	}
 	for _, b := range m.copies {
 		err = cmp.Or(err, unix.Munmap(b))
 	}
 	if m.fd != nil {
 		err = cmp.Or(err, m.fd.Close())
 	}
+	pages := m.pages
 	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
+	if pages != nil {
+		err = cmp.Or(err, mapped.Unmap(pages)) // last, since it may panic
+	}
 	return err
 }
 

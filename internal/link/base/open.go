@@ -85,10 +85,11 @@ func (f *Files) open(paths []string) error {
 
 // Close frees the memory that indices are mapped to. The Base must not be asked any more.
 func (f *Files) Close() {
-	for _, data := range f.mapped {
-		mapped.Unmap(data) // it can't fail: the range is what Map returned
+	for len(f.mapped) > 0 {
+		data := f.mapped[0]
+		f.mapped = f.mapped[1:] // before Unmap, which may panic: nothing is unmapped twice
+		mapped.Unmap(data)
 	}
-	f.mapped = nil
 }
 
 // NeedBTF returns an error if an index was given in place of BTF, for what an index can't do.
