@@ -111,7 +111,7 @@ func (c *cut) trace(pid int) (code int, hit bool, err error) {
 	}
 }
 
-// mapped tells whether a thread returns from an mmap of the file.
+// mapped reports whether a thread returns from an mmap of the file.
 func (c *cut) mapped(pid, tid int) bool {
 	var regs syscall.PtraceRegs
 	if syscall.PtraceGetRegs(tid, &regs) != nil || regs.Orig_rax != syscall.SYS_MMAP ||

@@ -24,7 +24,7 @@ type mapping struct {
 	offset      int64 // of the memory in the file
 }
 
-// truncated tells whether the file is smaller now than size bytes.
+// truncated reports whether the file is smaller now than size bytes.
 func (m *mapping) truncated(size int64) bool {
 	now, err := os.Stat(m.path)
 	return err == nil && now.Size() < size && os.SameFile(now, m.info)
