@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
 )
 
 // Artifact is a file or directory that a verb writes. Either File or Dir is set.
@@ -37,13 +39,13 @@ func Bytes(parts ...[]byte) func(w io.Writer) error {
 // and what was at path is still there. Links are followed; a device, a pipe or what the process has
 // open (/dev/stdout) is written directly.
 func WriteFile(path string, write func(w io.Writer) error) error {
-	return writeOutputs(nil, []Artifact{{Path: path, File: write}})
+	return writeOutputs(nil, []Artifact{{Path: path, File: write}}, mapped.Check)
 }
 
 // WriteDir makes a directory of files whole or not at all: write fills a temporary directory next
 // to path, which then takes path's place. At path there may be an empty directory, nothing else.
 func WriteDir(path string, write func(dir string) error) error {
-	return writeOutputs(nil, []Artifact{{Path: path, Dir: write}})
+	return writeOutputs(nil, []Artifact{{Path: path, Dir: write}}, mapped.Check)
 }
 
 // WriteOutput is WriteFile, except that the path "-" means Stdout, which gets nothing if write
@@ -59,7 +61,12 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 //
 // What went to a device, a pipe or Stdout can't be taken back. So these are written when all
 // content is complete, before the files take their places.
-func (e *Env) WriteOutputs(outputs ...Artifact) error { return writeOutputs(e.Stdout, outputs) }
+func (e *Env) WriteOutputs(outputs ...Artifact) error {
+	if e.Worker { // what is mapped may be another run's
+		return writeOutputs(e.Stdout, outputs, nil)
+	}
+	return writeOutputs(e.Stdout, outputs, mapped.Check)
+}
 
 // tempSet is the names of temporary files and directories, to be removed on a signal.
 type tempSet struct {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -132,18 +133,21 @@ func (p *Program) run(env *Env, args []string, dir string) (code int) {
 }
 
 // exitCode calls run, prints the line for its error and returns the exit code. Panics become an
-// error line: the last guard, not a way to report errors.
+// error line: that of an input that is truncated while it is mapped, or else the last guard, not a
+// way to report errors.
 func (e *Env) exitCode(run func() error) (code int) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			place := parallel.PanicPlace()
-			if other, ok := r.(*parallel.Panic); ok {
-				place = other.Place
+			code = 1
+			p := parallel.Recovered(r)
+			if err := p.Truncated(); err != nil {
+				e.Error(err)
+				return
 			}
 			fmt.Fprintf(e.Stderr,
 				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				e.Program, oneLine(fmt.Sprint(r)), place)
-			code = 1
+				e.Program, oneLine(p.Error()), p.Place)
 		}
 	}()
 	err := run()

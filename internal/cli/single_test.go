@@ -4,7 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
 func TestSingle(t *testing.T) {
@@ -43,5 +51,53 @@ func TestSingle(t *testing.T) {
 	if code := s.Exec(nil); code != 1 ||
 		!bytes.HasPrefix(stderr.Bytes(), []byte("one: internal error: at the disco (at ")) {
 		t.Errorf("exit code %d, %q", code, &stderr)
+	}
+}
+
+// TestTruncatedInput: a read of mapped memory that is gone is an error like others, in any thread.
+func TestTruncatedInput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in")
+	page := os.Getpagesize()
+	for _, jobs := range []int{1, 4} {
+		if err := os.WriteFile(path, make([]byte, 8*page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		out := path + ".out"
+		s := &Single{Name: "one", Stderr: &stderr, Run: func(env *Env, _ []string) error {
+			file, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			info, err := file.Stat()
+			if err != nil {
+				return err
+			}
+			data, err := mapped.Map(file, info, path, 0, 8*page, syscall.MAP_PRIVATE)
+			if err != nil {
+				return err
+			}
+			defer mapped.Unmap(data)
+			var sum atomic.Int64
+			if err := os.Truncate(path, int64(page-1)); err != nil {
+				return err
+			}
+			if err := env.WriteOutput(out, Bytes(nil)); err == nil {
+				t.Error("an output of a truncated input")
+			}
+			parallel.Do(jobs, 8, func(part int) {
+				parallel.Do(jobs, 2, func(int) { sum.Add(int64(data[part*page])) })
+			})
+			return nil
+		}}
+		code := s.Exec(nil)
+		if line := stderr.String(); code != 1 || strings.Count(line, "\n") != 1 ||
+			!strings.HasPrefix(line, "one: "+path+": truncated while it was read (byte ") {
+			t.Errorf("-j%d: exit code %d, %s", jobs, code, line)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*out*")); len(left) > 0 {
+			t.Errorf("%q are left", left)
+		}
 	}
 }

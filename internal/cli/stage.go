@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
 )
 
 // staged is an output whose content is complete, but not in its place.
@@ -28,7 +30,8 @@ type staged struct {
 	old   string // another name of the file that was at path, if there was one
 }
 
-func writeOutputs(stdout io.Writer, outputs []Artifact) (err error) {
+// writeOutputs is Env.WriteOutputs. check, nil for none, is asked before anything appears.
+func writeOutputs(stdout io.Writer, outputs []Artifact, check func() error) (err error) {
 	var all []*staged
 	defer func() {
 		for _, s := range all {
@@ -39,6 +42,11 @@ func writeOutputs(stdout io.Writer, outputs []Artifact) (err error) {
 		s := &staged{path: o.Path, fd: -1}
 		all = append(all, s)
 		if err := s.fill(o, stdout); err != nil {
+			return err
+		}
+	}
+	if check != nil {
+		if err := check(); err != nil {
 			return err
 		}
 	}
@@ -85,7 +93,7 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 		return s.createError(err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<16)
+	w := bufio.NewWriterSize(mapped.Writer{File: f}, 1<<16)
 	if err := o.File(w); err != nil {
 		return s.writeError(err)
 	}

@@ -158,8 +158,8 @@ func (r *Reader) Locations(die uint32, a Value, f func(expr []byte) bool) error 
 		return err
 	}
 	off, ok := r.listAt(data, LoclistsBase, a)
-	if !ok {
-		return r.Errorf(die, "location list %d is beyond the end of .debug_loclists", a.Val)
+	if !ok || r.Unit.from != nil && off >= uint64(len(data)) {
+		return r.Errorf(die, "location list %d is beyond the end of %s", a.Val, sec.Name)
 	}
 	off = min(off, uint64(len(data)))
 	list := data[off:min(off+maxList, uint64(len(data)))]

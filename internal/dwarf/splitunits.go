@@ -16,12 +16,13 @@ type splitUnits struct {
 // is that of a file that is no package.
 type contribution struct{ abbrev, strOffsets, locs, rnglists uint64 }
 
-// origin is the .dwo file that u came from.
+// origin is the .dwo file that u came from: what the rows of all of its units have in common, for
+// those of type units may lack locations and ranges.
 func (u *Unit) origin() contribution {
 	if u.from == nil {
 		return contribution{}
 	}
-	return *u.from
+	return contribution{abbrev: u.from.abbrev, strOffsets: u.from.strOffsets}
 }
 
 // NewSplit lists the units of the sections .debug_*.dwo of f. What else these units need is in the

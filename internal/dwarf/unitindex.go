@@ -1,14 +1,18 @@
 package dwarf
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
+	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
 // A package has two indexes, of its compilation units and of its type units: a hash table of dwo
 // ids or signatures, and a row for each unit with what it has of each section (DWARF 5, 7.3.5.3;
-// version 2 is that of the extension for DWARF 4). The table is read from one end to the other.
+// version 2 is that of the extension for DWARF 4). The table is read from one end to the other. A
+// row has an offset and a size for each section that has a column.
 
 // indexRow is what an index says of one unit.
 type indexRow struct {
@@ -17,16 +21,36 @@ type indexRow struct {
 	from contribution
 }
 
-// Numbers of sections in an index (DW_SECT, table 7.1). In version 2, 5 is .debug_loc and there is
-// no 8.
-const (
-	sectInfo       = 1
-	sectTypes      = 2 // version 2
-	sectAbbrev     = 3
-	sectLocs       = 5
-	sectStrOffsets = 6
-	sectRnglists   = 8 // version 5
-)
+// column is one of an index that is read.
+type column struct {
+	number   uint64 // of the section (DW_SECT, table 7.1)
+	name     string // of the section
+	optional bool   // units that need nothing of the section may have no such column
+	to       func(r *indexRow) *uint64
+	size     uint64 // of the section
+	at       int    // among the columns, -1: it isn't there
+}
+
+// columns are those that are read of an index of that version, 2 or 5.
+func columns(version uint64, types bool) []column {
+	list := []column{
+		{1, ".debug_info.dwo", false, func(r *indexRow) *uint64 { return &r.off }, 0, -1},
+		{3, ".debug_abbrev.dwo", false, func(r *indexRow) *uint64 { return &r.from.abbrev }, 0, -1},
+		{6, ".debug_str_offsets.dwo", false,
+			func(r *indexRow) *uint64 { return &r.from.strOffsets }, 0, -1},
+		{5, ".debug_loclists.dwo", types, func(r *indexRow) *uint64 { return &r.from.locs }, 0, -1},
+		{8, ".debug_rnglists.dwo", types,
+			func(r *indexRow) *uint64 { return &r.from.rnglists }, 0, -1},
+	}
+	if version == 5 {
+		return list
+	}
+	if types {
+		list[0].number, list[0].name = 2, ".debug_types.dwo"
+	}
+	list[3].name = ".debug_loc.dwo"
+	return list[:4]
+}
 
 // maxColumns bounds the sections of an index; there are eight kinds.
 const maxColumns = 16
@@ -37,40 +61,56 @@ type unitIndex struct {
 	rows    []indexRow
 }
 
-// parseIndex reads an index, of type units or of compilation units. problem says what is wrong with
-// it, and where.
-func parseIndex(order binary.ByteOrder, b []byte, types bool) (x unitIndex, at int,
-	problem string) {
+// parseIndex reads an index, of type units or of compilation units. size is that of a section of
+// the package. err says what is wrong with the index, and at where.
+func parseIndex(order binary.ByteOrder, b []byte, types bool, size func(name string) uint64) (
+	x unitIndex, at int, err error) {
 	c := cursor{buf: b}
 	version := c.uint(order, 4)
 	if version == 5<<16 { // of two bytes, before two for alignment
 		version = 5
 	}
-	columns, units, slots := c.uint(order, 4), c.uint(order, 4), c.uint(order, 4)
+	width, units, slots := c.uint(order, 4), c.uint(order, 4), c.uint(order, 4)
 	switch {
 	case c.bad:
-		return x, 0, "the header is cut off"
+		return x, 0, errors.New("the header is cut off")
 	case version != 2 && version != 5:
-		return x, 0, "this version of an index is not supported (2 and 5 are)"
+		return x, 0, errors.New("this version of an index is not supported (2 and 5 are)")
 	case units == 0:
-		return x, 0, ""
-	case columns == 0 || columns > maxColumns:
-		return x, 4, "the number of sections is out of bounds"
-	case uint64(len(b)) < 16+12*slots+4*columns*(1+2*units):
-		return x, 8, "the tables go beyond the end of the section; the file is truncated or damaged"
+		return x, 0, nil
+	case width == 0 || width > maxColumns:
+		return x, 4, errors.New("the number of sections is out of bounds")
+	case uint64(len(b)) < 16+12*slots+4*width*(1+2*units):
+		return x, 8, errors.New("the tables go beyond the end of the section; the file is truncated or " +
+			"damaged")
 	}
 	x.version = version
 	ids, numbers := c, c
 	numbers.skip(8 * slots)
 	head := numbers
 	head.skip(4 * slots)
-	sects := make([]uint64, columns)
-	for i := range sects {
-		sects[i] = head.uint(order, 4)
+	list := columns(version, types)
+	for i := range list {
+		list[i].size = size(list[i].name)
 	}
-	header := uint64(sectInfo)
-	if types && version == 2 {
-		header = sectTypes
+	for i := range int(width) {
+		at := head.pos
+		number := head.uint(order, 4)
+		for j := range list {
+			switch c := &list[j]; {
+			case c.number != number:
+			case c.at >= 0:
+				return x, at, fmt.Errorf("a second column for %s; make the package again", c.name)
+			default:
+				c.at = i
+			}
+		}
+	}
+	for _, c := range list {
+		if c.at < 0 && c.size > 0 && !c.optional {
+			return x, head.pos, fmt.Errorf("no column for %s, which is not empty; make the "+
+				"package again", c.name)
+		}
 	}
 	used := make([]bool, units)
 	for range slots {
@@ -80,29 +120,29 @@ func parseIndex(order binary.ByteOrder, b []byte, types bool) (x unitIndex, at i
 			continue
 		}
 		if row > units || used[row-1] {
-			return x, at, "a slot of the table names a row that is not there, or another's"
+			return x, at, errors.New("a slot of the table names a row that is not there, or another's")
 		}
 		used[row-1] = true
-		cells := cursor{buf: b, pos: head.pos + int(4*columns*(row-1))}
 		r := indexRow{id: id}
-		for _, sect := range sects {
-			off := cells.uint(order, 4)
-			switch {
-			case sect == header:
-				r.off = off
-			case sect == sectAbbrev:
-				r.from.abbrev = off
-			case sect == sectLocs:
-				r.from.locs = off
-			case sect == sectStrOffsets:
-				r.from.strOffsets = off
-			case sect == sectRnglists && version == 5:
-				r.from.rnglists = off
+		for _, c := range list {
+			if c.at < 0 {
+				continue
 			}
+			at := head.pos + 4*(int(width*(row-1))+c.at)
+			offsets, sizes := cursorAt(b, uint64(at)), cursorAt(b, uint64(at)+4*width*units)
+			off, size := offsets.uint(order, 4), sizes.uint(order, 4)
+			if off+size > c.size {
+				return x, at, fmt.Errorf("the unit %#016x has bytes %#x to %#x of %s, which has %#x; "+
+					"make the package again", id, off, off+size, c.name, c.size)
+			}
+			if size == 0 {
+				off = c.size // nothing, not what another unit has
+			}
+			*c.to(&r) = off
 		}
 		x.rows = append(x.rows, r)
 	}
-	return x, 0, ""
+	return x, 0, nil
 }
 
 // readIndexes notes the dwo ids of a package's units, and what came from which file. types is nil
@@ -125,9 +165,22 @@ func (d *Data) readIndexes(units, types *elf.Section) error {
 		if err != nil {
 			return err
 		}
-		x, off, problem := parseIndex(d.Order, data, sec == types)
-		if problem != "" {
-			return d.errorf(sec.Name, uint64(off), "%s", problem)
+		var failed error
+		x, off, err := parseIndex(d.Order, data, sec == types, func(name string) uint64 {
+			sec, err := only(d.File, name)
+			if sec == nil || err != nil {
+				failed = cmp.Or(failed, err)
+				return 0
+			}
+			size, err := dataSize(sec)
+			failed = cmp.Or(failed, err)
+			return size
+		})
+		if failed != nil {
+			return failed
+		}
+		if err != nil {
+			return d.errorf(sec.Name, uint64(off), "%v", err)
 		}
 		for i := range x.rows {
 			row := &x.rows[i]

@@ -10,6 +10,6 @@
 // supplements for relocation types, and ar(5) for the GNU, BSD and thin formats of archives.
 //
 // Input is untrusted: all offsets, counts and sizes are checked, and no allocation is larger than
-// what the bytes of the file justify. Files are memory mapped, so they must not be truncated while
-// they are open.
+// what the bytes of the file justify. Files are memory mapped: a read of one that was truncated
+// since panics (package mapped).
 package elf

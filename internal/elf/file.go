@@ -74,10 +74,13 @@ func Open(path string) (*File, error) {
 
 // openMapping parses the ELF file that is mapped, and takes ownership of the mapping. name stands
 // for the file in errors, and path is the path of the file that is mapped.
-func openMapping(name, path string, m *mapping) (*File, error) {
-	f, err := Parse(name, m.data)
-	if err != nil {
-		m.close()
+func openMapping(name, path string, m *mapping) (f *File, err error) {
+	defer func() {
+		if f == nil { // an error, or a panic: the file is truncated now
+			m.close()
+		}
+	}()
+	if f, err = Parse(name, m.data); err != nil {
 		return nil, err
 	}
 	f.m, f.Holder = m, path

@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
 )
 
 const smallC = `
@@ -378,6 +381,56 @@ start:	.rept %d
 		})
 	}
 	wg.Wait()
+}
+
+// TestTruncatedSection: a section that is gone is never an empty one, neither for the first who
+// asks for it nor for others, be it read through the mapping or with pread.
+func TestTruncatedSection(t *testing.T) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	object, err := os.ReadFile(compile(t, smallC, "-g"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int64{int64(len(object)), keepOpenSize} {
+		path := filepath.Join(t.TempDir(), "x.o")
+		write(t, path, string(object))
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := f.Section(".debug_info")
+		if s.Plain() || (f.m.fd == nil) != (size < keepOpenSize) {
+			t.Fatal("not the file that the test needs")
+		}
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		for try, want := range []any{(*mapped.Truncated)(nil), errInterrupted} {
+			var got any
+			func() {
+				defer func() {
+					if r := recover(); r != nil {
+						got = mapped.Fault(r)
+					}
+				}()
+				if data, err := s.Data(); err != nil || data != nil {
+					got = err
+				}
+			}()
+			e, ok := got.(*mapped.Truncated)
+			if got != want && (!ok || !strings.HasPrefix(e.Error(), path+": ")) {
+				t.Errorf("%d bytes, time %d: %v", size, try+1, got)
+			}
+		}
+		func() {
+			defer func() { recover() }()
+			f.Close()
+			t.Error("Close doesn't notice")
+		}()
+	}
 }
 
 func TestSymbolErrors(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rules-btf/rules_btf/internal/mapped"
 	"github.com/rules-btf/rules_btf/internal/message"
 )
 
@@ -81,11 +82,14 @@ func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
 	if int64(int(size+slack)) != size+slack {
 		return nil, fmt.Errorf("%s: %d bytes are too many to map on this machine", path, size)
 	}
-	pages, err := unix.Mmap(int(fd.Fd()), offset-slack, int(size+slack), unix.PROT_READ,
-		unix.MAP_PRIVATE)
+	pages, err := mapped.Map(fd, st, path, offset-slack, int(size+slack), unix.MAP_PRIVATE)
 	if err != nil { // some file systems cannot map
 		m.data = make([]byte, size)
-		if _, rerr := fd.ReadAt(m.data, offset); rerr != nil && rerr != io.EOF {
+		n, rerr := fd.ReadAt(m.data, offset)
+		if rerr == io.EOF {
+			return nil, mapped.NewTruncated(path, offset+int64(n))
+		}
+		if rerr != nil {
 			return nil, fmt.Errorf("%s: mmap: %v; read: %w", path, err, rerr)
 		}
 		return m, nil
@@ -119,9 +123,6 @@ func (m *mapping) alloc(size int) []byte {
 
 // close unmaps the file and what alloc returned.
 func (m *mapping) close() error {
-	if m.pages != nil {
-		m.copies = append(m.copies, m.pages)
-	}
 	var err error
 	for _, b := range m.copies {
 		err = cmp.Or(err, unix.Munmap(b))
@@ -129,7 +130,11 @@ func (m *mapping) close() error {
 	if m.fd != nil {
 		err = cmp.Or(err, m.fd.Close())
 	}
+	pages := m.pages
 	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
+	if pages != nil {
+		err = cmp.Or(err, mapped.Unmap(pages)) // last, since it may panic
+	}
 	return err
 }
 

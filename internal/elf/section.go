@@ -3,10 +3,12 @@ package elf
 import (
 	"bytes"
 	stdelf "debug/elf"
+	"errors"
 	"io"
 	"strings"
 	"sync"
 
+	"github.com/rules-btf/rules_btf/internal/mapped"
 	"github.com/rules-btf/rules_btf/internal/message"
 )
 
@@ -31,6 +33,9 @@ type Section struct {
 	loaded
 }
 
+// errInterrupted is for those who ask for a section after load has panicked in another thread.
+var errInterrupted = errors.New("another thread failed to read a section")
+
 // loaded is what load returned, once it was called.
 type loaded struct {
 	once sync.Once
@@ -46,7 +51,10 @@ func (s *Section) Data() ([]byte, error) {
 	if s.Plain() {
 		return s.raw, nil
 	}
-	s.once.Do(func() { s.data, s.err = s.load() })
+	s.once.Do(func() {
+		s.err = errInterrupted
+		s.data, s.err = s.load()
+	})
 	return s.data, s.err
 }
 
@@ -106,10 +114,15 @@ func (s *Section) readRaw(p []byte, off int64) error {
 		return nil
 	}
 	// With pread, large sections do not become resident.
-	if n, err := m.fd.ReadAt(p, m.offset+int64(s.Offset)+off); n < len(p) {
+	at := m.offset + int64(s.Offset) + off
+	switch n, err := m.fd.ReadAt(p, at); err {
+	case nil:
+		return nil
+	case io.EOF:
+		return mapped.NewTruncated(s.f.Holder, at+int64(n))
+	default:
 		return s.errorf("read %d bytes at offset %d: %w", len(p), off, err)
 	}
-	return nil
 }
 
 // load makes the private copy of a section that is not Plain.

@@ -59,6 +59,7 @@ func readLinked(run *report.Run, files *debugfile.Search, path string, wanted fa
 		known, factsErr = ReportFacts(run, f, wanted, options.Split)
 		f.Release() // the symbols, which nothing needs any more
 	})
+	defer wg.Wait() // before f is closed, if Object panics
 	o, err := Object(f, options)
 	wg.Wait()
 	return o, known, cmp.Or(err, factsErr)

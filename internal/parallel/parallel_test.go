@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/mapped"
 )
 
 // TestPanic: a panic of any thread becomes one of the caller, after the other threads have ended.
@@ -29,6 +31,33 @@ func TestPanic(t *testing.T) {
 				}
 			})
 		}()
+	}
+}
+
+// TestTruncated: a truncated input is the reason of other panics, whatever was first.
+func TestTruncated(t *testing.T) {
+	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
+		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {
+			p := func() (p *Panic) {
+				defer func() { p = Recovered(recover()) }()
+				var g, inner Group
+				done := make(chan bool)
+				g.Go(func() {
+					defer close(done)
+					panic(first)
+				})
+				g.Go(func() {
+					<-done
+					inner.Go(func() { panic(second) })
+					inner.Wait()
+				})
+				g.Wait()
+				return nil
+			}()
+			if want := first != "other" || second != "other"; want != (p.Truncated() != nil) {
+				t.Errorf("%v, then %v: %v", first, second, p)
+			}
+		}
 	}
 }
 

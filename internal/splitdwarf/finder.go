@@ -1,6 +1,7 @@
 package splitdwarf
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -23,6 +24,9 @@ type Finder struct {
 	pkg  *opened
 	err  error
 }
+
+// errInterrupted is for those who want the package after open has panicked in another thread.
+var errInterrupted = errors.New("another thread failed to open the package of .dwo files")
 
 // Close closes the package. Nothing that Files have found may be used any more.
 func (x *Finder) Close() {
@@ -99,7 +103,10 @@ func (f *Files) openPackages() {
 		f.packages, f.err = append(f.packages, own), err
 	}
 	if x := f.finder; x.Package != "" && f.err == nil {
-		x.once.Do(func() { x.pkg, x.err = open(x.Package, f.main) })
+		x.once.Do(func() {
+			x.err = errInterrupted
+			x.pkg, x.err = open(x.Package, f.main)
+		})
 		if f.err = x.err; f.err == nil {
 			f.packages = append(f.packages, x.pkg.data.For(f.prefix))
 			if x.pkg.data.SplitUnits() == 0 {

@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -120,8 +119,7 @@ func (s *server) end(id int32, t *ticket) (cancelled bool) {
 	}
 }
 
-// do does the work of a request. A panic is an error of this request alone; so is an input that
-// shrinks while it is mapped.
+// do does the work of a request. A panic is an error of this request alone.
 func (s *server) do(q Request) (code int32, output string) {
 	var b bytes.Buffer
 	defer func() {
@@ -129,7 +127,6 @@ func (s *server) do(q Request) (code int32, output string) {
 			code, output = 1, fmt.Sprintf("%sinternal error: %v; please report it\n", b.String(), r)
 		}
 	}()
-	debug.SetPanicOnFault(true)
 	code = int32(s.run(q.Arguments, q.SandboxDir, &b))
 	output = b.String()
 	if !utf8.ValidString(output) { // a string of a message is UTF-8

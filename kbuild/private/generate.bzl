@@ -28,6 +28,7 @@ _PACKAGES = [
     "internal/features",
     "internal/kbuild",
     "internal/language",
+    "internal/mapped",
     "internal/message",
     "internal/parallel",
     "internal/version",

@@ -7,6 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/conflict"
 	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/relocate"
 )
 
@@ -96,26 +97,26 @@ func (r *conflictsRun) run(env *cli.Env, files []string) error {
 func readObjects(files []string, base *btf.Blob, jobs int,
 	use func(path string, o *object.Object) error) error {
 	type result struct {
-		o   *object.Object
-		err error
+		reading parallel.Group
+		o       *object.Object
+		err     error
 	}
-	results := make([]chan result, len(files))
+	results := make([]*result, len(files))
 	start := func(i int) {
 		if i >= len(files) {
 			return
 		}
-		results[i] = make(chan result, 1)
-		go func() {
-			o, err := object.ReadFile(files[i], base)
-			results[i] <- result{o, err}
-		}()
+		r := &result{}
+		results[i] = r
+		r.reading.Go(func() { r.o, r.err = object.ReadFile(files[i], base) })
 	}
 	for i := range jobs {
 		start(i)
 	}
 	for i, path := range files {
-		r := <-results[i]
+		r := results[i]
 		results[i] = nil
+		r.reading.Wait()
 		if r.err != nil {
 			return r.err
 		}

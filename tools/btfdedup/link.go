@@ -122,6 +122,7 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	if err := r.tellAbsent(env, &result.Absent); err != nil {
 		return err
 	}
+	bases.Close() // before anything is written: it fails if an index was truncated meanwhile
 	return run.WriteLinked(result, bases.BTF)
 }
 

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/cli"
 	"github.com/rules-btf/rules_btf/internal/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/encode"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/parallel"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -237,17 +237,9 @@ func (b *batch) removeEmpty() {
 // all makes the BTF of all modules, and returns their errors.
 func (b *batch) all(modules []module, progress func(done, all int)) []error {
 	errs := make([]error, len(modules))
-	var next, done atomic.Int64
-	var wg sync.WaitGroup
-	for range min(b.env.Jobs, len(modules)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(modules); i = int(next.Add(1)) - 1 {
-				errs[i] = b.module(&modules[i])
-				progress(int(done.Add(1)), len(modules))
-			}
-		})
-	}
-	wg.Wait()
+	parallel.DoAndCount(b.env.Jobs, len(modules), func(i int) {
+		errs[i] = b.module(&modules[i])
+	}, progress)
 	return errs
 }
 

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
 )
 
 // The sources of TestSplitDWARF: functions that are inlined, that lose parameters and that have
@@ -220,6 +223,143 @@ func packages(t *testing.T, plain, dir, dwos, how string, all bool) {
 		sameForms(t, plain, dir, []string{"linked"})
 	} else if !bytes.Equal(made(t, "elf", plain, "linked"), made(t, "elf", dir, "linked")) {
 		t.Error("btfgen elf with type units in a package: other bytes than without -gsplit-dwarf")
+	}
+}
+
+// packageIndex is an index of a package, as words: the header, the hash table, and from columns on
+// the numbers of the sections, a row of offsets for each unit, and a row of sizes.
+type packageIndex struct {
+	words                 []byte
+	columns, width, units int
+}
+
+// editIndex changes an index of the package at path and writes it to another.
+func editIndex(t *testing.T, path, section, to string, edit func(x packageIndex)) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := f.Section(section)
+	if s == nil {
+		t.Fatalf("%s has no %s", path, section)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := packageIndex{words: data[s.Offset : s.Offset+s.Size]}
+	x.width, x.units, x.columns = x.word(1), x.word(2), 4+3*x.word(3)
+	edit(x)
+	writeFile(t, to, string(data))
+}
+
+func (x packageIndex) word(at int) int { return int(binary.LittleEndian.Uint32(x.words[4*at:])) }
+
+func (x packageIndex) set(at, v int) { binary.LittleEndian.PutUint32(x.words[4*at:], uint32(v)) }
+
+// rename gives the column of a section the number of another.
+func (x packageIndex) rename(from, to int) {
+	for at := x.columns; at < x.columns+x.width; at++ {
+		if x.word(at) == from {
+			x.set(at, to)
+		}
+	}
+}
+
+// resize sets the sizes of what all units have of a section.
+func (x packageIndex) resize(section, size int) {
+	for at := x.columns; at < x.columns+x.width; at++ {
+		if x.word(at) == section {
+			for unit := range x.units {
+				x.set(at+x.width*(1+x.units+unit), size)
+			}
+		}
+	}
+}
+
+// TestDamagedPackage changes the indexes of packages: what is wrong must never give other BTF. The
+// numbers of sections are .debug_loc 5 (.debug_loclists), .debug_str_offsets 6, .debug_rnglists 8.
+func TestDamagedPackage(t *testing.T) {
+	const unused = 9
+	for _, c := range []struct {
+		compiler, flags, locations string
+	}{
+		{"gcc", "-gdwarf-4 -O2", ".debug_loc.dwo"},
+		{"clang", "-gdwarf-4 -O2", ".debug_loc.dwo"},
+		{"clang", "-gdwarf-5 -O2", ".debug_loclists.dwo"},
+	} {
+		t.Run(c.compiler+" "+c.flags, func(t *testing.T) {
+			need(t, "llvm-dwp")
+			need(t, c.compiler)
+			dir := t.TempDir()
+			at := func(name string) string { return filepath.Join(dir, name) }
+			compileForms(t, dir, c.compiler, c.flags+" -gsplit-dwarf", true)
+			want := made(t, "elf", dir, "linked")
+			shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; mkdir dwos; mv *.dwo dwos")
+			if !bytes.Equal(made(t, "elf", dir, "linked", "--dwp", at("whole")), want) {
+				t.Fatal("other bytes with a package")
+			}
+			for _, d := range []struct {
+				name string
+				edit func(x packageIndex)
+				want string
+			}{
+				{"no strings", func(x packageIndex) { x.rename(6, unused) },
+					"no column for .debug_str_offsets.dwo, which is not empty"},
+				{"no locations", func(x packageIndex) { x.rename(5, unused) },
+					"no column for " + c.locations + ", which is not empty"},
+				{"strings twice", func(x packageIndex) { x.rename(5, 6) },
+					"a second column for .debug_str_offsets.dwo"},
+				{"locations twice", func(x packageIndex) { x.rename(6, 5) },
+					"a second column for " + c.locations},
+				{"too many strings", func(x packageIndex) { x.resize(6, 1<<20) },
+					" of .debug_str_offsets.dwo, which has "},
+				{"too many locations", func(x packageIndex) { x.resize(5, 1<<20) },
+					" of " + c.locations + ", which has "},
+				{"units without strings", func(x packageIndex) { x.resize(6, 0) },
+					"is beyond the end of .debug_str_offsets"},
+				{"units without locations", func(x packageIndex) { x.resize(5, 0) },
+					"is beyond the end of .debug_loc"},
+			} {
+				editIndex(t, at("whole"), ".debug_cu_index", at("damaged"), d.edit)
+				code, _, stderr := btfgen("elf", "-o", at("out"), "--dwp", at("damaged"), at("linked"))
+				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, d.want) ||
+					!strings.HasPrefix(stderr, "btfgen: "+at("damaged")+": .debug_") {
+					t.Errorf("%s: exit code %d, %s", d.name, code, stderr)
+				}
+				if code == 0 && !bytes.Equal(want, made(t, "elf", dir, "linked", "--dwp", at("damaged"))) {
+					t.Errorf("%s: other BTF", d.name)
+				}
+			}
+		})
+	}
+}
+
+// TestTypeUnitsWithoutLocations: type units have none, so their index may have no such column. They
+// still belong to the units of their .dwo files, also types that nothing refers to.
+func TestTypeUnitsWithoutLocations(t *testing.T) {
+	need(t, "gcc")
+	need(t, "llvm-dwp")
+	plain, dir := t.TempDir(), t.TempDir()
+	for i, d := range []string{plain, dir} {
+		for _, name := range []string{"x", "y"} {
+			writeFile(t, filepath.Join(d, name+".c"), strings.ReplaceAll(`
+				struct of_NAME { int i; };
+				int g(int);
+				int f_NAME(int a, int b) { return g(a) + b; }`, "NAME", name))
+		}
+		flags := []string{"", " -gsplit-dwarf -fdebug-types-section"}[i]
+		shell(t, d, `for i in x y; do gcc -c -O2 -gdwarf-4 -fno-eliminate-unused-debug-types`+flags+
+			` -o $i.o $i.c; done; ld -r -o linked x.o y.o`)
+	}
+	shell(t, dir, "llvm-dwp -o whole x.dwo y.dwo; rm *.dwo")
+	editIndex(t, filepath.Join(dir, "whole"), ".debug_tu_index", filepath.Join(dir, "given"),
+		func(x packageIndex) { x.rename(5, 7) })
+	if !bytes.Equal(made(t, "elf", plain, "linked"),
+		made(t, "elf", dir, "linked", "--dwp", filepath.Join(dir, "given"))) {
+		t.Error("other bytes than without -gsplit-dwarf")
 	}
 }
 

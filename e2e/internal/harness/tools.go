@@ -38,8 +38,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Tool returns the path of btfgen, btfdedup, btfrepro or our pahole: what the environment variable
-// of that name in capitals names, else one built from source.
+// Tool returns the path of btfgen, btfdedup, btfkbuild, btfrepro or our pahole: what the variable of
+// that name in capitals names in the environment, else one built from source.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	if path := os.Getenv(strings.ToUpper(name)); path != "" {
@@ -50,7 +50,7 @@ func Tool(tb testing.TB, name string) string {
 			return
 		}
 		cmd := exec.Command("go", "build", "-o", built.dir+"/", "./tools/btfgen", "./tools/btfdedup",
-			"./tools/btfrepro", "./tools/pahole")
+			"./tools/btfkbuild", "./tools/btfrepro", "./tools/pahole")
 		cmd.Dir = Repo()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

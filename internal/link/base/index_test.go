@@ -210,6 +210,43 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestTruncatedIndex: an index that was truncated while it was mapped is noticed when it is closed,
+// once: what is mapped at its place afterwards stays.
+func TestTruncatedIndex(t *testing.T) {
+	dir := t.TempDir()
+	_, index := files(t, dir, "one", small(nil, binary.LittleEndian, ""))
+	data, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open([]string{index})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(index, int64(len(data)-1)); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			err, _ := recover().(error)
+			if err == nil || !strings.HasPrefix(err.Error(), index+": truncated while it was read") {
+				t.Errorf("%v", err)
+			}
+		}()
+		f.Close()
+	}()
+	write(t, index, data)
+	again, err := Open([]string{index})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	f.Close()
+	if again.Base.Find(types.Hash{}) != 0 {
+		t.Error("it has everything")
+	}
+}
+
 // TestDamagedIndex flips each byte of an index, and cuts it off everywhere.
 func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/mapped"
 	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/relocate"
 )
@@ -84,10 +85,11 @@ func (f *Files) open(paths []string) error {
 
 // Close frees the memory that indices are mapped to. The Base must not be asked any more.
 func (f *Files) Close() {
-	for _, data := range f.mapped {
-		unix.Munmap(data) // it can't fail: the range is what Mmap returned
+	for len(f.mapped) > 0 {
+		data := f.mapped[0]
+		f.mapped = f.mapped[1:] // before Unmap, which may panic: nothing is unmapped twice
+		mapped.Unmap(data)
 	}
-	f.mapped = nil
 }
 
 // NeedBTF returns an error if an index was given in place of BTF, for what an index can't do.
@@ -146,8 +148,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	if info.Size() > 1<<40 {
 		return nil, fmt.Errorf("%s: %d bytes are too many for an index", path, info.Size())
 	}
-	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ,
-		unix.MAP_SHARED|unix.MAP_POPULATE)
+	data, err := mapped.Map(file, info, path, 0, int(info.Size()), unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil { // some file systems can't map
 		return os.ReadFile(path)
 	}

@@ -28,7 +28,7 @@ func Ask(t *testing.T, p *cli.Program, first []string,
 	}()
 	go func() {
 		for _, q := range requests {
-			send.Write(encode(q))
+			send.Write(Encode(q))
 		}
 		send.Close()
 	}()
@@ -42,7 +42,7 @@ func Ask(t *testing.T, p *cli.Program, first []string,
 		if _, err := io.ReadFull(r, message); err != nil {
 			t.Fatal(err)
 		}
-		response := decode(t, message)
+		response := Decode(t, message)
 		if _, twice := got[response.ID]; twice {
 			t.Errorf("two responses for request %d", response.ID)
 		}
@@ -57,8 +57,8 @@ func Ask(t *testing.T, p *cli.Program, first []string,
 	return got
 }
 
-// encode is a WorkRequest after its length.
-func encode(q worker.Request) []byte {
+// Encode is a WorkRequest after its length.
+func Encode(q worker.Request) []byte {
 	var m []byte
 	for _, a := range q.Arguments {
 		m = protowire.AppendString(protowire.AppendTag(m, 1, protowire.BytesType), a)
@@ -68,8 +68,8 @@ func encode(q worker.Request) []byte {
 	return protowire.AppendBytes(nil, m)
 }
 
-// decode reads a WorkResponse.
-func decode(t *testing.T, m []byte) (s worker.Response) {
+// Decode reads a WorkResponse.
+func Decode(t *testing.T, m []byte) (s worker.Response) {
 	t.Helper()
 	for len(m) > 0 {
 		number, kind, n := protowire.ConsumeTag(m)

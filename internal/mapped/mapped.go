@@ -1,0 +1,159 @@
+// Package mapped maps files into memory, and notices that one was truncated meanwhile. Of such a
+// file the rest of the last page reads as zeros, and a read of what follows is a fault (SIGBUS),
+// which is a panic where debug.SetPanicOnFault is on: in all goroutines that packages cli and
+// parallel start.
+package mapped
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapping is the memory that has a range of a file.
+type mapping struct {
+	start, size uintptr
+	path        string
+	info        os.FileInfo
+	offset      int64 // of the memory in the file
+}
+
+// truncated reports whether the file is smaller now than size bytes.
+func (m *mapping) truncated(size int64) bool {
+	now, err := os.Stat(m.path)
+	return err == nil && now.Size() < size && os.SameFile(now, m.info)
+}
+
+// keepClosed is how many mappings are remembered after they were unmapped: a deferred Close runs
+// before the panic that a failed read causes is recovered.
+const keepClosed = 64
+
+var mappings struct {
+	mu     sync.Mutex
+	open   map[uintptr]mapping
+	closed []mapping // the latest last
+}
+
+// Map maps size bytes of a file from offset on, which is a multiple of the page size. info is what
+// file.Stat has returned, path the file's name; flags are those of mmap.
+func Map(file *os.File, info os.FileInfo, path string, offset int64, size, flags int) ([]byte,
+	error) {
+	data, err := unix.Mmap(int(file.Fd()), offset, size, unix.PROT_READ, flags)
+	if err != nil {
+		return nil, err
+	}
+	m := mapping{address(data), uintptr(size), path, info, offset}
+	mappings.mu.Lock()
+	defer mappings.mu.Unlock()
+	if mappings.open == nil {
+		mappings.open = map[uintptr]mapping{}
+	}
+	mappings.open[m.start] = m
+	return data, nil
+}
+
+// Unmap frees what Map returned. If the file was truncated meanwhile it panics with a *Truncated:
+// who has read it may have seen zeros, and no error.
+func Unmap(data []byte) error {
+	m := forget(address(data))
+	err := unix.Munmap(data)
+	if end := m.offset + int64(m.size); m.truncated(end) {
+		panic(NewTruncated(m.path, end-1))
+	}
+	return err
+}
+
+// forget moves a mapping to those that are closed.
+func forget(start uintptr) mapping {
+	mappings.mu.Lock()
+	defer mappings.mu.Unlock()
+	m := mappings.open[start]
+	delete(mappings.open, start)
+	if len(mappings.closed) == keepClosed {
+		mappings.closed = append(mappings.closed[:0], mappings.closed[1:]...)
+	}
+	mappings.closed = append(mappings.closed, m)
+	return m
+}
+
+func address(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
+
+// Check returns an error if a file was truncated since it was mapped, of those that still are.
+func Check() error {
+	mappings.mu.Lock()
+	defer mappings.mu.Unlock()
+	for _, m := range mappings.open {
+		if end := m.offset + int64(m.size); m.truncated(end) {
+			return NewTruncated(m.path, end-1)
+		}
+	}
+	return nil
+}
+
+// Truncated is the error that a byte of a file can't be read any more.
+type Truncated struct{ error }
+
+// NewTruncated is that error, for the byte at an offset of the file at path.
+func NewTruncated(path string, offset int64) *Truncated {
+	return &Truncated{fmt.Errorf("%s: truncated while it was read (byte %d is gone); try again when "+
+		"the step that writes it is done", path, offset)}
+}
+
+// Fault returns the error for the value of a panic that is a failed read of a mapping, nil for any
+// other.
+func Fault(panicked any) error {
+	fault, ok := panicked.(interface{ Addr() uintptr })
+	if !ok {
+		return nil
+	}
+	return find(fault.Addr())
+}
+
+// find returns the error for a byte in memory that can't be read.
+func find(addr uintptr) error {
+	mappings.mu.Lock()
+	defer mappings.mu.Unlock()
+	var found *Truncated
+	look := func(m *mapping) (sure bool) {
+		if addr-m.start >= m.size {
+			return false
+		}
+		at := m.offset + int64(addr-m.start)
+		if sure = m.truncated(at + 1); sure || found == nil {
+			found = NewTruncated(m.path, at)
+		}
+		return sure
+	}
+	for _, m := range mappings.open {
+		if look(&m) {
+			return found
+		}
+	}
+	for i := len(mappings.closed) - 1; i >= 0; i-- {
+		if look(&mappings.closed[i]) {
+			return found
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return found
+}
+
+// Writer writes to a file. Bytes of a mapping that are gone are a failed read here too, which
+// panics as any other does; the system reports them as if the file could not be written.
+type Writer struct{ *os.File }
+
+func (w Writer) Write(data []byte) (n int, err error) {
+	n, err = w.File.Write(data)
+	if errors.Is(err, syscall.EFAULT) {
+		crc32.ChecksumIEEE(data[n:]) // read them
+	}
+	return n, err
+}

@@ -1,0 +1,178 @@
+package mapped
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps a new file of so many pages, all of it from a page on.
+func mapFile(t *testing.T, name string, from, pages int) (path string, data []byte) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, make([]byte, pages*os.Getpagesize()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err = Map(file, info, path, int64(from*os.Getpagesize()), (pages-from)*os.Getpagesize(),
+		unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, data
+}
+
+// recovered is what do panics with.
+func recovered(do func()) (r any) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { r = recover() }()
+	do()
+	return nil
+}
+
+// want checks that an error, or what a panic stands for, is that of a byte of the file at path.
+func want(t *testing.T, got any, path string, offset int) {
+	t.Helper()
+	if err := Fault(got); err != nil {
+		got = err
+	}
+	want := NewTruncated(path, int64(offset))
+	if e, ok := got.(*Truncated); !ok || e.Error() != want.Error() {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func truncate(t *testing.T, path string, size int) {
+	t.Helper()
+	if err := os.Truncate(path, int64(size)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFault reads what is gone: of a file that is mapped, and of one that was unmapped before the
+// panic is looked at, also when another file has its addresses then.
+func TestFault(t *testing.T) {
+	page := os.Getpagesize()
+	a, first := mapFile(t, "a", 1, 3)
+	b, second := mapFile(t, "b", 0, 2)
+	defer recovered(func() { Unmap(second) })
+	var sum byte
+	read := func(data []byte, at int) any { return recovered(func() { sum += data[at] }) }
+	if r := read(first, page); r != nil {
+		t.Fatal(r)
+	}
+	truncate(t, a, 2*page)
+	truncate(t, b, 0)
+	if r := read(first, page-1); r != nil {
+		t.Fatal(r)
+	}
+	fault := read(first, page+7)
+	want(t, fault, a, 2*page+7)
+	want(t, read(second, 5), b, 5)
+	recovered(func() { Unmap(first) })
+	want(t, fault, a, 2*page+7)
+	for tries := 0; ; tries++ {
+		_, other := mapFile(t, "other", 0, 2)
+		defer Unmap(other)
+		if address(other) <= address(first[:1])+uintptr(page) &&
+			address(first[:1])+uintptr(page) < address(other)+uintptr(len(other)) {
+			break
+		}
+		if tries == 100 {
+			t.Skip("SKIPPED: the system doesn't use the addresses again")
+		}
+	}
+	want(t, fault, a, 2*page+7)
+}
+
+// TestOther: other panics are not of a mapping.
+func TestOther(t *testing.T) {
+	var null *[1 << 20]byte
+	var list []int
+	for _, do := range []func(){
+		func() { null[100] = 1 },
+		func() { null[100000] = 1 },
+		func() { _ = list[len(list)] },
+		func() { panic("text") },
+	} {
+		r := recovered(do)
+		if r == nil || Fault(r) != nil {
+			t.Errorf("%v: %v", r, Fault(r))
+		}
+	}
+}
+
+// TestLastPage: the rest of the last page reads as zeros, so who closes the file has to know. A
+// file that is replaced or removed is still there for those who have it.
+func TestLastPage(t *testing.T) {
+	page := os.Getpagesize()
+	path, data := mapFile(t, "file", 0, 2)
+	truncate(t, path, 2*page-1)
+	var sum byte
+	if r := recovered(func() { sum += data[2*page-1] }); r != nil {
+		t.Error(r)
+	}
+	want(t, Check(), path, 2*page-1)
+	want(t, recovered(func() { Unmap(data) }), path, 2*page-1)
+
+	path, data = mapFile(t, "replaced", 0, 2)
+	if err := os.WriteFile(path+"2", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+"2", path); err != nil {
+		t.Fatal(err)
+	}
+	_, removed := mapFile(t, "removed", 0, 2)
+	if err := errors.Join(Check(), Unmap(data), Unmap(removed)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWriter: the system can't write what is gone.
+func TestWriter(t *testing.T) {
+	path, data := mapFile(t, "in", 0, 40)
+	defer recovered(func() { Unmap(data) })
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if n, err := (Writer{out}).Write(data); n != len(data) || err != nil {
+		t.Error(n, err)
+	}
+	page := os.Getpagesize()
+	truncate(t, path, 3*page)
+	want(t, recovered(func() { Writer{out}.Write(data) }), path, 3*page)
+	if _, err := (Writer{out}).Write(data[:page]); err != nil {
+		t.Error(err)
+	}
+	out.Close()
+	if _, err := (Writer{out}).Write(data[:page]); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestManyClosed: of those that are closed, some are remembered.
+func TestManyClosed(t *testing.T) {
+	for range 3 * keepClosed {
+		_, data := mapFile(t, "file", 0, 1)
+		if err := Unmap(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(mappings.closed); n != keepClosed || cap(mappings.closed) > 4*keepClosed {
+		t.Errorf("%d", n)
+	}
+}
