@@ -138,19 +138,18 @@ func (b *Build) linkRoads(same func(...result) error, roads [2][]string) error {
 	return sameBytes(ofBTF, result{"the linked file's BTF", data})
 }
 
-// sameButFunctions is an error unless all results have the types of the first, and besides them
-// functions and their prototypes.
+// sameButFunctions is an error unless all results have the same types but for functions, their
+// prototypes and what only those lead to.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
 		lost, added, err := oneSided(all[0], r)
 		if err != nil {
 			return err
 		}
-		named := slices.ContainsFunc(added, func(line string) bool {
+		if slices.ContainsFunc(slices.Concat(lost, added), func(line string) bool {
 			return slices.ContainsFunc([]string{"Struct t", "Union t", "Enum t", "Typedef ", "Var "},
 				func(kind string) bool { return strings.HasPrefix(line, kind) })
-		})
-		if len(lost) > 0 || named {
+		}) {
 			return errors.New(sides(all[0], lost, r, added))
 		}
 	}
