@@ -51,7 +51,8 @@ func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((wea
 // keepsAll: the linker may drop what an edit adds, and a kernel without an entry.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
-func typeUnits(_ *Program, o Options) bool { return o.TypeUnits() }
+// typeUnits: g++ leaves the typedefs of blocks out of type units.
+func typeUnits(p *Program, o Options) bool { return o.TypeUnits() && !p.CXX() }
 
 // noTypeUnits: debug/dwarf doesn't read the type units of DWARF 5.
 func noTypeUnits(_ *Program, o Options) bool { return !o.TypeUnits() }

@@ -121,7 +121,12 @@ func checkDefinitions(b *Build) error {
 	dies := map[string][]*die{}
 	explained := map[btf.Type]bool{}
 	var wrong []string
+	coded, _, err := v.functions()
+	if err != nil {
+		return err
+	}
 	for _, unit := range v.info.units {
+		dropped := b.Options.Collect && !hasCode(unit, coded)
 		unit.walk(func(d *die) {
 			kind := definitionTags[d.Tag]
 			if kind == "" || d.name() == "" || d.declaration() {
@@ -129,6 +134,9 @@ func checkDefinitions(b *Build) error {
 			}
 			key := kind + " " + d.name()
 			dies[key] = append(dies[key], d)
+			if dropped {
+				return
+			}
 			var reasons []string
 			for _, t := range types[key] {
 				err := v.match(d, t)

@@ -52,7 +52,8 @@ func NewOptions(seed uint64) Options {
 	if o.TypeUnits() { // the linker takes type units of one signature for one, whatever they say
 		o.Compilers = o.Compilers[:1]
 	}
-	o.Collect = r.IntN(3) == 0
+	// ld drops a type unit with the unit that it came with, though others refer to it.
+	o.Collect = r.IntN(3) == 0 && !o.TypeUnits()
 	o.Sections = o.Collect || r.IntN(6) == 0
 	if r.IntN(3) == 0 && o.Linker == "ld" {
 		o.PerCPU = "0" // as in kernels for amd64 up to 6.14

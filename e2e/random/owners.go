@@ -52,6 +52,15 @@ func (v *view) functions() (coded, all map[string][]owner, err error) {
 	return coded, all, nil
 }
 
+// hasCode says whether one of the functions is in the unit. Of another one the linker may have
+// dropped all.
+func hasCode(unit *die, functions map[string][]owner) (has bool) {
+	unit.walk(func(d *die) {
+		has = has || slices.ContainsFunc(functions[d.name()], func(o owner) bool { return o.die == d })
+	})
+	return has
+}
+
 // checkFunctions: each function with code and a symbol of its name is in the result, or listed as
 // left out, once. What is in the result has the prototype and the tags of such a function.
 func checkFunctions(b *Build) error {

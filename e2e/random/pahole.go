@@ -35,8 +35,14 @@ func checkPahole(b *Build) error {
 	r := compare.Contents(ours, other)
 	r.Explain(compare.Against(ours, v.skipped))
 	r.Explain(func(d *compare.Difference) string {
+		if b.Options.Collect && d.Kind != compare.OnlyOurs && len(d.Ours) == 0 {
+			return "pahole encodes the units that the linker has dropped"
+		}
 		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
 			return "pahole gives what has a member of variable length the size 0"
+		}
+		if strings.Contains(fmt.Sprint(d.Ours), "*void") && b.Program.contains("(nullptr)") {
+			return "pahole takes the type of nullptr for void"
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
 		if ambiguous[name] {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	programs = flag.Uint64("programs", 300, "how many random programs to try")
+	programs = flag.Uint64("programs", 80, "how many random programs to try")
 	first    = flag.Uint64("first", 0, "the seed of the first one")
 	seed     = flag.Int64("seed", -1, "try the program of this seed only")
 	only     = flag.String("check", "", "run this check only")

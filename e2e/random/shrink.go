@@ -87,7 +87,7 @@ func way(err error) string {
 			break
 		}
 	}
-	return strings.Join(words[:min(1, len(words))], " ")
+	return strings.Join(words[:min(6, len(words))], " ")
 }
 
 // units removes whole units.
