@@ -46,9 +46,12 @@ func declare(t *ctype, name string) *node {
 		case function:
 			d = sequence(d, "(", &node{kids: t.params, separator: ", ", empty: "void"}, ")")
 		case qualified:
-			if t.to.kind == pointer {
+			switch t.to.kind {
+			case pointer:
 				d = sequence(t.qualifier(), d)
-			} else {
+			case function, array:
+				d = sequence("(", t.qualifier(), d, ")")
+			default:
 				qualifiers.kids = append(qualifiers.kids, t.qualifier())
 			}
 		default:
@@ -93,14 +96,16 @@ func (t *ctype) complete() bool {
 	return t.kind != function
 }
 
-// isFunction says whether t is a function's type, maybe by a typedef name.
+// isFunction says whether t is a function's type, maybe by a typedef name or with a type tag.
 func (t *ctype) isFunction() bool {
-	return t.kind == function || t.kind == aliased && t.alias.to.isFunction()
+	return t.kind == function || t.kind == aliased && t.alias.to.isFunction() ||
+		t.kind == qualified && t.to.isFunction()
 }
 
-// isArray says whether t is an array, maybe by a typedef name.
+// isArray says whether t is an array, maybe by a typedef name or with a type tag.
 func (t *ctype) isArray() bool {
-	return t.kind == array || t.kind == aliased && t.alias.to.isArray()
+	return t.kind == array || t.kind == aliased && t.alias.to.isArray() ||
+		t.kind == qualified && t.to.isArray()
 }
 
 // endsOpen says whether t ends with a flexible array.

@@ -71,16 +71,16 @@ const (
 
 type author struct {
 	*rand.Rand
-	tags, aliases  int
-	enums          int  // numbers the names of enumerators
-	tagged, modern bool // as of Options
+	tags, aliases     int
+	enums             int  // numbers the names of enumerators
+	annotated, modern bool // as of Options
 }
 
 // chance is true in percent cases of a hundred.
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
 
 func newAuthor(r *rand.Rand, o Options) *author {
-	return &author{Rand: r, tags: 2 + r.IntN(4), aliases: 1 + r.IntN(4), tagged: o.Tagged,
+	return &author{Rand: r, tags: 2 + r.IntN(4), aliases: 1 + r.IntN(4), annotated: o.Annotated,
 		modern: o.Modern}
 }
 
@@ -136,8 +136,8 @@ func (a *author) form(depth int) *form {
 }
 
 func (a *author) pointee(depth int) *form {
-	if a.tagged && a.chance(15) {
-		return a.typeTag(a.form(depth + 1))
+	if a.annotated && a.chance(15) {
+		return a.typeTag(a.pointee(depth + 1))
 	}
 	switch n := a.IntN(100); {
 	case n < 50:

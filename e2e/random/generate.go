@@ -83,8 +83,11 @@ func (g *generator) file() *node {
 
 // declaration is one at file scope.
 func (g *generator) declaration() *node {
-	n := g.IntN(100)
-	switch {
+	if g.modern && g.chance(5) {
+		g.fresh++
+		return text(fmt.Sprintf("static constexpr __attribute__((used)) int v%d_%d = 3;\n", g.unit, g.fresh))
+	}
+	switch n := g.IntN(100); {
 	case n < 12:
 		return g.forward()
 	case n < 35:
@@ -95,8 +98,7 @@ func (g *generator) declaration() *node {
 		return g.variable(g.object(g.form(1)))
 	case n < 68:
 		return g.prototype()
-	}
-	if n < 76 {
+	case n < 76:
 		return g.cloned()
 	}
 	return g.definedFunction()

@@ -46,7 +46,7 @@ func (g *generator) instance(f *form) *ctype {
 		return g.function(f, nil)
 	case formTypeTag:
 		to := g.instance(f.to)
-		if to.isFunction() || to.isArray() || g.cxx {
+		if g.cxx {
 			return to
 		}
 		return &ctype{kind: qualified, to: to,

@@ -11,7 +11,7 @@ import (
 // Options says what a program is made of and how it is built.
 type Options struct {
 	CXX       bool
-	Tagged    bool     // declaration tags and type tags
+	Annotated bool     // declaration tags and type tags
 	Modern    bool     // C23
 	Features  string   // a value of --features, for checkFeatures
 	Compilers []string // of the units in turn: gcc or clang
@@ -28,9 +28,9 @@ func NewOptions(seed uint64) Options {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	o := Options{
-		CXX:    r.IntN(8) == 0,
-		Tagged: r.IntN(2) == 0,
-		Modern: r.IntN(3) == 0,
+		CXX:       r.IntN(8) == 0,
+		Annotated: r.IntN(2) == 0,
+		Modern:    r.IntN(3) == 0,
 		Features: pick("default,-consistent_func", "default,-optimized_func",
 			"default,-consistent_func,-optimized_func", "default,true_signature",
 			"default,true_signature,-optimized_func", "none"),

@@ -5,9 +5,9 @@ import "fmt"
 // tagWords are the texts of tags: a few, so that declarations often share one.
 var tagWords = []string{"user", "rcu", "kfunc", "a longer one: x=1"}
 
-// tags chooses the declaration tags of one declaration, most often none.
+// declTags chooses the declaration tags of one declaration, most often none.
 func (a *author) declTags() []string {
-	if !a.tagged || !a.chance(20) {
+	if !a.annotated || !a.chance(20) {
 		return nil
 	}
 	var all []string
@@ -22,7 +22,7 @@ func (a *author) typeTag(to *form) *form {
 	return &form{kind: formTypeTag, n: a.IntN(len(tagWords)), to: to}
 }
 
-// tagged writes declaration tags, to follow what they are tags of. They are not for C++.
+// withTags writes declaration tags, to follow what they are tags of. They are not for C++.
 func (g *generator) withTags(tags []string) *node {
 	n := sequence()
 	for _, t := range tags {

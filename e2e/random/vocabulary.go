@@ -85,7 +85,7 @@ func (a *author) changed(f *form) *form {
 			m.width = 1 + a.IntN(12)
 		case n == 4:
 			c.packed = !c.packed
-		case n == 5 && a.tagged:
+		case n == 5 && a.annotated:
 			c.tags = a.declTags()
 		case n == 6 && m.name != "":
 			m.tags = a.declTags()
