@@ -79,3 +79,55 @@ func (m *matcher) functionTags(d *die, f *btf.Func) error {
 	}
 	return nil
 }
+
+// checkTags: each declaration tag of the result is one that a declaration of that name has in the
+// DWARF, and is there once.
+func checkTags(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	type tagOf struct{ name, tag string }
+	said := map[tagOf]bool{}
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			for _, tag := range v.info.annotations(d, declTag) {
+				said[tagOf{v.info.nameOf(d), tag}] = true
+			}
+		})
+	}
+	var wrong []string
+	check := func(what btf.Type, name string, tags []string) {
+		for i, tag := range tags {
+			if !said[tagOf{name, tag}] || slices.Contains(tags[:i], tag) {
+				wrong = append(wrong, fmt.Sprintf("%s: no %q in the DWARF has the declaration tag %q, or the "+
+					"result has it twice", describe(what), name, tag))
+			}
+		}
+	}
+	members := func(what btf.Type, list []btf.Member) {
+		for _, m := range list {
+			check(what, m.Name, m.Tags)
+		}
+	}
+	for _, t := range v.types {
+		switch t := t.(type) {
+		case *btf.Struct:
+			check(t, t.Name, t.Tags)
+			members(t, t.Members)
+		case *btf.Union:
+			check(t, t.Name, t.Tags)
+			members(t, t.Members)
+		case *btf.Typedef:
+			check(t, t.Name, t.Tags)
+		case *btf.Var:
+			check(t, t.Name, t.Tags)
+		case *btf.Func:
+			check(t, t.Name, t.Tags)
+			for i, tags := range t.ParamTags {
+				check(t, t.Type.(*btf.FuncProto).Params[i].Name, tags)
+			}
+		}
+	}
+	return list(wrong)
+}

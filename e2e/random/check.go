@@ -32,6 +32,7 @@ var Checks = []Check{
 	{Name: "verify", Run: checkVerify},
 	{Name: "twins", Run: checkTwins},
 	{Name: "definitions", Run: checkDefinitions, applies: noTypeUnits},
+	{Name: "tags", Run: checkTags, applies: noTypeUnits},
 	{Name: "variables", Run: checkVariables, applies: noTypeUnits},
 	{Name: "globals", Run: checkGlobals},
 	{Name: "functions", Run: checkFunctions, applies: noTypeUnits},
