@@ -48,8 +48,8 @@ func (m *matcher) withoutTags(d *die, to btf.Type) (btf.Type, error) {
 	return to, nil
 }
 
-// tagged is an error unless what a DIE declares has its declaration tags. It may have more: those of
-// equal declarations in other units.
+// tagged is an error unless what a DIE declares has its declaration tags. It may have more: those
+// of equal declarations in other units.
 func (m *matcher) tagged(d *die, have []string) error {
 	for _, want := range m.info.annotations(d, declTag) {
 		if !slices.Contains(have, want) {

@@ -25,8 +25,9 @@ var gccVersion = sync.OnceValue(func() int {
 // after it at offset 0, wherever it is.
 var unnamedFirst = regexp.MustCompile(`\{\s*[a-z ]+ : *\d`)
 
-// gccWritesBTF: gcc writes BTF for C, where the type of nullptr is void, and reads no assembly. Of a source that is one text it isn't
-// known which are the statements of functions, for the check to leave them out.
+// gccWritesBTF: gcc writes BTF for C, where the type of nullptr is void, and reads no assembly. Of
+// a source that is one text it isn't known which are the statements of functions, for the check to
+// leave them out.
 func gccWritesBTF(p *Program, _ Options) bool {
 	for _, u := range p.Files() {
 		if !strings.HasSuffix(u.Path, ".c") || len(u.root.kids) == 0 ||

@@ -85,7 +85,8 @@ func (g *generator) file() *node {
 func (g *generator) declaration() *node {
 	if g.modern && g.chance(5) {
 		g.fresh++
-		return text(fmt.Sprintf("static constexpr __attribute__((used)) int v%d_%d = 3;\n", g.unit, g.fresh))
+		return text(fmt.Sprintf("static constexpr __attribute__((used)) int v%d_%d = 3;\n", g.unit,
+			g.fresh))
 	}
 	switch n := g.IntN(100); {
 	case n < 12:

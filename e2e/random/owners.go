@@ -98,8 +98,8 @@ func checkFunctions(b *Build) error {
 	}
 	for name, owners := range coded {
 		if count[name] != 1 {
-			wrong = append(wrong, fmt.Sprintf("function %s (symbol %s) is in the result or listed as left out "+
-				"%d times", name, owners[0].symbol, count[name]))
+			wrong = append(wrong, fmt.Sprintf("function %s (symbol %s) is in the result or listed as left "+
+				"out %d times", name, owners[0].symbol, count[name]))
 		}
 	}
 	slices.Sort(wrong)

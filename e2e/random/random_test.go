@@ -119,6 +119,9 @@ func save(t *testing.T, p *Program, dir string) {
 
 func sources(p *Program) string {
 	var b strings.Builder
+	if len(p.Roots) > 0 {
+		fmt.Fprintf(&b, "/* the linker keeps %s */\n", strings.Join(p.Roots, ", "))
+	}
 	for _, u := range p.Files() {
 		fmt.Fprintf(&b, "/* %s */\n%s", u.Path, u.Text())
 	}

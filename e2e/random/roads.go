@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// checkGraph: the graph over the objects gives what btfgen elf gives of the linked file, and of what
-// ld -r makes of the objects.
+// checkGraph: the graph over the objects gives what btfgen elf gives of the linked file, and of
+// what ld -r makes of the objects.
 func checkGraph(b *Build) error {
 	if _, err := b.OneShot(); err != nil {
 		return err
