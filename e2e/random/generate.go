@@ -21,6 +21,7 @@ type generator struct {
 	callees  []callee
 	strong   map[string]bool // of the names that units share: a unit has the strong definition
 	program  *Program
+	mold     bool // it has no section of per-CPU variables, and makes global symbols local
 }
 
 // Generate writes the program of a seed.
@@ -36,7 +37,8 @@ func Generate(seed uint64, o Options) *Program {
 		}
 	}
 	p := &Program{}
-	g := &generator{author: a, words: words, strong: map[string]bool{}, program: p}
+	g := &generator{author: a, words: words, strong: map[string]bool{}, program: p,
+		mold: o.Linker == "mold"}
 	for i, path := range g.paths() {
 		g.unit, g.vla = i, o.Compiler(i) == "gcc"
 		if g.cxx = o.CXX && (i == 0 || g.chance(50)); g.cxx {
@@ -47,13 +49,17 @@ func Generate(seed uint64, o Options) *Program {
 	return p
 }
 
-// paths are those of the units: most often some differ in the directory alone.
+// paths are those of the units: most often some differ in the directory alone. mold makes the weak
+// functions of such units static functions of one name in files of one name.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
 		for d := range 3 {
 			all = append(all, fmt.Sprintf("d%d/%s.c", d+1, base))
 		}
+	}
+	if g.mold {
+		return []string{all[0], all[3]}
 	}
 	n := 2 + min(g.IntN(4), g.IntN(4))
 	if g.chance(50) {
@@ -175,7 +181,7 @@ func (g *generator) variable(t *ctype) *node {
 			prefix = ""
 		}
 	}
-	if g.chance(30) {
+	if g.chance(30) && !g.mold {
 		prefix += perCPU
 	} else {
 		prefix += "__attribute__((used)) "
