@@ -121,12 +121,12 @@ func checkDefinitions(b *Build) error {
 	dies := map[string][]*die{}
 	explained := map[btf.Type]bool{}
 	var wrong []string
-	coded, _, err := v.functions()
+	code, err := v.code()
 	if err != nil {
 		return err
 	}
 	for _, unit := range v.info.units {
-		dropped := b.Options.Collect && !hasCode(unit, coded)
+		dropped := b.Options.Collect && !code.units[unit]
 		unit.walk(func(d *die) {
 			kind := definitionTags[d.Tag]
 			if kind == "" || d.name() == "" || d.declaration() {

@@ -10,6 +10,6 @@
 // (over vocabulary, form, scope and ctype; functions and tags have what their names say) to source,
 // a tree of text that shrink can take pieces from, then to build, and from there to the checks.
 // check.go lists them: roads, bytes, shards, dwz, splitdwarf, spelling and split compare ways to
-// the same BTF; content, owners, variables and annotations compare BTF with the DWARF (die, match),
+// the same BTF; content, code, variables and annotations compare BTF with the DWARF (die, match),
 // pahole with pahole's, and compilerbtf with that of gcc.
 package random

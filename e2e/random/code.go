@@ -10,17 +10,17 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// owner is a function of the linked file with code and a symbol of its name, or of a clone's.
-type owner struct {
-	*die
-	symbol string
+// code is the functions of a linked file.
+type code struct {
+	declared map[string][]*die // all that the DWARF has, by their names
+	linked   map[string][]*die // those whose entry has a symbol of their name, or of a clone's
+	units    map[*die]bool     // those with a linked function
 }
 
-// functions are those of the program with code, and all that the DWARF has, by their names.
-func (v *view) functions() (coded, all map[string][]owner, err error) {
+func (v *view) code() (*code, error) {
 	symbols, err := v.symbols(elf.STT_FUNC)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	at := map[uint64][]string{}
 	for _, s := range symbols {
@@ -28,37 +28,32 @@ func (v *view) functions() (coded, all map[string][]owner, err error) {
 			at[s.Value] = append(at[s.Value], s.Name)
 		}
 	}
-	coded, all = map[string][]owner{}, map[string][]owner{}
+	c := &code{map[string][]*die{}, map[string][]*die{}, map[*die]bool{}}
 	for _, unit := range v.info.units {
 		unit.walk(func(d *die) {
 			name := v.info.nameOf(d)
 			if d.Tag != dwarf.TagSubprogram || name == "" {
 				return
 			}
-			all[name] = append(all[name], owner{d, ""})
+			c.declared[name] = append(c.declared[name], d)
+			const dropped = 1 // up to that are what linkers write for addresses of code that they drop
 			entry, ok := v.info.entry(d)
-			const dropped = 1 // what linkers write for the addresses of code that they have dropped
 			if !ok || entry <= dropped {
 				return
 			}
-			for _, symbol := range at[entry] {
-				base, suffix, _ := strings.Cut(symbol, ".")
-				if base == name && !strings.Contains(suffix, "part") && !strings.Contains(suffix, "cold") {
-					coded[name] = append(coded[name], owner{d, symbol})
-				}
+			if slices.ContainsFunc(at[entry], func(symbol string) bool { return isOf(symbol, name) }) {
+				c.linked[name] = append(c.linked[name], d)
+				c.units[unit] = true
 			}
 		})
 	}
-	return coded, all, nil
+	return c, nil
 }
 
-// hasCode says whether one of the functions is in the unit. Of another one the linker may have
-// dropped all.
-func hasCode(unit *die, functions map[string][]owner) (has bool) {
-	unit.walk(func(d *die) {
-		has = has || slices.ContainsFunc(functions[d.name()], func(o owner) bool { return o.die == d })
-	})
-	return has
+// isOf says whether a symbol is that of a function or of a clone, not of a part that was split off.
+func isOf(symbol, function string) bool {
+	base, suffix, _ := strings.Cut(symbol, ".")
+	return base == function && !strings.Contains(suffix, "part") && !strings.Contains(suffix, "cold")
 }
 
 // checkFunctions: each function with code and a symbol of its name is in the result, or listed as
@@ -68,7 +63,7 @@ func checkFunctions(b *Build) error {
 	if err != nil {
 		return err
 	}
-	coded, all, err := v.functions()
+	code, err := v.code()
 	if err != nil {
 		return err
 	}
@@ -88,18 +83,18 @@ func checkFunctions(b *Build) error {
 			continue
 		}
 		count[f.Name]++
-		candidates := coded[f.Name]
+		candidates := code.linked[f.Name]
 		if candidates == nil { // its code was folded into another's
-			candidates = all[f.Name]
+			candidates = code.declared[f.Name]
 		}
 		if reason := v.function(f, candidates); reason != "" {
 			wrong = append(wrong, fmt.Sprintf("function %s: %s", f.Name, reason))
 		}
 	}
-	for name, owners := range coded {
+	for name := range code.linked {
 		if count[name] != 1 {
-			wrong = append(wrong, fmt.Sprintf("function %s (symbol %s) is in the result or listed as left "+
-				"out %d times", name, owners[0].symbol, count[name]))
+			wrong = append(wrong, fmt.Sprintf("function %s is in the result or listed as left out %d times",
+				name, count[name]))
 		}
 	}
 	slices.Sort(wrong)
@@ -108,13 +103,13 @@ func checkFunctions(b *Build) error {
 
 // function says in what a function differs from all those of the DWARF of its name; "" if it
 // doesn't.
-func (v *view) function(f *btf.Func, all []owner) string {
+func (v *view) function(f *btf.Func, all []*die) string {
 	reason := "there is none"
-	for _, of := range all {
+	for _, d := range all {
 		// An inlined copy has its parameters out of line.
-		err := v.match(of.die, f.Type)
+		err := v.match(d, f.Type)
 		if err == nil {
-			err = v.functionTags(of.die, f)
+			err = v.functionTags(d, f)
 		}
 		if err == nil {
 			return ""
