@@ -99,7 +99,12 @@ func (a *author) target() *form {
 	return a.form(1)
 }
 
-func (a *author) baseType() *form { return &form{kind: formBase, n: a.IntN(a.bases())} }
+func (a *author) baseType() *form {
+	if a.modern && a.chance(20) {
+		return &form{kind: formBase, n: firstModern + a.IntN(len(bases)-firstModern)}
+	}
+	return &form{kind: formBase, n: a.IntN(firstModern)}
+}
 
 // bases is how many of the bases the program may have.
 func (a *author) bases() int {

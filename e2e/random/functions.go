@@ -38,8 +38,11 @@ func (g *generator) prototype() *node {
 }
 
 func (g *generator) definedFunction() *node {
-	f := g.author.function()
 	prefix, name := g.newFunction()
+	f := g.author.function()
+	if usual := g.words.functions[name]; usual != nil && g.chance(70) {
+		f = usual[g.IntN(len(usual))]
+	}
 	static := strings.HasPrefix(prefix, "static")
 	if g.chance(60) {
 		prefix += "__attribute__((noinline)) "

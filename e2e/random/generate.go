@@ -9,19 +9,20 @@ import (
 // generator writes the units of a program.
 type generator struct {
 	*author
-	words    *vocabulary
-	scope    *scope
-	cxx      bool
-	vla      bool // records may have members of variable length: gcc, C
-	noBodies int  // more than 0: no types can be defined here
-	nested   int  // definitions that are being written
-	unit     int
-	fresh    int // numbers names
-	depth    int // of blocks
-	callees  []callee
-	strong   map[string]bool // of the names that units share: a unit has the strong definition
-	program  *Program
-	mold     bool // it has no section of per-CPU variables, and makes global symbols local
+	words      *vocabulary
+	scope      *scope
+	cxx        bool
+	vla        bool // records may have members of variable length: gcc, C
+	noBodies   int  // more than 0: no types can be defined here
+	nested     int  // definitions that are being written
+	prototypes int  // parameter lists that are being written
+	unit       int
+	fresh      int // numbers names
+	depth      int // of blocks
+	callees    []callee
+	strong     map[string]bool // of the names that units share: a unit has the strong definition
+	program    *Program
+	mold       bool // it has no section of per-CPU variables, and makes global symbols local
 }
 
 // Generate writes the program of a seed.

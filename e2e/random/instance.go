@@ -103,6 +103,7 @@ func (g *generator) function(f *form, names []string) *ctype {
 		t.to = &ctype{kind: pointer, to: t.to}
 	}
 	g.enter()
+	g.prototypes++
 	for i, p := range f.params {
 		name := ""
 		if names != nil {
@@ -119,6 +120,7 @@ func (g *generator) function(f *form, names []string) *ctype {
 		}
 		t.params = append(t.params, optional(written))
 	}
+	g.prototypes--
 	if f.variadic && len(f.params) > 0 {
 		t.params = append(t.params, optional("..."))
 	}
@@ -204,7 +206,7 @@ func (g *generator) head(f *form, name string) *node {
 	if name != "" {
 		name = " " + name
 	}
-	if f.integer != "" {
+	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang refuses one without a name there
 		name += " : " + f.integer
 	}
 	return sequence(n, name, " {\n")

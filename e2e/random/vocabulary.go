@@ -14,12 +14,13 @@ type word struct {
 
 // vocabulary is what the units of a program have in common.
 type vocabulary struct {
-	tags    []word
-	aliases []word
+	tags      []word
+	aliases   []word
+	functions map[string][]*form // the prototypes of functions that several units have
 }
 
 func (a *author) vocabulary() *vocabulary {
-	v := &vocabulary{}
+	v := &vocabulary{functions: map[string][]*form{}}
 	for i := range a.tags {
 		v.tags = append(v.tags, word{name: fmt.Sprintf("t%d", i), variants: a.variants(i)})
 	}
@@ -29,6 +30,10 @@ func (a *author) vocabulary() *vocabulary {
 			w.variants = append(w.variants, a.target())
 		}
 		v.aliases = append(v.aliases, w)
+	}
+	for _, name := range slices.Concat(staticFunctions, sharedFunctions) {
+		f := a.function()
+		v.functions[name] = []*form{f, f, a.changed(f)}
 	}
 	return v
 }
