@@ -48,7 +48,7 @@ func checkPahole(b *Build) error {
 			return "pahole takes the type of nullptr for void"
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
-		if ambiguous[name] {
+		if ambiguous[name] || d.Class == content.Typedef && namesOne(ambiguous, d.Ours) {
 			return "ambiguous"
 		}
 		return ""
@@ -60,6 +60,13 @@ func checkPahole(b *Build) error {
 			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         ")))
 	}
 	return list(wrong)
+}
+
+// namesOne says whether a text names one of the tags.
+func namesOne(tags map[string]bool, texts []string) bool {
+	return slices.ContainsFunc(strings.Fields(strings.Join(texts, " ")), func(word string) bool {
+		return tags[strings.Trim(word, ",;)")]
+	})
 }
 
 // withoutSizes are the texts of records in which those with a member of variable length have no
