@@ -34,7 +34,7 @@ type notBuilt struct{ error }
 // NewBuild writes the program's sources into dir and compiles them. Object files are kept in cache.
 func NewBuild(p *Program, o Options, seed uint64, dir, cache string, tools Tools) (*Build, error) {
 	b := &Build{Program: p, Options: o, Dir: dir, Seed: seed, Tools: tools, cache: cache,
-		Runs: 7, made: map[string]bool{}}
+		Runs: 3, made: map[string]bool{}}
 	for i, u := range p.Units {
 		if u.gone {
 			continue
@@ -122,23 +122,36 @@ func (b *Build) temporary(suffix string) string {
 // link has the C linker make a static program of objects, with a section of per-CPU variables as in
 // a kernel.
 func (b *Build) link(output string, objects []string) error {
-	const script = "percpu.lds"
-	if err := b.write(script, fmt.Appendf(nil,
-		"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
-		perCPUSection, b.Options.PerCPU)); err != nil {
-		return err
+	argv := []string{b.Options.Linker, "-static", "-e", "start", "--unresolved-symbols=ignore-all",
+		"-o", output}
+	if b.Options.Linker != "mold" { // it has no scripts
+		const script = "percpu.lds"
+		if err := b.write(script, fmt.Appendf(nil,
+			"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
+			perCPUSection, b.Options.PerCPU)); err != nil {
+			return err
+		}
+		argv = append(argv, "--no-check-sections", "-T", script)
 	}
-	argv := append([]string{b.Options.Linker, "-static", "-e", "0", "--no-check-sections",
-		"--unresolved-symbols=ignore-all", "-T", script, "-o", output}, objects...)
-	if _, err := run(b.Dir, argv...); err != nil {
+	if b.Options.Collect {
+		argv = append(argv, "--gc-sections")
+		for _, root := range b.Program.Roots {
+			argv = append(argv, "-u", root)
+		}
+	}
+	if _, err := run(b.Dir, append(argv, objects...)...); err != nil {
 		return notBuilt{err}
 	}
 	return nil
 }
 
-// relocatable has the C linker make one object file of objects.
+// relocatable has the C linker make one object file of objects. mold 1.10 loses strings there.
 func (b *Build) relocatable(output string, objects []string, flags ...string) error {
-	argv := append([]string{b.Options.Linker, "-r", "-o", output}, flags...)
+	linker := b.Options.Linker
+	if linker == "mold" {
+		linker = "ld"
+	}
+	argv := append([]string{linker, "-r", "-o", output}, flags...)
 	if _, err := run(b.Dir, append(argv, objects...)...); err != nil {
 		return notBuilt{err}
 	}

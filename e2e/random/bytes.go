@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +39,23 @@ func (b *Build) expectOneShot(way string, do func() ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
+	return b.expect(result{"btfgen elf", want}, way, do)
+}
+
+// expectGraph wants bytes to be those of the link of the objects.
+func (b *Build) expectGraph(way string, do func() ([]byte, error)) error {
+	objects, err := b.BTFObjects()
+	if err != nil {
+		return err
+	}
+	want, err := b.LinkBTF(1, objects)
+	if err != nil {
+		return err
+	}
+	return b.expect(result{"btfdedup link of the objects", want}, way, do)
+}
+
+func (b *Build) expect(want result, way string, do func() ([]byte, error)) error {
 	have, err := do()
 	if err != nil {
 		return err
@@ -47,57 +66,48 @@ func (b *Build) expectOneShot(way string, do func() ([]byte, error)) error {
 	} else if loses {
 		same = sameNames
 	}
-	return same(result{"btfgen elf", want}, result{way, have})
+	return same(want, result{way, have})
 }
 
-// checkGraph: the graph over the objects gives what btfgen elf gives.
-func checkGraph(b *Build) error {
-	return b.expectOneShot("btfdedup link of the objects", func() ([]byte, error) {
-		objects, err := b.BTFObjects()
-		if err != nil {
-			return nil, err
-		}
-		return b.LinkBTF(1, objects)
-	})
-}
-
-// checkJobs: -j and the schedule of the threads don't show.
+// checkJobs: -j and the schedule of the threads don't show, neither in BTF nor in the lists of the
+// functions that are left out.
 func checkJobs(b *Build) error {
 	objects, err := b.BTFObjects()
 	if err != nil {
 		return err
 	}
-	var elf, link, merge, whole []result
-	add := func(to *[]result, way string, jobs int, do func(string) error) error {
-		data, err := b.make(do)
-		*to = append(*to, result{fmt.Sprintf("%s, run %d with -j%d", way, len(*to), jobs), data})
+	facts, err := b.Facts()
+	if err != nil {
 		return err
 	}
-	for i := range b.Runs {
-		jobs := []int{1, 2, 8}[i%3]
-		j := "-j" + strconv.Itoa(jobs)
-		if err := add(&elf, "btfgen elf", jobs, func(out string) error {
-			return b.btfgen("elf", j, "-o", out, "linked")
-		}); err != nil {
-			return err
-		}
-		if err := add(&whole, "btfgen object", jobs, func(out string) error {
-			return b.btfgen("object", j, "-o", out, "linked")
-		}); err != nil {
-			return err
-		}
-		if err := add(&merge, "btfdedup merge", jobs, func(out string) error {
-			return b.btfdedup(append([]string{"merge", "-o", out}, objects...)...)
-		}); err != nil {
-			return err
-		}
-		data, err := b.LinkBTF(jobs, objects)
-		if err != nil {
-			return err
-		}
-		link = append(link, result{fmt.Sprintf("btfdedup link, run %d with %s", len(link), j), data})
+	const skipped = "jobs.skipped"
+	verbs := map[string][]string{
+		"elf":    {b.Tools.Btfgen, "elf", "linked", "--skipped", skipped},
+		"object": {b.Tools.Btfgen, "object", "linked"},
+		"merge":  append([]string{b.Tools.Btfdedup, "merge"}, objects...),
+		"link": append([]string{b.Tools.Btfdedup, "link", "--facts", facts, "--skipped", skipped},
+			objects...),
 	}
-	for _, all := range [][]result{elf, whole, merge, link} {
+	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+		var all, lists []result
+		for i := range b.Runs {
+			j := "-j" + strconv.Itoa([]int{1, 8, 2}[i%3])
+			if err := b.write(skipped, nil); err != nil {
+				return err
+			}
+			out := b.temporary("")
+			if _, err := run(b.Dir, append(slices.Clone(verbs[verb]), j, "-o", out)...); err != nil {
+				return err
+			}
+			have, err := b.results(fmt.Sprintf("%s, run %d with %s", verb, i, j), out, skipped)
+			if err != nil {
+				return err
+			}
+			all, lists = append(all, have[0]), append(lists, have[1])
+			if err := sameLines(lists[0], have[1]); err != nil {
+				return err
+			}
+		}
 		if err := sameBytes(all...); err != nil {
 			return err
 		}
@@ -147,7 +157,7 @@ func checkMerge(b *Build) error {
 	if err := sameBytes(merges...); err != nil {
 		return err
 	}
-	return b.expectOneShot(links[0].way, func() ([]byte, error) {
+	return b.expectGraph(links[0].way, func() ([]byte, error) {
 		return links[0].bytes, sameBytes(links...)
 	})
 }
@@ -257,48 +267,8 @@ func (b *Build) expectRelocatable(name string, flags ...string) error {
 		return err
 	}
 	way := "the object of " + strings.Join(append([]string{"ld -r"}, flags...), " ")
-	return b.expectOneShot(way, func() ([]byte, error) {
+	return b.expectGraph(way, func() ([]byte, error) {
 		object, err := b.BTFObject(name)
-		if err != nil {
-			return nil, err
-		}
-		return b.LinkBTF(1, []string{object})
-	})
-}
-
-// checkDWZ: what dwz moves into partial units and replaces by references stays the same.
-func checkDWZ(b *Build) error {
-	if _, err := run(b.Dir, "dwz", "-o", "dwz", "linked"); err != nil {
-		return nil // dwz can't read all that compilers write
-	}
-	return b.expectAfterDWZ("dwz")
-}
-
-// checkSupplement: the same for what dwz moves into a supplementary file.
-func checkSupplement(b *Build) error {
-	for _, form := range []string{"", "--dwarf-5"} {
-		script := "cp linked dwz && cp linked other && dwz " + form + " -m supplement dwz other"
-		if _, err := run(b.Dir, "sh", "-ec", script); err != nil {
-			return nil
-		}
-		if err := b.expectAfterDWZ("dwz " + form + " -m"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// expectAfterDWZ wants that of the file dwz.
-func (b *Build) expectAfterDWZ(how string) error {
-	for _, j := range []string{"-j1", "-j8"} {
-		if err := b.expectOneShot("btfgen elf "+j+" after "+how, func() ([]byte, error) {
-			return b.make(func(out string) error { return b.btfgen("elf", j, "-o", out, "dwz") })
-		}); err != nil {
-			return err
-		}
-	}
-	return b.expectOneShot("btfdedup link of the object after "+how, func() ([]byte, error) {
-		object, err := b.BTFObject("dwz")
 		if err != nil {
 			return nil, err
 		}

@@ -15,13 +15,14 @@ type Check struct {
 // Checks are all promises.
 var Checks = []Check{
 	{Name: "graph", Run: checkGraph},
+	{Name: "features", Run: checkFeatures},
 	{Name: "jobs", Run: checkJobs},
 	{Name: "merge", Run: checkMerge},
 	{Name: "order", Run: checkOrder, applies: noWeak},
 	{Name: "relink", Run: checkRelink},
 	{Name: "shards", Run: checkShards},
 	{Name: "files", Run: checkShardFiles},
-	{Name: "edits", Run: checkEdits},
+	{Name: "edits", Run: checkEdits, applies: keepsAll},
 	{Name: "relocatable", Run: checkRelocatable},
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
@@ -31,11 +32,12 @@ var Checks = []Check{
 	{Name: "verify", Run: checkVerify},
 	{Name: "twins", Run: checkTwins},
 	{Name: "definitions", Run: checkDefinitions, applies: noTypeUnits},
+	{Name: "tags", Run: checkTags, applies: noTypeUnits},
 	{Name: "variables", Run: checkVariables, applies: noTypeUnits},
 	{Name: "globals", Run: checkGlobals},
 	{Name: "functions", Run: checkFunctions, applies: noTypeUnits},
 	{Name: "pahole", Run: checkPahole, applies: paholeReads, needs: "pahole"},
-	{Name: "split", Run: checkSplit},
+	{Name: "split", Run: checkSplit, applies: keepsAll},
 	{Name: "compilerbtf", Run: checkCompilerBTF, applies: gccWritesBTF},
 }
 
@@ -47,7 +49,11 @@ func (c Check) Applies(p *Program, o Options) bool {
 // noWeak: which of several weak functions is kept is up to the order of the link.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
-func typeUnits(_ *Program, o Options) bool { return o.TypeUnits() }
+// keepsAll: the linker may drop what an edit adds, and a kernel without an entry.
+func keepsAll(_ *Program, o Options) bool { return !o.Collect }
+
+// typeUnits: g++ leaves the typedefs of blocks out of type units.
+func typeUnits(p *Program, o Options) bool { return o.TypeUnits() && !p.CXX() }
 
 // noTypeUnits: debug/dwarf doesn't read the type units of DWARF 5.
 func noTypeUnits(_ *Program, o Options) bool { return !o.TypeUnits() }

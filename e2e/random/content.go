@@ -5,14 +5,11 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
-	"github.com/rules-btf/rules_btf/e2e/internal/content"
-	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
 // checkVerify: the result is BTF by the kernel's rules, and cilium/ebpf reads it.
@@ -124,7 +121,12 @@ func checkDefinitions(b *Build) error {
 	dies := map[string][]*die{}
 	explained := map[btf.Type]bool{}
 	var wrong []string
+	code, err := v.code()
+	if err != nil {
+		return err
+	}
 	for _, unit := range v.info.units {
+		dropped := b.Options.Collect && !code.units[unit]
 		unit.walk(func(d *die) {
 			kind := definitionTags[d.Tag]
 			if kind == "" || d.name() == "" || d.declaration() {
@@ -132,6 +134,9 @@ func checkDefinitions(b *Build) error {
 			}
 			key := kind + " " + d.name()
 			dies[key] = append(dies[key], d)
+			if dropped {
+				return
+			}
 			var reasons []string
 			for _, t := range types[key] {
 				err := v.match(d, t)
@@ -169,135 +174,4 @@ func list(wrong []string) error {
 		wrong = wrong[:most]
 	}
 	return fmt.Errorf("%s%s", strings.Join(wrong, "\n"), more)
-}
-
-// checkFunctions: each function has a prototype that a function of that name has; each function
-// with a symbol of its own name is in the result or listed as left out.
-func checkFunctions(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	dies := map[string][]*die{}
-	for _, unit := range v.info.units {
-		unit.walk(func(d *die) {
-			if name := v.info.nameOf(d); d.Tag == dwarf.TagSubprogram && name != "" {
-				dies[name] = append(dies[name], d)
-			}
-		})
-	}
-	var wrong []string
-	found := map[string]bool{}
-	for _, t := range v.types {
-		f, ok := t.(*btf.Func)
-		if !ok {
-			continue
-		}
-		found[f.Name] = true
-		reason := "there is none"
-		if !slices.ContainsFunc(dies[f.Name], func(d *die) bool {
-			// An inlined copy has its parameters out of line.
-			err := v.match(d, f.Type)
-			if err != nil {
-				reason = err.Error()
-			}
-			return err == nil
-		}) {
-			wrong = append(wrong, fmt.Sprintf("function %s is no function of the DWARF: %s", f.Name, reason))
-		}
-	}
-	symbols, err := v.symbols(elf.STT_FUNC)
-	if err != nil {
-		return err
-	}
-	for _, s := range symbols {
-		isIt := func(d *die) bool {
-			low, ok := d.Val(dwarf.AttrLowpc).(uint64)
-			return ok &&
-				low == s.Value
-		}
-		if !found[s.Name] && v.skipped[s.Name] == "" && slices.ContainsFunc(dies[s.Name], isIt) {
-			wrong = append(wrong, fmt.Sprintf("function %s is missing, and not listed as left out", s.Name))
-		}
-	}
-	return list(wrong)
-}
-
-// checkPahole: pahole's BTF of the program has the same types by name. It doesn't compare tags with
-// several definitions that a unit only declares: which one is meant is a rule of each tool.
-func checkPahole(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	theirs := b.temporary(".pahole.btf")
-	if _, err := run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
-		"--btf_encode_detached="+theirs, "linked"); err != nil {
-		return err
-	}
-	ours, err := content.Load(b.path("elf.btf"))
-	if err != nil {
-		return err
-	}
-	other, err := content.Load(b.path(theirs))
-	if err != nil {
-		return err
-	}
-	ambiguous := v.ambiguous()
-	r := compare.Contents(ours, other)
-	r.Explain(compare.Against(ours, v.skipped))
-	r.Explain(func(d *compare.Difference) string {
-		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
-			return "pahole gives what has a member of variable length the size 0"
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
-		if ambiguous[name] {
-			return "ambiguous"
-		}
-		return ""
-	})
-	left := r.Unexplained(append([]content.Class{content.Forward}, typeClasses...)...)
-	var wrong []string
-	for _, d := range left {
-		wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,
-			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         ")))
-	}
-	return list(wrong)
-}
-
-// withoutSizes are the texts of records in which those with a member of variable length have no
-// size.
-func withoutSizes(texts []string) []string {
-	var all []string
-	for _, t := range texts {
-		if strings.Contains(t, variableMember) {
-			t = recordSize.ReplaceAllString(t, "")
-		}
-		all = append(all, t)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// variableMember is what the generator calls members of variable length.
-const variableMember = " varying@"
-
-var recordSize = regexp.MustCompile(` size=\d+`)
-
-// ambiguous are the tags with several definitions that some unit only declares.
-func (v *view) ambiguous() map[string]bool {
-	count, declared := map[string]int{}, map[string]bool{}
-	for _, t := range v.types {
-		if kind := definitionKind(t); kind != "" && kind != "typedef" {
-			count[t.TypeName()]++
-		}
-	}
-	for _, unit := range v.info.units {
-		unit.walk(func(d *die) {
-			if definitionTags[d.Tag] != "" && d.declaration() && count[d.name()] > 1 {
-				declared[d.name()] = true
-			}
-		})
-	}
-	return declared
 }

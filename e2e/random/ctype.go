@@ -1,5 +1,7 @@
 package random
 
+import "strings"
+
 // kind is the form of a C type.
 type kind int
 
@@ -11,13 +13,13 @@ const (
 	pointer               // a pointer
 	array                 // an array
 	function              // a function
-	qualified             // const, volatile or __restrict
+	qualified             // const, volatile, __restrict or a type tag
 )
 
 // ctype is a C type as it is written at one place.
 type ctype struct {
 	kind     kind
-	text     string // the base type's name, the qualifier, or the array's length
+	text     string // the base type's name, the qualifier, the tag's attribute, or the array's length
 	bits     int    // of a base type that can be a bit-field, else 0
 	to       *ctype
 	params   []*node // of a function
@@ -31,7 +33,7 @@ type ctype struct {
 // declare writes the declaration of a name (which may be empty) with type t.
 func declare(t *ctype, name string) *node {
 	d := text(name)
-	prefix := ""
+	qualifiers := sequence()
 	for {
 		switch t.kind {
 		case pointer:
@@ -44,16 +46,26 @@ func declare(t *ctype, name string) *node {
 		case function:
 			d = sequence(d, "(", &node{kids: t.params, separator: ", ", empty: "void"}, ")")
 		case qualified:
-			if t.to.kind == pointer {
-				d = sequence(t.text+" ", d)
-			} else {
-				prefix += t.text + " "
+			switch t.to.kind {
+			case pointer:
+				d = sequence(t.qualifier(), d)
+			case function, array:
+				d = sequence("(", t.qualifier(), d, ")")
+			default:
+				qualifiers.kids = append(qualifiers.kids, t.qualifier())
 			}
 		default:
-			return sequence(prefix, t.specifier(), " ", d)
+			return sequence(t.specifier(), " ", qualifiers, d)
 		}
 		t = t.to
 	}
+}
+
+// qualifier writes what t adds to the type that it qualifies. Programs are the same without tags.
+func (t *ctype) qualifier() *node {
+	n := text(t.text + " ")
+	n.optional = strings.HasPrefix(t.text, "__attribute__")
+	return n
 }
 
 // specifier writes the type that a declaration begins with.
@@ -84,14 +96,16 @@ func (t *ctype) complete() bool {
 	return t.kind != function
 }
 
-// isFunction says whether t is a function's type, maybe by a typedef name.
+// isFunction says whether t is a function's type, maybe by a typedef name or with a type tag.
 func (t *ctype) isFunction() bool {
-	return t.kind == function || t.kind == aliased && t.alias.to.isFunction()
+	return t.kind == function || t.kind == aliased && t.alias.to.isFunction() ||
+		t.kind == qualified && t.to.isFunction()
 }
 
-// isArray says whether t is an array, maybe by a typedef name.
+// isArray says whether t is an array, maybe by a typedef name or with a type tag.
 func (t *ctype) isArray() bool {
-	return t.kind == array || t.kind == aliased && t.alias.to.isArray()
+	return t.kind == array || t.kind == aliased && t.alias.to.isArray() ||
+		t.kind == qualified && t.to.isArray()
 }
 
 // endsOpen says whether t ends with a flexible array.

@@ -19,6 +19,7 @@ type debugInfo struct {
 	units []*die
 	at    map[dwarf.Offset]*die
 	pools map[*die][]byte // of a unit's DIEs: .debug_addr from the unit's base on
+	data  *dwarf.Data
 }
 
 func readDWARF(path string) (*debugInfo, *elf.File, error) {
@@ -37,7 +38,7 @@ func readDWARF(path string) (*debugInfo, *elf.File, error) {
 			return nil, nil, err
 		}
 	}
-	info := &debugInfo{at: map[dwarf.Offset]*die{}, pools: map[*die][]byte{}}
+	info := &debugInfo{data: data, at: map[dwarf.Offset]*die{}, pools: map[*die][]byte{}}
 	r := data.Reader()
 	var open []*die
 	for {
@@ -133,6 +134,15 @@ func (d *die) children(tags ...dwarf.Tag) []*die {
 func (d *die) number(attr dwarf.Attr) (int64, bool) {
 	n, ok := d.Val(attr).(int64)
 	return n, ok
+}
+
+// entry is where a function's code begins; ok is false if it has none.
+func (i *debugInfo) entry(d *die) (uint64, bool) {
+	ranges, err := i.data.Ranges(d.Entry)
+	if err != nil || len(ranges) == 0 {
+		return 0, false
+	}
+	return ranges[0][0], true
 }
 
 // address is where a variable lies; ok is false if that is no plain address.

@@ -3,7 +3,6 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 )
 
 // formKind says what a form stands for.
@@ -19,6 +18,7 @@ const (
 	formFunction                 // a function
 	formConst                    // a const type
 	formVolatile                 // a volatile type
+	formTypeTag                  // a type with tag n
 	formRecord                   // a struct or union definition
 	formEnum                     // an enum definition
 )
@@ -31,7 +31,9 @@ type form struct {
 	keyword  string // of records: struct or union
 	packed   bool
 	aligned  bool
-	method   bool // C++: the record has a method
+	method   bool     // C++: the record has a method
+	tags     []string // declaration tags of a record
+	integer  string   // of an enum: its type, "" if the compiler chooses it
 	variadic bool
 	to       *form // also what a function returns
 	params   []*form
@@ -43,23 +45,11 @@ type member struct {
 	name  string // "" for an anonymous struct, union or bit-field
 	form  *form
 	width int // of a bit-field; 0: not one; -1: of width 0
+	tags  []string
 }
 
 type enumerator struct {
 	name, value string
-}
-
-// word is a name of the vocabulary with its possible definitions. The first is the usual one, most
-// others differ from it in one place.
-type word struct {
-	name     string
-	variants []*form
-}
-
-// vocabulary is what the units of a program have in common.
-type vocabulary struct {
-	tags    []word
-	aliases []word
 }
 
 // Base types, with the width of their widest bit-field.
@@ -71,58 +61,27 @@ var bases = []struct {
 	{"unsigned char", 8},
 	{"short", 16}, {"_Bool", 1}, {"long long", 64}, {"signed char", 8}, {"unsigned short", 16},
 	{"double", 0}, {"float", 0}, {"__int128", 0},
+	{"typeof(nullptr)", 0}, {"_BitInt(7)", 7}, {"unsigned _BitInt(33)", 33}, {"_BitInt(100)", 0},
 }
 
-const firstFloat = 11 // the first of bases that can't be a bit-field
+const (
+	firstFloat  = 11 // the first of bases that can't be a bit-field
+	firstModern = 14 // the first of those that only C23 has
+)
 
 type author struct {
 	*rand.Rand
-	tags, aliases int
-	enums         int // numbers the names of enumerators
+	tags, aliases     int
+	enums             int  // numbers the names of enumerators
+	annotated, modern bool // as of Options
 }
 
 // chance is true in percent cases of a hundred.
 func (a *author) chance(percent int) bool { return a.IntN(100) < percent }
 
-func newVocabulary(r *rand.Rand) *vocabulary {
-	a := &author{Rand: r, tags: 2 + r.IntN(4), aliases: 1 + r.IntN(4)}
-	v := &vocabulary{}
-	for i := range a.tags {
-		v.tags = append(v.tags, word{name: fmt.Sprintf("t%d", i), variants: a.variants(i)})
-	}
-	for i := range a.aliases {
-		w := word{name: fmt.Sprintf("u%d", i)}
-		for range 1 + a.IntN(3) {
-			w.variants = append(w.variants, a.target())
-		}
-		v.aliases = append(v.aliases, w)
-	}
-	return v
-}
-
-// variants makes the definitions of tag n.
-func (a *author) variants(n int) []*form {
-	first := a.record(0)
-	if a.chance(15) {
-		first = a.enum()
-	}
-	// Chains of tags are what conflicts spread along.
-	if first.kind == formRecord && n+1 < a.tags && a.chance(60) {
-		first.members = append([]member{{name: "next", form: &form{kind: formPointer,
-			to: &form{kind: formTag, n: n + 1}}}}, first.members...)
-	}
-	all := []*form{first}
-	for range a.IntN(3) {
-		switch {
-		case a.chance(75):
-			all = append(all, a.changed(all[a.IntN(len(all))]))
-		case a.chance(30):
-			all = append(all, a.enum())
-		default:
-			all = append(all, a.record(0))
-		}
-	}
-	return all
+func newAuthor(r *rand.Rand, o Options) *author {
+	return &author{Rand: r, tags: 2 + r.IntN(4), aliases: 1 + r.IntN(4), annotated: o.Annotated,
+		modern: o.Modern}
 }
 
 // target is what a typedef name may stand for.
@@ -140,7 +99,20 @@ func (a *author) target() *form {
 	return a.form(1)
 }
 
-func (a *author) baseType() *form { return &form{kind: formBase, n: a.IntN(len(bases))} }
+func (a *author) baseType() *form {
+	if a.modern && a.chance(20) {
+		return &form{kind: formBase, n: firstModern + a.IntN(len(bases)-firstModern)}
+	}
+	return &form{kind: formBase, n: a.IntN(firstModern)}
+}
+
+// bases is how many of the bases the program may have.
+func (a *author) bases() int {
+	if a.modern {
+		return len(bases)
+	}
+	return firstModern
+}
 
 // form makes any type that an object can have.
 func (a *author) form(depth int) *form {
@@ -169,6 +141,9 @@ func (a *author) form(depth int) *form {
 }
 
 func (a *author) pointee(depth int) *form {
+	if a.annotated && a.chance(15) {
+		return a.typeTag(a.pointee(depth + 1))
+	}
 	switch n := a.IntN(100); {
 	case n < 50:
 		return &form{kind: formTag, n: a.IntN(a.tags)}
@@ -201,7 +176,7 @@ func (a *author) parameter() *form {
 
 func (a *author) record(depth int) *form {
 	r := &form{kind: formRecord, keyword: "struct", packed: a.chance(8), aligned: a.chance(5),
-		method: a.chance(40)}
+		method: a.chance(40), tags: a.declTags()}
 	if a.chance(20) {
 		r.keyword = "union"
 	}
@@ -216,6 +191,14 @@ func (a *author) record(depth int) *form {
 }
 
 func (a *author) member(name string, depth int) member {
+	m := a.untagged(name, depth)
+	if m.name != "" {
+		m.tags = a.declTags()
+	}
+	return m
+}
+
+func (a *author) untagged(name string, depth int) member {
 	switch n := a.IntN(100); {
 	case n < 15:
 		to := &form{kind: formBase, n: a.IntN(firstFloat)}
@@ -253,6 +236,9 @@ var enumValues = []string{"0", "1", "2", "7", "-1", "-3", "200", "40000", "0x7ff
 func (a *author) enum() *form {
 	a.enums++
 	e := &form{kind: formEnum, packed: a.chance(15)}
+	if a.modern && a.chance(40) {
+		e.packed, e.integer = false, []string{"unsigned char", "short", "long"}[a.IntN(3)]
+	}
 	for i := range 1 + a.IntN(3) {
 		v := enumerator{name: fmt.Sprintf("E%d_%d", a.enums, i)}
 		if a.chance(50) {
@@ -264,63 +250,4 @@ func (a *author) enum() *form {
 		e.values = append(e.values, v)
 	}
 	return e
-}
-
-// changed is f with one difference.
-func (a *author) changed(f *form) *form {
-	c := *f
-	switch c.kind {
-	case formEnum:
-		c.values = slices.Clone(c.values)
-		v := &c.values[a.IntN(len(c.values))]
-		if a.chance(50) {
-			v.name += "x"
-		} else {
-			v.value = enumValues[a.IntN(len(enumValues))]
-		}
-	case formRecord:
-		c.members = slices.Clone(c.members)
-		i := a.IntN(len(c.members))
-		m := &c.members[i]
-		switch n := a.IntN(8); {
-		case n == 0 && m.name != "" && m.form.n != -1:
-			m.name += "x"
-		case n == 1 && len(c.members) > 1:
-			c.members = slices.Delete(c.members, i, i+1)
-		case n == 2 && c.members[len(c.members)-1].form.n != -1:
-			c.members = append(c.members, member{name: "more", form: a.form(1)})
-		case n == 3 && m.width > 0:
-			m.width = 1 + a.IntN(12)
-		case n == 4:
-			c.packed = !c.packed
-		default:
-			m.form = a.changed(m.form)
-		}
-	case formBase:
-		c.n = (c.n + 1) % len(bases)
-		if f.n < firstFloat {
-			c.n = (f.n + 1) % firstFloat
-		}
-	case formTag, formDefine:
-		c.n = a.IntN(a.tags)
-	case formAlias:
-		c.n = a.IntN(a.aliases)
-	case formFunction:
-		if len(c.params) > 0 && a.chance(70) {
-			c.params = slices.Clone(c.params)
-			i := a.IntN(len(c.params))
-			c.params[i] = a.changed(c.params[i])
-		} else {
-			c.variadic = !c.variadic
-		}
-	case formArray:
-		if c.n > 0 && a.chance(50) {
-			c.n++
-		} else {
-			c.to = a.changed(c.to)
-		}
-	case formPointer, formConst, formVolatile:
-		c.to = a.changed(c.to)
-	}
-	return &c
 }

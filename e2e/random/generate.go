@@ -9,28 +9,27 @@ import (
 // generator writes the units of a program.
 type generator struct {
 	*author
-	words    *vocabulary
-	scope    *scope
-	cxx      bool
-	vla      bool // records may have members of variable length: gcc, C
-	noBodies int  // more than 0: no types can be defined here
-	nested   int  // definitions that are being written
-	unit     int
-	fresh    int // numbers names
-	depth    int // of blocks
-	callees  []callee
-}
-
-// callee is a function that can be called with zeros.
-type callee struct {
-	name      string
-	arguments int
+	words      *vocabulary
+	scope      *scope
+	cxx        bool
+	vla        bool // records may have members of variable length: gcc, C
+	noBodies   int  // more than 0: no types can be defined here
+	nested     int  // definitions that are being written
+	prototypes int  // parameter lists that are being written
+	unit       int
+	fresh      int // numbers names
+	depth      int // of blocks
+	callees    []callee
+	strong     map[string]bool // of the names that units share: a unit has the strong definition
+	program    *Program
+	mold       bool // it has no section of per-CPU variables, and makes global symbols local
 }
 
 // Generate writes the program of a seed.
 func Generate(seed uint64, o Options) *Program {
 	r := rand.New(rand.NewPCG(seed, 0))
-	words := newVocabulary(r)
+	a := newAuthor(r, o)
+	words := a.vocabulary()
 	if o.TypeUnits() && r.IntN(2) == 0 { // they say all only if each tag has one definition
 		for _, all := range [][]word{words.tags, words.aliases} {
 			for i := range all {
@@ -38,9 +37,9 @@ func Generate(seed uint64, o Options) *Program {
 			}
 		}
 	}
-	g := &generator{author: &author{Rand: r, tags: len(words.tags), aliases: len(words.aliases)},
-		words: words}
 	p := &Program{}
+	g := &generator{author: a, words: words, strong: map[string]bool{}, program: p,
+		mold: o.Linker == "mold"}
 	for i, path := range g.paths() {
 		g.unit, g.vla = i, o.Compiler(i) == "gcc"
 		if g.cxx = o.CXX && (i == 0 || g.chance(50)); g.cxx {
@@ -51,13 +50,17 @@ func Generate(seed uint64, o Options) *Program {
 	return p
 }
 
-// paths are those of the units: most often some differ in the directory alone.
+// paths are those of the units: most often some differ in the directory alone. mold makes the weak
+// functions of such units static functions of one name in files of one name.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
 		for d := range 3 {
 			all = append(all, fmt.Sprintf("d%d/%s.c", d+1, base))
 		}
+	}
+	if g.mold {
+		return []string{all[0], all[3]}
 	}
 	n := 2 + min(g.IntN(4), g.IntN(4))
 	if g.chance(50) {
@@ -70,11 +73,14 @@ func (g *generator) file() *node {
 	g.enter()
 	defer g.leave()
 	g.callees = nil
-	linkage := "extern "
+	linkage := ""
 	if g.cxx {
 		linkage = `extern "C" `
 	}
-	n := sequence(linkage + "void sink(void *, ...);\n")
+	n := sequence(linkage, "void sink(void *, ...);\n", "extern volatile int work;\n")
+	if g.unit == 0 {
+		n.kids = append(n.kids, text(linkage+entryFunction))
+	}
 	for range 4 + g.IntN(7) {
 		n.kids = append(n.kids, optional(g.declaration()))
 	}
@@ -84,6 +90,11 @@ func (g *generator) file() *node {
 
 // declaration is one at file scope.
 func (g *generator) declaration() *node {
+	if g.modern && g.chance(5) {
+		g.fresh++
+		return text(fmt.Sprintf("static constexpr __attribute__((used)) int v%d_%d = 3;\n", g.unit,
+			g.fresh))
+	}
 	switch n := g.IntN(100); {
 	case n < 12:
 		return g.forward()
@@ -95,6 +106,8 @@ func (g *generator) declaration() *node {
 		return g.variable(g.object(g.form(1)))
 	case n < 68:
 		return g.prototype()
+	case n < 76:
+		return g.cloned()
 	}
 	return g.definedFunction()
 }
@@ -105,7 +118,8 @@ func (g *generator) forward() *node {
 	if !g.cxx {
 		v = w.variants[g.IntN(len(w.variants))]
 	}
-	if g.scope.tags[w.name] != nil || v.kind == formEnum && (g.cxx || g.visible(w.name) != nil) {
+	if g.scope.tags[w.name] != nil ||
+		v.kind == formEnum && (g.cxx || g.modern || g.visible(w.name) != nil) {
 		return text("")
 	}
 	return text(g.declareTag(v.tagKeyword(), w.name).keyword + " " + w.name + ";\n")
@@ -138,7 +152,7 @@ func (g *generator) typedef() *node {
 	}
 	t := g.instance(w.variants[g.IntN(len(w.variants))])
 	g.scope.aliases[w.name] = &alias{name: w.name, to: t}
-	n := sequence("typedef ", declare(t, w.name), ";\n")
+	n := sequence("typedef ", declare(t, w.name), g.withTags(g.declTags()), ";\n")
 	if g.depth > 0 && t.complete() {
 		n = sequence(n, optional(g.local(&ctype{kind: aliased, alias: g.scope.aliases[w.name]})))
 	}
@@ -151,6 +165,7 @@ const perCPU = `__attribute__((section(".data..percpu"), used)) `
 var (
 	staticVariables = []string{"state", "count"}
 	staticFunctions = []string{"init", "get", "put"}
+	sharedFunctions = []string{"shared0", "shared1", "shared2"} // weak ones and a strong one
 )
 
 // variable is one of static storage duration.
@@ -167,12 +182,15 @@ func (g *generator) variable(t *ctype) *node {
 			prefix = ""
 		}
 	}
-	if g.chance(30) {
+	if g.chance(30) && !g.mold {
 		prefix += perCPU
 	} else {
 		prefix += "__attribute__((used)) "
 	}
-	n := sequence(prefix, declare(t, name), ";\n")
+	if g.depth == 0 && !strings.HasPrefix(prefix, "static") {
+		g.root(name)
+	}
+	n := sequence(prefix, declare(t, name), g.withTags(g.declTags()), ";\n")
 	if g.cxx && g.depth == 0 { // nothing else can name an anonymous type
 		n.kids = append(n.kids, optional(fmt.Sprintf("typedef decltype(%s) *type_%[1]s;\n", name),
 			fmt.Sprintf("static __attribute__((used)) type_%s *use_%[1]s;\n", name)))
@@ -185,72 +203,6 @@ func (g *generator) local(t *ctype) *node {
 	g.fresh++
 	name := fmt.Sprintf("x%d", g.fresh)
 	return sequence(declare(t, name), ";\n", fmt.Sprintf("sink((void *)&%s);\n", name))
-}
-
-func (g *generator) prototype() *node {
-	f := g.author.function()
-	t := g.function(f, nil)
-	g.fresh++
-	name := fmt.Sprintf("h%d_%d", g.unit, g.fresh)
-	prefix := "extern "
-	if g.cxx && g.depth == 0 {
-		prefix = `extern "C" `
-	}
-	n := sequence(prefix, declare(t, name), ";\n")
-	if g.depth > 0 && !g.cxx {
-		n.kids = append(n.kids, optional("sink((void *)"+name+");\n"))
-	}
-	return n
-}
-
-func (g *generator) definedFunction() *node {
-	f := g.author.function()
-	name := staticFunctions[g.IntN(len(staticFunctions))]
-	prefix := "static "
-	if !g.chance(35) || !g.take(name) {
-		g.fresh++
-		name = fmt.Sprintf("f%d_%d", g.unit, g.fresh)
-		prefix = ""
-		if g.cxx {
-			prefix = `extern "C" `
-		}
-		if g.chance(15) {
-			prefix += "__attribute__((weak)) "
-			name = fmt.Sprintf("weak%d", g.fresh%3)
-			if !g.take(name) {
-				return text("")
-			}
-		}
-	}
-	if g.chance(60) {
-		prefix += "__attribute__((noinline)) "
-	}
-	names := make([]string, len(f.params))
-	for i := range names {
-		names[i] = fmt.Sprintf("a%d", i)
-	}
-	t := g.function(f, names)
-	defer g.leave()
-	g.depth++
-	defer func() { g.depth-- }()
-	statements := sequence(g.statements())
-	statements.inside = true
-	n := sequence(prefix, declare(t, name), " {\n", statements)
-	for _, name := range names {
-		if g.chance(60) {
-			n.kids = append(n.kids, optional("sink((void *)&"+name+");\n"))
-		}
-	}
-	n.kids = append(n.kids, text("}\n"))
-	n = sequence(n)
-	if strings.HasPrefix(prefix, "static") {
-		n.kids = append(n.kids,
-			optional("__attribute__((used)) static void *use_"+name+"[] = { (void *)"+name+" };\n"))
-	}
-	if t.scalar {
-		g.callees = append(g.callees, callee{name, len(f.params)})
-	}
-	return n
 }
 
 func (g *generator) statements() []*node {
@@ -316,19 +268,4 @@ func (g *generator) variableLength() *node {
 	n.kids = append(n.kids, sequence(keyword+" "+name+" {\n", optional(declare(first, "first"), ";\n"),
 		"char varying["+length+"];\n} x"+length+";\nsink((void *)&x"+length+");\n"))
 	return n
-}
-
-func (g *generator) call() *node {
-	if len(g.callees) == 0 {
-		return text("")
-	}
-	c := g.callees[g.IntN(len(g.callees))]
-	arguments := ""
-	for i := range c.arguments {
-		if i > 0 {
-			arguments += ", "
-		}
-		arguments += "0"
-	}
-	return text(c.name + "(" + arguments + ");\n")
 }

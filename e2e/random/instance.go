@@ -10,8 +10,13 @@ func (g *generator) instance(f *form) *ctype {
 	switch f.kind {
 	case formBase:
 		b := bases[f.n]
-		if b.name == "_Bool" && g.cxx {
+		switch {
+		case b.name == "_Bool" && (g.cxx || g.modern):
 			b.name = "bool"
+		case b.name == "typeof(nullptr)" && g.cxx:
+			b.name = "decltype(nullptr)"
+		case f.n > firstModern && g.cxx: // g++ has none
+			b = bases[f.n-firstModern]
 		}
 		return &ctype{kind: base, text: b.name, bits: b.bits}
 	case formTag:
@@ -39,6 +44,13 @@ func (g *generator) instance(f *form) *ctype {
 		return &ctype{kind: array, text: length, to: to}
 	case formFunction:
 		return g.function(f, nil)
+	case formTypeTag:
+		to := g.instance(f.to)
+		if g.cxx {
+			return to
+		}
+		return &ctype{kind: qualified, to: to,
+			text: fmt.Sprintf("__attribute__((btf_type_tag(%q)))", tagWords[f.n])}
 	case formConst, formVolatile:
 		to := g.instance(f.to)
 		if to.isFunction() || to.isArray() {
@@ -91,6 +103,7 @@ func (g *generator) function(f *form, names []string) *ctype {
 		t.to = &ctype{kind: pointer, to: t.to}
 	}
 	g.enter()
+	g.prototypes++
 	for i, p := range f.params {
 		name := ""
 		if names != nil {
@@ -98,11 +111,16 @@ func (g *generator) function(f *form, names []string) *ctype {
 			g.take(name)
 		}
 		param := g.object(p)
-		if param.kind != pointer && param.kind != base {
+		if param.kind != pointer && param.kind != base || param.text == "typeof(nullptr)" {
 			t.scalar = false
 		}
-		t.params = append(t.params, optional(declare(param, name)))
+		written := declare(param, name)
+		if name != "" {
+			written = sequence(written, g.withTags(g.declTags()))
+		}
+		t.params = append(t.params, optional(written))
 	}
+	g.prototypes--
 	if f.variadic && len(f.params) > 0 {
 		t.params = append(t.params, optional("..."))
 	}
@@ -154,8 +172,11 @@ func (g *generator) define(n int) *ctype {
 	if f.kind == formEnum {
 		c.body = g.enum(f, w.name)
 		t.bits = 32
-		if f.packed {
+		switch {
+		case f.packed, f.integer == "unsigned char":
 			t.bits = 8
+		case f.integer == "short":
+			t.bits = 16
 		}
 	} else {
 		c.body = g.record(f, w.name, c)
@@ -172,22 +193,28 @@ func (f *form) tagKeyword() string {
 	return f.keyword
 }
 
-func (f *form) head(keyword, name string) string {
+// head writes the beginning of a definition.
+func (g *generator) head(f *form, name string) *node {
+	n := sequence(f.tagKeyword())
 	if f.packed {
-		keyword += " __attribute__((packed))"
+		n.kids = append(n.kids, text(" __attribute__((packed))"))
 	}
 	if f.aligned {
-		keyword += " __attribute__((aligned(32)))"
+		n.kids = append(n.kids, text(" __attribute__((aligned(32)))"))
 	}
+	n = sequence(n, g.withTags(f.tags))
 	if name != "" {
-		keyword += " " + name
+		name = " " + name
 	}
-	return keyword + " {\n"
+	if f.integer != "" && (name != "" || g.prototypes == 0) { // clang refuses one without a name there
+		name += " : " + f.integer
+	}
+	return sequence(n, name, " {\n")
 }
 
 // record writes the definition of a struct or union, and tells t whether it is open.
 func (g *generator) record(f *form, name string, t *ctype) *node {
-	n := sequence(f.head(f.keyword, name))
+	n := sequence(g.head(f, name))
 	written := map[string]bool{}
 	for i, m := range f.members {
 		if m.name != "" && written[m.name] {
@@ -200,7 +227,7 @@ func (g *generator) record(f *form, name string, t *ctype) *node {
 			}
 			t.flexible = true
 		}
-		n.kids = append(n.kids, optional(g.member(m), ";\n"))
+		n.kids = append(n.kids, optional(g.member(m), g.withTags(m.tags), ";\n"))
 	}
 	if f.method && g.cxx {
 		n.kids = append(n.kids, optional("int get() { return sizeof(*this); }\n"))
@@ -243,7 +270,7 @@ func (g *generator) member(m member) *node {
 }
 
 func (g *generator) enum(f *form, name string) *node {
-	n := sequence(f.head("enum", name))
+	n := sequence(g.head(f, name))
 	negative := false
 	for _, v := range f.values {
 		negative = negative || len(v.value) > 0 && v.value[0] == '-'
@@ -255,6 +282,8 @@ func (g *generator) enum(f *form, name string) *node {
 			g.take(v.name)
 		}
 		switch {
+		case f.integer != "" && len(v.value) > 1:
+			v.value = strconv.Itoa(i)
 		case v.value == "~0ul" && (negative || i+1 < len(f.values)), i > 0 && v.value == "":
 			v.value = strconv.Itoa(i)
 		}

@@ -2,8 +2,10 @@ package random
 
 import (
 	"debug/dwarf"
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/cilium/ebpf/btf"
 )
@@ -35,6 +37,12 @@ func (m *matcher) match(d *die, t btf.Type) error {
 
 func (m *matcher) compare(assumed map[pair]bool, d *die, t btf.Type) error {
 	if d != nil && d.Tag == dwarf.TagUnspecifiedType {
+		if strings.Contains(d.name(), "nullptr") {
+			if p, ok := t.(*btf.Pointer); ok {
+				return m.compare(assumed, nil, p.Target)
+			}
+			return fmt.Errorf("the type of nullptr is %s", tellBTF(t))
+		}
 		d = nil
 	}
 	_, void := t.(*btf.Void)
@@ -85,7 +93,11 @@ func (m *matcher) parts(assumed map[pair]bool, d *die, t btf.Type) error {
 	case *btf.Int, *btf.Float:
 		return m.baseType(d, t)
 	case *btf.Pointer:
-		return follow(dwarf.TagPointerType, t.Target)
+		to, err := m.withoutTags(d, t.Target)
+		if err != nil {
+			return err
+		}
+		return follow(dwarf.TagPointerType, to)
 	case *btf.Const:
 		return follow(dwarf.TagConstType, t.Type)
 	case *btf.Volatile:
@@ -93,13 +105,15 @@ func (m *matcher) parts(assumed map[pair]bool, d *die, t btf.Type) error {
 	case *btf.Restrict:
 		return follow(dwarf.TagRestrictType, t.Type)
 	case *btf.Typedef:
-		return follow(dwarf.TagTypedef, t.Type)
+		return errors.Join(m.tagged(d, t.Tags), follow(dwarf.TagTypedef, t.Type))
 	case *btf.Array:
 		return m.array(assumed, d, t)
 	case *btf.Struct:
-		return m.record(assumed, d, dwarf.TagStructType, t.Size, t.Members)
+		return errors.Join(m.tagged(d, t.Tags),
+			m.record(assumed, d, dwarf.TagStructType, t.Size, t.Members))
 	case *btf.Union:
-		return m.record(assumed, d, dwarf.TagUnionType, t.Size, t.Members)
+		return errors.Join(m.tagged(d, t.Tags),
+			m.record(assumed, d, dwarf.TagUnionType, t.Size, t.Members))
 	case *btf.Fwd:
 		if tag := map[btf.FwdKind]dwarf.Tag{btf.FwdStruct: dwarf.TagStructType,
 			btf.FwdUnion: dwarf.TagUnionType}[t.Kind]; d.Tag != tag || !d.declaration() {
@@ -196,7 +210,8 @@ func (m *matcher) record(assumed map[pair]bool, d *die, tag dwarf.Tag, size uint
 				have.Name,
 				have.Offset, have.BitfieldSize, field.name(), offset, width)
 		}
-		if err := m.compare(assumed, m.info.typeOf(field), have.Type); err != nil {
+		if err := errors.Join(m.tagged(field, have.Tags),
+			m.compare(assumed, m.info.typeOf(field), have.Type)); err != nil {
 			return fmt.Errorf("member %s: %w", have.Name, err)
 		}
 	}

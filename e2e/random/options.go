@@ -4,16 +4,22 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// Options says how a program is built.
+// Options says what a program is made of and how it is built.
 type Options struct {
 	CXX       bool
+	Annotated bool     // declaration tags and type tags
+	Modern    bool     // C23
+	Features  string   // a value of --features, for checkFeatures
 	Compilers []string // of the units in turn: gcc or clang
 	Opt       string   // -O0 or -O2
 	DWARF     []string // flags: the version, and how it is written
 	Sections  bool     // a section for each function and variable
-	Linker    string   // ld or ld.lld
+	Collect   bool     // the linker drops what nothing refers to
+	Linker    string   // ld, ld.lld or mold
 	PerCPU    string   // the address of per-CPU variables; empty: after the data
 }
 
@@ -22,9 +28,14 @@ func NewOptions(seed uint64) Options {
 	r := rand.New(rand.NewPCG(seed, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	o := Options{
-		CXX:    r.IntN(8) == 0,
-		Opt:    pick("-O0", "-O2"),
-		Linker: pick("ld", "ld", "ld", "ld.lld"),
+		CXX:       r.IntN(8) == 0,
+		Annotated: r.IntN(2) == 0,
+		Modern:    r.IntN(3) == 0,
+		Features: pick("default,-consistent_func", "default,-optimized_func",
+			"default,-consistent_func,-optimized_func", "default,true_signature",
+			"default,true_signature,-optimized_func", "none"),
+		Opt:    pick("-O0", "-O2", "-O2"),
+		Linker: pick("ld", "ld", "ld", "ld", "ld.lld", "mold"),
 	}
 	switch n := r.IntN(10); {
 	case n < 5:
@@ -41,9 +52,14 @@ func NewOptions(seed uint64) Options {
 	if o.TypeUnits() { // the linker takes type units of one signature for one, whatever they say
 		o.Compilers = o.Compilers[:1]
 	}
-	o.Sections = r.IntN(6) == 0
+	// ld drops a type unit with the unit that it came with, though others refer to it.
+	o.Collect = r.IntN(3) == 0 && !o.TypeUnits()
+	o.Sections = o.Collect || r.IntN(6) == 0
 	if r.IntN(3) == 0 && o.Linker == "ld" {
 		o.PerCPU = "0" // as in kernels for amd64 up to 6.14
+	}
+	if !harness.Has(o.Linker) { // Debian stable has no mold
+		o.Linker = "ld"
 	}
 	return o
 }
@@ -77,6 +93,9 @@ func (o Options) Command(i int, u *Unit) []string {
 			flags = append(flags, "-fpermissive")
 		}
 	}
+	if o.Modern && !u.CXX() {
+		flags = append(flags, "-std=gnu23")
+	}
 	if o.Sections {
 		flags = append(flags, "-ffunction-sections", "-fdata-sections")
 	}
@@ -95,7 +114,9 @@ func (o Options) Simpler() []Options {
 	}
 	add(func(c *Options) { c.DWARF = []string{"-gdwarf-5"} })
 	add(func(c *Options) { c.Opt = "-O0" })
-	add(func(c *Options) { c.Sections = false })
+	add(func(c *Options) { c.Collect = false })
+	add(func(c *Options) { c.Sections = c.Collect })
+	add(func(c *Options) { c.Modern = false })
 	add(func(c *Options) { c.PerCPU = "" })
 	add(func(c *Options) { c.Linker = "ld" })
 	add(func(c *Options) { c.Compilers = []string{"gcc"} })
@@ -104,14 +125,19 @@ func (o Options) Simpler() []Options {
 }
 
 func (o Options) String() string {
-	sections := ""
+	words := append([]string{strings.Join(o.Compilers, " and "), o.Opt}, o.DWARF...)
+	if o.Modern {
+		words = append(words, "-std=gnu23")
+	}
 	if o.Sections {
-		sections = " -ffunction-sections -fdata-sections"
+		words = append(words, "-ffunction-sections -fdata-sections")
 	}
-	perCPU := ""
+	words = append(words, "linked by", o.Linker)
+	if o.Collect {
+		words = append(words, "--gc-sections")
+	}
 	if o.PerCPU != "" {
-		perCPU = ", per-CPU variables at " + o.PerCPU
+		words = append(words, "per-CPU variables at", o.PerCPU)
 	}
-	return fmt.Sprintf("%s %s %s%s, linked by %s%s", strings.Join(o.Compilers, " and "), o.Opt,
-		strings.Join(o.DWARF, " "), sections, o.Linker, perCPU)
+	return strings.Join(words, " ")
 }

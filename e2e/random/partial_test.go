@@ -3,7 +3,42 @@ package random
 import (
 	"fmt"
 	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
+
+// TestImportedUnit converts what dwz makes of many units that have all their types in common: one
+// large partial unit, which they all import. Compilers would take minutes for so many.
+func TestImportedUnit(t *testing.T) {
+	harness.Need(t, "as", "ld")
+	const units, structs = 1500, 8000
+	dir := t.TempDir()
+	source := importedUnit(units, structs)
+	harness.WriteFile(t, dir+"/units.s", source)
+	harness.MustRun(t, dir, "as", "-o", "units.o", "units.s")
+	harness.MustRun(t, dir, "ld", "-e", "0", "-o", "linked", "units.o")
+	var all []result
+	for _, j := range []string{"-j1", "-j16"} {
+		harness.MustRun(t, dir, harness.Tool(t, "btfgen"), "elf", j, "-o", j+".btf", "linked")
+		all = append(all, result{"btfgen elf " + j, harness.ReadFile(t, dir+"/"+j+".btf")})
+	}
+	if err := sameBytes(all...); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := loadBTF(all[0].bytes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := allTypes(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inEach = 2 // an int, and the void that cilium/ebpf counts
+	if have := len(types); have != structs+inEach {
+		t.Errorf("%d types, want %d", have, structs+inEach)
+	}
+}
 
 // importedUnit is assembler with the DWARF of units that import one partial unit with structs.
 func importedUnit(units, structs int) string {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	programs = flag.Uint64("programs", 300, "how many random programs to try")
+	programs = flag.Uint64("programs", 80, "how many random programs to try")
 	first    = flag.Uint64("first", 0, "the seed of the first one")
 	seed     = flag.Int64("seed", -1, "try the program of this seed only")
 	only     = flag.String("check", "", "run this check only")
@@ -119,6 +119,9 @@ func save(t *testing.T, p *Program, dir string) {
 
 func sources(p *Program) string {
 	var b strings.Builder
+	if len(p.Roots) > 0 {
+		fmt.Fprintf(&b, "/* the linker keeps %s */\n", strings.Join(p.Roots, ", "))
+	}
 	for _, u := range p.Files() {
 		fmt.Fprintf(&b, "/* %s */\n%s", u.Path, u.Text())
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,6 +18,7 @@ func Shrink(p *Program, o Options, seed uint64, c Check, cause error, cache stri
 	for changed := true; changed && !s.late(); {
 		changed = s.units()
 		changed = s.nodes() || changed
+		changed = s.roots() || changed
 		changed = s.options() || changed
 	}
 	return s.o, s.cause
@@ -87,7 +89,7 @@ func way(err error) string {
 			break
 		}
 	}
-	return strings.Join(words[:min(1, len(words))], " ")
+	return strings.Join(words[:min(6, len(words))], " ")
 }
 
 // units removes whole units.
@@ -145,6 +147,22 @@ func optionals(n *node) []*node {
 		all = append(all, optionals(k)...)
 	}
 	return all
+}
+
+// roots lets the linker drop more.
+func (s *shrinker) roots() bool {
+	changed := false
+	for i := 0; i < len(s.p.Roots); {
+		all := s.p.Roots
+		s.p.Roots = slices.Delete(slices.Clone(all), i, i+1)
+		if !s.o.Collect || !s.p.contains(all[i]) || s.fails(s.o) {
+			changed = true
+			continue
+		}
+		s.p.Roots = all
+		i++
+	}
+	return changed
 }
 
 func (s *shrinker) options() bool {

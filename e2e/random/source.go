@@ -5,6 +5,7 @@ import "strings"
 // Program is the source of a linked file.
 type Program struct {
 	Units []*Unit
+	Roots []string // symbols that --gc-sections keeps
 }
 
 // Unit is one source file.

@@ -80,7 +80,10 @@ func (b *Build) losesScopes() (bool, error) {
 
 // sameNames is an error unless all results define the same by name, where what a definition refers
 // to counts by its name only.
-func sameNames(all ...result) error {
+func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
+
+// sameClasses is an error unless all results have the same of some classes.
+func sameClasses(classes []content.Class, all ...result) error {
 	var first *content.Contents
 	for i, r := range all {
 		spec, err := loadBTF(r.bytes, nil)
@@ -96,7 +99,7 @@ func sameNames(all ...result) error {
 			continue
 		}
 		var wrong []string
-		for _, d := range compare.Contents(first, contents).Unexplained(typeClasses...) {
+		for _, d := range compare.Contents(first, contents).Unexplained(classes...) {
 			if declaresAnonymous(d.Ours) || declaresAnonymous(d.Oracle) {
 				continue
 			}

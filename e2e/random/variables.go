@@ -3,12 +3,14 @@ package random
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
 // checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
@@ -23,61 +25,25 @@ func checkVariables(b *Build) error {
 
 // checkGlobals: so has each variable with the feature global_var, one shot and as a graph.
 func checkGlobals(b *Build) error {
-	const features = "--features=default,global_var"
-	linked, err := b.Linked()
+	globals, err := b.sameRoads("linked", "default,global_var")
 	if err != nil {
 		return err
 	}
-	if err := b.btfgen("elf", features, "-o", "globals.btf", "--skipped", "globals.skipped",
-		linked); err != nil {
-		return err
-	}
-	if err := b.btfgen("facts", features, "-o", "globals.facts", linked); err != nil {
-		return err
-	}
-	argv := []string{"link", "--facts", "globals.facts", "-o", "globals.linked.btf"}
-	for _, o := range b.Objects() {
-		if err := b.btfgen("object", features, "-o", o+".globals.btfo", o); err != nil {
-			return err
-		}
-		argv = append(argv, o+".globals.btfo")
-	}
-	if err := b.btfdedup(argv...); err != nil {
-		return err
-	}
-	one, err := b.read("globals.btf")
-	if err != nil {
-		return err
-	}
-	graph, err := b.read("globals.linked.btf")
-	if err != nil {
-		return err
-	}
-	same := sameBytes
-	if loses, err := b.losesScopes(); err != nil {
-		return err
-	} else if loses {
-		same = sameNames
-	}
-	if err := same(result{"btfgen elf", one}, result{"btfdedup link of the objects",
-		graph}); err != nil {
-		return err
-	}
-	if err := b.verify("globals.btf"); err != nil {
+	if err := b.verify(globals); err != nil {
 		return err
 	}
 	v, err := b.view()
 	if err != nil || b.Options.TypeUnits() {
 		return err
 	}
-	spec, err := loadBTF(one, nil)
+	spec, err := content.Open(b.path(globals), nil)
 	if err != nil {
 		return err
 	}
 	if v.types, err = allTypes(spec); err != nil {
 		return err
 	}
-	if v.skipped, err = compare.LoadSkips(b.path("globals.skipped")); err != nil {
+	if v.skipped, err = compare.LoadSkips(b.path(globals + ".skipped")); err != nil {
 		return err
 	}
 	return v.variables(func(section string) bool { return true })
@@ -140,7 +106,7 @@ func (v *view) variables(wanted func(section string) bool) error {
 func (v *view) variable(t *btf.Var, at []*die) string {
 	reason := "there is no variable"
 	if slices.ContainsFunc(at, func(d *die) bool {
-		err := v.match(v.info.typeOf(d), t.Type)
+		err := errors.Join(v.match(v.info.typeOf(d), t.Type), v.tagged(d, t.Tags))
 		if err != nil {
 			reason = err.Error()
 		} else if v.info.nameOf(d) != t.Name {

@@ -1,0 +1,116 @@
+package random
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
+)
+
+// checkPahole: pahole's BTF of the program has the same types by name. It doesn't compare tags with
+// several definitions that a unit only declares: which one is meant is a rule of each tool.
+func checkPahole(b *Build) error {
+	v, err := b.view()
+	if err != nil {
+		return err
+	}
+	theirs := b.temporary(".pahole.btf")
+	if _, err := run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
+		"--btf_encode_detached="+theirs, "linked"); err != nil {
+		return err
+	}
+	ours, err := content.Load(b.path("elf.btf"))
+	if err != nil {
+		return err
+	}
+	other, err := content.Load(b.path(theirs))
+	if err != nil {
+		return err
+	}
+	ambiguous := v.ambiguous()
+	r := compare.Contents(ours, other)
+	r.Explain(compare.Against(ours, v.skipped))
+	r.Explain(func(d *compare.Difference) string {
+		if b.Options.Collect && (len(d.Ours) == 0 || d.Class == content.Forward) {
+			return "pahole encodes the units that the linker has dropped"
+		}
+		if b.Options.Modern && slices.Equal(withoutSigns(d.Ours), withoutSigns(d.Oracle)) {
+			return "pahole takes an enum of a signed type for unsigned if no value is negative"
+		}
+		if slices.Equal(withoutSizes(d.Ours), withoutSizes(d.Oracle)) {
+			return "pahole gives what has a member of variable length the size 0"
+		}
+		if strings.Contains(fmt.Sprint(d.Ours), "*void") && b.Program.contains("(nullptr)") {
+			return "pahole takes the type of nullptr for void"
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(d.Name, "struct "), "union ")
+		if ambiguous[name] || d.Class == content.Typedef && namesOne(ambiguous, d.Ours) {
+			return "ambiguous"
+		}
+		return ""
+	})
+	left := r.Unexplained(append([]content.Class{content.Forward}, typeClasses...)...)
+	var wrong []string
+	for _, d := range left {
+		wrong = append(wrong, fmt.Sprintf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,
+			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         ")))
+	}
+	return list(wrong)
+}
+
+// namesOne says whether a text names one of the tags.
+func namesOne(tags map[string]bool, texts []string) bool {
+	return slices.ContainsFunc(strings.Fields(strings.Join(texts, " ")), func(word string) bool {
+		return tags[strings.Trim(word, ",;)")]
+	})
+}
+
+// withoutSizes are the texts of records in which those with a member of variable length have no
+// size.
+func withoutSizes(texts []string) []string {
+	var all []string
+	for _, t := range texts {
+		if strings.Contains(t, variableMember) {
+			t = recordSize.ReplaceAllString(t, "")
+		}
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// withoutSigns are texts in which enums aren't signed.
+func withoutSigns(texts []string) []string {
+	var all []string
+	for _, t := range texts {
+		all = append(all, strings.ReplaceAll(t, "signed=true", "signed=false"))
+	}
+	return all
+}
+
+// variableMember is what the generator calls members of variable length.
+const variableMember = " varying@"
+
+var recordSize = regexp.MustCompile(` size=\d+`)
+
+// ambiguous are the tags with several definitions that some unit only declares.
+func (v *view) ambiguous() map[string]bool {
+	count, declared := map[string]int{}, map[string]bool{}
+	for _, t := range v.types {
+		if kind := definitionKind(t); kind != "" && kind != "typedef" {
+			count[t.TypeName()]++
+		}
+	}
+	for _, unit := range v.info.units {
+		unit.walk(func(d *die) {
+			if definitionTags[d.Tag] != "" && d.declaration() && count[d.name()] > 1 {
+				declared[d.name()] = true
+			}
+		})
+	}
+	return declared
+}
