@@ -17,7 +17,8 @@ extern volatile int sink;
 var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string
-	variables bool // not functions
+	variables bool   // not functions
+	archive   string // of these sources, separated by blanks, the objects are in an archive
 }{
 	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
@@ -158,5 +159,56 @@ var roadsPrograms = []struct {
 			long *h3(void) { return &v3; }`,
 		"m.c": `volatile int sink; int *g1(void); long *h0(void); long *h1(void); long *h2(void);
 			void start(void) { sink = *g1() + *h0() + *h1() + *h2(); }`,
+	}},
+	{name: "units of which only data is left", sources: map[string]string{
+		"data.c": `struct data { int a; }; struct data v0 = {1};
+			int f0(struct data *a) { return sink = a->a; }`,
+		"table.c": `struct table { int a; }; static const struct table v1[] = {{1}, {2}};
+			const struct table *const v2 = v1; int f1(int i) { return sink = v1[i].a; }`,
+		"static.c": `struct called { int a; }; struct called v3 = {1};
+			static noinline int f2(struct called *a) { return sink = a->a; }
+			void *v4 __attribute__((section("dropped"))) = f2;`,
+		"inlined.c": `struct inlined { int a; }; struct inlined v5 = {1};
+			static inline __attribute__((always_inline)) int f3(struct inlined *a)
+			{ return sink = a->a; } int f4(void) { return f3(&v5); } int f5(void) { return f3(&v5); }`,
+		"types.c": `struct types { int a; }; struct types v6 = {1};`,
+		"weak.c": `struct weak0 { int a; }; weak struct weak0 v7 = {1}; struct weak0 v8 = {1};
+			weak int f6(struct weak0 *a) { return sink = a->a; }`,
+		"strong.c": `struct strong { int a; }; struct strong v7 = {1}; int f6(void) { return sink; }`,
+		"m.c": `volatile int sink; extern int v0, v3, v6, v7, v8; extern int *const v2; int f5(void);
+			int f6(void); void start(void)
+			{ sink = v0 + *v2 + v3 + v6 + v7 + v8 + f5() + f6(); }`,
+	}},
+	{name: "units of which nothing is left", sources: map[string]string{
+		"all.c": `struct all { int a; }; int f0(struct all *a) { return sink = a->a; }
+			struct all v0 = {1};`,
+		"static.c": `struct called { int a; };
+			static noinline int f1(struct called *a) { return sink = a->a; }
+			static int (*v1)(struct called *) = f1; int (**v2)(struct called *) = &v1;`,
+		"local.c": `struct local { int a; }; static __attribute__((used)) struct local v3 = {1};`,
+		"types.c": `struct types { int a; }; struct types v4 = {1};`,
+		"weak.c":  `struct weak0 { int a; }; weak int f2(struct weak0 *a) { return sink = a->a; }`,
+		"f2.c":    `int f2(void) { return sink; }`,
+		"m.c":     `volatile int sink; int f2(void); void start(void) { f2(); }`,
+	}},
+	{name: "units of one name, of which parts are left", sources: map[string]string{
+		"d1/core.c": `struct one { int a; }; struct one v0 = {1};
+			int f0(struct one *a) { return sink = a->a; }`,
+		"d2/core.c": `struct two { int a; }; int f1(struct two *a) { return sink = a->a; }`,
+		"d3/core.c": `struct three { int a; }; struct three v1 = {1};`,
+		"m.c": `volatile int sink; extern int v0, v1; int f1(int *); void start(void)
+			{ sink = v0 + v1 + f1(&v1); }`,
+	}},
+	{name: "members of an archive", archive: "no.c d1/core.c d2/core.c data.c dup.c", sources: map[string]string{
+		"no.c":      `struct no { int a; }; int f0(struct no *a) { return sink = a->a; }`,
+		"d1/core.c": `struct one { int a; }; int f1(struct one *a) { return sink = a->a; }`,
+		"d2/core.c": `struct two { int a; }; int f2(struct two *a) { return sink = a->a; }`,
+		"d3/core.c": `struct three { int a; }; struct three v0 = {1};`,
+		"data.c": `struct data { int a; }; struct data v1 = {1};
+			int f3(struct data *a) { return sink = a->a; }`,
+		"dup.c": `struct dup { int a; }; long f4(struct dup *a, long b) { return sink = a->a + b; }`,
+		"m.c": `volatile int sink; extern int v0, v1; int f1(int *);
+			noinline int f4(int a) { return sink = a; } void start(void)
+			{ sink = v0 + v1 + f1(&v1) + f4(3); }`,
 	}},
 }
