@@ -53,7 +53,7 @@ func TestRoads(t *testing.T) {
 				if program.archive != "" {
 					inputs = w.archive(objects, strings.Fields(program.archive))
 				}
-				for i, linker := range roadsLinkers {
+				for i, linker := range slices.Concat(roadsLinkers, program.linkers) {
 					if strings.HasPrefix(linker, "mold") && program.variables {
 						continue // it makes global symbols local, and a local variable is taken for a static one
 					}

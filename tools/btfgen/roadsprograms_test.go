@@ -17,9 +17,10 @@ extern volatile int sink;
 var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string
-	variables bool   // not functions
-	dwarf     bool   // the BTF that compilers write doesn't tell its functions apart
-	archive   string // of these sources, separated by blanks, the objects are in an archive
+	variables bool     // not functions
+	dwarf     bool     // the BTF that compilers write doesn't tell its functions apart
+	linkers   []string // besides roadsLinkers
+	archive   string   // of these sources, separated by blanks, the objects are in an archive
 }{
 	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
@@ -215,4 +216,38 @@ var roadsPrograms = []struct {
 				noinline int f4(int a) { return sink = a; } void start(void)
 				{ sink = v0 + v1 + f1(&v1) + f4(3); }`,
 		}},
+	{name: "two hidden weak ones", dwarf: true, sources: map[string]string{
+		// Of two types nothing says which is linked: the symbol is local then, weak or not.
+		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `hidden weak int f0(int b) { return sink = b + 2; } void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
+	{name: "two weak ones of several types", dwarf: true, sources: map[string]string{
+		"a.c": `weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `weak long f0(long a, long b) { return sink = a + b; } void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
+	{name: "a dropped static with an alias, and an assembler's function", dwarf: true,
+		sources: map[string]string{
+			"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);
+				void used(void) { sink = 1; }`,
+			"b.S": `.section .text.f0,"ax",@progbits; .globl f0; .type f0, @function; f0: ret`,
+			"m.c": `volatile int sink; int f0(int); void used(void);
+				void start(void) { used(); f0(sink); }`,
+		}},
+	{name: "identical functions", linkers: []string{"ld.lld -e start --icf=all",
+		"mold -e start --icf=all"}, sources: map[string]string{
+		"a.c": `int f0(int a) { return sink = a; } int f1(int a) { return sink = a; }
+			static noinline int f2(int a) { return sink = a; } int g2(int a) { return f2(a) + 1; }
+			struct one { int a; }; int f4(struct one *a) { return sink = a->a; }`,
+		"b.c": `int f3(int b) { return sink = b; } static noinline int f2(int a) { return sink = a; }
+			int h2(int a) { return f2(a) + 1; } struct two { int a; };
+			int f5(struct two *a) { return sink = a->a; }`,
+		"m.c": `volatile int sink; int f0(int); int f1(int); int f3(int); int g2(int); int h2(int);
+			int f4(void *); int f5(void *);
+			void start(void) { f0(sink); f1(sink); f3(sink); g2(sink); h2(sink); f4((void *)&sink);
+				f5((void *)&sink); }`,
+	}},
 }
