@@ -79,7 +79,7 @@ partial:
 	unit("p", types.String())
 	for i := range units {
 		unit(fmt.Sprintf("u%d", i), fmt.Sprintf(
-			"\t.uleb128 5\n\t.asciz \"u%d.c\"\n\t.byte 12\n\t.uleb128 6\n\t.long partial\n", i))
+			"\t.uleb128 5\n\t.asciz \"u%d.s\"\n\t.byte 12\n\t.uleb128 6\n\t.long partial\n", i))
 	}
 	return b.String()
 }

@@ -40,7 +40,7 @@ func Extract(f *elf.File, o Options) (*Facts, error) {
 	e.openGroups()
 	e.collectFunctions(functions)
 	e.collectObjects()
-	e.facts.dropEmptyFiles()
+	e.facts.dropNameless()
 	e.facts.KfuncState = KfuncsOff
 	if o.Features.Has(features.DeclTagKfuncs) {
 		if err := e.collectKfuncs(o.Base); err != nil {

@@ -77,6 +77,7 @@ file core.c
 func helper
 func only_a
 var counter .data..percpu 8 8
+file ext.c
 end
 `
 	// The compiler decides how it names and places some of these.

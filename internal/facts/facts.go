@@ -62,7 +62,9 @@ const (
 )
 
 // File is one source file as an STT_FILE symbol names it: its base name, which several source files
-// may share. Each occurrence with functions or variables is a File of its own.
+// may share. Each occurrence is a File of its own. A source file of which nothing is linked has
+// none: neither a member of an archive that nothing needed, nor an object whose debugging
+// information --gc-sections has dropped with all else.
 type File struct {
 	Name  string   // "" for local symbols that no named STT_FILE precedes
 	Funcs []string // names of local functions, suffixes like .isra.0 included; sorted

@@ -145,8 +145,8 @@ func (p *parser) groups() {
 func (p *parser) closeGroup() {
 	if p.last >= 0 {
 		f := &p.facts.Files[p.last]
-		if len(f.Funcs) == 0 && len(p.objects) == 0 {
-			p.fail("the %q before this line has neither functions nor variables", lineFile)
+		if f.Name == "" && len(f.Funcs) == 0 && len(p.objects) == 0 {
+			p.fail("the %q before this line has neither a name nor functions nor variables", lineFile)
 		}
 		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
 			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {

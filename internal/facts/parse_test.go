@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-const head = "btffacts 3\nmachine 62 64 little\nsymfiles yes\nvariables percpu\nkfuncs listed\n"
+const head = "btffacts 4\nmachine 62 64 little\nsymfiles yes\nvariables percpu\nkfuncs listed\n"
 
 const sample = head + `kfunc bpf_a 0x0
 kfunc bpf_b 0x1004
@@ -74,8 +74,8 @@ func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "empty (0 bytes), where a facts file"},
 		{"something else", "\x7fELF\x02\n", `its first line is not "btffacts`},
-		{"newer format", edit("btffacts 3", "btffacts 4"), "line 1: format 4 is not supported"},
-		{"leading zero", edit("btffacts 3", "btffacts 03"), "line 1: \"03\" is no number"},
+		{"newer format", edit("btffacts 4", "btffacts 5"), "line 1: format 5 is not supported"},
+		{"leading zero", edit("btffacts 4", "btffacts 04"), "line 1: \"04\" is no number"},
 		{"machine too large", edit("machine 62", "machine 65536"), "line 2:"},
 		{"address size", edit("62 64", "62 16"), "line 2: \"16\" is not one of 64, 32"},
 		{"byte order", edit("little", "middle"), "line 2:"},
@@ -145,7 +145,7 @@ func TestTokens(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte(head + "global\nend\n"))
-	f.Add([]byte("btffacts 3\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs " +
+	f.Add([]byte("btffacts 4\nmachine 22 32 big\nsymfiles no\nvariables all\nkfuncs " +
 		"off\naddresses x 3\nglobal\nvar - .bss 0 0\nend\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		facts, err := Parse(bytes.NewReader(data))

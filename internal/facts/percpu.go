@@ -22,7 +22,7 @@ func (f *Facts) PerCPU() *Facts {
 		}
 	}
 	p.forgetSingle()
-	p.dropEmptyFiles()
+	p.dropNameless()
 	return &p
 }
 
@@ -44,11 +44,11 @@ func (f *Facts) forgetSingle() {
 	}
 }
 
-// dropEmptyFiles drops the files that hold nothing.
-func (f *Facts) dropEmptyFiles() {
+// dropNameless drops the files without a name that hold nothing.
+func (f *Facts) dropNameless() {
 	used := make([]bool, len(f.Files))
 	for i := range f.Files {
-		used[i] = len(f.Files[i].Funcs) > 0
+		used[i] = f.Files[i].Name != "" || len(f.Files[i].Funcs) > 0
 	}
 	for _, o := range f.Objects {
 		if o.File >= 0 {

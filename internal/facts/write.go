@@ -10,7 +10,7 @@ import (
 )
 
 // formatVersion is the version of the text form.
-const formatVersion = 3
+const formatVersion = 4
 
 // The keywords that begin the lines of the text form.
 const (

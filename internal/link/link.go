@@ -47,11 +47,11 @@ type Result struct {
 	Skipped []Skipped // by name, then reason
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
-	// LeftOut are the base names of the source files of units that are left out, since nothing of
-	// them is in the linked file: members of an archive that the linker didn't need, say. Sorted.
-	LeftOut []string
-	// Absent is the units whose types are in BTF though nothing of them is in the linked file.
-	Absent symbols.Absent
+	// LeftOut is the units that are left out, since nothing of them is in the linked file: members
+	// of an archive that the linker didn't need, say.
+	LeftOut symbols.LeftOut
+	// Absent is those of them that have functions, but no global ones.
+	Absent symbols.LeftOut
 }
 
 // Link makes the final BTF of the objects' units. The objects stay as they are, except that their
@@ -129,8 +129,8 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts,
-		LeftOut: symbols.LeftOut(s), Absent: x.Absent(s, opt.Facts)}
+	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
+	result.LeftOut, result.Absent = x.LeftOut(s)
 	return &Traced{result, copied, t, w}, nil
 }
 
@@ -152,5 +152,5 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 }
 
 // WriteSkipped writes the list that --skipped names: decide.WriteSkipped. LeftOut isn't in it, for
-// the debugging information of such units isn't in the linked file either, if GNU ld made it.
+// the debugging information of such units isn't in the linked file either.
 func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }

@@ -28,6 +28,15 @@ func TestSelect(t *testing.T) {
 		{"", "without_file", "dropped3", ""},
 		{"hidden.c", "by_hidden", "hidden1", ""},
 		{"extern_inline.c", "without_code", "nocode", ""},
+		{"not_linked.c", "types_not_linked", "", ""},
+		{"other.i", "other_name", "g2", "s3"},
+		{"data.c", "data_alone", "dropped4", ""},
+		{"core.c", "core_by_global", "g3", ""},
+		{"core.c", "core_data", "", "s4"},
+		{"core.c", "core_member", "dropped5", ""},
+		{"fdt.c", "prefixed_data", "dropped6", ""},
+		{"double.c", "defined_elsewhere", "g1", "s1"},
+		{"entry.S", "assembler", "", "s5"},
 	} {
 		b.Unit(u.file, 1)
 		mark(u.mark)
@@ -44,9 +53,10 @@ func TestSelect(t *testing.T) {
 	}
 	x := &facts.Facts{
 		HasFiles: true,
-		Globals:  []string{"g1"},
-		Files: []facts.File{{Funcs: []string{"hidden1"}},
-			{Name: "taken.c", Funcs: []string{"s1.isra.0"}}},
+		Globals:  []string{"g1", "g2", "g3"},
+		Files: []facts.File{{Funcs: []string{"hidden1"}}, {Name: "__pi_fdt.c"}, {Name: "core.c"},
+			{Name: "core.c"}, {Name: "data.c"}, {Name: "empty.c"}, {Name: "extern_inline.c"},
+			{Name: "hidden.c"}, {Name: "taken.c", Funcs: []string{"s1.isra.0"}}, {Name: "taken.c"}},
 	}
 	structs := func(x *facts.Facts) (names []string) {
 		lines, _ := b.link(t, Options{Facts: x, Features: features.Default()})
@@ -57,12 +67,13 @@ func TestSelect(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := structs(x), []string{"by_global", "by_hidden", "by_static", "nothing_global",
-		"types_only", "without_code", "without_file"}; !slices.Equal(got, want) {
+	if got, want := structs(x), []string{"assembler", "by_global", "by_hidden", "by_static",
+		"core_by_global", "core_data", "data_alone", "other_name", "prefixed_data", "types_only",
+		"without_code", "without_file"}; !slices.Equal(got, want) {
 		t.Errorf("with files: %q, want %q", got, want)
 	}
 	x.HasFiles = false
-	if got := structs(x); len(got) != 8 {
-		t.Errorf("without files: %q, want all eight", got)
+	if got := structs(x); len(got) != 17 {
+		t.Errorf("without files: %q, want all 17", got)
 	}
 }

@@ -151,7 +151,7 @@ func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
 	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
 	return text + ", " + message.Count(result.Conflicts, "conflict") + ", " +
 		functions.text("function") +
-		", " + variables.text("variable") + leftOut(result.LeftOut), nil
+		", " + variables.text("variable") + leftOut(result.LeftOut.Files), nil
 }
 
 // leftOut says of which source files nothing is in the linked file; it names some.

@@ -12,9 +12,8 @@ load(":variables.bzl", "link_extra")
 STRICT_ATTRS = {
     "strict": attr.bool(
         doc = """Whether it is an error, and not a warning, if objects are among `srcs` of which
-the linked file has no function: objects of modules in the link of `vmlinux`, say. Their types are
-in the BTF. Objects with global functions of which the linked file has none are left out, as members
-of an archive that nothing needed.""",
+the linked file has no function: objects of modules in the link of `vmlinux`, say. They are left
+out, as are members of an archive that nothing needed, without a word.""",
     ),
 }
 

@@ -43,10 +43,10 @@ else but the types that only they need, on the --base that percpu gives of the s
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
 and the reason.
 
-With --facts, compilation units that define functions of which the linked file has none are told:
-they are of other files, such as modules, and their types are in the result. --strict makes that an
-error. Units with global functions, as members of a library that nothing needed, are left out;
---verbose names some.`,
+With --facts, compilation units of which nothing is in the linked file are left out, as members of
+a library that nothing needed; --verbose names some. If they have functions but no global ones,
+they are of other files, such as modules, or ld --gc-sections has dropped all of them: a warning
+says so, and --strict makes that an error.`,
 		Examples: []string{
 			"btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params",
 			"# a module's BTF stands on the kernel's",
@@ -65,7 +65,7 @@ error. Units with global functions, as members of a library that nothing needed,
 				"what is known of the linked file: a `FILE` from btfgen facts")
 			encode.VariablesVar(flags, &r.which)
 			flags.BoolVar(&r.strict, "strict", false,
-				"units that have types and nothing in the linked file are an error, not a warning")
+				"units with functions, none of them global or linked, are an error, not a warning")
 			return r.run
 		},
 	}
@@ -130,20 +130,20 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 const toldFiles = 5
 
 // tellAbsent warns of units that aren't in the linked file, or with --strict it returns an error.
-func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.Absent) error {
+func (r *linkRun) tellAbsent(env *cli.Env, a *symbols.LeftOut) error {
 	if a.Units == 0 || r.which == link.Extra {
 		return nil // the link of the other variables has told
 	}
-	units := "1 compilation unit has"
+	units := "1 compilation unit is"
 	if a.Units > 1 {
-		units = fmt.Sprintf("%d compilation units have", a.Units)
+		units = fmt.Sprintf("%d compilation units are", a.Units)
 	}
 	files := strings.Join(a.Files[:min(len(a.Files), toldFiles)], ", ")
 	if len(a.Files) > toldFiles {
 		files += ", ..."
 	}
-	text := fmt.Sprintf("%s: %s types in the result but no function in the linked file, as its "+
-		"symbols tell: %s (leave out objects of modules and other files)", r.facts, units, files)
+	text := fmt.Sprintf("%s: %s left out, having no function in the linked file, as its symbols "+
+		"tell: %s (don't give objects of modules and other files)", r.facts, units, files)
 	if r.strict {
 		return errors.New(text)
 	}

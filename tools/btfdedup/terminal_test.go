@@ -18,7 +18,7 @@ import (
 )
 
 // someFacts are those of a file with nothing in it.
-const someFacts = "btffacts 3\nmachine 0 64 little\nsymfiles no\n" +
+const someFacts = "btffacts 4\nmachine 0 64 little\nsymfiles no\n" +
 	"variables none\nkfuncs off\nglobal\nend\n"
 
 // slowLink links a file on a terminal, with facts that come through a pipe, and only when ready

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,10 @@ func TestDiscardedSections(t *testing.T) {
 	}
 	run("struct s { int i; }; int f(struct s *s) { return s->i; }", "gcc", "-g", "-O2",
 		"-ffunction-sections", "-fno-asynchronous-unwind-tables", "-xc", "-c", "-o", p("a.o"), "-")
-	run("int start;", "gcc", "-O2", "-xc", "-c", "-o", p("start.o"), "-")
+	if err := os.WriteFile(p("start.c"), []byte("int start;"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run("", "gcc", "-O2", "-c", "-o", p("start.o"), p("start.c"))
 	a := p("a.btfo")
 	if code, _, stderr := btfgen("object", "-o", a, p("a.o")); code != 0 {
 		t.Fatal(stderr)

@@ -17,7 +17,10 @@ extern volatile int sink;
 var roadsPrograms = []struct {
 	name      string
 	sources   map[string]string
-	variables bool // not functions
+	variables bool     // not functions
+	dwarf     bool     // the BTF that compilers write doesn't tell its functions apart
+	linkers   []string // besides roadsLinkers
+	archive   string   // of these sources, separated by blanks, the objects are in an archive
 }{
 	{name: "dropped static with a global alias, linked weak", sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);`,
@@ -37,7 +40,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int g0(int); void used(void);
 			void start(void) { used(); g0(sink); }`,
 	}},
-	{name: "weak and strong", sources: map[string]string{
+	{name: "weak and strong", dwarf: true, sources: map[string]string{
 		"a.c": `weak int f0(int a) { return sink = a; } weak int f1(int a) { return sink = a + 1; }
 			void used(void) { sink = 1; }`,
 		"b.c": `long f0(long a, long b) { return sink = a + b; }`,
@@ -58,7 +61,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; long f0(long, long); int base_of(int);
 			void start(void) { base_of(sink); f0(sink, 1); }`,
 	}},
-	{name: "hidden weak and strong", sources: map[string]string{
+	{name: "hidden weak and strong", dwarf: true, sources: map[string]string{
 		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
 		"b.c": `hidden long f0(long a, long b) { return sink = a + b; }`,
 		"m.c": `volatile int sink; long f0(long, long); void used(void);
@@ -75,7 +78,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int g0(int); int g1(int); int g2(int); int h2(int); void used(void);
 			void start(void) { used(); g0(sink); g1(sink); g2(sink); h2(sink); }`,
 	}},
-	{name: "statics of one name in files of one name", sources: map[string]string{
+	{name: "statics of one name in files of one name", dwarf: true, sources: map[string]string{
 		"d1/core.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
 			static noinline int one(int a) { return sink = a; } int g1(int a) { return one(a); }`,
 		"d2/core.c": `static noinline long f0(long a, long b) { return sink = a + b; }
@@ -84,7 +87,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int g0(int); int g1(int); int h1(int);
 			void start(void) { g0(sink); g1(sink); h1(sink); }`,
 	}},
-	{name: "an assembler's function", sources: map[string]string{
+	{name: "an assembler's function", dwarf: true, sources: map[string]string{
 		"a.c": `static noinline int f0(int a) { return sink = a; } int g0(int a) { return f0(a); }
 			static noinline int f1(int a) { return sink = a; } extern int g1(int) alias(f1);
 			void used(void) { sink = 1; }`,
@@ -166,5 +169,93 @@ var roadsPrograms = []struct {
 			long *h3(void) { return &v3; }`,
 		"m.c": `volatile int sink; int *g1(void); long *h0(void); long *h1(void); long *h2(void);
 			void start(void) { sink = *g1() + *h0() + *h1() + *h2(); }`,
+	}},
+	{name: "units of which only data is left", sources: map[string]string{
+		"data.c": `struct data { int a; }; struct data v0 = {1};
+			int f0(struct data *a) { return sink = a->a; }`,
+		"table.c": `struct table { int a; }; static const struct table v1[] = {{1}, {2}};
+			const struct table *const v2 = v1; int f1(int i) { return sink = v1[i].a; }`,
+		"static.c": `struct called { int a; }; struct called v3 = {1};
+			static noinline int f2(struct called *a) { return sink = a->a; }
+			void *v4 __attribute__((section("dropped"))) = f2;`,
+		"inlined.c": `struct inlined { int a; }; struct inlined v5 = {1};
+			static inline __attribute__((always_inline)) int f3(struct inlined *a)
+			{ return sink = a->a; } int f4(void) { return f3(&v5); } int f5(void) { return f3(&v5); }`,
+		"types.c": `struct types { int a; }; struct types v6 = {1};`,
+		"m.c": `volatile int sink; extern int v0, v3, v6; extern int *const v2; int f5(void);
+			void start(void) { sink = v0 + *v2 + v3 + v6 + f5(); }`,
+	}},
+	{name: "weak definitions of which another is linked", dwarf: true, sources: map[string]string{
+		"part.c": `struct weak0 { int a; }; weak struct weak0 v0 = {1}; struct weak0 v1 = {1};
+			weak int f0(struct weak0 *a) { return sink = a->a; }`,
+		"strong.c": `struct strong { int a; }; struct strong v0 = {1}; int f0(void) { return sink; }`,
+		"all.c":    `struct weak1 { int a; }; weak int f0(struct weak1 *a) { return sink = a->a; }`,
+		"m.c": `volatile int sink; extern int v0, v1; int f0(void);
+			void start(void) { sink = v0 + v1 + f0(); }`,
+	}},
+	{name: "units of which nothing is left", sources: map[string]string{
+		"all.c": `struct all { int a; }; int f0(struct all *a) { return sink = a->a; }
+			struct all v0 = {1};`,
+		"static.c": `struct called { int a; };
+			static noinline int f1(struct called *a) { return sink = a->a; }
+			static int (*v1)(struct called *) = f1; int (**v2)(struct called *) = &v1;`,
+		"local.c": `struct local { int a; }; static __attribute__((used)) struct local v3 = {1};`,
+		"types.c": `struct types { int a; }; struct types v4 = {1};`,
+		"m.c":     `volatile int sink; void start(void) { sink = 1; }`,
+	}},
+	{name: "units of one name, of which parts are left", sources: map[string]string{
+		"d1/core.c": `struct one { int a; }; struct one v0 = {1};
+			int f0(struct one *a) { return sink = a->a; }`,
+		"d2/core.c": `struct two { int a; }; int f1(struct two *a) { return sink = a->a; }`,
+		"d3/core.c": `struct three { int a; }; struct three v1 = {1};`,
+		"m.c": `volatile int sink; extern int v0, v1; int f1(int *); void start(void)
+			{ sink = v0 + v1 + f1(&v1); }`,
+	}},
+	{name: "members of an archive", archive: "no.c d1/core.c d2/core.c data.c dup.c",
+		sources: map[string]string{
+			"no.c":      `struct no { int a; }; int f0(struct no *a) { return sink = a->a; }`,
+			"d1/core.c": `struct one { int a; }; int f1(struct one *a) { return sink = a->a; }`,
+			"d2/core.c": `struct two { int a; }; int f2(struct two *a) { return sink = a->a; }`,
+			"d3/core.c": `struct three { int a; }; struct three v0 = {1};`,
+			"data.c": `struct data { int a; }; struct data v1 = {1};
+				int f3(struct data *a) { return sink = a->a; }`,
+			"dup.c": `struct dup { int a; }; long f4(struct dup *a, long b) { return sink = a->a + b; }`,
+			"m.c": `volatile int sink; extern int v0, v1; int f1(int *);
+				noinline int f4(int a) { return sink = a; } void start(void)
+				{ sink = v0 + v1 + f1(&v1) + f4(3); }`,
+		}},
+	{name: "two hidden weak ones", dwarf: true, sources: map[string]string{
+		// Of two types nothing says which is linked: the symbol is local then, weak or not.
+		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `hidden weak int f0(int b) { return sink = b + 2; } void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
+	{name: "two weak ones of several types", dwarf: true, sources: map[string]string{
+		"a.c": `weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `weak long f0(long a, long b) { return sink = a + b; } void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
+	{name: "a dropped static with an alias, and an assembler's function", dwarf: true,
+		sources: map[string]string{
+			"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);
+				void used(void) { sink = 1; }`,
+			"b.S": `.section .text.f0,"ax",@progbits; .globl f0; .type f0, @function; f0: ret`,
+			"m.c": `volatile int sink; int f0(int); void used(void);
+				void start(void) { used(); f0(sink); }`,
+		}},
+	{name: "identical functions", linkers: []string{"ld.lld -e start --icf=all",
+		"mold -e start --icf=all"}, sources: map[string]string{
+		"a.c": `int f0(int a) { return sink = a; } int f1(int a) { return sink = a; }
+			static noinline int f2(int a) { return sink = a; } int g2(int a) { return f2(a) + 1; }
+			struct one { int a; }; int f4(struct one *a) { return sink = a->a; }`,
+		"b.c": `int f3(int b) { return sink = b; } static noinline int f2(int a) { return sink = a; }
+			int h2(int a) { return f2(a) + 1; } struct two { int a; };
+			int f5(struct two *a) { return sink = a->a; }`,
+		"m.c": `volatile int sink; int f0(int); int f1(int); int f3(int); int g2(int); int h2(int);
+			int f4(void *); int f5(void *);
+			void start(void) { f0(sink); f1(sink); f3(sink); g2(sink); h2(sink); f4((void *)&sink);
+				f5((void *)&sink); }`,
 	}},
 }

@@ -1,32 +1,128 @@
 package symbols
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/rules-btf/rules_btf/internal/facts"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
 
-// Select drops the units that the linker did not take: members of an archive that nothing needed. A
-// unit is dropped if it defines global variables or global functions that have code, and neither
-// the linked file's global symbols nor the local ones of files of the unit's name have any of its
-// functions and variables.
+// Select drops the units that the linker did not take: members of an archive that nothing needed,
+// and objects of which --gc-sections has dropped all, with their debugging information.
+//
+// Each source file that is linked has an STT_FILE, even if only data of it is left; only an
+// assembler's has none. So a unit is linked if there are as many of its file's name as units. If
+// there are fewer, those units are linked that have a global symbol, or a local one of a file of
+// their name. If there are more STT_FILEs than these, the units without global definitions are
+// linked too, for they are in no archive; and if there are still more, all others. Where only some
+// of the others are linked, nothing says which.
 func (x *Index) Select(s *survey.Survey, f *facts.Facts) {
 	if f == nil || !f.HasFiles {
 		return
 	}
-	var undecided []int // none of their global names is there
+	linked, units := linkedFiles(&s.Graph.Strs, f), map[types.Str]int{}
+	for u := range s.Units {
+		units[s.Units[u].File] += int(s.Units[u].Count)
+	}
+	room := maps.Clone(linked) // for units that have no symbol
+	var foreign, silent, lost []int
 	for u := range s.Units {
 		unit := &s.Units[u]
-		if unit.FromBTF || unit.File == 0 {
+		if unit.FromBTF || unit.File == 0 || len(unit.Items) == 0 ||
+			units[unit.File] <= linked[unit.File] {
 			continue
 		}
-		if defines, found := x.globals(s, u); defines && !found {
-			undecided = append(undecided, u)
+		assembler := isAssembler(s.Graph.Strs.String(unit.File))
+		switch defines, found := x.globals(s, u); {
+		case defines && !found:
+			lost = append(lost, u)
+		case assembler:
+		case linked[unit.File] == 0:
+			foreign = append(foreign, u)
+		case found:
+			room[unit.File] -= int(unit.Count)
+		default:
+			silent = append(silent, u)
 		}
 	}
-	locals := localNames(s, f, undecided)
-	for _, u := range undecided {
-		if !locals.have(s, u) {
+	x.dropForeign(s, foreign, linked)
+	locals := localNames(s, f, slices.Concat(silent, lost))
+	silent, lost = locals.without(s, silent, room), locals.without(s, lost, room)
+	drop(s, silent, room)
+	for _, u := range silent {
+		room[s.Units[u].File] -= int(s.Units[u].Count)
+	}
+	drop(s, lost, room)
+}
+
+// linkedFiles returns how many STT_FILEs there are of each name. objcopy --prefix-symbols puts a
+// prefix before these names too: __pi_fdt.c is fdt.c.
+func linkedFiles(strs *types.Strings, f *facts.Facts) map[types.Str]int {
+	linked := map[types.Str]int{}
+	add := func(name string) {
+		if s, ok := strs.Lookup([]byte(name)); ok {
+			linked[s]++
+		}
+	}
+	for i := range f.Files {
+		name := f.Files[i].Name
+		add(name)
+		for prefixed := strings.HasPrefix(name, "__"); prefixed; {
+			if _, name, prefixed = strings.Cut(name, "_"); prefixed {
+				add(name)
+			}
+		}
+	}
+	return linked
+}
+
+// isAssembler reports whether a source file is an assembler's.
+func isAssembler(file string) bool {
+	return strings.HasSuffix(file, ".S") || strings.HasSuffix(file, ".s")
+}
+
+// drop drops the units of files for which there is no room.
+func drop(s *survey.Survey, units []int, room map[types.Str]int) {
+	for _, u := range units {
+		if room[s.Units[u].File] <= 0 {
+			s.Drop(u)
+		}
+	}
+}
+
+// dropForeign drops units whose files aren't linked, if they have no symbol but such as units of
+// linked files have too. One with a symbol of its own has another file name in the symbol table
+// than in its debugging information.
+func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.Str]int) {
+	if len(foreign) == 0 {
+		return
+	}
+	type definition struct {
+		name    types.Str
+		linkage uint32
+	}
+	others := map[definition]bool{}
+	for u := range s.Units {
+		if linked[s.Units[u].File] == 0 {
+			continue
+		}
+		for n := range s.CandidatesOf(u) {
+			others[definition{n.Name, n.Aux}] = true
+		}
+	}
+	for _, u := range foreign {
+		own := false
+		for n := range s.CandidatesOf(u) {
+			bits := ExactLocal | ExactLoose | Hidden
+			if n.Aux == types.LinkageGlobal {
+				bits = Global | Hidden
+			}
+			own = own || x.Of(n.Name)&bits != 0 && !others[definition{n.Name, n.Aux}]
+		}
+		if !own {
 			s.Drop(u)
 		}
 	}
@@ -57,6 +153,19 @@ func localNames(s *survey.Survey, f *facts.Facts, units []int) locals {
 	return l
 }
 
+// without returns the units of which the linked file has nothing local, and takes the room of the
+// others.
+func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (none []int) {
+	for _, u := range units {
+		if l.have(s, u) {
+			room[s.Units[u].File] -= int(s.Units[u].Count)
+		} else {
+			none = append(none, u)
+		}
+	}
+	return none
+}
+
 // have reports whether the linked file has a local function or variable of a unit.
 func (l locals) have(s *survey.Survey, u int) bool {
 	for n := range s.CandidatesOf(u) {
@@ -81,6 +190,49 @@ func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 		defines = defines || !noCode
 	}
 	return defines, false
+}
+
+// LeftOut are units that Select has dropped.
+type LeftOut struct {
+	Units int
+	Files []string // base names of their source files; sorted, each once
+}
+
+// LeftOut returns the units that Select has dropped, and those of them that are no members of an
+// archive that nothing needed: they have functions with code, but no global ones.
+func (x *Index) LeftOut(s *survey.Survey) (all, absent LeftOut) {
+	for u := range s.Units {
+		if s.Selected[u] {
+			continue
+		}
+		all.add(s, u)
+		if defines, _ := x.globals(s, u); !defines && hasCode(s, u) {
+			absent.add(s, u)
+		}
+	}
+	all.sort()
+	absent.sort()
+	return all, absent
+}
+
+func (l *LeftOut) add(s *survey.Survey, u int) {
+	l.Units += int(s.Units[u].Count)
+	l.Files = append(l.Files, s.Graph.Strs.String(s.Units[u].File))
+}
+
+func (l *LeftOut) sort() {
+	slices.Sort(l.Files)
+	l.Files = slices.Compact(l.Files)
+}
+
+// hasCode reports whether a unit has a function with code.
+func hasCode(s *survey.Survey, u int) bool {
+	for n := range s.CandidatesOf(u) {
+		if n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // LocalNames calls found with the names of the local functions and variables of the facts' files
