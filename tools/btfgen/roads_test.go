@@ -107,7 +107,8 @@ func (w roadsBuild) compile(compiler string, sources map[string]string) (objects
 		object := strings.TrimSuffix(source, filepath.Ext(name)) + ".o"
 		flags := " -g -c -ffunction-sections -fdata-sections -ffreestanding -fno-pic" +
 			" -fno-asynchronous-unwind-tables -w -o "
-		if strings.HasSuffix(name, ".S") || strings.Contains(compiler, " -gbtf") {
+		if strings.HasSuffix(name, ".S") && !strings.HasSuffix(name, "_g.S") ||
+			strings.Contains(compiler, " -gbtf") {
 			flags = strings.ReplaceAll(flags, " -g ", " ")
 		}
 		if !w.run(compiler+flags+object, source) {

@@ -96,6 +96,16 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int f0(int); int f1(int); void used(void);
 			void start(void) { used(); f0(sink); f1(sink); }`,
 	}},
+	// GNU as describes its functions with -g (_g.S), a weak one as if it were local.
+	{name: "described functions of assembler", dwarf: true, sources: map[string]string{
+		"a.c": `static noinline int own1(int a) { return sink = a; } int g0(int a) { return own1(a); }`,
+		"b_g.S": `.section .text.f0,"ax",@progbits; .globl own0; .weak f0; own0: f0: ret
+			.type own0, @function; .type f0, @function; .size own0, 1; .size f0, 1
+			.section .text.f1,"ax",@progbits; .weak f1; own1: f1: ret
+			.type own1, @function; .type f1, @function; .size own1, 1; .size f1, 1`,
+		"m.c": `volatile int sink; void f0(void); void own0(void); void f1(void); int g0(int);
+			void start(void) { f0(); own0(); f1(); g0(sink); }`,
+	}},
 	{name: "clones", sources: map[string]string{
 		"a.c": `static noinline int f0(int a, int b, int c) { return sink = a * b + c; }
 			int g0(int a) { return f0(a, 7, a); } int dead0(int a) { return f0(a, a, 3); }
