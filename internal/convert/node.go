@@ -136,7 +136,16 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 	}
 	n.Ref = ref
 	base := len(u.c.built)
-	defer func() { u.c.built = u.c.built[:base] }()
+	id, err := u.addNode(&n, d, off, depth)
+	u.c.built = u.c.built[:base]
+	return id, err
+}
+
+// addNode adds n, the node of a description of the entry at off, with the description's elements,
+// which it leaves in u.c.built. The graph is locked.
+func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID, error) {
+	g := u.c.g
+	base := len(u.c.built)
 	for i := range d.elems {
 		e := &d.elems[i]
 		r, err := e.ref.node(depth + 1)
@@ -158,14 +167,14 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		u.c.built = append(u.c.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}
 	elems := u.c.built[base:]
-	if g.Depth(ref, elems) > types.MaxDepth {
+	if g.Depth(n.Ref, elems) > types.MaxDepth {
 		return 0, u.tooDeep(off)
 	}
 	if len(elems) > btf.MaxVlen {
 		return 0, u.unencodable(off, "a type with %d elements, more than %d,", len(elems), btf.MaxVlen)
 	}
 	if u.c.direct() {
-		return g.Add(n, elems), nil
+		return g.Add(*n, elems), nil
 	}
-	return g.AddHashed(n, elems), nil
+	return g.AddHashed(*n, elems), nil
 }

@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"fmt"
-
 	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -49,16 +47,15 @@ func (u *unit) checkMember(d *desc, m *elem, id types.ID) error {
 	bits := uint32(m.val >> 24)
 	to, _ := u.c.g.SkipModifiers(id)
 	n := &u.c.g.Nodes[to]
-	most, of := uint32(0), ""
 	switch {
 	case n.Kind == types.KindInt:
-		most, of = n.Aux&0xff, fmt.Sprintf(" of an integer of %d", n.Aux&0xff)
+		if most := n.Aux & 0xff; bits > most {
+			return u.unencodable(m.die, "a bit-field of %d bits of an integer of %d", bits, most)
+		}
 	case types.TagOf(n.Kind) == types.TagEnum,
 		n.Kind == types.KindStub && types.Tag(n.Aux) == types.TagEnum:
-		return nil
-	}
-	if bits > most {
-		return u.unencodable(m.die, "a bit-field of %d bits%s", bits, of)
+	default:
+		return u.unencodable(m.die, "a bit-field of %d bits", bits)
 	}
 	return nil
 }

@@ -111,7 +111,8 @@ func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	var units []int
 	for _, u := range d.unitsOf(o) {
 		common, missing, holds := 0, 0, false
-		for n := range d.CandidatesOf(u) {
+		for id := range d.CandidatesOf(u) {
+			n := &d.Nodes[id]
 			switch {
 			case n.Aux != types.LinkageStatic:
 			case locals[n.Name]:

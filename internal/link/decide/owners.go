@@ -3,7 +3,6 @@ package decide
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/link/survey"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -14,20 +13,17 @@ import (
 // elsewhere has a say. Where the file's own DWARF is converted, nothing else may tell, for the
 // objects' must give the same.
 func (d *decider) claimants(name types.Str, group []Holder) []Holder {
-	functions, own := 0, group[:0:0]
-	for i := range group {
-		bits, ok := d.claims(&group[i])
-		if ok {
-			own = append(own, group[i])
-		}
-		if ok && bits&symbols.Split == 0 {
-			functions++
-		}
+	own := group
+	if slices.ContainsFunc(group, d.isForeign) {
+		own = slices.DeleteFunc(slices.Clone(group), d.isForeign)
 	}
+	functions := slices.ContainsFunc(own, func(h Holder) bool {
+		return d.symbols.Of(d.Node(h.Type).Name)&symbols.Split == 0
+	})
 	switch {
-	case functions > 0 && len(own) > 1:
+	case functions && len(own) > 1:
 		return d.ofTheirFiles(own)
-	case functions > 0:
+	case functions:
 		return own
 	case d.symbols.Of(name)&symbols.Exact != 0:
 		return nil
@@ -39,13 +35,13 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	})
 }
 
-// claims reports whether a candidate's symbol may be in the linked file, and what is known of it.
-func (d *decider) claims(h *Holder) (symbols.Bits, bool) {
+// isForeign reports whether no symbol of the linked file can be a candidate's.
+func (d *decider) isForeign(h Holder) bool {
 	n := d.Node(h.Type)
 	bits := d.symbols.Of(n.Name)
 	static := n.Aux == types.LinkageStatic && !h.FromBTF && d.facts.HasFiles
-	return bits, bits&symbols.Exact != 0 &&
-		(!static || bits&(symbols.ExactLocal|symbols.ExactLoose) != 0)
+	return bits&symbols.Exact == 0 ||
+		static && bits&(symbols.ExactLocal|symbols.ExactLoose) == 0
 }
 
 // ofTheirFiles drops the candidates of which no unit has the symbol in its source file, where
@@ -62,41 +58,50 @@ func (d *decider) ofTheirFiles(own []Holder) []Holder {
 		return own
 	}
 	weights := map[Type]uint64{}
-	functions := false
+	seen := map[types.Str]bool{}
 	for i := range own {
 		name := d.Node(own[i].Type).Name
-		for in := range d.places.holders(d).Of(name) {
-			if n := &d.Nodes[in.node]; d.In(in.unit, in.node) == own[i].Type && d.inFile(in.unit, n) {
-				weights[own[i].Type] += uint64(d.Units[in.unit].Count)
-				functions = functions || d.symbols.Of(name)&symbols.Split == 0
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		files := d.places.files(d, name)
+		for _, in := range d.places.holders(d, name) {
+			if d.inFile(files, in.unit, &d.Nodes[in.node]) {
+				weights[d.In(in.unit, in.node)] += uint64(d.Units[in.unit].Count)
 			}
+		}
+	}
+	functions := false
+	var left []Holder
+	for _, h := range own {
+		w := weights[h.Type]
+		functions = functions || w != 0 && d.symbols.Of(d.Node(h.Type).Name)&symbols.Split == 0
+		if w != 0 || h.FromBTF {
+			h.Weight = w
+			left = append(left, h)
 		}
 	}
 	if !functions {
 		return own
 	}
-	var left []Holder
-	for _, h := range own {
-		if w := weights[h.Type]; w != 0 || h.FromBTF {
-			h.Weight = w
-			left = append(left, h)
-		}
-	}
 	return left
 }
 
-// inFile reports whether the symbol of a unit's function may be in the linked file.
-func (d *decider) inFile(unit int, n *types.Node) bool {
+// inFile reports whether the symbol of a unit's function may be in the linked file. files are those
+// with a local symbol of that name.
+func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool {
 	bits := d.symbols.Of(n.Name)
 	return bits&symbols.ExactLoose != 0 ||
 		n.Aux == types.LinkageGlobal && bits&symbols.ExactGlobal != 0 ||
-		d.places.files(d)[fileSymbol{d.Units[unit].File, n.Name}]
+		files[d.Units[unit].File]
 }
 
-// places are in which units and source files functions are. Most links don't ask.
+// places are in which units and source files functions are of which several candidates have the
+// name. Most links don't ask.
 type places struct {
-	units   *survey.Lists[types.Str, unitNode] // by name
-	symbols map[fileSymbol]bool
+	units   map[types.Str][]unitNode  // by name
+	symbols map[types.Str][]types.Str // local ones: the files, by name
 }
 
 // unitNode is a node as a unit holds it.
@@ -105,46 +110,51 @@ type unitNode struct {
 	node types.ID
 }
 
-// fileSymbol is a function's local symbol, and the base name of its source file.
-type fileSymbol struct{ file, symbol types.Str }
-
-// holders returns the linked units that hold the functions of each name.
-func (p *places) holders(d *decider) *survey.Lists[types.Str, unitNode] {
+// holders returns the linked units that hold the functions of a name.
+func (p *places) holders(d *decider, name types.Str) []unitNode {
 	if p.units == nil {
-		l := survey.NewLists[types.Str, unitNode](d.Graph.Strs.Len(), d.Functions.Len())
+		p.units = map[types.Str][]unitNode{}
 		for u := range d.Units {
 			if !d.Selected[u] {
 				continue
 			}
 			for _, id := range d.Units[u].Items {
-				if d.Kinds[id] == types.KindFunc {
-					l.Add(d.Nodes[id].Name, unitNode{u, id})
+				if d.Kinds[id] != types.KindFunc {
+					continue
+				}
+				if name := d.Nodes[id].Name; d.Functions.HasSeveral(name) || !d.Fixed(id) {
+					p.units[name] = append(p.units[name], unitNode{u, id})
 				}
 			}
 		}
-		p.units = &l
 	}
-	return p.units
+	return p.units[name]
 }
 
-// files returns the local symbols of functions.
-func (p *places) files(d *decider) map[fileSymbol]bool {
+// files returns the base names of the source files that have a local symbol of a function.
+func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 	if p.symbols == nil {
-		p.symbols = map[fileSymbol]bool{}
+		p.holders(d, name) // only the symbols of these count
+		p.symbols = map[types.Str][]types.Str{}
+		strs := &d.Graph.Strs
 		for i := range d.facts.Files {
 			f := &d.facts.Files[i]
-			file, ok := d.Graph.Strs.Lookup([]byte(f.Name))
+			file, ok := strs.Lookup([]byte(f.Name))
 			if !ok || f.Name == "" {
 				continue
 			}
 			for _, symbol := range f.Funcs {
-				if s, ok := d.Graph.Strs.Lookup([]byte(symbol)); ok {
-					p.symbols[fileSymbol{file, s}] = true
+				if s, ok := strs.Lookup([]byte(symbol)); ok && p.units[s] != nil {
+					p.symbols[s] = append(p.symbols[s], file)
 				}
 			}
 		}
 	}
-	return p.symbols
+	files := map[types.Str]bool{}
+	for _, file := range p.symbols[name] {
+		files[file] = true
+	}
+	return files
 }
 
 // owners returns those of the candidates to which the symbol belongs: those with code, if any have

@@ -268,11 +268,13 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 		return 0
 	}
 	t := r.Tags.Of(slot)
-	switch {
-	case r.ofBaseForward(v, t):
-		return 0 // what refers to a definition is pinned: see object.AddBTF
-	case r.split(v) && v.declares(t) && r.tags[t].definition != 0:
-		return 0 // it may mean the base's definition too
+	if r.split(v) {
+		switch {
+		case r.ofBaseForward(v, t):
+			return 0 // what refers to a definition is pinned: see object.AddBTF
+		case v.declares(t) && r.tags[t].definition != 0:
+			return 0 // it may mean the base's definition too
+		}
 	}
 	return v.single(t)
 }
@@ -280,13 +282,13 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 // split tells whether the environment that v shows is that of split BTF which came with its base.
 func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
 
-// ofBaseForward reports whether split BTF, or a copy of its base, means the base's forward
-// declaration by a tag that is not pinned. It does not if it has one of its own and the base has no
-// definition: BTF that was linked on the base refers to the base's, so that one has yet to be
+// ofBaseForward reports whether v, which is of split BTF or a copy of its base, means the base's
+// forward declaration by a tag that is not pinned. It does not if it has one of its own and the base
+// has no definition: BTF that was linked on the base refers to the base's, so that one has yet to be
 // resolved.
 func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 	t := &r.tags[tag]
-	return r.split(v) && t.declaration != 0 &&
+	return t.declaration != 0 &&
 		(t.definition != 0 || r.list[v.env].copied || !v.declares(tag))
 }
 

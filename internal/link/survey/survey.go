@@ -148,11 +148,11 @@ func (s *Survey) weigh(u int, count uint64) {
 
 // CandidatesOf are the functions and variables of a unit, the last ones first: units list them
 // after their types.
-func (s *Survey) CandidatesOf(u int) iter.Seq[*types.Node] {
-	return func(yield func(*types.Node) bool) {
+func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
+	return func(yield func(types.ID) bool) {
 		for _, id := range slices.Backward(s.Units[u].Items) {
 			k := s.Kinds[id]
-			if (k == types.KindFunc || k == types.KindVar) && !yield(&s.Nodes[id]) {
+			if (k == types.KindFunc || k == types.KindVar) && !yield(id) {
 				return
 			}
 		}

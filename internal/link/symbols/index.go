@@ -54,6 +54,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	for i := range f.Files {
 		room += len(f.Files[i].Funcs)
 	}
+	room += room / 8 // symbols with suffixes are noted twice
 	n := &noted{make([]types.Hash, 0, room), make([]Bits, 0, room)}
 	for _, s := range f.Globals {
 		n.function(s, ExactGlobal, Global)

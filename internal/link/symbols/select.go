@@ -100,31 +100,53 @@ func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.St
 	if len(foreign) == 0 {
 		return
 	}
+	elsewhere := map[types.ID]uint64{} // the weight of definitions in units of no linked file
+	for u := range s.Units {
+		if linked[s.Units[u].File] == 0 {
+			for id := range s.CandidatesOf(u) {
+				elsewhere[id] += uint64(s.Units[u].Count)
+			}
+		}
+	}
+	inLinked := func(n *types.Node, list *survey.Candidates) bool {
+		for c := range list.Of(n.Name) {
+			if s.Nodes[c.Node].Aux == n.Aux && s.Weight[c.Node] > elsewhere[c.Node] {
+				return true
+			}
+		}
+		return false
+	}
 	type definition struct {
 		name    types.Str
 		linkage uint32
 	}
-	others := map[definition]bool{}
-	for u := range s.Units {
-		if linked[s.Units[u].File] == 0 {
-			continue
-		}
-		for n := range s.CandidatesOf(u) {
-			others[definition{n.Name, n.Aux}] = true
-		}
-	}
+	shared := map[definition]bool{} // whether units of linked files have it too
+	var dropped []int
 	for _, u := range foreign {
 		own := false
-		for n := range s.CandidatesOf(u) {
+		for id := range s.CandidatesOf(u) {
+			n := &s.Nodes[id]
 			bits := ExactLocal | ExactLoose | Hidden
 			if n.Aux == types.LinkageGlobal {
 				bits = Global | Hidden
 			}
-			own = own || x.Of(n.Name)&bits != 0 && !others[definition{n.Name, n.Aux}]
+			if x.Of(n.Name)&bits == 0 {
+				continue
+			}
+			def := definition{n.Name, n.Aux}
+			also, known := shared[def]
+			if !known {
+				also = inLinked(n, &s.Functions) || inLinked(n, &s.Variables)
+				shared[def] = also
+			}
+			own = own || !also
 		}
 		if !own {
-			s.Drop(u)
+			dropped = append(dropped, u)
 		}
+	}
+	for _, u := range dropped {
+		s.Drop(u)
 	}
 }
 
@@ -168,7 +190,8 @@ func (l locals) without(s *survey.Survey, units []int, room map[types.Str]int) (
 
 // have reports whether the linked file has a local function or variable of a unit.
 func (l locals) have(s *survey.Survey, u int) bool {
-	for n := range s.CandidatesOf(u) {
+	for id := range s.CandidatesOf(u) {
+		n := &s.Nodes[id]
 		if l[s.Units[u].File][n.Name] {
 			return true
 		}
@@ -179,7 +202,8 @@ func (l locals) have(s *survey.Survey, u int) bool {
 // globals tells whether a unit defines something global that must have a symbol where the unit is
 // linked, and whether the linked file has a global symbol of one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
-	for n := range s.CandidatesOf(u) {
+	for id := range s.CandidatesOf(u) {
+		n := &s.Nodes[id]
 		if n.Aux != types.LinkageGlobal {
 			continue
 		}
@@ -227,7 +251,8 @@ func (l *LeftOut) sort() {
 
 // hasCode reports whether a unit has a function with code.
 func hasCode(s *survey.Survey, u int) bool {
-	for n := range s.CandidatesOf(u) {
+	for id := range s.CandidatesOf(u) {
+		n := &s.Nodes[id]
 		if n.Kind == types.KindFunc && types.FuncFlags(n.Size)&types.FuncNoCode == 0 {
 			return true
 		}
