@@ -16,7 +16,6 @@ import (
 // t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
-	var added [][]types.ID // by blob: the nodes of its chain
 	for i, b := range blobs {
 		order := byteOrder(b)
 		if i > 0 && order != o.Target.Order {
@@ -29,16 +28,18 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)
 		}
-		ids, err := o.addChain(Chain(b), true)
+		_, err := o.addChain(Chain(b), true)
+		if err == nil {
+			err = endlessIn(b)
+		}
 		if err != nil {
 			if len(blobs) > 1 {
 				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
 			}
 			return nil, err
 		}
-		added = append(added, ids)
 	}
-	return o, o.checkFinite(added...)
+	return o, nil
 }
 
 // Chain returns b and its bases, the lowest first.
@@ -64,7 +65,7 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ids, o.checkFinite(ids)
+	return ids, endlessIn(chain[len(chain)-1])
 }
 
 // addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/btf"
 	"github.com/rules-btf/rules_btf/internal/refine"
 	"github.com/rules-btf/rules_btf/internal/types"
 )
@@ -14,12 +15,15 @@ import (
 // in arrays, typedefs and other structs, but not through a pointer. It returns the index of the
 // first such unit; of several types that of the least kind and name. def is 0 if there is none.
 //
+// What BTF means by a pinned stub isn't followed: in split BTF it may be a definition of the base,
+// in which tags mean the base's. See endlessIn.
+//
 // A shape has other tags as stubs. Most graphs have no tag that could contain itself, whatever
 // their units mean by the tags, which takes one look at each shape. Only else the units are looked
 // at, within a budget that grows with the object.
 func (o *Object) Endless() (def types.ID, unit int, err error) {
 	h := newHolding(o.Graph)
-	all := h.cycles(h.defined)
+	all := h.cycles(true, h.defined)
 	if len(all) == 0 {
 		return 0, 0, nil
 	}
@@ -45,7 +49,7 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 		if budget -= h.size; budget < 0 {
 			return 0, 0, errors.New("too many definitions of structs that contain each other by value")
 		}
-		found := h.cycles(func(stub *types.Node, buf []int32) []int32 {
+		found := h.cycles(!o.Units[i].FromBTF, func(stub *types.Node, buf []int32) []int32 {
 			return append(buf, here[tagOf(stub)]...)
 		})
 		found = slices.DeleteFunc(found, func(id types.ID) bool {
@@ -64,23 +68,63 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 }
 
 // CheckFinite refuses an object with a definition that Endless finds.
-func (o *Object) CheckFinite() error { return o.checkFinite() }
-
-// checkFinite is CheckFinite where added are the nodes of blobs that were added, by type id.
-func (o *Object) checkFinite(added ...[]types.ID) error {
+func (o *Object) CheckFinite() error {
 	def, unit, err := o.Endless()
 	if err != nil || def == 0 {
 		return err
 	}
-	what := fmt.Sprintf("%s in %q", o.Graph.Name(o.Graph.Node(def)),
+	return fmt.Errorf("type %s in %q contains itself by value", o.Graph.Name(o.Graph.Node(def)),
 		o.Graph.Strs.String(o.Units[unit].File))
-	for _, ids := range added {
-		if id := slices.Index(ids, def); id > 0 {
-			what = fmt.Sprintf("[%[2]d] %[1]s", o.Graph.Name(o.Graph.Node(def)), id)
-			break
+}
+
+// endlessIn is the error for a type of BTF that contains itself by value; nil if there is none. Of
+// several types it names that of the least kind and name.
+func endlessIn(b *btf.Blob) error {
+	var on []uint32
+	refine.Components(int(b.EndID()), func(id int32, buf []int32) []int32 {
+		t, of := b.ByID(uint32(id))
+		if t == nil {
+			return buf
 		}
+		add := func(to uint32) {
+			if to == uint32(id) {
+				on = append(on, to)
+			}
+			buf = append(buf, int32(to))
+		}
+		switch {
+		case t.Kind.IsComposite():
+			for _, m := range of.MembersOf(t) {
+				add(m.Type)
+			}
+		case t.Kind == btf.KindArray:
+			add(of.ArrayOf(t).Elem)
+		case t.Kind.IsModifier():
+			add(t.SizeOrType)
+		}
+		return buf
+	}, func(component []int32) {
+		for _, id := range component {
+			if len(component) > 1 {
+				on = append(on, uint32(id))
+			}
+		}
+	})
+	on = slices.DeleteFunc(on, func(id uint32) bool { t, _ := b.ByID(id); return t.NameOff == 0 })
+	if len(on) == 0 {
+		return nil
 	}
-	return fmt.Errorf("type %s contains itself by value", what)
+	name := func(id uint32) (btf.Kind, string) {
+		t, of := b.ByID(id)
+		return t.Kind, of.TypeName(t)
+	}
+	id := slices.MinFunc(on, func(x, y uint32) int {
+		xKind, xName := name(x)
+		yKind, yName := name(y)
+		return cmp.Or(cmp.Compare(xKind, yKind), cmp.Compare(xName, yName), cmp.Compare(x, y))
+	})
+	_, what := name(id)
+	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
 // holding is which shapes hold others by value.
@@ -156,8 +200,8 @@ func (h *holding) only(nodes []types.ID) {
 }
 
 // cycles returns the nodes that hold themselves, where an unpinned stub is one of those that meant
-// appends, by place.
-func (h *holding) cycles(meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
+// appends, by place. pinned says whether pinned stubs hold what they mean.
+func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
 	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {
 		n := h.g.Node(h.nodes[place])
 		to := func(id types.ID) {
@@ -174,7 +218,9 @@ func (h *holding) cycles(meant func(stub *types.Node, buf []int32) []int32) (on 
 			if n.Size == 0 {
 				return meant(n, buf)
 			}
-			to(n.Ref)
+			if pinned {
+				to(n.Ref)
+			}
 		default:
 			to(n.Ref)
 		}

@@ -72,6 +72,28 @@ func TestEndlessBTF(t *testing.T) {
 	}
 }
 
+// TestEndlessSplit: split BTF redefines a tag of its base in terms of a type of the base that has
+// the base's definition. The ids are in order, whatever the tags say.
+func TestEndlessSplit(t *testing.T) {
+	base := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	base.Int("int", 4, btf.IntSigned, 0)
+	base.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: base.Name("m"), Type: 1})
+	base.Composite(btf.KindUnion, "u", 4, false, btf.Member{NameOff: base.Name("m"), Type: 2})
+	split := btf.NewBuilder(binary.LittleEndian, base.Finish(), nil)
+	s := split.Composite(btf.KindStruct, "s", 4, false, btf.Member{NameOff: split.Name("m"), Type: 3})
+	split.Composite(btf.KindUnion, "u", 4, false, btf.Member{NameOff: split.Name("x"), Type: s})
+	o, err := FromBTF(Target{}, split.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.CheckFinite(); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Target{}, 0).AddBTF(Chain(split.Finish())...); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEndlessUnits: what a tag means is asked of each unit by itself.
 func TestEndlessUnits(t *testing.T) {
 	o := New(Target{}, 0)
