@@ -21,8 +21,10 @@ var Checks = []Check{
 	{Name: "order", Run: checkOrder, applies: noWeak},
 	{Name: "relink", Run: checkRelink},
 	{Name: "shards", Run: checkShards},
-	{Name: "files", Run: checkShardFiles},
-	{Name: "edits", Run: checkEdits, applies: keepsAll},
+	{Name: "files", Run: checkShardFiles, applies: noTags},
+	{Name: "edits", Run: checkEdits, applies: func(p *Program, o Options) bool {
+		return keepsAll(p, o) && noTags(p, o)
+	}},
 	{Name: "relocatable", Run: checkRelocatable},
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
@@ -48,6 +50,9 @@ func (c Check) Applies(p *Program, o Options) bool {
 
 // noWeak: which of several weak functions is kept is up to the order of the link.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
+
+// noTags: btfgen split leaves out anonymous structs and unions to which only declaration tags refer.
+func noTags(p *Program, _ Options) bool { return !p.contains("btf_decl_tag") }
 
 // keepsAll: the linker may drop what an edit adds, and a kernel without an entry.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }

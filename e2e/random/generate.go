@@ -22,6 +22,7 @@ type generator struct {
 	callees    []callee
 	strong     map[string]bool // of the names that units share: a unit has the strong definition
 	program    *Program
+	collect    bool // --gc-sections
 	mold       bool // it has no section of per-CPU variables, and makes global symbols local
 }
 
@@ -39,7 +40,7 @@ func Generate(seed uint64, o Options) *Program {
 	}
 	p := &Program{}
 	g := &generator{author: a, words: words, strong: map[string]bool{}, program: p,
-		mold: o.Linker == "mold"}
+		collect: o.Collect, mold: o.Linker == "mold"}
 	for i, path := range g.paths() {
 		g.unit, g.vla = i, o.Compiler(i) == "gcc"
 		if g.cxx = o.CXX && (i == 0 || g.chance(50)); g.cxx {
@@ -51,7 +52,8 @@ func Generate(seed uint64, o Options) *Program {
 }
 
 // paths are those of the units: most often some differ in the directory alone. mold makes the weak
-// functions of such units static functions of one name in files of one name.
+// functions of such units static functions of one name in files of one name. Of several units of
+// one name nothing says which of them --gc-sections has dropped, if they have only data.
 func (g *generator) paths() []string {
 	var all []string
 	for _, base := range []string{"core", "main"} {
@@ -59,7 +61,7 @@ func (g *generator) paths() []string {
 			all = append(all, fmt.Sprintf("d%d/%s.c", d+1, base))
 		}
 	}
-	if g.mold {
+	if g.mold || g.collect {
 		return []string{all[0], all[3]}
 	}
 	n := 2 + min(g.IntN(4), g.IntN(4))

@@ -63,11 +63,16 @@ func checkSplit(b *Build) error {
 		add("btfgen elf of the module", func(out string) error {
 			return b.btfgen("elf", "-j2", "--base", "kernel.btf", "-o", out, "module.ko")
 		}),
-		add("btfdedup link of the result", func(out string) error {
-			return b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
-		}),
 	} {
 		if err != nil {
+			return err
+		}
+	}
+	// A declaration tag of a type of the base that the module declares too may add a declaration.
+	if noTags(b.Program, b.Options) {
+		if err := add("btfdedup link of the result", func(out string) error {
+			return b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
+		}); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	scanFloor   = 1 << 26
 	// types of all units together, where those that import the same partial unit have its types each
 	typesPerByte = 8
-	typesFloor   = 1 << 23
+	typesFloor   = 3 << 22
 )
 
 // Budget is how much of its budget the reading of a file may use.
