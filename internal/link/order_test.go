@@ -37,7 +37,7 @@ func TestBaseOfOtherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = link.Trace(other, link.Options{Base: on})
-	const machines = "the base is for EM_X86_64, what stands on it is for EM_AARCH64; name the BTF of"
+	const machines = "the base is for EM_X86_64, what is based on it is for EM_AARCH64; name the BTF of"
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}
@@ -48,7 +48,7 @@ func TestBaseOfOtherMachine(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = link.Trace(&object.Object{Graph: types.New()}, link.Options{Base: on})
-	const want = "the base is BigEndian, what stands on it is Little"
+	const want = "the base is BigEndian, what is based on it is Little"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}

@@ -15,7 +15,7 @@ import (
 func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
 	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
 	if opt.Base != nil && opt.Base.Order() != order {
-		return fmt.Errorf("%s is %v, what stands on it is %v; name the BTF of the kernel that it "+
+		return fmt.Errorf("%s is %v, what is based on it is %v; name the BTF of the kernel that it "+
 			"belongs to", base, opt.Base.Order(), order)
 	}
 	machine := elf.Machine(units.Machine)
@@ -38,7 +38,7 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 		return nil
 	}
 	if on := elf.Machine(opt.Base.Machine()); on != 0 && machine != 0 && on != machine {
-		return fmt.Errorf("%s is for %v, what stands on it is for %v; name the BTF of the kernel that "+
+		return fmt.Errorf("%s is for %v, what is based on it is for %v; name the BTF of the kernel that "+
 			"it belongs to", base, on, machine)
 	}
 	return nil

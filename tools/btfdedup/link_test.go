@@ -132,7 +132,7 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 		{"but it says the byte order", func(f *facts.Facts) { f.BigEndian = true }, "raw",
 			"EM_X86_64, 64-bit, BigEndian; name those of the file"},
 		{"the base of another machine", func(*facts.Facts) {}, "--base arm64 kernel",
-			"the base DIR/arm64 is for EM_AARCH64, what stands on it is for EM_X86_64; name the BTF of"},
+			"the base DIR/arm64 is for EM_AARCH64, what is based on it is for EM_X86_64; name the BTF of"},
 	} {
 		known := x86
 		c.change(&known)

@@ -63,7 +63,7 @@ func TestIndexOfOtherMachine(t *testing.T) {
 	}
 	for _, base := range []string{absolute, "vmlinux", "vmlinux"} {
 		code, _, stderr := pahole("-J", "--btf_encode_detached=out", "--btf_base="+base, module)
-		want := base + " is for EM_AARCH64, what stands on it is for EM_X86_64"
+		want := base + " is for EM_AARCH64, what is based on it is for EM_X86_64"
 		if code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q", base, code, stderr)
 		}

@@ -1,4 +1,4 @@
-// Puts raw BTF files one behind the other and deduplicates them by libbpf; or split BTF on a base:
+// Puts raw BTF files one after the other and deduplicates them by libbpf; or split BTF on a base:
 //
 //	libbpf_dedup OUT.btf IN.btf…
 //	libbpf_dedup OUT.btf --base BASE.btf SPLIT.btf
