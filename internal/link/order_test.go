@@ -37,7 +37,7 @@ func TestBaseOfOtherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = link.Trace(other, link.Options{Base: on})
-	const machines = "the base is for EM_X86_64, what is based on it is for EM_AARCH64; name the BTF of"
+	const machines = "the base is for EM_X86_64, what is based on it is for EM_AARCH64; name the BTF"
 	if err == nil || !strings.Contains(err.Error(), machines) {
 		t.Error(err)
 	}

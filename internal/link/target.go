@@ -38,8 +38,8 @@ func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) err
 		return nil
 	}
 	if on := elf.Machine(opt.Base.Machine()); on != 0 && machine != 0 && on != machine {
-		return fmt.Errorf("%s is for %v, what is based on it is for %v; name the BTF of the kernel that "+
-			"it belongs to", base, on, machine)
+		return fmt.Errorf("%s is for %v, what is based on it is for %v; name the BTF of the kernel "+
+			"that it belongs to", base, on, machine)
 	}
 	return nil
 }
