@@ -54,7 +54,7 @@ var roadsPrograms = []struct {
 		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
 			void start(void) { used(); used2(); f0(sink); }`,
 	}},
-	{name: "weak ones with aliases", sources: map[string]string{
+	{name: "weak ones with aliases", dwarf: true, sources: map[string]string{
 		"a.c": `weak int f0(int a) { return sink = a; } extern int base_of(int) alias(f0);
 			extern int my_f0(int) alias(f0);`,
 		"b.c": `long f0(long a, long b) { return sink = a + b; }`,
