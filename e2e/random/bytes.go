@@ -42,7 +42,7 @@ func (b *Build) expectOneShot(way string, do func() ([]byte, error)) error {
 	return b.expect(result{"btfgen elf", want}, way, do)
 }
 
-// expectGraph wants bytes to be those of the link of the objects.
+// expectGraph checks that bytes are those of the link of the objects.
 func (b *Build) expectGraph(way string, do func() ([]byte, error)) error {
 	objects, err := b.BTFObjects()
 	if err != nil {

@@ -22,7 +22,7 @@ func checkSupplement(b *Build) error {
 	return nil
 }
 
-// expectAfterDWZ wants that of the file dwz.
+// expectAfterDWZ compares the BTF of the file dwz with that of the file before.
 func (b *Build) expectAfterDWZ(how string) error {
 	for _, j := range []string{"-j1", "-j8"} {
 		if err := b.expectOneShot("btfgen elf "+j+" after "+how, func() ([]byte, error) {

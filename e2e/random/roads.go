@@ -39,9 +39,9 @@ func checkFeatures(b *Build) error {
 	return nil
 }
 
-// sameRoads wants btfgen elf of a linked file, and btfgen object, btfgen facts and btfdedup link of
-// its objects, to give the same BTF and leave out the same functions. It returns the BTF's name;
-// the list's is that with ".skipped".
+// sameRoads checks that btfgen elf of a linked file, and btfgen object, btfgen facts and btfdedup
+// link of its objects, give the same BTF and leave out the same functions. It returns the BTF's
+// name; the list's is that with ".skipped".
 func (b *Build) sameRoads(linked, features string) (string, error) {
 	name := linked + "." + features
 	elf, graph, facts, flag := name+".btf", name+".link.btf", name+".facts", "--features="+features
@@ -122,7 +122,7 @@ func (b *Build) results(way string, names ...string) ([]result, error) {
 	return all, nil
 }
 
-// sameLines is an error that tells which lines differ, unless two lists are the same.
+// sameLines returns an error with the lines that differ, nil if two lists are the same.
 func sameLines(a, b result) error {
 	if string(a.bytes) == string(b.bytes) {
 		return nil

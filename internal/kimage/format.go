@@ -52,7 +52,8 @@ func formatOf(data []byte) *format {
 	return nil
 }
 
-// headSize is how much of a layer tells what it is, in bytes: up to the setup header of a bzImage.
+// headSize is how many bytes of a layer are looked at to find its format: up to the setup header of
+// a bzImage.
 const headSize = 1024
 
 // decompress returns at most limit bytes; more are an error. Of what isn't wanted, by its first

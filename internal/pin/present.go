@@ -109,7 +109,7 @@ func (m *Importer) reached(roots, list []types.ID) []types.ID {
 	return list
 }
 
-// mark finds the nodes that are in, where follow tells which stubs are.
+// mark finds the nodes that are in. Of stubs, those are that follow accepts.
 func (m *Importer) mark(follow func(types.ID, *types.Node) bool) {
 	for _, id := range m.nodes {
 		n := &m.from.Nodes[id]

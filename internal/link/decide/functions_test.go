@@ -158,7 +158,7 @@ func in(file, name string, linkage uint32, flags types.FuncFlags,
 	}
 }
 
-// TestClaimants: only functions that are in the linked file have a say. The symbols tell which.
+// TestClaimants: only functions that are in the linked file, by its symbols, have a say.
 func TestClaimants(t *testing.T) {
 	const static = types.LinkageStatic
 	build := func(list ...func(*linktest.Builder)) func(*linktest.Builder) {
