@@ -3,24 +3,12 @@
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//rules:providers.bzl", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":convert_actions.bzl", "btf_gen", "btf_gen_each")
+load(":convert_actions.bzl", "btf_gen")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":debug_files.bzl", "check_debug_files")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
-load(":link_actions.bzl", "btf_merge")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
 load(":sources.bzl", "elves_of")
-
-def _convert_directory(ctx, directory, path, conversion):
-    """Declares the actions that make one BTF object of a directory's object files."""
-    out = ctx.actions.declare_file(path + ".btfo")
-    if hasattr(ctx.actions, "map_directory"):
-        each = ctx.actions.declare_directory(path + ".btfo.d")
-        btf_gen_each(ctx, directory, each, conversion)
-        btf_merge(ctx, [each], out)
-    else:
-        btf_gen(ctx, [directory], out, conversion)
-    return out
 
 def convert_all(ctx, elves, prefix, conversion):
     """Declares the BtfGen actions of ELF files.
@@ -36,14 +24,8 @@ def convert_all(ctx, elves, prefix, conversion):
         relative to the package if the file is inside of that.
     """
     package = ctx.label.package + "/" if ctx.label.package else ""
-    by_path = {}
+    by_path = {layout_path(elf).removeprefix(package): elf for elf in elves}
     objects = {}
-    for elf in elves:
-        path = layout_path(elf).removeprefix(package)
-        if elf.is_directory:
-            objects[path] = _convert_directory(ctx, elf, paths.join(prefix, path), conversion)
-        else:
-            by_path[path] = elf
     for path, group in groups_of(by_path, grain_of(ctx)).items():
         objects[path] = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))
         btf_gen(ctx, group, objects[path], conversion)
@@ -87,8 +69,7 @@ linked files: `vmlinux`, modules, their separate debug files. Each must have DWA
 compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its archive.
 
 Also directories that an action makes (`ctx.actions.declare_directory`), with nothing but such
-files in them. Where Bazel has `ctx.actions.map_directory`, since version 9, each of these files is
-converted by an action of its own; before that, one action converts the whole directory.""",
+files in them. One action converts a whole directory.""",
             allow_files = True,
             allow_empty = False,
             mandatory = True,

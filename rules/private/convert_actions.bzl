@@ -1,12 +1,9 @@
 """The actions that read DWARF and linked ELF files."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
-load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
-    "ENVIRONMENT",
-    "EXECUTION_REQUIREMENTS",
     "INPUTS_ALONE",
     "THREADS",
     "add_conversion",
@@ -51,60 +48,6 @@ def btf_gen(ctx, elves, out, conversion):
         mnemonic = "BtfGen",
         progress_message = "Reading types of " + what + " for %{label}",
         resource_set = _large_resources if large else _objects_resources,
-    )
-
-def _gen_each(template_ctx, input_directories, output_directories, tools, additional_params, **_):
-    for elf in input_directories["objects"].children:
-        out = template_ctx.declare_file(
-            elf.tree_relative_path + ".btfo",
-            directory = output_directories["converted"],
-        )
-        args = template_ctx.args()
-        args.add("object")
-        args.add("-j", 1)
-        args.add("-o", out)
-        args.add_all(INPUTS_ALONE)
-        for flag in ["features", "input", "lang-exclude"]:
-            if additional_params[flag]:
-                args.add("--{}={}".format(flag, additional_params[flag]))
-        if additional_params["skip-unencodable"]:
-            args.add("--skip-unencodable")
-        args.add(elf)
-        template_ctx.run(
-            executable = tools["btfgen"],
-            inputs = [elf],
-            outputs = [out],
-            arguments = [args],
-            progress_message = "Reading types of %{input}",
-        )
-
-def btf_gen_each(ctx, directory, out, conversion):
-    """Declares a BtfGen for each file of a directory, once it is known which there are.
-
-    Follows the documentation of Bazel 9; it has not run there yet.
-
-    Args:
-        ctx: context of a rule or aspect with the toolchain, of a Bazel that has
-            `ctx.actions.map_directory`.
-        directory: File, a directory of object files and archives.
-        out: File to write, a directory with a BTF object for each.
-        conversion: what `conversion_of` returned.
-    """
-    ctx.actions.map_directory(
-        implementation = _gen_each,
-        input_directories = {"objects": directory},
-        output_directories = {"converted": out},
-        tools = {"btfgen": tools(ctx).btfgen},
-        additional_params = {
-            "features": ",".join(conversion.btf_features),
-            "input": conversion.input,
-            "lang-exclude": ",".join(conversion.lang_exclude),
-            "skip-unencodable": conversion.skip_unencodable,
-        },
-        env = ENVIRONMENT,
-        execution_requirements = EXECUTION_REQUIREMENTS,
-        mnemonic = "BtfGen",
-        toolchain = TOOLCHAIN_TYPE,
     )
 
 def btf_facts(ctx, elf, out, features, beside = debug_files()):

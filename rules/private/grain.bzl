@@ -76,7 +76,7 @@ def groups_of(elves, grain, extensions = ["o"]):
     directories = {}
     depth = 0
     for path, elf in elves.items():
-        if grain.most == 1 or elf.extension not in extensions:
+        if grain.most == 1 or elf.is_directory or elf.extension not in extensions:
             groups[path] = [elf]
             continue
         directories.setdefault(paths.dirname(path), {})[path] = elf

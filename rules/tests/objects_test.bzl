@@ -72,18 +72,17 @@ def _directory_impl(ctx):
     by_input = {str(elf_inputs(action)): arguments(action) for action in actions_of(env, "BtfGen")}
     asserts.equals(env, ["object", "-j", "1", "-o", "a.o.btfo"], by_input[str(["a.o"])][:5])
 
-    # All files of the directory at once. (Since Bazel 9 the actions aren't known at this time.)
-    if not hasattr(ctx.actions, "map_directory"):
-        args = by_input[str(["tree.o.d"])]
-        asserts.equals(env, ["object", "-j", "4", "-o", "tree.o.d.btfo"], args[:5])
+    # All files of the directory at once.
+    args = by_input[str(["tree.o"])]
+    asserts.equals(env, ["object", "-j", "4", "-o", "tree.o.btfo"], args[:5])
     merge = [action for action in actions_of(env, "BtfMerge") if len(elf_inputs(action)) == 2][0]
-    asserts.equals(env, ["a.o.btfo", "tree.o.d.btfo"], elf_inputs(merge))
+    asserts.equals(env, ["a.o.btfo", "tree.o.btfo"], elf_inputs(merge))
     return analysistest.end(env)
 
 _directory_test = analysistest.make(_directory_impl)
 
 def _tree_impl(ctx):
-    directory = ctx.actions.declare_directory(ctx.label.name + ".d")
+    directory = ctx.actions.declare_directory(ctx.label.name)
     ctx.actions.run_shell(outputs = [directory], command = "exit 1")
     return [DefaultInfo(files = depset([directory]))]
 
@@ -180,11 +179,10 @@ def objects_suite(name):
         target_under_test = ":three_objects",
     )
     _settings_test(name = "settings_test", target_under_test = ":one_object")
-    _tree(name = "tree.o", tags = ["manual"])
+    _tree(name = "objects/tree.o", tags = ["manual"])
     btf_objects(
         name = "directory_objects",
-        grain = "object",
-        srcs = ["objects/a.o", ":tree.o"],
+        srcs = ["objects/a.o", ":objects/tree.o"],
         tags = ["manual"],
     )
     _directory_test(name = "directory_test", target_under_test = ":directory_objects")
