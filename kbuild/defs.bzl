@@ -13,7 +13,6 @@ def kbuild_btf(
         vmlinux = "vmlinux",
         modules = True,
         order = None,
-        shards = 64,
         btf_features = [],
         lang_exclude = [],
         **kwargs):
@@ -28,7 +27,6 @@ def kbuild_btf(
         vmlinux: path of the linked kernel in it.
         modules: whether the modules (all files *.ko below the directory) get BTF, too.
         order: path of a modules.order in the directory, to take only the modules that it lists.
-        shards: in how many parts vmlinux is converted.
         btf_features: as the rules have it.
         lang_exclude: as the rules have it.
         **kwargs: what all rules have, such as visibility and tags.
@@ -38,7 +36,6 @@ def kbuild_btf(
         name = name + "_vmlinux_btf",
         btf_features = btf_features,
         lang_exclude = lang_exclude,
-        shards = shards,
         vmlinux = ":{}_vmlinux".format(name),
         **kwargs
     )

@@ -243,8 +243,6 @@ func TestTruncated(t *testing.T) {
 		{line: "btfgen object -o OUT large.o", file: "large.o"},
 		{line: "btfgen object -j2 -o OUT archive.a", file: "archive.a"},
 		{line: "btfgen object -j2 -o OUT with.o", file: "with.o"},
-		{line: "btfgen object --each-unit OUT object.o", file: "object.o"},
-		{line: "btfgen split -o OUT -n 4 linked", file: "linked"},
 		{line: "btfgen facts -o OUT linked", file: "linked"},
 		{line: "btfdedup merge -j2 -o OUT a.btfo with.o", file: "with.o"},
 		{line: "btfdedup link -o OUT --base base.index a.btfo", file: "base.index"},

@@ -16,8 +16,7 @@ func (b *bench) mergeAndLink() error {
 	const j = 2
 	units, factsFile := filepath.Join(b.dir, "units"), filepath.Join(b.dir, "facts")
 	all := filepath.Join(b.dir, "all.btfo")
-	if err := b.prepare(b.tool("btfgen"), "object", "--lang-exclude=rust", "-q", "--each-unit="+units,
-		b.vmlinux); err != nil {
+	if err := measure.Units(b.vmlinux, units); err != nil {
 		return err
 	}
 	if err := b.prepare(b.tool("btfgen"), "facts", "-q", "-o", factsFile, b.vmlinux); err != nil {

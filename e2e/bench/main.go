@@ -36,7 +36,6 @@ var parts = []part{
 	{"module", (*bench).allModules},
 	{"object", (*bench).anObject},
 	{"link", (*bench).mergeAndLink},
-	{"shards", (*bench).allShards},
 	{"tree", (*bench).tree},
 }
 
@@ -63,7 +62,6 @@ type bench struct {
 // results are what is drawn.
 type results struct {
 	contests []contest // all comparisons so far
-	shards   []shard
 	trees    []treeResult
 }
 

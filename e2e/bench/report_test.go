@@ -47,10 +47,6 @@ func TestDrawings(t *testing.T) {
 	b := bench{results: results{
 		contests: []contest{{"vmlinux, -j1", series("theirs", 600<<20, 10*time.Second),
 			series("ours", 150<<20, time.Second)}},
-		shards: []shard{
-			{"1/2", 10, 1e8, series("1/2", 100<<20, 500*time.Millisecond)},
-			{"1/1", 20, 2e8, series("1/1", 150<<20, time.Second)},
-		},
 		trees: []treeResult{{"7.2", 10,
 			[]moduleCost{{"pahole", 0.12}, {"btfgen elf, a process each", 0.02}, {"btfdedup modules", 0.01}},
 			[]size{{"as shipped", 4e6}, {"rules_btf", 2e6}, {"with a shared base", 1e6}}}}},
@@ -62,8 +58,6 @@ func TestDrawings(t *testing.T) {
 	}{
 		{"comparison", b.comparison, []string{"vmlinux, -j1", "pahole: 10.0 s",
 			"rules_btf: 1.00 s, 1/10.0", "rules_btf: 150 MB, 1/4.0"}},
-		{"linearity", b.linearity, []string{"MB of DWARF", ">200<", "pahole -J -j1",
-			"btfgen object -j1: wall"}},
 		{"modules", b.modulesDrawing, []string{"7.2: 10 modules", "pahole: 120.0 ms",
 			"btfdedup modules: 10.0 ms, 1/12.0", "rules_btf: 2.0 MB, 50%"}},
 	} {

@@ -34,7 +34,7 @@ kbuild_tree(
     name = "linked",
     modules = "whole",
     path_env = "LINUX",
-    shards = 2,
+    vmlinux = "whole",
 )
 
 kbuild_tree(
@@ -55,7 +55,6 @@ big_action(
 
 kbuild_btf(
     name = "big_btf",
-    shards = 3,
     tree = ":big",
 )
 `

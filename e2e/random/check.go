@@ -20,11 +20,8 @@ var Checks = []Check{
 	{Name: "merge", Run: checkMerge},
 	{Name: "order", Run: checkOrder, applies: noWeak},
 	{Name: "relink", Run: checkRelink},
-	{Name: "shards", Run: checkShards},
-	{Name: "files", Run: checkShardFiles, applies: noTags},
-	{Name: "edits", Run: checkEdits, applies: func(p *Program, o Options) bool {
-		return keepsAll(p, o) && noTags(p, o)
-	}},
+	{Name: "linked", Run: checkLinked},
+	{Name: "edits", Run: checkEdits},
 	{Name: "relocatable", Run: checkRelocatable},
 	{Name: "strings", Run: checkStrings, applies: linkedByLD},
 	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
@@ -51,10 +48,7 @@ func (c Check) Applies(p *Program, o Options) bool {
 // noWeak: which of several weak functions is kept is up to the order of the link.
 func noWeak(p *Program, _ Options) bool { return !p.contains("__attribute__((weak))") }
 
-// noTags: btfgen split leaves out anonymous structs and unions to which only declaration tags refer.
-func noTags(p *Program, _ Options) bool { return !p.contains("btf_decl_tag") }
-
-// keepsAll: the linker may drop what an edit adds, and a kernel without an entry.
+// keepsAll: the linker may drop a kernel without an entry.
 func keepsAll(_ *Program, o Options) bool { return !o.Collect }
 
 // typeUnits: g++ leaves the typedefs of blocks out of type units.

@@ -9,7 +9,7 @@
 // What a program is made of and how it is built is drawn first (options). Data flows from generate
 // (over vocabulary, form, scope and ctype; functions and tags have what their names say) to source,
 // a tree of text that shrink can take pieces from, then to build, and from there to the checks.
-// check.go lists them: roads, bytes, shards, dwz, splitdwarf, spelling and split compare ways to
+// check.go lists them: roads, bytes, edits, dwz, splitdwarf, spelling and split compare ways to
 // the same BTF; content, code, variables and annotations compare BTF with the DWARF (die, match),
 // pahole with pahole's, and compilerbtf with that of gcc.
 package random

@@ -69,7 +69,7 @@ func checkSplit(b *Build) error {
 		}
 	}
 	// A declaration tag of a type of the base that the module declares too may add a declaration.
-	if noTags(b.Program, b.Options) {
+	if !b.Program.contains("btf_decl_tag") {
 		if err := add("btfdedup link of the result", func(out string) error {
 			return b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
 		}); err != nil {

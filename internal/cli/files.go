@@ -16,7 +16,6 @@ type FlagSet struct {
 	inputLists      []fileList
 	inputDirs       []fileList // of which a name may be empty
 	outputDirs      []fileFlag // which may be the same
-	instead         fileFlag   // the directory in place of -o; zero if the verb has no such flag
 }
 
 // fileFlag is a flag, as the user types it, whose value is a path, "" if it is not given.
@@ -59,13 +58,6 @@ func (f *FlagSet) OutputVar(path *string, name, usage string) {
 func (f *FlagSet) OutputDirVar(path *string, name, usage string) {
 	f.StringVar(path, name, "", usage)
 	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, path})
-}
-
-// InsteadOfOutputVar defines a flag that names a directory to write in place of the file of -o.
-func (f *FlagSet) InsteadOfOutputVar(path *string, name, usage string) {
-	f.OutputDirVar(path, name, usage)
-	f.instead = fileFlag{"--" + name, path}
-	f.outputs = append(f.outputs, f.instead)
 }
 
 // moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir

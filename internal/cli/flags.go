@@ -106,14 +106,11 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
 func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
-	instead := f.instead.path != nil && *f.instead.path != ""
 	switch {
-	case takes&(Output|OutputDir) != 0 && values.Output == "" && !instead:
+	case takes&(Output|OutputDir) != 0 && values.Output == "":
 		return Usagef("-o OUT is missing")
 	case takes&Printed != 0 && values.Output == "":
 		return Usagef("-o is empty; name a file")
-	case values.Output != "" && instead:
-		return Usagef("-o and %s contradict each other", f.instead.flag)
 	case values.Quiet && values.Verbose:
 		return Usagef("--quiet and --verbose contradict each other")
 	case values.DistilledBase != "" && len(values.Bases) == 0:

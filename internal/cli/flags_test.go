@@ -20,7 +20,7 @@ func copier(run Run) *Program {
 		Setup: func(fs *FlagSet) Run {
 			fs.InputVar(new(string), "also-read", "")
 			fs.OutputVar(new(string), "also-write", "")
-			fs.InsteadOfOutputVar(new(string), "directory", "")
+			fs.OutputDirVar(new(string), "directory", "")
 			return run
 		},
 	}}}
@@ -88,7 +88,7 @@ func TestGivenTwice(t *testing.T) {
 		{"-ox --output=x", "-o is given twice; give it once"},
 		{"-o x --stats=y --stats z", "--stats is given twice; give it once"},
 		{"-o x --also_read y --also-read z", "--also-read is given twice; give it once"},
-		{"--directory x --directory y", "--directory is given twice; give it once"},
+		{"-o x --directory y --directory z", "--directory is given twice; give it once"},
 		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
 	} {
 		code, stderr := runCopier(func(*Env, []string) error { return nil },
@@ -162,9 +162,8 @@ func TestOutputsAndInputs(t *testing.T) {
 		{"-o OUT", ""},
 		{"-o OUT --skipped old --also-write new --stats -", ""},
 		{"-o /dev/null --skipped /dev/null --base /dev/null", ""},
-		{"--directory OUT", ""},
+		{"-o OUT --directory other", ""},
 		{"", "copy: -o OUT is missing"},
-		{"-o OUT --directory other", "copy: -o and --directory contradict each other"},
 		{"-o in", "copy: output in is also an input (in); write to another file"},
 		{"-o in.link", "output in.link is also an input (in)"},
 		{"-o ./in", "output ./in is also an input (in)"},
@@ -173,7 +172,6 @@ func TestOutputsAndInputs(t *testing.T) {
 		{"-o OUT --also-read old.link --also-write old", "output old is also an input (old.link)"},
 		{"-o OUT --stats ./OUT", "-o and --stats name one output, ./OUT"},
 		{"-o - --stats -", "-o and --stats name one output, -"},
-		{"--directory OUT --also-write OUT", "--also-write and --directory name one output"},
 		{"--skipped old --distilled-base old.link --base x -o OUT",
 			"--distilled-base and --skipped name one output, old"},
 	} {

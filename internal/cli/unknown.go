@@ -13,7 +13,7 @@ var siblings = []struct {
 	{"btfdedup", []string{"merge", "link", "modules", "shared", "index", "import", "embed",
 		"resolve-ids", "relocate", "verify", "diff", "conflicts", "archive", "report", "dump", "stats",
 		"extract"}},
-	{"btfgen", []string{"elf", "object", "split", "facts"}},
+	{"btfgen", []string{"elf", "object", "facts"}},
 	{"btfrepro", []string{"diff", "run"}},
 }
 

@@ -158,27 +158,18 @@ func newWork(f *elf.File, data []byte, opt *convert.Options) (*work, error) {
 	return w, nil
 }
 
-// choose returns the parts that the options ask for. Shards are contiguous and similarly large: a
-// blob is in the shard in which its middle byte lies.
+// choose returns the parts that the options ask for.
 func choose(parts []part, opt *convert.Options) []part {
-	if opt.Units != nil {
-		var list []part
-		for at, i := range opt.Units {
-			p := parts[i]
-			p.number = at
-			list = append(list, p)
-		}
-		return list
-	}
-	if opt.Shard.Count == 0 || len(parts) == 0 {
+	if opt.Units == nil {
 		return parts
 	}
-	end := parts[len(parts)-1].off + len(parts[len(parts)-1].data)
-	return slices.DeleteFunc(parts, func(p part) bool {
-		middle := 2*p.off + len(p.data)
-		// Sections are smaller than files, and there are at most 2³¹ shards: no overflow in 128 bits.
-		return shardOf(uint64(middle), uint64(2*end), uint64(opt.Shard.Count)) != opt.Shard.Index
-	})
+	var list []part
+	for at, i := range opt.Units {
+		p := parts[i]
+		p.number = at
+		list = append(list, p)
+	}
+	return list
 }
 
 // run converts the parts.

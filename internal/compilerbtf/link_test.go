@@ -148,29 +148,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestParts: the objects of shards, and of units, together are that of the file.
-func TestParts(t *testing.T) {
+// TestUnits: the object of each unit of the file is that of its object file.
+func TestUnits(t *testing.T) {
 	w := newWorkspace(t)
 	w.build("-O2")
-	want := w.bytes(w.convert("linked.b", true))
-	merged := func(parts []*object.Object) []byte {
-		o, err := object.Merge(parts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return w.bytes(o)
-	}
-	for count := 1; count < 7; count++ {
-		var parts []*object.Object
-		for i := range count {
-			o, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 1,
-				Shard: convert.Shard{Index: i + 1, Count: count}})
-			parts = append(parts, o)
-		}
-		if !bytes.Equal(merged(parts), want) {
-			t.Errorf("%d shards give something else", count)
-		}
-	}
 	units := make([][]byte, 4)
 	w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 2,
 		Each: func(number int, o *object.Object) error {

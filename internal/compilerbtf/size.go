@@ -64,13 +64,6 @@ func times(a, b uint64) uint64 {
 	return low
 }
 
-// shardOf is in which of count shards a place below end is, from 1.
-func shardOf(place, end, count uint64) int {
-	high, low := bits.Mul64(place, count)
-	shard, _ := bits.Div64(high, low, end)
-	return int(shard) + 1
-}
-
 // uncertain tells whether a function may take a packed struct from the stack. Of what is judged of
 // functions this is all that types tell.
 func (c *converter) uncertain(f *btf.Type) bool {

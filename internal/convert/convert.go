@@ -28,11 +28,8 @@ type Options struct {
 	// Warn, when set, is called with a line for each unit that is left out for that reason, and for
 	// each that may have got a type unit of another, in the order of the file, before File returns.
 	Warn func(line string)
-	// Shard is the part of the units to convert. Of a shard without units File gives an object
-	// without units.
-	Shard Shard
 	// Units, when set, are the compilation units to convert, by their place among those of the
-	// file, from 0. Type units that none of them refers to are left out. Shard must be empty then.
+	// file, from 0. Type units that none of them refers to are left out.
 	Units []int
 	// Each, when set, is called with an object of each unit, and the unit's number among the
 	// compilation units of the file, from 0, or its place in Units. It is called from several

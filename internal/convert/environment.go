@@ -25,7 +25,6 @@ type environment struct {
 	fromImports  []types.ID    // the items of imported, where references are pinned
 	foreignNodes int           // that imported units of all environments have added, likewise
 	recording    *declarations // of the imported unit that is walked over; else nil
-	lists        bool          // the unit lists what it takes of another one
 }
 
 // numberedUnit is the environment of the compilation unit of a number.
@@ -51,7 +50,7 @@ type stamp struct {
 func (c *converter) begin(file string) {
 	c.serial++
 	c.items, c.elems = c.items[:0], c.elems[:0]
-	c.conflict, c.lists = false, false
+	c.conflict = false
 	c.imports, c.fromImports = c.imports[:0], c.fromImports[:0]
 	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)

@@ -18,9 +18,6 @@ func (u *unit) visitImport(e *dwarf.DIE) error {
 	if err != nil || t.u == nil || t.u == &u.c.main {
 		return err
 	}
-	if u == &u.c.main && e.IsBlock(dwarf.ConstValue) {
-		return t.u.takeListed(e.Off, u.r.Block(e.Val[dwarf.ConstValue]))
-	}
 	u.c.importUnit(t.u)
 	return nil
 }
@@ -109,7 +106,7 @@ func (c *converter) noteForeign(d *declarations) {
 // reach takes the tags and typedefs that are defined in other units and reached from this one: by a
 // chain of references that ends there, through pointers and the members of definitions too.
 func (c *converter) reach() error {
-	if !c.main.r.RefersOut() || c.lists {
+	if !c.main.r.RefersOut() {
 		return nil
 	}
 	return c.follow(func(t typeRef) bool { return c.imported[t.u] }, func(t typeRef) error {

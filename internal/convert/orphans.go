@@ -6,23 +6,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/dwarf"
 )
 
-// Orphans returns the type units of d to which none of its compilation units refers, one of each
-// signature, in the order of the file. single: there is one compilation unit, to which they belong.
-// Compilation units in one of the excluded languages don't count as referring.
-func Orphans(d *dwarf.Data, excluded map[uint64]bool) (list []*dwarf.Unit, single bool, err error) {
-	w := newWork(input{d: d, opt: &Options{LangExclude: excluded}})
-	if !d.HasTypeUnits() {
-		return nil, w.single, nil
-	}
-	c := newConverter(w.input, newStore(d, w.opt, 0))
-	for _, h := range w.units {
-		if err := c.noteReferred(h); err != nil {
-			return nil, w.single, err
-		}
-	}
-	return d.TypeUnits(func(h *dwarf.Unit) bool { return !c.referred[h] }), w.single, nil
-}
-
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
 // enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
 // So do those of a .dwo file to its compilation unit. Elsewhere they are units of their own, for
@@ -54,8 +37,8 @@ func (c *converter) walkOrphans() error {
 }
 
 // convertOrphans converts the orphans of a file with several compilation units, which all have
-// converted. apart are the compilation units that are not among these, or were left out half-way:
-// what they refer to is no orphan either. The warnings are about those that were left out.
+// converted. apart are those that were left out half-way: what they refer to is no orphan either.
+// The warnings are about type units that were left out.
 func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warnings []string,
 	err error) {
 	for _, h := range apart {

@@ -19,7 +19,6 @@ type unit struct {
 	declTagged bool // it has declaration tags
 
 	declares *declarations // of an imported unit that was walked over
-	listed   listed        // of one that was imported in part
 
 	codeless []uint32        // functions without code that may have a symbol all the same
 	nameless []uint32        // functions with code, but without a symbol at their entry

@@ -11,12 +11,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/parallel"
 )
 
-// work is the conversion of a file's units, or of a shard of them, by several threads.
+// work is the conversion of a file's units, or of some of them, by several threads.
 type work struct {
 	input
 	units   []*dwarf.Unit // those that are converted
-	first   int           // the number of the first, among all
-	others  []*dwarf.Unit // compilation units of other shards
 	single  bool          // the file has one compilation unit
 	next    atomic.Int64  // of units
 	threads []*converter
@@ -66,21 +64,19 @@ func newWork(in input) *work {
 	d, opt := in.d, in.opt
 	in.symbols, in.pins = &symbols{file: d.File}, newPins(d)
 	w := &work{input: in}
-	var all []*dwarf.Unit
 	for i := range d.Units {
 		if d.Units[i].Kind == dwarf.UnitCompile {
-			all = append(all, &d.Units[i])
+			w.units = append(w.units, &d.Units[i])
 		}
 	}
-	w.single = len(all) == 1
+	w.single = len(w.units) == 1
 	if opt.Units != nil {
+		all := w.units
+		w.units = nil
 		for _, i := range opt.Units {
 			w.units = append(w.units, all[i])
 		}
-		return w
 	}
-	begin, end := opt.Shard.of(all)
-	w.units, w.first, w.others = all[begin:end], begin, slices.Concat(all[:begin], all[end:])
 	return w
 }
 
@@ -155,9 +151,9 @@ func (w *work) thread(c *converter) {
 			return
 		}
 		c.first = len(w.threads) == 1 && !c.shared && len(c.g.Nodes) == 1
-		err := c.convert(w.units[i], w.first+i)
+		err := c.convert(w.units[i], i)
 		if err == nil && w.opt.Each != nil {
-			err = c.each(w.first + i)
+			err = c.each(i)
 		}
 		if w.opt.SkipUnencodable && isUnencodable(err) {
 			c.skipped = append(c.skipped, failure{i, err})
@@ -179,6 +175,16 @@ func (w *work) thread(c *converter) {
 	}
 }
 
+// each calls opt.Each with the unit that was converted, if it was not left out.
+func (c *converter) each(number int) error {
+	if n := len(c.units); n > 0 && c.units[n-1].number == number {
+		one := *c.obj
+		one.Units = []object.Unit{c.units[n-1].Unit}
+		return c.opt.Each(number, &one)
+	}
+	return nil
+}
+
 // skipped are the units that were left out, in the order of the file.
 func (w *work) skipped() []failure {
 	return w.collect(func(c *converter) []failure { return c.skipped })
@@ -193,19 +199,19 @@ func (w *work) collect(of func(c *converter) []failure) (all []failure) {
 	return all
 }
 
-// orphans adds what the type units hold that nothing refers to. The first shard has it.
+// orphans adds what the type units hold that nothing refers to.
 func (w *work) orphans() error {
-	if !w.d.HasTypeUnits() || w.single || w.opt.Shard.Index > 1 || w.opt.Units != nil {
+	if !w.d.HasTypeUnits() || w.single || w.opt.Units != nil {
 		return nil
 	}
-	others := w.others
+	var apart []*dwarf.Unit
 	for _, s := range w.skipped() {
-		others = append(others, w.units[s.at])
+		apart = append(apart, w.units[s.at])
 	}
 	c := newConverter(w.input, w.threads[0].store)
 	c.restart(w.input, w.threads[0].main.prints.File, c.size)
 	var err error
-	w.warnings, err = c.convertOrphans(w.threads, others)
+	w.warnings, err = c.convertOrphans(w.threads, apart)
 	w.threads = append(w.threads, c)
 	return err
 }
@@ -284,6 +290,5 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 // hasComplete tells whether the file has a unit that is no partial one, or no units at all.
 func (w *work) hasComplete() bool {
 	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
-		func(c *converter) bool { return c.complete }) ||
-		w.threads[0].findsComplete(w.others)
+		func(c *converter) bool { return c.complete })
 }

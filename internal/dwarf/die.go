@@ -21,9 +21,6 @@ type DIE struct {
 // Has tells whether the attribute is present.
 func (e *DIE) Has(s Attr) bool { return e.mask>>s&1 != 0 }
 
-// Attributes are those that are present, a bit each: that of Name is the lowest.
-func (e *DIE) Attributes() uint64 { return e.mask }
-
 // Flag tells whether the attribute is present and not zero.
 func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
 

@@ -32,19 +32,14 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	f.input = convert.InputAuto
 	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
 		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
-	ExcludeVar(flags, &f.excluded)
+	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "comma-separated `languages` whose"+
+		" compilation units are left out, as in pahole's --lang_exclude (rust)")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
 		"take every name that begins with `PREFIX` for PREFIX itself, as pahole's --kabi_prefix does")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ pointers to members,"+
 			" and warn; without it they are an error")
 	SplitVar(flags, &f.Split)
-}
-
-// ExcludeVar defines the flag --lang-exclude.
-func ExcludeVar(flags *cli.FlagSet, excluded *map[uint64]bool) {
-	flags.Var(&languages{codes: excluded}, "lang-exclude", "comma-separated `languages` whose"+
-		" compilation units are left out, as in pahole's --lang_exclude (rust)")
 }
 
 // languages are the codes of languages, as a flag's value.

@@ -27,7 +27,7 @@ var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
 // ErrLTO is of trees whose objects get machine code and DWARF only when they are linked: what is
 // linked is to be read, by NoObjects and Whole.
 var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
-	" (shards for vmlinux, modules = \"whole\")")
+	" (vmlinux = \"whole\", modules = \"whole\")")
 
 // withTypes returns those of the objects that have types, and notes the others. owner is what was
 // linked of them, for errors.
@@ -81,7 +81,7 @@ func (r *reader) look(owner, object string) (found, error) {
 	f, err := inspect(r.path(object))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, fmt.Errorf("%s: %s was linked of it, and it is gone: build again, or read what is "+
-			"linked (shards for vmlinux, modules = \"whole\")", r.path(object), owner)
+			"linked (vmlinux = \"whole\", modules = \"whole\")", r.path(object), owner)
 	}
 	if err != nil {
 		return f, err

@@ -72,7 +72,7 @@ func Read(dir string, o Options) (*Tree, error) {
 	}
 	if r.split() && (o.NoObjects || o.Whole) {
 		return nil, fmt.Errorf("%s: CONFIG_DEBUG_INFO_SPLIT=y, so most of the DWARF is beside the "+
-			"objects, in .dwo files: read the objects (no shards, modules = \"objects\")",
+			"objects, in .dwo files: read the objects (vmlinux and modules = \"objects\")",
 			r.path(configName))
 	}
 	t := &Tree{Rust: r.config["CONFIG_RUST"] == "y"}

@@ -330,7 +330,8 @@ func TestBitcode(t *testing.T) {
 	f.thin("vmlinux.a", "init/main.o", "kernel/fork.o")
 	f.write("modules.order", "fs/fat/fat.o\n")
 	f.write("fs/fat/fat.ko", "")
-	if _, err := Read(f.dir, Options{}); err == nil || !strings.Contains(err.Error(), "shards") {
+	if _, err := Read(f.dir, Options{}); err == nil ||
+		!strings.Contains(err.Error(), `vmlinux = "whole"`) {
 		t.Errorf("got error %v", err)
 	}
 	tree, err := Read(f.dir, Options{NoObjects: true, Whole: true})

@@ -98,7 +98,7 @@ func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	if len(objects) == 0 {
 		return nil, "", fmt.Errorf("%s: nothing says what it was linked of: there is no vmlinux.map, "+
 			".vmlinux.o.cmd, vmlinux.a or built-in.a; name the directory that Kbuild built in, or "+
-			"give shards to read vmlinux alone", r.path("vmlinux"))
+			"read vmlinux alone (vmlinux = \"whole\")", r.path("vmlinux"))
 	}
 	return objects, from, nil
 }

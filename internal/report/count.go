@@ -39,12 +39,6 @@ func (r *Run) EndModules(p *Phase, n int) {
 	p.found(message.Count(n, "module"))
 }
 
-// EndSplit ends the phase in which a file of so many units was split.
-func (r *Run) EndSplit(p *Phase, units, shards int) {
-	p.stop()
-	p.found(fmt.Sprintf("%s in %s", message.Count(units, "unit"), message.Count(shards, "shard")))
-}
-
 // EndLink ends the phase of a link on base, which may be nil.
 func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
 	p.stop()

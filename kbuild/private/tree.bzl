@@ -29,7 +29,7 @@ def _kbuild_tree_impl(ctx):
         # The name that the workspace gives rules_btf may be another one.
         "--rules={}".format(Label("//rules:defs.bzl")),
         "--modules=" + ctx.attr.modules,
-        "--shards={}".format(ctx.attr.shards),
+        "--vmlinux=" + ctx.attr.vmlinux,
     ]
     if ctx.attr.base:
         args.append("--base={}".format(ctx.attr.base))
@@ -92,10 +92,12 @@ absolute, or relative to the workspace.""",
             doc = """An environment variable with the directory, for `--repo_env`. Where it is set,
 it is taken instead of `path`.""",
         ),
-        "shards": attr.int(
-            doc = """In how many parts the DWARF of vmlinux is converted, in place of its objects.
-Kernels with CONFIG_LTO_CLANG, whose objects have no DWARF, are converted so in any case, in 64
-parts if this is 0, and their modules as with `modules = "whole"`.""",
+        "vmlinux": attr.string(
+            doc = """`objects`: a `btf_objects` for each directory. `whole`: the linked kernel is
+converted, by one action. Kernels with CONFIG_LTO_CLANG, whose objects have no DWARF, are converted
+so in any case, and their modules as with `modules = "whole"`.""",
+            default = "objects",
+            values = ["objects", "whole"],
         ),
     },
     local = True,

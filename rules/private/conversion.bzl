@@ -101,7 +101,3 @@ def for_objects(conversion):
     """A conversion of the objects of a linked file, to which a package or a debug file belongs."""
     beside = conversion.beside
     return with_debug_files(conversion, debug_files(beside.dwos, beside.alt))
-
-def without_debug_files(conversion):
-    """A conversion of files that hold their debug information themselves."""
-    return with_debug_files(conversion, debug_files())

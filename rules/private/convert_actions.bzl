@@ -21,6 +21,19 @@ def _large_resources(_os, _inputs):
 def _facts_resources(_os, _inputs):
     return {"cpu": 1, "memory": 512}
 
+def size_of(elf):
+    """How large the conversion of an ELF file may be.
+
+    Args:
+        elf: File, the first one that an action converts.
+
+    Returns:
+        struct of `threads` (int, what `-j` gets) and `resource_set`, which reserves so many CPUs.
+    """
+    if elf.is_directory or elf.extension not in ["ko", "o"]:
+        return struct(threads = THREADS, resource_set = _large_resources)
+    return struct(threads = 1, resource_set = _objects_resources)
+
 def btf_gen(ctx, elves, out, conversion):
     """Declares BtfGen: the types of ELF objects, or of an archive's members.
 
@@ -30,7 +43,7 @@ def btf_gen(ctx, elves, out, conversion):
         out: File to write, a BTF object.
         conversion: what `conversion_of` returned.
     """
-    large = elves[0].is_directory or elves[0].extension not in ["ko", "o"]
+    size = size_of(elves[0])
     args = ctx.actions.args()
     args.add("-o", out)
     add_conversion(args, conversion)
@@ -41,13 +54,13 @@ def btf_gen(ctx, elves, out, conversion):
         tools(ctx).btfgen,
         "object",
         args,
-        threads = THREADS if large else 1,
+        threads = size.threads,
         worker = ctx.attr._workers[BuildSettingInfo].value,
         inputs = elves + debug_inputs(elves, conversion.beside),
         outputs = [out],
         mnemonic = "BtfGen",
         progress_message = "Reading types of " + what + " for %{label}",
-        resource_set = _large_resources if large else _objects_resources,
+        resource_set = size.resource_set,
     )
 
 def btf_facts(ctx, elf, out, features, beside = debug_files()):
@@ -76,36 +89,4 @@ def btf_facts(ctx, elf, out, features, beside = debug_files()):
         mnemonic = "BtfFacts",
         progress_message = "Reading link facts of %{input} for %{label}",
         resource_set = _facts_resources,
-    )
-
-def btf_split(ctx, elf, more, outs, conversion):
-    """Declares BtfSplit: the DWARF of a large ELF file or archive in small files for `btf_gen`.
-
-    Args:
-        ctx: context of a rule with the toolchain.
-        elf: File, a linked file or an archive.
-        more: list of File, the members of a thin archive.
-        outs: list of File to write, the shards.
-        conversion: what `conversion_of` returned.
-    """
-    args = ctx.actions.args()
-    args.add_all(outs, before_each = "-o")
-    args.add_joined(
-        conversion.lang_exclude,
-        join_with = ",",
-        format_joined = "--lang-exclude=%s",
-        omit_if_empty = True,
-    )
-    args.add(elf)
-    run_tool(
-        ctx,
-        tools(ctx).btfgen,
-        "split",
-        args,
-        threads = THREADS,
-        inputs = [elf] + more,
-        outputs = outs,
-        mnemonic = "BtfSplit",
-        progress_message = "Splitting the types of %{input} for %{label}",
-        resource_set = _large_resources,
     )

@@ -3,6 +3,8 @@
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":btf_objects.bzl", "convert_all")
 load(":conversion.bzl", "chosen", "conversion_of", "for_objects")
+load(":convert_actions.bzl", "btf_facts", "btf_gen")
+load(":debug_files.bzl", "check_debug_files")
 load(":features.bzl", "check_base", "check_same")
 load(":link_actions.bzl", "btf_base")
 load(":merge_tree.bzl", "layout_path", "merge_tree")
@@ -35,18 +37,57 @@ def srcs_attr(mandatory, doc):
         providers = [[BtfObjectsInfo], []],
     )
 
-def link_inputs(ctx):
-    """Declares the conversions of sources that need one, and the merges above all.
+def link_facts(ctx, elf, features):
+    """Declares the facts of a link.
+
+    Args:
+        ctx: context of a rule with the toolchain and CONVERSION_ATTRS.
+        elf: File or None, what was linked.
+        features: list of string, what the objects of the link were converted with.
+
+    Returns:
+        File, or None without a linked file.
+    """
+    if not elf:
+        return None
+    facts = ctx.actions.declare_file(ctx.label.name + ".facts")
+    beside = conversion_of(ctx.attr).beside
+    check_debug_files(ctx.label, beside, [elf])
+    btf_facts(ctx, elf, facts, features, beside)
+    return facts
+
+def link_inputs(ctx, name, elf):
+    """Declares the conversions that a link needs, and the merges above them.
+
+    Without sources the linked file is converted, by one action: that takes about a second for a
+    kernel, and splitting it for several actions would take longer.
+
+    Args:
+        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
+        name: string, the attribute with the linked file.
+        elf: File or None, the linked file.
+
+    Returns:
+        depset of File, the BTF objects to link.
+    """
+    if ctx.attr.srcs:
+        return _converted_srcs(ctx)
+    if not elf:
+        fail("{}: {}_btf needs srcs (BTF objects), {} (an ELF file with DWARF), or both".format(
+            ctx.label,
+            name,
+            name,
+        ))
+    converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
+    btf_gen(ctx, [elf], converted, conversion_of(ctx.attr))
+    return depset([converted])
+
+def _converted_srcs(ctx):
+    """Declares what `link_inputs` does where there are sources.
 
     Files that are known one by one go into a merge tree. Those that come from a graph of targets
     are linked as they are, merged for each target already: two sources may share parts of such a
     graph, and each part must count once.
-
-    Args:
-        ctx: context of a rule with the toolchain, `srcs_attr`, CONVERSION_ATTRS and GRAIN_SETTINGS.
-
-    Returns:
-        depset of File, the BTF objects to link.
     """
     single = {}
     graphs = []

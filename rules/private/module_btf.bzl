@@ -2,11 +2,9 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":link_actions.bzl", "btf_link")
 load(":run.bzl", "LINK_EXEC_GROUPS")
-load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
-load(":debug_files.bzl", "check_debug_files")
+load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":features.bzl", "check_distilled", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(
@@ -15,37 +13,20 @@ load(
     "STRICT_ATTRS",
     "chain_of",
     "declare_btf",
+    "link_facts",
     "link_inputs",
     "linked_features",
     "linked_providers",
     "srcs_attr",
 )
-load(":shards.bzl", "SHARDS_DOC", "sharded")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
     check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base, features)
-    facts = None
-    if ctx.file.module:
-        facts = ctx.actions.declare_file(ctx.label.name + ".facts")
-        beside = conversion_of(ctx.attr).beside
-        check_debug_files(ctx.label, beside, [ctx.file.module])
-        btf_facts(ctx, ctx.file.module, facts, features, beside)
-    if ctx.attr.srcs:
-        if ctx.attr.shards:
-            fail("{} has srcs, which are converted already, and shards".format(ctx.label))
-        objects = link_inputs(ctx)
-    elif ctx.file.module and ctx.attr.shards:
-        objects = sharded(ctx, ctx.file.module, ctx.attr.shards, conversion_of(ctx.attr))
-    elif ctx.file.module:
-        converted = ctx.actions.declare_file(ctx.label.name + ".btfo")
-        btf_gen(ctx, [ctx.file.module], converted, conversion_of(ctx.attr))
-        objects = depset([converted])
-    else:
-        fail(("{}: module_btf needs srcs (BTF objects), module (an ELF file with DWARF), or " +
-              "both").format(ctx.label))
+    facts = link_facts(ctx, ctx.file.module, features)
+    objects = link_inputs(ctx, "module", ctx.file.module)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None
@@ -106,12 +87,6 @@ With the feature `distilled_base`, which is for modules that other builds of the
         "module": attr.label(
             doc = "The linked module. Its facts are read; its DWARF too, when there are no `srcs`.",
             allow_single_file = True,
-        ),
-        "shards": attr.int(
-            doc = SHARDS_DOC.format(
-                file = "module",
-                more = "For the largest modules (`amdgpu`); 0 is one action for the file itself.",
-            ),
         ),
         "srcs": srcs_attr(
             mandatory = False,

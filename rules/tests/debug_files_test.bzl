@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
-load("//rules:defs.bzl", "btf_objects", "module_btf", "modules_btf", "vmlinux_btf")
+load("//rules:defs.bzl", "btf_objects", "modules_btf", "vmlinux_btf")
 load(":common.bzl", "actions_of", "arguments", "failure_test", "only_action")
 
 _KINDS = ["a", "o", "dwo", "dwp", "debug", "sup", "elf"]
@@ -68,10 +68,14 @@ def _separate_impl(ctx):
         arguments(facts),
     )
 
-    # The debug file has the DWARF of which shards are made.
-    asserts.equals(env, ["vmlinux.debug"], _inputs(only_action(env, "BtfSplit")))
-    for gen in actions_of(env, "BtfGen"):
-        asserts.false(env, "--dwarf" in arguments(gen), "a shard has a debug file")
+    gen = only_action(env, "BtfGen")
+    asserts.equals(env, ["vmlinux.debug", "vmlinux.elf"], _inputs(gen))
+    asserts.equals(
+        env,
+        ["object", "-j", "4", "-o", "separate_debug_file.btfo"] +
+        ["--dwarf", "vmlinux.debug", "vmlinux.elf"],
+        arguments(gen),
+    )
     return analysistest.end(env)
 
 _separate_test = analysistest.make(_separate_impl)
@@ -82,10 +86,6 @@ _several_test = analysistest.make(
 )
 _packages_test = analysistest.make(
     failure_test("debug names 2 packages, of which there can be one"),
-    expect_failure = True,
-)
-_shards_test = analysistest.make(
-    failure_test("shards are parts of a file's own DWARF"),
     expect_failure = True,
 )
 _modules_test = analysistest.make(
@@ -148,7 +148,6 @@ def debug_files_suite(name):
     vmlinux_btf(
         name = "separate_debug_file",
         debug = ["beside/vmlinux.debug"],
-        shards = 2,
         tags = ["manual"],
         vmlinux = "beside/vmlinux.elf",
     )
@@ -167,23 +166,6 @@ def debug_files_suite(name):
         tags = ["manual"],
     )
     _packages_test(name = "two_packages_test", target_under_test = ":two_packages")
-    vmlinux_btf(
-        name = "shards_of_split_dwarf",
-        debug = ["beside/a.dwo"],
-        shards = 2,
-        tags = ["manual"],
-        vmlinux = "beside/vmlinux.elf",
-    )
-    _shards_test(name = "shards_of_split_dwarf_test", target_under_test = ":shards_of_split_dwarf")
-    module_btf(
-        name = "shards_of_btf",
-        base = ":separate_debug_file",
-        input = "btf",
-        module = "beside/m.ko",
-        shards = 2,
-        tags = ["manual"],
-    )
-    _shards_test(name = "shards_of_btf_test", target_under_test = ":shards_of_btf")
     modules_btf(
         name = "modules_with_debug_file",
         base = ":separate_debug_file",
@@ -205,8 +187,6 @@ def debug_files_suite(name):
             ":separate_debug_file_test",
             ":separate_of_two_test",
             ":two_packages_test",
-            ":shards_of_split_dwarf_test",
-            ":shards_of_btf_test",
             ":modules_with_debug_file_test",
         ],
     )

@@ -247,9 +247,4 @@ func TestSupplementOfDebugFile(t *testing.T) {
 			t.Errorf("%q: code %d, %v: %s, want %q", tt.args, code, err, stderr, tt.want)
 		}
 	}
-	code, _, stderr = btfgen("split", "-n2", "-o", "none", "root/usr/lib/debug/bin/a.debug")
-	if code != 1 ||
-		!strings.Contains(stderr, "which btfgen split doesn't read; convert the file as a") {
-		t.Errorf("split: code %d, %s", code, stderr)
-	}
 }

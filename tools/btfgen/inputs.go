@@ -39,14 +39,10 @@ func convertInputs(env *cli.Env, run *report.Run, files *debugfile.Search, paths
 		unit = "units"
 	}
 	phase := run.Phase("convert", unit)
-	switch {
-	case len(list) == 1:
+	if len(list) == 1 {
 		options.Progress = phase.Progress
 		list[0].convert(options)
-	case options.Shard.Count > 0 || options.Each != nil:
-		return nil, fmt.Errorf("%s: an archive of %d members;"+
-			" --shard and --each-unit are for one file's units", paths[0], len(list))
-	default:
+	} else {
 		convertSeveral(list, size, options, phase.Progress)
 	}
 	if err := listErrors(env, list); err != nil {

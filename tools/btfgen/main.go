@@ -14,7 +14,6 @@ func program() *cli.Program {
 		Verbs: []cli.Verb{
 			elfVerb(),
 			objectVerb(),
-			splitVerb(),
 			factsVerb(),
 		},
 	}

@@ -38,6 +38,5 @@ func TestOutputsAllOrNone(t *testing.T) {
 		[]string{"elf", out("-o", "btf"), out("--skipped=", "skipped"),
 			out("--distilled-base=", "base"), stats, "--base", base, o},
 		[]string{"object", out("-o", "btfo"), stats, o},
-		[]string{"object", out("--each-unit=", "units"), stats, o},
 		[]string{"facts", out("-o", "facts"), stats, o})
 }

@@ -1,15 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"sync/atomic"
-
 	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/encode"
-	"github.com/rules-btf/rules_btf/internal/object"
 	"github.com/rules-btf/rules_btf/internal/report"
 )
 
@@ -34,18 +27,12 @@ less time: what they have in common is read once. Inputs that can't be converted
 then nothing is written.
 
 The DWARF of a stripped file, and what dwz -m has moved out of it, are in other files: --dwarf,
---alt and --debug-dir say where, as with "btfgen elf".
-
-A large linked file can be converted in parts: --shard=I/N takes the I-th of N similarly large
-parts of its compilation units, and --each-unit writes an object for each unit. All of these
-objects, merged or linked, give what the file as a whole gives.`,
+--alt and --debug-dir say where, as with "btfgen elf".`,
 		Examples: []string{
 			"btfgen object -o foo.btfo foo.o",
 			"btfgen object --lang-exclude=rust -o lib.btfo lib.a",
 			"# the inputs from a file, one a line",
 			"btfgen object -o dir.btfo @inputs.params",
-			"# one of eight parts of a kernel",
-			"btfgen object --shard=3/8 -o 3.btfo vmlinux",
 		},
 		Flags:  cli.Output | cli.Features | cli.Report,
 		Worker: true,
@@ -53,14 +40,6 @@ objects, merged or linked, give what the file as a whole gives.`,
 			var r objectRun
 			r.Define(flags)
 			r.Files.DefineDWARF(flags)
-			flags.Func("shard", "convert the `I/N`-th part of the compilation units only, 1/N to N/N",
-				func(s string) (err error) {
-					r.shard, err = convert.ParseShard(s)
-					return err
-				})
-			flags.InsteadOfOutputVar(&r.each, "each-unit",
-				"write an object for each compilation unit to the new directory `DIR`, in place of -o:"+
-					" 00000.btfo is of the file's first one")
 			return func(env *cli.Env, args []string) error { return r.run(env, args) }
 		},
 	}
@@ -69,8 +48,6 @@ objects, merged or linked, give what the file as a whole gives.`,
 // objectRun is one run of the verb.
 type objectRun struct {
 	encode.Flags
-	shard convert.Shard
-	each  string
 }
 
 func (r *objectRun) run(env *cli.Env, paths []string) error {
@@ -78,42 +55,15 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	if !env.Worker {
 		encode.RelaxHeap(paths)
 	}
-	if len(paths) > 1 && (r.shard.Count > 0 || r.each != "") {
-		return cli.Usagef("%d inputs are given; --shard and --each-unit are for one file's units",
-			len(paths))
-	}
 	if len(paths) > 1 && r.Files.DWARF != "" {
 		return cli.Usagef("%d inputs are given; --dwarf is the debug file of one", len(paths))
 	}
-	options.Shard = r.shard
 	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()
-	if r.each != "" {
-		return r.writeUnits(env, run, paths[0], options)
-	}
 	o, err := convertInputs(env, run, r.Search(env), paths, options)
 	if err != nil {
 		return err
 	}
 	return run.WriteObject(o)
-}
-
-// writeUnits writes an object of each unit of the file at path to the directory of --each-unit.
-func (r *objectRun) writeUnits(env *cli.Env, run *report.Run, path string,
-	options convert.Options) error {
-	return run.Finish(0, cli.Artifact{Path: r.each, Dir: func(temp string) error {
-		var size atomic.Int64
-		options.Each = func(number int, o *object.Object) error {
-			data, err := object.Write(o)
-			if err != nil {
-				return err
-			}
-			size.Add(int64(len(data)))
-			return os.WriteFile(filepath.Join(temp, fmt.Sprintf("%05d.btfo", number)), data, 0o666)
-		}
-		_, err := convertInputs(env, run, r.Search(env), []string{path}, options)
-		run.Stats.Output.Bytes = size.Load()
-		return err
-	}})
 }

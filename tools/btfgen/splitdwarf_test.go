@@ -384,9 +384,6 @@ func TestSplitDWARFOfSeveral(t *testing.T) {
 			t.Errorf("%s: the objects together: other bytes", j)
 		}
 	}
-	for _, shard := range []string{"1/2", "2/2"} {
-		made(t, "object", dir, "mixed.o", "--shard="+shard)
-	}
 }
 
 // TestSplitDWARFErrors wants one line that says what is wrong.
@@ -415,7 +412,6 @@ func TestSplitDWARFErrors(t *testing.T) {
 		{"object", []string{at("x.o"), "--dwp=" + at("y.o")}, []string{at("y.o"), "not a package"}},
 		{"object", []string{at("other/x.dwo")},
 			[]string{at("other/x.dwo"), "this is a .dwo file", "give the object file"}},
-		{"split", []string{at("x.o")}, []string{at("x.o"), "btfgen split doesn't read"}},
 		{"object", []string{at("four/x.o"), "--dwo-dir=" + at("five")},
 			[]string{at("five/x.dwo"), "of DWARF 5", at("four/x.o") + " is of DWARF 4"}},
 	} {

@@ -27,8 +27,8 @@ Writes BUILD files into the directory TREE, in which Kbuild built a kernel or mo
 directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
 TREE/kbuild.skipped lists the objects that have no DWARF. A second run changes nothing. Whatever is
 marked with a comment "# keep" stays: a rule, an attribute, an item of a list. Where objects have
-no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), vmlinux is converted in 64 parts and the
-modules whole, as with --shards=64 --modules=whole.
+no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), what is linked is converted, as with
+--vmlinux=whole --modules=whole.
 
 Exit codes: 0 all files are as they should be; 1 the tree can't be read, or with --check a file is
 not up to date; 2 wrong usage.
@@ -42,6 +42,7 @@ type options struct {
 	check, files bool
 	inputs       string
 	modules      string
+	vmlinux      string
 	build        buildfiles.Options
 	excludeSet   bool
 	version      bool
@@ -78,8 +79,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	}
 	flags.StringVar(&o.modules, "modules", "objects", "`what` modules' BTF is made of: objects,"+
 		" whole (the .ko files), none")
-	flags.IntVar(&o.build.Shards, "shards", 0, "convert vmlinux's DWARF in `N` parts, instead of its"+
-		" objects")
+	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` vmlinux's BTF is made of: objects,"+
+		" whole (vmlinux itself)")
 	flags.StringVar(&o.build.Base, "base", "", "what the modules stand on, where TREE has no vmlinux:"+
 		" `LABEL`")
 	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`"+
@@ -112,9 +113,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 			flags.Arg(1))
 	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
 		return nil, fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
-	case o.build.Shards < 0 || o.build.Shards > maxShards:
-		return nil, fmt.Errorf("--shards=%d is not a number of shards from 0 to %d", o.build.Shards,
-			maxShards)
+	case !slices.Contains([]string{"objects", "whole"}, o.vmlinux):
+		return nil, fmt.Errorf("--vmlinux=%s is not objects or whole", o.vmlinux)
 	case o.symlinks && o.out == "":
 		return nil, errors.New("--symlinks needs --out")
 	}
@@ -145,27 +145,18 @@ func place(path string) string {
 	return path
 }
 
-// maxShards is what the rules and btfgen split take.
-const maxShards = 4096
-
-// shardsOfLTO is in how many parts vmlinux is converted where there is nothing else to convert.
-const shardsOfLTO = 64
-
 // read reads the tree. If its objects have no DWARF before the link, it asks for what is linked.
 func (o *options) read(stderr io.Writer) (*kbuild.Tree, error) {
-	from := kbuild.Options{NoObjects: o.build.Shards > 0, NoModules: o.modules == "none",
+	from := kbuild.Options{NoObjects: o.vmlinux == "whole", NoModules: o.modules == "none",
 		Whole: o.modules == "whole"}
 	t, err := kbuild.Read(o.tree, from)
 	if errors.Is(err, kbuild.ErrLTO) {
 		fmt.Fprintf(stderr, "%s: note: its objects have no DWARF before the link (LTO), so vmlinux and"+
 			" the .ko files are converted\n", o.tree)
-		if !from.NoObjects {
-			o.build.Shards = shardsOfLTO
-		}
 		from.NoObjects, from.Whole = true, true
 		t, err = kbuild.Read(o.tree, from)
 	}
-	o.build.Whole = from.Whole
+	o.build.Vmlinux, o.build.Whole = from.NoObjects, from.Whole
 	return t, err
 }
 
@@ -230,7 +221,7 @@ func summary(w io.Writer, tree string, t *kbuild.Tree) {
 		message.Count(len(t.Skipped), "object"))
 	if n := len(t.Missing); n > 0 {
 		fmt.Fprintf(w, "%s: warning: vmlinux has code of %s that no object has, such as %s: "+
-			"their types are left out; build again, or read vmlinux itself, with shards\n", tree,
+			"their types are left out; build again, or read vmlinux itself (vmlinux = \"whole\")\n", tree,
 			message.Count(n, "source"),
 			strings.Join(t.Missing[:min(n, 3)], ", "))
 	}

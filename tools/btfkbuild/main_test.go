@@ -103,10 +103,11 @@ func TestLTO(t *testing.T) {
 				t.Errorf("%v, %s", err, stderr)
 			}
 			text, err := os.ReadFile(filepath.Join(dir, "BUILD.bazel"))
-			if err != nil || !strings.Contains(string(text), "shards = 64") {
+			if err != nil || !strings.Contains(string(text), "vmlinux_btf(") ||
+				strings.Contains(string(text), "srcs = [\"//init") {
 				t.Errorf("%v\n%s", err, text)
 			}
-			if _, _, err := generate(t, "--shards=3", dir); err != nil {
+			if _, _, err := generate(t, "--vmlinux=whole", dir); err != nil {
 				t.Error(err)
 			}
 		})
@@ -145,9 +146,7 @@ func TestUsage(t *testing.T) {
 		{"", 2, "TREE is missing"},
 		{"a b", 2, `too many arguments: it takes TREE, and after that there is "b"`},
 		{"--modules=some a", 2, "--modules=some is not objects, whole or none"},
-		{"--shards=-1 a", 2, "--shards=-1 is not a number of shards from 0 to 4096"},
-		{"--shards=4097 a", 2, "--shards=4097 is not"},
-		{"--shards=x a", 2, `--shards: "x" is not a number`},
+		{"--vmlinux=none a", 2, "--vmlinux=none is not objects or whole"},
 		{"--symlinks a", 2, "--symlinks needs --out"},
 		{"--no-such a", 2, "unknown flag --no-such ("},
 		{"--chek a", 2, "unknown flag --chek; did you mean --check? ("},

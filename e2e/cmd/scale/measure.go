@@ -191,8 +191,7 @@ func (m *measuring) distribution(vmlinux string) error {
 	}
 	defer os.RemoveAll(units)
 	dir := filepath.Join(units, "all")
-	if _, err := m.command(m.tool("btfgen"), "object", "-q", "-j2", "--lang-exclude=rust",
-		"--each-unit", dir, vmlinux); err != nil {
+	if err := measure.Units(vmlinux, dir); err != nil {
 		return err
 	}
 	list, err := os.ReadDir(dir)

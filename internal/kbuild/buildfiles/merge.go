@@ -15,7 +15,7 @@ const header = "# Written by @rules_btf//kbuild:generate, which keeps what is ma
 var kinds = []string{"btf_objects", "module_btf", "modules_btf", "vmlinux_btf"}
 
 // managed are the attributes that are written here. Others in a file are its owner's.
-var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base", "shards",
+var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 	"btf_features", "lang_exclude", "output_group", "tags"}
 
 // Merge brings a BUILD file, whose content is old (nil for a new file), up to date: the rules of

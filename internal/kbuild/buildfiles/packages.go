@@ -21,9 +21,9 @@ type Options struct {
 	Rules       string   // label of the file to load the rules from
 	Package     string   // of the tree's directory in its repository, "" for the root
 	Base        string   // label that modules stand on, where the tree has no vmlinux
-	Shards      int      // of vmlinux, in place of its objects; 0 for these
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
+	Vmlinux     bool     // whether vmlinux has not been taken apart
 	Whole       bool     // whether the modules have not been taken apart
 }
 
@@ -216,8 +216,7 @@ func (w *writer) conversion() (attrs []attr) {
 
 func (w *writer) vmlinux(objects []string) {
 	attrs := []attr{{"vmlinux", str(w.file("vmlinux"))}}
-	if w.o.Shards > 0 {
-		attrs = append(attrs, attr{"shards", &build.LiteralExpr{Token: strconv.Itoa(w.o.Shards)}})
+	if w.o.Vmlinux {
 		attrs = append(attrs, w.conversion()...)
 	} else {
 		attrs = append(attrs, attr{"srcs", list(objects...)})

@@ -105,8 +105,10 @@ func TestWhole(t *testing.T) {
 	for i := range tree.Modules {
 		tree.Modules[i].Objects = nil
 	}
-	texts := packages(t, tree, Options{Shards: 64, Whole: true, LangExclude: []string{"rust"}})
-	contains(t, texts["."], `vmlinux_btf(name = "vmlinux_btf", lang_exclude = ["rust"], shards = 64`,
+	texts := packages(t, tree, Options{Vmlinux: true, Whole: true, LangExclude: []string{"rust"}})
+	contains(t, texts["."],
+		`vmlinux_btf(name = "vmlinux_btf", lang_exclude = ["rust"], tags = ["kbuild"],
+			vmlinux = "vmlinux"`,
 		`modules_btf(name = "modules_btf", base = ":vmlinux_btf", lang_exclude = ["rust"],
 			modules = ["//fs/fat:fat.ko", "//fs/fat:vfat.ko"]`)
 	if strings.Contains(texts["."], "btf_objects") {

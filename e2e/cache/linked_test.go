@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// linkedTargets are the kernel of examples/hello and a module of it without their objects, as if
+// one large action had built them; and the kernel's objects in a directory.
+const linkedTargets = `
+load("//:directory.bzl", "directory")
+
+vmlinux_btf(
+    name = "linked_btf",
+    vmlinux = "//kernel:vmlinux",
+)
+
+module_btf(
+    name = "linked_disk_btf",
+    base = ":linked_btf",
+    module = "//drivers:disk.ko",
+)
+
+directory(
+    name = "objects_directory",
+    srcs = [":kernel_files"],
+)
+
+btf_objects(
+    name = "directory_objects",
+    srcs = [":objects_directory"],
+)
+
+vmlinux_btf(
+    name = "directory_btf",
+    srcs = [":directory_objects"],
+    vmlinux = "//kernel:vmlinux",
+)
+`
+
+// TestLinked converts linked files, each by one action, and objects in a directory. The BTF is that
+// of the objects, and after an edit that changes no type nothing is linked.
+func TestLinked(t *testing.T) {
+	same := map[string]string{"linked_btf": "vmlinux_btf", "linked_disk_btf": "disk_btf",
+		"directory_btf": "vmlinux_btf"}
+	var targets []string
+	for name, as := range same {
+		targets = append(targets, "//:"+name, "//:"+as)
+	}
+	w := newWorkspace(t, targets...)
+	w.useBuiltTools()
+	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
+	w.append(t, "BUILD.bazel", linkedTargets)
+	// build wants so many actions of the kernel's targets and of the module's.
+	build := func(what string, kernel, module map[string]int) {
+		t.Helper()
+		spawns := ran(t, "linked files: "+what, w.build())
+		for _, mnemonic := range []string{"BtfGen", "BtfFacts", "BtfMerge", "BtfLink"} {
+			want(t, of(spawns, "//:linked_btf"), mnemonic, kernel[mnemonic])
+			want(t, of(spawns, "//:linked_disk_btf"), mnemonic, module[mnemonic])
+		}
+		want(t, of(spawns, "//:directory_objects"), "BtfGen", kernel["BtfGen"])
+		for name, as := range same {
+			if !bytes.Equal(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name+".btf")),
+				harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", as+".btf"))) {
+				t.Errorf("%s: %s is another BTF than %s", what, name, as)
+			}
+		}
+	}
+	all := map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfLink": 1}
+	converted := map[string]int{"BtfGen": 1, "BtfFacts": 1}
+	build("first build", all, all)
+	w.edit(t, "lib/string.c", "u64 length = 0;",
+		"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
+	build("a function's body in the kernel", converted, nil)
+	w.edit(t, "drivers/disk.c", "disk->worker = task;",
+		"volatile char debug[37] = {1}; debug[1]++; disk->worker = task;")
+	build("a function's body in the module", nil, converted)
+	w.edit(t, "lib/string.c", "char text[16];", "char text[16]; int references;")
+	build("a type in the kernel", all, map[string]int{"BtfLink": 1})
+}

@@ -1,0 +1,56 @@
+package random
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// moved is added to a source file: it changes where what follows is, and nothing else.
+const moved = `
+__asm__(".pushsection .text\n.skip 1000\n.popsection");
+`
+
+// checkEdits: after an edit of a unit that changes no type, in another directory, the BTF object of
+// the linked file has the same bytes.
+func checkEdits(b *Build) error {
+	files := b.Program.Files()
+	at := b.random(11).IntN(len(files))
+	u := files[at]
+	if strings.HasSuffix(u.Path, ".s") {
+		return nil
+	}
+	const dir = "edited"
+	text := "\n\n" + moved + u.Text() + "\n// more\n"
+	if err := b.write(filepath.Join(dir, u.Path), []byte(text)); err != nil {
+		return err
+	}
+	number := slices.Index(b.Program.Units, u)
+	argv := append(b.Options.Command(number, u), "-o", "edited.o", u.Path)
+	if _, err := run(b.path(dir), argv...); err != nil {
+		return notBuilt{err}
+	}
+	objects := slices.Clone(b.Objects())
+	objects[at] = filepath.Join(dir, "edited.o")
+	linked := filepath.Join(dir, "linked")
+	if err := b.link(linked, objects); err != nil {
+		return err
+	}
+	var results []result
+	for _, file := range []string{"linked", linked} {
+		object, err := b.BTFObject(file)
+		if err != nil {
+			return err
+		}
+		data, err := b.read(object)
+		if err != nil {
+			return err
+		}
+		results = append(results, result{"btfgen object of " + file, data})
+	}
+	if err := sameBytes(results...); err != nil {
+		return fmt.Errorf("%s was edited: %w", u.Path, err)
+	}
+	return nil
+}

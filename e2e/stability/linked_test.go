@@ -1,0 +1,80 @@
+package stability
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// TestLinkedKernel edits net/core/dev.c and links the kernel again. After an edit of a body, which
+// moves nearly all functions, the kernel's BTF object has the same bytes as before.
+func TestLinkedKernel(t *testing.T) {
+	kernel := harness.Kernel(t)
+	harness.KernelCompiler(t, kernel)
+	const file = "net/core/dev.c"
+	source := string(harness.ReadFile(t, filepath.Join(kernel, file)))
+	const function = "int netif_rx(struct sk_buff *skb)\n{\n"
+	if !strings.Contains(source, function) {
+		t.Fatalf("%s has no %q", file, function)
+	}
+	object := func(text string) []byte {
+		t.Helper()
+		out := filepath.Join(t.TempDir(), "vmlinux.btfo")
+		harness.MustRun(t, "", harness.Tool(t, "btfgen"), "object", "-o", out,
+			linkEdited(t, kernel, file, text))
+		return harness.ReadFile(t, out)
+	}
+	before := object(source)
+	if !bytes.Equal(before, object(strings.Replace(source, function, function+
+		"\tvolatile char dbg[37] = {1}; void ***deep = (void *)skb;\n"+
+		"\tif (dbg[2] && deep[0]) netif_rx((void *)deep[1]);\n", 1))) {
+		t.Error("an edit of a body shows in the kernel's BTF object")
+	}
+	if bytes.Equal(before, object(source+
+		"\nstruct added_by_test { struct net_device *dev; } added_by_test;\n")) {
+		t.Error("a new type doesn't show in the kernel's BTF object")
+	}
+}
+
+// linkEdited compiles a text in place of a kernel's source file, links the kernel, and returns its
+// path. Nothing in the kernel's directory is changed.
+func linkEdited(t *testing.T, kernel, file, text string) string {
+	t.Helper()
+	dir, object := t.TempDir(), strings.TrimSuffix(file, ".c")+".o"
+	edited, output := filepath.Join(dir, file), filepath.Join(dir, "edited.o")
+	harness.WriteFile(t, edited, text)
+	command, err := harness.CompileCommand(kernel, object, edited, output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The unit's name is that of the kernel's file.
+	harness.MustRun(t, kernel, "sh", "-c", command+" -ffile-prefix-map="+dir+"/=")
+	var objects []string
+	found := false
+	for _, o := range strings.Fields(harness.MustRun(t, kernel, "ar", "t", "vmlinux.a")) {
+		if o == object {
+			o, found = output, true
+		}
+		objects = append(objects, o)
+	}
+	if !found {
+		t.Fatalf("vmlinux.a has no %s", object)
+	}
+	objects = append(objects, ".vmlinux.export.o", "init/version-timestamp.o")
+	vmlinux := filepath.Join(dir, "vmlinux")
+	harness.MustRun(t, kernel, "ld", "-o", vmlinux, "-z", "noexecstack", "--no-warn-rwx-segments",
+		"-z", "max-page-size=0x200000", "--unresolved-symbols=ignore-all",
+		"--script=arch/x86/kernel/vmlinux.lds", "@"+paramFile(t, objects))
+	return vmlinux
+}
+
+// paramFile is a file with arguments for ld.
+func paramFile(t *testing.T, args []string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "args")
+	harness.WriteFile(t, path, strings.Join(args, "\n"))
+	return path
+}

@@ -1,0 +1,176 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/object"
+)
+
+// linkedSources links all sources of testdata that go together to one program.
+func linkedSources(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	joined, linked := filepath.Join(dir, "joined.o"), filepath.Join(dir, "linked")
+	args := []string{"-r", "--allow-multiple-definition", "-o", joined}
+	for _, s := range sources(t) {
+		if slices.Contains(s.flags, "-m32") || slices.ContainsFunc(s.flags,
+			func(f string) bool { return strings.HasPrefix(f, "-flto") }) {
+			continue
+		}
+		obj, _ := compile(t, s.path, s.flags...)
+		args = append(args, obj)
+	}
+	run(t, dir, "ld", args...)
+	linkObjects(t, linked, nil, joined)
+	return linked
+}
+
+// written is the file of an object.
+func written(t *testing.T, o *object.Object) []byte {
+	t.Helper()
+	data, err := object.Write(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// mergeFiles reads the files of objects and merges them.
+func mergeFiles(t *testing.T, files [][]byte) *object.Object {
+	t.Helper()
+	m := object.NewMerger()
+	for i, data := range files {
+		if err := m.Add(fmt.Sprint(i), readObject(t, data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m.Object()
+}
+
+// TestParts converts linked files unit by unit. Together the units must give what the file as a
+// whole gives, to the byte, before the link and after.
+func TestParts(t *testing.T) {
+	files := map[string]string{"sources": linkedSources(t)}
+	for _, name := range []string{"lto-linked-gcc.elf", "lto-linked-clang.elf", "dwz.elf", "dwz-4.elf",
+		"rust.o"} {
+		files[name] = filepath.Join("testdata/objects", name)
+	}
+	for name, path := range files {
+		t.Run(name, func(t *testing.T) {
+			opt := Options{Features: features.Default(), Jobs: 2}
+			if name == "rust.o" {
+				opt.LangExclude = map[uint64]bool{0x1c: true} // DW_LANG_Rust: nothing is left
+			}
+			whole := convertFile(t, path, opt)
+			want := written(t, whole)
+			for _, jobs := range []int{1, 3} {
+				opt := opt
+				opt.Jobs = jobs
+				var mu sync.Mutex
+				var parts [][]byte
+				opt.Each = func(_ int, o *object.Object) error {
+					data, err := object.Write(o)
+					mu.Lock()
+					defer mu.Unlock()
+					parts = append(parts, data)
+					return err
+				}
+				convertFile(t, path, opt)
+				if len(parts) != len(whole.Units) {
+					t.Errorf("on %d threads there are %d units, the file has %d", jobs, len(parts),
+						len(whole.Units))
+				}
+				if len(parts) == 0 {
+					continue
+				}
+				merged := mergeFiles(t, parts)
+				if !bytes.Equal(written(t, merged), want) {
+					t.Errorf("the units on %d threads merged are another object than the whole file's", jobs)
+				}
+				direct, again := linkFile(t, path, "default"), linkTo(t, path, opt.Features, merged)
+				if !bytes.Equal(direct.BTF, again.BTF) || !slices.Equal(direct.Skipped, again.Skipped) {
+					t.Errorf("the units on %d threads linked are another BTF than the whole file's", jobs)
+				}
+			}
+		})
+	}
+}
+
+// TestUnits: Options.Units picks units by number, which are what they are among all.
+func TestUnits(t *testing.T) {
+	f, err := elf.Open(linkedSources(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	each := func(units ...int) map[int][]byte {
+		var mu sync.Mutex
+		out := map[int][]byte{}
+		opt := Options{Features: features.Default(), Jobs: 2, SkipUnencodable: true, Units: units}
+		opt.Each = func(i int, o *object.Object) error {
+			data, err := object.Write(o)
+			mu.Lock()
+			defer mu.Unlock()
+			out[i] = data
+			return err
+		}
+		if _, err := File(f, opt); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	all := each()
+	some := each(5, 2)
+	if len(all) < 6 || len(some) != 2 || !bytes.Equal(some[0], all[5]) ||
+		!bytes.Equal(some[1], all[2]) {
+		t.Errorf("%d of %d units, or not the right ones", len(some), len(all))
+	}
+}
+
+// TestMergeRealObjects merges the objects of real files by package object's fast way and by its
+// plain one.
+func TestMergeRealObjects(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	plain := object.NewMerger()
+	for _, s := range sources(t) {
+		if slices.Contains(s.flags, "-m32") {
+			continue
+		}
+		obj, _ := compile(t, s.path, s.flags...)
+		o := convertFile(t, obj, Options{Features: features.Default(), Jobs: 1})
+		data, err := object.Write(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(dir, fmt.Sprint(len(files))))
+		if err := os.WriteFile(files[len(files)-1], data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := plain.Add(s.path, readObject(t, data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := object.Write(plain.Object())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, jobs := range []int{1, 3} {
+		o, err := object.MergeFiles(files, nil, jobs, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := object.Write(o); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d threads merge %d files into another object (%v)", jobs, len(files), err)
+		}
+	}
+}
