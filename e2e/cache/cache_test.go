@@ -4,10 +4,7 @@ package cache
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -22,7 +19,7 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 
 	// Only the disk cache is kept between builds, so that its hits are in the log too.
 	t.Run("a function's body", func(t *testing.T) {
-		w.edit(t, "lib/string.c", "u64 length = 0;",
+		w.Edit("lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
 		again := ran(t, "after a body edit", w.build())
 		want(t, again, "CppCompile", 1)
@@ -31,14 +28,14 @@ func TestWhatRunsAfterAnEdit(t *testing.T) {
 		want(t, again, "BtfLink", 0)
 	})
 	t.Run("a comment", func(t *testing.T) {
-		w.edit(t, "lib/list.c", "item->next = head->next;", "item->next = head->next; /* first */")
+		w.Edit("lib/list.c", "item->next = head->next;", "item->next = head->next; /* first */")
 		again := ran(t, "after a comment", w.build())
 		want(t, again, "CppCompile", 1)
 		want(t, again, "BtfMerge", 0)
 		want(t, again, "BtfLink", 0)
 	})
 	t.Run("control: a type", func(t *testing.T) {
-		w.edit(t, "lib/string.c", "char text[16];", "char text[16]; int references;")
+		w.Edit("lib/string.c", "char text[16];", "char text[16]; int references;")
 		again := ran(t, "after an edit of a struct", w.build())
 		atLeast(t, again, "BtfGen", 1)
 		atLeast(t, again, "BtfLink", 1)
@@ -54,7 +51,7 @@ func (w *workspace) modes(t *testing.T) {
 		w.runBazel(t, "test", "--disk_cache="+w.diskCache, "--compilation_mode="+mode, "//...")
 		for module, function := range map[string]string{"vmlinux": "intern", "disk": "disk_size",
 			"raid": "raid_add"} {
-			path := filepath.Join(w.dir, "bazel-bin", module+"_btf.btf")
+			path := filepath.Join(w.Dir, "bazel-bin", module+"_btf.btf")
 			if !strings.Contains(string(harness.ReadFile(t, path)), "\x00"+function+"\x00") {
 				t.Errorf("--compilation_mode=%s: the BTF of %s has no %s", mode, module, function)
 			}
@@ -65,58 +62,23 @@ func (w *workspace) modes(t *testing.T) {
 // runBazel runs a command of Bazel in the workspace.
 func (w *workspace) runBazel(t *testing.T, args ...string) {
 	t.Helper()
-	harness.MustRun(t, w.dir, append(slices.Clone(w.bazel), args...)...)
+	harness.MustRun(t, w.Dir, w.Argv(args...)...)
 }
 
 type workspace struct {
-	t          *testing.T
-	dir        string
-	bazel      []string
-	outputBase string
-	diskCache  string
-	targets    []string
-	builds     int
+	*harness.Workspace
+	t         *testing.T
+	diskCache string
+	targets   []string
+	builds    int
 }
 
 // newWorkspace copies examples/hello. targets, and flags, are what "bazel build" gets.
 func newWorkspace(t *testing.T, targets ...string) *workspace {
-	bazel := os.Getenv("BAZEL")
-	if bazel == "" {
-		path, err := exec.LookPath("bazel")
-		if err != nil {
-			t.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
-		}
-		bazel = path
-	}
-	w := &workspace{t: t, dir: t.TempDir(), diskCache: t.TempDir(), targets: targets}
-	outputBase, err := os.MkdirTemp("", "bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.bazel = []string{bazel, "--output_base=" + outputBase}
-	t.Cleanup(func() {
-		harness.Command{Argv: append(w.bazel, "clean", "--expunge"), Dir: w.dir}.Run()
-		harness.Command{Argv: []string{"chmod", "-R", "u+w", outputBase}}.Run()
-		os.RemoveAll(outputBase)
-	})
-	harness.CopyWorkspace(t, filepath.Join(harness.Repo(), "examples/hello"), w.dir)
-	return w
-}
-
-// useBuiltTools saves the building of the tools, which one test of this package does.
-func (w *workspace) useBuiltTools() {
-	flag := harness.AddTools(w.t, w.dir, harness.Tool(w.t, "btfgen"), harness.Tool(w.t, "btfdedup"))
-	w.targets = append([]string{flag}, w.targets...)
-}
-
-func (w *workspace) edit(t *testing.T, file, old, new string) {
 	t.Helper()
-	path := filepath.Join(w.dir, file)
-	text := string(harness.ReadFile(t, path))
-	if !strings.Contains(text, old) {
-		t.Fatalf("%s has no %q", file, old)
-	}
-	harness.WriteFile(t, path, strings.Replace(text, old, new, 1))
+	hello := filepath.Join(harness.Repo(), "examples/hello")
+	return &workspace{Workspace: harness.NewWorkspace(t, hello, "gcc"), t: t,
+		diskCache: t.TempDir(), targets: targets}
 }
 
 // build builds with nothing but the disk cache, and returns the log.
@@ -125,9 +87,8 @@ func (w *workspace) build() []execlog.Spawn {
 	w.runBazel(w.t, "clean")
 	w.builds++
 	log := filepath.Join(w.diskCache, fmt.Sprintf("build-%d.log", w.builds))
-	argv := append(append([]string{}, w.bazel...), "build", "--disk_cache="+w.diskCache,
-		"--execution_log_compact_file="+log)
-	harness.MustRun(w.t, w.dir, append(argv, w.targets...)...)
+	w.runBazel(w.t, append([]string{"build", "--disk_cache=" + w.diskCache,
+		"--execution_log_compact_file=" + log}, w.targets...)...)
 	found, err := execlog.ReadFile(log)
 	if err != nil {
 		w.t.Fatal(err)

@@ -18,15 +18,13 @@ func TestInputs(t *testing.T) {
 	gbtf := exec.Command("gcc", "-gbtf", "-c", "-o", os.DevNull, source).Run() == nil
 	all := []string{"//:vmlinux_btf", "//:disk_btf", "//:raid_btf"}
 	w := newWorkspace(t, all...)
-	w.useBuiltTools()
-	tools := w.targets[0]
 	w.build()
 	plain := w.blobs(t, all)
 
 	t.Run("split DWARF", func(t *testing.T) {
 		w.t = t
 		// Bazel's command to link modules, ld -r, doesn't go with --fission.
-		w.targets = []string{tools, "--fission=yes", "//:vmlinux_btf"}
+		w.targets = []string{"--fission=yes", "//:vmlinux_btf"}
 		log := ran(t, "with --fission", w.build())
 		atLeast(t, log, "BtfGen", 1)
 		sameBlobs(t, w.blobs(t, all[:1]), plain)
@@ -36,10 +34,10 @@ func TestInputs(t *testing.T) {
 			t.Skip("SKIPPED: no gcc with -gbtf (./bazelw --root-exec has it)")
 		}
 		w.t = t
-		w.targets = append([]string{tools, "--copt=-g0", "--copt=-gbtf"}, all...)
+		w.targets = append([]string{"--copt=-g0", "--copt=-gbtf"}, all...)
 		atLeast(t, ran(t, "with -gbtf", w.build()), "BtfGen", 1)
 		sameBlobs(t, w.blobs(t, all), plain)
-		w.edit(t, "lib/string.c", "u64 length = 0;",
+		w.Edit("lib/string.c", "u64 length = 0;",
 			"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
 		again := ran(t, "with -gbtf after a body edit", w.build())
 		want(t, again, "CppCompile", 1)
@@ -55,7 +53,7 @@ func (w *workspace) blobs(t *testing.T, targets []string) map[string]string {
 	found := map[string]string{}
 	for _, target := range targets {
 		name := strings.TrimPrefix(target, "//:") + ".btf"
-		found[target] = string(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name)))
+		found[target] = string(harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name)))
 	}
 	return found
 }

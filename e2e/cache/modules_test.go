@@ -73,10 +73,9 @@ asm(".pushsection .BTF_ids,\"a\"\n"
 func TestModules(t *testing.T) {
 	w := newWorkspace(t, "--output_groups=+btf_embedded,+btf_skipped", "//:files", "//:single",
 		"//:tree")
-	w.useBuiltTools()
-	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
-	w.append(t, "BUILD.bazel", moduleTargets)
-	w.append(t, "drivers/disk.c", diskIDs)
+	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
+	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+moduleTargets)
+	w.Write("drivers/disk.c", w.Read("drivers/disk.c")+diskIDs)
 	// modules wants so many actions of the targets.
 	modules := func(t *testing.T, spawns []execlog.Spawn, files, single, tree int) {
 		t.Helper()
@@ -107,7 +106,7 @@ func TestModules(t *testing.T) {
 			1, 2, 1, 1, 1},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			w.edit(t, c.file, c.old, c.new)
+			w.Edit(c.file, c.old, c.new)
 			spawns := ran(t, "modules: "+c.what, w.build())
 			want(t, spawns, "CppCompile", 1)
 			modules(t, spawns, c.files, c.single, c.tree)
@@ -115,13 +114,6 @@ func TestModules(t *testing.T) {
 			want(t, of(spawns, "//:vmlinux_btf"), "BtfBase", c.index)
 		})
 	}
-}
-
-// append adds text to a file.
-func (w *workspace) append(t *testing.T, file, text string) {
-	t.Helper()
-	path := filepath.Join(w.dir, file)
-	harness.WriteFile(t, path, string(harness.ReadFile(t, path))+text)
 }
 
 // of returns the spawns of a target.
@@ -141,9 +133,9 @@ func (w *workspace) sameModules(t *testing.T) {
 	t.Helper()
 	for _, module := range []string{"disk", "raid"} {
 		for _, suffix := range []string{".btf", ".skipped", ".ko"} {
-			file := filepath.Join(w.dir, "bazel-bin/files", module+suffix)
+			file := filepath.Join(w.Dir, "bazel-bin/files", module+suffix)
 			for _, other := range []string{"single", "tree/kernel_modules" + suffix + ".d"} {
-				other = filepath.Join(w.dir, "bazel-bin", other, module+suffix)
+				other = filepath.Join(w.Dir, "bazel-bin", other, module+suffix)
 				if !bytes.Equal(harness.ReadFile(t, file), harness.ReadFile(t, other)) {
 					t.Errorf("%s and %s differ", file, other)
 				}
@@ -155,7 +147,7 @@ func (w *workspace) sameModules(t *testing.T) {
 // diskIDs returns the ids that disk.ko has.
 func (w *workspace) diskIDs(t *testing.T) []uint32 {
 	t.Helper()
-	f, err := stdelf.Open(filepath.Join(w.dir, "bazel-bin/files/disk.ko"))
+	f, err := stdelf.Open(filepath.Join(w.Dir, "bazel-bin/files/disk.ko"))
 	if err != nil {
 		t.Fatal(err)
 	}

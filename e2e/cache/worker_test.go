@@ -12,11 +12,10 @@ import (
 func TestWorkers(t *testing.T) {
 	outputs := []string{"vmlinux_btf.btf", "vmlinux_btf.skipped", "disk_btf.btf", "raid_btf.btf"}
 	w := newWorkspace(t, "//:vmlinux_btf", "//:disk_btf", "//:raid_btf")
-	w.useBuiltTools()
 	ran(t, "processes", w.build())
 	want := map[string][]byte{}
 	for _, name := range outputs {
-		want[name] = bytes.Clone(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name)))
+		want[name] = bytes.Clone(harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name)))
 	}
 	plain := w.targets
 	for _, more := range [][]string{
@@ -36,7 +35,7 @@ func TestWorkers(t *testing.T) {
 		}
 		atLeast(t, spawns, "BtfGen", 1)
 		for _, name := range outputs {
-			if got := harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name)); !bytes.Equal(got,
+			if got := harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name)); !bytes.Equal(got,
 				want[name]) {
 				t.Errorf("%v: %s is not as from processes", more, name)
 			}

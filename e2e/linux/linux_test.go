@@ -3,7 +3,6 @@ package linux
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,46 +12,28 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
-// Flags that BUILD.bazel passes: runfiles paths, or lists of them separated by spaces.
-var (
-	vmlinuxFlag  = flag.String("vmlinux", "", "the linked kernel")
-	btfFlag      = flag.String("btf", "", "its BTF")
-	skippedFlag  = flag.String("skipped", "", "what was left out of it")
-	modulesFlag  = flag.String("modules", "", "the modules, NAME.ko")
-	moduleBTF    = flag.String("module_btfs", "", "their BTF, NAME_btf.btf")
-	modSkipped   = flag.String("module_skips", "", "what was left out of them, NAME_btf.skipped")
-	btfgenFlag   = flag.String("btfgen", "", "btfgen")
-	btfdedupFlag = flag.String("btfdedup", "", "btfdedup")
-)
-
-func runfile(path string) string { return filepath.Join(os.Getenv("TEST_SRCDIR"), path) }
-
-func runfiles(list string) []string {
-	var out []string
-	for _, p := range strings.Fields(list) {
-		out = append(out, runfile(p))
-	}
-	return out
-}
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	// Bazel leaves out where Debian has bpftool.
+	// Debian has bpftool here.
 	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
-	if *btfgenFlag != "" {
-		os.Setenv("BTFGEN", runfile(*btfgenFlag))
-		os.Setenv("BTFDEDUP", runfile(*btfdedupFlag))
-	}
 	harness.Main(m)
 }
 
-// graph returns what Bazel built, and skips the test where Bazel doesn't run it.
+// built finds the one file below bazel-bin of the kernel's repository.
+func built(t *testing.T, pattern string) string {
+	t.Helper()
+	pattern = filepath.Join(harness.Repo(), "e2e/linux/bazel-bin/external/*kernel", pattern)
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %d files, %v; build //... in e2e/linux", pattern, len(found), err)
+	}
+	return found[0]
+}
+
+// graph returns the linked kernel and the BTF that Bazel made of its objects.
 func graph(t *testing.T) (vmlinux string, btf oracle.Blob) {
 	t.Helper()
-	if *vmlinuxFlag == "" {
-		t.Skip("SKIPPED: bazel test //... in e2e/linux runs this")
-	}
-	return runfile(*vmlinuxFlag), oracle.Blob{Path: runfile(*btfFlag)}
+	kernel := harness.Kernel(t)
+	return filepath.Join(kernel, "vmlinux"), oracle.Blob{Path: built(t, "vmlinux_btf.btf")}
 }
 
 // module is one module and what Bazel made for it.
@@ -64,20 +45,13 @@ type module struct {
 func modules(t *testing.T) []module {
 	t.Helper()
 	_, base := graph(t)
-	find := func(list, name string) string {
-		for _, p := range runfiles(list) {
-			if filepath.Base(p) == name {
-				return p
-			}
-		}
-		t.Fatalf("Bazel built no %s", name)
-		return ""
-	}
+	kernel := harness.Kernel(t)
 	var out []module
-	for _, ko := range runfiles(*modulesFlag) {
+	for line := range strings.Lines(string(harness.ReadFile(t, filepath.Join(kernel, "modules.order")))) {
+		ko := strings.TrimSuffix(strings.TrimSpace(line), ".o") + ".ko"
 		name := strings.TrimSuffix(filepath.Base(ko), ".ko")
-		out = append(out, module{name, ko, find(*modSkipped, name+"_btf.skipped"),
-			oracle.Blob{Path: find(*moduleBTF, name+"_btf.btf"), Bases: []string{base.Path}}})
+		out = append(out, module{name, filepath.Join(kernel, ko), built(t, name+"_btf.skipped"),
+			oracle.Blob{Path: built(t, name+"_btf.btf"), Bases: []string{base.Path}}})
 	}
 	if len(out) == 0 {
 		t.Fatal("the kernel has no modules")
@@ -137,7 +111,7 @@ func TestPahole(t *testing.T) {
 	vmlinux, btf := graph(t)
 	reference := oracle.Pahole(t, vmlinux)
 	t.Run("vmlinux", func(t *testing.T) {
-		oracle.SameTypes(t, vmlinux, btf, runfile(*skippedFlag), reference)
+		oracle.SameTypes(t, vmlinux, btf, built(t, "vmlinux_btf.skipped"), reference)
 	})
 	for _, m := range modules(t) {
 		t.Run(m.name, func(t *testing.T) {

@@ -1,10 +1,7 @@
 package version
 
 import (
-	"fmt"
-	"os"
 	"runtime/debug"
-	"strings"
 	"testing"
 )
 
@@ -33,19 +30,5 @@ func TestRead(t *testing.T) {
 		if got := read(c.set, c.info); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-	}
-}
-
-// TestVersionOfBazel wants Bazel to have set the version.
-func TestVersionOfBazel(t *testing.T) {
-	if os.Getenv("TEST_SRCDIR") == "" {
-		t.Skip("SKIPPED: Bazel doesn't run this test")
-	}
-	text, err := os.ReadFile("../../MODULE.bazel")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf("version = %q,", Number()); !strings.Contains(string(text), want) {
-		t.Errorf("MODULE.bazel has no line %s", want)
 	}
 }

@@ -6,48 +6,104 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // Workspace is a copy of a workspace outside of the repository, and a command "bazel" for it, which
-// has an output base of its own and takes the tools as they are built by Go: building them by
-// Bazel, as a user's first build does, takes minutes.
+// takes the tools as they are built by Go: building them by Bazel, as a user's first build does,
+// takes minutes.
 type Workspace struct {
 	testing.TB
-	Dir, path string
+	Dir         string // of the workspace
+	Base        string // Bazel's output base
+	bazel, path string
+}
+
+// A seat is a directory for a workspace and the Bazel server for it. Tests of a package take it one
+// after the other: a server takes many seconds to start, to resolve the modules, and to get fast.
+// Nothing that a test builds is left in it; only external repositories are.
+type seat string
+
+func (s seat) workspace() string  { return filepath.Join(string(s), "workspace") }
+func (s seat) outputBase() string { return filepath.Join(string(s), "base") }
+func (s seat) programs() string   { return filepath.Join(string(s), "bin") }
+func (s seat) options() string    { return filepath.Join(string(s), "bazelrc") }
+func (s seat) bazel() string      { return filepath.Join(s.programs(), "bazel") }
+
+// seats are those that no test has.
+var seats struct {
+	sync.Mutex
+	free []seat
+}
+
+func takeSeat(tb testing.TB) seat {
+	tb.Helper()
+	seats.Lock()
+	defer seats.Unlock()
+	if n := len(seats.free); n > 0 {
+		s := seats.free[n-1]
+		seats.free = seats.free[:n-1]
+		return s
+	}
+	bazel, err := exec.LookPath("bazel")
+	if err != nil {
+		tb.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
+	}
+	dir, err := os.MkdirTemp("", "bazel")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := seat(dir)
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --output_base='%s' --bazelrc='%s' \"$@\"\n",
+		bazel, s.outputBase(), s.options())
+	WriteFile(tb, s.bazel(), script)
+	if err := os.Chmod(s.bazel(), 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// leave empties a seat for the next test.
+func (s seat) leave(tb testing.TB) {
+	Command{Argv: []string{s.bazel(), "clean"}, Dir: s.workspace()}.Run()
+	if err := os.RemoveAll(s.workspace()); err != nil {
+		tb.Error(err)
+	}
+	seats.Lock()
+	defer seats.Unlock()
+	seats.free = append(seats.free, s)
+}
+
+// removeSeats ends the servers and removes their files.
+func removeSeats() {
+	for _, s := range seats.free {
+		os.MkdirAll(s.workspace(), 0o777)
+		os.WriteFile(filepath.Join(s.workspace(), "MODULE.bazel"), nil, 0o666)
+		Command{Argv: []string{s.bazel(), "shutdown"}, Dir: s.workspace()}.Run()
+		Command{Argv: []string{"chmod", "-R", "u+w", string(s)}}.Run()
+		os.RemoveAll(string(s))
+	}
 }
 
 // NewWorkspace makes one of a directory of the repository. It skips the test where Bazel, or one
 // of the programs, isn't on PATH.
 func NewWorkspace(tb testing.TB, from string, programs ...string) *Workspace {
 	tb.Helper()
-	bazel, err := exec.LookPath("bazel")
-	if err != nil {
-		tb.Skip("SKIPPED: bazel isn't on PATH (./bazelw --root-exec has it)")
-	}
 	Need(tb, programs...)
-	base, err := os.MkdirTemp("", "bazel")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	w := &Workspace{TB: tb, Dir: tb.TempDir()}
-	bin := tb.TempDir()
-	w.path = bin + ":" + os.Getenv("PATH")
-	tb.Cleanup(func() {
-		Command{Argv: []string{filepath.Join(bin, "bazel"), "clean", "--expunge"}, Dir: w.Dir}.Run()
-		Command{Argv: []string{"chmod", "-R", "u+w", base}}.Run()
-		os.RemoveAll(base)
-	})
+	s := takeSeat(tb)
+	w := &Workspace{TB: tb, Dir: s.workspace(), Base: s.outputBase(), bazel: s.bazel(),
+		path: s.programs() + ":" + os.Getenv("PATH")}
 	CopyWorkspace(tb, from, w.Dir)
 	flag := AddTools(tb, w.Dir, Tool(tb, "btfgen"), Tool(tb, "btfdedup"))
-	rc := filepath.Join(bin, "bazelrc")
-	WriteFile(tb, rc, "build "+flag+"\n")
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' --output_base='%s' --bazelrc='%s' \"$@\"\n",
-		bazel, base, rc)
-	if err := os.WriteFile(filepath.Join(bin, "bazel"), []byte(script), 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	WriteFile(tb, s.options(), "build "+flag+"\n")
+	tb.Cleanup(func() { s.leave(tb) })
 	return w
+}
+
+// Argv is the command line of Bazel with arguments.
+func (w *Workspace) Argv(args ...string) []string {
+	return append([]string{w.bazel}, args...)
 }
 
 // Shell runs a command line as a user types it, and returns all that it prints. The test ends if it

@@ -29,9 +29,10 @@ var built struct {
 	err  error
 }
 
-// Main runs the tests of a package that uses Tool, and removes what Tool built.
+// Main runs the tests of a package that uses Tool or NewWorkspace, and removes what they made.
 func Main(m *testing.M) {
 	code := m.Run()
+	removeSeats()
 	if built.dir != "" {
 		os.RemoveAll(built.dir)
 	}
