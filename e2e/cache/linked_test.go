@@ -51,9 +51,8 @@ func TestLinked(t *testing.T) {
 		targets = append(targets, "//:"+name, "//:"+as)
 	}
 	w := newWorkspace(t, targets...)
-	w.useBuiltTools()
-	harness.WriteFile(t, filepath.Join(w.dir, "directory.bzl"), directoryRule)
-	w.append(t, "BUILD.bazel", linkedTargets)
+	harness.WriteFile(t, filepath.Join(w.Dir, "directory.bzl"), directoryRule)
+	w.Write("BUILD.bazel", w.Read("BUILD.bazel")+linkedTargets)
 	// build wants so many actions of the kernel's targets and of the module's.
 	build := func(what string, kernel, module map[string]int) {
 		t.Helper()
@@ -64,8 +63,8 @@ func TestLinked(t *testing.T) {
 		}
 		want(t, of(spawns, "//:directory_objects"), "BtfGen", kernel["BtfGen"])
 		for name, as := range same {
-			if !bytes.Equal(harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", name+".btf")),
-				harness.ReadFile(t, filepath.Join(w.dir, "bazel-bin", as+".btf"))) {
+			if !bytes.Equal(harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", name+".btf")),
+				harness.ReadFile(t, filepath.Join(w.Dir, "bazel-bin", as+".btf"))) {
 				t.Errorf("%s: %s is another BTF than %s", what, name, as)
 			}
 		}
@@ -73,12 +72,12 @@ func TestLinked(t *testing.T) {
 	all := map[string]int{"BtfGen": 1, "BtfFacts": 1, "BtfLink": 1}
 	converted := map[string]int{"BtfGen": 1, "BtfFacts": 1}
 	build("first build", all, all)
-	w.edit(t, "lib/string.c", "u64 length = 0;",
+	w.Edit("lib/string.c", "u64 length = 0;",
 		"u64 length = 0; volatile char debug[37] = {1}; debug[1]++;")
 	build("a function's body in the kernel", converted, nil)
-	w.edit(t, "drivers/disk.c", "disk->worker = task;",
+	w.Edit("drivers/disk.c", "disk->worker = task;",
 		"volatile char debug[37] = {1}; debug[1]++; disk->worker = task;")
 	build("a function's body in the module", nil, converted)
-	w.edit(t, "lib/string.c", "char text[16];", "char text[16]; int references;")
+	w.Edit("lib/string.c", "char text[16];", "char text[16]; int references;")
 	build("a type in the kernel", all, map[string]int{"BtfLink": 1})
 }
