@@ -124,12 +124,14 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		// A symbol of another name at the entry means that none of its own name stands for the
 		// function. The kernel puts prefixes before the names of code that runs before or beside
 		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
-		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le).
+		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le). And
+		// clang gives a static function the symbol of its alias alone; in a linked file that has
+		// dropped it, that can't be seen, so it is left to the link here too.
 		// Functions of other languages are never called as in the source.
 		symbol = u.mark(e, f)
 		f.external = f.external || symbol.global // GNU as takes a weak symbol for a local one
 		switch {
-		case symbol.renamed && !f.external:
+		case symbol.renamed && !f.external && !symbol.alias:
 			return nil
 		case symbol.nameless && !nameless:
 			u.nameless = append(u.nameless, e.Off)

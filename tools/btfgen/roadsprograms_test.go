@@ -255,6 +255,22 @@ var roadsPrograms = []struct {
 			"m.c": `volatile int sink; int f0(int); void used(void);
 				void start(void) { used(); f0(sink); }`,
 		}},
+	{name: "a dropped static with an alias, and an assembler's local function", dwarf: true,
+		sources: map[string]string{
+			"a.c": `static noinline int f0(int a) { return sink = a; } extern int g0(int) alias(f0);
+				void used(void) { sink = 1; }`,
+			"b.S": `.section .text.own,"ax",@progbits; .globl own; .type own, @function;
+				.type f0, @function; own: f0: ret`,
+			"m.c": `volatile int sink; int own(int); void used(void);
+				void start(void) { used(); own(sink); }`,
+		}},
+	{name: "two hidden weak ones of several types", dwarf: true, sources: map[string]string{
+		"a.c": `hidden weak int f0(int a) { return sink = a; } void used(void) { sink = 1; }`,
+		"b.c": `hidden weak long f0(long a, long b) { return sink = a + b; }
+			void used2(void) { sink = 2; }`,
+		"m.c": `volatile int sink; int f0(int); void used(void); void used2(void);
+			void start(void) { used(); used2(); f0(sink); }`,
+	}},
 	{name: "identical functions", linkers: []string{"ld.lld -e start --icf=all",
 		"mold -e start --icf=all"}, sources: map[string]string{
 		"a.c": `int f0(int a) { return sink = a; } int f1(int a) { return sink = a; }

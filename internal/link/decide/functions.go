@@ -106,9 +106,9 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			return
 		}
 	}
-	own = d.owners(own)
+	own = d.owners(name, own)
 	compared := d.withCopies(own, group)
-	if reason := d.against(own, compared); reason != "" {
+	if reason := d.against(name, own, compared); reason != "" {
 		d.skip(name, reason)
 		return
 	}
@@ -185,7 +185,7 @@ func flags(h *Holder) types.FuncFlags {
 // unexpected count if any owner has them, even a part that was split off; optimized and unlocated
 // count only if all owners have one of the two. The prototypes of the compared candidates must be
 // consistent.
-func (d *decider) against(own, compared []Holder) string {
+func (d *decider) against(name types.Str, own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
 	allChanged := true
@@ -203,7 +203,8 @@ func (d *decider) against(own, compared []Holder) string {
 		return params.ReasonReordered
 	case any&types.FuncUncertain != 0:
 		return params.ReasonUncertainLocation
-	case d.features.Has(features.ConsistentFunc) && !d.consistent(compared):
+	case d.features.Has(features.ConsistentFunc) && !d.consistent(compared),
+		d.hidden(name) && !d.consistent(own):
 		return params.ReasonInconsistentPrototype
 	case any&types.FuncUnexpectedReg != 0:
 		return params.ReasonUnexpectedRegister

@@ -159,9 +159,22 @@ func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 
 // owners returns those of the candidates to which the symbol belongs: those with code, if any have
 // some (the others are copies that were inlined away; where all are without code, the symbol is an
-// alias of an identical function), and of these the strong ones, if any are.
-func (d *decider) owners(group []Holder) []Holder {
-	return d.without(types.FuncWeak, d.without(types.FuncNoCode, group))
+// alias of an identical function), and of these the strong ones, if any are, unless the symbol is
+// hidden.
+func (d *decider) owners(name types.Str, group []Holder) []Holder {
+	own := d.without(types.FuncNoCode, group)
+	if d.hidden(name) {
+		return own
+	}
+	return d.without(types.FuncWeak, own)
+}
+
+// hidden reports whether the linker made the symbol local. It doesn't say any more whether it was
+// weak: in a linked file the definition that is there looks strong and the others weak, while in
+// the objects all may be weak. So definitions whose prototypes are inconsistent can't be told
+// apart, whatever the features.
+func (d *decider) hidden(name types.Str) bool {
+	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }
 
 // withCopies returns the owners, and all candidates without code: copies of the function that were
