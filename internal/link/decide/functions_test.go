@@ -176,6 +176,13 @@ func TestClaimants(t *testing.T) {
 		return f
 	}
 	type files = map[string][]string
+	ofStruct := func(file string, size int) func(*linktest.Builder) {
+		return func(b *linktest.Builder) {
+			b.Unit(file, 1)
+			b.Hold(b.Struct("s", make([]types.ID, size/8)...))
+			b.Fn("f", static, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
+		}
+	}
 	trueSignature := []features.Feature{features.TrueSignature}
 	check(t, []rule{
 		{what: "a static of one name that was dropped, a weak one that is linked",
@@ -188,6 +195,10 @@ func TestClaimants(t *testing.T) {
 		{what: "statics, of which one was dropped",
 			build: build(in("a.c", "f", static, 0, integer), in("b.c", "f", static, 0, pointer)),
 			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}}), want: []string{"static f: void(*int)"}},
+		{what: "statics of one shape, of which those are dropped whose tag means what most units have",
+			build: build(ofStruct("a.c", 8), ofStruct("b.c", 16), ofStruct("c.c", 8)),
+			facts: inFiles(files{"a.c": {"g"}, "b.c": {"f"}, "c.c": {"h"}}),
+			want:  []string{"static f: void(*struct s of 16)"}},
 		{what: "statics in files of one name, of which one was dropped: which, isn't known",
 			build:   build(in("a.c", "f", static, 0, integer), in("a.c", "f", static, 0, pointer)),
 			facts:   inFiles(files{"a.c": {"f"}}),
@@ -230,6 +241,10 @@ func TestClaimants(t *testing.T) {
 				in("a.c", "f.constprop.1", static, 0, integer)),
 			facts: inFiles(files{"a.c": {"f.constprop.1"}}),
 			want:  []string{"static f.constprop.1: void(int)"}},
+		{what: "a global function was dropped, a clone of it wasn't",
+			build: build(in("a.c", "f", global, 0, integer),
+				in("a.c", "f.isra.0", static, types.FuncOptimized, integer)),
+			facts: inFiles(files{"a.c": {"f.isra.0"}}), skipped: []string{"f: optimized parameters"}},
 		{what: "a part has a say",
 			build: build(in("a.c", "f", static, 0, integer),
 				in("a.c", "f.part.0", static, types.FuncReordered, integer)),
