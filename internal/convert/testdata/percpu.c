@@ -23,3 +23,6 @@ var global struct big *pointer;
 var global struct big aligned;
 var static long int hidden;
 */
+/* skipped:
+empty: size 0
+*/

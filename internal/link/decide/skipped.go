@@ -17,12 +17,17 @@ type Skipped struct{ Name, Reason string }
 const (
 	reasonNoVariable = "no variable of file scope in the debug information"
 	reasonName       = "name is no identifier"
+	reasonNoSize     = "size 0"
 	reasonSeveral    = "several static variables of this name"
 )
 
 // Variable tells whether a variable is meant rather than a function.
 func (s Skipped) Variable() bool {
-	return s.Reason == reasonNoVariable || s.Reason == reasonName || s.Reason == reasonSeveral
+	switch s.Reason {
+	case reasonNoVariable, reasonName, reasonNoSize, reasonSeveral:
+		return true
+	}
+	return false
 }
 
 func (d *decider) skip(name types.Str, reason string) {

@@ -56,11 +56,18 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	end := uint64(0)
 	for _, o := range inOrder(objects) {
 		// Left out without a line in --skipped. So are names that are no identifiers and for which no
-		// type is found. end is that of the last object encoded.
-		if o.Size == 0 || facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
+		// type is found or which have no size, and what has no size and isn't per CPU. end is that
+		// of the last object encoded.
+		if facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
 		valid := btf.ValidIdentifier([]byte(o.Name))
+		if o.Size == 0 {
+			if valid && o.Section == facts.PerCPUSection {
+				d.Skipped = append(d.Skipped, Skipped{o.Name, reasonNoSize})
+			}
+			continue
+		}
 		var group []Holder
 		if s, ok := d.Graph.Strs.Lookup([]byte(d.facts.SourceName(o.Name))); ok {
 			group = d.ofSection(o, d.holders(types.KindVar, s))
