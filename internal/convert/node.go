@@ -131,7 +131,7 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		}
 		ref = g.Add(types.Node{Kind: types.KindTypeTag, Name: value, Ref: ref}, nil)
 	}
-	if err := u.checkModifiers(off, d.kind, ref); err != nil {
+	if err := u.checkModifiers(off, d, ref); err != nil {
 		return 0, err
 	}
 	n.Ref = ref

@@ -9,12 +9,15 @@ import (
 // check_meta and resolve functions of each kind) and that no C compiler writes. They are looked for
 // when a type is added to the graph, which is once for each content.
 
-// checkModifiers refuses a type of a kind, the entry at off, that refers to ref by too many
-// modifiers in a row (btf.MaxModifiers).
-func (u *unit) checkModifiers(off uint32, kind types.Kind, ref types.ID) error {
+// checkModifiers refuses a description of the entry at off that makes too many modifiers in a row
+// (btf.MaxModifiers): it is one itself, or has type tags. ref is what it refers to, tags included.
+func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
+	modifier := btf.Kind(d.kind).IsModifier()
+	if !modifier && len(d.tags) == 0 {
+		return nil
+	}
 	_, n := u.c.g.SkipModifiers(ref)
-	switch kind {
-	case types.KindTypedef, types.KindConst, types.KindVolatile, types.KindRestrict:
+	if modifier {
 		n++
 	}
 	if n > btf.MaxModifiers {
@@ -26,6 +29,10 @@ func (u *unit) checkModifiers(off uint32, kind types.Kind, ref types.ID) error {
 // checkSized refuses a type without a size, where what says what has it; off is the entry with the
 // reference. A struct that is only declared may be defined in other units.
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
+	switch u.c.g.Nodes[id].Kind {
+	case types.KindInt, types.KindPtr, types.KindStruct:
+		return nil // as most
+	}
 	to, _ := u.c.g.SkipModifiers(id)
 	switch u.c.g.Nodes[to].Kind {
 	case types.KindVoid:

@@ -17,13 +17,26 @@ func (d *decider) encodeFunctions() {
 	d.nodes = make([]types.Node, 0, d.Functions.Len())
 	clones := d.findClones()
 	for name := range d.Functions.Keys() {
-		if !clones.grouped[name] {
+		switch {
+		case take(&clones.grouped, name):
+		case take(&clones.bases, name):
 			d.encodeFunction(name, d.candidates(name, clones.of[name]))
+		default:
+			d.encodeFunction(name, d.candidates(name, nil))
 		}
 	}
 	for _, name := range clones.alone {
 		d.encodeFunction(name, d.candidates(name, clones.of[name]))
 	}
+}
+
+// take reports whether a sorted list begins with name, and takes it from there.
+func take(list *[]types.Str, name types.Str) bool {
+	if len(*list) == 0 || (*list)[0] != name {
+		return false
+	}
+	*list = (*list)[1:]
+	return true
 }
 
 // candidates are those of a name, and those of its clones and parts.
@@ -42,14 +55,15 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 // they are of, and the parts of functions.
 type clones struct {
 	of      map[types.Str][]types.Str // by base name
-	grouped map[types.Str]bool        // all of these
-	alone   []types.Str               // base names that no candidate has; sorted
+	grouped []types.Str               // all of these; sorted
+	bases   []types.Str               // base names that candidates have too; sorted
+	alone   []types.Str               // base names that no candidate has, in the order of grouped
 }
 
 // findClones finds the clones. With the feature true_signature they are functions of their own; it
 // notes which functions have such.
 func (d *decider) findClones() clones {
-	c := clones{of: map[types.Str][]types.Str{}, grouped: map[types.Str]bool{}}
+	c := clones{of: map[types.Str][]types.Str{}}
 	own := d.features.Has(features.TrueSignature)
 	for name := range d.Functions.Keys() {
 		b := d.Graph.Strs.Bytes(name)
@@ -69,12 +83,17 @@ func (d *decider) findClones() clones {
 			}
 			continue
 		}
-		if c.of[base] == nil && !d.Functions.Has(base) {
+		switch {
+		case c.of[base] != nil:
+		case d.Functions.Has(base):
+			c.bases = append(c.bases, base)
+		default:
 			c.alone = append(c.alone, base)
 		}
 		c.of[base] = append(c.of[base], name)
-		c.grouped[name] = true
+		c.grouped = append(c.grouped, name)
 	}
+	slices.Sort(c.bases)
 	return c
 }
 

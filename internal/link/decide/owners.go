@@ -114,12 +114,13 @@ type unitNode struct {
 func (p *places) holders(d *decider, name types.Str) []unitNode {
 	if p.units == nil {
 		p.units = map[types.Str][]unitNode{}
+		kinds := d.Kinds
 		for u := range d.Units {
 			if !d.Selected[u] {
 				continue
 			}
 			for _, id := range d.Units[u].Items {
-				if d.Kinds[id] != types.KindFunc {
+				if kinds[id] != types.KindFunc {
 					continue
 				}
 				if name := d.Nodes[id].Name; d.Functions.HasSeveral(name) || !d.Fixed(id) {
