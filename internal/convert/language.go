@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/elf"
 	"github.com/rules-btf/rules_btf/internal/language"
 )
 
@@ -24,4 +25,21 @@ func languageName(root *dwarf.DIE) string {
 // isRust tells whether the unit says that it is of Rust.
 func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
+}
+
+// OnlyAssembler tells whether f has DWARF, all of it of an assembler, which describes no types. It
+// is false where the DWARF is damaged, which File says.
+func OnlyAssembler(f *elf.File) bool {
+	d, err := dwarf.New(f)
+	if err != nil || len(d.Units) == 0 {
+		return false
+	}
+	var r dwarf.Reader
+	for i := range d.Units {
+		if err := r.Load(d, &d.Units[i]); err != nil ||
+			!slices.Contains(language.Codes("asm"), r.Root.Value(dwarf.Language).Val) {
+			return false
+		}
+	}
+	return true
 }

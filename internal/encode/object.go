@@ -11,23 +11,26 @@ import (
 )
 
 // Object converts the debugging information of f that the options ask for. Where these leave it
-// open, that is DWARF if f has some, else BTF that a compiler wrote. The DWARF of BPF programs
-// isn't read, for its relocations are for the loader; they have BTF too.
+// open, that is DWARF if f has some of a compiler, else BTF that a compiler wrote: an assembler's
+// DWARF describes no types. The DWARF of BPF programs isn't read, for its relocations are for the
+// loader; they have BTF too.
 func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	if f.Section(object.SectionUnits) != nil {
 		return nil, fmt.Errorf("%s: it is a BTF object already (%s): btfdedup merge and link read it",
 			f.Path, object.SectionUnits)
 	}
-	switch hasBTF := compilerbtf.Has(f); {
-	case options.Input == convert.InputDWARF && hasBTF && !hasDWARF(f):
-		return nil, fmt.Errorf("%s: no DWARF (.debug_info), but BTF (.BTF): --input=btf reads that",
-			f.Path)
+	hasBTF := compilerbtf.Has(f)
+	onlyBTF := hasBTF && (!hasDWARF(f) || convert.OnlyAssembler(f))
+	switch {
+	case options.Input == convert.InputDWARF && onlyBTF:
+		return nil, fmt.Errorf("%s: no DWARF of a compiler (.debug_info), but BTF (.BTF): "+
+			"--input=btf reads that", f.Path)
 	case options.Input == convert.InputDWARF:
 	case options.Input == convert.InputBTF && !hasBTF:
 		if err := convert.CheckEmpty(f); err != nil {
 			return nil, fmt.Errorf("%s: no BTF (.BTF); compile with -gbtf and don't strip", f.Path)
 		}
-	case options.Input == convert.InputBTF, hasBTF && (!hasDWARF(f) || f.Machine == stdelf.EM_BPF):
+	case options.Input == convert.InputBTF, onlyBTF, hasBTF && f.Machine == stdelf.EM_BPF:
 		return compilerbtf.File(f, options)
 	case hasBTF:
 		warnOfMixed(f, options)

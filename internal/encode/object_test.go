@@ -32,7 +32,10 @@ func TestObject(t *testing.T) {
 	w.run("gcc", "-g", "-gbtf", "-c", "-o", "both.o", "a.c")
 	w.run("gcc", "-c", "-o", "neither.o", "a.c")
 	w.run("gcc", "-c", "-o", "asm.o", "asm.s")
+	w.run("gcc", "-g", "-c", "-o", "asm_g.o", "asm.s")
 	w.run("ld", "-r", "-o", "mixed.o", "dwarf.o", "other.o", "third.o")
+	w.run("ld", "-r", "-o", "assembled.o", "asm_g.o", "btf.o")
+	w.run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
 	read := func(name string, input convert.Input) ([]byte, string, error) {
 		var warnings []string
 		o, err := Object(w.open(name), convert.Options{Features: features.Default(), Input: input,
@@ -51,7 +54,7 @@ func TestObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("converted.btfo", string(data))
-	block := []byte("in_block")
+	block, function := []byte("in_block"), []byte("\x00f\x00")
 	for _, c := range []struct {
 		file    string
 		input   convert.Input
@@ -63,7 +66,7 @@ func TestObject(t *testing.T) {
 		{"dwarf.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
 		{"btf.o", convert.InputAuto, false, ""},
 		{"btf.o", convert.InputBTF, false, ""},
-		{"btf.o", convert.InputDWARF, false, "no DWARF (.debug_info), but BTF (.BTF): --input=btf"},
+		{"btf.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
 		{"both.o", convert.InputAuto, true, ""},
 		{"both.o", "", true, ""},
 		{"both.o", convert.InputDWARF, true, ""},
@@ -76,6 +79,9 @@ func TestObject(t *testing.T) {
 		{"mixed.o", convert.InputAuto, true,
 			"it has DWARF, and BTF that the compiler wrote for 2 units"},
 		{"mixed.o", convert.InputBTF, false, ""},
+		{"assembled.o", convert.InputAuto, false, ""},
+		{"assembled.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
+		{"both_assembled.o", convert.InputAuto, true, ""},
 		{"converted.btfo", convert.InputAuto, false, "it is a BTF object already (.BTF.units): btfdedup"},
 		{"converted.btfo", convert.InputBTF, false, "it is a BTF object already"},
 		{"converted.btfo", convert.InputDWARF, false, "it is a BTF object already"},
@@ -88,6 +94,9 @@ func TestObject(t *testing.T) {
 			(problem == "") != (c.problem == "") {
 			t.Errorf("%s --input=%s: DWARF %v, want %v; %q, want %q", c.file, c.input,
 				bytes.Contains(data, block), c.dwarf, problem, c.problem)
+		}
+		if strings.HasSuffix(c.file, "assembled.o") && err == nil && !bytes.Contains(data, function) {
+			t.Errorf("%s --input=%s: the function is lost", c.file, c.input)
 		}
 	}
 }
