@@ -7,7 +7,7 @@ load(":convert_actions.bzl", "btf_gen")
 load(":conversion.bzl", "CONVERSION_ATTRS", "conversion_of")
 load(":debug_files.bzl", "check_debug_files")
 load(":grain.bzl", "GRAIN_ATTRS", "grain_of", "groups_of")
-load(":merge_tree.bzl", "layout_path", "merge_tree")
+load(":merge_tree.bzl", "laid_out", "merge_tree")
 load(":sources.bzl", "elves_of")
 
 def convert_all(ctx, elves, prefix, conversion):
@@ -15,7 +15,8 @@ def convert_all(ctx, elves, prefix, conversion):
 
     Args:
         ctx: context of a rule or aspect with the toolchain and GRAIN_SETTINGS.
-        elves: list of File, object files, archives and directories of them.
+        elves: list of File, object files, archives and directories of them. One that is there
+            several times is converted once.
         prefix: directory for the BTF objects, unique in the package.
         conversion: what `conversion_of` returned.
 
@@ -23,8 +24,8 @@ def convert_all(ctx, elves, prefix, conversion):
         dict from the path of each ELF file, or group of them, to its BTF object. The path is
         relative to the package if the file is inside of that.
     """
-    package = ctx.label.package + "/" if ctx.label.package else ""
-    by_path = {layout_path(elf).removeprefix(package): elf for elf in elves}
+    package = paths.join(ctx.label.workspace_root, ctx.label.package)
+    by_path = laid_out(ctx, elves, package + "/" if package else "")
     objects = {}
     for path, group in groups_of(by_path, grain_of(ctx)).items():
         objects[path] = ctx.actions.declare_file(paths.join(prefix, path + ".btfo"))

@@ -94,5 +94,9 @@ def groups_of(elves, grain, extensions = ["o"]):
                     groups.update({path: [elf] for path, elf in bucket.items()})
                 else:
                     group = paths.join(directory, "group." + name)
+                    if group in groups:
+                        fail("{} has the name of a group of objects: rename it".format(
+                            groups[group][0].path,
+                        ))
                     groups[group] = [bucket[path] for path in sorted(bucket)]
     return groups

@@ -7,7 +7,7 @@ load(":convert_actions.bzl", "btf_facts", "btf_gen")
 load(":debug_files.bzl", "check_debug_files")
 load(":features.bzl", "check_base", "check_same")
 load(":link_actions.bzl", "btf_base")
-load(":merge_tree.bzl", "layout_path", "merge_tree")
+load(":merge_tree.bzl", "laid_out", "merge_tree", "put")
 load(":sources.bzl", "elves_of")
 load(":variables.bzl", "link_extra")
 
@@ -89,17 +89,16 @@ def _converted_srcs(ctx):
     are linked as they are, merged for each target already: two sources may share parts of such a
     graph, and each part must count once.
     """
-    single = {}
+    single = []
     graphs = []
     elves = []
     for src in ctx.attr.srcs:
         if _is_elf(src):
             elves += elves_of(ctx.label, src)
         elif BtfObjectsInfo not in src:
-            single.update({layout_path(file): file for file in src[DefaultInfo].files.to_list()})
+            single += src[DefaultInfo].files.to_list()
         elif src[BtfObjectsInfo].root:
-            root = src[BtfObjectsInfo].root
-            single[layout_path(root)] = root
+            single.append(src[BtfObjectsInfo].root)
         else:
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
@@ -109,9 +108,11 @@ def _converted_srcs(ctx):
             " and ".join(idle),
         ))
     conversion = for_objects(conversion_of(ctx.attr))
-    single.update(convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion))
+    objects = laid_out(ctx, single)
+    for path, object in convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion).items():
+        put(objects, path, object)
     return depset(
-        merge_tree(ctx, single, ctx.label.name + ".merge.d", single = False),
+        merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = False),
         transitive = graphs,
     )
 

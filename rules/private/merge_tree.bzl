@@ -37,6 +37,56 @@ def layout_path(file):
     path = file.short_path
     return "external/" + path[len("../"):] if path.startswith("../") else path
 
+def put(things, path, file):
+    """Adds a file to a dict by path, in which no two files may have one place.
+
+    Args:
+        things: dict from a path to a File.
+        path: string.
+        file: File.
+    """
+    if path in things:
+        fail("{} and {} have the same place, {}: rename one of them".format(
+            things[path].path,
+            file.path,
+            path,
+        ))
+    things[path] = file
+
+def laid_out(ctx, files, directory = ""):
+    """Gives files the paths by which they are laid out.
+
+    A path depends on the file alone, so it stays as it is whatever else there is. Only where files
+    of several configurations have one path, those that the target's own configuration didn't make
+    have the configuration at the end of theirs.
+
+    Args:
+        ctx: context of a rule or aspect.
+        files: list of File, in which a file may be several times.
+        directory: string, what is cut off the paths, with a slash at its end. Paths of files that
+            are elsewhere begin with "@".
+
+    Returns:
+        dict from a path to its File.
+    """
+    by_path = {}
+    for file in {file.path: file for file in files}.values():
+        full = layout_path(file)
+        path = full.removeprefix(directory)
+        if not full.startswith(directory) or path.startswith("@"):
+            path = "@" + full
+        by_path.setdefault(path, []).append(file)
+    found = {}
+    for path, same in by_path.items():
+        own = same
+        if len(same) > 1:
+            own = [file for file in same if file.is_source]
+            own = own or [file for file in same if file.root.path == ctx.bin_dir.path]
+        for file in same:
+            # bazel-out/CONFIGURATION/bin
+            put(found, path if file in own else path + "@" + file.root.path.split("/")[-2], file)
+    return found
+
 def buckets_of(things, most):
     """Cuts things into buckets by a hash of their paths.
 
