@@ -65,8 +65,14 @@ BtfToolchainInfo = provider(
 BtfCcInfo = provider(
     doc = "What btf_cc_aspect found on a target and below it.",
     fields = {
-        "targets": """depset of struct, one for each target that has ELF objects of its own: `label`
-(Label), `files` (tuple of File, the objects), `dwos` (tuple of File, their .dwo files), `objects`
-(tuple of File, their BTF objects), `root` (File, these merged).""",
+        "libraries": """depset of struct: what a link reads that the target does itself, as a
+cc_binary: one for each library or file, with `label` (Label, its owner), `files` (tuple of File,
+its objects or its archive), `forms` (tuple of File, all files that hold these objects).""",
+        "linker_inputs": """depset of LinkerInput: what a link reads that has the target among its
+libraries.""",
+        "targets": """depset of struct, postorder, one for each target that has ELF objects of its
+own, whether they are linked or not: `label` (Label), `libraries` (tuple of struct, as above, with
+the objects), `dwos` (tuple of File, their .dwo files), `objects` (tuple of File, their BTF
+objects), `root` (File, these merged).""",
     },
 )

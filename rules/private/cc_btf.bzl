@@ -4,6 +4,7 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
+load(":cc_linked.bzl", "files_of", "libraries_of", "linked_by", "owner_by_file", "owner_of")
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
@@ -16,58 +17,43 @@ load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
-# Attributes that lead from a linked target to what is linked into it.
-_EDGES = ["deps", "implementation_deps", "srcs"]
+# Attributes that lead from a linked target to what may be linked into it. What is, the links say;
+# what other attributes lead to, the target converts that wants it.
+_EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
-def _library_objects(library):
-    """The ELF files of one LibraryToLink: its objects, or its archive where it has no objects.
+def _linked(target, rule, below):
+    """What a link reads that the target does, or that has the target among its libraries.
 
-    Of objects in two kinds of code those that aren't position independent are taken, as they are
-    where the linker chooses between both.
+    Args:
+        target: Target.
+        rule: `ctx.rule` of the aspect.
+        below: list of BtfCcInfo, of what the aspect visited below the target.
+
+    Returns:
+        struct of `own` (list of struct, as `libraries_of` returns them), what the target itself
+        brings to a link, as opposed to its dependencies; and `linker_inputs` and `libraries`, as
+        BtfCcInfo has them.
     """
-    for objects in [library.objects, library.pic_objects]:
-        if objects:
-            return objects
-    for archive in [library.static_library, library.pic_static_library]:
-        if archive:
-            return [archive]
-    return []
-
-def _binary_objects(target, rule_files):
-    """The ELF files of a binary itself, which no linker input names."""
-    compiled = {
-        file.path: file
-        for action in target.actions
-        if action.mnemonic == "CppCompile"
-        for file in action.outputs.to_list()
-    }
-    own = {}
-    for file in target[OutputGroupInfo].compilation_outputs.to_list():
-        if file.path.endswith(".pic.o"):
-            # The group has position independent objects even where the link takes the others.
-            file = compiled.get(file.path.removesuffix(".pic.o") + ".o", file)
-        if file.extension == "o":
-            own[file] = None
-    for file in getattr(rule_files, "srcs", []):
-        if file.extension in ["a", "o"]:
-            own[file] = None
-    return own.keys()
-
-def _own_objects(target, rule_files):
-    """The ELF files that the target itself brings to a link, as opposed to its dependencies."""
-    own = {}
+    linker_inputs = depset()
     if CcInfo in target:
-        # The linker inputs of a target include its dependencies'; only the label says which are its
-        # own.
-        for linker_input in target[CcInfo].linking_context.linker_inputs.to_list():
-            if linker_input.owner == target.label:
-                for library in linker_input.libraries:
-                    own.update({file: None for file in _library_objects(library)})
-    if own:
-        return own.keys()
-    if OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
-        return _binary_objects(target, rule_files)
-    return []
+        linker_inputs = target[CcInfo].linking_context.linker_inputs
+    libraries = None
+    if not linker_inputs:
+        visited = depset(transitive = [info.targets for info in below])
+        libraries = linked_by(target, rule, visited)
+    if libraries == None and CcInfo not in target:
+        # Such as a rule that calls a linker itself.
+        return struct(
+            own = [],
+            libraries = depset(transitive = [info.libraries for info in below]),
+            linker_inputs = depset(transitive = [info.linker_inputs for info in below]),
+        )
+    own = libraries or libraries_of(linker_inputs, target.label)
+    return struct(
+        own = [library for library in own if library.label == target.label],
+        libraries = depset(libraries or []),
+        linker_inputs = linker_inputs,
+    )
 
 def _dependencies(rule_attr):
     """BtfCcInfo of the targets that the aspect visited below this one."""
@@ -92,20 +78,27 @@ def _dwos(target):
 def _btf_cc_aspect_impl(target, ctx):
     below = _dependencies(ctx.rule.attr)
     prefix = "_btf/" + target.label.name
-    own = _own_objects(target, ctx.rule.files)
+    linked = _linked(target, ctx.rule, below)
+    own = {file: None for library in linked.own for file in library.files}.keys()
     dwos = _dwos(target)
     conversion = with_debug_files(conversion_of(ctx.attr), debug_files(dwos))
     objects = convert_all(ctx, own, prefix, conversion)
     merged = merge_tree(ctx, objects, prefix + ".merge.d", single = True)
     converted = [struct(
         label = target.label,
-        files = tuple(own),
+        libraries = tuple(linked.own),
         dwos = tuple(dwos),
         objects = tuple(objects.values()),
         root = merged[0],
     )] if own else []
     return [BtfCcInfo(
-        targets = depset(converted, transitive = [info.targets for info in below]),
+        libraries = linked.libraries,
+        linker_inputs = linked.linker_inputs,
+        targets = depset(
+            converted,
+            transitive = [info.targets for info in below],
+            order = "postorder",
+        ),
     )]
 
 btf_cc_aspect = aspect(
@@ -119,70 +112,104 @@ merge of them. The actions are the target's own, so all who link it share them. 
     provides = [BtfCcInfo],
 )
 
-def _shared(targets):
-    """The BTF objects of the aspect's actions: struct of `objects` and `roots`, depsets of File."""
+def _convert(ctx, files, dwos, conversion):
+    """Declares actions of the rule's own.
+
+    Args:
+        ctx: context of the rule.
+        files: list of File, the ELF files.
+        dwos: list of File, the .dwo files of some of them.
+        conversion: what `conversion_of` returned.
+
+    Returns:
+        struct of `objects` and `roots`, lists of File.
+    """
+    if not files:
+        return struct(objects = [], roots = [])
+    beside = debug_files(dwos)
+    prefix = ctx.label.name + ".btfo.d"
+    objects = convert_all(ctx, files, prefix, with_debug_files(conversion, beside))
     return struct(
-        objects = depset([file for target in targets for file in target.objects]),
-        root = None,
-        roots = depset([target.root for target in targets]),
+        objects = objects.values(),
+        roots = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True),
     )
 
-def _own(ctx, targets, conversion):
-    """The BTF objects of actions of the rule's own, for a conversion other than the flags'."""
-    files = {file: None for target in targets for file in target.files}
-    dwos = {file: None for target in targets for file in target.dwos}
-    objects = convert_all(
-        ctx,
-        files.keys(),
-        ctx.label.name + ".btfo.d",
-        with_debug_files(conversion, debug_files(dwos.keys())),
-    )
-    merged = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True)
-    return struct(
-        objects = depset(objects.values()),
-        root = merged[0],
-        roots = depset(merged),
-    )
-
-def _targets(ctx):
-    """Those targets with objects of their own that deps lead to and exclude doesn't name."""
+def _libraries(ctx):
+    """What deps link: list of struct, as `libraries_of` returns them."""
     for dep in ctx.attr.deps:
-        if CcInfo not in dep and not dep[BtfCcInfo].targets:
+        info = dep[BtfCcInfo]
+        if CcInfo not in dep and not info.libraries and not info.linker_inputs:
             fail(("{}: {} compiles and links no object file: deps takes cc_library, cc_binary " +
                   "and the like; object files and archives are srcs of a btf_objects").format(
                 ctx.label,
                 dep.label,
             ))
-    found = depset(transitive = [dep[BtfCcInfo].targets for dep in ctx.attr.deps]).to_list()
+    linker_inputs = depset(transitive = [dep[BtfCcInfo].linker_inputs for dep in ctx.attr.deps])
+    libraries = depset(transitive = [dep[BtfCcInfo].libraries for dep in ctx.attr.deps])
+    found = libraries_of(linker_inputs) + libraries.to_list()
     if not found:
         fail(("{}: deps have headers alone, and no object file with types: name what " +
               "compiles").format(ctx.label))
-    excluded = {dep.label: None for dep in ctx.attr.exclude}
-    idle = [str(label) for label in excluded if label not in [target.label for target in found]]
+    return found
+
+def _chosen_libraries(ctx):
+    """Those libraries that deps link and exclude doesn't name, and who converts them.
+
+    Returns:
+        struct of `targets` (list of struct, of BtfCcInfo, whose actions convert most), and `rest`
+        (list of File, the ELF files of the others).
+    """
+    libraries = _libraries(ctx)
+    visited = depset(
+        transitive = [dep[BtfCcInfo].targets for dep in ctx.attr.deps],
+        order = "postorder",
+    )
+    owners = owner_by_file(visited.to_list(), libraries)
+    excluded = {dep.label: False for dep in ctx.attr.exclude}
+    targets, rest, taken = {}, {}, {}
+    for library in libraries:
+        target = owner_of(library, owners)
+        labels = [library.label] + ([target.label] if target else [])
+        named = [label for label in labels if label in excluded]
+        if named:
+            excluded.update({label: True for label in named})
+        elif target:
+            targets[target.root] = target
+        elif not [file for file in library.forms if file.path in taken]:
+            rest.update({file: None for file in library.files})
+            taken.update({file.path: None for file in library.forms})
+    idle = [str(label) for label, found in excluded.items() if not found]
     if idle:
         fail(("{}: exclude names {}, but deps link no object file of that target itself: name " +
               "the library that has the object or archive in its srcs").format(
             ctx.label,
             ", ".join(idle),
         ))
-    kept = [target for target in found if target.label not in excluded]
-    if not kept:
+    if not targets and not rest:
         fail("{}: exclude leaves no object file to convert".format(ctx.label))
-    return kept
+    return struct(targets = targets.values(), rest = rest.keys())
 
 def _cc_btf_impl(ctx):
-    targets = _targets(ctx)
+    libraries = _chosen_libraries(ctx)
+    targets = libraries.targets
     conversion = conversion_of(ctx.attr)
-    found = _own(ctx, targets, conversion) if chosen(ctx.attr) else _shared(targets)
+    if chosen(ctx.attr):
+        files = [file for target in targets for file in files_of(target)] + libraries.rest
+        dwos = [file for target in targets for file in target.dwos]
+        own, shared = _convert(ctx, files, dwos, conversion), []
+    else:
+        own, shared = _convert(ctx, libraries.rest, [], conversion), targets
+    objects = depset(own.objects + [file for target in shared for file in target.objects])
+    roots = depset(own.roots + [target.root for target in shared])
     return [
-        DefaultInfo(files = found.roots),
+        DefaultInfo(files = roots),
         BtfObjectsInfo(
             btf_features = conversion.btf_features,
-            objects = found.objects,
-            root = found.root,
-            roots = found.roots,
+            objects = objects,
+            root = None if shared else own.roots[0],
+            roots = roots,
         ),
-        OutputGroupInfo(btf_objects = found.objects),
+        OutputGroupInfo(btf_objects = objects),
     ]
 
 cc_btf = rule(

@@ -1,0 +1,169 @@
+"""What the link of a C or C++ target reads, and which target's actions convert it."""
+
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+
+# A link of objects for ThinLTO reads others, which the indexing of these tells.
+_LINKS = ["CppLTOIndexing", "CppLink"]
+
+_PREBUILT = ["a", "lo", "o", "rlib"]
+
+def _library_objects(library):
+    """The ELF files of one LibraryToLink: its objects, or its archive where it has no objects.
+
+    Of objects in two kinds of code those that aren't position independent are taken, as they are
+    where the linker chooses between both.
+    """
+    for objects in [library.objects, library.pic_objects]:
+        if objects:
+            return objects
+    for archive in [library.static_library, library.pic_static_library]:
+        if archive:
+            return [archive]
+    return []
+
+def _forms(library):
+    """All files of which a link reads one or some to have a LibraryToLink."""
+    files = [
+        library.static_library,
+        library.pic_static_library,
+        library.dynamic_library,
+        library.resolved_symlink_dynamic_library,
+        library.interface_library,
+        library.resolved_symlink_interface_library,
+    ]
+    return [file for file in files if file] + (library.objects or []) + (library.pic_objects or [])
+
+def libraries_of(linker_inputs, owner = None):
+    """The libraries with ELF files to convert of some linker inputs.
+
+    Args:
+        linker_inputs: depset of LinkerInput.
+        owner: Label, whose alone are wanted, or None.
+
+    Returns:
+        list of struct: `label` (Label, the owner), `files` (tuple of File, the objects or the
+        archive), `forms` (tuple of File, of which a link may read any in their place).
+    """
+    return [
+        struct(label = linker_input.owner, files = tuple(files), forms = tuple(_forms(library)))
+        for linker_input in linker_inputs.to_list()
+        if owner == None or linker_input.owner == owner
+        for library in linker_input.libraries
+        for files in [_library_objects(library)]
+        if files
+    ]
+
+def _attribute_targets(rule_attr):
+    """All targets that attributes name."""
+    found = []
+    for name in dir(rule_attr):
+        value = getattr(rule_attr, name)
+        for target in value if type(value) == "list" else [value]:
+            if type(target) == "Target":
+                found.append(target)
+    return found
+
+def _compiled(target, read):
+    """The objects that a target compiled, in the kind of code that its link reads."""
+    found = {}
+    for file in target[OutputGroupInfo].compilation_outputs.to_list():
+        # The group has position independent objects even where the link takes the others.
+        other = file.path.removesuffix(".pic.o") + ".o" if file.path.endswith(".pic.o") else ""
+        file = read.get(file.path) or read.get(other, file)
+        if file.extension == "o" or file.is_directory:
+            found[file] = None
+    return found.keys()
+
+def linked_by(target, rule, visited):
+    """What the link of a target reads that links itself, as a cc_binary does.
+
+    Args:
+        target: Target.
+        rule: `ctx.rule` of an aspect.
+        visited: depset of struct, of BtfCcInfo, what the aspect found below the target.
+
+    Returns:
+        list of struct, as `libraries_of` returns them, those of its own files with the target's
+        label; None if the target links nothing.
+    """
+    read = {
+        file.path: file
+        for action in target.actions
+        if action.mnemonic in _LINKS
+        for file in action.inputs.to_list()
+    }
+    if not read:
+        return None
+    linker_inputs = depset(transitive = [
+        other[CcInfo].linking_context.linker_inputs
+        for other in _attribute_targets(rule.attr)
+        if CcInfo in other
+    ])
+    found = [
+        library
+        for library in libraries_of(linker_inputs)
+        if [file for file in library.forms if file.path in read]
+    ]
+    own = []
+    if OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
+        own = _compiled(target, read)
+    own += [
+        file
+        for file in getattr(rule.files, "srcs", [])
+        if file.path in read and file.extension in _PREBUILT
+    ]
+
+    # A library may be among the sources, too, as the file that it is.
+    libraries = found + [library for other in visited.to_list() for library in other.libraries]
+    by_file = {file.path: library for library in libraries for file in library.forms}
+    return found + [
+        by_file.get(file.path, struct(label = target.label, files = (file,), forms = (file,)))
+        for file in own
+    ]
+
+def files_of(target):
+    """The ELF files that a target's actions convert.
+
+    Args:
+        target: struct, of BtfCcInfo.
+
+    Returns:
+        list of File.
+    """
+    return [file for library in target.libraries for file in library.files]
+
+def owner_by_file(targets, libraries):
+    """Which target's actions convert what a link reads.
+
+    Args:
+        targets: list of struct, of BtfCcInfo, dependencies first.
+        libraries: list of struct, as `libraries_of` returns them: all that is linked.
+
+    Returns:
+        dict from the path of a file to one of targets. Only those are there that have nothing but
+        what is linked, and nothing that another has already.
+    """
+    linked = {file.path: None for library in libraries for file in library.forms}
+    found = {}
+    for target in targets:
+        paths = [file.path for file in files_of(target)]
+        if not [path for path in paths if path not in linked or path in found]:
+            for library in target.libraries:
+                for file in library.forms:
+                    found.setdefault(file.path, target)
+    return found
+
+def owner_of(library, owners):
+    """The target whose actions convert a library.
+
+    Args:
+        library: struct, as `libraries_of` returns it.
+        owners: dict from path to struct, of `owner_by_file`.
+
+    Returns:
+        struct, or None.
+    """
+    for file in library.forms:
+        if file.path in owners:
+            return owners[file.path]
+    return None
