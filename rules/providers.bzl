@@ -8,6 +8,9 @@ BtfObjectsInfo = provider(
 with the same.""",
         "objects": """depset of File: the BTF objects as they were converted, one for each group of
 ELF objects (see `grain` of `btf_objects`) and for each archive.""",
+        "parts": """depset of struct, or absent: what each of `roots` was converted from, as `root`
+(File) and `files` (tuple of string, the paths of the ELF objects). A link takes one of the parts
+with the same files.""",
         "root": """File or None: one BTF object that holds all of `objects` merged, when the
 target's objects are its own. None when they come from a graph of targets, whose parts other targets
 may share.""",

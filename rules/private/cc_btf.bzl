@@ -1,5 +1,6 @@
 """cc_btf and btf_cc_aspect: BTF objects of what cc_library and cc_binary compile."""
 
+load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -105,33 +106,32 @@ btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
     doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and the
 merge of them. The actions are the target's own, so all who link it share them. Follows `deps`,
-`implementation_deps` and `srcs`.""",
+`implementation_deps`, `link_extra_lib`, `malloc` and `srcs`.""",
     attr_aspects = _EDGES,
     attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,
     toolchains = [TOOLCHAIN_TYPE],
     provides = [BtfCcInfo],
 )
 
-def _convert(ctx, files, dwos, conversion):
+def _convert(ctx, where, files, dwos, conversion):
     """Declares actions of the rule's own.
 
     Args:
         ctx: context of the rule.
+        where: string, how the paths of what they write begin.
         files: list of File, the ELF files.
         dwos: list of File, the .dwo files of some of them.
         conversion: what `conversion_of` returned.
 
     Returns:
-        struct of `objects` and `roots`, lists of File.
+        struct of `files` (list of File), `objects` (list of File) and `root` (File).
     """
-    if not files:
-        return struct(objects = [], roots = [])
-    beside = debug_files(dwos)
-    prefix = ctx.label.name + ".btfo.d"
-    objects = convert_all(ctx, files, prefix, with_debug_files(conversion, beside))
+    conversion = with_debug_files(conversion, debug_files(dwos))
+    objects = convert_all(ctx, files, where + ".btfo.d", conversion)
     return struct(
+        files = files,
         objects = objects.values(),
-        roots = merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = True),
+        root = merge_tree(ctx, objects, where + ".merge.d", single = True)[0],
     )
 
 def _libraries(ctx):
@@ -157,7 +157,7 @@ def _chosen_libraries(ctx):
 
     Returns:
         struct of `targets` (list of struct, of BtfCcInfo, whose actions convert most), and `rest`
-        (list of File, the ELF files of the others).
+        (dict from the Label of each other owner to the list of its ELF files).
     """
     libraries = _libraries(ctx)
     visited = depset(
@@ -176,7 +176,7 @@ def _chosen_libraries(ctx):
         elif target:
             targets[target.root] = target
         elif not [file for file in library.forms if file.path in taken]:
-            rest.update({file: None for file in library.files})
+            rest.setdefault(library.label, []).extend(library.files)
             taken.update({file.path: None for file in library.forms})
     idle = [str(label) for label, found in excluded.items() if not found]
     if idle:
@@ -187,26 +187,45 @@ def _chosen_libraries(ctx):
         ))
     if not targets and not rest:
         fail("{}: exclude leaves no object file to convert".format(ctx.label))
-    return struct(targets = targets.values(), rest = rest.keys())
+    return struct(targets = targets.values(), rest = rest)
 
 def _cc_btf_impl(ctx):
     libraries = _chosen_libraries(ctx)
-    targets = libraries.targets
+    targets, rest = libraries.targets, libraries.rest
     conversion = conversion_of(ctx.attr)
+    name = ctx.label.name
     if chosen(ctx.attr):
-        files = [file for target in targets for file in files_of(target)] + libraries.rest
+        files = [file for target in targets for file in files_of(target)]
+        for others in rest.values():
+            files += others
         dwos = [file for target in targets for file in target.dwos]
-        own, shared = _convert(ctx, files, dwos, conversion), []
+        parts = [_convert(ctx, name, files, dwos, conversion)]
     else:
-        own, shared = _convert(ctx, libraries.rest, [], conversion), targets
-    objects = depset(own.objects + [file for target in shared for file in target.objects])
-    roots = depset(own.roots + [target.root for target in shared])
+        parts = [
+            struct(files = files_of(target), objects = target.objects, root = target.root)
+            for target in targets
+        ] + [
+            _convert(
+                ctx,
+                paths.join(name + ".d", label.workspace_root, label.package, label.name),
+                files,
+                [],
+                conversion,
+            )
+            for label, files in rest.items()
+        ]
+    objects = depset([file for part in parts for file in part.objects])
+    roots = depset([part.root for part in parts])
     return [
         DefaultInfo(files = roots),
         BtfObjectsInfo(
             btf_features = conversion.btf_features,
             objects = objects,
-            root = None if shared else own.roots[0],
+            parts = depset([
+                struct(files = tuple(sorted([file.path for file in part.files])), root = part.root)
+                for part in parts
+            ]),
+            root = parts[0].root if chosen(ctx.attr) else None,
             roots = roots,
         ),
         OutputGroupInfo(btf_objects = objects),

@@ -91,6 +91,7 @@ def _converted_srcs(ctx):
     """
     single = []
     graphs = []
+    parts = []
     elves = []
     for src in ctx.attr.srcs:
         if _is_elf(src):
@@ -99,6 +100,8 @@ def _converted_srcs(ctx):
             single += src[DefaultInfo].files.to_list()
         elif src[BtfObjectsInfo].root:
             single.append(src[BtfObjectsInfo].root)
+        elif hasattr(src[BtfObjectsInfo], "parts"):
+            parts.append(src[BtfObjectsInfo].parts)
         else:
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
@@ -112,9 +115,17 @@ def _converted_srcs(ctx):
     for path, object in convert_all(ctx, elves, ctx.label.name + ".btfo.d", conversion).items():
         put(objects, path, object)
     return depset(
+        _roots_of(depset(transitive = parts)) +
         merge_tree(ctx, objects, ctx.label.name + ".merge.d", single = False),
         transitive = graphs,
     )
+
+def _roots_of(parts):
+    """The BTF objects of parts of graphs, one of those with the same ELF files, in any order."""
+    by_files = {}
+    for part in sorted(parts.to_list(), key = lambda part: part.root.path):
+        by_files.setdefault(part.files, part.root)
+    return by_files.values()
 
 def _is_elf(src):
     """Whether a target in `srcs` has files that are to be converted."""

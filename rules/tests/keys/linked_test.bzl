@@ -6,8 +6,8 @@ load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf")
-load("//rules/tests:common.bzl", "failure_test")
+load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf", "vmlinux_btf")
+load("//rules/tests:common.bzl", "failure_test", "only_action")
 load("//rules/tests:keys_test.bzl", "in_variant")
 
 def _forward_impl(ctx):
@@ -74,6 +74,22 @@ _linked_opt_test = analysistest.make(
         _SETTING: "object",
         "//command_line_option:compilation_mode": "opt",
     },
+)
+
+def _together_impl(ctx):
+    env = analysistest.begin(ctx)
+    inputs = only_action(env, "BtfLink").inputs.to_list()
+    read = [file for file in inputs if file.extension == "btfo"]
+    asserts.equals(env, ctx.attr.want, sorted([_stem(file) for file in read]))
+
+    # The order of srcs doesn't show.
+    asserts.equals(env, sorted([file.path for file in read]), [file.path for file in read])
+    return analysistest.end(env)
+
+_together_test = analysistest.make(
+    _together_impl,
+    attrs = _ATTRS,
+    config_settings = {_SETTING: "object"},
 )
 
 _headers_test = analysistest.make(failure_test("deps have headers alone"), expect_failure = True)
@@ -172,4 +188,16 @@ def linked_suite(name):
     cc_btf(name = "btf_deps_headers", deps = [":f_headers"], **manual)
     tests.append("btf_deps_headers_test")
     _headers_test(name = tests[-1], target_under_test = "btf_deps_headers")
+
+    # What several cc_btf have in common, whichever way.
+    for order in [1, -1]:
+        target = "btf_together_{}".format(order)
+        parts = ["deps_forward", "deps_forward_too", "forward", "forward_twice", "adopt"]
+        vmlinux_btf(name = target, srcs = [":btf_" + kind for kind in parts][::order], **manual)
+        tests.append(target + "_test")
+        _together_test(
+            name = tests[-1],
+            target_under_test = target,
+            want = ["a", "b", "main", "main", "main"],
+        )
     native.test_suite(name = name, tests = tests)
