@@ -70,7 +70,7 @@ BtfCcInfo = provider(
     fields = {
         "libraries": """depset of struct: what a link reads that the target does itself, as a
 cc_binary: one for each library or file, with `label` (Label, its owner), `files` (tuple of File,
-its objects or its archive), `forms` (tuple of File, all files that hold these objects).""",
+its objects, or its archive if it has none), `archives` (tuple of File, each with all of that).""",
         "linker_inputs": """depset of LinkerInput: what a link reads that has the target among its
 libraries.""",
         "targets": """depset of struct, postorder, one for each target that has ELF objects of its

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,7 @@ type generator struct {
 	build     strings.Builder
 	libraries []string // labels of what has CcInfo
 	plain     []string // those of cc_library alone
+	prebuilt  []string // objects and archives, which several targets may link
 	binaries  []string
 }
 
@@ -145,7 +147,10 @@ func (g *generator) sources(name string) []string {
 			g.target("genrule", name+"_"+extension, fmt.Sprintf("outs = [\"%s_pre.%s\"]", name, extension),
 				fmt.Sprintf("cmd = \"echo 'int %s_%s_%s(void) { return 0; }' | gcc -xc -g -c -o $@ -\"",
 					g.pkg, name, extension))
-			found = append(found, fmt.Sprintf(":%s_pre.%s", name, extension))
+			label := fmt.Sprintf("%s//%s:%s_pre.%s", g.repo, g.pkg, name, extension)
+			found, g.prebuilt = append(found, label), append(g.prebuilt, label)
+		} else if of := g.some(g.prebuilt, 1); g.IntN(20) == 0 && !slices.Contains(found, of[0]) {
+			found = append(found, of[0])
 		}
 	}
 	if len(g.libraries) > 0 && g.IntN(3) == 0 {

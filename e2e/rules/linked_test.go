@@ -35,7 +35,7 @@ func TestLinkedOnce(t *testing.T) {
 			}
 		}
 	}
-	w.Shell("bazel build //all:all_btf //all:all_btf_own")
+	w.Shell("bazel build --experimental_output_paths=strip //all:all_btf //all:all_btf_own")
 	shared, own := w.Read("bazel-bin/all/all_btf.btf"), w.Read("bazel-bin/all/all_btf_own.btf")
 	if shared != own || len(own) < 1000 {
 		t.Errorf("BTF of %d bytes by actions that others share, of %d by its own", len(shared), len(own))

@@ -5,7 +5,7 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "BtfCcInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":btf_objects.bzl", "convert_all")
-load(":cc_linked.bzl", "files_of", "libraries_of", "linked_by", "owner_by_file", "owner_of")
+load(":cc_linked.bzl", "files_of", "libraries_of", "linked_by", "owner_by_file", "owners_of")
 load(
     ":conversion.bzl",
     "CHOICE_ATTRS",
@@ -168,16 +168,18 @@ def _chosen_libraries(ctx):
     excluded = {dep.label: False for dep in ctx.attr.exclude}
     targets, rest, taken = {}, {}, {}
     for library in libraries:
-        target = owner_of(library, owners)
-        labels = [library.label] + ([target.label] if target else [])
+        by = owners_of(library, owners)
+        labels = [library.label] + [target.label for target in by.targets]
         named = [label for label in labels if label in excluded]
         if named:
             excluded.update({label: True for label in named})
-        elif target:
-            targets[target.root] = target
-        elif not [file for file in library.forms if file.path in taken]:
-            rest.setdefault(library.label, []).extend(library.files)
-            taken.update({file.path: None for file in library.forms})
+            continue
+        targets.update({target.root: target for target in by.targets})
+        if by.rest and not [file for file in library.archives if file.path in taken]:
+            files = [file for file in by.rest if file.path not in taken]
+            rest.setdefault(library.label, []).extend(files)
+            taken.update({file.path: None for file in by.rest + list(library.archives)})
+    rest = {label: files for label, files in rest.items() if files}
     idle = [str(label) for label, found in excluded.items() if not found]
     if idle:
         fail(("{}: exclude names {}, but deps link no object file of that target itself: name " +

@@ -21,36 +21,49 @@ def _library_objects(library):
             return [archive]
     return []
 
-def _forms(library):
-    """All files of which a link reads one or some to have a LibraryToLink."""
-    files = [
-        library.static_library,
-        library.pic_static_library,
-        library.dynamic_library,
-        library.resolved_symlink_dynamic_library,
-        library.interface_library,
-        library.resolved_symlink_interface_library,
+def _archives(library):
+    """The files each of which is all of a LibraryToLink."""
+    return [
+        file
+        for file in [
+            library.static_library,
+            library.pic_static_library,
+            library.dynamic_library,
+            library.resolved_symlink_dynamic_library,
+            library.interface_library,
+            library.resolved_symlink_interface_library,
+        ]
+        if file
     ]
-    return [file for file in files if file] + (library.objects or []) + (library.pic_objects or [])
 
-def libraries_of(linker_inputs, owner = None):
+def _is_read(library, read):
+    """Whether a link that reads some paths reads a LibraryToLink, in whatever form."""
+    files = _archives(library) + (library.objects or []) + (library.pic_objects or [])
+    return bool([file for file in files if file.path in read])
+
+def libraries_of(linker_inputs, owner = None, read = None):
     """The libraries with ELF files to convert of some linker inputs.
 
     Args:
         linker_inputs: depset of LinkerInput.
         owner: Label, whose alone are wanted, or None.
+        read: dict by path, of a link whose libraries alone are wanted, or None.
 
     Returns:
-        list of struct: `label` (Label, the owner), `files` (tuple of File, the objects or the
-        archive), `forms` (tuple of File, of which a link may read any in their place).
+        list of struct: `label` (Label, the owner), `files` (tuple of File, the objects, or the
+        archive where there are none), `archives` (tuple of File, each of which has all of that).
     """
     return [
-        struct(label = linker_input.owner, files = tuple(files), forms = tuple(_forms(library)))
+        struct(
+            label = linker_input.owner,
+            files = tuple(files),
+            archives = tuple(_archives(library)),
+        )
         for linker_input in linker_inputs.to_list()
         if owner == None or linker_input.owner == owner
         for library in linker_input.libraries
         for files in [_library_objects(library)]
-        if files
+        if files and (read == None or _is_read(library, read))
     ]
 
 def _attribute_targets(rule_attr):
@@ -99,11 +112,7 @@ def linked_by(target, rule, visited):
         for other in _attribute_targets(rule.attr)
         if CcInfo in other
     ])
-    found = [
-        library
-        for library in libraries_of(linker_inputs)
-        if [file for file in library.forms if file.path in read]
-    ]
+    found = libraries_of(linker_inputs, read = read)
     own = []
     if OutputGroupInfo in target and hasattr(target[OutputGroupInfo], "compilation_outputs"):
         own = _compiled(target, read)
@@ -113,11 +122,13 @@ def linked_by(target, rule, visited):
         if file.path in read and file.extension in _PREBUILT
     ]
 
-    # A library may be among the sources, too, as the file that it is.
+    # A library may be among the sources, too, as the archive that it is.
     libraries = found + [library for other in visited.to_list() for library in other.libraries]
-    by_file = {file.path: library for library in libraries for file in library.forms}
+    by_archive = {file.path: library for library in libraries for file in library.archives}
+    for library in found:
+        by_archive.update({file.path: library for file in library.files})
     return found + [
-        by_file.get(file.path, struct(label = target.label, files = (file,), forms = (file,)))
+        by_archive.get(file.path, struct(label = target.label, files = (file,), archives = ()))
         for file in own
     ]
 
@@ -143,27 +154,34 @@ def owner_by_file(targets, libraries):
         dict from the path of a file to one of targets. Only those are there that have nothing but
         what is linked, and nothing that another has already.
     """
-    linked = {file.path: None for library in libraries for file in library.forms}
+    linked = {
+        file.path: None
+        for library in libraries
+        for file in library.files + library.archives
+    }
     found = {}
     for target in targets:
         paths = [file.path for file in files_of(target)]
         if not [path for path in paths if path not in linked or path in found]:
             for library in target.libraries:
-                for file in library.forms:
+                for file in library.files + library.archives:
                     found.setdefault(file.path, target)
     return found
 
-def owner_of(library, owners):
-    """The target whose actions convert a library.
+def owners_of(library, owners):
+    """The targets whose actions convert a library.
 
     Args:
         library: struct, as `libraries_of` returns it.
         owners: dict from path to struct, of `owner_by_file`.
 
     Returns:
-        struct, or None.
+        struct of `targets`, list of struct, and `rest`, list of File that none of them converts.
     """
-    for file in library.forms:
+    for file in library.archives:
         if file.path in owners:
-            return owners[file.path]
-    return None
+            return struct(targets = [owners[file.path]], rest = [])
+    return struct(
+        targets = [owners[file.path] for file in library.files if file.path in owners],
+        rest = [file for file in library.files if file.path not in owners],
+    )

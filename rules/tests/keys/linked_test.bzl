@@ -4,11 +4,13 @@ load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@rules_cc//cc:cc_binary.bzl", "cc_binary")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
+load("@rules_cc//cc:cc_shared_library.bzl", "cc_shared_library")
+load("@rules_cc//cc:cc_test.bzl", "cc_test")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:defs.bzl", "BtfObjectsInfo", "cc_btf", "vmlinux_btf")
 load("//rules/tests:common.bzl", "failure_test", "only_action")
-load("//rules/tests:keys_test.bzl", "in_variant")
+load(":keys_test.bzl", "in_variant")
 
 def _forward_impl(ctx):
     return [ctx.attr.library[CcInfo]]
@@ -100,7 +102,7 @@ def linked_suite(name):
     Args:
         name: name of the test suite.
     """
-    manual = {"tags": ["manual"]}
+    manual = {"tags": ["manual"], "testonly": True}
     for file in ["a", "b", "alloc", "extra", "main"]:
         write_file(name = "linked_" + file + "_c", out = "linked/" + file + ".c", content = [])
     for file in ["pre.lo", "pre.o", "pre.a"]:
@@ -133,6 +135,7 @@ def linked_suite(name):
             ["alloc", "extra"],
         ),
         "configurations": ([], {"deps": [":l_a", ":l_a_1"]}, ["a", "a"]),
+        "dynamically": ([], {"deps": [":l_b"], "linkstatic": False}, ["a", "b"]),
         "files": ([":linked_files"], {}, ["a", "pre.a"]),
         "files_too": ([":linked_files"], {"deps": [":l_a"]}, ["a", "pre.a"]),
         "forward": ([], {"deps": [":f_b"]}, ["a", "b"]),
@@ -146,6 +149,7 @@ def linked_suite(name):
             {},
             ["pre", "pre.a", "pre.lo"],
         ),
+        "shared": ([], {"deps": [":l_b"], "dynamic_deps": [":shared_a"]}, ["b"]),
         "tree": ([":linked_tree"], {}, ["linked_tree"]),
     }
     tests = []
@@ -168,7 +172,9 @@ def linked_suite(name):
                 tests.append(target + suffix + "_test")
                 test(name = tests[-1], target_under_test = target, want = want + ["main"])
 
-    # Several targets in deps.
+    # Other targets in deps, and several.
+    cc_shared_library(name = "shared_a", deps = [":l_a"], **manual)
+    cc_test(name = "l_test", srcs = ["linked/main.c"], deps = [":l_b"], **manual)
     several = {
         "adopt": (["adopted_b"], ["a", "b"], []),
         "all": (["b_" + kind for kind in binaries], [
@@ -179,10 +185,17 @@ def linked_suite(name):
         "forward_too": (["f_b", "l_b", "f_f_b"], ["a", "b"], []),
         "generated": (["linked_offsets"], ["a", "b"], []),
         "headers_too": (["l_headers", "f_headers", "l_a"], ["a"], []),
+        "shared": (["shared_a"], ["a"], []),
+        "test": (["l_test"], ["a", "b", "main"], []),
         "variant": (["l_a_1", "l_a"], ["a", "a"], []),
     }
     for kind, (deps, want, exclude) in several.items():
-        cc_btf(name = "btf_deps_" + kind, deps = deps, exclude = exclude, **manual)
+        cc_btf(
+            name = "btf_deps_" + kind,
+            exclude = exclude,
+            deps = deps,
+            **manual
+        )
         tests.append("btf_deps_" + kind + "_test")
         _linked_test(name = tests[-1], target_under_test = "btf_deps_" + kind, want = want)
     cc_btf(name = "btf_deps_headers", deps = [":f_headers"], **manual)

@@ -5,7 +5,7 @@ load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@rules_cc//cc:cc_library.bzl", "cc_library")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:defs.bzl", "BtfObjectsInfo", "btf_objects", "cc_btf", "vmlinux_btf")
-load(":common.bzl", "actions_of", "failure_test")
+load("//rules/tests:common.bzl", "actions_of", "failure_test")
 
 _FLAG = "//rules/tests/keys:variant"
 
