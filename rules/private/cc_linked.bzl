@@ -81,7 +81,9 @@ def _compiled(target, read):
     found = {}
     for file in target[OutputGroupInfo].compilation_outputs.to_list():
         # The group has position independent objects even where the link takes the others.
-        other = file.path.removesuffix(".pic.o") + ".o" if file.path.endswith(".pic.o") else ""
+        other = file.path.replace("/_pic_objs/", "/_objs/")  # of a directory of objects
+        if other.endswith(".pic.o"):
+            other = other.removesuffix(".pic.o") + ".o"
         file = read.get(file.path) or read.get(other, file)
         if file.extension == "o" or file.is_directory:
             found[file] = None

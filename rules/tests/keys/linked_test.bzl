@@ -57,10 +57,15 @@ def _linked_impl(ctx):
     info = analysistest.target_under_test(env)[BtfObjectsInfo]
     found = [_stem(file) for file in info.objects.to_list()]
     asserts.equals(env, sorted(ctx.attr.want), sorted(found))
+
+    # An optimized link reads no position independent code, so that isn't made for the BTF.
+    paths = [file.path for file in info.objects.to_list()]
+    pic = [path for path in paths if ".pic." in path or "/_pic_objs/" in path]
+    asserts.true(env, not ctx.attr.opt or not pic, str(pic))
     return analysistest.end(env)
 
 _SETTING = str(Label("//rules/settings:grain"))
-_ATTRS = {"want": attr.string_list()}
+_ATTRS = {"opt": attr.bool(), "want": attr.string_list()}
 _linked_test = analysistest.make(
     _linked_impl,
     attrs = _ATTRS,
@@ -170,7 +175,12 @@ def linked_suite(name):
         for target in ["btf_" + kind, "btf_with_" + kind]:
             for suffix, test in {"": _linked_test, "_opt": _linked_opt_test}.items():
                 tests.append(target + suffix + "_test")
-                test(name = tests[-1], target_under_test = target, want = want + ["main"])
+                test(
+                    name = tests[-1],
+                    opt = suffix != "",
+                    target_under_test = target,
+                    want = want + ["main"],
+                )
 
     # Other targets in deps, and several.
     cc_shared_library(name = "shared_a", deps = [":l_a"], **manual)
