@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	stdelf "debug/elf"
 	"iter"
 	"strings"
@@ -62,18 +63,20 @@ func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 // nothing, if a file has code there at all.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named, exact, prefixed := false, false, false, false
+	plain := bytes.IndexByte(name, '.') < 0
 	for f := range s.at(addr) {
 		some = true
+		if plain && s.Symbols.Named(f, name) { // as most
+			named, exact = true, true
+			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
+			m.global = m.global || stdelf.SymBind(f.Bind) != stdelf.STB_LOCAL
+			continue
+		}
 		base, suffix := s.split(f)
 		prefixed = prefixed || strings.HasSuffix(base, string(name))
 		if base == string(name) {
 			named = true
 			m.strong = m.strong || stdelf.SymBind(f.Bind) != stdelf.STB_WEAK
-			if suffix == "" {
-				exact = true
-				m.global = m.global || stdelf.SymBind(f.Bind) != stdelf.STB_LOCAL
-				continue
-			}
 			m.clone = m.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
 			m.suffixed = likelier(m.suffixed, s.Symbols.Name(f))
 		}

@@ -61,6 +61,7 @@ type abbrevTable struct {
 	// compiled are declarations that were compiled before, by their bytes after the code. Most
 	// units declare the same.
 	compiled map[string]*Abbrev
+	declared declared
 	spelling []byte
 	specs    []attrSpec
 }
@@ -94,7 +95,9 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		return nil
 	}
 	if t.f != f || t.compiled == nil || len(t.compiled) > maxCompiled {
-		t.compiled = make(map[string]*Abbrev)
+		t.compiled, t.declared = make(map[string]*Abbrev), nil
+	} else if t.declared == nil {
+		t.declared = make(declared, declaredSlots)
 	}
 	t.valid, t.f, t.definition = false, f, 1<<32-1
 	t.dense, t.sparse, t.notes, t.refersOut = t.dense[:0], nil, false, false
@@ -169,11 +172,28 @@ func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 
 // declaration reads the declaration at c, after its code. It returns nil if it is cut off.
 func (t *abbrevTable) declaration(c *cursor) *Abbrev {
-	start := c.pos
-	end := t.spell(c.buf, start)
+	end, hash := endOfDeclaration(c.buf, c.pos)
 	if end == 0 {
 		return nil
 	}
+	if t.declared == nil {
+		return t.spelled(c, end)
+	}
+	text, known := c.buf[c.pos:end], &t.declared[hash>>32%declaredSlots]
+	if known.text == string(text) {
+		c.pos = end
+		return known.abbrev
+	}
+	a := t.spelled(c, end)
+	if len(text) <= maxCompiledSize {
+		*known = declaration{string(text), a}
+	}
+	return a
+}
+
+// spelled reads the declaration from c to end, unless one that says the same was compiled before.
+func (t *abbrevTable) spelled(c *cursor, end int) *Abbrev {
+	t.spell(c.buf, c.pos)
 	if a := t.compiled[string(t.spelling)]; a != nil {
 		c.pos = end
 		return a
@@ -199,9 +219,8 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 }
 
 // spell sets t.spelling to the declaration at pos of b, after its code, but for the constants in
-// it that are not wanted: lines and columns above all. It returns the offset after the
-// declaration; 0 if it is cut off.
-func (t *abbrevTable) spell(b []byte, pos int) int {
+// it that are not wanted: lines and columns above all.
+func (t *abbrevTable) spell(b []byte, pos int) {
 	c := cursor{buf: b, pos: pos}
 	c.uleb()
 	c.u8()
@@ -226,10 +245,6 @@ func (t *abbrevTable) spell(b []byte, pos int) int {
 			}
 		}
 	}
-	if c.bad {
-		return 0
-	}
-	return c.pos
 }
 
 // build compiles t.specs.

@@ -144,8 +144,8 @@ func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 			if !ok || f.Name == "" {
 				continue
 			}
-			for _, symbol := range f.Funcs {
-				if s, ok := strs.Lookup([]byte(symbol)); ok && p.units[s] != nil {
+			for _, s := range d.symbols.Locals(i) {
+				if s != 0 && p.units[s] != nil {
 					p.symbols[s] = append(p.symbols[s], file)
 				}
 			}

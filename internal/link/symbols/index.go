@@ -31,7 +31,9 @@ const (
 // Index is what the facts say of names. It knows names that the graph has; without facts it knows
 // nothing.
 type Index struct {
-	bits []Bits // by types.Str
+	bits   []Bits      // by types.Str
+	locals []types.Str // the names of local function symbols, file by file
+	ends   []int       // by index in Facts.Files: where in locals the file's names end
 }
 
 // Of returns what is known of a name.
@@ -44,6 +46,16 @@ func (x *Index) Of(name types.Str) Bits {
 
 // Add notes more of a name that the graph has had since New.
 func (x *Index) Add(name types.Str, bits Bits) { x.bits[name] |= bits }
+
+// Locals returns the names of a file's local function symbols; file is its index in Facts.Files.
+// A name that the graph doesn't have is 0.
+func (x *Index) Locals(file int) []types.Str {
+	from := 0
+	if file > 0 {
+		from = x.ends[file-1]
+	}
+	return x.locals[from:x.ends[file]]
+}
 
 // New makes an index of the names of f, which may be nil.
 func New(strs *types.Strings, f *facts.Facts) *Index {
@@ -59,6 +71,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 	for _, s := range f.Globals {
 		n.function(s, ExactGlobal, Global)
 	}
+	globals, ends := len(n.hashes), make([]int, len(f.Files))
 	for i := range f.Files {
 		// Hidden symbols are local in a linked file, and stand after those of all files.
 		place, bits := ExactLocal, Bits(0)
@@ -68,6 +81,7 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 		for _, s := range f.Files[i].Funcs {
 			n.function(s, place, bits)
 		}
+		ends[i] = len(n.hashes) - globals
 	}
 	for i := range f.SeveralAddresses {
 		n.name(f.SeveralAddresses[i].Name, Ambiguous)
@@ -83,9 +97,13 @@ func New(strs *types.Strings, f *facts.Facts) *Index {
 			n.name(o.Name, Hidden)
 		}
 	}
-	x := &Index{make([]Bits, strs.Len())}
-	for i, s := range strs.LookupAll(n.hashes, make([]types.Str, 0, len(n.hashes))) {
+	found := strs.LookupAll(n.hashes, make([]types.Str, 0, len(n.hashes)))
+	x := &Index{make([]Bits, strs.Len()), found[globals:], ends}
+	for i, s := range found {
 		bits := n.bits[i]
+		if bits&Exact == 0 {
+			found[i] = 0 // a base name
+		}
 		if s == 0 {
 			continue // nothing has the name
 		}
