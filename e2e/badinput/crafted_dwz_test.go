@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
 // Files in the manner of dwz: many compilation units import one partial unit, by hand so that each

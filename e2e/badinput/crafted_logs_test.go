@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // logsCrafted are execution logs of thousands of actions that differ, with as many others that each

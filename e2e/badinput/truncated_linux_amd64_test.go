@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/worker"
-	"github.com/rules-btf/rules_btf/internal/worker/workertest"
+	"github.com/rules-btf/rules_btf/internal/command/worker"
+	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
 
 // page is the size of a page: what of a file is mapped past its end can't be read from the next

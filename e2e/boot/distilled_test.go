@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // distilled names the modules whose BTF stands on a distilled base, which the kernel puts on its

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 func TestWhatRunsAfterAnEdit(t *testing.T) {

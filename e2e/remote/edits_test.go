@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // kernelEdit is an edit of the kernel's source, after which Kbuild makes a goal.

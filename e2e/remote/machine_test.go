@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // all is whether the tests run that take more than some seconds.

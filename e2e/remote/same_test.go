@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // ownCaches builds on machines of which each has an empty disk cache of its own, so that all runs,

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/kbuild"
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
 // TestSetOfSources links the BTF of small sources. They define a tag differently, or only declare

@@ -4,9 +4,9 @@ import (
 	std "debug/dwarf"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // The two spellings of btf_type_tag and btf_decl_tag: clang writes DW_TAG_LLVM_annotation children,

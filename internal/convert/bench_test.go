@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/language"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
 // BenchmarkFile converts the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // TestByPrint fills a table from several threads, each of which puts every value and looks all up

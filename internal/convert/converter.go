@@ -1,10 +1,10 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/splitdwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // converter is one thread's work.

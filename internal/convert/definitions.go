@@ -3,8 +3,8 @@ package convert
 import (
 	std "debug/dwarf"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // visitDefinition takes the definition at off, if that can be read by its plan, and returns where

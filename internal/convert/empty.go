@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // CheckEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one

@@ -4,9 +4,9 @@ import (
 	std "debug/dwarf"
 	"encoding/binary"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // enumerators fills d with the enumerators of e. An enum wider than 4 bytes is an ENUM64. Without

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	std "debug/dwarf"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // A unit may be spread over others: dwz moves what units share into partial units, which they

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // FuzzConvert converts any bytes. It must end with an object that can be written and read, or with

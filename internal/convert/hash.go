@@ -1,8 +1,8 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // intHash and intNode are the index type of every array: C's int, as the reference encoder writes

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // members fills d with the members of e, in the order of the source; where the compiler has put

@@ -1,6 +1,6 @@
 package convert
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // memo remembers what is known of the type entries of a unit, by offset. Clearing it costs nothing.
 type memo struct {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // name is a string attribute as it stands in the DWARF, with the hash of its content.

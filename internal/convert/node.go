@@ -1,8 +1,8 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // A type comes into the graph in one of two ways. Where there are several units, most of its types

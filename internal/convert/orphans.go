@@ -3,7 +3,7 @@ package convert
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the

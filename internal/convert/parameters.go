@@ -3,9 +3,9 @@ package convert
 import (
 	std "debug/dwarf"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/params"
+	"github.com/rules-btf/rules_btf/internal/convert/params"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // maxParameters is how many parameters a function may have to be judged. No compiler's has as many.

@@ -3,8 +3,8 @@ package convert
 import (
 	std "debug/dwarf"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // peel follows typedefs, qualifiers and _Atomic from t to the type that they stand for, and reads

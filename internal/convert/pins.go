@@ -3,10 +3,10 @@ package convert
 import (
 	"sync"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/pin"
-	"github.com/rules-btf/rules_btf/internal/refine"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/pin"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // pins are what the conversion of a file needs for units that define a tag in several ways.

@@ -1,8 +1,8 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // What is here keeps types out of the graph that the kernel refuses (kernel/bpf/btf.c, the

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // sharedHeader is what the files of TestShared have in common, but for what the macros change.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // noteByName notes that a value is taken from e, which a reference leads to.

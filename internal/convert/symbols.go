@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
 
 // symbols are the file's function symbols by address. They are read while the first units are.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // TestTagsOfSeveralUnits converts units whose types are the same but for their annotations, alone

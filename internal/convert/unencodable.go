@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // unencodable is an error for something that BTF has no word for. The DWARF is in order.

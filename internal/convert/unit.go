@@ -4,8 +4,8 @@ import (
 	std "debug/dwarf"
 	"path"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // unit is a DWARF unit that is loaded, and what is known of its types so far.

@@ -3,7 +3,7 @@ package convert
 import (
 	std "debug/dwarf"
 
-	"github.com/rules-btf/rules_btf/internal/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
 // walk visits the entries that declare types, functions and variables. A definition counts wherever

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // TestAbsent tells those of the units that are left out which are no members of an archive.

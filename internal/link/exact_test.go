@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // The result holds each type once. What is the same is told here by a bisimulation of its own over

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/types"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // manyTypes holds enough types and names that all that several threads share is divided among them.

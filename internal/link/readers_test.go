@@ -11,8 +11,8 @@ import (
 
 	cilium "github.com/cilium/ebpf/btf"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 const unitA = `

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 func inputs(b *builder) []*object.Object { return []*object.Object{b.Object} }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // checkTarget refuses facts and a base of another byte order or machine than the units, as far as

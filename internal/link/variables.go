@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/decide"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Which says which variables are encoded. See package decide.

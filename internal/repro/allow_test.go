@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 func TestParseAllowance(t *testing.T) {

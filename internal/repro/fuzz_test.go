@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
 // FuzzCompare compares any two logs. A log and itself have no difference, and what differs one way

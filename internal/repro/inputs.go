@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // inputChange is an input that two actions don't have in common.

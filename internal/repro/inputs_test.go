@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // TestSetDiff compares sets in sets, which the logs have in common or not, by what differs in them

@@ -8,7 +8,7 @@ import (
 	"hash"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // pair is an action by its spawns: indices in the logs, -1 if the log has none.

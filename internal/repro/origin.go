@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // origin is where an input that differs is from.

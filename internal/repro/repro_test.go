@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // build is one side of a case: what differs between the sides is decided by b.

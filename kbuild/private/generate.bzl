@@ -23,16 +23,16 @@ _MODULES = {
 
 # Those of rules_btf's packages that it is built of.
 _PACKAGES = [
-    "internal/cli",
-    "internal/elf",
-    "internal/features",
-    "internal/kbuild",
-    "internal/language",
-    "internal/mapped",
-    "internal/message",
-    "internal/parallel",
-    "internal/version",
-    "internal/worker",
+    "internal/command/cli",
+    "internal/format/elf",
+    "internal/model/features",
+    "internal/kernel/kbuild",
+    "internal/model/language",
+    "internal/support/mapped",
+    "internal/support/message",
+    "internal/support/parallel",
+    "internal/command/version",
+    "internal/command/worker",
     "tools/btfkbuild",
 ]
 

@@ -1,4 +1,4 @@
-"""What lists of features mean, as `btfgen object --features` takes them (internal/features)."""
+"""What lists of features mean, as `btfgen object --features` takes them (internal/model/features)."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/archive"
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 )
 
 func archiveVerb() cli.Verb {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/distill"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
 // TestArchiveVerb makes archives in each form, and checks a directory before and after a change.

@@ -6,11 +6,11 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/diff"
-	"github.com/rules-btf/rules_btf/internal/message"
-	"github.com/rules-btf/rules_btf/internal/relocate"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 func diffVerb() cli.Verb {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cheader"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/dump"
-	"github.com/rules-btf/rules_btf/internal/relocate"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
+	"github.com/rules-btf/rules_btf/internal/inspect/dump"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 func dumpVerb() cli.Verb {

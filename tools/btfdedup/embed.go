@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/btfids"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/elfwrite"
-	"github.com/rules-btf/rules_btf/internal/embed"
-	"github.com/rules-btf/rules_btf/internal/relocate"
-	"github.com/rules-btf/rules_btf/internal/resolveids"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/kernel/embed"
+	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 func embedVerb() cli.Verb {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // TestEmbedImplicitArguments: "embed --resolve-ids" is "resolve-ids --btf-out" and then embed, of a

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 func extractVerb() cli.Verb {

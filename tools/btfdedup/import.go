@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/kimage"
-	"github.com/rules-btf/rules_btf/internal/relocate"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/kimage"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 func importVerb() cli.Verb {

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elfwrite"
-	"github.com/rules-btf/rules_btf/internal/facts"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // objectOf writes a BTF object with a unit for each source file, each with a static function of the

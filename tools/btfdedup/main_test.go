@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // rawBTF writes a raw BTF file with a struct of the given name and size.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // TestModulesOfLinkedBTF: a vmlinux whose BTF was linked and whose DWARF is gone is the base, not

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/elfwrite"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
 // writeELF writes an ELF file with sections, given as names and the files of their contents.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
 func reportVerb() cli.Verb {

@@ -3,14 +3,14 @@ package main
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/btfids"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/implicitargs"
-	"github.com/rules-btf/rules_btf/internal/relocate"
-	"github.com/rules-btf/rules_btf/internal/report"
-	"github.com/rules-btf/rules_btf/internal/resolveids"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfids"
+	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
+	"github.com/rules-btf/rules_btf/internal/kernel/resolveids"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 // resolveIDs is the flags of the verb resolve-ids.

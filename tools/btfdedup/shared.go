@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/inspect/shared"
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/report"
-	"github.com/rules-btf/rules_btf/internal/shared"
 )
 
 func sharedVerb() cli.Verb {

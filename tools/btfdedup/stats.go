@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/inventory"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/inspect/inventory"
 )
 
 func statsVerb() cli.Verb {

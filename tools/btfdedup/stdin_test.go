@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/relocate"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 // TestSwappedBase: a base and its module swapped, and a base that is forgotten or too much, are

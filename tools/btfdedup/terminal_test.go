@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/report"
-	"github.com/rules-btf/rules_btf/internal/screen"
+	"github.com/rules-btf/rules_btf/internal/command/report"
+	"github.com/rules-btf/rules_btf/internal/command/screen"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // someFacts are those of a file with nothing in it.

@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/archive"
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/relocate"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
 func verifyVerb() cli.Verb {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/message"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // verifyReport is what verify prints.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/worker"
-	"github.com/rules-btf/rules_btf/internal/worker/workertest"
+	"github.com/rules-btf/rules_btf/internal/command/worker"
+	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
 
 // TestWorker links on bases in a worker, many links at the same time, and compares the results with

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/object"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // header is what the sources of TestObjectOfSeveral have in common, but for FIELD.

@@ -1,7 +1,7 @@
 // Btfgen makes BTF from the DWARF of ELF files. Each verb is a file of its own; see btfgen --help.
 package main
 
-import "github.com/rules-btf/rules_btf/internal/cli"
+import "github.com/rules-btf/rules_btf/internal/command/cli"
 
 func main() {
 	program().Main()

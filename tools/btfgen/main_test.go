@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 )
 
 func TestVerbs(t *testing.T) { clitest.Verbs(t, program) }

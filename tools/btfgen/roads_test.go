@@ -14,11 +14,11 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
-	wire "github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/facts"
+	wire "github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/object"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // roadsFeatures are values of --features that differ in what they ask of functions and variables.

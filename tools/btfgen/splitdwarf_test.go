@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
 // The sources of TestSplitDWARF: functions that are inlined, that lose parameters and that have

@@ -16,7 +16,7 @@ import (
 
 	cilium "github.com/cilium/ebpf/btf"
 
-	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
 // objects are files with DWARF that other packages test too.

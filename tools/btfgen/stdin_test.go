@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/cli/clitest"
+	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 )
 
 func TestStdin(t *testing.T) { clitest.Stdin(t, program) }

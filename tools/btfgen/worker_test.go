@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/worker"
-	"github.com/rules-btf/rules_btf/internal/worker/workertest"
+	"github.com/rules-btf/rules_btf/internal/command/worker"
+	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
 
 // TestWorker asks a worker for hundreds of objects at the same time, in directories of their own

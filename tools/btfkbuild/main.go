@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/kbuild"
-	"github.com/rules-btf/rules_btf/internal/kbuild/buildfiles"
-	"github.com/rules-btf/rules_btf/internal/language"
-	"github.com/rules-btf/rules_btf/internal/message"
-	"github.com/rules-btf/rules_btf/internal/version"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/version"
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild/buildfiles"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/language"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 const usage = `usage: btfkbuild [OPTION]… TREE

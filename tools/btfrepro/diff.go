@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro"
-	"github.com/rules-btf/rules_btf/internal/reproreport"
-	"github.com/rules-btf/rules_btf/internal/reprotypes"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/reproreport"
+	"github.com/rules-btf/rules_btf/internal/repro/reprotypes"
 )
 
 func diffVerb() cli.Verb {

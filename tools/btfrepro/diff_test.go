@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
 const testdata = "../../internal/repro/testdata/"

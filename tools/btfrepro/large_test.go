@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
 // largeLogs writes two logs of 10,000 actions each, which differ in a header that all compile, an

@@ -2,7 +2,7 @@
 // its own; see btfrepro --help.
 package main
 
-import "github.com/rules-btf/rules_btf/internal/cli"
+import "github.com/rules-btf/rules_btf/internal/command/cli"
 
 func main() {
 	program().Main()

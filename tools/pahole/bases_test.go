@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // largeBase compiles a base that is large enough for an index. A variant has one more struct.

@@ -3,19 +3,19 @@ package main
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/convert"
-	"github.com/rules-btf/rules_btf/internal/debugfile"
-	"github.com/rules-btf/rules_btf/internal/distill"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/embed"
-	"github.com/rules-btf/rules_btf/internal/encode"
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/language"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/distill"
+	"github.com/rules-btf/rules_btf/internal/kernel/embed"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/report"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/language"
+	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
 )
 
 // encode makes the BTF of each file.

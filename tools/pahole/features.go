@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // choice is the features that a command line chooses. Until the first list of --btf_features they

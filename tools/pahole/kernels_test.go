@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // call is a line of testdata/kernels.txt.

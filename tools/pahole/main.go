@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
 func main() {

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // argument says whether an option takes a value.

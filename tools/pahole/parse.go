@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/cli"
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
 // parseOptions reads a command line as glibc's getopt_long does for argp: options and files in any

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/rules-btf/rules_btf/internal/convert/params"
 	"github.com/rules-btf/rules_btf/internal/link"
-	"github.com/rules-btf/rules_btf/internal/params"
 )
 
 // paholesReasons has pahole's words for reasons where they aren't ours. "inconsistet" is its

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // model is what one build says.

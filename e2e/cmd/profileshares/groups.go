@@ -72,9 +72,9 @@ var whole = []struct {
 
 // files has the groups of source files. The innermost frame whose file has a group decides.
 var files = map[string]group{
-	"dwarf/fingerprint.go": fingerprints,
-	"dwarf/fastprint.go":   fingerprints,
-	"dwarf/printtable.go":  fingerprints,
+	"format/dwarf/fingerprint.go": fingerprints,
+	"format/dwarf/fastprint.go":   fingerprints,
+	"format/dwarf/printtable.go":  fingerprints,
 
 	"convert/annotations.go": newTypes,
 	"convert/node.go":        newTypes,
@@ -89,9 +89,9 @@ var files = map[string]group{
 	"convert/parameters.go":    functions,
 	"convert/symbols.go":       functions,
 	"convert/truesignature.go": functions,
-	"dwarf/function.go":        functions,
-	"dwarf/location.go":        functions,
-	"dwarf/parts.go":           functions,
+	"format/dwarf/function.go": functions,
+	"format/dwarf/location.go": functions,
+	"format/dwarf/parts.go":    functions,
 }
 
 // packages has the groups of the other source files, by package.

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/e2e/scale"
-	"github.com/rules-btf/rules_btf/internal/elf"
-	"github.com/rules-btf/rules_btf/internal/kbuild"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
 // readKernel lists the files of a built kernel.

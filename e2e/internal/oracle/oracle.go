@@ -14,7 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/internal/btfload"
+	"github.com/rules-btf/rules_btf/internal/kernel/btfload"
 )
 
 // Features is the --btf_features that Linux 7.2 passes to pahole (scripts/Makefile.btf), and

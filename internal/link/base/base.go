@@ -10,7 +10,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Base is a chain of base BTFs, seen from the split BTF that is to stand on it. Ids and string

@@ -3,7 +3,7 @@ package base
 import (
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // BenchmarkParse makes the index of the running kernel's BTF in memory.

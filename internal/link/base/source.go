@@ -3,7 +3,7 @@ package base
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // Source is a BTF without a base, read once, for those who keep its index in a file.

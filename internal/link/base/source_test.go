@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
 // TestSource keeps the indices of two BTFs, one of which is not laid out as btf.Encode does it, and

@@ -1,8 +1,8 @@
 package decide
 
 import (
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // keepVariables makes the VARs and DATASECs of BTF that was linked before again.

@@ -3,8 +3,8 @@ package decide
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/features"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Bits of a kfunc's flags (include/linux/btf.h in Linux 7.2).

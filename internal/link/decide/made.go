@@ -1,6 +1,6 @@
 package decide
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // Decisions are what is encoded besides the types of the units, and what is not.
 //

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // claimants returns the candidates for a function whose code is in the linked file, as far as its

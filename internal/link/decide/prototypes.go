@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // looseHashes are hashes of shapes that are equal for types that the consistency of prototypes does

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rules-btf/rules_btf/internal/message"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Skipped is a function or variable of the linked file that is not encoded. The reasons for

@@ -1,6 +1,6 @@
 package decide
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // attachTags makes the DECL_TAGs that units hold, for targets that are encoded, each once.
 func (d *decider) attachTags() {

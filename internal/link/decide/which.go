@@ -3,7 +3,7 @@ package decide
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
 // Which says which variables are encoded. It is the value of the flag --variables.

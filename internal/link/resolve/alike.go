@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/survey"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // alike says what a tag of one shape means in an environment that only declares it, when the tag

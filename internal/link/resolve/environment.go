@@ -3,8 +3,8 @@ package resolve
 import (
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/parallel"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // environment is what units with the same varying definitions and typedefs share: in all of them

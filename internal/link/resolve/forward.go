@@ -1,6 +1,6 @@
 package resolve
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // What does a tag mean in an environment that only declares it? The rules, in order:
 //

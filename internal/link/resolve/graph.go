@@ -2,8 +2,8 @@ package resolve
 
 import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/refine"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // graph holds the anchors as the types that they are. Most environments agree in most of them, so

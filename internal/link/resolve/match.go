@@ -3,7 +3,7 @@ package resolve
 import (
 	"iter"
 
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // A definition is the base's if it has the same shape there, and every tag and typedef in it

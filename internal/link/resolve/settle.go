@@ -1,6 +1,6 @@
 package resolve
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // settled are the types of all environments, told apart.
 type settled struct {

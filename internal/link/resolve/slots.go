@@ -2,7 +2,7 @@ package resolve
 
 import (
 	"github.com/rules-btf/rules_btf/internal/link/survey"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // slotsOf returns the stubs and anchors at which the references of a varying shape end, in the

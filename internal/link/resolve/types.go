@@ -5,7 +5,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Type names a type of the result. 0 is void; below the number of nodes it is the one type that a

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 func TestLists(t *testing.T) {

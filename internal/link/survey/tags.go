@@ -1,6 +1,6 @@
 package survey
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // Tags are the struct, union and enum tags of a graph, numbered from 0. A typedef that stubs refer
 // to counts as a tag in a namespace of its own (types.TagTypedef).

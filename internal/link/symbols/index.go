@@ -5,8 +5,8 @@ package symbols
 import (
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Bits are what an Index knows of a name: a base name, or a symbol's with its suffix.

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/refine"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Types of equal name and kind are ordered by content. The content of a type that leads only to

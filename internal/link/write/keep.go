@@ -1,6 +1,6 @@
 package write
 
-import "github.com/rules-btf/rules_btf/internal/types"
+import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // keepAll finds what the result holds: the types that units hold by name (but not if OnlyMade),
 // what was made, and what these reach. Each gets its place.

@@ -3,8 +3,8 @@ package write
 import (
 	"fmt"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/types"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // checkNames refuses types with names that the kernel's verifier doesn't take: those of other

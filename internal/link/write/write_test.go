@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/btf"
-	"github.com/rules-btf/rules_btf/internal/facts"
-	"github.com/rules-btf/rules_btf/internal/features"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
 	"github.com/rules-btf/rules_btf/internal/link/resolve"
 	"github.com/rules-btf/rules_btf/internal/link/symbols"
 	"github.com/rules-btf/rules_btf/internal/link/write"
-	"github.com/rules-btf/rules_btf/internal/types"
-	"github.com/rules-btf/rules_btf/internal/verify"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // result is what is written for some units.

@@ -55,8 +55,8 @@ func read(r *Reader) error {
 
 func f(r *a.Reader) error { return r.Errorf(1, "%q is 100%% wrong", r) }
 `)},
-		"internal/b/b_test.go": {Data: []byte("package b\n\nvar err = errors.New(\"a test's own\")\n")},
-		"internal/screen/s.go": {Data: []byte("package s\n\nvar err = errors.New(\"a test's own\")\n")},
+		"internal/b/b_test.go":         {Data: []byte("package b\n\nvar err = errors.New(\"a test's own\")\n")},
+		"internal/command/screen/s.go": {Data: []byte("package s\n\nvar err = errors.New(\"a test's own\")\n")},
 		"kbuild/defs.bzl": {Data: []byte(`def f(x):
     fail(("{}: " + "no tree").format(x))
 `)},

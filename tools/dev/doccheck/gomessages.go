@@ -17,8 +17,8 @@ var goRoots = []string{"internal", "kbuild", "tools"}
 
 // notUsers are packages that no user's program has, or that only tests have.
 var notUsers = []string{
-	"internal/btfload", "internal/cli/clitest", "internal/execlog/execlogtest",
-	"internal/link/linktest", "internal/screen", "internal/worker/workertest", "tools/dev",
+	"internal/kernel/btfload", "internal/command/cli/clitest", "internal/repro/execlog/execlogtest",
+	"internal/link/linktest", "internal/command/screen", "internal/command/worker/workertest", "tools/dev",
 }
 
 // notErrors are functions with a format that say how far something is, or what was found.

@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/rules-btf/rules_btf/internal/manuals"
+	"github.com/rules-btf/rules_btf/internal/command/manuals"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rules-btf/rules_btf/internal/manuals"
+	"github.com/rules-btf/rules_btf/internal/command/manuals"
 )
 
 // withVerbs are the programs that describe themselves.

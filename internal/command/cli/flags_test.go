@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/model/features"
+)
+
+// copier is a program with a verb that takes all common flags, some of its own that name files,
+// and calls run.
+func copier(run Run) *Program {
+	return &Program{Name: "copier", Verbs: []Verb{{
+		Name: "copy", Args: "A B", Flags: Output | Base | Features | Skipped | DistilledBase | Report,
+		Setup: func(fs *FlagSet) Run {
+			fs.InputVar(new(string), "also-read", "")
+			fs.OutputVar(new(string), "also-write", "")
+			fs.OutputDirVar(new(string), "directory", "")
+			return run
+		},
+	}}}
+}
+
+// runCopier returns the exit code and what is on standard error.
+func runCopier(run Run, args ...string) (int, string) {
+	var stderr bytes.Buffer
+	p := copier(run)
+	p.Stdout, p.Stderr = new(bytes.Buffer), &stderr
+	code := p.Run(append([]string{"copy"}, args...))
+	return code, stderr.String()
+}
+
+func TestCommonFlags(t *testing.T) {
+	var got Flags
+	code, stderr := runCopier(func(env *Env, args []string) error {
+		if got = env.Flags; env.Verb != "copy" || strings.Join(args, " ") != "a b" {
+			t.Errorf("verb %s, arguments %q", env.Verb, args)
+		}
+		return nil
+	}, "-oout", "a", "--base=x", "--base", "y", "--features=-float", "--skipped", "list", "-j7", "b",
+		"--distilled_base=small", "--stats=stats", "-v") // underscores are dashes
+	want := Flags{Output: "out", Bases: []string{"x", "y"}, Jobs: 7, Skipped: "list",
+		Features: features.Default().Without(features.Float), DistilledBase: "small", Verbose: true,
+		Stats: "stats"}
+	if code != 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("exit code %d: %s\n%+v, want\n%+v", code, stderr, got, want)
+	}
+}
+
+// TestEmptyNames gives flags the empty name, as a shell does for a variable that is not set.
+func TestEmptyNames(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"--also-read= -o out", "--also-read is empty; name a file"},
+		{"--also-write= -o out", "--also-write is empty; name a file"},
+		{"--directory= -o out", "--directory is empty; name a file"},
+		{"--stats= -o out", "--stats is empty; name a file"},
+		{"--base= -o out", "--base is empty; name a file"},
+		{"--base x --base= -o out", "--base is empty; name a file"},
+		{"--output=", "-o OUT is missing"},
+		{"-o out", ""},
+	} {
+		ran := false
+		code, stderr := runCopier(func(*Env, []string) error { ran = true; return nil },
+			append(strings.Fields(c.args), "a", "b")...)
+		if !strings.Contains(stderr, c.want) || (code == 2) != (c.want != "") || ran != (c.want == "") {
+			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
+		}
+	}
+	printer := Program{Name: "printer", Stderr: new(bytes.Buffer), Verbs: []Verb{{Name: "print",
+		Flags: Printed, Setup: func(*FlagSet) Run {
+			return func(*Env, []string) error { t.Error("-o=: it runs"); return nil }
+		}}}}
+	if code := printer.Run([]string{"print", "--output="}); code != 2 {
+		t.Errorf("-o= where that is standard output without it: exit code %d", code)
+	}
+}
+
+// TestGivenTwice refuses a second name where there is one file, and nothing else that is given
+// twice.
+func TestGivenTwice(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"-o x -o y", "-o is given twice; give it once"},
+		{"-ox --output=x", "-o is given twice; give it once"},
+		{"-o x --stats=y --stats z", "--stats is given twice; give it once"},
+		{"-o x --also_read y --also-read z", "--also-read is given twice; give it once"},
+		{"-o x --directory y --directory z", "--directory is given twice; give it once"},
+		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
+	} {
+		code, stderr := runCopier(func(*Env, []string) error { return nil },
+			append(strings.Fields(c.args), "a", "b")...)
+		if !strings.Contains(stderr, c.want) || (code == 2) != (c.want != "") {
+			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
+		}
+	}
+}
+
+// TestMissingDirs warns of a directory that is named and isn't there, not of the default one.
+func TestMissingDirs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("here", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const warning = "finder: warning: --debug-dir nope: there is no such directory\n"
+	for args, want := range map[string]string{
+		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
+		"-q --debug-dir nope -o out": "",
+	} {
+		var stderr bytes.Buffer
+		p := Program{Name: "finder", Stderr: &stderr, Verbs: []Verb{{Name: "find", Flags: Report,
+			Setup: func(fs *FlagSet) Run {
+				fs.OutputVar(new(string), "out", "")
+				fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
+				return func(*Env, []string) error { return nil }
+			}}}}
+		args = strings.ReplaceAll(args, "-o ", "--out ")
+		if code := p.Run(strings.Fields("find " + args)); code != 0 || stderr.String() != want {
+			t.Errorf("%s: exit code %d, %q; want %q", args, code, &stderr, want)
+		}
+	}
+}
+
+// TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
+// without it.
+func TestJobsLimitTheRuntime(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	for _, c := range []struct {
+		flag          string
+		jobs, threads int
+	}{{"-v", 4, 4}, {"-j1", 1, 1}, {"--jobs=3", 3, 3}, {"-j4", 4, 4}, {"-j1024", 1024, 4}} {
+		var jobs, threads int
+		runCopier(func(env *Env, _ []string) error {
+			jobs, threads = env.Jobs, runtime.GOMAXPROCS(0)
+			return nil
+		}, "-oout", c.flag, "a", "b")
+		if jobs != c.jobs || threads != c.threads {
+			t.Errorf("%s: %d jobs on %d threads, want %d on %d", c.flag, jobs, threads, c.jobs, c.threads)
+		}
+		if after := runtime.GOMAXPROCS(0); after != 4 {
+			t.Fatalf("%s: %d threads are left", c.flag, after)
+		}
+	}
+}
+
+// TestOutputsAndInputs refuses an output that is another one or an input, by whatever path.
+func TestOutputsAndInputs(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"in", "old"} {
+		if err := os.WriteFile(p(name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(name, p(name+".link")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ args, want string }{
+		{"-o OUT", ""},
+		{"-o OUT --skipped old --also-write new --stats -", ""},
+		{"-o /dev/null --skipped /dev/null --base /dev/null", ""},
+		{"-o OUT --directory other", ""},
+		{"", "copy: -o OUT is missing"},
+		{"-o in", "copy: output in is also an input (in); write to another file"},
+		{"-o in.link", "output in.link is also an input (in)"},
+		{"-o ./in", "output ./in is also an input (in)"},
+		{"-o OUT --stats in", "output in is also an input"},
+		{"-o OUT --base x --skipped x", "output x is also an input"},
+		{"-o OUT --also-read old.link --also-write old", "output old is also an input (old.link)"},
+		{"-o OUT --stats ./OUT", "-o and --stats name one output, ./OUT"},
+		{"-o - --stats -", "-o and --stats name one output, -"},
+		{"--skipped old --distilled-base old.link --base x -o OUT",
+			"--distilled-base and --skipped name one output, old"},
+	} {
+		t.Chdir(dir)
+		called := false
+		code, stderr := runCopier(func(*Env, []string) error { called = true; return nil },
+			append(strings.Fields(c.args), "in", "b")...)
+		if good := c.want == ""; called != good || (code == 0) != good || !good && code != 2 ||
+			!strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit code %d, %q; want %q", c.args, code, stderr, c.want)
+		}
+	}
+}
+
+// TestMoveTo: a persistent worker finds relative paths, but for empty ones, in the directory of the
+// request.
+func TestMoveTo(t *testing.T) {
+	var values Flags
+	var file string
+	var dirs []string
+	v := Verb{Name: "move", Args: "A...", Flags: Output | Base, Setup: func(fs *FlagSet) Run {
+		fs.InputVar(&file, "file", "")
+		fs.DirsVar(&dirs, "dir", []string{"/usr"}, "")
+		return nil
+	}}
+	for _, tt := range []struct{ args, want string }{
+		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr]"},
+		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e]`},
+	} {
+		flags, _ := v.newFlagSet(&values)
+		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
+			t.Fatal(err)
+		}
+		args := flags.moveTo("dir", flags.Args())
+		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q", args, values.Output, values.Bases, file,
+			dirs), `"`, "")
+		if got != strings.ReplaceAll(tt.want, `"`, "") {
+			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+func TestSingle(t *testing.T) {
+	for _, c := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{args: []string{"-x", "--help"}, stdout: "[-x --help]\n"},
+		{args: []string{"usage"}, code: 2, stderr: "one: not so\n"},
+		{args: []string{"bad"}, code: 1, stderr: "one: two lines; of text\n"},
+		{args: []string{"no"}, code: 1},
+	} {
+		var stdout, stderr bytes.Buffer
+		s := &Single{Name: "one", Stdout: &stdout, Stderr: &stderr,
+			Run: func(env *Env, args []string) error {
+				switch args[0] {
+				case "usage":
+					return Usagef("not so")
+				case "bad":
+					return errors.New("two lines\nof text")
+				case "no":
+					return ErrNo
+				}
+				_, err := fmt.Fprintln(env.Stdout, args)
+				return err
+			}}
+		if code := s.Exec(c.args); code != c.code || stdout.String() != c.stdout ||
+			stderr.String() != c.stderr {
+			t.Errorf("%q: exit code %d, output %q and %q", c.args, code, &stdout, &stderr)
+		}
+	}
+	var stderr bytes.Buffer
+	s := &Single{Name: "one", Stderr: &stderr,
+		Run: func(*Env, []string) error { panic("at the disco") }}
+	if code := s.Exec(nil); code != 1 ||
+		!bytes.HasPrefix(stderr.Bytes(), []byte("one: internal error: at the disco (at ")) {
+		t.Errorf("exit code %d, %q", code, &stderr)
+	}
+}
+
+// TestTruncatedInput: a read of mapped memory that is gone is an error like others, in any thread.
+func TestTruncatedInput(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "in")
+	page := os.Getpagesize()
+	for _, jobs := range []int{1, 4} {
+		if err := os.WriteFile(path, make([]byte, 8*page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		out := path + ".out"
+		s := &Single{Name: "one", Stderr: &stderr, Run: func(env *Env, _ []string) error {
+			file, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			info, err := file.Stat()
+			if err != nil {
+				return err
+			}
+			data, err := mapped.Map(file, info, path, 0, 8*page, syscall.MAP_PRIVATE)
+			if err != nil {
+				return err
+			}
+			defer mapped.Unmap(data)
+			var sum atomic.Int64
+			if err := os.Truncate(path, int64(page-1)); err != nil {
+				return err
+			}
+			if err := env.WriteOutput(out, Bytes(nil)); err == nil {
+				t.Error("an output of a truncated input")
+			}
+			parallel.Do(jobs, 8, func(part int) {
+				parallel.Do(jobs, 2, func(int) { sum.Add(int64(data[part*page])) })
+			})
+			return nil
+		}}
+		code := s.Exec(nil)
+		if line := stderr.String(); code != 1 || strings.Count(line, "\n") != 1 ||
+			!strings.HasPrefix(line, "one: "+path+": truncated while it was read (byte ") {
+			t.Errorf("-j%d: exit code %d, %s", jobs, code, line)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*out*")); len(left) > 0 {
+			t.Errorf("%q are left", left)
+		}
+	}
+}

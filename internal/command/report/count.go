@@ -1,0 +1,177 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// EndConvert ends the phase in which DWARF was converted to o.
+func (r *Run) EndConvert(p *Phase, c *convert.Counts, o *object.Object) {
+	p.stop()
+	p.found(r.countUnits(c) + r.countShapes(o))
+}
+
+// EndFacts ends the phase in which the facts of a linked file were found.
+func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
+	p.stop()
+	p.found(r.countFacts(f))
+}
+
+// EndRead ends the phase in which n BTF objects were read and merged to o.
+func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
+	p.stop()
+	p.found(message.Count(n, "file") + r.countShapes(o))
+}
+
+// EndModules ends the phase in which the BTF of n modules was read.
+func (r *Run) EndModules(p *Phase, n int) {
+	p.stop()
+	p.found(message.Count(n, "module"))
+}
+
+// EndLink ends the phase of a link on base, which may be nil.
+func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
+	p.stop()
+	text, err := r.countLinked(result, base)
+	if err == nil {
+		p.found(text)
+	}
+	return err
+}
+
+// countUnits notes which units a conversion read, and returns it in words.
+func (r *Run) countUnits(c *convert.Counts) string {
+	r.Stats.DWARF = &DWARF{c.Bytes, c.Units, c.Excluded, c.Unencodable, c.Partial, c.Types}
+	text := message.Count(c.Units, "unit")
+	for _, more := range []struct {
+		n    int
+		what string
+	}{
+		{c.Excluded, " of an excluded language"}, {c.Unencodable, " left out"},
+		{c.Partial, " partial"}, {c.Types, " of types"},
+	} {
+		if more.n > 0 {
+			text += ", " + message.Count(more.n, "unit") + more.what
+		}
+	}
+	return text + ", " + bytesText(int64(c.Bytes)) + " of debugging information"
+}
+
+// countFacts notes what is known of a linked file, and returns it in words.
+func (r *Run) countFacts(f *facts.Facts) string {
+	c := &Facts{Functions: len(f.Globals), Variables: len(f.Objects), Kfuncs: len(f.Kfuncs)}
+	for i := range f.Files {
+		c.Functions += len(f.Files[i].Funcs)
+	}
+	r.Stats.Facts = c
+	return message.Count(c.Functions, "function") + ", " + message.Count(c.Variables, "variable") +
+		", " + message.Count(c.Kfuncs, "kfunc")
+}
+
+// countShapes notes what o holds, if that is wanted, and returns it in words. It looks at every
+// item of every unit.
+func (r *Run) countShapes(o *object.Object) string {
+	if !r.wanted() {
+		return ""
+	}
+	c := &Shapes{Distinct: len(o.Graph.Nodes) - 1}
+	seen := make([]bool, len(o.Graph.Nodes))
+	for i := range o.Units {
+		u := &o.Units[i]
+		c.Units += uint64(u.Count)
+		c.Held += uint64(u.Count) * uint64(len(u.Items))
+		for _, id := range u.Items {
+			if !seen[id] {
+				seen[id] = true
+				c.Roots++
+			}
+		}
+	}
+	c.Repeats = c.Held - uint64(c.Roots)
+	r.Stats.Shapes = c
+	return ", " + message.Count(c.Distinct, "shape") + ", " + message.Count(int(c.Repeats), "repeat")
+}
+
+// countTypes notes which types data has, if that is wanted: raw BTF, or an ELF file with a section
+// .BTF. It returns that in words.
+func (r *Run) countTypes(data []byte, base *btf.Blob) (string, error) {
+	if !r.wanted() {
+		return "", nil
+	}
+	blobs, err := btf.ReadBytes(data, base)
+	if err != nil {
+		return "", err
+	}
+	c := &Types{Kinds: map[string]int{}}
+	for k := btf.KindInt; k < btf.NumKinds; k++ {
+		c.Kinds[k.String()] = 0
+	}
+	for _, b := range blobs {
+		c.Total += len(b.Types)
+		for i := range b.Types {
+			c.Kinds[b.Types[i].Kind.String()]++
+		}
+	}
+	r.Stats.Types = c
+	return message.Count(c.Total, "type"), nil
+}
+
+// countLinked notes the result of a link, if that is wanted, and returns it in words.
+func (r *Run) countLinked(result *link.Result, base *btf.Blob) (string, error) {
+	text, err := r.countTypes(result.BTF, base)
+	if err != nil || text == "" {
+		return "", err
+	}
+	kinds := r.Stats.Types.Kinds
+	functions := &Decided{kinds[btf.KindFunc.String()], map[string]int{}}
+	variables := &Decided{kinds[btf.KindVar.String()], map[string]int{}}
+	for _, s := range result.Skipped {
+		if s.Variable() {
+			variables.Skipped[s.Reason]++
+		} else {
+			functions.Skipped[s.Reason]++
+		}
+	}
+	r.Stats.Functions, r.Stats.Variables, r.Stats.Conflicts = functions, variables, &result.Conflicts
+	return text + ", " + message.Count(result.Conflicts, "conflict") + ", " +
+		functions.text("function") +
+		", " + variables.text("variable") + leftOut(result.LeftOut.Files), nil
+}
+
+// leftOut says of which source files nothing is in the linked file; it names some.
+func leftOut(files []string) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := strings.Join(files[:min(len(files), 5)], ", ")
+	if len(files) > 5 {
+		names += ", ..."
+	}
+	return fmt.Sprintf(", nothing of %s (%s) is in the linked file",
+		message.Count(len(files), "source file"), names)
+}
+
+// text says how many are encoded, and how many are not, the commonest reason first.
+func (d *Decided) text(noun string) string {
+	text := message.Count(d.Encoded, noun)
+	if len(d.Skipped) == 0 {
+		return text
+	}
+	reasons := slices.SortedFunc(maps.Keys(d.Skipped), func(a, b string) int {
+		return cmp.Or(d.Skipped[b]-d.Skipped[a], strings.Compare(a, b))
+	})
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%d %s", d.Skipped[reason], reason)
+	}
+	return text + " (skipped: " + strings.Join(reasons, ", ") + ")"
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Made counts the BTF that a batch made.
+type Made struct {
+	BTF Part `json:"btf"`
+	// Extra is the BTF of variables that are not per CPU, on that of the files; nil if there is none.
+	Extra *Part `json:"extra,omitempty"`
+}
+
+// Part counts some of the BTF of a batch.
+type Part struct {
+	Files     int      `json:"files"`
+	Bytes     int64    `json:"bytes"`
+	Variables *Decided `json:"variables,omitempty"`
+}
+
+// AddMade counts the BTF of a file, which stands on base, and the extra part of it, which may be
+// nil. Variables are counted if they are wanted. Several threads may call it.
+func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
+	part, below, err := r.count(base, own)
+	if err != nil {
+		return err
+	}
+	var more *Part
+	if extra != nil {
+		if more, _, err = r.count(below, extra); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.BTF.add(part)
+	if more != nil {
+		if m.Extra == nil {
+			m.Extra = &Part{}
+		}
+		m.Extra.add(more)
+	}
+	return nil
+}
+
+// count counts BTF that stands on base, and returns it if it is wanted what is in it.
+func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
+	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
+	if !r.wanted() {
+		return p, nil, nil
+	}
+	b, err := btf.Parse(result.BTF, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Variables = &Decided{Skipped: map[string]int{}}
+	for i := range b.Types {
+		if b.Types[i].Kind == btf.KindVar {
+			p.Variables.Encoded++
+		}
+	}
+	for _, s := range result.Skipped {
+		if s.Variable() {
+			p.Variables.Skipped[s.Reason]++
+		}
+	}
+	return p, b, nil
+}
+
+func (p *Part) add(q *Part) {
+	p.Files += q.Files
+	p.Bytes += q.Bytes
+	switch {
+	case q.Variables == nil:
+		return
+	case p.Variables == nil:
+		p.Variables = &Decided{Skipped: map[string]int{}}
+	}
+	p.Variables.Encoded += q.Variables.Encoded
+	for reason, n := range q.Variables.Skipped {
+		p.Variables.Skipped[reason] += n
+	}
+}
+
+// Total is the size of all parts, in bytes.
+func (m *Made) Total() int64 {
+	if m.Extra == nil {
+		return m.BTF.Bytes
+	}
+	return m.BTF.Bytes + m.Extra.Bytes
+}
+
+// text says what was made.
+func (m *Made) text() string {
+	text := message.Count(m.BTF.Files, "file") + m.BTF.text()
+	if m.Extra != nil {
+		text += "; extra" + m.Extra.text()
+	}
+	return text
+}
+
+func (p *Part) text() string {
+	text := ", " + bytesText(p.Bytes)
+	if p.Variables != nil {
+		text += ", " + p.Variables.text("variable")
+	}
+	return text
+}
+
+// EndVmlinux ends the phase in which a batch made the BTF of its base.
+func (r *Run) EndVmlinux(p *Phase, m *Made) {
+	p.stop()
+	r.Stats.Vmlinux = m
+	p.found(m.text())
+}
+
+// EndMade ends the phase in which a batch made the BTF of modules.
+func (r *Run) EndMade(p *Phase, m *Made) {
+	p.stop()
+	r.Stats.Modules = m
+	p.found(m.text())
+}

@@ -1,0 +1,155 @@
+// Package report is what a run of a command tells about itself: a progress line on a terminal, a
+// line for each phase with --verbose, nothing but errors with --quiet, and statistics as JSON with
+// --stats (docs/stats.md). It also writes the outputs, of which it counts the types.
+//
+// Nothing of it reaches the command's output.
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/progress"
+	"github.com/rules-btf/rules_btf/internal/command/version"
+)
+
+// Run is one run of a verb.
+type Run struct {
+	// Stats is filled in by the verb, but for what Start and Finish know.
+	Stats Stats
+
+	env    *cli.Env
+	stderr io.Writer // without the progress line
+	start  time.Time
+	line   *progress.Line
+
+	mu   sync.Mutex
+	open []*Phase
+}
+
+// Start begins a run of env's verb on the input files. The caller must Close it. Until then what is
+// written to env.Stderr gets along with the progress line.
+func Start(env *cli.Env, inputs []string) *Run {
+	r := &Run{env: env, stderr: env.Stderr, start: time.Now()}
+	r.Stats = Stats{Schema: Schema, Call: Call{Tool: env.Program, Verb: env.Verb, Jobs: env.Jobs}}
+	for _, in := range inputs {
+		if info, err := os.Stat(in); err == nil { // else reading it will fail
+			r.Stats.Input.Files++
+			r.Stats.Input.Bytes += info.Size()
+		}
+	}
+	if env.Quiet {
+		return r
+	}
+	if r.line = progress.Start(env.Stderr, r.progress); r.line != nil {
+		env.Stderr = r.line
+		cli.AtSignal(r.line.Abandon)
+	} else {
+		env.Stderr = &lines{to: env.Stderr}
+	}
+	return r
+}
+
+// lines writes what several threads write one after the other.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(b)
+}
+
+// wanted tells whether counts are shown or written at all.
+func (r *Run) wanted() bool { return r.env.Verbose || r.env.Stats != "" }
+
+// Close ends the progress line.
+func (r *Run) Close() {
+	r.line.Close()
+	r.env.Stderr = r.stderr
+}
+
+// Finish ends a verb: it writes the outputs, and the statistics if they are wanted; all of them, or
+// none. size is that of the outputs in bytes, but for what their writers add to Stats.Output.Bytes.
+// The first output is the last file to appear.
+func (r *Run) Finish(size int, outputs ...cli.Artifact) error {
+	r.Stats.Output.Bytes += int64(size)
+	if r.env.Stats != "" {
+		outputs = append(outputs, cli.Artifact{Path: r.env.Stats, File: r.writeStats})
+	}
+	if err := r.env.WriteOutputs(outputs...); err != nil || !r.wanted() {
+		return err
+	}
+	r.measure()
+	s := &r.Stats
+	r.tell("%s: %s read, %s written, peak memory %s, %.2f s", s.Verb,
+		bytesText(s.Input.Bytes), bytesText(s.Output.Bytes), bytesText(s.Memory.PeakRSS), s.Seconds)
+	return nil
+}
+
+// measure notes what the run has cost until now.
+func (r *Run) measure() {
+	r.Stats.Seconds = seconds(time.Since(r.start))
+	r.Stats.Memory = memory()
+}
+
+// writeStats writes the statistics. All outputs are complete.
+func (r *Run) writeStats(w io.Writer) error {
+	r.measure()
+	r.Stats.Version = version.Number()
+	slices.SortStableFunc(r.Stats.Phases,
+		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(&r.Stats)
+}
+
+// tell prints a line of --verbose.
+func (r *Run) tell(format string, args ...any) {
+	r.env.Tell(fmt.Sprintf(format, args...))
+}
+
+// progress is the text of the progress line: of the open phases the last one that counts, else the
+// last one.
+func (r *Run) progress() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.open) == 0 {
+		return ""
+	}
+	p := r.open[len(r.open)-1]
+	for _, q := range r.open {
+		if q.all > 0 || p.all == 0 {
+			p = q
+		}
+	}
+	now := time.Now()
+	return fmt.Sprintf("%s %s: %s, %.1f s", r.env.Program, r.Stats.Verb, p.progress(now),
+		now.Sub(r.start).Seconds())
+}
+
+func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
+
+// bytesText is a number of bytes for people.
+func bytesText(n int64) string {
+	switch f := float64(n); {
+	case n < 1e3:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1e6:
+		return fmt.Sprintf("%.1f kB", f/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.1f MB", f/1e6)
+	default:
+		return fmt.Sprintf("%.2f GB", f/1e9)
+	}
+}

@@ -1,0 +1,284 @@
+package compilerbtf
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// Has tells whether f has a section .BTF with content.
+func Has(f *elf.File) bool {
+	data, err := btf.Section(f, btf.SectionTypes)
+	return err != nil || len(data) > 0
+}
+
+// Units returns how many blobs the section .BTF of f has, 0 if it is not well formed.
+func Units(f *elf.File) int {
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return 0
+	}
+	parts, err := split(data)
+	if err != nil {
+		return 0
+	}
+	return len(parts)
+}
+
+// File converts the BTF of f, which a compiler wrote. The options mean what they mean for DWARF; as
+// no compiler writes BTF for another language than C, LangExclude says nothing.
+//
+// BTF that was linked before is an error. So is what is not well formed; errors begin with the
+// path, and name the section, the blob if there are several, and the type or the offset.
+func File(f *elf.File, opt convert.Options) (*object.Object, error) { return file(f, opt, false) }
+
+func file(f *elf.File, opt convert.Options, plainly bool) (*object.Object, error) {
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	w, err := newWork(f, data, &opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	w.plainly = plainly
+	if err := w.run(); err != nil {
+		return nil, err
+	}
+	if err := w.checkLinkage(); err != nil {
+		return nil, err
+	}
+	if opt.Counts != nil {
+		opt.Counts.Add(&convert.Counts{Units: len(w.parts) - len(w.skipped()), Bytes: w.bytes(),
+			Unencodable: len(w.skipped())})
+	}
+	if opt.Warn != nil {
+		for _, line := range w.warnings() {
+			opt.Warn(line)
+		}
+	}
+	o, err := w.object()
+	for _, c := range w.threads {
+		opt.Shapers.Return(c.shaper)
+	}
+	return o, err
+}
+
+// part is one blob of the section.
+type part struct {
+	data   []byte
+	off    int  // in the section
+	number int  // among the blobs of the file
+	source int  // group of its local symbols; sourceUnknown if it can't be told
+	empty  bool // it has no types, and gives no unit
+}
+
+// split cuts the concatenated blobs of a section apart, which may have zero bytes between them. The
+// blobs' headers are checked, and no more.
+//
+// Of a unit without types gcc writes a header that says that the blob has no strings either, and
+// strings after it. Those are left out: they end where the next header is.
+func split(data []byte) (parts []part, err error) {
+	for off := 0; off < len(data); {
+		own, err := btf.Prefix(data[off:])
+		if err != nil {
+			if fe, ok := err.(*btf.FormatError); ok {
+				fe.Offset += int64(off)
+			}
+			return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
+		}
+		h, order, err := btf.ReadHeader(own)
+		if err != nil {
+			return nil, err // it has just been checked
+		}
+		p := part{data: own, off: off, number: len(parts), empty: h.TypeLen+h.StrLen == 0}
+		parts = append(parts, p)
+		off += len(own)
+		if p.empty {
+			off += len(data) - off - len(fromHeader(data[off:], order))
+		}
+		for ; off < len(data) && data[off] == 0; off++ {
+		}
+	}
+	return parts, nil
+}
+
+// fromHeader returns data from the first header of a byte order on, nil if there is none.
+func fromHeader(data []byte, order binary.ByteOrder) []byte {
+	var header [8]byte // the magic, the version, no flags, the length of the header
+	order.PutUint16(header[:], btf.Magic)
+	header[2] = btf.Version
+	order.PutUint32(header[4:], btf.HeaderLen)
+	if i := bytes.Index(data, header[:]); i >= 0 {
+		return data[i:]
+	}
+	return nil
+}
+
+// work is the conversion of a file's blobs, or of some of them, by several threads.
+type work struct {
+	file    *elf.File
+	opt     *convert.Options
+	symbols *symbols
+	several bool // the file has several blobs
+	plainly bool // for tests: the blobs' shapes are made in the plain way
+	parts   []part
+	next    atomic.Int64 // of parts
+	threads []*converter
+}
+
+func newWork(f *elf.File, data []byte, opt *convert.Options) (*work, error) {
+	parts, err := split(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if isSplit(p.data) {
+			return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, errLinked("it is split BTF"))
+		}
+	}
+	w := &work{file: f, opt: opt, several: len(parts) > 1}
+	if w.symbols, err = readSymbols(f, w.several); err != nil {
+		return nil, err
+	}
+	if err := w.matchSources(parts); err != nil {
+		return nil, err
+	}
+	w.parts = slices.DeleteFunc(choose(parts, opt), func(p part) bool { return p.empty })
+	return w, nil
+}
+
+// choose returns the parts that the options ask for.
+func choose(parts []part, opt *convert.Options) []part {
+	if opt.Units == nil {
+		return parts
+	}
+	var list []part
+	for at, i := range opt.Units {
+		p := parts[i]
+		p.number = at
+		list = append(list, p)
+	}
+	return list
+}
+
+// run converts the parts.
+func (w *work) run() error {
+	jobs := max(1, min(cmp.Or(w.opt.Jobs, runtime.GOMAXPROCS(0)), len(w.parts)))
+	for range jobs {
+		w.threads = append(w.threads, newConverter(w))
+	}
+	parallel.Do(jobs, jobs, func(i int) { w.thread(w.threads[i]) })
+	var first failure
+	for _, c := range w.threads {
+		if c.failed.err != nil && (first.err == nil || c.failed.at < first.at) {
+			first = c.failed
+		}
+	}
+	return first.err
+}
+
+// failure is the error of one blob. Of several, that of the first blob is told.
+type failure struct {
+	at  int // in work.parts
+	err error
+}
+
+// thread converts parts until there are no more, or one has an error.
+func (w *work) thread(c *converter) {
+	for {
+		i := int(w.next.Add(1)) - 1
+		if i >= len(w.parts) {
+			return
+		}
+		p := &w.parts[i]
+		err := c.convert(p)
+		if _, ok := err.(*unencodable); ok && w.opt.SkipUnencodable {
+			err = w.name(p, err)
+			c.skipped = append(c.skipped, failure{i, err})
+			c.warnings = append(c.warnings, warning{p.number, err.Error() + "; the unit is left out"})
+			err = nil
+		} else if err == nil && w.opt.Each != nil {
+			one := *c.obj
+			one.Units = one.Units[len(one.Units)-1:]
+			err = w.opt.Each(p.number, &one)
+		} else if err != nil {
+			err = w.name(p, err)
+		}
+		if err != nil {
+			c.failed = failure{i, err}
+			w.next.Store(int64(len(w.parts)))
+			return
+		}
+		if w.opt.Progress != nil {
+			w.opt.Progress(i+1, len(w.parts))
+		}
+	}
+}
+
+// name says in which blob an error is.
+func (w *work) name(p *part, err error) error {
+	if !w.several {
+		return fmt.Errorf("%s: section %s: %w", w.file.Path, btf.SectionTypes, err)
+	}
+	return fmt.Errorf("%s: section %s: blob %d at offset %#x: %w", w.file.Path, btf.SectionTypes,
+		p.number+1, p.off, err)
+}
+
+func (w *work) bytes() (sum uint64) {
+	for _, p := range w.parts {
+		sum += uint64(len(p.data))
+	}
+	return sum
+}
+
+// skipped are the blobs that were left out.
+func (w *work) skipped() (all []failure) {
+	for _, c := range w.threads {
+		all = append(all, c.skipped...)
+	}
+	return all
+}
+
+// warning is a line about a blob.
+type warning struct {
+	number int
+	line   string
+}
+
+// warnings are the lines of all threads, in the order of the blobs, each once: blobs have types in
+// common.
+func (w *work) warnings() (lines []string) {
+	var all []warning
+	for _, c := range w.threads {
+		all = append(all, c.warnings...)
+	}
+	slices.SortStableFunc(all, func(a, b warning) int { return a.number - b.number })
+	seen := map[string]bool{}
+	for _, l := range all {
+		if !seen[l.line] {
+			seen[l.line] = true
+			lines = append(lines, l.line)
+		}
+	}
+	return lines
+}
+
+// object is what the threads have made.
+func (w *work) object() (*object.Object, error) {
+	var all []*object.Object
+	for _, c := range w.threads {
+		all = append(all, c.obj)
+	}
+	return object.Join(all)
+}

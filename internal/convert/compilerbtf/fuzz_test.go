@@ -1,0 +1,100 @@
+package compilerbtf
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// FuzzFile converts whole ELF files. What comes out can be written and read again, and neither time
+// nor memory are out of proportion.
+func FuzzFile(f *testing.F) {
+	seeds(f, func(data []byte) { f.Add(data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := elf.Parse("input", data)
+		if err != nil || len(data) > 1<<16 {
+			return
+		}
+		check(t, file, len(data))
+	})
+}
+
+// FuzzSection is FuzzFile for the section .BTF alone, in a file without symbols.
+func FuzzSection(f *testing.F) {
+	seeds(f, func(data []byte) {
+		file, err := elf.Parse("seed", data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append([]byte(nil), file.Section(".BTF").Raw()...))
+	})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) < 1<<16 {
+			check(t, elfOf(data), len(data))
+		}
+	})
+}
+
+// seeds are object files that gcc 16 and clang 21 made of the sources beside them.
+func seeds(f *testing.F, add func(data []byte)) {
+	paths, err := filepath.Glob("testdata/*.o")
+	if err != nil || len(paths) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		add(data)
+	}
+}
+
+func check(t *testing.T, f *elf.File, size int) {
+	sets := [2]features.Set{features.Default().With(features.GlobalVar), features.Of(features.Var)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	options := convert.Options{Features: sets[size%2], Jobs: 1 + size/2%2, SkipUnencodable: true}
+	if size/4%2 == 0 {
+		options.KABIPrefix = "s"
+	}
+	o, err := File(f, options)
+	took := time.Since(start)
+	runtime.ReadMemStats(&after)
+	if took > 20*time.Second {
+		t.Errorf("%d bytes took %v", size, took)
+	}
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 512<<20 {
+		t.Errorf("%d bytes of input made %d bytes of memory", size, bytes)
+	}
+	plain, plainErr := file(f, options, true)
+	if (err == nil) != (plainErr == nil) {
+		t.Fatalf("%v; in the plain way %v", err, plainErr)
+	}
+	if err != nil {
+		return
+	}
+	data, err := object.Write(o)
+	if err != nil {
+		return // a limit of the format
+	}
+	if want, err := object.Write(plain); err != nil || !bytes.Equal(data, want) {
+		t.Fatalf("the object is not that of the plain way, %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "o.btfo")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := object.ReadFile(path, nil); err != nil {
+		t.Errorf("what was written can't be read: %v", err)
+	}
+}

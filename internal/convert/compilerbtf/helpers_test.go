@@ -1,0 +1,179 @@
+package compilerbtf
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/inspect/diff"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// workspace is a directory with the files that a test makes.
+type workspace struct {
+	testing.TB
+	dir string
+	set features.Set
+}
+
+// newWorkspace skips the test if there is no gcc whose BTF is read.
+func optionsOf(w workspace) convert.Options {
+	return convert.Options{Features: w.set, Jobs: 1}
+}
+
+func newWorkspace(t testing.TB) workspace {
+	t.Helper()
+	out, err := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
+		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
+	}
+	return workspace{t, t.TempDir(), features.Default()}
+}
+
+func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w workspace) write(name, content string) {
+	w.Helper()
+	if err := os.WriteFile(w.path(name), []byte(content), 0o666); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// run runs a command in the workspace, and skips the test if it isn't installed.
+func (w workspace) run(command string) {
+	w.Helper()
+	words := strings.Fields(command)
+	if _, err := exec.LookPath(words[0]); err != nil {
+		w.Skipf("SKIPPED: no %s", words[0])
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// compile makes two objects of a source: NAME.d.o with DWARF and NAME.b.o with BTF.
+func (w workspace) compile(name, source, flags string) {
+	w.Helper()
+	w.write(name+".c", source)
+	gcc := "gcc -w -std=gnu11 -ffreestanding -fno-pic -c " + flags + " " + name + ".c"
+	w.run(gcc + " -g -o " + name + ".d.o")
+	w.run(gcc + " -gbtf -o " + name + ".b.o")
+}
+
+func (w workspace) open(name string) *elf.File {
+	w.Helper()
+	f, err := elf.Open(w.path(name))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { f.Close() })
+	return f
+}
+
+// convert reads the BTF of a file, or its DWARF.
+func (w workspace) convert(name string, btf bool) *object.Object {
+	w.Helper()
+	o, _ := w.convertWith(name, btf, convert.Options{Features: w.set, Jobs: 2})
+	return o
+}
+
+// convertWith is convert with other options. It returns the warnings too.
+func (w workspace) convertWith(name string, btf bool, opt convert.Options) (*object.Object,
+	[]string) {
+	w.Helper()
+	road, warnings := convert.File, []string(nil)
+	if btf {
+		road = File
+	}
+	opt.Warn = func(line string) { warnings = append(warnings, line) }
+	o, err := road(w.open(name), opt)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return o, warnings
+}
+
+func (w workspace) bytes(o *object.Object) []byte {
+	w.Helper()
+	data, err := object.Write(o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return data
+}
+
+// facts are those of a file.
+func (w workspace) facts(name string) *facts.Facts {
+	w.Helper()
+	known, err := facts.Extract(w.open(name), facts.Options{Features: w.set})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return known
+}
+
+// link links objects, and verifies the result. known may be nil.
+func (w workspace) link(known *facts.Facts, objects ...*object.Object) (*btf.Blob, *link.Result) {
+	w.Helper()
+	res, err := link.Link(objects, link.Options{Facts: known, Features: w.set, Jobs: 2})
+	if err != nil {
+		w.Fatal(err)
+	}
+	blob, err := btf.Parse(res.BTF, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, problem := range verify.Check(blob, verify.Options{}) {
+		w.Error(problem)
+	}
+	return blob, res
+}
+
+// differences are those of BTF that DWARF and a compiler's BTF gave.
+func differences(dwarf, compiled *btf.Blob) []string {
+	list, _ := diff.Compare(diff.Side{dwarf}, diff.Side{compiled}, diff.Options{})
+	var lines []string
+	for _, d := range list {
+		lines = append(lines, d.String())
+	}
+	return lines
+}
+
+// sameBytes checks that DWARF and BTF of NAME give one object.
+func (w workspace) sameBytes(name string) {
+	w.Helper()
+	d, b := w.convert(name+".d.o", false), w.convert(name+".b.o", true)
+	if bytes.Equal(w.bytes(d), w.bytes(b)) {
+		return
+	}
+	w.Errorf("%s: DWARF gives\n%v\nBTF\n%v", name, units(d), units(b))
+}
+
+// units spells what the units of an object hold.
+func units(o *object.Object) (lines []string) {
+	for _, u := range o.Units {
+		for _, id := range u.Items {
+			n := o.Graph.Node(id)
+			lines = append(lines, fmt.Sprintf("%s: kind %d %s size %d aux %d flag %v: %x",
+				o.Graph.Strs.String(u.File), n.Kind, o.Graph.Name(n), n.Size, n.Aux, n.Flag, n.Hash.A))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}

@@ -1,0 +1,324 @@
+package compilerbtf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// preamble begins every source of a program.
+const preamble = `
+#define PERCPU __attribute__((section(".data..percpu"), used))
+#define NOINLINE __attribute__((noinline, noclone, used))
+struct shared { int a; struct inner *p; };
+typedef struct shared shared_t;
+`
+
+// program is a program of several files. Some of their static functions and variables have one name
+// and differ in type. Of some files nothing static has a symbol.
+var program = map[string]string{
+	"first": `
+		struct inner { char c; };
+		static PERCPU int state;
+		static NOINLINE int helper(int a) { return a + state; }
+		static int inlined(shared_t *s) { return s->a; }
+		int first(shared_t *s) { return helper(3) + inlined(s); }`,
+	"second": `
+		union either { int i; struct inner *p; };
+		static PERCPU long state; PERCPU int counter;
+		static NOINLINE long helper(union either *e) { return e->i + state; }
+		long second(union either *e) { return helper(e) + counter; }`,
+	"third": `
+		int third(shared_t *s, int b) { return s->a + b; }`,
+	"fourth": `
+		static NOINLINE int inlined(struct shared *s, long other) { return s->a + other; }
+		long first(shared_t *); long fourth(shared_t *s) { return inlined(s, 4); }`,
+}
+
+const linkScript = `SECTIONS {
+	. = 0x100000;
+	.text : { *(.text .text.*) }
+	.data..percpu : { *(.data..percpu) }
+	.data : { *(.data .data.*) }
+	.bss : { *(.bss .bss.*) }
+}
+`
+
+// files are the program's objects with DWARF ("d") or with BTF ("b"), in order.
+func files(road string) string {
+	var list []string
+	for _, name := range []string{"first", "second", "third", "fourth"} {
+		list = append(list, name+"."+road+".o")
+	}
+	return strings.Join(list, " ")
+}
+
+// build compiles the program with DWARF and with BTF, and links executables of both, linked.d and
+// linked.b.
+func (w workspace) build(flags string) {
+	w.Helper()
+	for name, source := range program {
+		w.compile(name, preamble+source, flags)
+	}
+	w.write("none.c", "_Decimal64 none;")
+	w.run("gcc -gbtf -c -o none.o none.c")
+	w.write("empty.s", ".file \"empty.s\"\n.text\nlocal: nop\n.section .note.GNU-stack\n")
+	w.run("gcc -c -o empty.o empty.s")
+	w.write("link.lds", linkScript)
+	for _, road := range []string{"d", "b"} {
+		w.run("ld -T link.lds -e 0 -o linked." + road + " empty.o " + files(road))
+	}
+}
+
+// objects converts files, of which the names say whether their BTF is read or their DWARF.
+func (w workspace) objects(names string) (list []*object.Object) {
+	w.Helper()
+	for _, name := range strings.Fields(names) {
+		list = append(list, w.convert(name, strings.HasSuffix(name, ".b.o")))
+	}
+	return list
+}
+
+// TestRoads: objects of DWARF, of BTF, and some of each give one BTF, and so does the linked file's
+// BTF.
+func TestRoads(t *testing.T) {
+	for _, flags := range []string{"-O0", "-O2"} {
+		for _, set := range []features.Set{features.Default(),
+			features.Default().With(features.GlobalVar)} {
+			w := newWorkspace(t)
+			w.set = set
+			w.build(flags)
+			known := w.facts("linked.d")
+			want, res := w.link(known, w.objects(files("d"))...)
+			if len(want.Types) < 20 {
+				t.Fatalf("%d types", len(want.Types))
+			}
+			for _, names := range []string{files("b"),
+				"first.d.o second.b.o third.d.o fourth.b.o", "first.b.o second.d.o third.b.o fourth.d.o"} {
+				got, gotRes := w.link(known, w.objects(names)...)
+				list := differences(want, got)
+				if flags == "-O2" && strings.Contains(names, "first.b.o") {
+					// Of first.c's inlined, which has no code, BTF says nothing. DWARF says that its
+					// prototype is another than that of fourth.c's.
+					list = slices.DeleteFunc(list,
+						func(d string) bool { return d == "only in B: func inlined" })
+				} else if !bytes.Equal(res.BTF, gotRes.BTF) {
+					t.Errorf("%s: %s give other bytes", flags, names)
+				}
+				if len(list) > 0 {
+					t.Errorf("%s: %s: %q", flags, names, list)
+				}
+			}
+			_, apart := w.link(known, w.objects(files("b"))...)
+			_, linked := w.link(w.facts("linked.b"), w.convert("linked.b", true))
+			if !bytes.Equal(apart.BTF, linked.BTF) {
+				t.Errorf("%s: the linked file gives other bytes than its objects", flags)
+			}
+		}
+	}
+}
+
+// TestOrder: the order of objects doesn't show, nor how many threads there are.
+func TestOrder(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	known := w.facts("linked.b")
+	list := w.objects(files("b"))
+	_, want := w.link(known, list...)
+	slices.Reverse(list)
+	if _, got := w.link(known, list...); !bytes.Equal(got.BTF, want.BTF) {
+		t.Error("the order of the objects shows")
+	}
+	one, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 1})
+	for _, jobs := range []int{2, 3, 8} {
+		several, _ := w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: jobs})
+		if !bytes.Equal(w.bytes(one), w.bytes(several)) {
+			t.Errorf("%d threads show", jobs)
+		}
+	}
+}
+
+// TestUnits: the object of each unit of the file is that of its object file.
+func TestUnits(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	units := make([][]byte, 4)
+	w.convertWith("linked.b", true, convert.Options{Features: w.set, Jobs: 2,
+		Each: func(number int, o *object.Object) error {
+			units[number] = w.bytes(o)
+			return nil
+		}})
+	for i, o := range w.objects(files("b")) {
+		if !bytes.Equal(units[i], w.bytes(o)) {
+			t.Errorf("unit %d is not as its object file's", i)
+		}
+	}
+}
+
+// TestPlainly: types that are hashed where they lie give what types give that are all added to the
+// graph, also where a unit defines a tag in several ways.
+func TestPlainly(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	w.compile("several", `struct t { int a; struct t *next; }; struct t outer;
+		void *f(void) {
+			struct t { char c; struct t *next; } x = { 1 }; struct t *p = &x;
+			asm volatile("" :: "r"(p)); return outer.next;
+		}`, "-O0")
+	if o := w.convert("several.b.o", true); len(o.Units[0].Items) != 3 {
+		t.Errorf("units %v, want a function and two definitions of t", units(o))
+	}
+	w.set = w.set.With(features.GlobalVar)
+	for _, name := range append(strings.Fields(files("b")), "linked.b", "several.b.o") {
+		plain, err := file(w.open(name), convert.Options{Features: w.set, Jobs: 2}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.convert(name, true); !bytes.Equal(w.bytes(got), w.bytes(plain)) {
+			t.Errorf("%s: %v\nwant %v", name, units(got), units(plain))
+		}
+	}
+}
+
+// TestShapers: conversions that share what they know give what each alone gives.
+func TestShapers(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	names := strings.Fields(files("b") + " " + files("b"))
+	want, err := object.Merge(w.objects(strings.Join(names, " "))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := convert.Options{Features: w.set, Jobs: 1, Shapers: new(object.Shapers)}
+	made := make([]*object.Object, len(names))
+	parallel.Do(3, len(names), func(i int) {
+		f, err := elf.Open(w.path(names[i]))
+		if err == nil {
+			defer f.Close()
+			made[i], err = File(f, opt)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	got, err := object.Union(names, made)
+	if err != nil || !bytes.Equal(w.bytes(got), w.bytes(want)) {
+		t.Errorf("%v, %v\nwant %v", err, units(got), units(want))
+	}
+}
+
+// TestConcatenated is of files with several blobs, the second of which is at any offset.
+func TestConcatenated(t *testing.T) {
+	w := newWorkspace(t)
+	w.build("-O2")
+	want, err := object.Merge(w.objects(files("b"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run("ld -r -o all.o none.o " + files("b") + " none.o -z muldefs")
+	if none := w.convert("none.o", true); len(none.Units) != 0 {
+		t.Errorf("%d units without types", len(none.Units))
+	}
+	w.run("gcc -c -o other.o empty.s")
+	w.run("ld -r -o more.o empty.o all.o other.o")
+	w.run("objcopy --compress-debug-sections=zlib more.o zipped.o")
+	for _, name := range []string{"all.o", "more.o", "zipped.o"} {
+		f := w.open(name)
+		data, err := btf.Section(f, btf.SectionTypes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := split(data)
+		if err != nil || len(parts) != 6 {
+			t.Fatalf("%s: %d blobs, %v", name, len(parts), err)
+		}
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.off%4 != 0 }) {
+			t.Errorf("%s: no blob is at an offset that is no multiple of 4", name)
+		}
+		if !bytes.Equal(w.bytes(w.convert(name, true)), w.bytes(want)) {
+			t.Errorf("%s gives other units than its parts:\n%v\n%v", name,
+				units(w.convert(name, true)), units(want))
+		}
+	}
+}
+
+// TestEdits: what an edit of a function's body changes doesn't show, as long as it brings in no new
+// named type.
+func TestEdits(t *testing.T) {
+	w := newWorkspace(t)
+	const source = preamble + `
+		struct inner { char c; long l; };
+		static inline __attribute__((always_inline)) int in_header(shared_t *s) { return s->a; }
+		static NOINLINE int helper(struct inner *i) { return i->c; }
+		int f(shared_t *s) { struct inner local = { 1 }; %s return helper(&local); }`
+	w.write("a.c", fmt.Sprintf(source, ""))
+	for _, flags := range []string{"-O0", "-O2"} {
+		var want []byte
+		for _, body := range []string{"", "/* comment\n\n\n */", "int x = 3; local.c += x;",
+			"local.l += in_header(s);", "short *p = (short *)s; unsigned char bytes[77]; *p = 4;",
+			"for (long long i = 0; i < s->a; i++) local.c += i;"} {
+			w.compile("a", fmt.Sprintf(source, body), flags)
+			got := w.bytes(w.convert("a.b.o", true))
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: %q shows: %v", flags, body, units(w.convert("a.b.o", true)))
+			}
+		}
+	}
+}
+
+// TestEndian is of clang's BTF for BPF programs, of both byte orders.
+func TestEndian(t *testing.T) {
+	w := newWorkspace(t)
+	w.set = w.set.With(features.GlobalVar)
+	orders := map[binary.ByteOrder]bool{}
+	for _, target := range []string{"bpfel", "bpfeb"} {
+		w.write("prog.c", `
+			struct inner { int c[3]; }; struct shared { int a : 3; struct inner *p; };
+			extern int helper(struct shared *); extern const int config;
+			int counter; static volatile int state[4];
+			const char _license[] __attribute__((section("license"))) = "GPL";
+			static __attribute__((noinline)) int local(struct shared *s) { return s->a; }
+			__attribute__((section("classifier"))) int prog(struct shared *s) {
+				return local(s) + counter + state[s->a] + helper(s) + config;
+			}`)
+		w.run("clang -target " + target + " -g -O2 -c -o prog.o prog.c")
+		o := w.convert("prog.o", true)
+		var got []string
+		for _, line := range units(o) {
+			got = append(got, line[:strings.LastIndexByte(line, ':')])
+		}
+		want := []string{
+			"prog.c: kind 12 local size 0 aux 0 flag false",
+			"prog.c: kind 12 prog size 0 aux 1 flag false",
+			"prog.c: kind 14 _license size 4 aux 1 flag true",
+			"prog.c: kind 14 counter size 4 aux 1 flag true",
+			"prog.c: kind 14 state size 16 aux 0 flag true",
+			// clang only declares inner, to which only a pointer in a struct leads.
+			"prog.c: kind 4 shared size 16 aux 0 flag true",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: units %q\nwant %q", target, got, want)
+		}
+		blob, _ := w.link(w.facts("prog.o"), o)
+		if blob.Order != w.open("prog.o").Order {
+			t.Errorf("%s: BTF is %v", target, blob.Order)
+		}
+		orders[blob.Order] = true
+	}
+	if len(orders) != 2 {
+		t.Errorf("byte orders %v", orders)
+	}
+}

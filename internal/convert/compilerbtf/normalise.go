@@ -1,0 +1,160 @@
+package compilerbtf
+
+import (
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+)
+
+// normalise changes the types of c.blob to those that DWARF gives.
+//
+//   - Arrays are indexed by C's int. gcc says "long unsigned int", or void for extern T a[]; clang
+//     a type of its own.
+//   - The bits of an INT are all that its bytes hold, also of _BitInt, and a character is a number.
+//   - What is no INT or FLOAT of BTF, such as a complex long double, is __SANITIZED_FAKE_INT__.
+//   - A struct without bitfields has no kind_flag.
+//   - An enum of more than 4 bytes is an ENUM64, of others an ENUM.
+//   - What the features leave out is not there.
+//   - A declaration tag on void is on an INT, where takeDeclTags leaves it out. gcc puts those of
+//     variables that it has no type for on void.
+//
+// An enum that is only declared has no size in gcc's BTF; as any declaration, it has none here.
+func (c *converter) normalise(p *part) {
+	b := &c.blob
+	index := c.addInt()
+	for i := range b.Arrays {
+		b.Arrays[i].Index = index
+	}
+	for i := range b.Types {
+		switch t := &b.Types[i]; t.Kind {
+		case btf.KindInt:
+			c.number(i, t.Extra>>24)
+		case btf.KindFloat:
+			c.float(i)
+		case btf.KindStruct, btf.KindUnion:
+			c.aggregate(t)
+		case btf.KindEnum, btf.KindEnum64:
+			c.enum(t)
+		case btf.KindTypeTag:
+			c.typeTags = true
+		case btf.KindDeclTag:
+			if t.SizeOrType == 0 {
+				t.SizeOrType = index
+				if c.opt.Features.Has(features.DeclTag) {
+					c.warnTagOnVoid(t, p)
+				}
+			}
+		}
+	}
+	if c.typeTags && !c.opt.Features.Has(features.TypeTag) {
+		c.dropTypeTags()
+	}
+	if c.opt.KABIPrefix != "" {
+		c.shortenNames()
+	}
+}
+
+// addInt adds C's int, the type that indexes arrays.
+func (c *converter) addInt() uint32 {
+	b := &c.blob
+	id := b.EndID()
+	b.Types = append(b.Types, btf.Type{Kind: btf.KindInt, NameOff: c.own, SizeOrType: 4,
+		Extra: btf.IntSigned<<24 | 32})
+	return id
+}
+
+// The names that normalise needs follow the blob's own: intName, fakeInt, the option KABIPrefix.
+const intName = "int"
+
+// fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
+const fakeInt = "__SANITIZED_FAKE_INT__"
+
+// number makes type i an INT of its size, or where no INT can be as large, one of a fixed size.
+func (c *converter) number(i int, encoding uint32) {
+	t := &c.blob.Types[i]
+	if encoding&btf.IntBool != 0 {
+		encoding = btf.IntBool
+	}
+	t.Kind = btf.KindInt
+	switch encoding &= btf.IntSigned | btf.IntBool; t.SizeOrType {
+	case 1, 2, 4, 8, 16:
+	default:
+		c.fakes[i], t.SizeOrType = t.SizeOrType, 4
+		t.NameOff = c.own + uint32(len(intName)+1)
+	}
+	t.Extra = encoding<<24 | t.SizeOrType*8
+}
+
+// float makes type i a number where it is no FLOAT of the format, or the features have none.
+func (c *converter) float(i int) {
+	switch c.blob.Types[i].SizeOrType {
+	case 2, 4, 8, 12, 16:
+		if c.opt.Features.Has(features.Float) {
+			return
+		}
+	}
+	c.number(i, 0)
+}
+
+func (c *converter) aggregate(t *btf.Type) {
+	if !t.KFlag {
+		return
+	}
+	for _, m := range c.blob.MembersOf(t) {
+		if m.Offset>>24 != 0 {
+			return
+		}
+	}
+	t.KFlag = false
+}
+
+func (c *converter) enum(t *btf.Type) {
+	if !c.opt.Features.Has(features.Enum64) {
+		t.Kind, t.KFlag = btf.KindEnum, false
+		return
+	}
+	if t.Kind = btf.KindEnum; t.SizeOrType > 4 {
+		t.Kind = btf.KindEnum64
+	}
+}
+
+// dropTypeTags makes all references to type tags lead to what these stand before.
+func (c *converter) dropTypeTags() {
+	b := &c.blob
+	for i := range b.Types {
+		for ref := range b.Refs(&b.Types[i]) {
+			// A chain of more tags than there are types is a cycle, which is found later.
+			for range b.Types {
+				t, _ := b.ByID(*ref)
+				if t == nil || t.Kind != btf.KindTypeTag {
+					break
+				}
+				*ref = t.SizeOrType
+			}
+		}
+	}
+}
+
+// shortenNames takes the names that begin with the option KABIPrefix for the prefix itself.
+func (c *converter) shortenNames() {
+	b, prefix := &c.blob, c.opt.KABIPrefix
+	at := c.own + uint32(len(intName)+1+len(fakeInt)+1)
+	short := func(off *uint32) {
+		if *off < c.own && strings.HasPrefix(b.Strings[*off:], prefix) {
+			*off = at
+		}
+	}
+	for i := range b.Types {
+		short(&b.Types[i].NameOff)
+	}
+	for i := range b.Members {
+		short(&b.Members[i].NameOff)
+	}
+	for i := range b.Params {
+		short(&b.Params[i].NameOff)
+	}
+	for i := range b.Enums {
+		short(&b.Enums[i].NameOff)
+	}
+}

@@ -1,0 +1,121 @@
+package compilerbtf
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/rules-btf/rules_btf/internal/convert/params"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// maxDepth bounds chains of references. AddShapes has found that none is deeper, but for cycles
+// through a typedef.
+const maxDepth = 1000
+
+// peel returns the type to which modifiers lead, nil for void, and its size if the record says it.
+func (c *converter) peel(id uint32) (t *btf.Type, size uint32) {
+	for range maxDepth {
+		t, _ := c.blob.ByID(id)
+		switch {
+		case t == nil:
+			return nil, 0
+		case t.Kind.IsModifier():
+			id = t.SizeOrType
+			continue
+		case !t.Kind.HasSize():
+			return t, 0
+		}
+		if size, ok := c.fakes[int(id-1)]; ok {
+			return t, size
+		}
+		return t, t.SizeOrType
+	}
+	return nil, 0
+}
+
+// size returns the size of a type in bytes, 0 if it has none.
+func (c *converter) size(id uint32) uint64 {
+	n := uint64(1)
+	for range maxDepth {
+		t, size := c.peel(id)
+		switch {
+		case t == nil:
+			return 0
+		case t.Kind == btf.KindPtr:
+			return times(n, uint64(c.file.AddrSize))
+		case t.Kind == btf.KindArray:
+			a := c.blob.ArrayOf(t)
+			n, id = times(n, uint64(a.Nelems)), a.Elem
+		case t.Kind.HasSize():
+			return times(n, uint64(size))
+		default:
+			return 0 // a function, a declaration
+		}
+	}
+	return 0
+}
+
+// times is a·b, or the largest number.
+func times(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	if high != 0 {
+		return math.MaxUint64
+	}
+	return low
+}
+
+// uncertain tells whether a function may take a packed struct from the stack. Of what is judged of
+// functions this is all that types tell.
+func (c *converter) uncertain(f *btf.Type) bool {
+	proto, _ := c.blob.ByID(f.SizeOrType)
+	list := c.blob.ParamsOf(proto)
+	if n := len(list); n > 0 && list[n-1] == (btf.Param{}) {
+		list = list[:n-1]
+	}
+	judged, some := make([]params.Param, len(list)), false
+	for i, p := range list {
+		judged[i] = params.Param{OriginIndex: params.NoOrigin, PackedStruct: c.packed(p.Type)}
+		some = some || judged[i].PackedStruct
+	}
+	m := params.Machine{ID: c.file.Machine, AddrSize: c.file.AddrSize}
+	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
+}
+
+// packed tells whether a type is a struct with a name that has a member at an offset that is no
+// multiple of the natural alignment of its type.
+func (c *converter) packed(id uint32) bool {
+	t, _ := c.peel(id)
+	if t == nil || t.Kind != btf.KindStruct || c.blob.TypeName(t) == "" {
+		return false
+	}
+	for _, m := range c.blob.MembersOf(t) {
+		if at, bitfield := m.Bits(t.KFlag); bitfield == 0 && uint64(at/8)%c.alignment(m.Type) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// alignment is the natural alignment of scalars and arrays of them; 1 for the rest.
+func (c *converter) alignment(id uint32) uint64 {
+	for range maxDepth {
+		t, size := c.peel(id)
+		if t == nil {
+			return 1
+		}
+		switch t.Kind {
+		case btf.KindArray:
+			id = c.blob.ArrayOf(t).Elem
+		case btf.KindPtr:
+			return uint64(c.file.AddrSize)
+		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindEnum64:
+			if size != 0 && size&(size-1) == 0 {
+				return uint64(size)
+			}
+			return 1
+		default:
+			return 1
+		}
+	}
+	return 1
+}

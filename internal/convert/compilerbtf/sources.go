@@ -1,0 +1,201 @@
+package compilerbtf
+
+import (
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// matchSources finds out for each blob which STT_FILE its local symbols follow.
+//
+// Linkers put blobs and STT_FILEs in the order of their inputs, but not every input has both: an
+// assembler's has no blob, and a linker's own has no file. Where as many sources have a local
+// symbol of a name as blobs define something static of that name, these belong together in their
+// order. The same holds for the blobs and sources between two such ties, and so on. Where no names
+// tell, but there are as many blobs as sources, they follow in order. What is left stays unknown:
+// then the local symbols of all sources count.
+func (w *work) matchSources(parts []part) error {
+	if !w.symbols.groups {
+		return nil // all are of group 0
+	}
+	for i := range parts {
+		parts[i].source = sourceUnknown
+	}
+	m := matcher{parts: parts}
+	place := map[int]int{} // of a group: its place in m.groups
+	for i, name := range w.symbols.sources {
+		if name != "" {
+			place[i] = len(m.groups)
+			m.groups = append(m.groups, i)
+		}
+	}
+	byName, err := w.definers(parts)
+	if err != nil {
+		return err
+	}
+	note := func(s symbol) {
+		d := byName[s.name]
+		if at, ok := place[s.group]; ok && d != nil {
+			d.groups = append(d.groups, at)
+		}
+	}
+	for s := range w.symbols.functions {
+		note(s)
+	}
+	for s := range w.symbols.variables {
+		note(s)
+	}
+	m.defines = make([][]*definers, len(parts))
+	for _, d := range byName {
+		slices.Sort(d.groups)
+		if d.groups = slices.Compact(d.groups); len(d.groups) == 0 {
+			continue
+		}
+		for _, blob := range d.blobs {
+			m.defines[blob] = append(m.defines[blob], d)
+		}
+	}
+	m.match(tie{}, tie{blob: len(parts), group: len(m.groups)}, maxRounds)
+	return nil
+}
+
+// Sources returns the numbers of the blobs of f by the STT_FILE that their local symbols follow
+// (see elf.Symbol.FileIndex), as far as that is known.
+func Sources(f *elf.File) (map[int]int, error) {
+	data, err := btf.Section(f, btf.SectionTypes)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWork(f, data, &convert.Options{})
+	if err != nil {
+		return nil, err
+	}
+	blobs := map[int]int{}
+	for _, p := range w.parts {
+		if p.source >= 0 {
+			blobs[p.source] = p.number
+		}
+	}
+	return blobs, nil
+}
+
+// maxRounds bounds how often what is between ties is looked at again.
+const maxRounds = 8
+
+// maxTies bounds how many ties are put in order at a time. Kernels have a few thousand. What is
+// left is matched in the next round.
+const maxTies = 1 << 15
+
+// matcher matches blobs with sources.
+type matcher struct {
+	parts   []part
+	groups  []int         // those of STT_FILEs with a name
+	defines [][]*definers // by blob: the static names
+}
+
+// definers are where a static name is, in order.
+type definers struct {
+	blobs  []int
+	groups []int // places in matcher.groups
+}
+
+// tie says that a blob belongs to a source, a place in matcher.groups.
+type tie struct{ blob, group, votes int }
+
+// match matches the blobs and sources from one place on and before another.
+func (m *matcher) match(from, to tie, rounds int) {
+	if from.blob >= to.blob || from.group >= to.group {
+		return
+	}
+	votes := map[tie]int{}
+	for blob := from.blob; blob < to.blob; blob++ {
+		for _, d := range m.defines[blob] {
+			blobs, groups := within(d.blobs, from.blob, to.blob), within(d.groups, from.group, to.group)
+			if blobs[0] != blob || len(blobs) != len(groups) {
+				continue // it has been counted, or doesn't count
+			}
+			for i := range blobs {
+				votes[tie{blob: blobs[i], group: groups[i]}]++
+			}
+		}
+	}
+	ties := inOrder(votes)
+	if len(ties) == 0 && to.blob-from.blob == to.group-from.group {
+		for i := range to.blob - from.blob {
+			m.parts[from.blob+i].source = m.groups[from.group+i]
+		}
+	}
+	if len(ties) == 0 || rounds == 0 {
+		return
+	}
+	for _, t := range ties {
+		m.parts[t.blob].source = m.groups[t.group]
+		m.match(from, t, rounds-1)
+		from = tie{blob: t.blob + 1, group: t.group + 1}
+	}
+	m.match(from, to, rounds-1)
+}
+
+// within returns the part of a sorted list from one number on and before another.
+func within(list []int, from, to int) []int {
+	first, _ := slices.BinarySearch(list, from)
+	end, _ := slices.BinarySearch(list, to)
+	return list[first:end]
+}
+
+// definers returns by name which blobs define something static of it.
+func (w *work) definers(parts []part) (map[string]*definers, error) {
+	list := map[string]*definers{}
+	for i := range parts {
+		if parts[i].empty {
+			continue
+		}
+		err := btf.Definitions(parts[i].data, func(_ btf.Kind, linkage uint32, name []byte) {
+			if linkage != btf.LinkageStatic || len(name) == 0 {
+				return
+			}
+			d := list[string(name)]
+			if d == nil {
+				d = &definers{}
+				list[string(name)] = d
+			}
+			if n := len(d.blobs); n == 0 || d.blobs[n-1] != i {
+				d.blobs = append(d.blobs, i)
+			}
+		})
+		if err != nil {
+			return nil, w.name(&parts[i], err)
+		}
+	}
+	return list, nil
+}
+
+// inOrder returns the ties that hold together: each blob's and each source's with the most votes,
+// and of these those that run in order, the more votes the sooner.
+func inOrder(votes map[tie]int) []tie {
+	var all []tie
+	for t, n := range votes {
+		t.votes = n
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b tie) int {
+		switch {
+		case a.votes != b.votes:
+			return b.votes - a.votes
+		case a.blob != b.blob:
+			return a.blob - b.blob
+		}
+		return a.group - b.group
+	})
+	var kept []tie // by blob
+	for _, t := range all[:min(len(all), maxTies)] {
+		i, found := slices.BinarySearchFunc(kept, t, func(a, b tie) int { return a.blob - b.blob })
+		if found || i > 0 && kept[i-1].group >= t.group || i < len(kept) && kept[i].group <= t.group {
+			continue
+		}
+		kept = slices.Insert(kept, i, t)
+	}
+	return kept
+}

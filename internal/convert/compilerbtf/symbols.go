@@ -1,0 +1,165 @@
+package compilerbtf
+
+import (
+	stdelf "debug/elf"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+)
+
+// symbols are a file's functions and variables by name. Local ones are grouped by the STT_FILE that
+// stands before them.
+type symbols struct {
+	sources   []string // by STT_FILE: the base name of the source
+	groups    bool     // local symbols are told apart by it; else they are all of group 0
+	functions map[symbol]function
+	variables map[symbol]variable
+}
+
+// symbol is what a symbol is found by.
+type symbol struct {
+	group int // one of the following, or that of a local symbol
+	name  string
+}
+
+const (
+	global        = -1 // global symbols, and hidden ones, which linkers make local
+	sourceUnknown = -2 // the local symbols of all sources
+)
+
+// function is what the symbols of a base name say: those of the name itself, and those with a
+// suffix.
+type function struct {
+	exact  bool // one has just this name
+	strong bool // and is not weak
+	clone  bool // one is a clone with a changed interface
+}
+
+// variable is what the symbols of a name say.
+type variable struct {
+	perCPU, other bool // one is in such a section
+}
+
+// readSymbols reads the symbols of f. If its local symbols are of several sources, or several is
+// set, they are grouped.
+func readSymbols(f *elf.File, several bool) (*symbols, error) {
+	all, err := f.Functions()
+	if err != nil {
+		return nil, err
+	}
+	list := all.Symbols.List
+	s := &symbols{functions: map[symbol]function{}, variables: map[symbol]variable{}}
+	named := 0
+	for i := range list {
+		if list[i].Type == uint8(stdelf.STT_FILE) {
+			name := all.Symbols.Name(&list[i])
+			s.sources = append(s.sources, name[strings.LastIndexByte(name, '/')+1:])
+			if name != "" {
+				named++
+			}
+		}
+	}
+	s.groups = several || named > 1
+	for _, i := range all.Table {
+		s.addFunction(all, &list[i])
+	}
+	for i := range list {
+		if list[i].Type == uint8(stdelf.STT_OBJECT) {
+			s.addVariable(f, all.Symbols, &list[i])
+		}
+	}
+	return s, nil
+}
+
+// places are the groups in which a symbol is found.
+func (s *symbols) places(at *elf.Symbol) []int {
+	visibility := stdelf.ST_VISIBILITY(at.Other)
+	switch {
+	case at.Bind != uint8(stdelf.STB_LOCAL), visibility == stdelf.STV_HIDDEN,
+		visibility == stdelf.STV_INTERNAL:
+		return []int{global}
+	case !s.groups:
+		return []int{0}
+	}
+	return []int{int(at.FileIndex), sourceUnknown}
+}
+
+func (s *symbols) addFunction(all *elf.Functions, at *elf.Symbol) {
+	name := all.Symbols.Name(at)
+	base, ok := facts.BaseName(name)
+	if !ok {
+		return
+	}
+	suffix := name[len(base):]
+	for _, group := range s.places(at) {
+		key := symbol{group, base}
+		f := s.functions[key]
+		f.exact = f.exact || suffix == ""
+		f.clone = f.clone || strings.Contains(suffix, ".isra") || strings.Contains(suffix, ".constprop")
+		f.strong = f.strong || suffix == "" && at.Bind != uint8(stdelf.STB_WEAK)
+		s.functions[key] = f
+	}
+}
+
+func (s *symbols) addVariable(f *elf.File, all *elf.Symbols, at *elf.Symbol) {
+	perCPU := false
+	switch at.Place {
+	case elf.Common:
+	case elf.InSection:
+		section := f.Sections[at.Section].Name
+		perCPU = section == facts.PerCPUSection ||
+			f.Relocatable() && strings.HasPrefix(section, facts.PerCPUSection)
+	default:
+		return
+	}
+	// Link-time optimization renames static variables.
+	name, _, _ := strings.Cut(all.Name(at), ".lto_priv.")
+	for _, group := range s.places(at) {
+		key := symbol{group, name}
+		v := s.variables[key]
+		v.perCPU, v.other = v.perCPU || perCPU, v.other || !perCPU
+		s.variables[key] = v
+	}
+}
+
+// function returns what the symbols say of a function of a source, nil if none has its name.
+func (s *symbols) function(name string, static bool, source int) *function {
+	if !static {
+		if f, ok := s.functions[symbol{global, name}]; ok {
+			return &f
+		}
+	}
+	if f, ok := s.functions[symbol{source, name}]; ok {
+		return &f
+	}
+	return nil
+}
+
+// variable tells whether a variable of a source has a symbol, and whether it is per CPU. Where
+// several of one name differ in that, it is the one that any feature encodes.
+func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
+	v := variable{}
+	if !static {
+		v, ok = s.variables[symbol{global, name}]
+	}
+	if !ok {
+		v, ok = s.variables[symbol{source, name}]
+	}
+	return v.perCPU, ok
+}
+
+// sourceName is the base name of a source, "" if it is not known.
+func (s *symbols) sourceName(source int) string {
+	if !s.groups {
+		for _, name := range s.sources {
+			if name != "" {
+				return name
+			}
+		}
+	}
+	if source < 0 || source >= len(s.sources) {
+		return ""
+	}
+	return s.sources[source]
+}

@@ -1,0 +1,268 @@
+package compilerbtf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// converter is one thread's work.
+type converter struct {
+	*work
+	obj    *object.Object
+	shaper *object.Shaper
+
+	// the blob that is converted
+	blob     btf.Blob
+	own      uint32 // where the names that were added begin
+	typeTags bool   // it has some
+	// by its place in blob.Types: the size of what INT can't express
+	fakes map[int]uint32
+	items []types.ID
+	made  map[uint32]types.ID // by FUNC or VAR: the candidate
+
+	linkage  linkage
+	failed   failure
+	skipped  []failure
+	warnings []warning
+}
+
+func newConverter(w *work) *converter {
+	f := w.file
+	target := object.Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
+	shaper := w.opt.Shapers.Take()
+	return &converter{work: w, shaper: shaper, fakes: map[int]uint32{}, made: map[uint32]types.ID{},
+		obj: &object.Object{Target: target, Features: w.opt.Features, Graph: shaper.Graph()}}
+}
+
+// convert adds the unit of a blob to the object.
+func (c *converter) convert(p *part) error {
+	if err := c.load(p.data); err != nil {
+		return err
+	}
+	if err := c.checkLinked(); err != nil {
+		return err
+	}
+	if err := c.checkForm(); err != nil {
+		return err
+	}
+	c.normalise(p)
+	if err := c.shape(); err != nil {
+		if deep := (*object.ModifiersError)(nil); errors.As(err, &deep) {
+			err = &unencodable{fmt.Errorf("%w (--skip-unencodable leaves such units out)", err)}
+		}
+		return err
+	}
+	c.items = c.items[:0]
+	clear(c.made)
+	for i := range c.blob.Types {
+		c.take(uint32(i)+1, &c.blob.Types[i], p)
+	}
+	c.takeDeclTags()
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	slices.Sort(c.items)
+	c.items = slices.Compact(c.items)
+	file := c.obj.Graph.Strs.Intern([]byte(c.symbols.sourceName(p.source)))
+	c.obj.Units = append(c.obj.Units,
+		object.Unit{File: file, Count: 1, Items: slices.Clone(c.items)})
+	return nil
+}
+
+// load reads a blob.
+func (c *converter) load(data []byte) error {
+	names, err := c.blob.ParseTypes(data)
+	if err != nil {
+		return err
+	}
+	if c.blob.Order != c.file.Order {
+		return fmt.Errorf("BTF is %v, but the file is %v", c.blob.Order, c.file.Order)
+	}
+	c.own, c.typeTags = uint32(len(names)), false
+	clear(c.fakes)
+	c.blob.Strings = string(names) + intName + "\x00" + fakeInt + "\x00"
+	if c.opt.KABIPrefix != "" {
+		c.blob.Strings += c.opt.KABIPrefix + "\x00"
+	}
+	return nil
+}
+
+// shape makes the shapes of the blob known.
+func (c *converter) shape() error {
+	if c.plainly {
+		return c.shaper.LoadPlainly(&c.blob)
+	}
+	return c.shaper.Load(&c.blob)
+}
+
+// take takes a type if units list such types, and a function or a variable if it is a candidate.
+func (c *converter) take(id uint32, t *btf.Type, p *part) {
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindTypedef:
+		if c.anonymous(t) && !t.Kind.IsEnum() {
+			return // reached through what holds it
+		}
+		node := c.shaper.Node(id)
+		switch n := c.obj.Graph.Node(node); {
+		case n.Kind == types.KindStub: // a declaration
+			return
+		case n.Kind == types.KindTypedef && n.Ref == 0:
+			c.warnVoid(n, p)
+		}
+		c.items = append(c.items, node)
+	case btf.KindFunc:
+		c.takeFunction(id, t, p.source)
+	case btf.KindVar:
+		c.takeVariable(id, t, p.source)
+	}
+}
+
+// anonymous tells whether t has no name, or an empty one.
+func (c *converter) anonymous(t *btf.Type) bool { return c.blob.TypeName(t) == "" }
+
+// takeFunction takes a function that has a symbol. gcc's BTF also has functions that were inlined,
+// and those that are only declared.
+func (c *converter) takeFunction(id uint32, t *btf.Type, source int) {
+	if t.Vlen == btf.LinkageExtern || t.NameOff == 0 {
+		return
+	}
+	s := c.symbols.function(c.blob.TypeName(t), t.Vlen == btf.LinkageStatic, source)
+	if s == nil {
+		return
+	}
+	var flags types.FuncFlags
+	if !s.exact && s.clone {
+		flags |= types.FuncUnlocated
+	}
+	if t.Vlen == btf.LinkageGlobal && s.exact && !s.strong {
+		flags |= types.FuncWeak
+	}
+	if c.uncertain(t) {
+		flags |= types.FuncUncertain
+	}
+	c.add(id, types.Node{Kind: types.KindFunc, Name: c.intern(t), Aux: t.Vlen, Size: uint32(flags),
+		Ref: c.shaper.Node(t.SizeOrType)})
+}
+
+// takeVariable takes a variable that has a symbol and a size. gcc's BTF also has those that are
+// only declared, those in registers, and thread-local ones.
+func (c *converter) takeVariable(id uint32, t *btf.Type, source int) {
+	f := c.opt.Features
+	if t.Extra == btf.LinkageExtern || t.NameOff == 0 ||
+		!f.Has(features.Var) && !f.Has(features.GlobalVar) {
+		return
+	}
+	perCPU, ok := c.symbols.variable(c.blob.TypeName(t), t.Extra == btf.LinkageStatic, source)
+	if !ok || !perCPU && !f.Has(features.GlobalVar) {
+		return
+	}
+	size := c.size(t.SizeOrType)
+	if size == 0 || size > 1<<32-1 {
+		return
+	}
+	n := *c.obj.Graph.Node(c.shaper.Node(id))
+	c.add(id, types.Node{Kind: n.Kind, Name: n.Name, Ref: n.Ref, Aux: n.Aux, Size: uint32(size),
+		Flag: !perCPU})
+}
+
+// add adds a candidate for a FUNC or VAR.
+func (c *converter) add(id uint32, n types.Node) {
+	c.made[id] = c.obj.Graph.Add(n, nil)
+	c.items = append(c.items, c.made[id])
+}
+
+// takeDeclTags takes the declaration tags on what the unit defines. One on a struct or union is on
+// its tag, as any reference, or where the unit has several definitions of that, on the definition.
+func (c *converter) takeDeclTags() {
+	isDeclTag := func(t btf.Type) bool { return t.Kind == btf.KindDeclTag }
+	if !c.opt.Features.Has(features.DeclTag) || !slices.ContainsFunc(c.blob.Types, isDeclTag) {
+		return
+	}
+	g := c.obj.Graph
+	several := c.severalDefinitions()
+	for i := range c.blob.Types {
+		t := &c.blob.Types[i]
+		if !isDeclTag(*t) {
+			continue
+		}
+		target := c.made[t.SizeOrType]
+		switch on, _ := c.blob.ByID(t.SizeOrType); {
+		case on.Kind.IsComposite():
+			target = c.shaper.Node(t.SizeOrType)
+			if n := g.Node(target); n.IsDefinition() && !several[tagOf(n)] {
+				target = g.StubFor(n)
+			}
+		case on.Kind == btf.KindTypedef:
+			target = c.shaper.Node(t.SizeOrType)
+		}
+		if target != 0 {
+			c.items = append(c.items, g.Add(types.Node{Kind: types.KindDeclTag, Name: c.intern(t),
+				Ref: target, Aux: t.Extra + 1, Flag: t.KFlag}, nil))
+		}
+	}
+}
+
+// tag is the tag of a definition.
+type tag struct {
+	space types.Tag
+	name  types.Str
+}
+
+func tagOf(n *types.Node) tag { return tag{types.TagOf(n.Kind), n.Name} }
+
+// severalDefinitions returns the tags of which the unit has several definitions.
+func (c *converter) severalDefinitions() map[tag]bool {
+	first, several := map[tag]types.ID{}, map[tag]bool{}
+	for _, id := range c.items {
+		n := c.obj.Graph.Node(id)
+		if !n.IsDefinition() {
+			continue
+		}
+		if other, ok := first[tagOf(n)]; ok && other != id {
+			several[tagOf(n)] = true
+		}
+		first[tagOf(n)] = id
+	}
+	return several
+}
+
+// intern returns the name of a type.
+func (c *converter) intern(t *btf.Type) types.Str {
+	return c.obj.Graph.Strs.Intern([]byte(c.blob.TypeName(t)))
+}
+
+// checkNames refuses definitions and typedefs with names that the kernel doesn't take.
+func (c *converter) checkNames() error {
+	id := c.shaper.Invalid(c.items)
+	if id == 0 {
+		return nil
+	}
+	g := c.obj.Graph
+	return &unencodable{fmt.Errorf("type %.100q, or a member or enumerator of it, has a name that "+
+		"the kernel doesn't take (--skip-unencodable leaves such units out)",
+		g.Strs.Bytes(g.Node(id).Name))}
+}
+
+// unencodable is an error for something that the kernel's BTF has no word for. The blob is in
+// order.
+type unencodable struct{ error }
+
+// warnVoid warns of a typedef of void. gcc writes typedefs of vector types and of nullptr so.
+func (c *converter) warnVoid(n *types.Node, p *part) {
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
+		"BTF; gcc writes vector types and that of nullptr so: if it is one, its content is lost",
+		c.file.Path, c.obj.Graph.Name(n))})
+}
+
+// warnTagOnVoid warns of a declaration tag on void, which is left out.
+func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
+	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
+		"in the BTF; gcc writes those on variables of vector types and that of nullptr so: it is "+
+		"left out", c.file.Path, c.blob.TypeName(t))})
+}

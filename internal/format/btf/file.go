@@ -1,0 +1,168 @@
+package btf
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Sections of ELF files with BTF.
+const (
+	SectionTypes = ".BTF"
+	SectionBase  = ".BTF.base" // the distilled base on which .BTF stands
+)
+
+// ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
+// whose objects carried BTF holds one blob an object, concatenated. If the ELF file brings its own
+// base in .BTF.base, the blob stands on that, and not on base; package relocate puts it on another.
+// Errors begin with the path. Of a large ELF file only the sections needed are read.
+func ReadFile(path string, base *Blob) ([]*Blob, error) {
+	f, data, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	var blobs []*Blob
+	if f != nil {
+		defer f.Close()
+		blobs, err = ReadELF(f, base)
+	} else {
+		blobs, err = ParseAll(data, base)
+	}
+	return someBlobs(path, blobs, err)
+}
+
+func someBlobs(path string, blobs []*Blob, err error) ([]*Blob, error) {
+	if err == nil && len(blobs) == 0 {
+		err = fmt.Errorf("no BTF: section %s is empty", SectionTypes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return blobs, nil
+}
+
+// maxStream bounds what is read of a file that can't be mapped, such as a pipe.
+const maxStream = 1 << 30
+
+// Open opens a file: as an ELF file if it is one, or else it reads the content, which is not empty.
+// It opens the file once, and pipes too.
+func Open(path string) (*elf.File, []byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.IsDir() {
+		return nil, nil, fmt.Errorf("%s: is a directory; name a file in it", path)
+	}
+	if info.Mode().IsRegular() {
+		var magic [len(stdelf.ELFMAG)]byte
+		if n, err := file.ReadAt(magic[:], 0); err != nil && err != io.EOF {
+			return nil, nil, err
+		} else if string(magic[:n]) == stdelf.ELFMAG {
+			f, err := elf.Open(path)
+			return f, nil, err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxStream+1))
+	if err == nil && len(data) > maxStream {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxStream)
+	}
+	if err == nil && len(data) == 0 {
+		err = fmt.Errorf("%s: %w", path, message.Empty("BTF or a file that holds it"))
+	}
+	if err != nil || !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
+		return nil, data, err
+	}
+	f, err := elf.Parse(path, data)
+	return f, nil, err
+}
+
+// HasMagic tells whether data begins as a blob does, of either byte order.
+func HasMagic(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{Magic & 0xff, Magic >> 8}) ||
+		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})
+}
+
+// ReadBytes is ReadFile of a file's content. It returns at least one blob.
+func ReadBytes(data []byte, base *Blob) ([]*Blob, error) {
+	if !bytes.HasPrefix(data, []byte(stdelf.ELFMAG)) {
+		blobs, err := ParseAll(data, base)
+		return someBlobs("BTF", blobs, err)
+	}
+	f, err := elf.Parse("ELF file", data)
+	if err != nil {
+		return nil, err
+	}
+	blobs, err := ReadELF(f, base)
+	return someBlobs("ELF file", blobs, err)
+}
+
+// ReadELF reads the blobs in the .BTF section of an ELF file, none if it is empty. See ReadFile.
+func ReadELF(f *elf.File, base *Blob) ([]*Blob, error) {
+	own, err := Section(f, SectionTypes)
+	if err != nil {
+		return nil, err
+	}
+	if own == nil {
+		return nil, fmt.Errorf("the ELF file has no %s section; make BTF of its DWARF with btfgen elf, "+
+			"or of an object file's with btfgen object", SectionTypes)
+	}
+	distilled, err := Section(f, SectionBase)
+	if err != nil {
+		return nil, err
+	}
+	if distilled != nil {
+		if base, err = Parse(distilled, nil); err != nil {
+			return nil, fmt.Errorf("section %s: %w", SectionBase, err)
+		}
+	}
+	blobs, err := ParseAll(own, base)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", SectionTypes, err)
+	}
+	for _, b := range blobs {
+		b.Machine = uint16(f.Machine)
+	}
+	return blobs, nil
+}
+
+// Section returns the content of an ELF file's section with BTF: uncompressed but not relocated,
+// for relocations of .BTF (in BPF objects) are for a loader that knows where variables are. It is
+// nil if there is no such section.
+func Section(f *elf.File, name string) ([]byte, error) {
+	s := f.Section(name)
+	if s == nil || s.Type == stdelf.SHT_NOBITS {
+		return nil, nil
+	}
+	if s.Flags&stdelf.SHF_COMPRESSED == 0 {
+		return s.Raw(), nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", name, err)
+	}
+	return data, nil
+}
+
+// ReadOne reads a file that must hold exactly one blob.
+func ReadOne(path string, base *Blob) (*Blob, error) {
+	blobs, err := ReadFile(path, base)
+	if err != nil {
+		return nil, err
+	}
+	if len(blobs) != 1 {
+		return nil, fmt.Errorf("%s: holds %d BTF blobs, one after the other;"+
+			" merge them first with btfdedup link", path, len(blobs))
+	}
+	return blobs[0], nil
+}

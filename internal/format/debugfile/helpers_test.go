@@ -1,0 +1,68 @@
+package debugfile
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+)
+
+// fileOf is an ELF file with sections of these names and contents, in pairs.
+func fileOf(t testing.TB, sections ...string) []byte {
+	t.Helper()
+	o := elfwrite.Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64)}
+	for i := 0; i < len(sections); i += 2 {
+		o.Sections = append(o.Sections,
+			elfwrite.Section{Name: sections[i], Data: []byte(sections[i+1])})
+	}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func parse(t testing.TB, data []byte) *elf.File {
+	t.Helper()
+	f, err := elf.Parse("file", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// sup is a .debug_sup: of a file that needs the one of that name, or of that itself.
+func sup(is byte, name, checksum string) string {
+	return "\x05\x00" + string(is) + name + "\x00" + string(byte(len(checksum))) + checksum
+}
+
+// write writes a file, and the directories above it.
+func write(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shell runs a script in a directory, or skips the test where one of the programs is missing.
+func shell(t testing.TB, dir, script string, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("SKIPPED:", err)
+		}
+	}
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}

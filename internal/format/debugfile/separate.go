@@ -1,0 +1,140 @@
+package debugfile
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// withDebugFile returns f with what its debug file has, or f if that is not needed or not found. It
+// takes ownership of f.
+func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
+	if s.DWARF == "" {
+		if hasDWARF(f) {
+			return f, nil
+		}
+		return s.findDebugFile(f)
+	}
+	d, err := elf.Open(s.DWARF)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if !hasDWARF(d) {
+		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf names the separate debug file of %s",
+			d.Path, f.Path)
+	} else if wrong := mismatch(f, d); wrong != "" {
+		err = fmt.Errorf("%s: not the debug file of %s: %s; give that which was made with it", d.Path,
+			f.Path, wrong)
+	}
+	if err != nil {
+		f.Close()
+		d.Close()
+		return nil, err
+	}
+	return join(f, d)
+}
+
+// join makes one file of a stripped file and its debug file.
+func join(f, d *elf.File) (*elf.File, error) {
+	d.MaxDecompressed = f.MaxDecompressed
+	if err := d.Complete(f); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func hasDWARF(f *elf.File) bool {
+	for _, name := range []string{".debug_info", ".debug_types"} {
+		for _, s := range f.SectionsNamed(name) {
+			if len(s.Raw()) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mismatch tells why d is not the debug file of f: they have different build-ids; or one has none,
+// and the CRC that f has of its debug file is another. It returns "" if nothing speaks against it.
+func mismatch(f, d *elf.File) string {
+	want, has := f.BuildID(), d.BuildID()
+	switch {
+	case want != nil && has != nil && bytes.Equal(want, has):
+	case want != nil && has != nil:
+		return fmt.Sprintf("its build-id is %x, not %x", has, want)
+	default:
+		_, crc, ok := stripLink(f)
+		if is := crc32.ChecksumIEEE(d.Bytes()); ok && is != crc {
+			return fmt.Sprintf("its CRC is %08x, not %08x", is, crc)
+		}
+	}
+	return ""
+}
+
+// findDebugFile looks for the debug file of f.
+func (s *Search) findDebugFile(f *elf.File) (*elf.File, error) {
+	var looked tried
+	for _, path := range s.debugFiles(f) {
+		if info, err := os.Stat(path); err != nil || sameFile(info, f.Path) {
+			looked.add(path, "")
+			continue
+		}
+		d, err := elf.Open(path)
+		if err != nil {
+			looked.add(path, "not an ELF file")
+			continue
+		}
+		wrong := "no DWARF"
+		if hasDWARF(d) {
+			wrong = mismatch(f, d)
+		}
+		if wrong == "" {
+			s.tell("%s: its debug file is %s", f.Path, path)
+			return join(f, d)
+		}
+		looked.add(path, wrong)
+		d.Close()
+	}
+	if len(looked) > 0 {
+		s.tell("%s: no debug file at %v", f.Path, looked)
+	}
+	return f, nil
+}
+
+func sameFile(info os.FileInfo, path string) bool {
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(info, other)
+}
+
+// debugFiles are the paths at which the debug file of f may be, in GDB's order.
+func (s *Search) debugFiles(f *elf.File) []string {
+	dirs := s.dirs()
+	if len(dirs) == 0 {
+		return nil
+	}
+	var list []string
+	if id := f.BuildID(); len(id) > 1 && len(id) <= maxID {
+		for _, dir := range dirs {
+			list = append(list, byBuildID(dir, id))
+		}
+	}
+	name, _, ok := stripLink(f)
+	if !ok {
+		return list
+	}
+	for _, home := range homes(f.Path) {
+		list = append(list, filepath.Join(home, name), filepath.Join(home, ".debug", name))
+		if home, err := filepath.Abs(home); err == nil {
+			for _, dir := range dirs {
+				list = append(list, filepath.Join(dir, home, name))
+			}
+		}
+	}
+	return list
+}

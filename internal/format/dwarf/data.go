@@ -1,0 +1,345 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// Data is the DWARF of one ELF file.
+type Data struct {
+	File  *elf.File
+	Order binary.ByteOrder
+	// Units are all units of .debug_info and .debug_types, in the order of the file.
+	Units []Unit
+	// Prefix, when set, is read in place of each string that begins so.
+	Prefix []byte
+
+	sections
+	sup  *Data  // of the supplementary file; nil without one
+	size uint64 // of all units, and of those of the supplementary file
+	spending
+	sigs map[uint64]int // type signature → index in Units
+	dwo  *splitUnits    // of the sections .debug_*.dwo; nil: of the others
+}
+
+// sections are those that units refer to: the bytes of some, called as without .debug_.
+type sections struct {
+	abbrev     []byte
+	str        []byte
+	lineStr    []byte
+	strOffsets []byte
+	addr       []byte
+	rnglists   []byte
+	ranges     []byte
+	loclists   *elf.Section
+	loc        *elf.Section
+	info       *elf.Section // the first .debug_info
+	strs       *elf.Section // .debug_str
+}
+
+// largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one
+// (ld -r).
+const largeStrings = 32 << 20
+
+// Release says that some units have been read. In an unmerged .debug_str each unit has strings of
+// its own, which will hardly be asked for again; location lists are each asked for once.
+func (d *Data) Release() {
+	list := []*elf.Section{d.loclists, d.loc}
+	if len(d.str) >= largeStrings {
+		list = append(list, d.strs)
+	}
+	for _, sec := range list {
+		if sec != nil {
+			sec.Release()
+		}
+	}
+}
+
+// UnitKind tells units apart (DW_UT_…, 7.5.1).
+type UnitKind uint8
+
+const (
+	UnitCompile UnitKind = 1
+	UnitType    UnitKind = 2
+	UnitPartial UnitKind = 3
+	unitSkel    UnitKind = 4
+	unitSplit   UnitKind = 5
+	unitSplitT  UnitKind = 6
+)
+
+// Unit is a unit header (7.5.1).
+type Unit struct {
+	Section    *elf.Section
+	Off        uint64 // of the header in Section
+	Len        uint64 // of the whole unit, header included
+	HeaderLen  uint32
+	Kind       UnitKind
+	Dwarf64    bool
+	Version    uint16
+	AddrSize   uint8
+	AbbrevOff  uint64
+	Signature  uint64 // type units; of skeleton and split units the dwo id
+	TypeOffset uint64 // type units: the type's DIE
+
+	sup  bool          // it is in the supplementary file
+	from *contribution // in a package of split units
+}
+
+// Error is a fault in DWARF data.
+type Error struct {
+	File, Section string
+	Off           uint64
+	Msg           string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s+%#x: %s", e.File, e.Section, e.Off, e.Msg)
+}
+
+func (d *Data) errorf(section string, off uint64, format string, args ...any) error {
+	// names may lie in the mapped file
+	return &Error{d.File.Path, strings.Clone(section), off, fmt.Sprintf(format, args...)}
+}
+
+// New finds the DWARF of f and lists its units. A file without DWARF gives a Data without units.
+func New(f *elf.File) (*Data, error) {
+	d, err := newData(f)
+	if err != nil {
+		return nil, err
+	}
+	sup, err := f.Supplement()
+	if err != nil || sup == nil {
+		return d, err
+	}
+	if sup.Order != f.Order {
+		return nil, fmt.Errorf("%s: the byte order is another than that of %s, of which it is the "+
+			"supplementary file", sup.Path, f.Path)
+	}
+	if d.sup, err = newData(sup); err != nil {
+		return nil, err
+	}
+	for i := range d.sup.Units {
+		d.sup.Units[i].sup = true
+	}
+	d.size += d.sup.size
+	return d, nil
+}
+
+func newData(f *elf.File) (*Data, error) {
+	d := &Data{File: f, Order: f.Order, sigs: make(map[uint64]int)}
+	return d, d.read("")
+}
+
+// read lists the units in the sections with that suffix.
+func (d *Data) read(suffix string) error {
+	f := d.File
+	for _, s := range []struct {
+		name  string
+		sec   **elf.Section
+		bytes *[]byte
+	}{
+		{".debug_abbrev", nil, &d.abbrev}, {".debug_str", &d.strs, &d.str},
+		{".debug_line_str", nil, &d.lineStr}, {".debug_str_offsets", nil, &d.strOffsets},
+		{".debug_addr", nil, &d.addr}, {".debug_rnglists", nil, &d.rnglists},
+		{".debug_ranges", nil, &d.ranges}, {".debug_loclists", &d.loclists, nil},
+		{".debug_loc", &d.loc, nil},
+	} {
+		sec, err := only(f, s.name+suffix)
+		if err != nil {
+			return err
+		}
+		if s.sec != nil {
+			*s.sec = sec
+		}
+		if s.bytes != nil && sec != nil {
+			if *s.bytes, err = sec.Data(); err != nil {
+				return err
+			}
+		}
+	}
+	// these also find .zdebug_info, .zdebug_types
+	for _, name := range []string{".debug_info", ".debug_types"} {
+		for _, sec := range f.SectionsNamed(name + suffix) {
+			if d.info == nil && name == ".debug_info" {
+				d.info = sec
+			}
+			if err := d.scan(sec, name == ".debug_types"); err != nil {
+				return err
+			}
+		}
+	}
+	for i := len(d.Units) - 1; i >= 0; i-- { // of several with one signature the first counts
+		if u := &d.Units[i]; u.Kind == UnitType {
+			d.sigs[u.Signature] = i
+		}
+	}
+	return nil
+}
+
+// only returns the section of that name, nil if there is none. Several are an error, for an offset
+// doesn't tell which of them it is in; empty ones don't count.
+func only(f *elf.File, name string) (*elf.Section, error) {
+	var found *elf.Section
+	for _, sec := range f.SectionsNamed(name) {
+		switch {
+		case found == nil || found.Size == 0:
+			found = sec
+		case sec.Size > 0:
+			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d: what ld -r --unique "+
+				"makes; link without it, or convert the objects one by one",
+				f.Path, name, found.Index, sec.Index)
+		}
+	}
+	return found, nil
+}
+
+// scan lists the units of one section.
+func (d *Data) scan(sec *elf.Section, types bool) error {
+	size, err := dataSize(sec)
+	if err != nil {
+		return err
+	}
+	var window [48]byte
+	for off := uint64(0); off < size; {
+		n, err := sec.ReadAt(window[:min(48, size-off)], int64(off))
+		if n == 0 && err != nil {
+			return d.errorf(sec.Name, off, "can't read: %v", err)
+		}
+		u, err := d.header(sec, off, size-off, window[:n], types)
+		if err != nil {
+			return err
+		}
+		d.Units = append(d.Units, u)
+		d.size += u.Len
+		off += u.Len
+	}
+	return nil
+}
+
+// dataSize is the size of a section's uncompressed content.
+func dataSize(sec *elf.Section) (uint64, error) {
+	if sec.Plain() {
+		return sec.Size, nil
+	}
+	data, err := sec.Data()
+	return uint64(len(data)), err
+}
+
+func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) (Unit, error) {
+	c := cursor{buf: b}
+	u := Unit{Section: sec, Off: off, Kind: UnitCompile}
+	offSize := 4
+	u.Len = c.uint(d.Order, 4)
+	switch {
+	case u.Len == 0xffffffff:
+		u.Dwarf64, offSize = true, 8
+		u.Len = c.uint(d.Order, 8)
+	case u.Len >= 0xfffffff0:
+		return u, d.errorf(sec.Name, off, "unit length %#x is reserved", u.Len)
+	}
+	if u.Len > left-uint64(c.pos) {
+		return u, d.errorf(sec.Name, off,
+			"the unit's length %#x goes beyond the section; the file is truncated or damaged", u.Len)
+	}
+	u.Len += uint64(c.pos)
+	u.Version = uint16(c.uint(d.Order, 2))
+	if u.Version < 2 || u.Version > 5 {
+		return u, d.errorf(sec.Name, off, "DWARF version %d is not supported (2 to 5 are)", u.Version)
+	}
+	if u.Version >= 5 {
+		u.Kind = UnitKind(c.u8())
+		u.AddrSize = c.u8()
+		u.AbbrevOff = c.uint(d.Order, offSize)
+	} else {
+		u.AbbrevOff = c.uint(d.Order, offSize)
+		u.AddrSize = c.u8()
+		if types {
+			u.Kind = UnitType
+		}
+	}
+	if kind := u.Kind; d.dwo != nil && (kind == unitSplit || kind == unitSplitT) ||
+		d.dwo == nil && kind == unitSkel {
+		u.Kind = UnitCompile
+		if kind == unitSplitT {
+			u.Kind = UnitType
+		} else {
+			u.Signature = c.uint(d.Order, 8)
+		}
+	}
+	switch u.Kind {
+	case UnitCompile, UnitPartial:
+	case UnitType:
+		u.Signature = c.uint(d.Order, 8)
+		u.TypeOffset = c.uint(d.Order, offSize)
+	case unitSkel, unitSplit, unitSplitT:
+		return u, d.errorf(sec.Name, off, "a unit of type %d is not for this section", u.Kind)
+	default:
+		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
+	}
+	if c.bad || uint64(c.pos) > u.Len {
+		return u, d.errorf(sec.Name, off, "the unit header is cut off")
+	}
+	if u.AddrSize != 4 && u.AddrSize != 8 && u.AddrSize != 2 {
+		return u, d.errorf(sec.Name, off, "address size %d is not supported", u.AddrSize)
+	}
+	u.HeaderLen = uint32(c.pos)
+	return u, nil
+}
+
+// UnitAt returns the unit of .debug_info that holds section offset off, nil when there is none. sec
+// is the section that names the offset: another .debug_info (a section group's) is meant where it
+// says so itself.
+func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
+	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
+		sec = d.info
+	}
+	first := slices.IndexFunc(d.Units, func(u Unit) bool { return u.Section == sec })
+	if first < 0 {
+		return nil
+	}
+	units := d.Units[first:]
+	i := sort.Search(len(units), func(i int) bool {
+		return units[i].Section != sec || off < units[i].Off+units[i].Len
+	})
+	if i == len(units) || units[i].Section != sec || off < units[i].Off {
+		return nil
+	}
+	return &units[i]
+}
+
+// UnitAtSup returns the unit of the supplementary file's .debug_info that holds offset off, nil
+// when there is none.
+func (d *Data) UnitAtSup(off uint64) *Unit {
+	if d.sup == nil || d.sup.info == nil {
+		return nil
+	}
+	return d.sup.UnitAt(d.sup.info, off)
+}
+
+// TypeUnit returns the type unit of a signature, nil when there is none.
+func (d *Data) TypeUnit(sig uint64) *Unit {
+	if i, ok := d.sigs[sig]; ok {
+		return &d.Units[i]
+	}
+	return nil
+}
+
+// TypeUnits returns the type units for which want is true, one of each signature, in the order of
+// the file.
+func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
+	var list []*Unit
+	for i := range d.Units {
+		if u := &d.Units[i]; u.Kind == UnitType && d.sigs[u.Signature] == i && want(u) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// HasTypeUnits tells whether there are type units.
+func (d *Data) HasTypeUnits() bool { return len(d.sigs) > 0 }

@@ -1,0 +1,239 @@
+package dwarf
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// printPairs holds, of a file, the plain fingerprint for each fast one.
+type printPairs struct {
+	plain    map[Fingerprint]Fingerprint
+	distinct map[Fingerprint]bool // plain ones
+	entries  int
+}
+
+// add makes both fingerprints of all entries of a unit, up to its first error, and as references as
+// well as definitions. It tells of an entry whose fast one has another plain one in an entry
+// before.
+func (q *printPairs) add(t *testing.T, r *Reader, merged bool) {
+	t.Helper()
+	fast, plain := Prints{Merged: merged}, Prints{Merged: merged, plainly: true}
+	fast.Reset(r)
+	plain.Reset(r)
+	pair := func(off uint32, what uint64, f, p Fingerprint) {
+		f.mix(what)
+		p.mix(what)
+		q.entries++
+		q.distinct[p] = true
+		if before, ok := q.plain[f]; ok && before != p {
+			t.Errorf("%s+%#x: a fast fingerprint that an unequal entry has", r.Unit.Section.Name,
+				r.Unit.Off+uint64(off))
+		}
+		q.plain[f] = p
+	}
+	for off := r.Unit.HeaderLen; int(off) < len(r.buf); {
+		e, err := r.Peek(off)
+		if err != nil || e.Next <= off {
+			return
+		}
+		if e.Abbrev != nil {
+			f, err := fast.Type(off, 0)
+			p, err2 := plain.Type(off, 0)
+			if err != nil || err2 != nil {
+				return
+			}
+			pair(off, 1, f, p)
+			f, end, err := fast.Entry(e, 0)
+			p, end2, err2 := plain.Entry(e, 0)
+			if err != nil || err2 != nil {
+				return
+			}
+			if end != end2 {
+				t.Errorf("the entry at %#x ends at %#x, by the fast path at %#x", off, end2, end)
+			}
+			pair(off, 2, f, p)
+		}
+		off = e.Next
+	}
+}
+
+// TestFastFingerprints holds the fast paths to the plain one: entries of a file that have equal
+// fast fingerprints have equal plain ones. In files that compilers made, hardly any two entries of
+// equal plain ones have unequal fast ones.
+func TestFastFingerprints(t *testing.T) {
+	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no test objects", err)
+	}
+	files := []*Data{compileTypes(t)}
+	for _, path := range paths {
+		f, err := elf.Open(path)
+		if err != nil {
+			continue // meant to be damaged
+		}
+		defer f.Close()
+		if d, err := New(f); err == nil {
+			files = append(files, d)
+		}
+	}
+	entries, plain, fast := 0, 0, 0
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, d := range files {
+		for _, merged := range []bool{false, true} {
+			for round := range 20 {
+				q := printPairs{plain: map[Fingerprint]Fingerprint{}, distinct: map[Fingerprint]bool{}}
+				var r Reader
+				for i := range d.Units {
+					if r.Load(d, &d.Units[i]) != nil {
+						break
+					}
+					if round > 0 { // entries that no compiler writes
+						r.buf = damaged(random, r.buf, int(r.Unit.HeaderLen))
+					}
+					q.add(t, &r, merged)
+				}
+				if round == 0 {
+					entries, plain, fast = entries+q.entries, plain+len(q.distinct), fast+len(q.plain)
+				}
+			}
+		}
+	}
+	if entries < 20_000 || plain < 5_000 {
+		t.Errorf("%d entries, %d different: too few to mean much", entries, plain)
+	}
+	if fast > plain+plain/20 {
+		t.Errorf("%d fast fingerprints for %d plain ones", fast, plain)
+	}
+	t.Logf("%d entries, %d plain fingerprints, %d fast ones", entries, plain, fast)
+}
+
+// damaged is a copy of a unit in which some bytes are others, and some stretches are repeated.
+func damaged(random *rand.Rand, unit []byte, header int) []byte {
+	b := append([]byte(nil), unit...)
+	if len(b) < header+32 {
+		return b
+	}
+	for range 1 + random.IntN(8) {
+		at := header + random.IntN(len(b)-header)
+		if random.IntN(2) == 0 {
+			b[at] = byte(random.IntN(32))
+			continue
+		}
+		from := header + random.IntN(len(b)-header)
+		copy(b[at:], unit[from:min(from+16, len(unit))])
+	}
+	return b
+}
+
+// Large and small constants of one declaration count for the attribute that has them.
+func TestFingerprintsOfLargeConstants(t *testing.T) {
+	const abbrevs = "\x01\x11\x01\x00\x00" + "\x02\x24\x00\x0b\x07\x0d\x07\x00\x00" + "\x00"
+	large, small := "\x00\x00\x00\x00\x01\x00\x00\x00", "\x05\x00\x00\x00\x00\x00\x00\x00"
+	body := "\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01\x02" + large + small + "\x02" + small + large +
+		"\x00"
+	info := string([]byte{byte(len(body)), 0, 0, 0}) + body
+	d, err := New(wrap(t, binary.LittleEndian, []byte(info), []byte(abbrevs), nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	var p Prints
+	p.Reset(&r)
+	first, err := p.Type(13, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := p.Type(30, 0); err != nil || first == second {
+		t.Errorf("two base types have the fingerprint %x, error %v", first, err)
+	}
+}
+
+// Numbers that vary in size, and names by index, have one meaning by their plans and form by form.
+func TestFastFingerprintsOfOddEntries(t *testing.T) {
+	const abbrevs = "\x01\x11\x01\x00\x00" + // a unit
+		"\x02\x13\x01\x03\x25\x0b\x0b\x88\x01\x0f\x00\x00" + // struct: name, size, alignment
+		"\x03\x0d\x00\x03\x26\x49\x13\x88\x01\x0f\x38\x0b\x00\x00" + // member, alignment inside
+		"\x04\x28\x00\x03\x25\x1c\x0f\x00\x00" + // enumerator: name, value
+		"\x05\x28\x00\x03\x25\x1c\x0d\x00\x00" + // the same, signed
+		"\x06\x0d\x00\x88\x01\x0f\x03\x25\x49\x13\x38\x0b\x00\x00" + // member, alignment first
+		"\x07\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00" + // struct, alignment first
+		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type, of one size
+		"\x09\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member, name by offset
+		"\x00"
+	random := rand.New(rand.NewPCG(3, 4))
+	values := []uint64{0, 1, 2, 63, 64, 127, 128, 129, 300, 1 << 14, 1<<21 - 1, 1 << 28, 1 << 35}
+	leb := func() (b []byte) {
+		v := values[random.IntN(len(values))]
+		for b = append(b, byte(v&0x7f)); v >= 0x80; b = append(b, byte(v&0x7f)) {
+			b[len(b)-1] |= 0x80
+			v >>= 7
+		}
+		if random.IntN(8) == 0 { // longer than need be
+			b[len(b)-1] |= 0x80
+			b = append(b, 0)
+		}
+		return b
+	}
+	name := func() byte { return byte(random.IntN(4)) }
+	body := []byte("\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01" + "\x08\x04" + "\x08\x08")
+	const first = 13 // of the base types, from the start of the unit
+	for range 4000 {
+		ref := []byte{first + 2*byte(random.IntN(2)), 0, 0, 0}
+		place := byte(random.IntN(3))
+		for _, b := range [][]byte{{2, name(), 8}, leb()} {
+			body = append(body, b...)
+		}
+		for range random.IntN(4) {
+			var entry [][]byte
+			switch random.IntN(6) {
+			case 0:
+				entry = [][]byte{{3, name(), 0}, ref, leb(), {place}}
+			case 1:
+				entry = [][]byte{{4, name()}, leb()}
+			case 2:
+				entry = [][]byte{{5, name()}, leb()}
+			case 3:
+				entry = [][]byte{{6}, leb(), {name()}, ref, {place}}
+			case 4:
+				entry = [][]byte{{7}, leb(), {name(), 8}}
+			case 5:
+				entry = [][]byte{{9, 2 * name(), 0, 0, 0}, ref, {place}}
+			}
+			for _, b := range entry {
+				body = append(body, b...)
+			}
+		}
+		body = append(body, 0)
+	}
+	body = append(body, 0)
+	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
+	index := []byte("\x14\x00\x00\x00\x05\x00\x00\x00")
+	for i := range uint32(4) {
+		index = binary.LittleEndian.AppendUint32(index, 2*(3-i))
+	}
+	d, err := New(wrap(t, binary.LittleEndian, append(info, body...), []byte(abbrevs),
+		[]byte("a\x00b\x00c\x00d\x00"), index))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, merged := range []bool{false, true} {
+		q := printPairs{plain: map[Fingerprint]Fingerprint{}, distinct: map[Fingerprint]bool{}}
+		q.add(t, &r, merged)
+		if q.entries < 18_000 || len(q.distinct) < 2000 {
+			t.Errorf("%d entries, %d different: too few to mean much", q.entries, len(q.distinct))
+		}
+		t.Logf("%d entries, %d plain fingerprints, %d fast ones", q.entries, len(q.distinct),
+			len(q.plain))
+	}
+}

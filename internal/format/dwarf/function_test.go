@@ -1,0 +1,158 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// bodies is a C source with types, blocks and functions inside functions.
+const bodies = `
+extern void use(void *, ...);
+int plain(int a, const char *b) { return a + *b; }
+int varying(int n, ...) { typedef long local; local x = n; use(&x); return 0; }
+static inline __attribute__((always_inline)) int folded(int a) {
+	struct in_folded { int a; } s = { a };
+	{
+		union deep { int a; char c[4]; } d = { a }; use(&d, &s);
+		if (a > 3) { enum colour { red, green } c = green; use(&c); }
+	}
+	return a;
+}
+int caller(int a, int b) {
+	int one = folded(a);
+	for (int i = 0; i < b; i++) {
+		struct { int x; } anonymous = { i };
+		typedef struct later { int y; } later; later l = { i };
+		use(&anonymous, &l);
+	}
+	{ int two = folded(b); use(&two); }
+	return one;
+}
+int outer(int a) {
+	struct of_outer { int a; } s = { a };
+	int nested(int b) { struct of_nested { int b; } t = { a + b }; use(&t); return b; }
+	use(nested, &s);
+	return nested(3);
+}
+`
+
+// TestFunctionsChildren compares the lists of the children of functions and function types with a
+// walk entry by entry.
+func TestFunctionsChildren(t *testing.T) {
+	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no test objects", err)
+	}
+	dir := t.TempDir()
+	source := filepath.Join(dir, "bodies.c")
+	if err := os.WriteFile(source, []byte(bodies), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []string{"-O0 -gdwarf-5", "-O2 -gdwarf-5", "-O2 -gdwarf-4"} {
+		object := filepath.Join(dir, flags+".o")
+		args := append(strings.Fields(flags), "-c", "-o", object, source)
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("gcc: %v\n%s", err, out)
+		}
+		paths = append(paths, object)
+	}
+	lists, found := 0, 0
+	for _, path := range paths {
+		f, err := elf.Open(path)
+		if err != nil {
+			continue // meant to be damaged
+		}
+		defer f.Close()
+		d, err := New(f)
+		if err != nil {
+			continue
+		}
+		var r Reader
+		for i := range d.Units {
+			if r.Load(d, &d.Units[i]) != nil {
+				break
+			}
+			var e DIE
+			for off := d.Units[i].HeaderLen; uint64(off) < d.Units[i].Len; off = e.Next {
+				if r.Read(off, &e) != nil {
+					break
+				}
+				if e.Tag == std.TagSubprogram || e.Tag == std.TagSubroutineType {
+					lists++
+					found += compareChildren(t, filepath.Base(path), &r, &e)
+				}
+			}
+		}
+	}
+	if lists < 100 || found < 15 {
+		t.Errorf("%d lists of children are compared, with %d types in them, too few to mean much", lists,
+			found)
+	}
+}
+
+// compareChildren returns the number of type definitions in the function.
+func compareChildren(t *testing.T, file string, r *Reader, e *DIE) int {
+	f, err := r.Function(e)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	k, err := r.Peek(e.Off)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	body, err := r.Body(k)
+	if err != nil || body.End != f.End || body.Declares != f.Declares {
+		t.Errorf("%s: entry at %#x: Body says %+v, %v; Function %+v", file, e.Off, body, err, f)
+	}
+	var got []uint32
+	for _, p := range f.Parameters {
+		got = append(got, p.Off)
+	}
+	var want, definitions []uint32
+	off := e.Next
+	for depth := 1; depth > 0 && e.Children; {
+		var c DIE
+		if err := r.Read(off, &c); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if c.Null {
+			off = c.Next
+			depth--
+			continue
+		}
+		switch c.Tag {
+		case std.TagFormalParameter, std.TagUnspecifiedParameters:
+			if depth == 1 {
+				want = append(want, off)
+			}
+		case std.TagLexDwarfBlock:
+			if c.Children {
+				depth++
+			}
+			off = c.Next
+			continue
+		case std.TagTypedef, std.TagStructType, std.TagUnionType:
+			if c.Has(Name) && !c.Flag(Declaration) {
+				definitions = append(definitions, off)
+				if !f.Declares {
+					t.Errorf("%s: entry at %#x: the type at %#x is not found", file, e.Off, off)
+				}
+			}
+		}
+		if off, err = r.AfterChildren(&c); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	if !slices.Equal(got, want) || f.End != off {
+		t.Errorf("%s: entry at %#x: parameters at %#x and the end at %#x; entry by entry at %#x and %#x",
+			file, e.Off, got, f.End, want, off)
+	}
+	return len(definitions)
+}

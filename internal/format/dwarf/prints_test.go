@@ -1,0 +1,188 @@
+package dwarf
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// types is a C source in which types refer to others in many ways: more of them than a table of
+// fingerprints has room for at first.
+func typesSource() string {
+	var s strings.Builder
+	s.WriteString("typedef unsigned int u32;\nenum colour { red, green = 1 << 20, blue = -1 };\n")
+	for i := range 300 {
+		fmt.Fprintf(&s, "struct s%d; typedef int (*call%d)(struct s%d *, const volatile char *x, ...);\n",
+			i, i, i)
+		fmt.Fprintf(&s, "struct s%d { u32 a : %d; call%d f; struct { long x[%d]; union { int i; "+
+			"struct s%d **p; }; } in; enum colour c; const char *const n[%d][2]; };\n",
+			i, i%31+1, i, i+1, max(0, i-1), i%7+1)
+		fmt.Fprintf(&s, "struct s%d v%d;\n", i, i)
+	}
+	return s.String()
+}
+
+// compileTypes is the DWARF of typesSource in an object file.
+func compileTypes(t *testing.T) *Data {
+	t.Helper()
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "t.c"), filepath.Join(dir, "t.o")
+	if err := os.WriteFile(source, []byte(typesSource()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-c", "-o", object, source).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	f, err := elf.Open(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	d, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// What a type's fingerprint is doesn't depend on which types were asked for before.
+func TestFingerprintsDoNotDependOnOrder(t *testing.T) {
+	d := compileTypes(t)
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	var offs []uint32
+	var e DIE
+	for off := r.Root.Next; ; off = e.Next {
+		if err := r.Read(off, &e); err != nil {
+			t.Fatal(err)
+		}
+		if int(off) >= len(r.buf) {
+			break
+		}
+		if !e.Null && (strings.HasSuffix(e.Tag.String(), "Type") ||
+			strings.HasSuffix(e.Tag.String(), "Typedef")) {
+			offs = append(offs, off)
+		}
+	}
+	if len(offs) < 2000 {
+		t.Fatalf("%d types, want some thousand", len(offs))
+	}
+	for _, merged := range []bool{false, true} {
+		together := Prints{Merged: merged}
+		together.Reset(&r)
+		alone := Prints{Merged: merged}
+		seen := map[Fingerprint]bool{}
+		for i := range offs {
+			off := offs[(i*7)%len(offs)]
+			got, err := together.Type(off, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone.Reset(&r)
+			alone.types = printTable{}
+			alone.types.reset()
+			want, err := alone.Type(off, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Fatalf("entry %#x: fingerprint %x after %d others, %x alone (merged strings: %v)", off, got,
+					i, want, merged)
+			}
+			seen[got] = true
+		}
+		if len(seen) < 1000 {
+			t.Errorf("%d different fingerprints of %d types", len(seen), len(offs))
+		}
+	}
+}
+
+// A root that is read by its plan has the fingerprint and the end that reading its entry gives.
+func TestRootsByTheirPlans(t *testing.T) {
+	d := compileTypes(t)
+	var r Reader
+	if err := r.Load(d, &d.Units[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, merged := range []bool{false, true} {
+		p := Prints{Merged: merged}
+		p.Reset(&r)
+		roots := 0
+		for off := r.Root.Next; int(off) < len(r.buf); {
+			e, err := r.Peek(off)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Abbrev == nil {
+				break
+			}
+			got, end, err := p.Definition(off)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := r.After(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end != 0 {
+				roots++
+				want, _, err := p.Entry(e, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got != want || end != after {
+					t.Errorf("%v at %#x: fingerprint %x up to %#x by the plan, %x up to %#x by the entry "+
+						"(merged strings: %v)",
+						e.Abbrev.Tag, off, got, end, want, after, merged)
+				}
+			}
+			off = after
+		}
+		if roots < 600 {
+			t.Errorf("%d roots were read by their plans, want those of 300 structs and their typedefs",
+				roots)
+		}
+	}
+}
+
+// A string has the fingerprint of its bytes, whatever follows it, and no other string or block has
+// it.
+func TestPrintString(t *testing.T) {
+	seen := map[Fingerprint]string{}
+	for n := range 40 {
+		for _, c := range []byte{'a', 0x80, 0xff} {
+			s := strings.Repeat(string([]byte{c}), n)
+			want := printBytes([]byte(s))
+			for _, rest := range []string{"", "a", "\x00", strings.Repeat("b", 20),
+				strings.Repeat("\x00", 20)} {
+				got, ok := printString([]byte(s + "\x00" + rest))
+				if ok && got != want {
+					t.Errorf("%q before %q has the fingerprint %x, its bytes %x", s, rest, got, want)
+				}
+				if !ok && len(rest) >= 8 {
+					t.Errorf("the end of %q is not found before %q", s, rest)
+				}
+			}
+			if other, ok := seen[want]; ok && other != s {
+				t.Errorf("%q and %q have one fingerprint", s, other)
+			}
+			seen[want] = s
+		}
+	}
+	for _, block := range []string{"a\x00", "a\x00\x00", "\x00", "\x00\x00", strings.Repeat("\x00", 8),
+		strings.Repeat("\x00", 9)} {
+		if other, ok := seen[printBytes([]byte(block))]; ok {
+			t.Errorf("%q and %q have one fingerprint", block, other)
+		}
+	}
+	if _, ok := printString([]byte(strings.Repeat("a", 1000))); ok {
+		t.Error("a string without an end has a fingerprint")
+	}
+}

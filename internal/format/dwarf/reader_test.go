@@ -1,0 +1,176 @@
+package dwarf
+
+import (
+	std "debug/dwarf"
+	stdelf "debug/elf"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// compared are the attributes that both readers are asked for.
+var compared = map[std.Attr]Attr{
+	std.AttrName: Name, std.AttrType: Type, std.AttrByteSize: ByteSize, std.AttrEncoding: Encoding,
+	std.AttrDataMemberLoc: MemberLocation, std.AttrBitSize: BitSize,
+	std.AttrDataBitOffset: DataBitOffset, std.AttrBitOffset: BitOffset,
+	std.AttrConstValue: ConstValue, std.AttrCount: Count, std.AttrUpperBound: UpperBound,
+	std.AttrExternal: External, std.AttrDeclaration: Declaration, std.AttrLanguage: Language,
+	std.AttrAbstractOrigin: Origin, std.AttrSpecification: Specification, std.AttrSignature: Signature,
+	std.AttrProducer: Producer, std.AttrInline: Inline,
+}
+
+// TestReaderAgreesWithStandardLibrary reads every entry of the test objects with this package and
+// with debug/dwarf.
+func TestReaderAgreesWithStandardLibrary(t *testing.T) {
+	paths, err := filepath.Glob("../../convert/testdata/objects/*.[oe]*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no test objects", err)
+	}
+	entries := 0
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			theirs, err := stdelf.Open(path)
+			if err != nil {
+				t.Skip("not an ELF file")
+			}
+			defer theirs.Close()
+			want, err := theirs.DWARF()
+			if err != nil {
+				t.Skip("debug/dwarf: ", err)
+			}
+			ours, err := elf.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ours.Close()
+			d, err := New(ours)
+			if err != nil {
+				t.Skip(err)
+			}
+			entries += compareEntries(t, d, want.Reader())
+		})
+	}
+	if entries < 1000 {
+		t.Errorf("%d entries are compared, too few to mean much", entries)
+	}
+}
+
+// compareEntries returns the number of entries.
+func compareEntries(t *testing.T, d *Data, want *std.Reader) int {
+	var r Reader
+	n := 0
+	for i := range d.Units {
+		u := &d.Units[i]
+		if err := r.Load(d, u); err != nil {
+			t.Fatal(err)
+		}
+		var e DIE
+		for off := u.HeaderLen; uint64(off) < u.Len; off = e.Next {
+			if err := r.Read(off, &e); err != nil {
+				t.Fatal(err)
+			}
+			x, err := want.Next()
+			if err != nil && n == 0 {
+				t.Skip("debug/dwarf can't read this machine's objects: ", err)
+			}
+			if err != nil || x == nil {
+				t.Fatalf("unit %d+%#x: debug/dwarf: %v, %v", i, off, x, err)
+			}
+			if got := uint64(e.Off) + u.Off; !e.Null && got != uint64(x.Offset) || e.Tag != x.Tag ||
+				e.Children != x.Children || e.Null != (x.Tag == 0) {
+				t.Fatalf("entry at %#x: %v, children %v; debug/dwarf reads at %#x: %v, children %v", got, e.Tag,
+					e.Children, x.Offset, x.Tag, x.Children)
+			}
+			for _, f := range x.Field {
+				attr, ok := compared[f.Attr]
+				if !ok {
+					continue
+				}
+				if got, want := value(&r, &e, attr), standardValue(f, u); got != want {
+					t.Errorf("entry at %#x: %v is %s, debug/dwarf reads %s", x.Offset, f.Attr, got, want)
+				}
+			}
+			if !e.Null {
+				compareWays(t, &r, &e)
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// compareWays reads e again in the other ways that there are, where the form of its declaration
+// allows more than one.
+func compareWays(t *testing.T, r *Reader, e *DIE) {
+	k, err := r.Peek(e.Off)
+	if err != nil || k.Next != e.Next {
+		t.Errorf("entry at %#x: Peek finds its end at %#x, %v; Read at %#x", e.Off, k.Next, err, e.Next)
+	}
+	after, err := r.After(k)
+	if skipped, err2 := r.AfterChildren(e); skipped != after || err != nil || err2 != nil {
+		t.Errorf("entry at %#x: After says %#x, %v; AfterChildren %#x, %v", e.Off, after, err, skipped,
+			err2)
+	}
+	if k.Abbrev.fixed >= 0 {
+		return
+	}
+	walked := DIE{Off: e.Off, mask: e.mask}
+	if err := r.walk(k.Abbrev, int(k.Pos), &walked); err != nil || walked.Next != e.Next ||
+		walked.mask != e.mask {
+		t.Errorf("entry at %#x, form by form: next %#x, attributes %#x, %v; else next %#x, "+
+			"attributes %#x", e.Off, walked.Next, walked.mask, err, e.Next, e.mask)
+	}
+	for s := Attr(0); s < numAttrs; s++ {
+		if e.Has(s) && (walked.Val[s] != e.Val[s] || walked.Class[s] != e.Class[s]) {
+			t.Errorf("entry at %#x: attr %d is %#x (%d), form by form %#x (%d)", e.Off, s, e.Val[s],
+				e.Class[s], walked.Val[s], walked.Class[s])
+		}
+	}
+}
+
+// value is an attribute as text: numbers, flags as 0 or 1, references as offsets in the section.
+func value(r *Reader, e *DIE, s Attr) string {
+	if !e.Has(s) {
+		return "absent"
+	}
+	switch v := e.Val[s]; e.Class[s] {
+	case ClassInline, ClassStrp, ClassLineStr, ClassStrx:
+		b, err := r.String(e, s)
+		return fmt.Sprintf("%q, %v", b, err)
+	case ClassRef:
+		return fmt.Sprint(int64(v + r.Unit.Off))
+	case ClassAddr, ClassAddrx:
+		a, ok := r.Address(e, s)
+		if !ok {
+			return "no address"
+		}
+		return fmt.Sprint(int64(a))
+	case ClassBlock:
+		return fmt.Sprintf("%x", r.Block(v))
+	default:
+		return fmt.Sprint(int64(v))
+	}
+}
+
+func standardValue(f std.Field, u *Unit) string {
+	switch v := f.Val.(type) {
+	case string:
+		return fmt.Sprintf("%q, <nil>", v)
+	case bool:
+		if v {
+			return "1"
+		}
+		return "0"
+	case std.Offset:
+		return fmt.Sprint(int64(v))
+	case uint64:
+		return fmt.Sprint(int64(v))
+	case int64:
+		return fmt.Sprint(v)
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	}
+	return fmt.Sprintf("%v (%T)", f.Val, f.Val)
+}

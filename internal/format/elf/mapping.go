@@ -1,0 +1,153 @@
+package elf
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// keepOpenSize is the file size, in bytes, from which the descriptor stays open for pread. Smaller
+// files are read through the mapping, so that thousands of open files need no descriptors.
+const keepOpenSize = 16 << 20
+
+// mapping is a read-only view of a range of a file.
+type mapping struct {
+	data   []byte   // the range
+	pages  []byte   // the mapped pages around it; nil if data is on the heap
+	fd     *os.File // nil for small files
+	offset int64    // of data in fd
+
+	mu     sync.Mutex
+	copies [][]byte // memory from alloc, unmapped with the mapping
+}
+
+// mapFile maps the whole file at path.
+func mapFile(path string) (*mapping, error) { return mapRange(path, 0, -1) }
+
+// mapRange maps size bytes from offset on; size -1 means to the end. Errors name the path.
+func mapRange(path string, offset, size int64) (*mapping, error) {
+	if err := checkRegular(path); err != nil { // first: to open a FIFO waits for a writer
+		return nil, err
+	}
+	fd, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := mapOpen(fd, path, offset, size)
+	if err != nil || m.fd == nil {
+		fd.Close()
+	}
+	return m, err
+}
+
+func checkRegular(path string) error {
+	switch st, err := os.Stat(path); {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return fmt.Errorf("%s: is a directory; name the ELF files in it", path)
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s: not a regular file; copy its content to one first", path)
+	}
+	return nil
+}
+
+func mapOpen(fd *os.File, path string, offset, size int64) (*mapping, error) {
+	st, err := fd.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() == 0 {
+		return nil, fmt.Errorf("%s: %w", path, message.Empty("an ELF file"))
+	}
+	if size < 0 {
+		size = st.Size() - offset
+	}
+	if offset < 0 || size < 0 || offset > st.Size() || size > st.Size()-offset {
+		return nil, fmt.Errorf("%s: bytes %d to %d are past the end of the file (%d bytes); "+
+			"it changed or was truncated, build it again", path, offset, offset+size, st.Size())
+	}
+	m := &mapping{offset: offset}
+	if size == 0 {
+		return m, nil
+	}
+	slack := offset % int64(os.Getpagesize())
+	if int64(int(size+slack)) != size+slack {
+		return nil, fmt.Errorf("%s: %d bytes are too many to map on this machine", path, size)
+	}
+	pages, err := mapped.Map(fd, st, path, offset-slack, int(size+slack), unix.MAP_PRIVATE)
+	if err != nil { // some file systems cannot map
+		m.data = make([]byte, size)
+		n, rerr := fd.ReadAt(m.data, offset)
+		if rerr == io.EOF {
+			return nil, mapped.NewTruncated(path, offset+int64(n))
+		}
+		if rerr != nil {
+			return nil, fmt.Errorf("%s: mmap: %v; read: %w", path, err, rerr)
+		}
+		return m, nil
+	}
+	m.pages, m.data = pages, pages[slack:]
+	if size >= keepOpenSize {
+		m.fd = fd
+	}
+	return m, nil
+}
+
+// largeCopy is the size, in bytes, from which alloc takes memory from the system, to give it back
+// at once when the mapping is closed. The garbage collector would keep the memory for long, and let
+// the heap grow by as much again.
+const largeCopy = 16 << 20
+
+// alloc returns size bytes that are zero and may be used until the mapping is closed.
+func (m *mapping) alloc(size int) []byte {
+	if m == nil || size < largeCopy {
+		return make([]byte, size)
+	}
+	b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	if err != nil {
+		return make([]byte, size)
+	}
+	m.mu.Lock()
+	m.copies = append(m.copies, b)
+	m.mu.Unlock()
+	return b
+}
+
+// close unmaps the file and what alloc returned.
+func (m *mapping) close() error {
+	var err error
+	for _, b := range m.copies {
+		err = cmp.Or(err, unix.Munmap(b))
+	}
+	if m.fd != nil {
+		err = cmp.Or(err, m.fd.Close())
+	}
+	pages := m.pages
+	m.copies, m.pages, m.data, m.fd = nil, nil, nil, nil
+	if pages != nil {
+		err = cmp.Or(err, mapped.Unmap(pages)) // last, since it may panic
+	}
+	return err
+}
+
+// release drops the mapped pages that lie wholly in size bytes from offset off of the range on, so
+// that they are no longer resident. What is read of them later comes from the file again.
+func (m *mapping) release(off, size int64) {
+	if m == nil || m.pages == nil {
+		return
+	}
+	page := os.Getpagesize()
+	start := len(m.pages) - len(m.data) + int(off)
+	first, end := (start+page-1)/page*page, (start+int(size))/page*page
+	if first < end {
+		_ = unix.Madvise(m.pages[first:end], unix.MADV_DONTNEED) // it is only advice
+	}
+}

@@ -1,0 +1,177 @@
+package elf
+
+import (
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// tlsBias is how far into the block of thread-local variables the thread pointers of PowerPC and
+// MIPS point, in bytes.
+const tlsBias = 0x8000
+
+// ulebPair is the first half of a pair of relocations for the ULEB128 number at off.
+type ulebPair struct {
+	pending bool // whether the second half is still to come
+	off     uint64
+	value   uint64
+}
+
+// apply applies one relocation, of any machine: at offset off of the section, with the machine's
+// number of the type, the index of a symbol, and the addend if it is in the relocation.
+func (a *applier) apply(off uint64, typ, sym uint32, addend uint64) error {
+	op := opUnknown
+	if ops := a.machine.ops; uint64(typ) < uint64(len(ops)) {
+		op = ops[typ]
+	}
+	if op == opNone {
+		return nil
+	}
+	if op == opUnknown {
+		return a.errorf(off, typ, "is not known in data sections; pass the linked file instead")
+	}
+	if uint64(sym) >= uint64(len(a.syms.values)) {
+		return a.errorf(off, typ, "uses symbol %d of %d", sym, len(a.syms.values))
+	}
+	formula, bits := op&formulas, op.bits()
+	size := uint64(bits+7) / 8
+	if off >= uint64(len(a.data)) || uint64(len(a.data))-off < size {
+		return a.errorf(off, typ, "is past the end of the section (%d bytes)", len(a.data))
+	}
+	if a.uleb.pending && (op != opSubULEB || off != a.uleb.off) {
+		return a.errorf(a.uleb.off, typ, "is where the second half of a ULEB128 pair should be")
+	}
+	sv := a.syms.values[sym]
+	if formula >= opSetULEB {
+		return a.applyULEB(op, off, typ, sv+addend)
+	}
+	field := a.data[off : off+size]
+	old := getField(a.order, field)
+	mask := uint64(1)<<bits - 1 // all ones for 64 bits
+	narrow := a.s.f.AddrSize == 4
+	if !a.rela && formula < opSet {
+		addend = signExtend(old&mask, bits)
+	}
+	var v uint64
+	switch formula {
+	case opAbs, opSet:
+		v = sv + addend
+	case opRel:
+		v = sv + addend - (a.s.Addr + off)
+	case opTLS, opTLSBias, opSize:
+		// Symbol 0 means no symbol, and counts as 0.
+		if sym != 0 {
+			var s Symbol
+			if err := a.syms.tab.at(int(sym), &s); err != nil {
+				return err
+			}
+			if formula == opSize {
+				v = s.Size
+			} else if s.Place == InSection {
+				v = s.Value
+			}
+		}
+		v += addend
+		if formula == opTLSBias {
+			v -= tlsBias
+		}
+	case opAdd:
+		v = old + sv + addend
+	case opSub:
+		v = old - sv - addend
+	}
+	if narrow && formula < opSet {
+		v = signExtend(v&0xffffffff, 32)
+	}
+	if !op.fits(v) && !(narrow && bits == 32) {
+		return a.errorf(off, typ, "overflows: value %#x does not fit %d bits", v, bits)
+	}
+	putField(a.order, field, old&^mask|v&mask)
+	return nil
+}
+
+// applyULEB applies one half of a pair that stores a difference in a ULEB128 number, whose length
+// stays: SET or ADD, then SUB at the same offset. v is the symbol's value plus the addend.
+func (a *applier) applyULEB(op relocOp, off uint64, typ uint32, v uint64) error {
+	field := a.data[off:]
+	n := 0
+	old := uint64(0)
+	for {
+		if n == len(field) || n == 10 {
+			return a.errorf(off, typ, "is not at a ULEB128 number")
+		}
+		b := field[n]
+		old |= uint64(b&0x7f) << (7 * n)
+		n++
+		if b < 0x80 {
+			break
+		}
+	}
+	switch op {
+	case opSetULEB:
+		a.uleb = ulebPair{true, off, v}
+		return nil
+	case opAddULEB:
+		a.uleb = ulebPair{true, off, old + v}
+		return nil
+	}
+	if !a.uleb.pending {
+		return a.errorf(off, typ, "has no first half before it")
+	}
+	a.uleb.pending = false
+	v = a.uleb.value - v
+	if n < 10 && v>>(7*n) != 0 {
+		return a.errorf(off, typ, "overflows: value %#x does not fit %d bytes of ULEB128", v, n)
+	}
+	for i := range n {
+		field[i] = byte(v>>(7*i)) & 0x7f
+		if i < n-1 {
+			field[i] |= 0x80
+		}
+	}
+	return nil
+}
+
+// finish returns an error if the last relocation was the first half of a pair.
+func (a *applier) finish() error {
+	if a.uleb.pending {
+		return a.r.errorf("the ULEB128 pair at offset %#x of %s has no second half", a.uleb.off,
+			message.Printable(a.s.Name))
+	}
+	return nil
+}
+
+// errorf makes an error about the relocation of type typ at offset off.
+func (a *applier) errorf(off uint64, typ uint32, format string, args ...any) error {
+	return a.s.errorf("relocation at offset %#x, machine %s, type %d (%s) "+format,
+		append([]any{off, a.s.f.Machine, typ, a.machine.name(typ)}, args...)...)
+}
+
+// signExtend returns the signed number in the low bits of v.
+func signExtend(v uint64, bits uint8) uint64 {
+	shift := 64 - bits
+	return uint64(int64(v<<shift) >> shift)
+}
+
+// getField reads an unsigned number of len(b) bytes.
+func getField(bo binary.ByteOrder, b []byte) (v uint64) {
+	for i := range b {
+		if bo == binary.BigEndian {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * i)
+		}
+	}
+	return v
+}
+
+// putField writes the low bytes of v as a number of len(b) bytes, as getField reads it.
+func putField(bo binary.ByteOrder, b []byte, v uint64) {
+	for i := range b {
+		if bo == binary.BigEndian {
+			b[len(b)-1-i] = byte(v >> (8 * i))
+		} else {
+			b[i] = byte(v >> (8 * i))
+		}
+	}
+}

@@ -1,0 +1,33 @@
+//go:build ignore
+
+// Script prints a linker script that puts the sections of an object file where
+// package elf puts them.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+func main() {
+	f, err := elf.Open(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	defer f.Close()
+	fmt.Println("SECTIONS {")
+	for _, s := range f.Sections {
+		if s.Alloc() {
+			fmt.Printf("  %s %#x : { KEEP(*(%s)) }\n", s.Name, s.Addr, s.Name)
+		}
+	}
+	// What the linker adds must not get in the way.
+	for i, name := range []string{".got", ".got.plt", ".plt", ".iplt", ".glink", ".toc", ".branch_lt",
+		".dynamic"} {
+		fmt.Printf("  %s %#x : { *(%s) }\n", name, 0x1000000+i*0x1000, name)
+	}
+	fmt.Println("}")
+}

@@ -1,0 +1,309 @@
+package elfwrite
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+const source = `
+struct point { int x, y; } origin = { 1, 2 };
+__attribute__((section(".kept"))) const char note[] = "kept";
+int main(void) { return origin.x - 1; }
+`
+
+// build compiles the source.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := filepath.Join(dir, "x.c")
+	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "x")
+	run(t, "gcc", append(flags, "-o", out, c)...)
+	return out
+}
+
+// replaced returns the file with sections.
+func replaced(t *testing.T, path string, sections ...Section) []byte {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out, err := edit(f, nil, sections...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// edit returns the file without some sections and with others.
+func edit(f *elf.File, removed []string, sections ...Section) ([]byte, error) {
+	e, err := NewEdit(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range removed {
+		if err := e.Remove(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range sections {
+		if err := e.Set(s); err != nil {
+			return nil, err
+		}
+	}
+	var out bytes.Buffer
+	err = e.Write(&out)
+	return out.Bytes(), err
+}
+
+func TestSet(t *testing.T) {
+	first := Section{Name: ".BTF", Data: someBTF(t, binary.LittleEndian), Align: 4}
+	base := Section{Name: ".BTF.base", Data: []byte("base of it"), Align: 8}
+	second := Section{Name: ".BTF", Data: bytes.Repeat([]byte("other"), 1000), Align: 4}
+	for _, flags := range [][]string{{"-g", "-c"}, {"-g", "-c", "-m32"}, {"-g"}, {"-static", "-s"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			path := build(t, flags...)
+			before := readSections(t, path)
+			once := replaced(t, path, first, base)
+			checkSections(t, once, []Section{first, base})
+			oncePath := writeFile(t, once)
+			sameSections(t, before, readSections(t, oncePath), ".BTF", ".BTF.base")
+			readelf(t, oncePath)
+			if again := replaced(t, oncePath, first, base); !bytes.Equal(again, once) {
+				t.Error("the same sections again give another file")
+			}
+			twice := replaced(t, oncePath, second)
+			checkSections(t, twice, []Section{second, base})
+			twicePath := writeFile(t, twice)
+			sameSections(t, before, readSections(t, twicePath), ".BTF", ".BTF.base")
+			readelf(t, twicePath)
+			// GNU objcopy reads the same section, and can write the file.
+			dump := filepath.Join(t.TempDir(), "dump")
+			run(t, "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc",
+				twicePath, dump)
+			if got, err := os.ReadFile(dump); err != nil || !bytes.Equal(got, second.Data) {
+				t.Errorf("objcopy finds %d bytes, want %d: %v", len(got), len(second.Data), err)
+			}
+			run(t, "strip", "-g", "-o", dump, twicePath)
+			if flags[len(flags)-1] != "-c" && flags[len(flags)-1] != "-m32" {
+				if err := os.Chmod(twicePath, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := exec.Command(twicePath).Run(); err != nil {
+					t.Errorf("the program no longer runs: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// readSections returns header and content of each section by index.
+func readSections(t *testing.T, path string) []stdelf.SectionHeader {
+	t.Helper()
+	f, err := stdelf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []stdelf.SectionHeader
+	for _, s := range f.Sections {
+		out = append(out, s.SectionHeader)
+	}
+	return out
+}
+
+// sameSections wants all headers of before in after, but for the section name table and what was
+// added.
+func sameSections(t *testing.T, before, after []stdelf.SectionHeader, added ...string) {
+	t.Helper()
+	if len(after) != len(before)+len(added) {
+		t.Fatalf("%d sections, want %d", len(after), len(before)+len(added))
+	}
+	for i, b := range before {
+		if b.Name != ".shstrtab" && b != after[i] {
+			t.Errorf("section %d: %+v, was %+v", i, after[i], b)
+		}
+	}
+	for i, name := range added {
+		if after[len(before)+i].Name != name {
+			t.Errorf("section %d is %s, want %s", len(before)+i, after[len(before)+i].Name, name)
+		}
+	}
+}
+
+// TestSetForeign embeds into files of other classes, orders and writers: clang shares one table
+// between section and symbol names.
+func TestSetForeign(t *testing.T) {
+	paths, _ := filepath.Glob("../elf/testdata/machines/*.o.gz")
+	if len(paths) == 0 {
+		t.Fatal("no objects")
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			plain := writeFile(t, gunzip(t, path))
+			sec := Section{Name: ".BTF", Data: []byte("some data"), Align: 4}
+			out := replaced(t, plain, sec)
+			checkSections(t, out, []Section{sec})
+			a, err := stdelf.Open(plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			b, err := stdelf.NewFile(bytes.NewReader(out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := a.Symbols()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Symbols()
+			if err != nil || len(got) != len(want) {
+				t.Fatalf("%d symbols, want %d: %v", len(got), len(want), err)
+			}
+			for i := range got {
+				if got[i] != want[i] {
+					t.Errorf("symbol %+v, was %+v", got[i], want[i])
+				}
+			}
+			for i, s := range a.Sections {
+				x, _ := s.Data()
+				y, _ := b.Sections[i].Data()
+				if s.Type != stdelf.SHT_STRTAB && !bytes.Equal(x, y) {
+					t.Errorf("content of %s changed", s.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestEditErrors(t *testing.T) {
+	object := build(t, "-c", "-g")
+	exe := build(t, "-g")
+	split := filepath.Join(t.TempDir(), "debug")
+	run(t, "objcopy", "--only-keep-debug", exe, split)
+	for _, tt := range []struct {
+		path, removed string
+		section       Section
+		want          string
+	}{
+		{object, "", Section{Name: ".BTF", Align: 3}, "alignment"},
+		{object, "", Section{Name: ".debug_info"}, "has relocations"},
+		{object, ".debug_info", Section{Name: ".BTF"}, "has relocations"},
+		{object, "", Section{Name: ".bss"}, "SHT_NOBITS"},
+		{split, "", Section{Name: ".kept"}, "SHT_NOBITS"},
+		{object, "", Section{Name: ".shstrtab"}, "cannot be replaced"},
+		{exe, "", Section{Name: ".kept", Data: []byte("new")}, "from 5 to 3 bytes"},
+		{exe, ".kept", Section{Name: ".BTF"}, "cannot be removed"},
+		{exe, "", Section{Name: ".BTF", Alloc: true}, "cannot be added"},
+	} {
+		f, err := elf.Open(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := edit(f, []string{tt.removed}, tt.section)
+		if err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.HasPrefix(err.Error(), tt.path+": ") || len(out) > 0 {
+			t.Errorf("error %v, want %q; %d bytes written", err, tt.want, len(out))
+		}
+		f.Close()
+	}
+}
+
+// TestPatch replaces a section of a program by one of the same size: nothing else changes, and
+// the program runs with the new data.
+func TestPatch(t *testing.T) {
+	path := build(t, "-g")
+	out := replaced(t, path, Section{Name: ".kept", Data: []byte("new!\x00")})
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := bytes.Replace(old, []byte("kept\x00"), []byte("new!\x00"), 1); !bytes.Equal(out, want) {
+		t.Error("more than the section has changed")
+	}
+}
+
+// TestSetNameless adds to a file whose sections have no names.
+func TestSetNameless(t *testing.T) {
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []Section{{Name: ".a", Data: []byte("a")}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	table := data[le.Uint64(data[40:]):]
+	for i := range 4 {
+		le.PutUint32(table[64*i:], 0)
+	}
+	le.PutUint64(table[64*3+32:], 0) // size of the name table
+	section := Section{Name: ".BTF", Data: []byte("data"), Align: 4}
+	out := replaced(t, writeFile(t, data), section)
+	checkSections(t, out, []Section{section})
+	f, err := elf.Parse("x", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(f.SectionsNamed(".BTF")); n != 1 {
+		t.Errorf("%d sections are named .BTF", n)
+	}
+}
+
+// TestPatchMovesNothing patches a section of a file with a gap. Set would close the gap.
+func TestPatchMovesNothing(t *testing.T) {
+	o := &Object{AddrSize: 8, Order: binary.LittleEndian, Machine: uint16(stdelf.EM_X86_64),
+		Sections: []Section{{Name: ".a", Data: []byte("first")}, {Name: ".gap", Data: make([]byte, 100)},
+			{Name: ".c", Data: []byte("third")}}}
+	data, err := o.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	le.PutUint64(data[le.Uint64(data[40:])+64*2+32:], 10) // the size of .gap
+	f, err := elf.Parse("x", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(name, content string) ([]byte, error) {
+		e, err := NewEdit(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Patch(name, []byte(content)); err != nil {
+			return nil, err
+		}
+		var out bytes.Buffer
+		err = e.Write(&out)
+		return out.Bytes(), err
+	}
+	out, err := patch(".a", "FIRST")
+	if want := bytes.Replace(data, []byte("first"), []byte("FIRST"), 1); err != nil ||
+		!bytes.Equal(out, want) {
+		t.Errorf("%d bytes of %d, more than the section has changed (%v)", len(out), len(data), err)
+	}
+	if set, err := edit(f, nil, Section{Name: ".a", Data: []byte("FIRST")}); err != nil ||
+		len(set) >= len(data) {
+		t.Errorf("Set leaves the gap: %d bytes of %d (%v)", len(set), len(data), err)
+	}
+	for _, c := range []struct{ name, content, want string }{
+		{".a", "longer", "has 5 bytes, which 6 cannot take the place of"},
+		{".none", "", "x: no section .none"},
+	} {
+		if _, err := patch(c.name, c.content); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package kimage
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+var release = regexp.MustCompile(`Linux version (\S+) `)
+
+// TestKernels finds the BTF in kernels that machines boot: it is the section .BTF of the vmlinux
+// with DWARF that Debian packages apart from them.
+func TestKernels(t *testing.T) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	images, _ := filepath.Glob(cache + "/rules_btf/boot/vmlinuz")
+	images = append(images, strings.Fields(os.Getenv("KERNEL_IMAGES"))...)
+	if len(images) == 0 {
+		t.Skip("no kernel in the cache or in KERNEL_IMAGES")
+	}
+	for _, path := range images {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := Unpack(path, data, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			version := release.FindSubmatch(c.Data)
+			if version == nil {
+				t.Fatalf("%s: no version of Linux", c.Label)
+			}
+			debug, _ := filepath.Glob(cache + "/rules_btf/debian/*/kernel/usr/lib/debug/boot/vmlinux-" +
+				string(version[1]))
+			if len(debug) == 0 {
+				t.Skipf("no vmlinux of %s in the cache", version[1])
+			}
+			want := section(t, debug[0])
+			got, err := FindBTF(c.Data)
+			if c.Form == ELF {
+				f, perr := elf.Parse(c.Label, c.Data)
+				if perr != nil {
+					t.Fatal(perr)
+				}
+				if s := f.Section(".BTF"); s == nil || !bytes.Equal(s.Raw(), want) {
+					t.Errorf("%s: section .BTF is %v, want %d bytes", c.Label, s, len(want))
+				}
+			}
+			// An ELF file has it in one piece too.
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %d bytes of BTF, want %d (%v)", c.Label, len(got), len(want), err)
+			}
+			t.Logf("%s: %s, %d bytes of BTF", version[1], c.Label, len(got))
+		})
+	}
+}
+
+// section is the section .BTF of vmlinux, read by the standard library, or nil.
+func section(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := stdelf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := f.Section(".BTF")
+	if s == nil {
+		return nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,80 @@
+package splitdwarf_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+)
+
+// stored are objects with skeleton units, which have .dwo files beside them.
+var stored = []string{"clang-4", "clang-5", "gcc-4", "gcc-5", "gcc-4-types", "gcc-5-types",
+	"clang-5-types", "clang-5-s390x"}
+
+// packages are stored packages, with the number of the first object that each is of.
+var packages = map[string]int{"clang-5": 1, "gcc-4": 2}
+
+// convertStored converts a stored object.
+func convertStored(t testing.TB, name string, split *splitdwarf.Finder) error {
+	t.Helper()
+	f, err := elf.Open(filepath.Join("testdata", name+".o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	defer split.Close()
+	set := features.Default().With(features.GlobalVar)
+	o, err := convert.File(f, convert.Options{Features: set, Split: split, Jobs: 1})
+	if err == nil && len(o.Units) != 1 {
+		t.Errorf("%s: %d units", name, len(o.Units))
+	}
+	return err
+}
+
+// TestStored converts the seeds of the fuzz test.
+func TestStored(t *testing.T) {
+	for _, name := range stored {
+		if err := convertStored(t, name, &splitdwarf.Finder{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for name := range packages {
+		for _, object := range []string{name, name + "-types"} {
+			split := splitdwarf.Finder{Package: filepath.Join("testdata", name+".dwp")}
+			if err := convertStored(t, object, &split); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// FuzzFile converts objects whose .dwo file, or package, has any bytes. It must end without a
+// panic.
+func FuzzFile(f *testing.F) {
+	for i, name := range stored {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".dwo"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(i), data)
+	}
+	for name, i := range packages {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".dwp"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(i), data)
+		f.Add(uint8(i+4), data)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		path := filepath.Join(t.TempDir(), "given")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_ = convertStored(t, stored[int(which)%len(stored)], &splitdwarf.Finder{Package: path})
+	})
+}

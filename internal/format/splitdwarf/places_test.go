@@ -1,0 +1,68 @@
+package splitdwarf
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// TestPlaces wants the paths at which a .dwo file is looked for, in order.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		name, dir string
+		dirs      string // --dwo-dir, separated by spaces
+		input     string
+		want      string
+	}{
+		{name: "x.dwo", dir: "/src", input: "/out/x.o", want: "/out/x.dwo /src/x.dwo"},
+		{name: "kernel/fork.dwo", dir: "/src", input: "/src/kernel/fork.o",
+			want: "/src/kernel/kernel/fork.dwo /src/kernel/fork.dwo"},
+		{name: "kernel/fork.dwo", dir: "/src", input: "vmlinux",
+			want: "kernel/fork.dwo fork.dwo /src/kernel/fork.dwo"},
+		{name: "/src/a/x.dwo", dir: "/src", input: "b/x.o",
+			want: "b/src/a/x.dwo b/a/x.dwo b/x.dwo /src/a/x.dwo"},
+		{name: "../mod/x.dwo", dir: "/src/kernel", input: "/m/x.o",
+			want: "/m/mod/x.dwo /m/x.dwo /src/mod/x.dwo"},
+		{name: "a/x.dwo", dir: "/src", dirs: "/one /two", input: "/out/x.o",
+			want: "/one/a/x.dwo /one/x.dwo /two/a/x.dwo /two/x.dwo /out/a/x.dwo /out/x.dwo"},
+		{name: "/etc/x.dwo", dir: "/src", dirs: "d", want: "d/etc/x.dwo d/x.dwo"},
+		{name: "../../etc/x.dwo", dir: "/src", dirs: "d", want: "d/etc/x.dwo d/x.dwo"},
+		{name: "./a/../x.dwo", dir: ".", input: "out/x", want: "out/x.dwo"},
+		{name: "./a/../x.dwo", dir: "."},
+		{name: "..", dir: "/src", dirs: "d"},
+		{name: "", dir: "/src", input: "/out/x.o"},
+		{name: "x\x00.dwo", dir: "/src", input: "/out/x.o"},
+	} {
+		f := (&Finder{Dirs: strings.Fields(c.dirs)}).Of(&elf.File{Holder: c.input}, "")
+		got := f.places(&dwarf.Skeleton{Name: c.name, Dir: c.dir})
+		if !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%q of %s, directories %q: %q, want %s", c.name, c.input, c.dirs, got, c.want)
+		}
+	}
+}
+
+// FuzzPlaces wants a file to be looked for in the directories that the user names, and in no other.
+func FuzzPlaces(f *testing.F) {
+	f.Add("a/x.dwo", "/src")
+	f.Add("../../x.dwo", "..")
+	f.Add("/a/./../x.dwo", "/")
+	f.Add(strings.Repeat("a/", 1000)+"..", "")
+	f.Fuzz(func(t *testing.T, name, dir string) {
+		files := (&Finder{Dirs: []string{"one/dir"}}).Of(&elf.File{Holder: "in/x.o"}, "")
+		places := files.places(&dwarf.Skeleton{Name: name, Dir: dir})
+		for _, p := range places {
+			one, _ := filepath.Rel("one/dir", p)
+			in, _ := filepath.Rel("in", p)
+			if !filepath.IsLocal(one) && !filepath.IsLocal(in) {
+				t.Errorf("%q in %q is looked for at %q", name, dir, p)
+			}
+		}
+		if len(places) > 2*maxParts {
+			t.Errorf("%d places", len(places))
+		}
+	})
+}

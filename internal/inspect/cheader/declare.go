@@ -1,0 +1,283 @@
+package cheader
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// declare writes a declaration of name, "" for none, with a type. The types from the outermost to
+// the one at the beginning of the text (an int, a tagged type, a typedef, void, or an anonymous
+// struct with its members) are on a stack; the text is made from the top of it.
+func (g *generator) declare(id uint32, name string, level int) {
+	if !g.enter(id) {
+		g.leave()
+		return
+	}
+	defer g.leave()
+	bottom := len(g.chain)
+	for {
+		g.chain = append(g.chain, id)
+		if len(g.chain)-bottom > maxDepth {
+			g.fail(id, "it leads through more than %d types", maxDepth)
+			break
+		}
+		t, o := g.blob.ByID(id)
+		if t == nil {
+			break
+		}
+		switch t.Kind {
+		case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag,
+			btf.KindFuncProto:
+			id = t.SizeOrType
+			continue
+		case btf.KindArray:
+			id = o.ArrayOf(t).Elem
+			continue
+		}
+		break
+	}
+	if g.err == nil {
+		g.declarator(bottom, name, level)
+	}
+	g.chain = g.chain[:bottom]
+}
+
+// pop takes the top of the stack, down to bottom.
+func (g *generator) pop(bottom int) (id uint32, ok bool) {
+	last := len(g.chain) - 1
+	if last < bottom {
+		return 0, false
+	}
+	id = g.chain[last]
+	g.chain = g.chain[:last]
+	return id, true
+}
+
+// declarator writes the part of a declaration that the stack from bottom on holds, with the name in
+// the middle.
+func (g *generator) declarator(bottom int, name string, level int) {
+	afterStar := true // nothing needs a space before it
+	for {
+		id, ok := g.pop(bottom)
+		if !ok {
+			break
+		}
+		t, o := g.blob.ByID(id)
+		if t == nil {
+			g.qualifiers(bottom)
+			g.str("void")
+			afterStar = false
+			continue
+		}
+		switch t.Kind {
+		case btf.KindPtr:
+			if !afterStar {
+				g.str(" ")
+			}
+			g.str("*")
+		case btf.KindVolatile, btf.KindConst, btf.KindRestrict:
+			g.str(" " + qualifier(t.Kind))
+		case btf.KindTypeTag:
+			g.typeTag(t)
+		case btf.KindArray:
+			g.array(o.ArrayOf(t), bottom, name, afterStar, level)
+			return
+		case btf.KindFuncProto:
+			g.function(id, t, o, bottom, name, afterStar, level)
+			return
+		default:
+			g.base(id, t, o, bottom, level)
+		}
+		afterStar = t.Kind == btf.KindPtr
+	}
+	g.declared(name, afterStar)
+}
+
+// declared writes the name itself.
+func (g *generator) declared(name string, afterStar bool) {
+	if name != "" && !afterStar {
+		g.str(" ")
+	}
+	g.str(name)
+}
+
+// base writes the type at the beginning of a declaration, after its qualifiers.
+func (g *generator) base(id uint32, t *btf.Type, o *btf.Blob, bottom, level int) {
+	g.qualifiers(bottom)
+	switch t.Kind {
+	case btf.KindInt, btf.KindFloat:
+		g.str(g.spelling(id, t))
+	case btf.KindTypedef:
+		g.str(g.names.typedef(id, t))
+	case btf.KindEnum, btf.KindEnum64:
+		switch {
+		case t.Vlen == 0 && g.sized && g.byValue(bottom): // the enum is not defined
+			g.str(g.unsigned(id, t.SizeOrType))
+		case t.NameOff == 0:
+			g.enum(id, t, o, level, true)
+		default:
+			g.str("enum " + g.names.tag(id, t))
+		}
+	case btf.KindFwd:
+		g.str(g.tagOf(id, t))
+	default:
+		if t.NameOff == 0 {
+			g.composite(id, t, o, level, false)
+		} else {
+			g.str(g.tagOf(id, t))
+		}
+	}
+}
+
+// byValue reports whether no pointer or function is on the stack from bottom on.
+func (g *generator) byValue(bottom int) bool {
+	return !slices.ContainsFunc(g.chain[bottom:], func(id uint32) bool {
+		t, _ := g.blob.ByID(id)
+		return t != nil && (t.Kind == btf.KindPtr || t.Kind == btf.KindFuncProto)
+	})
+}
+
+// qualifiers writes those on top of the stack; they come before the type that they qualify.
+func (g *generator) qualifiers(bottom int) {
+	for len(g.chain) > bottom {
+		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
+		if t == nil || qualifier(t.Kind) == "" {
+			return
+		}
+		g.str(qualifier(t.Kind) + " ")
+		g.chain = g.chain[:len(g.chain)-1]
+	}
+}
+
+func qualifier(k btf.Kind) string {
+	switch k {
+	case btf.KindVolatile:
+		return "volatile"
+	case btf.KindConst:
+		return "const"
+	case btf.KindRestrict:
+		return "restrict"
+	}
+	return ""
+}
+
+// dropQualifiers takes qualifiers and tags from the stack. For arrays and functions C has none: gcc
+// says those of an array's elements twice, and calls a function volatile that doesn't return.
+func (g *generator) dropQualifiers(bottom int) {
+	for len(g.chain) > bottom {
+		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
+		if t == nil || qualifier(t.Kind) == "" && t.Kind != btf.KindTypeTag {
+			return
+		}
+		g.chain = g.chain[:len(g.chain)-1]
+	}
+}
+
+// typeTag writes the attribute that a TYPE_TAG stands for.
+func (g *generator) typeTag(t *btf.Type) {
+	name := g.blob.TypeName(t)
+	if t.KFlag && isPlainAttribute(name) {
+		g.str(" __attribute__((" + name + "))")
+		return
+	}
+	g.str(" __attribute__((btf_type_tag(\"" + escaped(name) + "\")))")
+}
+
+func (g *generator) array(a btf.Array, bottom int, name string, afterStar bool, level int) {
+	g.dropQualifiers(bottom)
+	if len(g.chain) == bottom {
+		g.declared(name, afterStar)
+	} else {
+		if name != "" && !afterStar {
+			g.str(" ")
+		}
+		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
+		parentheses := t.Kind != btf.KindArray
+		if parentheses {
+			g.str("(")
+		}
+		g.declarator(bottom, name, level)
+		if parentheses {
+			g.str(")")
+		}
+	}
+	g.str("[")
+	g.out = strconv.AppendUint(g.out, uint64(a.Nelems), 10)
+	g.str("]")
+}
+
+func (g *generator) function(id uint32, t *btf.Type, o *btf.Blob, bottom int, name string,
+	afterStar bool, level int) {
+	g.dropQualifiers(bottom)
+	if len(g.chain) == bottom {
+		g.declared(name, afterStar)
+	} else {
+		g.str(" (")
+		g.declarator(bottom, name, level)
+		g.str(")")
+	}
+	g.str("(")
+	g.params(id, o.ParamsOf(t), level)
+	g.str(")")
+}
+
+func (g *generator) params(id uint32, params []btf.Param, level int) {
+	if len(params) == 0 || len(params) == 1 && params[0].Type == 0 {
+		g.str("void")
+		return
+	}
+	sized := g.sized
+	defer func() { g.sized = sized }()
+	for i, p := range params {
+		g.sized = false
+		if i > 0 {
+			g.str(", ")
+		}
+		if i == len(params)-1 && p.Type == 0 {
+			g.str("...")
+			return
+		}
+		name, _ := g.blob.Name(p.NameOff)
+		if name != "" && g.hides(params, i, name) {
+			name = ""
+		}
+		if name = g.names.identifier(name); keywordsC23[name] {
+			name += "_"
+		}
+		g.declare(p.Type, name, level)
+	}
+}
+
+// hides reports whether a parameter can't have its name, because it would hide a typedef that a
+// later one needs, or because a later one has it.
+func (g *generator) hides(params []btf.Param, i int, name string) bool {
+	isTypedef := g.names.isTypedef(name)
+	for _, later := range params[i+1:] {
+		if later.NameOff == params[i].NameOff || isTypedef && g.leadsTo(later.Type, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether the declaration of a type begins with a typedef's name.
+func (g *generator) leadsTo(id uint32, name string) bool {
+	for range maxDepth {
+		t, o := g.blob.ByID(id)
+		switch {
+		case t == nil:
+			return false
+		case t.Kind == btf.KindTypedef:
+			return g.blob.TypeName(t) == name
+		case t.Kind == btf.KindArray:
+			id = o.ArrayOf(t).Elem
+		case t.Kind.HasType():
+			id = t.SizeOrType
+		default:
+			return false
+		}
+	}
+	return false
+}

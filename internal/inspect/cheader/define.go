@@ -1,0 +1,240 @@
+package cheader
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// emit writes the definition of a type from the queue (in is 0), or what must be declared before a
+// type can be referred to in the definition of the type in.
+func (g *generator) emit(id, in uint32) {
+	if g.state[id]&emitted != 0 {
+		return
+	}
+	if !g.enter(id) {
+		g.leave()
+		return
+	}
+	defer g.leave()
+	t, o := g.blob.ByID(id)
+	if g.state[id]&emitting != 0 {
+		g.emitAgain(id, in, t)
+		return
+	}
+	switch t.Kind {
+	case btf.KindInt, btf.KindFloat:
+		g.emitNumber(id, t)
+		g.state[id] |= emitted
+	case btf.KindEnum, btf.KindEnum64:
+		if in == 0 {
+			g.enumStatement(id, t, o)
+		}
+		g.state[id] |= emitted
+	case btf.KindFwd:
+		g.str(g.tagOf(id, t))
+		g.str(";\n\n")
+		g.state[id] |= emitted
+	case btf.KindTypedef:
+		g.state[id] |= emitting
+		g.emit(t.SizeOrType, id)
+		if g.state[id]&declared == 0 {
+			g.typedef(id, t)
+		}
+		g.state[id] |= emitted
+	case btf.KindStruct, btf.KindUnion:
+		g.emitComposite(id, in, t, o)
+	case btf.KindFuncProto:
+		g.emit(t.SizeOrType, in)
+		for _, p := range o.ParamsOf(t) {
+			g.emit(p.Type, in)
+		}
+	case btf.KindArray:
+		g.emit(o.ArrayOf(t).Elem, in)
+	case btf.KindPtr, btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag:
+		g.emit(t.SizeOrType, in)
+	}
+}
+
+// emitAgain writes a declaration of a type that is referred to within its own definition.
+func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
+	if g.state[id]&declared != 0 {
+		return
+	}
+	switch {
+	case t.Kind == btf.KindTypedef:
+		g.typedef(id, t) // good for pointers
+	case !t.Kind.IsComposite() || id == in:
+		return
+	case t.NameOff == 0:
+		g.fail(id, "it holds itself, which no anonymous C type does")
+	default:
+		g.str(g.tagOf(id, t))
+		g.str(";\n\n")
+	}
+	g.state[id] |= declared
+}
+
+func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
+	top, inner := in == 0, in
+	if t.NameOff != 0 {
+		inner = id
+	}
+	g.state[id] |= emitting
+	switch {
+	case g.layouts.shape(id).opaque():
+	case top || t.NameOff == 0:
+		for _, m := range o.MembersOf(t) {
+			g.emit(m.Type, inner)
+		}
+	}
+	if !top && t.NameOff != 0 && g.state[id]&declared == 0 && id != in {
+		g.str(g.tagOf(id, t))
+		g.str(";\n\n")
+		g.state[id] |= declared
+	}
+	g.state[id] &^= emitting
+	if top {
+		g.composite(id, t, o, 0, false)
+		g.str(";\n\n")
+		g.state[id] |= emitted
+	}
+}
+
+// tagOf is how a tagged type is referred to.
+func (g *generator) tagOf(id uint32, t *btf.Type) string {
+	word := "struct "
+	if t.Kind == btf.KindUnion || t.Kind == btf.KindFwd && t.KFlag {
+		word = "union "
+	}
+	return word + g.names.tag(id, t)
+}
+
+// beforeC23 and its end surround what has a name that is a keyword since C23.
+const (
+	beforeC23 = "#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 202311L\n"
+	endC23    = "#endif\n"
+)
+
+// typedef writes the definition of a typedef. __builtin_va_list is the compiler's own.
+func (g *generator) typedef(id uint32, t *btf.Type) {
+	original := g.blob.TypeName(t)
+	if original == "__builtin_va_list" {
+		return
+	}
+	name := g.names.typedef(id, t)
+	if original == "__gnuc_va_list" && t.SizeOrType == 0 { // as old versions of gcc describe it
+		g.str("typedef __builtin_va_list __gnuc_va_list;\n\n")
+		return
+	}
+	if name == "bool" {
+		g.str(beforeC23)
+	}
+	g.sized = false
+	g.str("typedef ")
+	g.declare(t.SizeOrType, name, 0)
+	g.str(";\n")
+	if name == "bool" {
+		g.str(endC23)
+	}
+	g.str("\n")
+}
+
+// composite writes a struct or union with its members, without its tag if it is embedded.
+func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
+	if !g.enter(id) {
+		g.leave()
+		return
+	}
+	defer g.leave()
+	if t.NameOff != 0 && !embedded {
+		g.str(g.tagOf(id, t))
+	} else {
+		g.str(strings.ToLower(t.Kind.String()))
+	}
+	g.str(" {")
+	s := g.layouts.shape(id)
+	fields := g.layouts.fields(id, t, o, s)
+	members := o.MembersOf(t)
+	for _, f := range fields {
+		switch {
+		case f.member >= 0:
+			g.member(members[f.member], f, level+1)
+			continue
+		case f.bytes != 0:
+			g.tabs(level + 1)
+			g.str("unsigned char ___pad")
+			g.out = strconv.AppendInt(g.out, int64(-f.member), 10)
+			g.str("[")
+			g.out = strconv.AppendUint(g.out, f.bytes, 10)
+			g.str("]")
+		default:
+			g.tabs(level + 1)
+			g.str(g.layouts.pads[f.pad].name)
+			g.width(f.bits)
+		}
+		g.str(";")
+	}
+	if len(members) > 0 || t.SizeOrType > 0 {
+		g.tabs(level)
+	}
+	g.str("}")
+	g.attributes(s)
+}
+
+// member writes a member. One without a name is an anonymous struct or union, or, with gcc's and
+// clang's -fms-extensions, which Linux uses since 7.0, one that has a tag or a typedef. Compilers
+// without that option take that for a declaration of nothing, so it is written without its tag.
+func (g *generator) member(m btf.Member, f field, level int) {
+	name, _ := g.blob.Name(m.NameOff)
+	g.sized = true
+	if name == "" && f.bits == 0 {
+		t, o, id, _, _ := g.layouts.terminal(m.Type)
+		direct, _ := g.blob.ByID(m.Type)
+		switch {
+		case !t.Kind.IsComposite() || direct.Kind == btf.KindArray:
+			name = "___member" + strconv.Itoa(f.member)
+		case t.NameOff != 0 || direct.Kind == btf.KindTypedef:
+			g.tabs(level)
+			g.composite(id, t, o, level, true)
+			g.str(";")
+			return
+		}
+	}
+	if name = g.names.identifier(name); !keywordsC23[name] {
+		g.memberAs(m, f, name, level)
+		return
+	}
+	g.str("\n" + beforeC23[:len(beforeC23)-1])
+	g.memberAs(m, f, name, level)
+	g.str("\n#else")
+	g.memberAs(m, f, name+"_", level)
+	g.str("\n" + endC23[:len(endC23)-1])
+}
+
+func (g *generator) memberAs(m btf.Member, f field, name string, level int) {
+	g.tabs(level)
+	g.declare(m.Type, name, level)
+	if f.bits != 0 {
+		g.width(f.bits)
+	}
+	g.str(";")
+}
+
+func (g *generator) width(bits uint64) {
+	g.str(": ")
+	g.out = strconv.AppendUint(g.out, bits, 10)
+}
+
+// attributes writes those that a struct or union needs for its layout.
+func (g *generator) attributes(s shape) {
+	if s.isPacked() && !s.opaque() {
+		g.str(" __attribute__((packed))")
+	}
+	if s.aligned != 0 {
+		g.str(" __attribute__((aligned(")
+		g.out = strconv.AppendUint(g.out, uint64(s.aligned), 10)
+		g.str(")))")
+	}
+}

@@ -1,0 +1,251 @@
+package cheader
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// names gives each thing a name that no other has. The first keeps its own; the others get a
+// suffix, ___2, ___3 and so on, which BPF loaders ignore when they look for the type in a kernel.
+// Tags are one namespace; typedefs, enumerators and functions are the other.
+type names struct {
+	blob        *btf.Blob
+	tags, words namespace
+	chosen      []string // by type id, "" if not chosen yet
+	typedefs    map[string]bool
+	macros      map[string]bool // those of predefined that are names here
+}
+
+// namespace is names that must differ.
+type namespace struct {
+	count map[string]int // how many things have asked for a name
+	taken map[string]bool
+	kinds map[string]btf.Kind // of tags, what the one without a suffix is
+	// given is names with a suffix that things have by themselves; nil until there is a conflict.
+	given map[string]bool
+}
+
+func newNames(b *btf.Blob) *names {
+	space := func(size int) namespace {
+		return namespace{count: make(map[string]int, size), taken: map[string]bool{}}
+	}
+	n := &names{blob: b, tags: space(len(b.Types) / 8), words: space(len(b.Enums)),
+		chosen: make([]string, b.EndID()), macros: map[string]bool{}}
+	n.tags.kinds = map[string]btf.Kind{}
+	return n
+}
+
+// choose takes a name, or one with a suffix.
+func (s *namespace) choose(name string, given func() map[string]bool) string {
+	n := s.count[name] + 1
+	s.count[name] = n
+	if n == 1 && (len(s.taken) == 0 || !s.taken[name]) {
+		if strings.Contains(name, "___") {
+			s.taken[name] = true
+		}
+		return name
+	}
+	if s.given == nil {
+		s.given = given()
+	}
+	for n = max(n, 2); ; n++ {
+		with := name + "___" + strconv.Itoa(n)
+		if !s.taken[with] && !s.given[with] {
+			s.count[name] = n
+			s.taken[with] = true
+			return with
+		}
+	}
+}
+
+// tag is the tag of a struct, union or enum, or of a declaration of one. A declaration is of
+// whatever has the tag without a suffix, if that is of its kind.
+func (n *names) tag(id uint32, t *btf.Type) string {
+	if n.chosen[id] != "" {
+		return n.chosen[id]
+	}
+	name, kind := n.ofType(t), t.Kind
+	declaration := kind == btf.KindFwd || kind.IsEnum() && t.Vlen == 0
+	switch {
+	case kind == btf.KindFwd && t.KFlag:
+		kind = btf.KindUnion
+	case kind == btf.KindFwd:
+		kind = btf.KindStruct
+	case kind == btf.KindEnum64:
+		kind = btf.KindEnum
+	}
+	known, ok := n.tags.kinds[name]
+	switch {
+	case !ok:
+		n.tags.kinds[name] = kind
+	case known != kind: // no definition of a tag that something else has
+		n.tags.taken[name] = true
+		declaration = false
+	}
+	if !declaration {
+		name = n.tags.choose(name, n.givenTags)
+	}
+	n.chosen[id] = name
+	return name
+}
+
+// typedef is the name of a TYPEDEF.
+func (n *names) typedef(id uint32, t *btf.Type) string {
+	if n.chosen[id] == "" {
+		n.chosen[id] = n.words.choose(n.ofType(t), n.givenWords)
+	}
+	return n.chosen[id]
+}
+
+// ofType is the name of a tag or typedef, which others may have too. A keyword since C23 gets the
+// suffix of a second type of its name, but for the typedef of _Bool, which C23 has.
+func (n *names) ofType(t *btf.Type) string {
+	name := n.blob.TypeName(t)
+	if !keywordsC23[name] || name == "bool" && n.isBool(t) {
+		return n.identifier(name)
+	}
+	return name + "___2"
+}
+
+// isBool reports whether a type is a typedef of _Bool.
+func (n *names) isBool(t *btf.Type) bool {
+	if t.Kind != btf.KindTypedef {
+		return false
+	}
+	t = unmodified(n.blob, t.SizeOrType)
+	return t != nil && t.Kind == btf.KindInt && t.Extra>>24&btf.IntBool != 0 && t.SizeOrType == 1
+}
+
+// enumerator is the name of an enumerator that is written now; each time is another one.
+func (n *names) enumerator(name string) string {
+	return n.words.choose(n.identifier(name), n.givenWords)
+}
+
+// claim takes a name as it is, and reports whether nothing had it.
+func (n *names) claim(name string) bool {
+	if n.words.count[name] > 0 {
+		return false
+	}
+	n.words.count[name]++
+	return true
+}
+
+func (n *names) givenTags() map[string]bool {
+	given := map[string]bool{}
+	for o := n.blob; o != nil; o = o.Base {
+		for i := range o.Types {
+			switch t := &o.Types[i]; t.Kind {
+			case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFwd:
+				addSuffixed(given, n.blob.TypeName(t))
+			}
+		}
+	}
+	return given
+}
+
+// addSuffixed adds a name that could be taken for one with a suffix.
+func addSuffixed(given map[string]bool, name string) {
+	if name = identifier(name); strings.Contains(name, "___") {
+		given[name] = true
+	}
+}
+
+func (n *names) givenWords() map[string]bool {
+	given := map[string]bool{}
+	for o := n.blob; o != nil; o = o.Base {
+		for i := range o.Types {
+			switch t := &o.Types[i]; t.Kind {
+			case btf.KindTypedef, btf.KindFunc:
+				addSuffixed(given, n.blob.TypeName(t))
+			case btf.KindEnum, btf.KindEnum64:
+				for _, e := range o.EnumsOf(t) {
+					name, _ := n.blob.Name(e.NameOff)
+					addSuffixed(given, name)
+				}
+			}
+		}
+	}
+	return given
+}
+
+// isTypedef reports whether a TYPEDEF has the name.
+func (n *names) isTypedef(name string) bool {
+	if n.typedefs == nil {
+		n.typedefs = map[string]bool{}
+		for o := n.blob; o != nil; o = o.Base {
+			for i := range o.Types {
+				if t := &o.Types[i]; t.Kind == btf.KindTypedef {
+					n.typedefs[n.blob.TypeName(t)] = true
+				}
+			}
+		}
+	}
+	return n.typedefs[name]
+}
+
+// keywords are those of C that no C program can have as names; Rust's programs have.
+var keywords = map[string]bool{"auto": true, "break": true, "case": true, "char": true,
+	"const": true, "continue": true, "default": true, "do": true, "double": true, "else": true,
+	"enum": true, "extern": true, "float": true, "for": true, "goto": true, "if": true,
+	"inline": true, "int": true, "long": true, "register": true, "restrict": true, "return": true,
+	"short": true, "signed": true, "sizeof": true, "static": true, "struct": true, "switch": true,
+	"typedef": true, "union": true, "unsigned": true, "void": true, "volatile": true,
+	"while": true, "asm": true, "typeof": true}
+
+// keywordsC23 are those that C has since C23. Older programs, Linux for one, have them as names.
+var keywordsC23 = map[string]bool{"bool": true, "true": true, "false": true, "nullptr": true,
+	"constexpr": true, "alignas": true, "alignof": true, "static_assert": true,
+	"thread_local": true, "typeof_unqual": true}
+
+// predefined are the macros without an underscore at the beginning that gcc (builtin_define_std)
+// or clang predefine in gnu modes for some machine that runs Linux. A header that has them as names
+// undefines them.
+var predefined = map[string]bool{"linux": true, "unix": true, "i386": true, "mips": true,
+	"MIPSEB": true, "MIPSEL": true, "R3000": true, "R4000": true, "sparc": true, "PPC": true,
+	"powerpc": true, "mc68000": true, "mc68020": true, "hppa": true}
+
+// identifier is the function of that name, for a name that is written now.
+func (n *names) identifier(name string) string {
+	name = identifier(name)
+	if len(name) <= 8 && predefined[name] {
+		n.macros[name] = true
+	}
+	return name
+}
+
+// identifier makes a name one that C takes: what is no letter, digit or underscore becomes an
+// underscore, and a keyword gets one at its end.
+func identifier(name string) string {
+	if name == "" {
+		return ""
+	}
+	good := name[0] < '0' || name[0] > '9'
+	for i := 0; good && i < len(name); i++ {
+		good = isWord(name[i])
+	}
+	if good {
+		if len(name) <= 8 && keywords[name] {
+			return name + "_"
+		}
+		return name
+	}
+	out := make([]byte, 0, len(name)+1)
+	if name[0] >= '0' && name[0] <= '9' {
+		out = append(out, '_')
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !isWord(c) {
+			c = '_'
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+// isWord reports whether a byte may be in an identifier.
+func isWord(c byte) bool {
+	return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+}

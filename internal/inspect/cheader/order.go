@@ -1,0 +1,76 @@
+package cheader
+
+import "github.com/rules-btf/rules_btf/internal/format/btf"
+
+// order puts into the queue what must be written before a type can be used, and the type itself if
+// it is a definition that stands alone: a tagged type, a typedef, an enum to which nothing refers.
+//
+// A pointer needs no more than a declaration of the struct that it leads to, and that is what
+// viaPointer says. Not so if what it leads to has no tag, because that is written in place with all
+// its members. The result tells whether the definition is in the queue (or written); it is false
+// where a forward declaration will do. A typedef of something that will be declared only can be
+// left to those who need it more.
+func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
+	if g.state[id]&ordered != 0 {
+		return true
+	}
+	if !g.enter(id) {
+		g.leave()
+		return false
+	}
+	defer g.leave()
+	t, o := g.blob.ByID(id)
+	tagged := t.Kind.IsComposite() && t.NameOff != 0
+	if g.state[id]&ordering != 0 {
+		if !tagged || !viaPointer {
+			g.fail(id, "it holds itself, which no C type does")
+		}
+		return false
+	}
+	if tagged && viaPointer {
+		return false
+	}
+	switch t.Kind {
+	case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		g.state[id] |= ordered
+		return false
+	case btf.KindPtr:
+		strong = g.order(t.SizeOrType, true)
+		g.state[id] |= ordered
+		return strong
+	case btf.KindArray:
+		return g.order(o.ArrayOf(t).Elem, false)
+	case btf.KindFuncProto:
+		strong = g.order(t.SizeOrType, viaPointer)
+		for _, p := range o.ParamsOf(t) {
+			strong = g.order(p.Type, viaPointer) || strong
+		}
+		return strong
+	case btf.KindTypedef:
+		if strong = g.order(t.SizeOrType, viaPointer); viaPointer && !strong {
+			return false
+		}
+	case btf.KindStruct, btf.KindUnion:
+		g.state[id] |= ordering
+		g.orderMembers(id, t, o)
+		g.state[id] &^= ordering
+	case btf.KindEnum, btf.KindEnum64, btf.KindFwd:
+		tagged = t.NameOff != 0 || g.state[id]&referenced == 0
+	default: // modifiers
+		return g.order(t.SizeOrType, viaPointer)
+	}
+	if tagged || t.Kind == btf.KindTypedef {
+		g.queue = append(g.queue, id)
+	}
+	g.state[id] |= ordered
+	return true
+}
+
+func (g *generator) orderMembers(id uint32, t *btf.Type, o *btf.Blob) {
+	if g.layouts.shape(id).opaque() {
+		return // the members are not written
+	}
+	for _, m := range o.MembersOf(t) {
+		g.order(m.Type, false)
+	}
+}

@@ -1,0 +1,163 @@
+package cheader
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// intWords are the words of which C's names of integers are made.
+var intWords = map[string]bool{"signed": true, "unsigned": true, "char": true, "short": true,
+	"int": true, "long": true, "_Bool": true, "__int128": true}
+
+// neonAliases are the types of gcc for the polynomials of Arm's vectors, in which no header is
+// needed: they get typedefs.
+var neonAliases = map[string]string{"__Poly8_t": "unsigned char", "__Poly16_t": "unsigned short",
+	"__Poly64_t": "unsigned long long", "__Poly128_t": "unsigned __int128"}
+
+// lacking reports whether compilers for some machines have no number of the type's size: of
+// floating-point numbers all have those of 4 and 8 bytes alone, and 32-bit machines have no integer
+// of 16. A struct stands for what is lacking.
+func (l *layouts) lacking(t *btf.Type) bool {
+	switch t.Kind {
+	case btf.KindInt:
+		return t.SizeOrType == 16 && l.pointer == 4
+	case btf.KindFloat:
+		return t.SizeOrType != 4 && t.SizeOrType != 8
+	}
+	return false
+}
+
+// alignOfLacking is the alignment of such a struct in bytes: that of the number where there is one,
+// such as 4 of the 12 bytes of x87's long double.
+func alignOfLacking(t *btf.Type) uint32 { return max(min(t.SizeOrType&-t.SizeOrType, 16), 1) }
+
+// emitNumber writes what stands for a number that compilers don't have by themselves.
+func (g *generator) emitNumber(id uint32, t *btf.Type) {
+	name := g.blob.TypeName(t)
+	if g.layouts.lacking(t) {
+		g.str("/* " + plain(name) + ": compilers for some machines have no such number */\n")
+		g.str(g.lackingName(id, name) + " {\n\tunsigned char ___bytes[")
+		g.out = strconv.AppendUint(g.out, uint64(t.SizeOrType), 10)
+		g.str("];\n} __attribute__((aligned(")
+		g.out = strconv.AppendUint(g.out, uint64(alignOfLacking(t)), 10)
+		g.str(")));\n\n")
+		return
+	}
+	if alias := neonAliases[name]; alias != "" && g.names.claim(name) {
+		g.str("typedef " + alias + " " + name + ";\n\n")
+	}
+}
+
+// lackingName is the struct that stands for a number of a name: struct ___Float16 for _Float16.
+func (g *generator) lackingName(id uint32, name string) string {
+	if g.names.chosen[id] == "" {
+		tag := "___" + strings.TrimLeft(strings.ReplaceAll(plain(name), " ", "_"), "_")
+		g.names.chosen[id] = g.names.tags.choose(tag, g.names.givenTags)
+	}
+	return "struct " + g.names.chosen[id]
+}
+
+// plain is a number's name with underscores for what is in no name of C's numbers.
+func plain(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c == ' ' || c < 0x80 && isWord(byte(c)) {
+			return c
+		}
+		return '_'
+	}, name)
+}
+
+// spelling is an INT or FLOAT in C: its name, if it is one of C's, or else a type of its size.
+func (g *generator) spelling(id uint32, t *btf.Type) string {
+	name := g.blob.TypeName(t)
+	switch {
+	case g.layouts.lacking(t):
+		return g.lackingName(id, name)
+	case t.Kind == btf.KindFloat && t.SizeOrType == 4:
+		return "float"
+	case t.Kind == btf.KindFloat:
+		return "double"
+	}
+	known := name != ""
+	for w := range strings.FieldsSeq(name) {
+		known = known && intWords[w]
+	}
+	switch encoding := t.Extra >> 24; {
+	case known || neonAliases[name] != "":
+		return name
+	case encoding&btf.IntBool != 0 && t.SizeOrType == 1:
+		return "_Bool"
+	case encoding&btf.IntSigned != 0:
+		return signed[g.unsigned(id, t.SizeOrType)]
+	}
+	return g.unsigned(id, t.SizeOrType)
+}
+
+// unsigned is the unsigned integer with a size in bytes.
+func (g *generator) unsigned(id, size uint32) string {
+	switch size {
+	case 1:
+		return "unsigned char"
+	case 2:
+		return "unsigned short"
+	case 4:
+		return "unsigned int"
+	case 8:
+		return "unsigned long long"
+	case 16:
+		return "unsigned __int128"
+	}
+	g.fail(id, "C has no integer of %d bytes", size)
+	return ""
+}
+
+var signed = map[string]string{"unsigned char": "signed char", "unsigned short": "short",
+	"unsigned int": "int", "unsigned long long": "long long", "unsigned __int128": "__int128"}
+
+// isPlainAttribute reports whether an attribute can be written as it is: a name, perhaps with
+// arguments, and nothing that would end it.
+func isPlainAttribute(s string) bool {
+	depth := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case !isWord(c) && !strings.ContainsRune(" ,\"=:.", rune(c)):
+			return false
+		}
+		if depth < 0 {
+			return false
+		}
+	}
+	return depth == 0 && s != "" && strings.Count(s, `"`)%2 == 0
+}
+
+// escaped is a text as it is in a string literal of C. Numbers are octal, which has an end.
+func escaped(s string) string {
+	var out []byte
+	for i, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			out = append(out, '\\', byte(c))
+		case c == '\n':
+			out = append(out, `\n`...)
+		case c == '\r':
+			out = append(out, `\r`...)
+		case c != utf8.RuneError && strconv.IsPrint(c):
+			out = utf8.AppendRune(out, c)
+		case c == utf8.RuneError:
+			out = fmt.Appendf(out, `\%03o`, s[i])
+		default:
+			for _, b := range utf8.AppendRune(nil, c) {
+				out = fmt.Appendf(out, `\%03o`, b)
+			}
+		}
+	}
+	return string(out)
+}

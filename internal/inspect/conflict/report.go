@@ -1,0 +1,89 @@
+package conflict
+
+import (
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Schema is the version of the report's JSON form, which docs/conflicts.md describes. It increases
+// when a field is removed or changes its meaning, not when one is added.
+const Schema = 1
+
+// Report is the result of Find.
+type Report struct {
+	Schema int `json:"schema"`
+	Files  int `json:"files"` // number of inputs
+	// Units is how many compilation units the inputs hold; an input that is linked BTF counts as one.
+	Units int `json:"units"`
+	// Conflicts are sorted by name and kind: first those with an empty Because, then the others.
+	Conflicts []Conflict `json:"conflicts"`
+}
+
+// Name is a kind of type and a name.
+type Name struct {
+	Kind string `json:"kind"` // struct, union, enum, typedef, int or float
+	Name string `json:"name"`
+}
+
+func (n Name) String() string {
+	if n.Kind == "int" || n.Kind == "float" {
+		return "base type " + message.Printable(n.Name)
+	}
+	return n.Kind + " " + message.Printable(n.Name)
+}
+
+// Conflict is a name with several definitions.
+type Conflict struct {
+	Name
+	// Because has the conflicts because of which the definitions differ. It is empty if some of the
+	// definitions differ by themselves.
+	Because     []Name       `json:"because"`
+	Definitions []Definition `json:"definitions"` // those of bases, then the others, most units first
+}
+
+// Definition is one definition of a name.
+type Definition struct {
+	ID    string `json:"id"`    // A, B …
+	Size  int    `json:"size"`  // in bytes; 0 for a typedef
+	Units int    `json:"units"` // how many units hold it
+	// Files are the inputs that hold it, by path. There is none if no unit lists the type, and units
+	// only refer to it.
+	Files []Holder `json:"files"`
+	// Difference says how this definition differs from the first; it is missing in the first.
+	Difference *Difference `json:"difference,omitempty"`
+
+	typeID uint32
+}
+
+// Holder is an input that holds a definition.
+type Holder struct {
+	Path  string `json:"path"`
+	Base  bool   `json:"base"`  // whether it was given as a base
+	Units int    `json:"units"` // how many units in it hold the definition; 0 for a base
+	// Sources are the base names of the units' source files, as far as they are known.
+	Sources []string `json:"sources"`
+}
+
+// Difference is the first difference of two definitions.
+type Difference struct {
+	Where   string `json:"where"`             // "member bar.baz"; empty for the type itself
+	What    string `json:"what"`              // "bit offset 64 vs 32"
+	Because *Name  `json:"because,omitempty"` // they differ only because this name's definitions do
+}
+
+func (d *Difference) String() string {
+	if d.Where == "" {
+		return d.What
+	}
+	return d.Where + ": " + d.What
+}
+
+// Own returns the conflicts with an empty Because, and the others.
+func (r *Report) Own() (own, others []Conflict) {
+	i := slices.IndexFunc(r.Conflicts, func(c Conflict) bool { return len(c.Because) > 0 })
+	if i < 0 {
+		return r.Conflicts, nil
+	}
+	return r.Conflicts[:i], r.Conflicts[i:]
+}

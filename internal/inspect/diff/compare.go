@@ -1,0 +1,129 @@
+// Package diff compares the content of BTF blobs, whatever their type ids and order.
+//
+// The types of both sides are the nodes of one graph (graph.go). refine.Classes says which of them
+// have equal content, exactly and with cycles. Definitions that share a kind and a name are a
+// group, and are compared as sets (groups.go). Those that only one side has are paired with the
+// most similar ones of the other side (pair.go), and for each pair the first difference is looked
+// for (explain.go, record.go, layout.go) and written as text (typetext.go).
+//
+// A type that differs only because a type that it refers to differs is counted, and listed only if
+// Options asks for it.
+//
+// [Definitions] explains in the same way how types of one blob differ.
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Side is one side of a comparison: a blob with its bases. It may also be several blobs on one
+// base, as a linker concatenates them.
+type Side []*btf.Blob
+
+// Options chooses what is compared and listed.
+type Options struct {
+	// Kinds are the kinds to compare; nil means all. Pointers, arrays, qualifiers, type tags and
+	// prototypes, and anonymous types that others refer to, are compared as parts of the types that
+	// refer to them; if Kinds has their kind, also by themselves.
+	Kinds []btf.Kind
+	// OwnOnly leaves out the types of the bases. Otherwise a type that one side has in the blob and
+	// the other in a base is no difference.
+	OwnOnly bool
+	// Indirect lists types that differ only because types that they refer to differ. Otherwise they
+	// are only counted.
+	Indirect bool
+}
+
+// Class is a class of differences.
+type Class string
+
+const (
+	OnlyA    Class = "only in A"
+	OnlyB    Class = "only in B"
+	Differs  Class = "differs"
+	Forward  Class = "forward"  // one side only declares what the other defines
+	Indirect Class = "indirect" // only types that it refers to differ
+)
+
+// Difference is one difference.
+type Difference struct {
+	Class Class  `json:"class"`
+	Kind  string `json:"kind"`            // "struct", …: the kind's name in lower case
+	Type  string `json:"type"`            // "struct foo", `decl_tag "kfunc" on func foo`
+	Where string `json:"where,omitempty"` // "member bar.baz"; "" for the type itself
+	What  string `json:"what,omitempty"`  // "type u32 vs u64"
+}
+
+// String is the difference as one line: "differs: struct foo: member bar.baz: type u32 vs u64".
+func (d Difference) String() string {
+	parts := []string{string(d.Class), d.Type, d.Where, d.What}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ": ")
+}
+
+// Summary has the counts of a comparison.
+type Summary struct {
+	TypesA int `json:"types_a"` // types of A's blobs, without bases
+	TypesB int `json:"types_b"`
+	Equal  int `json:"equal"` // different contents that both sides have, of compared types
+
+	// Differences by class.
+	OnlyA    int `json:"only_a"`
+	OnlyB    int `json:"only_b"`
+	Differs  int `json:"differs"`
+	Forward  int `json:"forward"`
+	Indirect int `json:"indirect"` // all of them, listed or not
+
+	// Types of A's blobs whose content an earlier one has. Duplicates are no difference.
+	DuplicatesA int `json:"duplicates_a"`
+	DuplicatesB int `json:"duplicates_b"`
+}
+
+// Same reports whether nothing differs.
+func (s Summary) Same() bool { return s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect == 0 }
+
+// count is the count of a class.
+func (s *Summary) count(class Class) *int {
+	return map[Class]*int{OnlyA: &s.OnlyA, OnlyB: &s.OnlyB, Differs: &s.Differs, Forward: &s.Forward,
+		Indirect: &s.Indirect}[class]
+}
+
+// String is the summary as one line.
+func (s Summary) String() string {
+	if s.Same() {
+		return fmt.Sprintf("equal: %s compared (%d in A, %d in B)", message.Count(s.Equal, "type"),
+			s.TypesA, s.TypesB)
+	}
+	return fmt.Sprintf("%d equal, %d only in A, %d only in B, %d differ, %s, "+
+		"%d differ only through those (%s in A, %d in B)",
+		s.Equal, s.OnlyA, s.OnlyB, s.Differs, message.Count(s.Forward, "forward declaration"),
+		s.Indirect, message.Count(s.TypesA, "type"), s.TypesB)
+}
+
+// Compare returns the differences of two sides, sorted by class, type, where and what.
+func Compare(a, b Side, opts Options) ([]Difference, Summary) {
+	c := &comparison{graph: newGraph(a, b), opts: opts, groups: map[key]*group{}}
+	sides := [2][]placedBlob{c.add(a), c.add(b)}
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
+	for i, s := range [2]Side{a, b} {
+		c.collect(i, len(s), sides[i])
+	}
+	return c.report()
+}
+
+// comparison is one run of Compare.
+type comparison struct {
+	*graph
+	opts     Options
+	content  []uint32 // of each node: a number that two nodes share if they have equal content
+	contents int      // how many contents there are
+	groups   map[key]*group
+	has      [2][]place // by content: where a side has it
+	order    []*group   // the groups in the order in which they were found
+	summary  Summary
+}

@@ -1,0 +1,96 @@
+package diff
+
+import (
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+)
+
+// Definitions explains how definitions of one name differ, in one blob and its bases.
+type Definitions struct {
+	c    *comparison
+	all  []placedBlob // the blob and its bases
+	left int          // how many pairs of types may still be looked at
+}
+
+// NewDefinitions prepares to compare the types of b and its bases.
+func NewDefinitions(b *btf.Blob) *Definitions {
+	c := &comparison{graph: newGraph(Side{b})}
+	all := c.add(Side{b})
+	c.content, c.contents = refine.Classes(c.label, c.first, c.kids)
+	return &Definitions{c, all, allPairs}
+}
+
+// Pair says how two types differ.
+type Pair struct {
+	Where string // "member bar.baz"; "" for the type itself
+	What  string // "bit offset 64 vs 32"; "" if they are equal
+	// Through is set if the two differ only because types that they refer to differ: the ids of two
+	// such types, of one name, that differ by themselves.
+	Through *[2]uint32
+}
+
+// maxPairs bounds how many pairs of types are looked at to explain one difference, and allPairs how
+// many for all explanations of a Definitions. Only hostile input reaches the bounds; then
+// explanations are less exact.
+const (
+	maxPairs = 10000
+	allPairs = 1 << 24
+)
+
+// Explain compares the types with the ids a and b, of one kind and name. names are how the text
+// calls the two, as in "only in NAME". Of several differences it explains the first one in the
+// records; else the nearest one in the types that they refer to.
+func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
+	start := [2]uint32{nodeOf(d.all, a), nodeOf(d.all, b)}
+	if d.c.content[start[0]] == d.c.content[start[1]] {
+		return Pair{}
+	}
+	first := d.explain(start, names)
+	pair := Pair{Where: first.where, What: first.what}
+	if first.class != Indirect {
+		return pair
+	}
+	seen := map[[2]uint32]bool{start: true}
+	queue := [][2]uint32{start}
+	defer func() { d.left = max(0, d.left-len(seen)) }()
+	for i := 0; i < len(queue) && len(queue) < maxPairs && d.left > 0; i++ {
+		if p := queue[i]; i > 0 && d.explain(p, names).class != Indirect {
+			pair.Through = &[2]uint32{d.c.nodes[p[0]].id, d.c.nodes[p[1]].id}
+			return pair
+		}
+		queue = d.c.differingChildren(queue[i], seen, queue)
+	}
+	return pair
+}
+
+func (d *Definitions) explain(p [2]uint32, names [2]string) explanation {
+	budget := min(d.left, maxPairs)
+	x := explainer{d.c, names, true, map[[2]uint32]bool{}, budget}
+	e := x.types(p[0], p[1])
+	d.left -= budget - x.budget
+	return e
+}
+
+// differingChildren appends to out pairs of types of one name but different content: those that the
+// two types of p refer to at the same place, directly or through types without a name. It leaves
+// out the pairs in seen, and adds to it those that it looks at.
+func (c *comparison) differingChildren(
+	p [2]uint32, seen map[[2]uint32]bool, out [][2]uint32,
+) [][2]uint32 {
+	ka, kb := c.children(p[0]), c.children(p[1])
+	for i := range min(len(ka), len(kb)) {
+		a, b := ka[i], kb[i]
+		if c.content[a] == c.content[b] || seen[[2]uint32{a, b}] || len(seen) > 4*maxPairs {
+			continue
+		}
+		seen[[2]uint32{a, b}] = true
+		if c.name(a) != "" && c.kind(a) != btf.KindTypeTag {
+			if c.nodes[a].name == c.nodes[b].name {
+				out = append(out, [2]uint32{a, b})
+			}
+			continue
+		}
+		out = c.differingChildren([2]uint32{a, b}, seen, out)
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// explanation is the first place at which two types differ.
+type explanation struct {
+	class       Class // Differs, Forward or Indirect
+	where, what string
+}
+
+// explainer walks two types of different content side by side, down to types that have a name.
+type explainer struct {
+	*comparison
+	sides  [2]string // how the two types are called
+	layout bool      // whether layout.go explains offsets and sizes by the types of members
+	seen   map[[2]uint32]bool
+	budget int // how many pairs of nodes may still be looked at
+}
+
+// explain returns the first difference of two types of one kind and name. A difference in their own
+// records comes before one in a forward declaration, and that before one in types that they refer
+// to.
+func (c *comparison) explain(a, b uint32) explanation {
+	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
+	return x.types(a, b)
+}
+
+func (x *explainer) types(a, b uint32) explanation {
+	if e, ok := x.inside(a, b, "", [2]uint32{a, b}); ok {
+		return e
+	}
+	return explanation{Differs, "", "content differs too deep to show"}
+}
+
+// better reports whether e explains more than another explanation.
+func better(e, than explanation) bool {
+	ranks := []Class{Indirect, Forward, Differs}
+	return slices.Index(ranks, e.class) > slices.Index(ranks, than.class)
+}
+
+// inside explains how two nodes of one kind differ: in their records, or in what they refer to.
+// where is the path from the types that are compared to a and b, such as "member bar", and types
+// are the types at the end of that path, of which a and b are a part. ok is false if the walk found
+// nothing that it had not seen.
+func (x *explainer) inside(a, b uint32, where string, types [2]uint32) (best explanation, ok bool) {
+	if x.seen[[2]uint32{a, b}] || x.budget == 0 {
+		return explanation{}, false
+	}
+	x.seen[[2]uint32{a, b}] = true
+	x.budget--
+	if x.label[a] != x.label[b] {
+		if at, what := x.recordDifference(a, b); what != "" {
+			if x.layout && x.sameMembers(a, b) {
+				if e, ok := x.layoutDifference(a, b, where, types); ok {
+					return e, true
+				}
+			}
+			return explanation{Differs, joinPath(where, at), what}, true
+		}
+	}
+	return x.references(a, b, where, types)
+}
+
+// references explains how two nodes of one kind differ in what they refer to.
+func (x *explainer) references(
+	a, b uint32, where string, types [2]uint32,
+) (best explanation, ok bool) {
+	ka, kb := x.children(a), x.children(b)
+	for i := range min(len(ka), len(kb)) {
+		if x.content[ka[i]] == x.content[kb[i]] {
+			continue
+		}
+		if best.class != "" && x.sameName(ka[i], kb[i]) && !x.otherDefinition(ka[i]) {
+			continue // that would be Indirect, which is not better
+		}
+		at, part := types, x.childName(a, i)
+		if part != "" || types == [2]uint32{a, b} && !partOfOther(x.kind(a)) {
+			at = [2]uint32{ka[i], kb[i]}
+		}
+		e, found := x.reference(ka[i], kb[i], joinPath(where, part), at, x.kind(a) == btf.KindFunc)
+		if found && better(e, best) {
+			best, ok = e, true
+			if e.class == Differs {
+				break
+			}
+		}
+	}
+	return best, ok
+}
+
+// joinPath joins the parts of a path.
+func joinPath(where, part string) string {
+	switch {
+	case where == "" || part == "":
+		return where + part
+	case len(where) > 400:
+		return where
+	}
+	if member, ok := strings.CutPrefix(part, "member "); ok {
+		return where + "." + member
+	}
+	return where + ", " + part
+}
+
+// partOfOther reports whether types of a kind are written in full where they are used, instead of
+// by name.
+func partOfOther(k btf.Kind) bool {
+	switch k {
+	case btf.KindPtr, btf.KindArray, btf.KindVolatile, btf.KindConst, btf.KindRestrict,
+		btf.KindTypeTag, btf.KindFuncProto:
+		return true
+	}
+	return false
+}
+
+// reference explains how two references differ, to a and to b of different content. where and types
+// are as for inside. If open is set it looks inside types of one kind even where their texts
+// differ.
+func (x *explainer) reference(
+	a, b uint32, where string, types [2]uint32, open bool,
+) (explanation, bool) {
+	ka, kb := x.kind(a), x.kind(b)
+	if x.sameName(a, b) {
+		name := x.spellNamed(a)
+		if x.otherDefinition(a) {
+			return explanation{Differs, where, "refers to different definitions of " + name}, true
+		}
+		return explanation{Indirect, where, "refers to " + name + ", which differs"}, true
+	}
+	if ka == kb && x.nodes[a].name == x.nodes[b].name && a >= firstNode && b >= firstNode {
+		// Both are pointers, arrays, anonymous structs …: the difference may be deeper.
+		if open || x.label[a] == x.label[b] || ka.IsComposite() || ka.IsEnum() {
+			return x.inside(a, b, where, types)
+		}
+	}
+	class := Differs
+	if x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 && x.declares(a, b) {
+		class = Forward
+	}
+	sa, sb := x.spell(types[0]), x.spell(types[1])
+	if sa == sb {
+		sa, sb = x.spell(a), x.spell(b)
+	}
+	if sa == sb {
+		sa, sb = fmt.Sprintf("%v %s", ka, sa), fmt.Sprintf("%v %s", kb, sb)
+	}
+	return explanation{class, where, "type " + sa + " vs " + sb}, true
+}
+
+// declares reports whether one node, of one name with the other, is the forward declaration of what
+// the other defines.
+func (c *comparison) declares(a, b uint32) bool {
+	if c.kind(a) != btf.KindFwd {
+		a, b = b, a
+	}
+	return c.kind(a) == btf.KindFwd && c.kind(b).IsComposite() &&
+		c.nodes[a].typ.KFlag == (c.kind(b) == btf.KindUnion)
+}
+
+// sameName reports whether two nodes are of one kind and have the same name, which is not empty.
+func (x *explainer) sameName(a, b uint32) bool {
+	k := x.kind(a)
+	return k == x.kind(b) && x.nodes[a].name == x.nodes[b].name && x.nodes[a].name != 0 &&
+		k != btf.KindTypeTag
+}
+
+// otherDefinition reports whether a named type has several definitions, the same on both sides.
+// Then two references to that name that differ refer to different ones of these.
+func (x *explainer) otherDefinition(n uint32) bool {
+	g := x.groups[key{kind: x.kind(n), name: x.nodes[n].name}]
+	return g != nil && len(g.alone[0])+len(g.alone[1]) == 0 &&
+		len(g.own[0])+len(g.own[1])+g.bases > 2
+}
+
+// childName returns what the i-th reference of a node is, such as "member x" or "return"; "" where
+// the kind of the node says it, as for pointers.
+func (x *explainer) childName(n uint32, i int) string {
+	kind := x.kind(n)
+	word, element := elementWords[kind], i
+	switch {
+	case kind == btf.KindFuncProto && i == 0:
+		return "return"
+	case kind == btf.KindFuncProto:
+		element--
+	case kind == btf.KindArray && i == 1:
+		return "index"
+	case kind == btf.KindDeclTag:
+		return "target"
+	case word == "":
+		return ""
+	}
+	name := x.element(n, element)
+	if name == "" && kind != btf.KindDatasec {
+		return fmt.Sprint(word, " ", i)
+	}
+	return word + " " + message.Printable(name)
+}

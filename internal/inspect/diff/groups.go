@@ -1,0 +1,173 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// key is what types must share to be in one group.
+type key struct {
+	kind btf.Kind
+	name uint32 // its number in the graph
+	on   string // for DECL_TAG: the type that it tags
+	// For DECL_TAG the component; for anonymous structs, unions and enums the label, so that only
+	// types with equal records are in a group; for pointers and the like the content.
+	more uint32
+}
+
+// group is the types of one key on both sides (index 0 is A), one node for each content.
+type group struct {
+	key   key
+	own   [2][]uint32 // of the blobs
+	bases int         // how many more are of their bases
+	alone [2][]uint32 // those of own whose content the other side does not have
+}
+
+// place is where a side has a content that is in a group.
+type place uint8
+
+const (
+	nowhere place = iota
+	inBase
+	inOwn
+)
+
+// collect puts the types of one side into groups: of its own blobs, the first ones of all, and then
+// of their bases.
+func (c *comparison) collect(side, own int, all []placedBlob) {
+	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
+	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]
+	seen := make([]bool, c.contents)
+	c.has[side] = make([]place, c.contents)
+	if c.opts.OwnOnly {
+		all = all[:own]
+	}
+	for i, p := range all {
+		isOwn := i < own
+		if isOwn {
+			*types += len(p.Types)
+		}
+		for n := p.at; n < p.at+uint32(len(p.Types)); n++ {
+			if known := &seen[c.content[n]]; !*known {
+				*known = true
+				c.group(side, n, isOwn)
+			} else if isOwn {
+				*duplicates++
+			}
+		}
+	}
+}
+
+// group puts a node into its group, if types like it are compared by themselves.
+func (c *comparison) group(side int, n uint32, own bool) {
+	kind := c.kind(n)
+	asked := slices.Contains(c.opts.Kinds, kind)
+	if c.opts.Kinds != nil && !asked {
+		return
+	}
+	k := key{kind: kind, name: c.nodes[n].name}
+	switch {
+	case kind == btf.KindDeclTag:
+		k.more, k.on = c.nodes[n].typ.Extra, c.spellNamed(c.children(n)[0])
+	case partOfOther(kind):
+		if !asked {
+			return
+		}
+		k.more = c.content[n]
+	case k.name == 0 && (kind.IsComposite() || kind.IsEnum()):
+		if c.uses[n] > 0 && !asked {
+			return
+		}
+		k.more = c.label[n]
+	}
+	g := c.groups[k]
+	if g == nil {
+		g = &group{key: k}
+		c.groups[k] = g
+		c.order = append(c.order, g)
+	}
+	if own {
+		c.has[side][c.content[n]] = inOwn
+		g.own[side] = append(g.own[side], n)
+	} else {
+		c.has[side][c.content[n]] = inBase
+		g.bases++
+	}
+}
+
+// report counts the contents that both sides have, and explains the others.
+func (c *comparison) report() ([]Difference, Summary) {
+	for _, g := range c.order {
+		for side := range 2 {
+			for _, n := range g.own[side] {
+				switch other := c.has[1-side][c.content[n]]; {
+				case other == nowhere:
+					g.alone[side] = append(g.alone[side], n)
+				case side == 0 || other == inBase: // the others are counted already
+					c.summary.Equal++
+				}
+			}
+		}
+	}
+	var out []Difference
+	for _, g := range c.order {
+		out = c.explainGroup(g, c.opts.Indirect, out)
+	}
+	if len(out) == 0 && c.summary.Indirect > 0 {
+		// What they differ because of was not found: then they are listed themselves.
+		c.summary.Indirect = 0
+		for _, g := range c.order {
+			out = c.explainGroup(g, true, out)
+		}
+	}
+	slices.SortFunc(out, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What))
+	})
+	return out, c.summary
+}
+
+// explainGroup appends the differences of a group: it pairs the types that only one side has, and
+// explains how those of each pair differ. Indirect differences are counted, and appended if
+// indirect is set.
+func (c *comparison) explainGroup(g *group, indirect bool, out []Difference) []Difference {
+	a, b := g.alone[0], g.alone[1]
+	if len(a)+len(b) == 0 {
+		return out
+	}
+	kind := g.key.kind
+	for _, p := range c.pair(a, b) {
+		n, e := p[0], explanation{}
+		switch {
+		case p[1] == noPartner:
+			e = explanation{OnlyA, "", c.otherDefinitions(g, 1)}
+		case p[0] == noPartner:
+			n, e = p[1], explanation{OnlyB, "", c.otherDefinitions(g, 0)}
+		default:
+			e = c.explain(p[0], p[1])
+		}
+		if kind == btf.KindFwd && (e.class == OnlyA || e.class == OnlyB) {
+			e = explanation{Forward, "", string(e.class)}
+		}
+		*c.summary.count(e.class)++
+		if e.class != Indirect || indirect {
+			out = append(out, Difference{e.class, strings.ToLower(kind.String()), c.title(n), e.where,
+				e.what})
+		}
+	}
+	return out
+}
+
+// otherDefinitions explains why a type has no partner although the other side, side, has
+// definitions of its name: they have other partners. It returns "" if the other side has no
+// definition.
+func (c *comparison) otherDefinitions(g *group, side int) string {
+	if n := len(g.own[side]); n > 0 && g.key.name != 0 && g.key.kind != btf.KindDeclTag {
+		return fmt.Sprintf("a further definition, the other side has %d", n)
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+// Package dump prints BTF record by record: each type with its id, as it is in the file.
+//
+// The text is that of bpftool btf dump with the format raw, to the byte, so what reads the one
+// reads the other. Only control characters in names are escaped here.
+package dump
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Raw prints the types of b itself, without those of its bases. References and names that lead
+// nowhere are printed as they are.
+func Raw(w io.Writer, b *btf.Blob) error {
+	p := printer{w: w, blob: b}
+	for i := range b.Types {
+		p.record(b.StartID+uint32(i), &b.Types[i], b)
+	}
+	return p.flush()
+}
+
+// Some prints the types with these ids, which must exist in b or its bases.
+func Some(w io.Writer, b *btf.Blob, ids []uint32) error {
+	p := printer{w: w, blob: b}
+	for _, id := range ids {
+		t, at := b.ByID(id)
+		p.record(id, t, at)
+	}
+	return p.flush()
+}
+
+// chunk is how many bytes are written at a time.
+const chunk = 1 << 18
+
+// printer collects the text.
+type printer struct {
+	w    io.Writer
+	err  error
+	buf  []byte
+	blob *btf.Blob // in which ids and names are looked up
+}
+
+func (p *printer) flush() error {
+	if p.err == nil && len(p.buf) > 0 {
+		_, p.err = p.w.Write(p.buf)
+	}
+	p.buf = p.buf[:0]
+	return p.err
+}
+
+// str and num append a text, and a text and the number after it.
+func (p *printer) str(s string) { p.buf = append(p.buf, s...) }
+
+func (p *printer) num(s string, n uint32) {
+	p.buf = strconv.AppendUint(append(p.buf, s...), uint64(n), 10)
+}
+
+// quoted appends a name in quotes.
+func (p *printer) quoted(before string, nameOff uint32) {
+	name := "(anon)"
+	if nameOff != 0 {
+		var err error
+		if name, err = p.blob.Name(nameOff); err != nil {
+			name = "(invalid)"
+		}
+	}
+	p.buf = append(append(append(p.buf, before...), message.Printable(name)...), '\'')
+}
+
+// record prints one type; at is the blob whose arenas hold its elements.
+func (p *printer) record(id uint32, t *btf.Type, at *btf.Blob) {
+	p.num("[", id)
+	p.str("] ")
+	p.str(t.Kind.String())
+	p.quoted(" '", t.NameOff)
+	switch t.Kind {
+	case btf.KindInt:
+		p.num(" size=", t.SizeOrType)
+		p.num(" bits_offset=", t.Extra>>16&0xff)
+		p.num(" nr_bits=", t.Extra&0xff)
+		p.str(" encoding=")
+		p.str(encoding(t.Extra >> 24 & 0xf))
+	case btf.KindArray:
+		a := at.ArrayOf(t)
+		p.num(" type_id=", a.Elem)
+		p.num(" index_type_id=", a.Index)
+		p.num(" nr_elems=", a.Nelems)
+	case btf.KindStruct, btf.KindUnion:
+		p.members(t, at)
+	case btf.KindEnum, btf.KindEnum64:
+		p.enumerators(t, at)
+	case btf.KindFwd:
+		p.str(" fwd_kind=")
+		if t.KFlag {
+			p.str("union")
+		} else {
+			p.str("struct")
+		}
+	case btf.KindFunc:
+		p.num(" type_id=", t.SizeOrType)
+		p.str(" linkage=")
+		p.str(linkage(t.Vlen))
+	case btf.KindFuncProto:
+		p.num(" ret_type_id=", t.SizeOrType)
+		p.num(" vlen=", t.Vlen)
+		for _, a := range at.ParamsOf(t) {
+			p.quoted("\n\t'", a.NameOff)
+			p.num(" type_id=", a.Type)
+		}
+	case btf.KindVar:
+		p.num(" type_id=", t.SizeOrType)
+		p.str(", linkage=")
+		p.str(linkage(t.Extra))
+	case btf.KindDatasec:
+		p.variables(t, at)
+	case btf.KindFloat:
+		p.num(" size=", t.SizeOrType)
+	case btf.KindDeclTag:
+		p.num(" type_id=", t.SizeOrType)
+		p.str(" component_idx=")
+		p.buf = strconv.AppendInt(p.buf, int64(int32(t.Extra)), 10)
+	default: // PTR, TYPEDEF, VOLATILE, CONST, RESTRICT, TYPE_TAG
+		p.num(" type_id=", t.SizeOrType)
+	}
+	p.str("\n")
+	if len(p.buf) >= chunk {
+		p.flush()
+	}
+}
+
+func (p *printer) members(t *btf.Type, at *btf.Blob) {
+	p.num(" size=", t.SizeOrType)
+	p.num(" vlen=", t.Vlen)
+	for _, m := range at.MembersOf(t) {
+		offset, bits := m.Bits(t.KFlag)
+		p.quoted("\n\t'", m.NameOff)
+		p.num(" type_id=", m.Type)
+		p.num(" bits_offset=", offset)
+		if bits != 0 {
+			p.num(" bitfield_size=", bits)
+		}
+	}
+}
+
+func (p *printer) enumerators(t *btf.Type, at *btf.Blob) {
+	suffix := ""
+	if t.KFlag {
+		p.str(" encoding=SIGNED")
+	} else {
+		p.str(" encoding=UNSIGNED")
+	}
+	if t.Kind == btf.KindEnum64 {
+		suffix = "ULL"
+		if t.KFlag {
+			suffix = "LL"
+		}
+	}
+	p.num(" size=", t.SizeOrType)
+	p.num(" vlen=", t.Vlen)
+	for _, e := range at.EnumsOf(t) {
+		p.quoted("\n\t'", e.NameOff)
+		p.str(" val=")
+		if t.KFlag {
+			p.buf = strconv.AppendInt(p.buf, int64(e.Value), 10)
+		} else {
+			p.buf = strconv.AppendUint(p.buf, e.Value, 10)
+		}
+		p.str(suffix)
+	}
+}
+
+func (p *printer) variables(t *btf.Type, at *btf.Blob) {
+	p.num(" size=", t.SizeOrType)
+	p.num(" vlen=", t.Vlen)
+	for _, s := range at.SecinfosOf(t) {
+		p.num("\n\ttype_id=", s.Type)
+		p.num(" offset=", s.Offset)
+		p.num(" size=", s.Size)
+		if v, _ := p.blob.ByID(s.Type); v != nil {
+			p.str(" (")
+			p.str(v.Kind.String())
+			p.quoted(" '", v.NameOff)
+			p.str(")")
+		}
+	}
+}
+
+// encoding is the text for the encoding of an INT.
+func encoding(bits uint32) string {
+	switch bits {
+	case 0:
+		return "(none)"
+	case btf.IntSigned:
+		return "SIGNED"
+	case btf.IntChar:
+		return "CHAR"
+	case btf.IntBool:
+		return "BOOL"
+	}
+	return "UNKN"
+}
+
+// linkage is the text for the linkage of a FUNC or VAR.
+func linkage(n uint32) string {
+	switch n {
+	case btf.LinkageStatic:
+		return "static"
+	case btf.LinkageGlobal:
+		return "global"
+	case btf.LinkageExtern:
+		return "extern"
+	}
+	return "(unknown)"
+}

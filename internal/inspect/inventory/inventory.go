@@ -1,0 +1,185 @@
+// Package inventory counts what is in a BTF and says what makes it large.
+package inventory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// Report is what is in one BTF, without its bases. All sizes are in bytes.
+type Report struct {
+	Schema  int      `json:"schema"` // the version of the JSON form
+	Bytes   uint64   `json:"bytes"`  // header, types, layout section and strings
+	Header  uint64   `json:"header"`
+	Layout  uint64   `json:"layout"` // the layout section; 0 if there is none
+	Types   Types    `json:"types"`
+	Strings Strings  `json:"strings"`
+	Base    *Base    `json:"base,omitempty"` // nil if the BTF stands alone
+	Largest []Record `json:"largest"`        // the types with the largest records
+	// Sections are the DATASECs, the largest sections first.
+	Sections []Section `json:"sections"`
+}
+
+// Types are the records.
+type Types struct {
+	Total   int    `json:"total"`
+	Bytes   uint64 `json:"bytes"`
+	FirstID uint32 `json:"first_id"`
+	Kinds   []Kind `json:"kinds"` // those that occur, the largest first
+}
+
+// Kind is the records of one kind.
+type Kind struct {
+	Kind      string `json:"kind"` // as bpftool spells it
+	Types     int    `json:"types"`
+	Anonymous int    `json:"anonymous"`
+	// Elements are members, enumerators, parameters, or variables of sections.
+	Elements uint64 `json:"elements"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Strings are the names, which each end with a NUL byte.
+type Strings struct {
+	Total int     `json:"total"` // the empty one included
+	Bytes uint64  `json:"bytes"`
+	Users []Users `json:"users"` // the largest first
+}
+
+// Users are the strings that are the names of one sort of thing, and of no other.
+type Users struct {
+	Of      string `json:"of"` // such as "functions"; "several", "none"
+	Strings int    `json:"strings"`
+	Bytes   uint64 `json:"bytes"`
+}
+
+// Base is what split BTF stands on, and how much it uses of that.
+type Base struct {
+	Types   uint32 `json:"types"`
+	Strings uint32 `json:"strings"` // bytes of strings
+	// Refs and OwnRefs are the references of the types to types of the base, and to own ones; void is
+	// neither. NamesOfBase are the names of types and elements that are strings of the base.
+	Refs        uint64 `json:"references_to_base"`
+	OwnRefs     uint64 `json:"references_to_own"`
+	NamesOfBase uint64 `json:"names_of_base"`
+	OwnNames    uint64 `json:"names_of_own"`
+}
+
+// Record is one type.
+type Record struct {
+	ID       uint32 `json:"id"`
+	Kind     string `json:"kind"`
+	Name     string `json:"name"` // "" if anonymous
+	Elements uint32 `json:"elements"`
+	Bytes    uint64 `json:"bytes"`
+}
+
+// Section is a DATASEC.
+type Section struct {
+	Name      string `json:"name"`
+	Variables uint32 `json:"variables"`
+	Size      uint32 `json:"size"`  // of the section
+	Bytes     uint64 `json:"bytes"` // of the record
+}
+
+// Take makes the report of b, with as many of the largest types as limit says, 0 for all.
+func Take(b *btf.Blob, limit int) *Report {
+	r := &Report{Schema: 1, Header: uint64(b.Header.HdrLen), Layout: uint64(b.Header.LayoutLen),
+		Largest: []Record{}, Sections: []Section{}}
+	r.Types = Types{Total: len(b.Types), FirstID: b.StartID}
+	var kinds [btf.NumKinds]Kind
+	for i := range b.Types {
+		t := &b.Types[i]
+		elements := uint32(0)
+		if hasElements(t.Kind) {
+			elements = t.Vlen
+		}
+		size := t.Kind.RecordLen(t.Vlen)
+		k := &kinds[t.Kind]
+		k.Types++
+		k.Bytes += size
+		k.Elements += uint64(elements)
+		if t.NameOff == 0 {
+			k.Anonymous++
+		}
+		r.Types.Bytes += size
+		if elements > 0 {
+			r.Largest = append(r.Largest, Record{b.StartID + uint32(i), t.Kind.String(), "", elements,
+				size})
+		}
+		if t.Kind == btf.KindDatasec {
+			r.Sections = append(r.Sections, Section{b.TypeName(t), t.Vlen, t.SizeOrType, size})
+		}
+	}
+	r.Types.Kinds = occurring(kinds[:])
+	r.Strings = countStrings(b)
+	r.Bytes = r.Header + r.Types.Bytes + r.Layout + r.Strings.Bytes
+	if b.Base != nil {
+		r.Base = countUses(b)
+	}
+	r.sort(limit)
+	for i := range r.Largest {
+		t, _ := b.ByID(r.Largest[i].ID)
+		r.Largest[i].Name = b.TypeName(t)
+	}
+	return r
+}
+
+// sort puts what is largest first, and cuts the list of types.
+func (r *Report) sort(limit int) {
+	slices.SortStableFunc(r.Largest, func(x, y Record) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	if limit > 0 {
+		r.Largest = r.Largest[:min(limit, len(r.Largest))]
+	}
+	slices.SortFunc(r.Sections, func(x, y Section) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
+	})
+}
+
+// occurring names the kinds that occur, the largest first.
+func occurring(kinds []Kind) []Kind {
+	found := []Kind{}
+	for i, k := range kinds {
+		if k.Types > 0 {
+			k.Kind = btf.Kind(i).String()
+			found = append(found, k)
+		}
+	}
+	slices.SortStableFunc(found, func(x, y Kind) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	return found
+}
+
+// hasElements tells whether Vlen of the kind counts elements.
+func hasElements(k btf.Kind) bool {
+	switch k {
+	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto,
+		btf.KindDatasec:
+		return true
+	}
+	return false
+}
+
+// countUses counts what split BTF uses of its base.
+func countUses(b *btf.Blob) *Base {
+	base := &Base{Types: b.StartID - 1, Strings: b.BaseStrLen}
+	for i := range b.Types {
+		for ref := range b.Refs(&b.Types[i]) {
+			switch {
+			case *ref >= b.StartID:
+				base.OwnRefs++
+			case *ref != 0:
+				base.Refs++
+			}
+		}
+	}
+	eachName(b, func(_ user, off uint32) {
+		if off < b.BaseStrLen {
+			base.NamesOfBase++
+		} else {
+			base.OwnNames++
+		}
+	})
+	return base
+}

@@ -1,0 +1,102 @@
+package inventory
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// example is split BTF on a base with an int and the name "x".
+func example(t *testing.T) *btf.Blob {
+	t.Helper()
+	base := btf.NewBuilder(nil, nil, nil)
+	base.Int("int", 4, btf.IntSigned, 0)
+	base.Name("x")
+	b := btf.NewBuilder(nil, base.Finish(), nil)
+	member := func(name string, id uint32) btf.Member {
+		return btf.Member{NameOff: b.Name(name), Type: id}
+	}
+	b.Composite(btf.KindStruct, "s", 8, false, member("x", 1), member("own", 3))  // 2
+	b.Ref(btf.KindPtr, "", 2)                                                     // 3
+	b.Composite(btf.KindUnion, "", 4, false, member("s", 1))                      // 4
+	b.FuncProto(0, btf.Param{NameOff: b.Name("arg"), Type: 3})                    // 5
+	b.Func("function", 5, btf.LinkageStatic)                                      // 6
+	b.Var("v", 1, btf.LinkageGlobal)                                              // 7
+	b.Datasec(".data", 64, btf.Secinfo{Type: 7, Size: 4})                         // 8
+	b.Enum(btf.KindEnum, "e", 4, false, btf.Enumerator{NameOff: b.Name("VALUE")}) // 9
+	b.Name("unused")
+	data, err := b.Encode(btf.EncodeOptions{Layout: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := btf.Parse(data, b.Blob.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// TestText is the whole report: all sizes sum up to that of the BTF.
+func TestText(t *testing.T) {
+	b := example(t)
+	var text strings.Builder
+	if err := Take(b, 2).WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `318 bytes: header 32, types 164 (51.6%), layout 80, strings 42 (13.2%)
+8 types, ids 2 to 9; 9 strings
+On a base of 1 type and 7 bytes of strings. Of 8 references 3 go to the base,
+of 10 names 1 are the base's.
+
+Types by kind:
+  KIND        TYPES  ANONYMOUS  ELEMENTS  BYTES  SHARE
+  STRUCT          1          0         2     36  11.3%
+  UNION           1          1         1     24   7.5%
+  DATASEC         1          0         1     24   7.5%
+  ENUM            1          0         1     20   6.3%
+  FUNC_PROTO      1          1         1     20   6.3%
+  VAR             1          0         0     16   5.0%
+  PTR             1          1         0     12   3.8%
+  FUNC            1          0         0     12   3.8%
+`
+	if !strings.HasPrefix(text.String(), want) {
+		t.Error(text.String())
+	}
+	for _, part := range []string{
+		"  several of these              1      2   0.6%\n", // s: a struct and a member
+		"  none                          1      7   2.2%\n", // unused
+		"Largest types:\n  TYPE          ID  ELEMENTS  BYTES  SHARE\n" +
+			"  STRUCT s       2         2     36  11.3%\n  UNION (anon)   4         1     24   7.5%\n\n",
+		"Sections:\n  SECTION  VARIABLES  SIZE  BYTES  SHARE\n  .data            1    64     24   7.5%\n",
+	} {
+		if !strings.Contains(text.String(), part) {
+			t.Errorf("no\n%s in\n%s", part, text.String())
+		}
+	}
+}
+
+// TestSums compares sums with the bytes of the blob.
+func TestSums(t *testing.T) {
+	b := example(t)
+	r := Take(b, 0)
+	types, strings, count := uint64(0), uint64(0), 0
+	for _, k := range r.Types.Kinds {
+		types += k.Bytes
+		count += k.Types
+	}
+	for _, u := range r.Strings.Users {
+		strings += u.Bytes
+	}
+	if types != uint64(b.Header.TypeLen) || strings != uint64(b.Header.StrLen) ||
+		count != len(b.Types) || len(r.Largest) != 5 {
+		t.Errorf("%+v, header %+v", r, b.Header)
+	}
+	if empty := Take(&btf.Blob{StartID: 1}, 0); empty.WriteText(&nothing{}) != nil {
+		t.Error("an empty BTF")
+	}
+}
+
+type nothing struct{}
+
+func (*nothing) Write(p []byte) (int, error) { return len(p), nil }

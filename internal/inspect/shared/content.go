@@ -1,0 +1,118 @@
+package shared
+
+import "github.com/rules-btf/rules_btf/internal/model/refine"
+
+// contents are the different types of all modules, from 1 on.
+type contents struct {
+	*Set
+	tags  *tags
+	of    []uint32 // by held type: its content; 0 for what has no shape
+	first []uint32 // by content: a held type that has it, no declaration if one is a definition
+	// By content: how many held types have it, and how many only declare it and are counted apart;
+	// how many modules hold it, where one that only declares a tag does not hold its definition.
+	count, declared, modules []uint32
+	// By content: it leads to a tag of which it is not clear what some module means by it.
+	unclear []bool
+}
+
+// findContents tells which types of the modules are equal: those of one shape, or if it varies
+// those of one class.
+func (s *Set) findContents(t *tags) *contents {
+	c := &contents{Set: s, tags: t, of: make([]uint32, len(s.held.shape)), first: []uint32{0}}
+	c.classes()
+	byShape := make([]uint32, len(s.shapes.hashes))
+	for i, shape := range s.held.shape {
+		if shape == 0 || c.of[i] != 0 {
+			continue
+		}
+		if d := t.definition[shape]; d != 0 { // a declaration: it means the definition
+			shape = d
+		}
+		if byShape[shape] == 0 {
+			byShape[shape] = uint32(len(c.first))
+			c.first = append(c.first, uint32(i))
+		}
+		c.of[i] = byShape[shape]
+		if f := &c.first[c.of[i]]; s.held.shape[*f] != shape {
+			*f = uint32(i)
+		}
+	}
+	c.countHolders()
+	c.findUnclear()
+	return c
+}
+
+func (c *contents) countHolders() {
+	n := len(c.first)
+	c.count, c.declared, c.modules = make([]uint32, n), make([]uint32, n), make([]uint32, n)
+	seen := make([]int, n) // by content: the last module that holds it, from 1 on
+	for m := range c.Set.modules {
+		for i := c.Set.modules[m].first; i < c.Set.modules[m].end; i++ {
+			content := c.of[i]
+			switch {
+			case content == 0:
+			case c.isStub(i) && !c.isStub(c.first[content]):
+				c.declared[content]++
+			default:
+				c.count[content]++
+				if seen[content] <= m {
+					seen[content] = m + 1
+					c.modules[content]++
+				}
+			}
+		}
+	}
+}
+
+// isStub tells whether a held type only declares a tag.
+func (c *contents) isStub(i uint32) bool {
+	shape := c.held.shape[i]
+	return shape != 0 && c.shapes.stub[shape] == shape
+}
+
+// apart tells whether a held type must be told apart from others of its shape: the shape varies, or
+// defines a tag of which there are several definitions.
+func (c *contents) apart(i uint32) bool {
+	shape := c.held.shape[i]
+	return c.tags.varies[shape] || c.tags.varies[c.shapes.stub[shape]]
+}
+
+// classes gives the held types that must be told apart their contents.
+func (c *contents) classes() {
+	node := make([]uint32, len(c.held.shape)) // by held type: its node and 1
+	var list []uint32
+	for i := range c.held.shape {
+		if c.apart(uint32(i)) {
+			list = append(list, uint32(i))
+			node[i] = uint32(len(list))
+		}
+	}
+	numbers := map[uint32]uint32{}
+	labels, first, refs := make([]uint32, len(list)), make([]uint32, 1, len(list)+1), []uint32{}
+	for n, i := range list {
+		shape := c.held.shape[i]
+		number, ok := numbers[shape]
+		if !ok {
+			number = uint32(len(numbers))
+			numbers[shape] = number
+		}
+		labels[n] = number
+		for _, r := range c.refs(i) {
+			if node[r] != 0 {
+				refs = append(refs, node[r]-1)
+			}
+		}
+		first = append(first, uint32(len(refs)))
+	}
+	class, count := refine.Classes(labels, first, refs)
+	c.first = make([]uint32, 1+count)
+	for n, i := range list {
+		c.of[i] = class[n] + 1
+		c.first[class[n]+1] = i
+	}
+}
+
+// refs returns the held types that one refers to.
+func (c *contents) refs(i uint32) []uint32 {
+	return c.held.refs[c.held.first[i]:c.held.first[i+1]]
+}

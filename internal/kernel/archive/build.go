@@ -1,0 +1,343 @@
+package archive
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/link/relocate"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// Release is what an archive is made of.
+type Release struct {
+	Name    string // as uname -r says
+	BuildID string // of vmlinux, in hexadecimal; "" if its file tells
+	Vmlinux string // file with the kernel's BTF: raw, or ELF
+	Modules []Module
+	// Shared is a file with split BTF on vmlinux's, on which the modules stand; "" if there is none.
+	Shared string
+	// Objects are what modules were linked of, by the name of the module.
+	Objects map[string][]string
+	// Distilled are files with the distilled bases of modules, by name; an ELF file brings its own.
+	Distilled map[string]string
+	// On are the modules on which modules stand, both by name, or Vmlinux. All others stand on the
+	// shared base if there is one, else on vmlinux; those with a distilled base are put on vmlinux.
+	On   map[string]string
+	Jobs int // threads
+}
+
+// Module is a file with the BTF of a module: raw, or ELF.
+type Module struct {
+	File string
+	Path string // of the module in /lib/modules/RELEASE, or its name alone; "" if it is not known
+}
+
+// Archive is the content of an archive.
+type Archive struct {
+	Manifest Manifest
+	contents [][]byte // of Manifest.Files
+}
+
+// Build reads and checks the files of a release. BTF on a distilled base is put on vmlinux's, as
+// the kernel does. The result does not depend on the order of modules or where their files are.
+func Build(r Release) (*Archive, error) {
+	b := &builder{release: r, ids: map[string]int{}, isBase: map[string]bool{}}
+	for _, on := range r.On {
+		b.isBase[on] = true
+	}
+	b.isBase[SharedBase] = true
+	vmlinux, raw, err := b.vmlinux()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.readModules(); err != nil {
+		return nil, err
+	}
+	kernel := &b.parts[b.ids[Vmlinux]]
+	kernel.raw, kernel.layer = raw, vmlinux
+	if err := b.addLists(); err != nil {
+		return nil, err
+	}
+	if err := b.stack(); err != nil {
+		return nil, err
+	}
+	a := &Archive{Manifest: Manifest{Version: manifestVersion, Release: r.Name, BuildID: b.buildID}}
+	if r.Shared != "" {
+		a.Manifest.SharedBase = SharedBase
+	}
+	for i := range b.parts {
+		a.Manifest.Files = append(a.Manifest.Files, b.parts[i].layer.File)
+		a.contents = append(a.contents, b.parts[i].raw)
+	}
+	return a, nil
+}
+
+// builder is one call of Build.
+type builder struct {
+	release Release
+	buildID string
+	parts   []part          // by name
+	ids     map[string]int  // index in parts, by name
+	isBase  map[string]bool // which modules others stand on
+}
+
+// part is a file of the archive in the making.
+type part struct {
+	name, path string
+	source     *source
+	raw        []byte
+	objects    []string
+	layer      *layer
+	err        error
+}
+
+var bootRules = verify.Options{Only: new(verify.Boot)}
+
+// vmlinux reads the kernel's own BTF.
+func (b *builder) vmlinux() (*layer, []byte, error) {
+	s, err := readSource(b.release.Vmlinux)
+	if err != nil {
+		return nil, nil, err
+	}
+	given := strings.ToLower(b.release.BuildID)
+	if id, err := hex.DecodeString(given); err != nil || len(id) > maxBuildID {
+		return nil, nil, fmt.Errorf("the build id %q is not up to %d bytes in hexadecimal",
+			given, maxBuildID)
+	}
+	if given != "" && s.buildID != "" && s.buildID != given {
+		return nil, nil, fmt.Errorf("%s: its build id is %s, not %s", s.file, s.buildID, given)
+	}
+	b.buildID = cmp.Or(given, s.buildID)
+	if s.distilled != nil {
+		return nil, nil, fmt.Errorf("%s: it has a base, so it is not vmlinux's", s.file)
+	}
+	l, err := newLayer(Vmlinux, s.raw, nil, bootRules)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", s.file, err)
+	}
+	l.findTags()
+	l.Conflicts = l.countConflicts()
+	return l, s.raw, nil
+}
+
+// readModules reads the modules' files, and makes the list of parts.
+func (b *builder) readModules() error {
+	modules := b.release.Modules
+	parts := make([]part, len(modules), len(modules)+1)
+	parallel.Do(b.release.Jobs, len(modules), func(i int) { parts[i] = readPart(modules[i]) })
+	parts = append(parts, part{name: Vmlinux, source: &source{file: b.release.Vmlinux}})
+	if b.release.Shared != "" {
+		parts = append(parts, readShared(b.release.Shared))
+	}
+	slices.SortFunc(parts, func(x, y part) int {
+		return slices.CompareFunc([]string{x.name, x.file()}, []string{y.name, y.file()},
+			strings.Compare)
+	})
+	for i := range parts {
+		p := &parts[i]
+		if p.err != nil {
+			return p.err
+		}
+		if i > 0 && parts[i-1].name == p.name {
+			return fmt.Errorf("%s and %s: to the kernel both are %s", parts[i-1].file(), p.file(), p.name)
+		}
+		b.ids[p.name] = i
+	}
+	b.parts = parts
+	return nil
+}
+
+func (p *part) file() string {
+	if p.source == nil {
+		return ""
+	}
+	return p.source.file
+}
+
+// readPart reads a module's file, and finds its name.
+func readPart(m Module) part {
+	path := m.Path
+	if path == "" {
+		path = m.File
+	}
+	p := part{name: Name(path)}
+	if strings.Contains(m.Path, "/") {
+		p.path = m.Path
+	}
+	if p.source, p.err = readSource(m.File); p.err != nil {
+		return p
+	}
+	p.raw = p.source.raw
+	switch known := Name(p.source.module); {
+	case p.source.module == "":
+	case m.Path == "":
+		p.name = known
+	case known != p.name:
+		p.err = fmt.Errorf("%s: it says that it is the module %s, not %s", m.File, known, p.name)
+		return p
+	}
+	if err := checkName(p.name); err != nil {
+		p.err = fmt.Errorf("%s: %w", m.File, err)
+	}
+	return p
+}
+
+// readShared reads the file of the shared base.
+func readShared(file string) part {
+	p := part{name: SharedBase}
+	if p.source, p.err = readSource(file); p.err != nil {
+		return p
+	}
+	if p.raw = p.source.raw; p.source.distilled != nil {
+		p.err = fmt.Errorf("%s: it stands on a distilled base; a shared base must stand on vmlinux's BTF",
+			file)
+	}
+	return p
+}
+
+// addLists puts the lists of objects in order, and reads the distilled bases.
+func (b *builder) addLists() error {
+	for _, name := range sortedKeys(b.release.Objects) {
+		p := b.module(name)
+		if p == nil {
+			return fmt.Errorf("a list of objects is for %s, which is none of the modules", name)
+		}
+		list := slices.Clone(b.release.Objects[name])
+		slices.Sort(list)
+		p.objects = slices.Compact(list)
+	}
+	for _, name := range sortedKeys(b.release.Distilled) {
+		file, p := b.release.Distilled[name], b.module(name)
+		if p == nil {
+			return fmt.Errorf("%s is a distilled base of %s, which is none of the modules", file, name)
+		}
+		s, err := readSource(file)
+		if err != nil {
+			return err
+		}
+		p.source.distilled = s.raw
+	}
+	return nil
+}
+
+// module finds a module by name, nil if there is none.
+func (b *builder) module(name string) *part {
+	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase {
+		return &b.parts[i]
+	}
+	return nil
+}
+
+// stack reads the modules' BTF in the order in which they stand on each other.
+func (b *builder) stack() error {
+	on, err := b.levels()
+	if err != nil {
+		return err
+	}
+	for level := 1; len(on[level]) > 0; level++ {
+		list := on[level]
+		parallel.Do(b.release.Jobs, len(list), func(i int) {
+			p := &b.parts[list[i]]
+			if p.err = b.describe(p); p.err != nil {
+				p.err = fmt.Errorf("%s: %w", p.file(), p.err)
+			}
+		})
+		for _, i := range list {
+			if err := b.parts[i].err; err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// levels lists the modules, as indexes in parts, by how many files they stand on.
+func (b *builder) levels() (map[int][]int, error) {
+	for _, name := range sortedKeys(b.release.On) {
+		for _, x := range []string{name, b.release.On[name]} {
+			if b.module(x) == nil && (x != Vmlinux || x == name) {
+				return nil, fmt.Errorf("%s is to stand on %s, but %s is none of the modules", name,
+					b.release.On[name], x)
+			}
+		}
+	}
+	levels := map[int][]int{}
+	for i := range b.parts {
+		level := 0
+		for name := b.parts[i].name; name != Vmlinux; name = b.below(name) {
+			if level++; level > len(b.parts) {
+				return nil, fmt.Errorf("the module %s stands on itself", b.parts[i].name)
+			}
+		}
+		levels[level] = append(levels[level], i)
+	}
+	return levels, nil
+}
+
+// below returns the name of the file on which a module, or the shared base, stands.
+func (b *builder) below(name string) string {
+	if on, ok := b.release.On[name]; ok {
+		return on
+	}
+	distilled := b.parts[b.ids[name]].source.distilled != nil
+	if b.release.Shared == "" || name == SharedBase || distilled {
+		return Vmlinux
+	}
+	return SharedBase
+}
+
+// describe reads a module's BTF, and puts it on vmlinux's if it stands on a distilled base.
+func (b *builder) describe(p *part) error {
+	on := b.parts[b.ids[b.below(p.name)]].layer
+	if p.source.distilled != nil {
+		raw, err := putOn(p.source, on.blob)
+		if err != nil {
+			return err
+		}
+		p.raw = raw
+	}
+	l, err := newLayer(p.name, p.raw, on, bootRules)
+	if err != nil {
+		return fmt.Errorf("as BTF on %s: %w", on.Name, err)
+	}
+	l.Conflicts = l.countConflicts()
+	l.Path, l.Objects = p.path, p.objects
+	if b.isBase[p.name] {
+		l.findTags()
+	} else {
+		l.blob = nil // it isn't needed any more
+	}
+	p.layer = l
+	return nil
+}
+
+// putOn puts BTF that stands on a distilled base on another one.
+func putOn(s *source, base *btf.Blob) ([]byte, error) {
+	distilled, err := btf.Parse(s.distilled, nil)
+	if err != nil {
+		return nil, fmt.Errorf("distilled base: %w", err)
+	}
+	split, err := btf.Parse(s.raw, distilled)
+	if err != nil {
+		return nil, fmt.Errorf("as BTF on its distilled base: %w", err)
+	}
+	moved, err := relocate.Relocate(split, base)
+	if err != nil {
+		return nil, err
+	}
+	return btf.Encode(moved, btf.EncodeOptions{})
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

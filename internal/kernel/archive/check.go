@@ -1,0 +1,326 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// maxFile is the largest file that is read, in bytes. The format holds less.
+const maxFile = 1 << 30
+
+// Options says what Check looks at.
+type Options struct {
+	Rules verify.Options // by which the content is checked
+	// Kernel says that the kernel is to read the archive, which it can't if that has a shared base.
+	Kernel bool
+	Note   func(string) // called with what is no problem, but good to know
+	Images Images       // which are to have the BTF of the archive, and its ids
+	Jobs   int          // threads
+}
+
+// Check compares the files of an archive with its manifest and with each other. path is that of the
+// manifest, beside which the files are, or of their directory, or of a tar archive, which may be
+// compressed with zstd.
+// Check returns what is wrong, one line each, by the name of the file: what the kernel would refuse
+// when it boots or loads a module, or read as other types than were meant. The error is that of a
+// manifest, a tar archive or a directory of images that can't be read.
+func Check(path string, opts Options) ([]string, error) {
+	images, err := opts.Images.find()
+	if err != nil {
+		return nil, err
+	}
+	c := newChecker(opts.Rules)
+	c.images = images
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, ManifestName)
+	}
+	var m *Manifest
+	archive, err := openTar(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case archive != nil:
+		defer archive.file.Close()
+		c.in = archive
+		m, err = archive.manifest()
+	default:
+		c.in = directory(filepath.Dir(path))
+		var f *os.File
+		if f, err = os.Open(path); err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		m, err = readManifest(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := c.noteShared(path, m, opts); err != nil {
+		return nil, err
+	}
+	return c.check(m, opts.Jobs), nil
+}
+
+// noteShared tells what an archive with a shared base is not good for.
+func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
+	switch {
+	case m.SharedBase == "":
+		return nil
+	case opts.Images.Modules != "":
+		return fmt.Errorf("%s: its modules stand on the shared base %s, so no module that the kernel "+
+			"loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
+			opts.Images.Modules)
+	case opts.Kernel:
+		c.report("%s: modules stand on it, but the kernel reads a module's BTF on %s alone",
+			m.SharedBase, Vmlinux)
+	case opts.Note != nil:
+		opts.Note(fmt.Sprintf("%s: modules stand on the shared base %s: the archive is for tools that "+
+			"read chains of bases; the kernel would refuse them", path, m.SharedBase))
+	}
+	return nil
+}
+
+func newChecker(rules verify.Options) *checker {
+	return &checker{rules: rules, files: map[string]*checked{}}
+}
+
+func (c *checker) check(m *Manifest, jobs int) []string {
+	c.list(m)
+	c.checkShared(m)
+	c.findExtra()
+	c.checkChains()
+	c.checkContents(jobs)
+	c.checkOthers()
+	slices.SortStableFunc(c.names, strings.Compare)
+	found := c.problems
+	for _, name := range c.names {
+		found = append(found, c.files[name].problems...)
+	}
+	return found
+}
+
+// checker is one call of Check.
+type checker struct {
+	in       files
+	rules    verify.Options
+	images   map[string][]string // their paths, by the name that the kernel has for them
+	files    map[string]*checked // of the manifest, by name
+	shared   string              // the name of the shared base, "" if there is none
+	names    []string
+	problems []string // that are no file's own
+}
+
+// checked is a file of the manifest.
+type checked struct {
+	File
+	problems []string
+	layer    *layer // nil if the content can't be used
+	on       *checked
+	isBase   bool // others stand on it
+	lost     bool // it can't be read, for lack of the base on which it was made
+}
+
+func (f *checked) report(format string, args ...any) {
+	f.problems = append(f.problems, message.Printable(f.Name+": "+fmt.Sprintf(format, args...)))
+}
+
+func (c *checker) report(format string, args ...any) {
+	c.problems = append(c.problems, message.Printable(fmt.Sprintf(format, args...)))
+}
+
+// list checks the names of the files.
+func (c *checker) list(m *Manifest) {
+	alike := map[string][]string{} // names by the name that the kernel makes of them
+	for _, f := range m.Files {
+		if err := checkName(f.Name); err != nil {
+			c.report("%v", err)
+			continue
+		}
+		name := Name(f.Name)
+		alike[name] = append(alike[name], f.Name)
+		if c.files[f.Name] != nil {
+			continue
+		}
+		x := &checked{File: f}
+		c.files[f.Name] = x
+		c.names = append(c.names, f.Name)
+		if f.Name == Vmlinux && len(f.Bases) > 0 {
+			x.report("it stands on %s, but must stand alone", f.Bases[0].Name)
+			x.Bases = nil
+		}
+		if f.Path != "" && Name(f.Path) != name {
+			x.report("%s is the module %s", f.Path, Name(f.Path))
+		}
+	}
+	for _, name := range sortedKeys(alike) {
+		if list := alike[name]; len(list) > 1 {
+			c.report("%s: to the kernel all are %s", strings.Join(list, ", "), name)
+		} else if list[0] != name && list[0] != m.SharedBase {
+			c.files[list[0]].report("to the kernel it is %s", name)
+		}
+	}
+	if c.files[Vmlinux] == nil {
+		c.report("%s: the manifest has no such file, and all others need it", Vmlinux)
+	}
+}
+
+// checkShared checks what the manifest says of the shared base.
+func (c *checker) checkShared(m *Manifest) {
+	if m.SharedBase == "" {
+		return
+	}
+	f := c.files[m.SharedBase]
+	switch {
+	case f == nil:
+		c.report("%s: the manifest has no such file, but says that it is the shared base", m.SharedBase)
+	case Name(f.Name) == f.Name:
+		f.report("the shared base has a name that a module can have")
+	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
+		f.report("the shared base must stand on %s alone", Vmlinux)
+	default:
+		c.shared = m.SharedBase
+	}
+}
+
+// findExtra looks for files that are not in the manifest.
+func (c *checker) findExtra() {
+	list, err := c.in.list()
+	if err != nil {
+		c.report("%v", err)
+	}
+	for _, name := range list {
+		if name == ManifestName || c.files[name] != nil {
+			continue
+		}
+		c.report("%s: the manifest has no such file", name)
+	}
+}
+
+// checkChains compares the bases of each file, as they were when it was made, with those that are
+// in the manifest.
+func (c *checker) checkChains() {
+	for _, name := range c.names {
+		f := c.files[name]
+		if on := c.checkChain(f); on != nil {
+			f.on, on.isBase = on, true
+		} else {
+			f.lost = name != Vmlinux
+		}
+	}
+}
+
+// checkChain returns the file on which f stands, nil if it stands on none or if something is wrong.
+func (c *checker) checkChain(f *checked) *checked {
+	if f.Name != Vmlinux && len(f.Bases) == 0 {
+		f.report("missing base: it has none, and must stand on %s", Vmlinux)
+	}
+	var on *checked
+	for _, base := range f.Bases {
+		on = c.files[base.Name]
+		switch {
+		case on == nil:
+			f.report("missing base: it stands on %s, which the manifest doesn't have", base.Name)
+			return nil
+		case on.SHA256 != base.SHA256:
+			f.report("wrong base: it was made on %s with SHA-256 %s, here that has %s", base.Name,
+				base.SHA256, on.SHA256)
+			return nil
+		}
+	}
+	if on == nil {
+		return nil
+	}
+	below := f.Bases[:len(f.Bases)-1]
+	if !slices.Equal(on.Bases, below) {
+		f.report("wrong base: it stands on %s, which stands on other files here", on.Name)
+		return nil
+	}
+	if len(below) > 0 && on.Name != c.shared {
+		f.report("it stands on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
+	}
+	return on
+}
+
+// checkContents reads the files, each after the one on which it stands.
+func (c *checker) checkContents(jobs int) {
+	levels := map[int][]*checked{}
+	deepest := 0
+	for _, name := range c.names {
+		f := c.files[name]
+		levels[len(f.Bases)] = append(levels[len(f.Bases)], f)
+		deepest = max(deepest, len(f.Bases))
+	}
+	for i := range deepest + 1 {
+		list := levels[i]
+		parallel.Do(jobs, len(list), func(k int) { c.checkContent(list[k]) })
+	}
+}
+
+func (c *checker) checkContent(f *checked) {
+	raw, err := c.read(f)
+	if err != nil {
+		f.report("%v", err)
+		return
+	}
+	if f.lost || f.on != nil && f.on.layer == nil {
+		return // what is wrong with its base is told already
+	}
+	var on *layer
+	if f.on != nil {
+		on = f.on.layer
+	}
+	l, err := newLayer(f.Name, raw, on, c.rules)
+	if err != nil {
+		f.report("%v", err)
+		return
+	}
+	for _, x := range []struct {
+		what           string
+		said, measured int64
+	}{
+		{"first type id", int64(f.StartID), int64(l.StartID)},
+		{"string offset", int64(f.StringOffset), int64(l.StringOffset)},
+		{"number of types", int64(f.Types), int64(l.Types)},
+	} {
+		if x.said != x.measured {
+			f.report("its %s is %d, the manifest says %d", x.what, x.measured, x.said)
+		}
+	}
+	c.checkImages(f, l, raw)
+	if f.isBase {
+		f.layer = l
+	}
+}
+
+// read returns the content of a file, if it is the one that the manifest describes.
+func (c *checker) read(f *checked) ([]byte, error) {
+	file, size, err := c.in.open(f.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	switch {
+	case size != f.Size:
+		return nil, fmt.Errorf("damaged: it has %d bytes, the manifest says %d", size, f.Size)
+	case size > maxFile:
+		return nil, fmt.Errorf("it has %d bytes, more than any BTF", size)
+	}
+	raw, err := io.ReadAll(io.LimitReader(file, f.Size+1))
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(raw); hex.EncodeToString(sum[:]) != f.SHA256 {
+		return nil, fmt.Errorf("damaged: its SHA-256 is %x, the manifest says %s", sum, f.SHA256)
+	}
+	return raw, nil
+}

@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+)
+
+// imagesOf makes a directory with the images of someRelease: vmlinux, and modules that hold what
+// the archive was made of. That on a distilled base and that on another module are among them.
+func imagesOf(t *testing.T, r Release) string {
+	t.Helper()
+	dir := t.TempDir()
+	read := func(path string) []byte {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	put(t, dir, "vmlinux", read(r.Vmlinux))
+	put(t, dir, "net/nf-nat.ko", object(t, elfwrite.Section{Name: ".BTF",
+		Data: read(r.Modules[0].File)}))
+	put(t, dir, "disk.ko", read(r.Modules[1].File))
+	put(t, dir, "md/raid.ko", object(t, elfwrite.Section{Name: ".BTF", Data: read(r.Modules[2].File)}))
+	put(t, dir, "other.ko", read(r.Modules[3].File))
+	put(t, dir, "plain.ko", object(t, elfwrite.Section{Name: ".modinfo",
+		Data: []byte("name=plain\x00")}))
+	put(t, dir, "modules.order", []byte("disk.o\n"))
+	return dir
+}
+
+// TestImages changes an image; section .BTF_ids has its tests in package btfids.
+func TestImages(t *testing.T) {
+	r := someRelease(t, t.TempDir())
+	a, err := Build(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := a.WriteDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	one, _ := blob(t, nil, func(b *btf.Builder) { b.Int("int", 4, 1, 0) })
+	types := func(data []byte) elfwrite.Section { return elfwrite.Section{Name: ".BTF", Data: data} }
+	_, kernel := kernelBTF(t)
+	split, _ := blob(t, kernel, embeds("other"))
+	for _, c := range []struct {
+		what   string
+		change func(dir string)
+		want   []string // that come before that of raid, and after
+		after  []string
+	}{
+		{"nothing", func(dir string) {}, nil, nil},
+		{"other BTF", func(dir string) { put(t, dir, "net/nf-nat.ko", object(t, types(one))) },
+			[]string{"nf_nat: DIR/net/nf-nat.ko holds other BTF than the archive: "}, nil},
+		{"other BTF of the kernel", func(dir string) { put(t, dir, "vmlinux", object(t, types(one))) },
+			nil, []string{"vmlinux: DIR/vmlinux holds other BTF than the archive: "}},
+		{"a second file", func(dir string) { put(t, dir, "new/nf_nat.ko", object(t, types(one))) },
+			[]string{"nf_nat: DIR/new/nf_nat.ko holds other BTF than the archive: "}, nil},
+		{"another distilled base", func(dir string) {
+			put(t, dir, "other.ko", object(t, types(split), elfwrite.Section{Name: ".BTF.base",
+				Data: one}))
+		}, []string{"other: DIR/other.ko holds BTF that doesn't fit the archive: "}, nil},
+		{"a distilled base alone", func(dir string) {
+			put(t, dir, "other.ko", object(t, elfwrite.Section{Name: ".BTF.base", Data: one}))
+		}, []string{"other: DIR/other.ko has a section .BTF.base, which only goes with "}, nil},
+		{"another module", func(dir string) {
+			os.Rename(filepath.Join(dir, "disk.ko"), filepath.Join(dir, "nf_nat.ko"))
+		}, []string{"nf_nat: DIR/nf_nat.ko: it says that it is the module disk"}, nil},
+		{"not in the archive", func(dir string) { put(t, dir, "new.ko", object(t, types(one))) },
+			[]string{"new: DIR/new.ko has a section .BTF, and the manifest has no such file"}, nil},
+		{"no ELF file", func(dir string) { put(t, dir, "disk.ko", []byte("#!/bin/sh\n")) },
+			[]string{"disk: DIR/disk.ko: not an ELF file"}, nil},
+		{"compressed", func(dir string) { put(t, dir, "disk.ko.zst", []byte(zstdMagic+"\x00\x00")) },
+			[]string{"disk: DIR/disk.ko.zst: zstd-compressed; decompress it first"}, nil},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			images := imagesOf(t, r)
+			c.change(images)
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(images, link); err != nil {
+				t.Fatal(err)
+			}
+			found, err := Check(filepath.Join(dir, ManifestName),
+				Options{Rules: bootRules, Jobs: 2, Images: Images{Modules: link}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := append(append(slices.Clone(c.want), onRAID), c.after...)
+			for i := range found {
+				found[i] = strings.ReplaceAll(found[i], link, "DIR")
+			}
+			wantProblems(t, found, want)
+		})
+	}
+	for _, c := range []struct {
+		images Images
+		want   string
+	}{
+		{Images{Modules: dir + "/none"}, "none: no such file or directory"},
+		{Images{Modules: t.TempDir()}, "there is no file *.ko and no vmlinux in this directory"},
+	} {
+		_, err := Check(filepath.Join(dir, ManifestName), Options{Images: c.images})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.images, err)
+		}
+	}
+}

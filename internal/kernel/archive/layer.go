@@ -1,0 +1,113 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// layer is a file of an archive, read, on which others may stand. A nil layer has no types.
+type layer struct {
+	File
+	blob *btf.Blob
+	on   *layer
+	tags map[tag]bool // that it defines; nil until they are asked for
+}
+
+// tag is the name of a struct, union or enum, with its namespace.
+type tag struct {
+	space types.Tag
+	name  string
+}
+
+// newLayer reads raw BTF on another layer, checks it, and describes it.
+func newLayer(name string, raw []byte, on *layer, rules verify.Options) (*layer, error) {
+	b, err := btf.Parse(raw, on.base())
+	if err != nil {
+		return nil, err
+	}
+	if err := check(b, rules); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	return &layer{
+		File: File{
+			Name: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(raw)), Bases: on.chain(),
+			StartID: b.StartID, StringOffset: b.BaseStrLen, Types: len(b.Types),
+		},
+		blob: b, on: on,
+	}, nil
+}
+
+// base returns the layer's BTF, nil for no layer.
+func (l *layer) base() *btf.Blob {
+	if l == nil {
+		return nil
+	}
+	return l.blob
+}
+
+// chain lists the layer and those on which it stands, the deepest first.
+func (l *layer) chain() []Base {
+	if l == nil {
+		return []Base{}
+	}
+	return append(l.on.chain(), Base{l.Name, l.SHA256})
+}
+
+// countConflicts counts the tags that the layer defines, and of which it or a layer below has
+// another definition. findTags must have been called for the layers below.
+func (l *layer) countConflicts() int {
+	seen, conflicts := map[tag]bool{}, map[tag]bool{}
+	for x := range l.definitions {
+		if seen[x] || l.on.defines(x) {
+			conflicts[x] = true
+		}
+		seen[x] = true
+	}
+	return len(conflicts)
+}
+
+func (l *layer) defines(x tag) bool { return l != nil && (l.tags[x] || l.on.defines(x)) }
+
+// findTags sets tags.
+func (l *layer) findTags() {
+	l.tags = map[tag]bool{}
+	for x := range l.definitions {
+		l.tags[x] = true
+	}
+}
+
+// definitions calls yield for each definition of a tag. A name with several has several calls.
+func (l *layer) definitions(yield func(tag) bool) {
+	for i := range l.blob.Types {
+		t := &l.blob.Types[i]
+		declared := t.Kind.IsEnum() && t.Vlen == 0
+		if !t.Kind.IsComposite() && !t.Kind.IsEnum() || t.NameOff == 0 || declared {
+			continue
+		}
+		if !yield(tag{types.TagOf(types.Kind(t.Kind)), l.blob.TypeName(t)}) {
+			return
+		}
+	}
+}
+
+// check tells why BTF can't be used: what the kernel refuses, and what shows that it was made on
+// another base.
+func check(b *btf.Blob, rules verify.Options) error {
+	if err := b.CheckRefs(); err != nil {
+		return err
+	}
+	found := verify.Check(b, rules)
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("the kernel refuses %v", found[0])
+	}
+	return fmt.Errorf("the kernel refuses %v (and %d more)", found[0], len(found)-1)
+}

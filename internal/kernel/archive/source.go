@@ -1,0 +1,93 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// maxBuildID is the longest build id in bytes; linkers make 16 or 20.
+const maxBuildID = 64
+
+// source is what a file of raw BTF, or an ELF file, tells.
+type source struct {
+	file      string
+	raw       []byte // BTF
+	distilled []byte // the content of .BTF.base, nil if there is none
+	module    string // the name in .modinfo, "" if there is none
+	buildID   string // in hexadecimal, "" if there is none
+}
+
+func readSource(file string) (*source, error) {
+	f, data, err := btf.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{file: file, raw: data}
+	if f != nil {
+		defer f.Close()
+		if err := s.readELF(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return s, nil
+}
+
+// readELF reads a file that must have BTF.
+func (s *source) readELF(f *elf.File) error {
+	err := s.readParts(f)
+	if err == nil && s.raw == nil {
+		err = fmt.Errorf("the ELF file has no section %s", btf.SectionTypes)
+	}
+	return err
+}
+
+// readParts copies what it needs, since the file is closed afterwards.
+func (s *source) readParts(f *elf.File) error {
+	for _, x := range []struct {
+		name string
+		to   *[]byte
+	}{{btf.SectionTypes, &s.raw}, {btf.SectionBase, &s.distilled}} {
+		data, err := btf.Section(f, x.name)
+		if err != nil {
+			return err
+		}
+		*x.to = bytes.Clone(data)
+	}
+	if info := f.Section(".modinfo"); info != nil {
+		for field := range bytes.SplitSeq(info.Raw(), []byte{0}) {
+			if name, ok := bytes.CutPrefix(field, []byte("name=")); ok {
+				s.module = string(name)
+			}
+		}
+	}
+	for _, name := range []string{".notes", ".note.gnu.build-id"} {
+		if notes := f.Section(name); notes != nil && s.buildID == "" {
+			s.buildID = hex.EncodeToString(buildID(notes.Raw(), f.Order.Uint32))
+		}
+	}
+	return nil
+}
+
+// buildID finds the note NT_GNU_BUILD_ID among ELF notes, nil if it isn't there. A note is the
+// lengths of its name and content, its type, then both, each padded to 4 bytes.
+func buildID(notes []byte, word func([]byte) uint32) []byte {
+	const typeBuildID, header = 3, 12
+	for len(notes) >= header {
+		nameLen, size, kind := uint64(word(notes)), uint64(word(notes[4:])), word(notes[8:])
+		content := header + (nameLen+3)&^3
+		end := content + size
+		if end > uint64(len(notes)) {
+			return nil
+		}
+		if kind == typeBuildID && string(notes[header:header+nameLen]) == "GNU\x00" &&
+			size <= maxBuildID {
+			return notes[content:end]
+		}
+		notes = notes[min((end+3)&^3, uint64(len(notes))):]
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package btfids
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// Wrong is a word of a section that is not what its symbol says.
+type Wrong struct {
+	Symbol string // that names what belongs there
+	Offset uint32 // of the word, in bytes
+	Text   string
+}
+
+func (w Wrong) String() string {
+	return fmt.Sprintf("section %s: symbol %q at offset %#x: %s", SectionName, w.Symbol, w.Offset,
+		w.Text)
+}
+
+// Check compares the ids that the section of a file has with those that Resolve would give it. The
+// result is by offset, and empty if the file has no section. In a set8 each name must be found, for
+// the kernel refuses a set of kfuncs with an id 0 (btf_check_kfunc_protos); elsewhere 0 is right
+// for a name that is not found.
+func Check(f *elf.File, b *btf.Blob) ([]Wrong, error) {
+	s, err := Find(f)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	sec, err := find(f)
+	if err != nil {
+		return nil, err
+	}
+	return s.check(sec.Raw(), b), nil
+}
+
+// check compares data, the bytes that Parse has read, with the types of b.
+func (s *Section) check(data []byte, b *btf.Blob) []Wrong {
+	c := &check{Section: Section{data: data, order: s.order}, types: b, due: map[uint32]uint32{}}
+	for _, t := range s.find(b) {
+		if len(t.found) > 0 {
+			for i := range t.ids {
+				c.due[t.ids[i].at] = t.found[0]
+			}
+		}
+	}
+	for i := range s.ids {
+		x := &s.ids[i]
+		if has := c.word(x.at); has != c.due[x.at] && s.setAt(x.at) == nil {
+			c.report(x.symbol, x.at, c.explain(x, has))
+		}
+	}
+	for i := range s.sets {
+		c.set(&s.sets[i])
+	}
+	slices.SortStableFunc(c.wrong, func(a, b Wrong) int { return cmp.Compare(a.Offset, b.Offset) })
+	if len(c.wrong) > 0 && !s.had {
+		return []Wrong{{c.wrong[0].Symbol, c.wrong[0].Offset,
+			"no id or count of the section is filled in; use btfdedup resolve-ids"}}
+	}
+	return c.wrong
+}
+
+// check is one call of Section.check. The embedded section is the one that was read.
+type check struct {
+	Section
+	types *btf.Blob
+	due   map[uint32]uint32 // the id of what a symbol names, by the symbol's offset
+	wrong []Wrong
+}
+
+func (c *check) report(symbol string, at uint32, text string) {
+	// The name lies in the file, which may be closed before the result is read.
+	c.wrong = append(c.wrong, Wrong{strings.Clone(symbol), at, text})
+}
+
+// explain tells what a wrong id is.
+func (c *check) explain(x *id, has uint32) string {
+	due := c.due[x.at]
+	if has == 0 {
+		return fmt.Sprintf("its id is 0, but %v %q is [%d]", x.kind, x.name, due)
+	}
+	what := "no type"
+	if typ, layer := c.types.ByID(has); typ != nil {
+		what = fmt.Sprintf("%v %q", typ.Kind, layer.TypeName(typ))
+		if typ.Kind == x.kind && layer.TypeName(typ) == x.name {
+			return fmt.Sprintf("its id %d is %s, but the first one is [%d]", has, what, due)
+		}
+	}
+	if due == 0 {
+		return fmt.Sprintf("its id %d is %s, and there is no %v %q", has, what, x.kind, x.name)
+	}
+	return fmt.Sprintf("its id %d is %s; %v %q is [%d]", has, what, x.kind, x.name, due)
+}
+
+// place is an entry of a set: what it is due to have, or what it has.
+type place struct {
+	id     uint32
+	at     uint32
+	symbol *id // nil for an entry without symbol
+}
+
+// set compares the entries of a set, wherever they were sorted to, with its symbols.
+func (c *check) set(x *set) {
+	if n := c.word(x.at); n != x.n {
+		c.report(x.symbol, x.at, fmt.Sprintf("the set's count is %d, but it has %d entries", n, x.n))
+	}
+	due, has := c.places(x)
+	for i := 1; i < len(has); i++ {
+		if a, b := has[i-1], has[i]; int32(a.id) > int32(b.id) {
+			c.report(x.symbol, b.at, fmt.Sprintf("the set is not sorted: id %d follows %d", b.id, a.id))
+			break
+		}
+	}
+	byID := func(a, b place) int { return cmp.Compare(int32(a.id), int32(b.id)) }
+	slices.SortStableFunc(due, byID)
+	slices.SortStableFunc(has, byID)
+	missing, surplus := without(due, has), without(has, due)
+	for i, d := range missing { // as many as are in surplus
+		h := surplus[i]
+		if d.symbol == nil {
+			c.report(x.symbol, h.at, fmt.Sprintf("the entry has id %d, but no symbol is for it", h.id))
+			continue
+		}
+		c.report(d.symbol.symbol, h.at, c.explain(d.symbol, h.id))
+	}
+}
+
+// places lists what the entries of a set are due to have and what they have, by offset. It reports
+// kfuncs that don't exist.
+func (c *check) places(x *set) (due, has []place) {
+	symbols := x.ids
+	for at := x.first(); at < x.end(); at += x.entry {
+		d := place{at: at}
+		if len(symbols) > 0 && symbols[0].at == at {
+			d.symbol, d.id = &symbols[0], c.due[at]
+			symbols = symbols[1:]
+			if d.id == 0 && x.entry == set8Entry {
+				c.report(d.symbol.symbol, at, fmt.Sprintf("there is no %v %q; the kernel refuses a set "+
+					"of kfuncs with the id 0", d.symbol.kind, d.symbol.name))
+			}
+		}
+		due, has = append(due, d), append(has, place{id: c.word(at), at: at})
+	}
+	return due, has
+}
+
+// without returns the places of a whose ids are not in b; both are sorted by id. An id that is
+// several times in a must be so in b.
+func without(a, b []place) []place {
+	var left []place
+	for _, x := range a {
+		for len(b) > 0 && int32(b[0].id) < int32(x.id) {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0].id == x.id {
+			b = b[1:]
+			continue
+		}
+		left = append(left, x)
+	}
+	return left
+}

@@ -1,0 +1,159 @@
+package btfids
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// fuzzTypes are those that the seeds name.
+func fuzzTypes() *btf.Blob {
+	return types(funcs("base", "a"), named{btf.KindFunc, "b"}, named{btf.KindFunc, "c"},
+		named{btf.KindStruct, "s"}, named{btf.KindStruct, "s"}, named{btf.KindUnion, "u"},
+		named{btf.KindTypedef, "t"})
+}
+
+// exercise resolves a section twice, and wants what can be restored to be as it was. Nothing is
+// found wrong with the result but kfuncs that don't exist.
+func exercise(t *testing.T, s *Section, parse func(data []byte) (*Section, error)) {
+	b := fuzzTypes()
+	if s.Sorted() && s.Restore(b) != nil {
+		return
+	}
+	data, _, err := s.Resolve(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Kfuncs(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := s.Unresolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range again.check(data, b) {
+		if again.Resolved() && !strings.HasPrefix(w.Text, "there is no ") {
+			t.Fatalf("resolved %x, and then found wrong: %v", data, w)
+		}
+	}
+	if again.Sorted() && again.Restore(b) != nil {
+		return // flags of names that are not found, or of entries without symbols
+	}
+	if got, err := again.Unresolved(); err != nil || !bytes.Equal(got, raw) {
+		t.Fatalf("restored %x, %v\nwant     %x", got, err, raw)
+	}
+	if got, _, err := again.Resolve(b); err != nil || !bytes.Equal(got, data) {
+		t.Fatalf("resolved again %x, %v\nwant           %x", got, err, data)
+	}
+}
+
+// FuzzFile: no file makes it panic. The seeds are resolve_test's macros compiled for two machines,
+// before and after they were resolved.
+func FuzzFile(f *testing.F) {
+	seeds, err := filepath.Glob("testdata/*.o")
+	if err != nil || len(seeds) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, path := range seeds {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := elf.Parse("input", data)
+		if err != nil {
+			return
+		}
+		s, err := Find(file)
+		if s == nil || err != nil {
+			return
+		}
+		symbols, err := symbolsIn(file, file.Section(SectionName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		exercise(t, s, func(ids []byte) (*Section, error) {
+			if _, err := Patch(file, ids); err != nil {
+				return nil, err
+			}
+			return Parse(ids, file.Order, symbols)
+		})
+	})
+}
+
+// FuzzParse: no symbols make it panic. text has a line for each symbol: name, offset, size.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"func__a__1 0 4\nset__s 4 12\nfunc__b__2 8 4\nstruct__s__3 12 4\n",
+		"set8__s 0 24\nfunc__b__1 8 4\nfunc__gone__2 16 4\nset__t 24 8\nfunc__a__3 28 4\n",
+		"typedef__t__1 0 4\nunion__u__2 4 4\nset__e 8 4\nset8__f 12 8\n",
+	} {
+		f.Add([]byte(strings.Repeat("\x00\x00\x00\x00\x01\x00\x00\x00", 4)), text, false)
+		f.Add([]byte(strings.Repeat("\x00\x00\x00\x02\x00\x00\x00\x00", 5)), text, true)
+	}
+	f.Add(make([]byte, 8), "", false) // ids that are marked as unused alone
+	f.Fuzz(func(t *testing.T, data []byte, text string, big bool) {
+		var order binary.ByteOrder = binary.LittleEndian
+		if big {
+			order = binary.BigEndian
+		}
+		var symbols []Symbol
+		for line := range strings.Lines(text) {
+			sym := Symbol{}
+			if _, err := fmt.Sscanf(line, "%s %d %d", &sym.Name, &sym.Offset, &sym.Size); err == nil {
+				sym.Name = Prefix + sym.Name
+				symbols = append(symbols, sym)
+			}
+		}
+		parse := func(data []byte) (*Section, error) { return Parse(data, order, symbols) }
+		if s, err := parse(data); err == nil {
+			exercise(t, s, parse)
+		}
+	})
+}
+
+// TestSeeds: the seeds get through to the end.
+func TestSeeds(t *testing.T) {
+	seeds, err := filepath.Glob("testdata/*.o")
+	if err != nil || len(seeds) != 4 {
+		t.Fatal(seeds, err)
+	}
+	var unresolved []string
+	for _, path := range seeds {
+		s, err := findIn(t, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Sorted() != strings.Contains(path, "resolved") {
+			t.Errorf("%s: sorted: %v", path, s.Sorted())
+		}
+		if s.Sorted() {
+			if err := s.Restore(fuzzTypes()); err != nil {
+				t.Error(err)
+			}
+		}
+		data, err := s.Unresolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		unresolved = append(unresolved, fmt.Sprint(numbers(s.order, data)))
+	}
+	for _, other := range unresolved[1:] {
+		if other != unresolved[0] {
+			t.Errorf("%s\nwant %s", other, unresolved[0])
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package btfids
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// macros lay out the section as those of include/linux/btf_ids.h do.
+const macros = `
+#define SECTION(text) asm(".pushsection .BTF_ids,\"a\"\n" text "\n.popsection\n");
+#define PLACE2(symbol, word) SECTION(".local " #symbol "\n.type " #symbol ", STT_OBJECT\n" \
+	".size " #symbol ", 4\n" #symbol ": .zero 4\n" word)
+#define PLACE(symbol, word) PLACE2(symbol, word)
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+#define ID(kind, name) PLACE(JOIN(__BTF_ID__##kind##__##name##__, __COUNTER__), "")
+#define UNUSED SECTION(".zero 4")
+#define BEGIN(symbol, head) SECTION(".local " #symbol "\n" #symbol ":" head)
+#define END(symbol) SECTION(".size " #symbol ", . - " #symbol)
+#define SET(name) BEGIN(__BTF_ID__set__##name, ".zero 4")
+#define SET_END(name) END(__BTF_ID__set__##name)
+#define SET8(name, flags) BEGIN(__BTF_ID__set8__##name, ".zero 4\n.long " #flags)
+#define SET8_END(name) END(__BTF_ID__set8__##name)
+#define FLAGS(kind, name, flags) \
+	PLACE(JOIN(__BTF_ID__##kind##__##name##__, __COUNTER__), ".long " #flags)
+`
+
+// compilers are those that a test compiles with, if they are there.
+var compilers = []struct {
+	name    string
+	command []string
+}{
+	{"gcc", []string{"gcc"}},
+	{"clang", []string{"clang"}},
+	{"clang big endian", []string{"clang", "--target=s390x-linux-gnu"}},
+	{"clang 32 bits big endian", []string{"clang", "--target=mips-linux-gnu"}},
+}
+
+// run runs a program, and skips the test if it isn't installed.
+func run(t *testing.T, argv ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Skipf("no %s", argv[0])
+	}
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", argv, err, out)
+	}
+}
+
+// compile makes an object file of macros and a source.
+func compile(t *testing.T, compiler []string, source string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c, o := filepath.Join(dir, "ids.c"), filepath.Join(dir, "ids.o")
+	if err := os.WriteFile(c, []byte(macros+source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, append(compiler, "-O2", "-c", "-o", o, c)...)
+	return o
+}
+
+// findIn is Find of the file at path.
+func findIn(t *testing.T, path string) (*Section, error) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return Find(f)
+}
+
+// numbers are the words of a section.
+func numbers(order binary.ByteOrder, data []byte) []uint32 {
+	var list []uint32
+	for ; len(data) >= 4; data = data[4:] {
+		list = append(list, order.Uint32(data))
+	}
+	return list
+}
+
+// patched writes a copy of the file at path with data in place of the section's content.
+func patched(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	parts, err := Patch(f, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), filepath.Base(path))
+	if err := os.WriteFile(out, bytes.Join(parts, nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// named is a type of a test's BTF.
+type named struct {
+	kind btf.Kind
+	name string
+}
+
+// types makes BTF with a FUNC_PROTO of the first id and then the types of a list.
+func types(base *btf.Blob, list ...named) *btf.Blob {
+	b := btf.NewBuilder(binary.LittleEndian, base, nil)
+	proto := b.FuncProto(0)
+	for _, x := range list {
+		switch x.kind {
+		case btf.KindFunc:
+			b.Func(x.name, proto, btf.LinkageGlobal)
+		case btf.KindStruct, btf.KindUnion:
+			b.Composite(x.kind, x.name, 0, false)
+		case btf.KindFwd:
+			b.Fwd(x.name, false)
+		default:
+			b.Ref(x.kind, x.name, 0)
+		}
+	}
+	return b.Finish()
+}
+
+// funcs is types with functions only.
+func funcs(names ...string) *btf.Blob {
+	var list []named
+	for _, name := range names {
+		list = append(list, named{btf.KindFunc, name})
+	}
+	return types(nil, list...)
+}

@@ -1,0 +1,44 @@
+package btfids
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// Kfunc is a function of a set8.
+type Kfunc struct {
+	Name  string
+	Flags uint32 // KF_* in include/linux/btf.h
+}
+
+// Kfuncs lists the functions of all set8s by name, with the flags that resolve_btfids takes
+// (find_kfunc_flags): of a function in several sets, those of the set whose name sorts last, for
+// that is the first one in resolve_btfids' tree. They are for implicit arguments, which are to be
+// what that program makes of them. Package facts has other flags to look for, those of pahole's
+// tags, and takes them of all sets. It is an error if the section needs Restore first.
+func (s *Section) Kfuncs() ([]Kfunc, error) {
+	if err := s.checkRestored(); err != nil {
+		return nil, err
+	}
+	var sets []*set
+	for i := range s.sets {
+		if s.sets[i].entry == set8Entry {
+			sets = append(sets, &s.sets[i])
+		}
+	}
+	slices.SortFunc(sets, func(a, b *set) int { return cmp.Compare(b.name, a.name) })
+	seen := map[string]bool{}
+	var list []Kfunc
+	for _, set := range sets {
+		for _, x := range set.ids {
+			if x.kind == btf.KindFunc && !seen[x.name] {
+				seen[x.name] = true
+				list = append(list, Kfunc{x.name, s.word(x.at + 4)})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Kfunc) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}

@@ -1,0 +1,246 @@
+package btfids
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// SectionName is the section's name.
+const SectionName = ".BTF_ids"
+
+// maxSize bounds the section, in bytes; a kernel has some 6000.
+const maxSize = 1 << 26
+
+// Symbol is a symbol in the section.
+type Symbol struct {
+	Name   string
+	Offset uint64 // in bytes, from the start of the section
+	Size   uint64 // in bytes
+}
+
+// Section is the content of .BTF_ids, and what belongs where.
+type Section struct {
+	data  []byte // ids and counts are 0 where their symbols are known
+	order binary.ByteOrder
+	ids   []id  // by offset
+	sets  []set // by offset
+	had   bool  // it had ids or counts when it was read
+}
+
+// id is a word that holds the id of a type.
+type id struct {
+	symbol string
+	at     uint32 // offset in the section
+	kind   btf.Kind
+	name   string
+}
+
+// set is a sorted list of ids.
+type set struct {
+	symbol string
+	at     uint32 // offset of the number of entries
+	entry  uint32 // bytes of an entry, setEntry or set8Entry
+	n      uint32 // how many entries it has
+	name   string
+	ids    []id    // those of its entries that have symbols
+	old    []entry // as they were sorted, if flags are no longer where their symbols are
+}
+
+// entry is an entry of a set8.
+type entry struct{ id, flags uint32 }
+
+// first is the offset of the first entry.
+func (s *set) first() uint32 { return s.at + s.entry }
+
+// end is the offset after the last entry.
+func (s *set) end() uint32 { return s.first() + s.n*s.entry }
+
+// symbolError is an error at a symbol.
+func symbolError(name string, offset uint64, err error) error {
+	return fmt.Errorf("symbol %q at offset %#x: %w", name, offset, err)
+}
+
+// Parse reads a section from its bytes, which stay as they are, and the symbols in it; symbols of
+// other names than this package's doc comment says do not matter. A section that was resolved
+// before is as it was when it was compiled, unless Sorted says otherwise.
+func Parse(data []byte, order binary.ByteOrder, symbols []Symbol) (*Section, error) {
+	if len(data) > maxSize {
+		return nil, fmt.Errorf("%d bytes; at most %d are read", len(data), maxSize)
+	}
+	s := &Section{data: bytes.Clone(data), order: order}
+	for _, sym := range symbols {
+		if !strings.HasPrefix(sym.Name, Prefix) {
+			continue
+		}
+		if err := s.add(sym); err != nil {
+			return nil, symbolError(sym.Name, sym.Offset, err)
+		}
+	}
+	if len(s.ids)+len(s.sets) == 0 && len(bytes.Trim(data, "\x00")) > 0 {
+		return nil, noSymbols(len(data))
+	}
+	if err := s.sortIDs(); err != nil {
+		return nil, err
+	}
+	if err := s.sortSets(); err != nil {
+		return nil, err
+	}
+	if err := s.fillSets(); err != nil {
+		return nil, err
+	}
+	s.clear()
+	return s, nil
+}
+
+// noSymbols is the error of a section whose symbols are gone. One that holds ids marked as unused
+// alone (BTF_ID_UNUSED) never had any; it is all zero.
+func noSymbols(size int) error {
+	return fmt.Errorf("%d bytes, but no symbol %s… says what they are; is the symbol table stripped?",
+		size, Prefix)
+}
+
+// add notes what a symbol says.
+func (s *Section) add(sym Symbol) error {
+	m, err := parseName(sym.Name)
+	if err != nil {
+		return err
+	}
+	size := uint64(4)
+	if m.entry != 0 {
+		size = sym.Size
+	}
+	if length := uint64(len(s.data)); sym.Offset > length || size > length-sym.Offset {
+		return fmt.Errorf("%d bytes are outside of the section (%d bytes)", size, length)
+	}
+	if sym.Offset%4 != 0 {
+		return fmt.Errorf("the offset is not a multiple of 4")
+	}
+	at := uint32(sym.Offset)
+	if m.entry == 0 {
+		s.ids = append(s.ids, id{sym.Name, at, m.kind, m.name})
+		return nil
+	}
+	entry := uint64(m.entry)
+	if size < entry || size%entry != 0 {
+		return fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", size, entry, entry)
+	}
+	s.sets = append(s.sets, set{symbol: sym.Name, at: at, entry: m.entry,
+		n: uint32(size/entry) - 1, name: m.name})
+	return nil
+}
+
+// sortIDs sorts the ids, and refuses two meanings of one word.
+func (s *Section) sortIDs() error {
+	slices.SortFunc(s.ids, func(a, b id) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.symbol, b.symbol))
+	})
+	for i := 1; i < len(s.ids); i++ {
+		if a, b := &s.ids[i-1], &s.ids[i]; a.at == b.at {
+			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("the symbol %q is there too", a.symbol))
+		}
+	}
+	return nil
+}
+
+// sortSets sorts the sets, and refuses those that overlap or have one name.
+func (s *Section) sortSets() error {
+	slices.SortFunc(s.sets, func(a, b set) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.symbol, b.symbol))
+	})
+	names := map[string]*set{}
+	for i := range s.sets {
+		b := &s.sets[i]
+		if i > 0 && s.sets[i-1].end() > b.at {
+			a := &s.sets[i-1]
+			return symbolError(b.symbol, uint64(b.at), fmt.Errorf(
+				"the set %q at offset %#x ends at %#x only", a.symbol, a.at, a.end()))
+		}
+		if a := names[b.name]; a != nil {
+			return symbolError(b.symbol, uint64(b.at), fmt.Errorf("a second set of that name; "+
+				"the first is %q at offset %#x, and the kernel's resolve_btfids refuses this; "+
+				"rename one of them", a.symbol, a.at))
+		}
+		names[b.name] = b
+	}
+	return nil
+}
+
+// fillSets gives the sets their ids.
+func (s *Section) fillSets() error {
+	rest := s.ids
+	for i := range s.sets {
+		set := &s.sets[i]
+		n, _ := slices.BinarySearchFunc(rest, set.at, func(x id, at uint32) int {
+			return cmp.Compare(x.at, at)
+		})
+		rest = rest[n:]
+		n, _ = slices.BinarySearchFunc(rest, set.end(), func(x id, at uint32) int {
+			return cmp.Compare(x.at, at)
+		})
+		set.ids, rest = rest[:n:n], rest[n:]
+		for _, x := range set.ids {
+			if x.at < set.first() || (x.at-set.first())%set.entry != 0 {
+				return symbolError(x.symbol, uint64(x.at), fmt.Errorf("it is not at an entry of the set "+
+					"%q, which begins at %#x and has %d entries of %d bytes", set.symbol, set.at, set.n,
+					set.entry))
+			}
+		}
+	}
+	return nil
+}
+
+// clear makes the ids and counts 0, and keeps the entries of each set8 of which symbols don't tell
+// which flags are whose.
+func (s *Section) clear() {
+	for i := range s.ids {
+		if s.setAt(s.ids[i].at) == nil {
+			s.had = s.had || s.word(s.ids[i].at) != 0
+			s.put(s.ids[i].at, 0)
+		}
+	}
+	for i := range s.sets {
+		set := &s.sets[i]
+		filled := s.word(set.at) != 0
+		s.put(set.at, 0)
+		var old []entry
+		mixed := false
+		for at := set.first(); at < set.end(); at += set.entry {
+			filled = filled || s.word(at) != 0
+			if set.entry == set8Entry {
+				old = append(old, entry{s.word(at), s.word(at + 4)})
+				mixed = mixed || old[0].flags != s.word(at+4)
+			}
+			s.put(at, 0)
+		}
+		s.had = s.had || filled
+		if filled && mixed {
+			set.old = old
+		}
+	}
+}
+
+// Resolved tells whether the section had ids when it was read.
+func (s *Section) Resolved() bool { return s.had }
+
+// setAt is the set in which an offset lies, nil if it lies in none.
+func (s *Section) setAt(at uint32) *set {
+	i, found := slices.BinarySearchFunc(s.sets, at, func(x set, at uint32) int {
+		return cmp.Compare(x.at, at)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || at >= s.sets[i].end() {
+		return nil
+	}
+	return &s.sets[i]
+}
+
+func (s *Section) word(at uint32) uint32   { return s.order.Uint32(s.data[at:]) }
+func (s *Section) put(at uint32, v uint32) { s.order.PutUint32(s.data[at:], v) }

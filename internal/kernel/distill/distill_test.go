@@ -1,0 +1,227 @@
+package distill
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/kernel/verify"
+)
+
+// lines describes each of a blob's own types: kind, name, size, number of elements, references.
+func lines(b *btf.Blob) (list []string) {
+	for i := range b.Types {
+		t := &b.Types[i]
+		s := fmt.Sprintf("%v %s", t.Kind, b.TypeName(t))
+		if t.Kind.HasSize() {
+			s += fmt.Sprintf(" size %d", t.SizeOrType)
+		}
+		if t.Vlen > 0 && t.Kind != btf.KindFunc {
+			s += fmt.Sprintf(" of %d", t.Vlen)
+		}
+		var refs []string
+		for ref := range b.Refs(t) {
+			if r, _ := b.ByID(*ref); r != nil {
+				refs = append(refs, fmt.Sprintf("%v %s", r.Kind, b.TypeName(r)))
+			} else {
+				refs = append(refs, "void")
+			}
+		}
+		list = append(list, strings.Join(append([]string{s}, refs...), "; "))
+	}
+	return list
+}
+
+func want(t *testing.T, what string, b *btf.Blob, want ...string) {
+	t.Helper()
+	if got := lines(b); !slices.Equal(got, want) {
+		t.Errorf("%s is\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, v := range verify.Check(b, verify.Options{Sorted: true}) {
+		t.Errorf("%s: %v", what, v)
+	}
+}
+
+// member is a member at an offset in bytes.
+func member(b *btf.Builder, name string, typ, bytes uint32) btf.Member {
+	return btf.Member{NameOff: b.Name(name), Type: typ, Offset: 8 * bytes}
+}
+
+func TestSplit(t *testing.T) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	k.Name("a_string_that_only_the_kernel_has")
+	integer := k.Int("int", 4, btf.IntSigned, 0)
+	long := k.Int("long", 8, btf.IntSigned, 0)
+	k.Int("unused", 2, 0, 0)
+	double := k.Float("double", 8)
+	fwd := k.Fwd("only_declared", false)
+	deep := k.Composite(btf.KindStruct, "deep", 8, false, member(k, "x", long, 0))
+	dev := k.Composite(btf.KindStruct, "device", 16, false, member(k, "d", deep, 0),
+		member(k, "n", integer, 8))
+	pdev := k.Ref(btf.KindPtr, "", dev)
+	mode := k.Enum(btf.KindEnum, "mode", 4, false, btf.Enumerator{NameOff: k.Name("ON"), Value: 1})
+	wide := k.Enum(btf.KindEnum64, "wide", 8, true,
+		btf.Enumerator{NameOff: k.Name("HUGE"), Value: 1 << 40})
+	anon := k.Composite(btf.KindUnion, "", 8, false, member(k, "f", double, 0),
+		member(k, "m", mode, 0))
+	typedef := k.Ref(btf.KindTypedef, "handle_t", anon)
+	array := k.Array(typedef, integer, 3)
+	proto := k.FuncProto(integer, btf.Param{NameOff: k.Name("dev"), Type: pdev})
+	base := k.Finish()
+
+	m := btf.NewBuilder(binary.LittleEndian, base, nil)
+	m.Func("probe", proto, btf.LinkageStatic)
+	own := m.Composite(btf.KindStruct, "mine", 48, false,
+		member(m, "device", m.Ref(btf.KindPtr, "", fwd), 0), member(m, "list", array, 8),
+		member(m, "w", wide, 32))
+	m.Ref(btf.KindTypedef, "mine_t", own)
+	split := m.Finish()
+
+	newBase, newSplit, err := Split(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the distilled base", newBase,
+		"STRUCT device size 16", "FLOAT double size 8", "INT int size 4", "ENUM mode size 4",
+		"FWD only_declared", "ENUM wide size 8")
+	got := lines(newSplit)
+	// The order of types without a name is by kind, then by content, which says nothing here.
+	slices.Sort(got[:slices.IndexFunc(got, func(s string) bool {
+		return strings.HasPrefix(s, "TYPEDEF")
+	})])
+	if wanted := []string{
+		"ARRAY ; TYPEDEF handle_t; INT int", "FUNC_PROTO  of 1; INT int; PTR ",
+		"PTR ; FWD only_declared", "PTR ; STRUCT device",
+		"UNION  size 8 of 2; FLOAT double; ENUM mode", "TYPEDEF handle_t; UNION ",
+		"STRUCT mine size 48 of 3; PTR ; ARRAY ; ENUM wide", "TYPEDEF mine_t; STRUCT mine",
+		"FUNC probe; FUNC_PROTO ",
+	}; !slices.Equal(got, wanted) {
+		t.Errorf("the split BTF is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+	}
+	for _, v := range verify.Check(newSplit, verify.Options{Sorted: true}) {
+		t.Error(v)
+	}
+	if strings.Contains(newBase.Strings+newSplit.Strings, "only_the_kernel") ||
+		strings.Contains(newBase.Strings, "ON") {
+		t.Errorf("strings that only the kernel needs are left: %q, %q", newBase.Strings, newSplit.Strings)
+	}
+}
+
+// TestTwins distills types of which the base has several with one name. Those that the kernel could
+// not tell apart are in the split BTF, in full.
+func TestTwins(t *testing.T) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	integer := k.Int("int", 4, btf.IntSigned, 0)
+	inner := k.Composite(btf.KindStruct, "inner", 4, false, member(k, "i", integer, 0))
+	twin := k.Composite(btf.KindStruct, "twin", 4, false, member(k, "a", inner, 0))
+	k.Composite(btf.KindStruct, "twin", 4, false, member(k, "b", integer, 0))
+	sized := k.Composite(btf.KindStruct, "sized", 4, false, member(k, "a", integer, 0))
+	k.Composite(btf.KindStruct, "sized", 8, false, member(k, "a", integer, 0),
+		member(k, "b", integer, 4))
+	tag := k.Enum(btf.KindEnum, "tag", 4, false, btf.Enumerator{NameOff: k.Name("A")})
+	k.Composite(btf.KindUnion, "tag", 8, false, member(k, "a", integer, 0))
+	union := k.Composite(btf.KindUnion, "u", 4, false, member(k, "a", integer, 0))
+	k.Fwd("u", false)
+	base := k.Finish()
+	for _, c := range []struct {
+		id    uint32
+		base  []string
+		split []string
+	}{
+		{twin, []string{"STRUCT inner size 4"}, []string{"PTR ; STRUCT twin",
+			"STRUCT twin size 4 of 1; STRUCT inner"}},
+		{sized, []string{"STRUCT sized size 4"}, []string{"PTR ; STRUCT sized"}},
+		{tag, []string{"ENUM tag size 4"}, []string{"PTR ; ENUM tag"}},
+		{union, []string{"INT int size 4"}, []string{"PTR ; UNION u", "UNION u size 4 of 1; INT int"}},
+	} {
+		m := btf.NewBuilder(binary.LittleEndian, base, nil)
+		m.Ref(btf.KindPtr, "", c.id)
+		newBase, newSplit, err := Split(m.Finish())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the distilled base", newBase, c.base...)
+		want(t, "the split BTF", newSplit, c.split...)
+	}
+}
+
+func TestNothingOfTheBase(t *testing.T) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	k.Int("char", 1, 0, 0)
+	k.Int("int", 4, btf.IntSigned, 0)
+	m := btf.NewBuilder(binary.LittleEndian, k.Finish(), nil)
+	m.Int("own", 8, 0, 0)
+	base, split, err := Split(m.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the distilled base", base, "INT int size 4") // the kernel refuses BTF without types
+	want(t, "the split BTF", split, "INT own size 8")
+}
+
+func TestRefuses(t *testing.T) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	f := k.Func("f", k.FuncProto(0), btf.LinkageGlobal)
+	base := k.Finish()
+	for _, c := range []struct {
+		blob func() *btf.Blob
+		want string
+	}{
+		{func() *btf.Blob { return base }, "has no base"},
+		{func() *btf.Blob {
+			m := btf.NewBuilder(binary.LittleEndian, base, nil)
+			m.DeclTag("t", f, btf.DeclTagWhole)
+			return m.Finish()
+		}, "FUNC f of the base"},
+		{func() *btf.Blob {
+			m := btf.NewBuilder(binary.LittleEndian, base, nil)
+			m.Ref(btf.KindPtr, "", 99)
+			return m.Finish()
+		}, "refers to [99]"},
+	} {
+		if _, _, err := Split(c.blob()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+// FuzzSplit distills any blob on any base, and parses the result.
+func FuzzSplit(f *testing.F) {
+	k := btf.NewBuilder(binary.LittleEndian, nil, nil)
+	i := k.Int("int", 4, btf.IntSigned, 0)
+	s := k.Composite(btf.KindStruct, "s", 4, false, member(k, "i", i, 0))
+	k.Fwd("s", false)
+	a := k.Array(k.Ref(btf.KindTypedef, "t", s), i, 2)
+	base := k.Finish()
+	m := btf.NewBuilder(binary.LittleEndian, base, nil)
+	m.Func("f", m.FuncProto(i, btf.Param{NameOff: m.Name("p"), Type: a}), btf.LinkageStatic)
+	under, err := btf.Encode(base, btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	over, err := btf.Encode(m.Finish(), btf.EncodeOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(under, over)
+	f.Fuzz(func(t *testing.T, under, over []byte) {
+		base, err := btf.Parse(under, nil)
+		if err != nil {
+			return
+		}
+		distilled, split, err := Encode(over, base)
+		if err != nil {
+			return
+		}
+		b, err := btf.Parse(distilled, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := btf.Parse(split, b); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package distill
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// makeSplit makes the split BTF on the distilled base: src's own types, and those of the old base
+// whose place is inSplit, in canonical order.
+func (d *distiller) makeSplit(base *btf.Blob) (*btf.Blob, error) {
+	list := d.placed(inSplit)
+	for id := d.start; id < d.src.EndID(); id++ {
+		list = append(list, id)
+	}
+	// The canonical order of types of one name is by content, and contents are those of written
+	// types: so write them twice.
+	split := d.write(base, list)
+	hashes, err := contents(base, split)
+	if err != nil {
+		return nil, err
+	}
+	byID := map[uint32]types.Hash{}
+	for i, id := range list {
+		byID[id] = hashes[i]
+	}
+	d.sort(list, byID)
+	return d.write(base, list), nil
+}
+
+// contents returns the content hashes of split's own types.
+func contents(base, split *btf.Blob) ([]types.Hash, error) {
+	o := object.New(object.Target{}, 0)
+	nodes, err := o.AddBTF(base, split)
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]types.Hash, len(split.Types))
+	for i := range hashes {
+		hashes[i] = o.Graph.Node(nodes[split.StartID+uint32(i)]).Hash
+	}
+	return hashes, nil
+}
+
+// sortByName sorts types of different names.
+func (d *distiller) sortByName(list []uint32) { d.sort(list, nil) }
+
+// sort sorts types by name, then by kind, then by content, if contents, by id, is not nil.
+func (d *distiller) sort(list []uint32, contents map[uint32]types.Hash) {
+	slices.SortStableFunc(list, func(a, b uint32) int {
+		x, _ := d.src.ByID(a)
+		y, _ := d.src.ByID(b)
+		if c := cmp.Or(cmp.Compare(d.src.TypeName(x), d.src.TypeName(y)),
+			cmp.Compare(x.Kind, y.Kind)); c != 0 {
+			return c
+		}
+		return contents[a].Cmp(contents[b])
+	})
+}
+
+// write makes a blob of the listed types, in the order of the list.
+func (d *distiller) write(base *btf.Blob, list []uint32) *btf.Blob {
+	w := btf.NewBuilder(d.src.Order, base, nil)
+	for i, id := range list {
+		d.ids[id] = base.EndID() + uint32(i)
+	}
+	d.addNames(w, list)
+	name := func(off uint32) uint32 {
+		s, _ := d.src.Name(off)
+		return w.Name(s)
+	}
+	ref := func(id uint32) uint32 { return d.ids[id] }
+	for _, id := range list {
+		t, from := d.src.ByID(id)
+		w.Blob.Copy(from, t, name, ref)
+	}
+	return w.Finish()
+}
+
+// addNames adds the names that the listed types have, sorted, so that strings are in canonical
+// order.
+func (d *distiller) addNames(w *btf.Builder, list []uint32) {
+	seen := map[uint32]bool{0: true}
+	var names []string
+	add := func(off uint32) {
+		if !seen[off] {
+			seen[off] = true
+			s, _ := d.src.Name(off)
+			names = append(names, s)
+		}
+	}
+	for _, id := range list {
+		t, from := d.src.ByID(id)
+		add(t.NameOff)
+		switch t.Kind {
+		case btf.KindStruct, btf.KindUnion:
+			for _, m := range from.MembersOf(t) {
+				add(m.NameOff)
+			}
+		case btf.KindEnum, btf.KindEnum64:
+			for _, e := range from.EnumsOf(t) {
+				add(e.NameOff)
+			}
+		case btf.KindFuncProto:
+			for _, p := range from.ParamsOf(t) {
+				add(p.NameOff)
+			}
+		}
+	}
+	slices.Sort(names)
+	for _, s := range names {
+		w.Name(s)
+	}
+}

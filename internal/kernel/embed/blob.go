@@ -1,0 +1,73 @@
+package embed
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// Blob is raw BTF that fills a section.
+type Blob struct {
+	Path  string // for errors
+	Data  []byte
+	Order binary.ByteOrder
+
+	alone bool // it has no base: its strings begin with the empty one
+}
+
+// ReadBlob reads a file of raw BTF, split or not. It checks the header, whose sections must fill
+// the file: the kernel would refuse anything else, but not before a machine boots or a module is
+// loaded. Errors name the file.
+func ReadBlob(path string) (*Blob, error) {
+	f, data, err := btf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: an ELF file, not raw BTF; take the BTF that btfdedup link made, or "+
+			"take it out of the file: btfdedup import -o OUT FILE", path)
+	}
+	return NewBlob(path, data)
+}
+
+// NewBlob is ReadBlob of a file's content.
+func NewBlob(path string, data []byte) (*Blob, error) {
+	h, order, err := btf.ReadHeader(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	str := data[h.HdrLen+h.StrOff:][:h.StrLen]
+	if len(str) > 0 && str[len(str)-1] != 0 {
+		return nil, fmt.Errorf("%s: the string section of the BTF does not end with a NUL byte", path)
+	}
+	return &Blob{Path: path, Data: data, Order: order, alone: len(str) > 0 && str[0] == 0}, nil
+}
+
+// Parse reads the types of the blob, which stands on base. Errors name the file.
+func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
+	parsed, err := btf.Parse(b.Data, base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.Path, err)
+	}
+	return parsed, nil
+}
+
+// checkOrder checks that the kernel that loads f can read the blob: it reads BTF in its own byte
+// order only (btf_parse_hdr).
+func (b *Blob) checkOrder(f *elf.File) error {
+	if b.Order != f.Order {
+		return fmt.Errorf("%s: %s BTF, but %s is %s: is the BTF that of another machine's kernel?",
+			b.Path, endian(b.Order), f.Path, endian(f.Order))
+	}
+	return nil
+}
+
+func endian(order binary.ByteOrder) string {
+	if order == binary.BigEndian {
+		return "big-endian"
+	}
+	return "little-endian"
+}

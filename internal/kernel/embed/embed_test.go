@@ -1,0 +1,313 @@
+package embed
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// TestMachines embeds into objects and linked files of many machines, and finds that nothing else
+// has changed.
+func TestMachines(t *testing.T) {
+	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
+	if len(paths) == 0 {
+		t.Fatal("no files")
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			in := gunzip(t, path)
+			f, err := elf.Parse("in", in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types := someBTF(t, f.Order, "first", 3)
+			out, err := into(f, types, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, after := read(t, in), read(t, out)
+			if after.places[btf.SectionTypes] != len(f.Sections) {
+				t.Errorf(".BTF is section %d of %d", after.places[btf.SectionTypes], len(f.Sections))
+			}
+			sameBut(t, before, after)
+			embedded, err := elf.Parse("out", out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := embedded.Section(btf.SectionTypes)
+			if !bytes.Equal(s.Raw(), types.Data) || s.Align != 1 || s.Flags != 0 ||
+				s.Type != stdelf.SHT_PROGBITS {
+				t.Errorf(".BTF: %+v", s)
+			}
+		})
+	}
+}
+
+// sameBut wants two files to be the same but for .BTF, .BTF.base and what grew with them.
+func sameBut(t *testing.T, before, after *content) {
+	t.Helper()
+	if before.header != after.header {
+		t.Errorf("header %+v, was %+v", after.header, before.header)
+	}
+	if !reflect.DeepEqual(before.progs, after.progs) {
+		t.Errorf("program headers %+v, were %+v", after.progs, before.progs)
+	}
+	if len(before.sections) != len(after.sections) {
+		t.Fatalf("%d other sections, were %d", len(after.sections), len(before.sections))
+	}
+	for i, b := range before.sections {
+		a := after.sections[i]
+		shared := b.Name == ".strtab" && strings.HasPrefix(after.data[i], before.data[i])
+		if shared { // clang has the names of sections and of symbols in one table
+			a.Size, a.FileSize = b.Size, b.FileSize
+		}
+		if a != b {
+			t.Errorf("section %s: %+v, was %+v", b.Name, a, b)
+		}
+		if before.data[i] != after.data[i] && !shared {
+			t.Errorf("the content of %s changed", b.Name)
+		}
+	}
+	if !reflect.DeepEqual(before.symbols, after.symbols) {
+		t.Error("symbols changed")
+	}
+}
+
+const module = `
+struct thing { int a; long b; } thing = { 1, 2 };
+long use(struct thing *t) { return t->a + t->b; }
+`
+
+// TestHistory embeds twice: what was embedded first must not show.
+func TestHistory(t *testing.T) {
+	plain := open(t, compile(t, module, "gcc", "-c", "-g"))
+	small, large := someBTF(t, plain.Order, "small", 1), someBTF(t, plain.Order, "large", 50)
+	base := someBTF(t, plain.Order, "base", 2)
+	for _, second := range [][2]*Blob{{small}, {large}, {small, base}, {large, base}} {
+		once, err := into(plain, second[0], second[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, first := range [][2]*Blob{{small}, {large}, {small, base}, {large, base}} {
+			out, err := into(plain, first[0], first[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := elf.Parse("first", out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err = into(f, second[0], second[1]); err != nil || !bytes.Equal(out, once) {
+				t.Errorf("%d and %d bytes of BTF, then %d: not the same as the latter alone (%v)",
+					len(first[0].Data), len(f.Bytes()), len(second[0].Data), err)
+			}
+		}
+	}
+}
+
+// TestObjcopy compares with what objcopy makes, as Kbuild calls it (scripts/gen-btf.sh). What
+// objcopy has embedded stays as it is when the same is embedded again.
+func TestObjcopy(t *testing.T) {
+	for _, flags := range [][]string{{"-c", "-g"}, {"-c", "-g", "-m32"}, {"-g", "-shared"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			plain := compile(t, module, "gcc", append(flags, "-nostdlib")...)
+			f := open(t, plain)
+			types, base := someBTF(t, f.Order, "types", 9), someBTF(t, f.Order, "base", 2)
+			want := filepath.Join(t.TempDir(), "objcopy")
+			run(t, "objcopy", "--add-section", ".BTF="+write(t, "types", types.Data),
+				"--add-section", ".BTF.base="+write(t, "base", base.Data), plain, want)
+			theirs, err := os.ReadFile(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var from *Blob
+			if f.Relocatable() {
+				from = base
+			}
+			ours, err := into(f, types, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := sectionsByName(t, theirs), sectionsByName(t, ours)
+			for name, x := range a {
+				if name == btf.SectionBase && from == nil {
+					continue
+				}
+				if y, ok := b[name]; !ok || x != y && !strings.HasSuffix(name, "strtab") {
+					t.Errorf("%s: %s, objcopy makes %s", name, y, x)
+				}
+			}
+			if !f.Relocatable() {
+				return
+			}
+			again, err := into(open(t, want), types, base)
+			if err != nil || !bytes.Equal(again, theirs) {
+				t.Errorf("the file of objcopy changes: %d bytes, were %d: %v", len(again), len(theirs), err)
+			}
+			other := someBTF(t, f.Order, "other", 30)
+			updated := filepath.Join(t.TempDir(), "updated")
+			run(t, "objcopy", "--update-section", ".BTF="+write(t, "other", other.Data), want, updated)
+			if theirs, err = os.ReadFile(updated); err != nil {
+				t.Fatal(err)
+			}
+			if again, err = into(open(t, want), other, base); err != nil || !bytes.Equal(again, theirs) {
+				t.Errorf("objcopy updates the section otherwise: %d bytes, ours are %d: %v", len(theirs),
+					len(again), err)
+			}
+		})
+	}
+}
+
+// sectionsByName describes the sections and their data.
+func sectionsByName(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	f, err := stdelf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, s := range f.Sections {
+		content := ""
+		if s.Type != stdelf.SHT_NOBITS && s.Type != stdelf.SHT_NULL {
+			raw, err := s.Data()
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = string(raw)
+		}
+		if s.Type == stdelf.SHT_SYMTAB || s.Type == stdelf.SHT_REL || s.Type == stdelf.SHT_RELA ||
+			s.Type == stdelf.SHT_GROUP {
+			content = "" // objcopy numbers sections and symbols anew
+		}
+		all[s.Name] = fmt.Sprint(s.Type, s.Flags, s.Addr, s.Addralign, s.Entsize, content)
+	}
+	return all
+}
+
+// TestReaders has other programs read what was embedded.
+func TestReaders(t *testing.T) {
+	f := open(t, compile(t, module, "gcc", "-c"))
+	out, err := into(f, someBTF(t, f.Order, "embedded", 2), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "x.ko", out)
+	for _, tt := range []struct{ args, want string }{
+		{"bpftool btf dump file", "STRUCT 'embedded' size=8 vlen=2"},
+		{"pahole -F btf", "struct embedded {"},
+	} {
+		t.Run(strings.Fields(tt.args)[0], func(t *testing.T) {
+			args := strings.Fields(tt.args)
+			if got := run(t, args[0], append(args[1:], path)...); !strings.Contains(got, tt.want) {
+				t.Errorf("%s:\n%s", tt.args, got)
+			}
+		})
+	}
+}
+
+// TestKernels embeds into modules and kernels as distributions ship them, if some are in the cache
+// of the end-to-end tests: a module's own BTF changes nothing, other BTF changes nothing else.
+func TestKernels(t *testing.T) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	files, _ := filepath.Glob(cache +
+		"/rules_btf/debian/*/kernel/usr/lib/debug/lib/modules/*/kernel/*/*/*.ko")
+	seen := map[stdelf.Machine]bool{}
+	for _, path := range files {
+		if info, err := os.Stat(path); err != nil || info.Size() > 64<<20 {
+			continue
+		}
+		f := open(t, path)
+		own := f.Section(btf.SectionTypes)
+		if own == nil || seen[f.Machine] {
+			continue
+		}
+		seen[f.Machine] = true
+		t.Run(f.Machine.String(), func(t *testing.T) {
+			types, err := NewBlob(path, own.Raw())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := into(f, types, nil); err != nil || !bytes.Equal(out, f.Bytes()) {
+				t.Errorf("%s with its own BTF differs: %v", path, err)
+			}
+			other := someBTF(t, f.Order, "other", 7)
+			if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "stands alone") {
+				t.Errorf("%s with BTF that stands alone: %v", path, err)
+			}
+			other.alone = false
+			out, err := into(f, other, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, after := read(t, f.Bytes()), read(t, out)
+			if !reflect.DeepEqual(before.places, after.places) {
+				t.Errorf("sections %v, were %v", after.places, before.places)
+			}
+			sameBut(t, before, after)
+		})
+	}
+	if len(seen) == 0 {
+		t.Skip("no modules in the cache")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	f := open(t, compile(t, module, "gcc", "-c"))
+	exe := open(t, compile(t, module, "gcc", "-shared", "-nostdlib"))
+	good, foreign := someBTF(t, f.Order, "good", 1), someBTF(t, binary.BigEndian, "foreign", 1)
+	for _, tt := range []struct {
+		f           *elf.File
+		types, base *Blob
+		want        string
+	}{
+		{f, foreign, nil, "foreign.btf: big-endian BTF, but " + f.Path + " is little-endian"},
+		{f, good, foreign, "foreign.btf: big-endian BTF"},
+		{exe, good, good, exe.Path + ": linked (ET_DYN); a distilled base is for modules"},
+	} {
+		out, err := into(tt.f, tt.types, tt.base)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || out != nil {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+	if _, err := Object(f, foreign); err == nil || !strings.Contains(err.Error(), "big-endian BTF") {
+		t.Error(err)
+	}
+}
+
+func TestNotBTF(t *testing.T) {
+	good := someBTF(t, binary.LittleEndian, "good", 1).Data
+	unended := bytes.Clone(good)
+	unended[len(good)-1] = 'x'
+	for _, tt := range []struct {
+		data []byte
+		want string
+	}{
+		{nil, "empty (0 bytes), where BTF"},
+		{[]byte("# not BTF at all, but a text"), "no BTF magic"},
+		{good[:len(good)-1], "ends after the data"},
+		{append(bytes.Clone(good), 0), "1 byte after the last section"},
+		{unended, "does not end with a NUL byte"},
+	} {
+		path := write(t, "x.btf", tt.data)
+		if _, err := ReadBlob(path); err == nil || !strings.Contains(err.Error(), tt.want) ||
+			!strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+	path := compile(t, module, "gcc", "-c")
+	if _, err := ReadBlob(path); err == nil || !strings.Contains(err.Error(), "an ELF file") {
+		t.Error(err)
+	}
+}

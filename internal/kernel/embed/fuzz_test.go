@@ -1,0 +1,70 @@
+package embed
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// FuzzInto embeds any bytes into any file. What comes out can be read, holds the BTF once, and
+// stays as it is when the same is embedded again.
+func FuzzInto(f *testing.F) {
+	paths, _ := filepath.Glob("../../format/elf/testdata/machines/*.gz")
+	if len(paths) == 0 {
+		f.Fatal("no seeds")
+	}
+	little, big := someBTF(f, binary.LittleEndian, "s", 2), someBTF(f, binary.BigEndian, "s", 2)
+	for i, path := range paths {
+		in, types := gunzip(f, path), little.Data
+		if file, err := elf.Parse("seed", in); err == nil && file.Order == big.Order {
+			types = big.Data
+		}
+		if i%3 == 0 {
+			in = signed(in, 5, 5)
+		}
+		f.Add(in, types, i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, in, raw []byte, withBase bool) {
+		file, err := elf.Parse("fuzz", in)
+		if err != nil {
+			return
+		}
+		types, err := NewBlob("fuzz.btf", raw)
+		if err != nil {
+			return
+		}
+		var base *Blob
+		if withBase {
+			base = types
+		}
+		if file, err = Unsigned(file, true); err != nil {
+			return
+		}
+		if _, err := Object(file, types); err != nil && types.Order == file.Order {
+			t.Errorf("no object: %v", err)
+		}
+		out, err := into(file, types, base)
+		if err != nil {
+			return
+		}
+		again, err := elf.Parse("out", out)
+		if err != nil {
+			t.Fatalf("the output cannot be read: %v", err)
+		}
+		for name, b := range map[string]*Blob{btf.SectionTypes: types, btf.SectionBase: base} {
+			switch got := again.SectionsNamed(name); {
+			case b == nil && len(got) != 0:
+				t.Errorf("%d sections %s", len(got), name)
+			case b != nil && (len(got) != 1 || !bytes.Equal(got[0].Raw(), b.Data)):
+				t.Errorf("%s is not what was embedded", name)
+			}
+		}
+		if twice, err := into(again, types, base); err != nil || !bytes.Equal(twice, out) {
+			t.Errorf("the same again gives another file: %v", err)
+		}
+	})
+}

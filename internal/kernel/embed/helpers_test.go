@@ -1,0 +1,161 @@
+package embed
+
+import (
+	"bytes"
+	"compress/gzip"
+	stdelf "debug/elf"
+	"encoding/binary"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// someBTF encodes a struct of a name, with so many int members.
+func someBTF(t testing.TB, order binary.ByteOrder, name string, members int) *Blob {
+	t.Helper()
+	b := btf.NewBuilder(order, nil, nil)
+	number := b.Int("int", 4, btf.IntSigned, 32)
+	var list []btf.Member
+	for i := range members {
+		list = append(list, btf.Member{NameOff: b.Name("m" + strings.Repeat("x", i)), Type: number,
+			Offset: uint32(32 * i)})
+	}
+	b.Composite(btf.KindStruct, name, uint32(4*members), false, list...)
+	data, err := b.Encode(btf.EncodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := NewBlob(name+".btf", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blob
+}
+
+// run runs a program, or skips the test if it is not installed.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("no %s on this machine", name)
+	}
+	out, err := exec.Command(path, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// compile compiles C with a compiler and its flags.
+func compile(t *testing.T, source, compiler string, flags ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "x.o")
+	run(t, compiler, append(flags, "-o", out, write(t, "x.c", []byte(source)))...)
+	return out
+}
+
+func open(t *testing.T, path string) *elf.File {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func gunzip(t testing.TB, path string) []byte {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// into returns f with BTF.
+func into(f *elf.File, types, base *Blob) ([]byte, error) {
+	edit, err := Into(f, types, base)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = edit.Write(&out)
+	return out.Bytes(), err
+}
+
+// content is what an ELF file says, as debug/elf reads it.
+type content struct {
+	header   stdelf.FileHeader
+	progs    []stdelf.ProgHeader
+	sections []stdelf.SectionHeader // without offsets; names without those of BTF
+	data     []string
+	symbols  []stdelf.Symbol // sections by name
+	places   map[string]int  // index by name of the sections with BTF
+}
+
+// read reads a file, and leaves out .BTF, .BTF.base and the bytes of string tables.
+func read(t *testing.T, data []byte) *content {
+	t.Helper()
+	f, err := stdelf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &content{header: f.FileHeader, places: map[string]int{}}
+	for _, p := range f.Progs {
+		c.progs = append(c.progs, p.ProgHeader)
+	}
+	for i, s := range f.Sections {
+		if s.Name == btf.SectionTypes || s.Name == btf.SectionBase {
+			c.places[s.Name] = i
+			continue
+		}
+		h := s.SectionHeader
+		if !(h.Flags&stdelf.SHF_ALLOC != 0 && f.Type != stdelf.ET_REL) {
+			h.Offset = 0
+		}
+		raw, err := io.ReadAll(s.Open())
+		if h.Name == ".shstrtab" {
+			raw, h.Size, h.FileSize = nil, 0, 0
+		} else if err != nil && h.Type != stdelf.SHT_NOBITS && i != 0 {
+			t.Fatalf("%s: %v", h.Name, err)
+		}
+		c.sections = append(c.sections, h)
+		c.data = append(c.data, string(raw))
+	}
+	if c.symbols, err = f.Symbols(); err != nil && err != stdelf.ErrNoSymbols {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// exitCode runs a program.
+func exitCode(path string) int {
+	cmd := exec.Command(path)
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode()
+}

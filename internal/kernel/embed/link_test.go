@@ -1,0 +1,223 @@
+package embed
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// kernel is a kernel in small: code that takes its BTF from the linker.
+const kernel = `
+extern const char __start_BTF[], __stop_BTF[];
+unsigned long btf_size(void) { return __stop_BTF - __start_BTF; }
+void _start(void) { btf_size(); }
+`
+
+// script is what the kernel's include/asm-generic/vmlinux.lds.h says of BTF.
+const script = `
+SECTIONS {
+	. = 0x100000;
+	.text : { *(.text .text.*) }
+	.rodata : { *(.rodata .rodata.*) }
+	. = ALIGN(0x1000);
+	.BTF : { __start_BTF = .; KEEP(*(.BTF)) __stop_BTF = .; }
+	. = ALIGN(0x1000);
+	.data : { *(.data .data.*) }
+	.bss : { *(.bss .bss.*) }
+}
+`
+
+// linked links the kernel in small with an object that has the BTF, for the machine and ABI of the
+// compiler's flags. It returns the paths of the kernel and of the object.
+func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compiler string,
+	flags ...string) (vmlinux, object string) {
+	t.Helper()
+	code := compile(t, kernel, compiler, append(flags, "-c", "-ffreestanding", "-fno-pic")...)
+	f := open(t, code)
+	data, err := Object(f, types(stdelf.FileHeader{ByteOrder: f.Order}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object = write(t, "vmlinux.btf.o", data)
+	if out := run(t, "readelf", "-hSW", object); strings.Contains(out, "Warning") {
+		t.Errorf("readelf:\n%s", out)
+	}
+	partly := filepath.Join(t.TempDir(), "vmlinux.o")
+	ld := strings.Fields(linker)
+	run(t, ld[0], append(ld[1:], "-r", "-o", partly, code, object)...)
+	vmlinux = filepath.Join(t.TempDir(), "vmlinux")
+	run(t, ld[0], append(ld[1:], "-z", "noexecstack", "-T", write(t, "vmlinux.lds", []byte(script)),
+		"-o", vmlinux, partly)...)
+	return vmlinux, object
+}
+
+// TestObject links with an object for many machines and ABIs. Linkers compare e_flags: riscv, mips,
+// arm, loongarch and powerpc have ABIs that don't mix.
+func TestObject(t *testing.T) {
+	machines := [][]string{{"ld", "gcc"}, {"ld -m elf_i386", "gcc", "-m32"}}
+	for _, target := range []string{"x86_64", "i386", "aarch64", "aarch64_be", "armv7-linux-gnueabihf",
+		"armeb-linux-gnueabi", "s390x -munaligned-symbols", "powerpc64le", "powerpc64",
+		"riscv64 -mabi=lp64", "riscv64 -mabi=lp64d", "riscv32 -mabi=ilp32",
+		"loongarch64 -mabi=lp64s", "mips64el -mabi=64", "mips -mabi=32"} {
+		name, abi, _ := strings.Cut(target, " ")
+		if !strings.Contains(name, "-") {
+			name += "-linux-gnu"
+		}
+		machines = append(machines, append([]string{"ld.lld", "clang", "--target=" + name},
+			strings.Fields(abi)...))
+	}
+	for _, m := range machines {
+		t.Run(strings.Join(m, " "), func(t *testing.T) {
+			var types *Blob
+			vmlinux, _ := linked(t, func(h stdelf.FileHeader) *Blob {
+				types = someBTF(t, h.ByteOrder, "kernel_type", 20)
+				return types
+			}, m[0], m[1], m[2:]...)
+			f, err := stdelf.Open(vmlinux)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			s := f.Section(btf.SectionTypes)
+			got, err := s.Data()
+			if err != nil || string(got) != string(types.Data) || s.Flags != stdelf.SHF_ALLOC {
+				t.Errorf(".BTF %+v (%v), want %d bytes", s, err, len(types.Data))
+			}
+			symbols, err := f.Symbols()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if size := symbol(symbols, "__stop_BTF") - symbol(symbols, "__start_BTF"); size !=
+				uint64(len(types.Data)) {
+				t.Errorf("the kernel would read %d bytes, not %d", size, len(types.Data))
+			}
+		})
+	}
+}
+
+func symbol(list []stdelf.Symbol, name string) uint64 {
+	i := slices.IndexFunc(list, func(s stdelf.Symbol) bool { return s.Name == name })
+	if i < 0 {
+		return 0
+	}
+	return list[i].Value
+}
+
+// TestLoaded embeds into a kernel that loads its BTF: BTF of the same size takes the old one's
+// place and no byte moves, other BTF is refused.
+func TestLoaded(t *testing.T) {
+	var old *Blob
+	vmlinux, object := linked(t, func(h stdelf.FileHeader) *Blob {
+		old = someBTF(t, h.ByteOrder, "kernel_type", 20)
+		return old
+	}, "ld", "gcc", "-g")
+	f := open(t, vmlinux)
+	same := someBTF(t, f.Order, "KERNEL_TYPE", 20)
+	out, err := into(f, same, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := string(f.Bytes())
+	if want := strings.Replace(in, string(old.Data), string(same.Data), 1); string(out) != want ||
+		want == in {
+		t.Error("more or less than the BTF has changed")
+	}
+	for _, other := range []*Blob{someBTF(t, f.Order, "shorter", 20), someBTF(t, f.Order, "x", 21)} {
+		if _, err := into(f, other, nil); err == nil || !strings.Contains(err.Error(), "--object") ||
+			!strings.HasPrefix(err.Error(), vmlinux+": ") {
+			t.Errorf("error %v", err)
+		}
+		edit, beside, err := Over(f, other, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := edit.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		o := open(t, write(t, "vmlinux", out.Bytes()))
+		s := o.Section(btf.SectionTypes)
+		if !beside || s.Alloc() || string(s.Raw()) != string(other.Data) {
+			t.Errorf("beside what is loaded: %v, %+v", beside, s)
+		}
+		if text := run(t, "readelf", "-aW", o.Path); strings.Contains(text, "Warning") {
+			t.Errorf("readelf:\n%s", text)
+		}
+		at := strings.Index(in, string(old.Data)) // what is loaded stays
+		if string(out.Bytes()[at:at+len(old.Data)]) != string(old.Data) {
+			t.Error("other bytes are loaded")
+		}
+	}
+	// An object has no such room: its section grows and stays one that is loaded.
+	larger := someBTF(t, f.Order, "x", 50)
+	if out, err = into(open(t, object), larger, nil); err != nil {
+		t.Fatal(err)
+	}
+	o, err := elf.Parse("object", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Sections[1]; s.Name != btf.SectionTypes || !s.Alloc() ||
+		string(s.Raw()) != string(larger.Data) {
+		t.Errorf("section 1: %+v", s)
+	}
+}
+
+// TestUnloaded embeds into a kernel that was linked without BTF: a section that is not loaded,
+// which leaves the program as it is.
+func TestUnloaded(t *testing.T) {
+	path := compile(t, `int main(void) { return 42; }`, "gcc", "-g", "-Wl,-z,noexecstack")
+	f := open(t, path)
+	out, err := into(f, someBTF(t, f.Order, "x", 5), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBut(t, read(t, f.Bytes()), read(t, out))
+	program := write(t, "program", out)
+	if err := os.Chmod(program, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitCode(program); code != 42 {
+		t.Errorf("the program ends with %d", code)
+	}
+}
+
+// TestEmptyLoaded embeds into a kernel whose linker has kept an empty .BTF: lld does where there
+// are the symbols, GNU ld with --emit-relocs where an object has such a section. It counts as none.
+func TestEmptyLoaded(t *testing.T) {
+	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
+	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
+	vmlinux := filepath.Join(t.TempDir(), "vmlinux")
+	run(t, "ld", "-z", "noexecstack", "--emit-relocs", "-T",
+		write(t, "vmlinux.lds", []byte(script)), "-o", vmlinux, code, empty)
+	f := open(t, vmlinux)
+	if s := f.Section(btf.SectionTypes); s == nil || !s.Alloc() || s.Size != 0 {
+		t.Fatalf("the linker has left %+v", s)
+	}
+	types := someBTF(t, f.Order, "x", 5)
+	out, err := into(f, types, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vmlinux = write(t, "vmlinux", out)
+	s := open(t, vmlinux).Section(btf.SectionTypes)
+	if s == nil || s.Alloc() || string(s.Raw()) != string(types.Data) {
+		t.Errorf("it has %+v", s)
+	}
+	if text := run(t, "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
+		t.Errorf("readelf:\n%s", text)
+	}
+	object := filepath.Join(t.TempDir(), "vmlinux.btf.o") // as link-vmlinux.sh did until Linux 6.18
+	run(t, "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
+		"--strip-all", vmlinux, object)
+	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {
+		t.Errorf("objcopy takes %d bytes of it, not %d", s.Size, len(types.Data))
+	}
+}

@@ -1,0 +1,52 @@
+package embed
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// signed returns a file with a signature of so many bytes, which claims a length.
+func signed(data []byte, size int, claimed uint32) []byte {
+	out := append(bytes.Clone(data), bytes.Repeat([]byte{0x30}, size)...)
+	out = append(out, make([]byte, signatureHeaderSize-4)...)
+	return append(binary.BigEndian.AppendUint32(out, claimed), signatureMagic...)
+}
+
+func TestUnsigned(t *testing.T) {
+	plain := gunzip(t, "../../format/elf/testdata/machines/s390x.o.gz")
+	once := signed(plain, 700, 700)
+	for _, tt := range []struct {
+		name string
+		data []byte
+		drop bool
+		want string // the error, "" if the plain file comes back
+	}{
+		{"unsigned", plain, false, ""},
+		{"unsigned, drop", plain, true, ""},
+		{"signed", once, false, "x.ko: signed kernel module, whose signature would no longer hold; take"},
+		{"signed", once, false, "--drop-signature"},
+		{"signed, drop", once, true, ""},
+		{"twice", signed(once, 9, 9), true, ""},
+		{"too long", signed(plain, 9, 1<<31), true, "claims 2147483648 bytes, but only"},
+		{"takes the module too", signed(plain, 9, uint32(len(plain))+9), true, "x.ko: empty"},
+		{"takes a part of it", signed(plain, 9, 40), true, "(without its signature)"},
+	} {
+		f, err := elf.Parse("x.ko", tt.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Unsigned(f, tt.drop)
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+			}
+		case err != nil || !bytes.Equal(got.Bytes(), plain):
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+// Package implicitargs changes BTF as kernels since Linux 7.0 want it for kfuncs with implicit
+// arguments: parameters that BPF programs don't pass, since the verifier does
+// (KF_IMPLICIT_ARGS in include/linux/btf.h).
+//
+// Of a kfunc with that flag,
+//
+//	bpf_foo(int arg, struct bpf_prog_aux *aux)
+//
+// there are two functions then: bpf_foo_impl with that prototype and the declaration tags of
+// bpf_foo but for bpf_kfunc, and bpf_foo with the prototype that BPF programs see,
+//
+//	bpf_foo(int arg)
+//
+// The rules are those of resolve_btfids (process_kfunc_with_implicit_args in
+// tools/bpf/resolve_btfids/main.c of Linux 7.2).
+package implicitargs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// Flag is KF_IMPLICIT_ARGS, in a kfunc's flags (include/linux/btf.h).
+const Flag = 1 << 16
+
+// suffix is what the name of the function with all arguments has besides (KF_IMPL_SUFFIX).
+const suffix = "_impl"
+
+// implicit are the structs to which implicit arguments point (kf_implicit_arg_types).
+var implicit = []string{"bpf_prog_aux", "btf_struct_meta"}
+
+// Rewrite does what the package's comment says to the functions of b whose names kfuncs has and
+// that have the declaration tag bpf_kfunc. The result is raw BTF in canonical order, on b's bases;
+// it is what linking b makes if there is nothing to do. jobs is how many threads may work.
+func Rewrite(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
+	edited, err := edit(b, kfuncs)
+	if err != nil {
+		return nil, err
+	}
+	return relink(b, edited, jobs)
+}
+
+// RewriteIfDue is Rewrite if there is something to do, and returns nil if there isn't.
+func RewriteIfDue(b *btf.Blob, kfuncs []string, jobs int) ([]byte, error) {
+	edited, err := edit(b, kfuncs)
+	if err != nil || len(edited.Types) == len(b.Types) { // each change adds a type
+		return nil, err
+	}
+	return relink(b, edited, jobs)
+}
+
+// relink returns edited, a copy of b with changes, in canonical order.
+func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
+	o, err := object.FromBTF(object.Target{}, edited)
+	if err != nil {
+		return nil, err
+	}
+	opt := link.Options{Features: o.Features, Jobs: jobs}
+	if b.Base != nil {
+		parsed, err := base.Parse(b.Base)
+		if err != nil {
+			return nil, err
+		}
+		opt.Base = parsed
+	}
+	result, err := link.Link([]*object.Object{o}, opt)
+	if err != nil {
+		return nil, err
+	}
+	return result.BTF, nil
+}
+
+// Left lists those of kfuncs, which must be sorted, whose functions in b or its bases have implicit
+// parameters still: a kernel since 7.0 would not pass them.
+func Left(b *btf.Blob, kfuncs []string) []string {
+	var left []string
+	for layer := b; layer != nil; layer = layer.Base {
+		for i := range layer.Types {
+			t := &layer.Types[i]
+			if t.Kind != btf.KindFunc {
+				continue
+			}
+			name := layer.TypeName(t)
+			if _, ok := slices.BinarySearch(kfuncs, name); !ok {
+				continue
+			}
+			if p, in := layer.ByID(t.SizeOrType); p != nil && p.Kind == btf.KindFuncProto &&
+				explicit(in, p) < p.Vlen {
+				left = append(left, name)
+			}
+		}
+	}
+	slices.Sort(left)
+	return slices.Compact(left)
+}
+
+// edit returns a copy of b with the changes; what is new has the last ids.
+func edit(b *btf.Blob, kfuncs []string) (*btf.Blob, error) {
+	e := newEditor(b)
+	wanted := map[string]bool{}
+	for _, name := range kfuncs {
+		wanted[name] = true
+	}
+	done := map[uint32]bool{}
+	for _, at := range e.tags { // as resolve_btfids: by the order of the tags
+		t := &b.Types[at]
+		id := t.SizeOrType
+		if t.KFlag || t.Extra != btf.DeclTagWhole || b.TypeName(t) != "bpf_kfunc" || id < b.StartID ||
+			done[id] {
+			continue
+		}
+		fn, _ := b.ByID(id)
+		if fn == nil || fn.Kind != btf.KindFunc || !wanted[b.TypeName(fn)] {
+			continue
+		}
+		done[id] = true
+		if err := e.split(id); err != nil {
+			return nil, fmt.Errorf("type [%d] FUNC %s: %w", id, b.TypeName(fn), err)
+		}
+	}
+	e.to.Strings += e.names.String()
+	return e.to, nil
+}
+
+// editor adds types to a copy of a blob.
+type editor struct {
+	from, to *btf.Blob
+	tags     []int           // indexes of the declaration tags in from.Types
+	funcs    map[string]bool // names of the functions of the blob and its bases
+	names    strings.Builder // that to.Strings lacks
+}
+
+func newEditor(b *btf.Blob) *editor {
+	to := *b
+	to.Types = slices.Clone(b.Types)
+	to.Params = slices.Clone(b.Params)
+	e := &editor{from: b, to: &to, funcs: map[string]bool{}}
+	for i := range b.Types {
+		if b.Types[i].Kind == btf.KindDeclTag {
+			e.tags = append(e.tags, i)
+		}
+	}
+	for layer := b; layer != nil; layer = layer.Base {
+		for i := range layer.Types {
+			if t := &layer.Types[i]; t.Kind == btf.KindFunc {
+				e.funcs[layer.TypeName(t)] = true
+			}
+		}
+	}
+	return e
+}
+
+func (e *editor) add(t btf.Type) uint32 {
+	id := e.to.EndID()
+	e.to.Types = append(e.to.Types, t)
+	return id
+}
+
+// split makes two functions of the kfunc with an id.
+func (e *editor) split(id uint32) error {
+	fn, _ := e.from.ByID(id)
+	proto, in := e.from.ByID(fn.SizeOrType)
+	if proto == nil || proto.Kind != btf.KindFuncProto {
+		return fmt.Errorf("type [%d] is not its prototype", fn.SizeOrType)
+	}
+	if impl := e.from.TypeName(fn) + suffix; !e.funcs[impl] {
+		e.funcs[impl] = true
+		e.addImpl(impl, id, fn)
+	} else if explicit(in, proto) == proto.Vlen {
+		return nil // it was done before
+	}
+	shown := btf.Type{Kind: btf.KindFuncProto, SizeOrType: proto.SizeOrType,
+		Vlen: explicit(in, proto), First: uint32(len(e.to.Params))}
+	e.to.Params = append(e.to.Params, in.ParamsOf(proto)[:shown.Vlen]...)
+	e.to.Types[id-e.to.StartID].SizeOrType = e.add(shown)
+	return nil
+}
+
+// addImpl adds the function with all arguments, and copies of the tags of fn, which has the id.
+func (e *editor) addImpl(name string, id uint32, fn *btf.Type) {
+	impl := *fn
+	impl.NameOff = e.to.EndStr() + uint32(e.names.Len())
+	e.names.WriteString(name)
+	e.names.WriteByte(0)
+	implID := e.add(impl)
+	for _, i := range e.tags {
+		t := e.from.Types[i]
+		if t.SizeOrType == id && e.from.TypeName(&t) != "bpf_kfunc" {
+			t.SizeOrType = implID
+			e.add(t)
+		}
+	}
+}
+
+// explicit is how many parameters of a prototype come before the first implicit one.
+func explicit(b *btf.Blob, proto *btf.Type) uint32 {
+	params := b.ParamsOf(proto)
+	for i := range params {
+		if isImplicit(b, params[i].Type) {
+			return uint32(i)
+		}
+	}
+	return proto.Vlen
+}
+
+// isImplicit tells whether a parameter's type is a pointer to one of the implicit structs.
+func isImplicit(b *btf.Blob, id uint32) bool {
+	t, in := plain(b, id)
+	if t == nil || t.Kind != btf.KindPtr {
+		return false
+	}
+	t, in = plain(in, t.SizeOrType)
+	return t != nil && t.Kind == btf.KindStruct && slices.Contains(implicit, in.TypeName(t))
+}
+
+// maxChain bounds the length of a chain of modifiers; BTF may have cycles of them.
+const maxChain = 64
+
+// plain is a type without its modifiers (btf_is_mod in tools/lib/bpf/btf.h).
+func plain(b *btf.Blob, id uint32) (*btf.Type, *btf.Blob) {
+	for range maxChain {
+		t, in := b.ByID(id)
+		if t == nil {
+			return nil, nil
+		}
+		switch t.Kind {
+		case btf.KindVolatile, btf.KindConst, btf.KindRestrict, btf.KindTypeTag:
+			id = t.SizeOrType
+		default:
+			return t, in
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,295 @@
+// Package buildfiles writes the BUILD files with which Bazel makes the BTF of a tree that Kbuild
+// built.
+package buildfiles
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bazelbuild/buildtools/build"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+)
+
+// Options are what the BUILD files say besides what is in the tree.
+type Options struct {
+	Rules       string   // label of the file to load the rules from
+	Package     string   // of the tree's directory in its repository, "" for the root
+	Base        string   // label that modules stand on, where the tree has no vmlinux
+	Features    []string // btf_features
+	LangExclude []string // lang_exclude
+	Vmlinux     bool     // whether vmlinux has not been taken apart
+	Whole       bool     // whether the modules have not been taken apart
+}
+
+// DefaultRules is where the rules come from in a workspace that calls rules_btf by its own name.
+const DefaultRules = "@rules_btf//rules:defs.bzl"
+
+// Skipped is the name of the file, in the tree's directory, that lists what was left out.
+const Skipped = "kbuild.skipped"
+
+// tag marks the rules that are written here, so that those that are not due any more can go.
+const tag = "kbuild"
+
+// Package is what is due in one BUILD file.
+type Package struct {
+	Exports []string // files that other packages name
+	Files   []string // all files of the package that its rules name
+	rules   []rule
+	load    string
+}
+
+// rule is one call.
+type rule struct {
+	kind, name string
+	attrs      []attr
+}
+
+type attr struct {
+	key   string
+	value build.Expr
+}
+
+// Packages returns what is due for a tree, by directory relative to it ("." for the tree's own).
+//
+// A directory has a btf_objects for what it holds of vmlinux (vmlinux_objects), and of each module
+// (NAME_objects). The tree's own package has the links: vmlinux_btf, a NAME_btf for each module or
+// a modules_btf for all, and groups of these.
+func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
+	w := &writer{o: o, packages: map[string]*Package{}}
+	base := o.Base
+	if t.Vmlinux != nil && base == "" {
+		base = ":vmlinux_btf"
+	}
+	if len(t.Modules) > 0 && base == "" {
+		return nil, errors.New("there is no vmlinux that the modules could stand on: name a target " +
+			"as base, such as a btf_import of the kernel that is shipped")
+	}
+	objects := w.objects(t)
+	if t.Vmlinux != nil {
+		w.vmlinux(objects["vmlinux"])
+	}
+	if o.Whole && len(t.Modules) > 0 {
+		w.wholeModules(t.Modules, base)
+	} else if err := w.modules(t.Modules, objects, base); err != nil {
+		return nil, err
+	}
+	var all []string
+	if t.Vmlinux != nil {
+		all = append(all, ":vmlinux_btf")
+		w.group("vmlinux_btf_skipped", []string{":vmlinux_btf"}, "btf_skipped")
+	}
+	if len(t.Modules) > 0 {
+		all = append(all, ":modules_btf")
+	}
+	w.group("all_btf", all, "")
+	w.root().Exports = append(w.root().Exports, Skipped)
+	for _, p := range w.packages {
+		p.load = o.Rules
+		slices.Sort(p.Exports)
+		slices.Sort(p.Files)
+		p.Files = slices.Compact(p.Files)
+	}
+	return w.packages, nil
+}
+
+type writer struct {
+	o        Options
+	packages map[string]*Package
+}
+
+func (w *writer) in(dir string) *Package {
+	p := w.packages[dir]
+	if p == nil {
+		p = &Package{}
+		w.packages[dir] = p
+	}
+	return p
+}
+
+func (w *writer) root() *Package { return w.in(".") }
+
+// label of a target or file of a directory, as the tree's own package names it.
+func (w *writer) label(dir, name string) string {
+	if dir == "." {
+		return ":" + name
+	}
+	return "//" + path.Join(w.o.Package, dir) + ":" + name
+}
+
+// file is the label of a file of the tree, which its package exports.
+func (w *writer) file(name string) string {
+	dir, base := path.Split(name)
+	p := w.in(path.Clean(dir))
+	p.Exports, p.Files = append(p.Exports, base), append(p.Files, base)
+	if dir == "" {
+		return base
+	}
+	return w.label(path.Clean(dir), base)
+}
+
+// objects writes the btf_objects, and returns the labels of each linked file's, by its path.
+// Objects of one directory that several files are linked of are one target.
+func (w *writer) objects(t *kbuild.Tree) map[string][]string {
+	type file struct{ path, target string }
+	var owners []file
+	lists := map[string][]string{}
+	if t.Vmlinux != nil {
+		owners = append(owners, file{t.Vmlinux.Path, "vmlinux_objects"})
+		lists[t.Vmlinux.Path] = t.Vmlinux.Objects
+	}
+	for _, m := range t.Modules {
+		owners = append(owners, file{m.Path, m.Name + "_objects"})
+		lists[m.Path] = m.Objects
+	}
+	users := map[string][]int{} // of an object, indices of owners
+	for i, f := range owners {
+		for _, o := range lists[f.path] {
+			users[o] = append(users[o], i)
+		}
+	}
+	// By directory, and by the files that are linked of them.
+	targets := map[string]map[string][]string{}
+	for _, o := range slices.Sorted(maps.Keys(users)) {
+		dir, key := path.Dir(o), fmt.Sprint(users[o])
+		if targets[dir] == nil {
+			targets[dir] = map[string][]string{}
+		}
+		targets[dir][key] = append(targets[dir][key], o)
+	}
+	labels := map[string][]string{}
+	for _, dir := range slices.Sorted(maps.Keys(targets)) {
+		several := 0
+		for _, key := range slices.Sorted(maps.Keys(targets[dir])) {
+			objects := targets[dir][key]
+			of := users[objects[0]]
+			name := owners[of[0]].target
+			if len(of) > 1 {
+				several++
+				if name = "objects_of_several"; several > 1 {
+					name += "_" + strconv.Itoa(several)
+				}
+			}
+			w.btfObjects(dir, name, objects, t.DWOs)
+			for _, i := range of {
+				labels[owners[i].path] = append(labels[owners[i].path], w.label(dir, name))
+			}
+		}
+	}
+	return labels
+}
+
+func (w *writer) btfObjects(dir, name string, objects []string, dwos map[string]string) {
+	p := w.in(dir)
+	var srcs, debug []string
+	for _, o := range objects {
+		srcs = append(srcs, path.Base(o))
+		if dwo := dwos[o]; dwo != "" {
+			debug = append(debug, path.Base(dwo))
+		}
+	}
+	slices.Sort(debug)
+	debug = slices.Compact(debug)
+	p.Files = append(append(p.Files, srcs...), debug...)
+	attrs := []attr{{"srcs", list(srcs...)}}
+	if len(debug) > 0 {
+		attrs = append(attrs, attr{"debug", list(debug...)})
+	}
+	p.add("btf_objects", name, append(attrs, w.conversion()...)...)
+}
+
+// conversion are the attributes of all rules that read DWARF.
+func (w *writer) conversion() (attrs []attr) {
+	if len(w.o.Features) > 0 {
+		attrs = append(attrs, attr{"btf_features", list(w.o.Features...)})
+	}
+	if len(w.o.LangExclude) > 0 {
+		attrs = append(attrs, attr{"lang_exclude", list(w.o.LangExclude...)})
+	}
+	return attrs
+}
+
+func (w *writer) vmlinux(objects []string) {
+	attrs := []attr{{"vmlinux", str(w.file("vmlinux"))}}
+	if w.o.Vmlinux {
+		attrs = append(attrs, w.conversion()...)
+	} else {
+		attrs = append(attrs, attr{"srcs", list(objects...)})
+	}
+	w.root().add("vmlinux_btf", "vmlinux_btf", attrs...)
+}
+
+// modules writes a module_btf for each module.
+func (w *writer) modules(modules []kbuild.Linked, objects map[string][]string, base string) error {
+	var btfs, files []string
+	for _, m := range modules {
+		if len(objects[m.Path]) == 0 {
+			return fmt.Errorf("%s: none of its objects has DWARF: build with CONFIG_DEBUG_INFO, or "+
+				"leave the modules out", m.Path)
+		}
+		name := m.Name + "_btf"
+		if name == "modules_btf" || name == "vmlinux_btf" || name == "all_btf" {
+			name = m.Name + "_module_btf"
+		}
+		file := w.file(m.Path)
+		btfs, files = append(btfs, ":"+name), append(files, file)
+		w.root().add("module_btf", name, attr{"srcs", list(objects[m.Path]...)},
+			attr{"module", str(file)}, attr{"base", str(base)})
+	}
+	if len(modules) > 0 {
+		w.group("modules", files, "")
+		w.group("modules_btf", btfs, "")
+		w.group("modules_btf_skipped", btfs, "btf_skipped")
+	}
+	return nil
+}
+
+// wholeModules writes one modules_btf for all modules.
+func (w *writer) wholeModules(modules []kbuild.Linked, base string) {
+	var files []string
+	for _, m := range modules {
+		files = append(files, w.file(m.Path))
+	}
+	w.group("modules", files, "")
+	w.root().add("modules_btf", "modules_btf", append([]attr{{"modules", list(files...)},
+		{"base", str(base)}}, w.conversion()...)...)
+	w.group("modules_btf_skipped", []string{":modules_btf"}, "btf_skipped")
+}
+
+func (w *writer) group(name string, srcs []string, outputGroup string) {
+	attrs := []attr{{"srcs", list(srcs...)}}
+	if outputGroup != "" {
+		attrs = append(attrs, attr{"output_group", str(outputGroup)})
+	}
+	w.root().add("filegroup", name, attrs...)
+}
+
+func (p *Package) add(kind, name string, attrs ...attr) {
+	attrs = append(attrs, attr{"tags", list(tag)})
+	p.rules = append(p.rules, rule{kind, name, attrs})
+}
+
+func str(s string) build.Expr { return &build.StringExpr{Value: s} }
+
+func list(items ...string) *build.ListExpr {
+	l := &build.ListExpr{ForceMultiLine: len(items) > 1}
+	for _, s := range items {
+		l.List = append(l.List, str(s))
+	}
+	return l
+}
+
+// SkippedText is the content of the file that lists what was left out: a line "PATH: REASON" for
+// each object.
+func SkippedText(t *kbuild.Tree) []byte {
+	var b strings.Builder
+	for _, s := range t.Skipped {
+		fmt.Fprintf(&b, "%s: %s\n", s.Path, s.Reason)
+	}
+	return []byte(b.String())
+}

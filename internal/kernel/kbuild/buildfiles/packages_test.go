@@ -1,0 +1,145 @@
+package buildfiles
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+)
+
+func example() *kbuild.Tree {
+	return &kbuild.Tree{
+		Vmlinux: &kbuild.Linked{Name: "vmlinux", Path: "vmlinux",
+			Objects: []string{"init/main.o", "fs/open.o", "fs/exec.o", ".vmlinux.export.o"}},
+		Modules: []kbuild.Linked{
+			{Name: "fat", Path: "fs/fat/fat.ko", Objects: []string{"fs/fat/dir.o", "fs/fat/misc/nfs.o",
+				".module-common.o"}},
+			{Name: "vfat", Path: "fs/fat/vfat.ko", Objects: []string{"fs/fat/vfat.o",
+				".module-common.o"}},
+		},
+		Skipped: []kbuild.Skipped{{Path: "init/entry.o", Reason: "no DWARF"}},
+	}
+}
+
+// packages are the BUILD files of a tree, by directory.
+func packages(t *testing.T, tree *kbuild.Tree, o Options) map[string]string {
+	t.Helper()
+	if o.Rules == "" {
+		o.Rules = DefaultRules
+	}
+	due, err := Packages(tree, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for dir, p := range due {
+		text, err := Merge(dir+"/BUILD.bazel", nil, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[dir] = string(text)
+	}
+	return texts
+}
+
+// contains looks for parts of a BUILD file, in which blanks and line ends don't count.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	flat := func(s string) string {
+		s = strings.Join(strings.Fields(s), "")
+		return strings.NewReplacer(",]", "]", ",)", ")").Replace(s)
+	}
+	for _, part := range parts {
+		if !strings.Contains(flat(text), flat(part)) {
+			t.Errorf("no %s in\n%s", part, text)
+		}
+	}
+}
+
+func TestPackages(t *testing.T) {
+	texts := packages(t, example(), Options{})
+	dirs := slices.Sorted(maps.Keys(texts))
+	if want := []string{".", "fs", "fs/fat", "fs/fat/misc", "init"}; !slices.Equal(dirs, want) {
+		t.Errorf("packages %q, want %q", dirs, want)
+	}
+	contains(t, texts["fs"], `load("@rules_btf//rules:defs.bzl", "btf_objects")`,
+		`btf_objects(name = "vmlinux_objects", srcs = ["exec.o", "open.o"], tags = ["kbuild"])`)
+	contains(t, texts["fs/fat"], `exports_files(["fat.ko", "vfat.ko"])`,
+		`name = "fat_objects", srcs = ["dir.o"]`, `name = "vfat_objects", srcs = ["vfat.o"]`)
+	contains(t, texts["fs/fat/misc"], `name = "fat_objects", srcs = ["nfs.o"]`)
+	contains(t, texts["."],
+		`vmlinux_btf(name = "vmlinux_btf", srcs = [":vmlinux_objects", "//fs:vmlinux_objects",
+			"//init:vmlinux_objects"], tags = ["kbuild"], vmlinux = "vmlinux")`,
+		`name = "objects_of_several", srcs = [".module-common.o"]`,
+		`module_btf(name = "fat_btf", srcs = [":objects_of_several", "//fs/fat:fat_objects",
+			"//fs/fat/misc:fat_objects"], base = ":vmlinux_btf", module = "//fs/fat:fat.ko"`,
+		`name = "modules_btf", srcs = [":fat_btf", ":vfat_btf"]`,
+		`name = "all_btf", srcs = [":modules_btf", ":vmlinux_btf"]`,
+		`exports_files(["kbuild.skipped", "vmlinux"])`)
+	if got := string(SkippedText(example())); got != "init/entry.o: no DWARF\n" {
+		t.Errorf("skipped: %q", got)
+	}
+}
+
+// TestDWOs names the .dwo files of the objects that have some.
+func TestDWOs(t *testing.T) {
+	tree := example()
+	tree.DWOs = map[string]string{"fs/open.o": "fs/open.dwo", "fs/fat/dir.o": "fs/fat/dir.dwo"}
+	texts := packages(t, tree, Options{})
+	contains(t, texts["fs"], `name = "vmlinux_objects", srcs = ["exec.o", "open.o"],
+		debug = ["open.dwo"], tags = ["kbuild"]`)
+	contains(t, texts["fs/fat"], `name = "fat_objects", srcs = ["dir.o"], debug = ["dir.dwo"]`,
+		`name = "vfat_objects", srcs = ["vfat.o"], tags = ["kbuild"]`)
+	due, err := Packages(tree, Options{Rules: DefaultRules})
+	if err != nil || !slices.Contains(Files(due), "fs/open.dwo") {
+		t.Errorf("the files that the rules name: %q, %v", Files(due), err)
+	}
+}
+
+// TestWhole takes nothing apart.
+func TestWhole(t *testing.T) {
+	tree := example()
+	tree.Vmlinux.Objects = nil
+	for i := range tree.Modules {
+		tree.Modules[i].Objects = nil
+	}
+	texts := packages(t, tree, Options{Vmlinux: true, Whole: true, LangExclude: []string{"rust"}})
+	contains(t, texts["."],
+		`vmlinux_btf(name = "vmlinux_btf", lang_exclude = ["rust"], tags = ["kbuild"],
+			vmlinux = "vmlinux"`,
+		`modules_btf(name = "modules_btf", base = ":vmlinux_btf", lang_exclude = ["rust"],
+			modules = ["//fs/fat:fat.ko", "//fs/fat:vfat.ko"]`)
+	if strings.Contains(texts["."], "btf_objects") {
+		t.Error("objects are converted, too")
+	}
+}
+
+// TestOutOfTree has a directory of modules in a larger workspace.
+func TestOutOfTree(t *testing.T) {
+	tree := example()
+	tree.Vmlinux = nil
+	if _, err := Packages(tree, Options{}); err == nil || !strings.Contains(err.Error(), "base") {
+		t.Errorf("without a base: error %v", err)
+	}
+	texts := packages(t, tree, Options{Base: "@kernel//:vmlinux_btf", Package: "third_party/fat",
+		Features: []string{"+distilled_base"}})
+	contains(t, texts["."], `base = "@kernel//:vmlinux_btf"`, `"//third_party/fat/fs/fat:fat_objects"`)
+	contains(t, texts["fs/fat"], `btf_features = ["+distilled_base"]`)
+	if strings.Contains(texts["."], "vmlinux_btf_skipped") {
+		t.Errorf("a target of vmlinux in\n%s", texts["."])
+	}
+}
+
+// TestNames has modules whose targets would be called as others are.
+func TestNames(t *testing.T) {
+	tree := example()
+	tree.Modules[0].Name = "modules"
+	contains(t, packages(t, tree, Options{})["."], `name = "modules_module_btf"`,
+		`name = "modules_btf", srcs = [":modules_module_btf", ":vfat_btf"]`)
+	tree.Modules[0].Objects = nil
+	if _, err := Packages(tree, Options{}); err == nil || !strings.Contains(err.Error(), "fat.ko") {
+		t.Errorf("a module without DWARF: error %v", err)
+	}
+}

@@ -1,0 +1,65 @@
+package buildfiles
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
+)
+
+// write brings the files of dir up to date, and returns which were not, relative to it.
+func write(t *testing.T, dir string, tree *kbuild.Tree) []string {
+	t.Helper()
+	due, err := Packages(tree, Options{Rules: DefaultRules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := Changes(dir, due, SkippedText(tree))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Apply(changes); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, c := range changes {
+		paths = append(paths, strings.TrimPrefix(c.Path, dir+"/"))
+	}
+	return paths
+}
+
+func TestChanges(t *testing.T) {
+	dir := t.TempDir()
+	// A file BUILD is taken, a directory of that name is not.
+	if err := os.MkdirAll(filepath.Join(dir, "init/BUILD"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "fs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "fs/BUILD"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := write(t, dir, example()); strings.Join(got, " ") != "BUILD.bazel fs/BUILD "+
+		"fs/fat/BUILD.bazel fs/fat/misc/BUILD.bazel init/BUILD.bazel kbuild.skipped" {
+		t.Errorf("written: %q", got)
+	}
+	if got := write(t, dir, example()); len(got) > 0 {
+		t.Errorf("written again: %q", got)
+	}
+	less := example()
+	less.Modules = less.Modules[1:]
+	if got := write(t, dir, less); strings.Join(got, " ") != "BUILD.bazel fs/fat/BUILD.bazel "+
+		"fs/fat/misc/BUILD.bazel" {
+		t.Errorf("written with a module less: %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "fs/fat/misc/BUILD.bazel")); !os.IsNotExist(err) {
+		t.Errorf("a package without objects has a file: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*/*.tmp"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}

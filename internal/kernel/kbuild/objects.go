@@ -1,0 +1,180 @@
+package kbuild
+
+import (
+	"bytes"
+	stdelf "debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// found is what was seen of an object.
+type found struct {
+	types   bool     // it has DWARF, or BTF that the compiler wrote
+	sources []string // base names, of its symbols STT_FILE
+}
+
+// Magic numbers of LLVM's bitcode, and of its wrapper.
+var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
+
+// ErrLTO is of trees whose objects get machine code and DWARF only when they are linked: what is
+// linked is to be read, by NoObjects and Whole.
+var ErrLTO = errors.New("has no machine code before the link, so no DWARF: read what is linked" +
+	" (vmlinux = \"whole\", modules = \"whole\")")
+
+// withTypes returns those of the objects that have types, and notes the others. owner is what was
+// linked of them, for errors.
+func (r *reader) withTypes(owner string, objects []string) (kept []string, err error) {
+	seen := map[string]bool{}
+	for _, o := range objects {
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		if strings.HasSuffix(o, ".a") {
+			kept = append(kept, o)
+			continue
+		}
+		f, err := r.look(owner, o)
+		if err != nil {
+			return nil, err
+		}
+		if f.types {
+			kept = append(kept, o)
+			r.noteDWO(o)
+		}
+	}
+	return kept, nil
+}
+
+// noteDWO notes the .dwo file of an object, if there is one: assembler has none. What objcopy made
+// of an object has that of the object: gdt_idt.pi.o has gdt_idt.dwo.
+func (r *reader) noteDWO(object string) {
+	if !r.split() {
+		return
+	}
+	dir, name := path.Split(object)
+	for name != "" {
+		name = strings.TrimSuffix(name, path.Ext(name))
+		if dwo := dir + name + ".dwo"; r.note(dwo) {
+			r.dwos[object] = dwo
+			return
+		}
+		if !strings.Contains(name, ".") {
+			return
+		}
+	}
+}
+
+// look reads the sections and the sources of an object, once.
+func (r *reader) look(owner, object string) (found, error) {
+	if f, ok := r.found[object]; ok {
+		return f, nil
+	}
+	f, err := inspect(r.path(object))
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, fmt.Errorf("%s: %s was linked of it, and it is gone: build again, or read what is "+
+			"linked (vmlinux = \"whole\", modules = \"whole\")", r.path(object), owner)
+	}
+	if err != nil {
+		return f, err
+	}
+	r.found[object] = f
+	if !f.types {
+		r.skipped[object] = r.whyNoDWARF(object)
+	}
+	return f, nil
+}
+
+// inspect reads what is needed of an object, by its path.
+func inspect(object string) (f found, err error) {
+	if err := refuseBitcode(object); err != nil {
+		return f, err
+	}
+	file, err := elf.Open(object)
+	if err != nil {
+		return f, err
+	}
+	defer file.Close()
+	for _, s := range file.Sections {
+		switch {
+		case (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Size > 0:
+			f.types = true
+		case s.Name == ".BTF" && s.Size > 0:
+			f.types = !ofBTF(object)
+		case strings.HasPrefix(s.Name, ".gnu.lto_"):
+			return f, fmt.Errorf("%s (compiled by GCC with -flto) %w", object, ErrLTO)
+		}
+	}
+	f.sources, err = sources(file)
+	return f, err
+}
+
+// ofBTF tells whether an object is the one that scripts/link-vmlinux.sh adds to vmlinux for the BTF
+// of the whole, such as .tmp_vmlinux1.btf.o, before Linux 6.10 .btf.vmlinux.bin.o.
+func ofBTF(object string) bool {
+	name := path.Base(filepath.ToSlash(object))
+	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")
+}
+
+// refuseBitcode looks at the first bytes of a file.
+func refuseBitcode(path string) error {
+	fd, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer fd.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(fd, magic[:]); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	for _, b := range bitcode {
+		if bytes.Equal(magic[:], b) {
+			return fmt.Errorf("%s (LLVM bitcode: CONFIG_LTO_CLANG) %w", path, ErrLTO)
+		}
+	}
+	return nil
+}
+
+// sources returns the base names of a file's symbols STT_FILE.
+func sources(f *elf.File) (names []string, err error) {
+	symbols, err := f.Symbols()
+	if err != nil || symbols == nil {
+		return nil, err
+	}
+	for i := range symbols.List {
+		if s := &symbols.List[i]; stdelf.ST_TYPE(s.Type) == stdelf.STT_FILE {
+			// A copy: the file's bytes go when it is closed.
+			if name := strings.Clone(symbols.Name(s)); name != "" {
+				names = append(names, path.Base(name))
+			}
+		}
+	}
+	return names, nil
+}
+
+// whyNoDWARF says what Kbuild knows of an object that has no DWARF.
+func (r *reader) whyNoDWARF(object string) string {
+	b, err := os.ReadFile(r.path(commandPath(object)))
+	if err != nil {
+		return "no DWARF"
+	}
+	c := parseCommand(string(b))
+	debug, known := hasDebug(c.words)
+	switch {
+	case path.Ext(c.source) == ".S":
+		return "no DWARF: assembler, " + c.source
+	case known && !debug:
+		return "no DWARF: compiled with -g0, " + c.source
+	case c.source != "":
+		return "no DWARF: " + c.source
+	}
+	return "no DWARF"
+}

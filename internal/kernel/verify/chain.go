@@ -1,0 +1,45 @@
+package verify
+
+import "github.com/rules-btf/rules_btf/internal/format/btf"
+
+// chains checks that modifiers end, wherever the kernel reads BTF: btf_check_modifier_chain_length.
+// A modifier that was found good, and any type before it, ends the chain. Kernels before 7.2
+// (btf_check_type_tags) also want the tags of a chain before its other modifiers.
+func (c *checker) chains() {
+	good := c.b.StartID - 1
+	for i := range c.b.Types {
+		if !c.b.Types[i].Kind.IsModifier() || c.bad[i] {
+			continue
+		}
+		if id := c.b.StartID + uint32(i); c.chainEnds(uint32(i), id, good) {
+			good = id
+		}
+		t := &c.b.Types[i]
+		to, _ := c.b.ByID(t.SizeOrType)
+		if to != nil && to.Kind == btf.KindTypeTag && t.Kind != btf.KindTypeTag {
+			c.report(Reader, uint32(i), "tag-order",
+				"it refers to [%d], a TYPE_TAG; kernels before 7.2 refuse a tag after another modifier",
+				t.SizeOrType)
+		}
+	}
+}
+
+func (c *checker) chainEnds(i, id, good uint32) bool {
+	for n := 0; ; n++ {
+		t, _ := c.b.ByID(id)
+		switch {
+		case t == nil && id != 0:
+			c.report(Boot, i, "type-id", "it leads to type id %d, which does not exist", id)
+			return false
+		case t == nil || !t.Kind.IsModifier():
+			return true
+		case n == btf.MaxModifiers:
+			c.report(Boot, i, "modifier-chain", "more than %d modifiers in a row, or a loop of them",
+				btf.MaxModifiers)
+			return false
+		case id <= good:
+			return true
+		}
+		id = t.SizeOrType
+	}
+}

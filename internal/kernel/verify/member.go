@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// member judges one member of a struct or union against its type's size: kernel/bpf/btf.c, the
+// check_member and check_kflag_member functions. It returns the broken rule and why, or "".
+func (r *resolver) member(s *btf.Type, m *btf.Member) (rule, why string) {
+	at, size, ok := r.sized(m.Type)
+	if !ok {
+		return "member-type", fmt.Sprintf("has type [%d], which has no size", m.Type)
+	}
+	t, _ := r.b.ByID(at)
+	off, width := m.Bits(s.KFlag)
+	switch {
+	case t.Kind == btf.KindInt:
+		return intMember(s, t, off, width)
+	case t.Kind.IsEnum() && s.KFlag:
+		return enumBits(s, off, width)
+	case width != 0:
+		return "member-bitfield", fmt.Sprintf("is a bitfield of %s of a %v",
+			message.Count(width, "bit"), t.Kind)
+	case t.Kind == btf.KindFloat:
+		// The least alignment that any machine asks for.
+		if align := min(r.ptrSize, size) * 8; align > 0 && off%align != 0 {
+			return "member-align", fmt.Sprintf("is a FLOAT of %s at bit %d",
+				message.Count(size, "byte"), off)
+		}
+	case off%8 != 0:
+		return misaligned(off)
+	}
+	return bounds(s, uint64(off/8)+uint64(size))
+}
+
+func misaligned(off uint32) (rule, why string) {
+	return "member-align", fmt.Sprintf("begins at bit %d, not at a byte", off)
+}
+
+// bounds judges where a member of s ends, in bytes.
+func bounds(s *btf.Type, end uint64) (rule, why string) {
+	if end > uint64(s.SizeOrType) {
+		return "member-bounds", fmt.Sprintf("ends at byte %d, the size is %d", end, s.SizeOrType)
+	}
+	return "", ""
+}
+
+// intMember judges a member of INT type, a bitfield or not. Before kind flags, the INT itself
+// carried a bitfield's width and offset.
+func intMember(s, t *btf.Type, off, width uint32) (rule, why string) {
+	intOff, intBits := t.Extra>>16&0xff, t.Extra&0xff
+	bits := uint64(off)
+	if s.KFlag {
+		switch {
+		case !regularInt(t):
+			return "member-type", fmt.Sprintf("has an INT of %s at offset %d, which is no plain one",
+				message.Count(intBits, "bit"), intOff)
+		case width == 0 && off%8 != 0:
+			return misaligned(off)
+		case width > intBits:
+			return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an INT of %d", width, intBits)
+		case width == 0:
+			width = intBits
+		}
+	} else {
+		bits += uint64(intOff)
+		width = intBits
+		if bits > 1<<32-1 {
+			return "member-bounds", fmt.Sprintf("begins at bit %d", bits)
+		}
+	}
+	n := bits%8 + uint64(width)
+	if n > 128 {
+		return "member-bitfield",
+			fmt.Sprintf("spans %d bits from its first byte on, the kernel reads 128", n)
+	}
+	return bounds(s, bits/8+(n+7)/8)
+}
+
+// enumBits judges a member of ENUM or ENUM64 type in a struct with bitfields. The kernel takes 32
+// bits for one that is no bitfield, whatever the enum's size.
+func enumBits(s *btf.Type, off, width uint32) (rule, why string) {
+	switch {
+	case width == 0 && off%8 != 0:
+		return misaligned(off)
+	case width > 32:
+		return "member-bitfield", fmt.Sprintf("is a bitfield of %d bits of an enum, the kernel reads 32",
+			width)
+	case width == 0:
+		width = 32
+	}
+	return bounds(s, (uint64(off)+uint64(width)+7)/8)
+}

@@ -1,0 +1,181 @@
+package verify
+
+import "github.com/rules-btf/rules_btf/internal/format/btf"
+
+// maxDepth is how many types the kernel's resolver stacks up (MAX_RESOLVE_DEPTH). Whether a chain
+// is too deep depends on the order of ids: types are resolved in that order, and a resolved type
+// ends the descent.
+const maxDepth = 32
+
+// state is how far the resolution of an own type has come.
+type state uint8
+
+const (
+	untouched state = iota
+	open            // on the stack
+	resolved
+	broken // has a violation, or needs a type that has one: no longer judged
+)
+
+// mode is what ends a descent. A pointer's chain goes on through pointers and modifiers, to find
+// pointers that lead to themselves; a struct's or array's through what it contains by value.
+type mode uint8
+
+const (
+	undecided mode = iota
+	throughPointers
+	throughContents
+)
+
+// resolver is one pass over all types in order of ids, as btf_check_all_types does it.
+type resolver struct {
+	*checker
+	ptrSize uint32
+	state   []state
+	target  []uint32 // own modifiers, pointers and variables: what they come to, modifiers skipped
+	size    []uint32 // own arrays: size in bytes
+	stack   []vertex
+	mode    mode
+}
+
+// vertex is a type on the stack.
+type vertex struct {
+	id   uint32
+	next uint32 // struct, datasec: the first element not yet judged
+}
+
+// step is the outcome of one look at a vertex.
+type step uint8
+
+const (
+	done    step = iota // resolved
+	descend             // another type was pushed and comes first
+	failed              // a violation was reported, or a needed type is broken
+)
+
+// references checks how types refer to each other.
+func (c *checker) references(ptrSize uint32) {
+	n := len(c.b.Types)
+	r := &resolver{
+		checker: c, ptrSize: ptrSize, stack: make([]vertex, 0, maxDepth),
+		state: make([]state, n), target: make([]uint32, n), size: make([]uint32, n),
+	}
+	for i, bad := range c.bad {
+		if bad {
+			r.state[i] = broken
+		}
+	}
+	for i := range c.b.Types {
+		id := c.b.StartID + uint32(i)
+		k := c.b.Types[i].Kind
+		if needsResolve(k) {
+			r.resolve(id)
+		}
+		if k == btf.KindFuncProto && r.state[i] != broken && !r.proto(id) {
+			r.state[i] = broken
+		}
+	}
+	r.contents()
+}
+
+// kind is the kind of an id, void for 0; ok is false if there is no such type.
+func (r *resolver) kind(id uint32) (k btf.Kind, ok bool) {
+	if id == 0 {
+		return btf.KindVoid, true
+	}
+	t, _ := r.b.ByID(id)
+	if t == nil {
+		return 0, false
+	}
+	return t.Kind, true
+}
+
+// stateOf is the state of any id: void and the types of bases are resolved, types that do not exist
+// are broken.
+func (r *resolver) stateOf(id uint32) state {
+	switch {
+	case id < r.b.StartID:
+		return resolved
+	case id >= r.b.EndID():
+		return broken
+	}
+	return r.state[id-r.b.StartID]
+}
+
+func (r *resolver) report(id uint32, rule, format string, args ...any) step {
+	r.checker.report(Load, id-r.b.StartID, rule, format, args...)
+	return failed
+}
+
+// resolve brings an own type and what it needs to resolved or broken.
+func (r *resolver) resolve(id uint32) bool {
+	switch r.stateOf(id) {
+	case resolved:
+		return true
+	case broken:
+		return false
+	}
+	r.mode, r.stack = undecided, r.stack[:0]
+	r.push(id)
+	for len(r.stack) > 0 {
+		v := &r.stack[len(r.stack)-1]
+		if r.stateOf(v.id) == broken || r.look(v) == failed {
+			for _, v := range r.stack {
+				r.state[v.id-r.b.StartID] = broken
+			}
+			return false
+		}
+	}
+	return true
+}
+
+func (r *resolver) push(id uint32) {
+	r.state[id-r.b.StartID] = open
+	r.stack = append(r.stack, vertex{id: id})
+	if r.mode == undecided {
+		switch k, _ := r.kind(id); k {
+		case btf.KindPtr:
+			r.mode = throughPointers
+		case btf.KindStruct, btf.KindUnion, btf.KindArray:
+			r.mode = throughContents
+		}
+	}
+}
+
+func (r *resolver) pop(target, size uint32) step {
+	v := r.stack[len(r.stack)-1]
+	r.stack = r.stack[:len(r.stack)-1]
+	i := v.id - r.b.StartID
+	r.state[i], r.target[i], r.size[i] = resolved, target, size
+	return done
+}
+
+// endsHere says whether the descent of this mode stops at a kind.
+func (r *resolver) endsHere(k btf.Kind) bool {
+	switch r.mode {
+	case throughPointers:
+		return !k.IsModifier() && k != btf.KindPtr
+	case throughContents:
+		return !k.IsModifier() && k != btf.KindArray && !k.IsComposite()
+	}
+	return !needsResolve(k)
+}
+
+// need makes sure that an existing type is resolved as far as the mode wants: done if it is,
+// otherwise it is pushed.
+func (r *resolver) need(from, id uint32) step {
+	k, _ := r.kind(id)
+	switch s := r.stateOf(id); {
+	case s == broken:
+		return failed
+	case s == resolved || r.endsHere(k):
+		return done
+	case s == open:
+		return r.report(from, "loop", "it leads back to itself through type [%d]", id)
+	case len(r.stack) == maxDepth:
+		return r.report(from, "depth", "more than %d types to resolve in a row; the kernel gives up",
+			maxDepth)
+	}
+	r.push(id)
+	return descend
+}

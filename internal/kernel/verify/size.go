@@ -1,0 +1,98 @@
+package verify
+
+import "github.com/rules-btf/rules_btf/internal/format/btf"
+
+// pointerSize guesses as libbpf does, in bytes: a pointer is as long as a long, or 8 without one.
+func pointerSize(b *btf.Blob) uint32 {
+	for ; b != nil; b = b.Base {
+		for i := range b.Types {
+			t := &b.Types[i]
+			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
+				continue
+			}
+			switch b.TypeName(t) {
+			case "long", "long int", "int long", "unsigned long", "long unsigned", "unsigned long int",
+				"long unsigned int", "int long unsigned":
+				return t.SizeOrType
+			}
+		}
+	}
+	return 8
+}
+
+// sized is the type that gives id its size, modifiers skipped, and the size in bytes; ok is false
+// if it has none.
+func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
+	if k, _ := r.kind(id); k.IsModifier() {
+		id = r.skipped(id)
+	}
+	t, _ := r.b.ByID(id)
+	switch {
+	case t == nil:
+	case t.Kind.HasSize():
+		return id, t.SizeOrType, true
+	case t.Kind == btf.KindPtr:
+		return id, r.ptrSize, true
+	case t.Kind == btf.KindArray:
+		return id, r.arraySize(id), true
+	}
+	return 0, 0, false
+}
+
+// arraySize is the size of an array in bytes, even if it is not resolved yet (the kernel then takes
+// 0); 0 if the size cannot be known.
+func (r *resolver) arraySize(id uint32) uint32 {
+	n := uint64(1)
+	for range maxDepth {
+		id = r.skipped(id)
+		t, owner := r.b.ByID(id)
+		switch {
+		case t == nil:
+			return 0
+		case t.Kind != btf.KindArray:
+			_, size, _ := r.sized(id)
+			return clamp(n * uint64(size))
+		case owner == r.b && r.stateOf(id) == resolved:
+			return clamp(n * uint64(r.size[id-r.b.StartID]))
+		}
+		a := owner.ArrayOf(t)
+		if n *= uint64(a.Nelems); n > 1<<32-1 {
+			return 0
+		}
+		id = a.Elem
+	}
+	return 0
+}
+
+func clamp(n uint64) uint32 {
+	if n > 1<<32-1 {
+		return 0
+	}
+	return uint32(n)
+}
+
+// skipped is the first type from id on that is no modifier; a modifier if a base loops.
+func (r *resolver) skipped(id uint32) uint32 {
+	for range 4 * maxDepth {
+		k, ok := r.kind(id)
+		if !ok || !k.IsModifier() {
+			break
+		}
+		if id >= r.b.StartID && r.stateOf(id) == resolved {
+			return r.target[id-r.b.StartID]
+		}
+		t, _ := r.b.ByID(id)
+		id = t.SizeOrType
+	}
+	return id
+}
+
+// regularInt says whether an INT is as wide as a C integer type: 1, 2, 4, 8 or 16 bytes of bits at
+// offset 0.
+func regularInt(t *btf.Type) bool {
+	switch t.Extra & 0xff {
+	case 8, 16, 32, 64, 128:
+		return t.Extra>>16&0xff == 0
+	}
+	return false
+}

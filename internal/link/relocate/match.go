@@ -1,0 +1,126 @@
+package relocate
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// maxTwins is how many types of one name a distilled base may have. C allows a handful, and each of
+// them is compared with each of the base.
+const maxTwins = 64
+
+// sizeBits masks the bits of a size that btf_relocate compares when it looks for a name.
+const sizeBits = 1<<31 - 1
+
+// Looks reports whether a named type of a base, of t's kind, can be one that a distilled base
+// stands for.
+func Looks(t *btf.Type) bool {
+	switch t.Kind {
+	case btf.KindInt, btf.KindFloat, btf.KindFwd:
+		return true
+	}
+	return t.Kind.IsEnum() || t.Kind.IsComposite()
+}
+
+// Matches reports whether t, a type of a base that Looks, can be what the distilled type d of the
+// same name stands for. twins tells whether the base has several structs and unions of that name:
+// then their sizes must be d's. So must the sizes of all other kinds, but of forward declarations.
+//
+// As in btf_relocate_map_distilled_base, a distilled struct or union may be found as any kind of
+// type. And whether a struct or union is what a forward declaration declares is told from the kind
+// flag, which says there that it has bitfields.
+func Matches(d, t *btf.Type, twins bool) bool {
+	sized := t.Kind != btf.KindFwd && (twins || !t.Kind.IsComposite())
+	if sized && size(d)&sizeBits != size(t)&sizeBits {
+		return false
+	}
+	switch d.Kind {
+	case btf.KindFwd:
+		return t.Kind == btf.KindFwd && t.KFlag == d.KFlag || t.Kind == btf.KindStruct && !t.KFlag ||
+			t.Kind == btf.KindUnion && t.KFlag
+	case btf.KindInt:
+		return t.Kind == btf.KindInt && encoding(t) == encoding(d)
+	case btf.KindFloat:
+		return t.Kind == btf.KindFloat
+	case btf.KindEnum:
+		return t.Kind.IsEnum()
+	}
+	return d.Kind.IsComposite()
+}
+
+// size is a type's size in bytes, 0 for a forward declaration.
+func size(t *btf.Type) uint32 {
+	if t.Kind == btf.KindFwd {
+		return 0
+	}
+	return t.SizeOrType
+}
+
+// encoding is that of an INT (BTF_INT_ENCODING).
+func encoding(t *btf.Type) uint32 { return t.Extra >> 24 & 0xf }
+
+// match finds the types of the base that the distilled ones stand for
+// (btf_relocate_map_distilled_base).
+func (r *relocation) match() error {
+	d := r.distilled
+	byName := map[string][]uint32{}
+	for i := range d.Types {
+		name := d.TypeName(&d.Types[i])
+		byName[name] = append(byName[name], d.StartID+uint32(i))
+		if len(byName[name]) > maxTwins {
+			return fmt.Errorf("the distilled base has more than %d types of the name %q", maxTwins, name)
+		}
+	}
+	r.ids = make([]uint32, d.EndID())
+	r.names = map[uint32]uint32{}
+	composites := countComposites(r.base)
+	for _, b := range layers(r.base) {
+		for i := range b.Types {
+			t := &b.Types[i]
+			if t.NameOff == 0 || !Looks(t) {
+				continue
+			}
+			id := b.StartID + uint32(i)
+			for _, wanted := range byName[r.base.TypeName(t)] {
+				dt, _ := d.ByID(wanted)
+				if !Matches(dt, t, composites[t.NameOff] > 1) || !r.fits(wanted, dt, t) {
+					continue
+				}
+				if other := r.ids[wanted]; other != 0 {
+					return r.ambiguous(wanted, other, id)
+				}
+				r.ids[wanted] = id
+				r.names[dt.NameOff] = t.NameOff
+			}
+		}
+	}
+	return r.missing()
+}
+
+// fits reports whether a type of the base has the size that a distilled one must have because a
+// struct or union embeds it.
+func (r *relocation) fits(wanted uint32, d, t *btf.Type) bool {
+	return !d.Kind.IsComposite() || r.embeddedIn[wanted] == 0 || size(d) == size(t)
+}
+
+// countComposites counts the named structs and unions of a base by the string offset of their name.
+func countComposites(base *btf.Blob) map[uint32]int {
+	n := map[uint32]int{}
+	for _, b := range layers(base) {
+		for i := range b.Types {
+			if t := &b.Types[i]; t.NameOff != 0 && t.Kind.IsComposite() {
+				n[t.NameOff]++
+			}
+		}
+	}
+	return n
+}
+
+// layers lists a chain of bases, the deepest first.
+func layers(b *btf.Blob) []*btf.Blob {
+	if b == nil {
+		return nil
+	}
+	return append(layers(b.Base), b)
+}

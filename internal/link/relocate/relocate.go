@@ -1,0 +1,168 @@
+// Package relocate puts split BTF that stands on a distilled base on another base, as the kernel
+// does when it loads a module that has the section .BTF.base.
+//
+// A distilled base (package distill) has the names and sizes of the types that a module needs of
+// its base. Each of them is looked up in the new base; then the ids and string offsets of the split
+// BTF are replaced. Types, their order and the split BTF's own strings stay as they are. Which
+// types match, and what is refused, is the rule of btf_relocate in tools/lib/bpf/btf_relocate.c of
+// Linux 7.2, which the kernel compiles too; libbpf calls it btf__relocate. There is one difference:
+// the new base may be a chain of several.
+package relocate
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// Relocate returns split, whose base is a distilled one, on the base instead. Neither is changed;
+// the result shares the strings of split. An error names the type of the distilled base that can't
+// be found, and what the base has of that name.
+func Relocate(split, base *btf.Blob) (*btf.Blob, error) {
+	if split.Base == nil {
+		return nil, fmt.Errorf("the BTF is not split BTF: it has no distilled base")
+	}
+	if bigEndian(split) != bigEndian(base) {
+		return nil, fmt.Errorf("the BTF and its new base are of different byte orders")
+	}
+	r := &relocation{split: split, distilled: split.Base, base: base}
+	if err := CheckDistilled(r.distilled); err != nil {
+		return nil, err
+	}
+	if err := r.checkReferences(); err != nil {
+		return nil, err
+	}
+	if err := r.findEmbedded(); err != nil {
+		return nil, err
+	}
+	if err := r.match(); err != nil {
+		return nil, err
+	}
+	return r.rewrite()
+}
+
+func bigEndian(b *btf.Blob) bool { return b.Order == binary.BigEndian }
+
+// relocation is one call of Relocate.
+type relocation struct {
+	split, distilled, base *btf.Blob
+
+	embeddedIn []uint32          // by distilled id: an own type of split that embeds it, or 0
+	ids        []uint32          // by distilled id: the base's type, 0 until one is found
+	names      map[uint32]uint32 // string offsets: in the distilled base to in the base
+}
+
+// CheckDistilled wants a distilled base to have no base, and only named types of the kinds that can
+// be looked up (btf_relocate_validate_distilled_base).
+func CheckDistilled(d *btf.Blob) error {
+	if d.Base != nil {
+		return fmt.Errorf("the distilled base is split BTF; it must stand alone")
+	}
+	for i := range d.Types {
+		t := &d.Types[i]
+		switch t.Kind {
+		case btf.KindInt, btf.KindFloat, btf.KindEnum, btf.KindStruct, btf.KindUnion, btf.KindFwd:
+		default:
+			return fmt.Errorf("the distilled base has [%d] %s; one has only INT, FLOAT, ENUM, STRUCT,"+
+				" UNION and FWD", d.StartID+uint32(i), d.KindName(t))
+		}
+		if d.TypeName(t) == "" {
+			return fmt.Errorf("the distilled base has an anonymous type, [%d] %v;"+
+				" it can't be looked up", d.StartID+uint32(i), t.Kind)
+		}
+	}
+	return nil
+}
+
+// checkReferences wants the ids that the split BTF refers to to exist.
+func (r *relocation) checkReferences() error {
+	for i := range r.split.Types {
+		for ref := range r.split.Refs(&r.split.Types[i]) {
+			if *ref >= r.split.EndID() {
+				return fmt.Errorf("BTF type [%d] refers to [%d], the last one is [%d]",
+					r.split.StartID+uint32(i), *ref, r.split.EndID()-1)
+			}
+		}
+	}
+	return nil
+}
+
+// rewrite returns the split BTF with other ids and string offsets (btf_relocate_rewrite_type_id,
+// btf_relocate_rewrite_strs).
+func (r *relocation) rewrite() (*btf.Blob, error) {
+	s := r.split
+	b := &btf.Blob{
+		Order: s.Order, Header: s.Header, Strings: s.Strings, Base: r.base,
+		StartID: r.base.EndID(), BaseStrLen: r.base.EndStr(), Machine: s.Machine,
+		Types: slices.Clone(s.Types), Members: slices.Clone(s.Members), Params: slices.Clone(s.Params),
+		Enums: slices.Clone(s.Enums), Secinfos: slices.Clone(s.Secinfos),
+		Arrays: slices.Clone(s.Arrays),
+	}
+	for i := range b.Types {
+		t := &b.Types[i]
+		for ref := range b.Refs(t) {
+			if *ref < s.StartID {
+				*ref = r.ids[*ref]
+			} else {
+				*ref += b.StartID - s.StartID
+			}
+		}
+		if err := r.rewriteNames(b, t); err != nil {
+			return nil, fmt.Errorf("BTF type [%d] %v: %w", s.StartID+uint32(i), t.Kind, err)
+		}
+	}
+	return b, nil
+}
+
+// rewriteNames replaces the string offsets of a type of b.
+func (r *relocation) rewriteNames(b *btf.Blob, t *btf.Type) error {
+	var bad error
+	rename := func(off *uint32) {
+		if err := r.rename(off, b.BaseStrLen); err != nil && bad == nil {
+			bad = err
+		}
+	}
+	rename(&t.NameOff)
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		for i := range b.MembersOf(t) {
+			rename(&b.Members[t.First+uint32(i)].NameOff)
+		}
+	case btf.KindEnum, btf.KindEnum64:
+		for i := range b.EnumsOf(t) {
+			rename(&b.Enums[t.First+uint32(i)].NameOff)
+		}
+	case btf.KindFuncProto:
+		for i := range b.ParamsOf(t) {
+			rename(&b.Params[t.First+uint32(i)].NameOff)
+		}
+	}
+	return bad
+}
+
+// rename replaces a string offset. A string of the distilled base must be the name of one of its
+// types: only of those it is known where they are in the base.
+func (r *relocation) rename(off *uint32, start uint32) error {
+	switch {
+	case *off == 0:
+	case *off >= r.split.BaseStrLen:
+		if _, err := r.split.Name(*off); err != nil {
+			return err
+		}
+		*off += start - r.split.BaseStrLen
+	default:
+		to, ok := r.names[*off]
+		if !ok {
+			name, err := r.split.Name(*off)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("the string %q (offset %d) of the distilled base is no type's name",
+				name, *off)
+		}
+		*off = to
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package statics
+
+import (
+	"maps"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// needGCC skips the test if there is no gcc whose BTF is read.
+func needGCC(t *testing.T) {
+	t.Helper()
+	out, err := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
+		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
+	}
+}
+
+// withBTF compiles the sources of objects again, with BTF instead of DWARF.
+func (w workspace) withBTF(objects []string) (compiled []string) {
+	w.Helper()
+	for _, name := range objects {
+		source := strings.TrimSuffix(name, ".o")
+		compiled = append(compiled, source+".b.o")
+		w.run("gcc", "-O2", "-gbtf", "-c", "-ffreestanding", "-fno-pic", "-o", source+".b.o",
+			source+".c")
+	}
+	return compiled
+}
+
+// TestCompilerBTF is TestLikeFiles for BTF that gcc wrote. The DWARF of the same sources is the
+// oracle.
+func TestCompilerBTF(t *testing.T) {
+	needGCC(t)
+	for _, program := range likeFiles {
+		t.Run(program.name, func(t *testing.T) {
+			w := newWorkspace(t)
+			objects := w.compile("gcc -O2", program.sources)
+			w.write("asm.s", ".file \"asm.s\"\nlocal: nop\n")
+			w.run("gcc", "-c", "-o", "asm.o", "asm.s")
+			for _, order := range []string{"forth", "back"} {
+				linked := w.link(order, objects...)
+				compiled := w.withBTF(objects)
+				btf := w.link(order+".btf", append([]string{"asm.o"}, compiled...)...)
+				res := w.roads(btf, compiled...)
+				if got, want := w.variables(res), w.oracle(linked); !maps.Equal(got, want) {
+					t.Errorf("%s: variables %v, want %v", order, got, want)
+				}
+				if got := skipped(res); got != "" {
+					t.Errorf("%s: skipped %s", order, got)
+				}
+				w.run("ld", append([]string{"-r", "-o", "mod.ko"}, compiled...)...)
+				w.roads("mod.ko", compiled...)
+				slices.Reverse(objects)
+			}
+		})
+	}
+}
+
+// TestMixed is of a file that is linked of objects with DWARF and objects with BTF. Other static
+// names tell which blob is of which source.
+func TestMixed(t *testing.T) {
+	needGCC(t)
+	w := newWorkspace(t)
+	sources := map[string]string{}
+	for name, text := range likeFiles[0].sources {
+		sources[name] = text + " __attribute__((noinline, used)) static void only_" + name[:2] +
+			"(void) {}"
+	}
+	objects := w.compile("gcc -O2", sources)
+	mixed := w.withBTF(objects)
+	mixed[1] = objects[1]
+	var parts []*object.Object
+	for _, name := range mixed {
+		parts = append(parts, w.convert(name))
+	}
+	known := w.facts(w.link("mixed", mixed...))
+	for _, o := range known.Objects {
+		if o.Definition == (types.Hash{}) {
+			t.Errorf("no definition is known of %+v", o)
+		}
+	}
+	res := w.linkBTF(known, parts...)
+	want := w.oracle(w.link("linked", objects...))
+	if got := w.variables(res); !maps.Equal(got, want) || len(want) != 3 {
+		t.Errorf("variables %v, want %v", got, want)
+	}
+}
+
+// TestLinkedBTF: BTF that was linked before identifies nothing, and is no error.
+func TestLinkedBTF(t *testing.T) {
+	w := newWorkspace(t)
+	objects := w.compile("gcc -O2", likeFiles[0].sources)
+	linked := w.link("linked", objects...)
+	w.write("btf", string(w.roads(linked, objects...).BTF))
+	w.run("objcopy", "--strip-debug", "--keep-file-symbols", linked, "stripped")
+	before := w.facts("stripped")
+	w.run("objcopy", "--add-section", ".BTF=btf", "stripped", "with.btf")
+	if !slices.Equal(w.facts("with.btf").Objects, before.Objects) {
+		t.Errorf("facts %v, without .BTF %v", w.facts("with.btf").Objects, before.Objects)
+	}
+}

@@ -1,0 +1,316 @@
+package statics
+
+import (
+	"bytes"
+	std "debug/dwarf"
+	stdelf "debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// workspace is a directory with the files that a test makes.
+type workspace struct {
+	*testing.T
+	dir string
+	set features.Set
+}
+
+func newWorkspace(t *testing.T) workspace {
+	return workspace{t, t.TempDir(), features.Default()}
+}
+
+func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w workspace) write(name, content string) {
+	w.Helper()
+	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o777); err != nil {
+		w.Fatal(err)
+	}
+	if err := os.WriteFile(w.path(name), []byte(content), 0o666); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// run runs a tool in the workspace, and skips the test if it isn't installed.
+func (w workspace) run(command string, args ...string) {
+	w.Helper()
+	if _, err := exec.LookPath(command); err != nil {
+		w.Skipf("no %s", command)
+	}
+	cmd := exec.Command(command, args...)
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
+	}
+}
+
+// preamble begins every source.
+const preamble = `
+#define PERCPU __attribute__((section(".data..percpu"), used))
+`
+
+// compile makes an object of each source. The command may have flags.
+func (w workspace) compile(command string, sources map[string]string) []string {
+	w.Helper()
+	var objects []string
+	for name, text := range sources {
+		w.write(name, preamble+text)
+		objects = append(objects, strings.TrimSuffix(name, ".c")+".o")
+		words := strings.Fields(command)
+		w.run(words[0], append(words[1:], "-g", "-c", "-ffreestanding", "-fno-pic",
+			"-o", objects[len(objects)-1], name)...)
+	}
+	slices.Sort(objects)
+	return objects
+}
+
+// linkScript keeps per-CPU variables in a section of their own, as the kernel's does.
+const linkScript = `SECTIONS {
+	. = 0x100000;
+	.text : { *(.text .text.*) }
+	.data..percpu : { *(.data..percpu) }
+	.data : { *(.data .data.*) }
+	.bss : { *(.bss .bss.*) }
+}
+`
+
+// link makes an executable.
+func (w workspace) link(out string, objects ...string) string {
+	w.Helper()
+	w.write("link.lds", linkScript)
+	w.run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", out}, objects...)...)
+	return out
+}
+
+// open opens a file until the test ends.
+func (w workspace) open(name string) *elf.File {
+	w.Helper()
+	f, err := elf.Open(w.path(name))
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { f.Close() })
+	return f
+}
+
+func (w workspace) convert(name string) *object.Object {
+	w.Helper()
+	f, file := w.open(name), convert.File
+	if f.Section(".debug_info") == nil {
+		file = compilerbtf.File
+	}
+	o, err := file(f, convert.Options{Features: w.set, Jobs: 2})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return o
+}
+
+func (w workspace) facts(name string) *facts.Facts {
+	w.Helper()
+	f := w.open(name)
+	known, err := facts.Extract(f, facts.Options{Features: w.set})
+	if err == nil {
+		err = Identify(f, known, w.set, nil)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return known
+}
+
+func (w workspace) linkBTF(known *facts.Facts, objects ...*object.Object) *link.Result {
+	w.Helper()
+	res, err := link.Link(objects, link.Options{Facts: known, Features: w.set, Jobs: 1})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return res
+}
+
+// graph links the objects' BTF with the facts of the file known, all by way of their files.
+func (w workspace) graph(known string, objects ...string) *link.Result {
+	w.Helper()
+	var text bytes.Buffer
+	if err := w.facts(known).Write(&text); err != nil {
+		w.Fatal(err)
+	}
+	x, err := facts.Parse(&text)
+	if err != nil {
+		w.Fatal(err)
+	}
+	var parts []*object.Object
+	for _, name := range objects {
+		data, err := object.Write(w.convert(name))
+		if err != nil {
+			w.Fatal(err)
+		}
+		path := filepath.Join(w.TempDir(), "object.btfo")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			w.Fatal(err)
+		}
+		o, err := object.ReadFile(path, nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		parts = append(parts, o)
+	}
+	return w.linkBTF(x, parts...)
+}
+
+// roads makes the BTF of the linked file, alone and out of its objects, which must be the same.
+func (w workspace) roads(linked string, objects ...string) *link.Result {
+	w.Helper()
+	direct := w.linkBTF(w.facts(linked), w.convert(linked))
+	graph := w.graph(linked, objects...)
+	if !bytes.Equal(direct.BTF, graph.BTF) || !slices.Equal(direct.Skipped, graph.Skipped) {
+		w.Errorf("%s: the objects and the linked file give different BTF: %v and %v\nskipped %q and %q",
+			linked, w.variables(graph), w.variables(direct), graph.Skipped, direct.Skipped)
+	}
+	return direct
+}
+
+// place is where a variable lies: its offset in .data..percpu.
+type place struct {
+	name   string
+	offset uint64
+}
+
+func (p place) String() string { return fmt.Sprintf("%s+%#x", p.name, p.offset) }
+
+// variables are the types of the encoded variables, by offset in .data..percpu: a structure's name
+// and those of its members, * for a pointer to it; a base type's name.
+func (w workspace) variables(r *link.Result) map[place]string {
+	w.Helper()
+	b, err := btf.Parse(r.BTF, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	name := func(off uint32) string {
+		s, err := b.Name(off)
+		if err != nil {
+			w.Fatal(err)
+		}
+		return s
+	}
+	var spell func(id uint32) string
+	spell = func(id uint32) string {
+		t, _ := b.ByID(id)
+		switch t.Kind {
+		case btf.KindPtr:
+			return "*" + spell(t.SizeOrType)
+		case btf.KindStruct:
+			text := name(t.NameOff)
+			for _, m := range b.MembersOf(t) {
+				text += " " + name(m.NameOff)
+			}
+			return text
+		}
+		return name(t.NameOff)
+	}
+	out := map[place]string{}
+	for _, s := range b.Secinfos {
+		v, _ := b.ByID(s.Type)
+		out[place{name(v.NameOff), uint64(s.Offset)}] = spell(v.SizeOrType)
+	}
+	return out
+}
+
+// oracle is what variables should give: what the standard library reads of the file's DWARF.
+func (w workspace) oracle(file string) map[place]string {
+	w.Helper()
+	f, err := stdelf.Open(w.path(file))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.DWARF()
+	if err != nil {
+		w.Fatal(err)
+	}
+	var spell func(t std.Type) string
+	spell = func(t std.Type) string {
+		switch t := t.(type) {
+		case *std.PtrType:
+			return "*" + spell(t.Type)
+		case *std.StructType:
+			text := t.StructName
+			for _, m := range t.Field {
+				text += " " + m.Name
+			}
+			return text
+		}
+		return t.Common().Name
+	}
+	addresses := []byte(nil)
+	if s := f.Section(".debug_addr"); s != nil {
+		if addresses, err = s.Data(); err != nil {
+			w.Fatal(err)
+		}
+	}
+	base := int64(0)
+	section := f.Section(facts.PerCPUSection)
+	out := map[place]string{}
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if e == nil {
+			return out
+		}
+		if e.Tag == std.TagCompileUnit {
+			base, _ = e.Val(std.AttrAddrBase).(int64)
+			continue
+		}
+		r.SkipChildren()
+		location, _ := e.Val(std.AttrLocation).([]byte)
+		if e.Tag != std.TagVariable || len(location) == 0 {
+			continue
+		}
+		if location[0] == 0xa1 { // DW_OP_addrx
+			location = addresses[base+8*int64(location[1])-1:]
+		}
+		if origin, ok := e.Val(std.AttrAbstractOrigin).(std.Offset); ok { // gcc -flto
+			other := d.Reader()
+			other.Seek(origin)
+			if e, err = other.Next(); err != nil {
+				w.Fatal(err)
+			}
+		}
+		t, err := d.Type(e.Val(std.AttrType).(std.Offset))
+		if err != nil {
+			w.Fatal(err)
+		}
+		address := f.ByteOrder.Uint64(location[1:9])
+		if section.Addr <= address && address < section.Addr+section.Size {
+			out[place{e.Val(std.AttrName).(string), address - section.Addr}] = spell(t)
+		}
+	}
+}
+
+// skipped are the lines that --skipped lists for variables, but those of functions: state.0, and
+// function.state.
+func skipped(r *link.Result) string {
+	var lines []string
+	for _, s := range r.Skipped {
+		if s.Variable() && strings.Count(s.Name, ".") != 1 {
+			lines = append(lines, fmt.Sprintf("%s: %s", s.Name, s.Reason))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

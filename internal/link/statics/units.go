@@ -1,0 +1,104 @@
+package statics
+
+import (
+	std "debug/dwarf"
+	"path"
+
+	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+)
+
+// unit is a compilation unit that defines some of the variables.
+type unit struct {
+	number    int   // among the compilation units of the file
+	variables []int // in Facts.Objects
+}
+
+// definingUnits finds the units that define the variables of these names. There are none if split
+// units have type units.
+func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
+	names map[name][]int) ([]unit, error) {
+	byFile := make(map[string]map[uint64][]int) // the variables by address
+	for n, list := range names {
+		if byFile[n.file] == nil {
+			byFile[n.file] = make(map[uint64][]int)
+		}
+		at := byFile[n.file]
+		for _, v := range list {
+			o := &known.Objects[v]
+			for _, s := range d.File.SectionsNamed(o.Section) {
+				at[s.Addr+o.Offset] = append(at[s.Addr+o.Offset], v)
+			}
+		}
+	}
+	var units []unit
+	var r dwarf.Reader
+	number := -1
+	for i := range d.Units {
+		h := &d.Units[i]
+		if h.Kind != dwarf.UnitCompile {
+			continue
+		}
+		number++
+		if err := r.Load(d, h); err != nil {
+			return nil, err
+		}
+		split, err := files.Load(&r)
+		if err != nil {
+			return nil, err
+		}
+		found, err := definedOf(&r, byFile)
+		if split != nil {
+			types := split.Data.HasTypeUnits()
+			split.Close()
+			if types {
+				return nil, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			units = append(units, unit{number, found})
+		}
+	}
+	return units, nil
+}
+
+// definedOf returns the variables that the loaded unit defines, of those by file and address.
+func definedOf(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
+	file, err := r.String(&r.Root, dwarf.Name)
+	if err != nil {
+		return nil, err
+	}
+	return defined(r, byFile[path.Base(string(file))], byFile[""])
+}
+
+// defined returns the variables that the loaded unit defines, of those by address.
+func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
+	if len(byAddress[0])+len(byAddress[1]) == 0 || !r.Root.Children {
+		return nil, nil
+	}
+	var found []int
+	var e dwarf.DIE
+	for off := r.Root.Next; ; {
+		p, err := r.Peek(off)
+		if err != nil || p.Abbrev == nil {
+			return found, err
+		}
+		if p.Abbrev.Tag == std.TagVariable && p.Has(dwarf.Location) {
+			if err := r.Read(off, &e); err != nil {
+				return nil, err
+			}
+			if addr, ok := r.VariableAddress(&e); ok {
+				for _, at := range byAddress {
+					found = append(found, at[addr]...)
+				}
+			}
+		}
+		if off, err = r.After(p); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package facts
+
+import (
+	stdelf "debug/elf"
+	"encoding/binary"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+)
+
+// Options is what Extract depends on besides the file.
+type Options struct {
+	Features features.Set
+	// Base is the base of the file's own .BTF. It is needed for modules without .BTF.base whose
+	// kfunc sets are resolved and hold different flags; nil means that .BTF stands alone.
+	Base *btf.Blob
+}
+
+// Extract reads the facts from a file. The result does not refer to the file. Its functions are not
+// sorted; Write does that.
+func Extract(f *elf.File, o Options) (*Facts, error) {
+	functions, err := f.Functions()
+	if err != nil {
+		return nil, err
+	}
+	e := &extractor{file: f, symbols: functions.Symbols, facts: &Facts{
+		Machine:   f.Machine,
+		AddrSize:  f.AddrSize,
+		BigEndian: f.Order == binary.BigEndian,
+		Variables: VariablesNone,
+	}}
+	switch {
+	case o.Features.Has(features.GlobalVar):
+		e.facts.Variables = VariablesAll
+	case o.Features.Has(features.Var):
+		e.facts.Variables = VariablesPerCPU
+	}
+	e.classify()
+	e.openGroups()
+	e.collectFunctions(functions)
+	e.collectObjects()
+	e.facts.dropNameless()
+	e.facts.KfuncState = KfuncsOff
+	if o.Features.Has(features.DeclTagKfuncs) {
+		if err := e.collectKfuncs(o.Base); err != nil {
+			return nil, err
+		}
+	}
+	e.facts.sortFew()
+	return e.facts, nil
+}
+
+// extractor gathers facts from one file's symbols.
+type extractor struct {
+	file    *elf.File
+	symbols *elf.Symbols
+	facts   *Facts
+	names   nameStore
+
+	sources []*elf.Symbol // STT_FILE
+	loose   []*elf.Symbol // STT_FUNC, defined but not in a section
+	objects []*elf.Symbol // STT_OBJECT, in wanted sections
+	ids     []*elf.Symbol // in .BTF_ids, of any type
+}
+
+// classify looks at each symbol once.
+func (e *extractor) classify() {
+	const object, id = 1, 2
+	sections := make([]uint8, len(e.file.Sections))
+	for i, s := range e.file.Sections {
+		if e.wanted(s) {
+			sections[i] |= object
+		}
+		if s.Name == idsSection {
+			sections[i] |= id
+		}
+	}
+	for i := range e.symbols.List {
+		s := &e.symbols.List[i]
+		switch {
+		case s.Type == uint8(stdelf.STT_FILE):
+			e.sources = append(e.sources, s)
+		case s.Type == uint8(stdelf.STT_FUNC) && s.Place != elf.Undefined && s.Place != elf.InSection:
+			e.loose = append(e.loose, s)
+		}
+		if s.Place != elf.InSection || sections[s.Section] == 0 {
+			continue
+		}
+		if sections[s.Section]&object != 0 && s.Type == uint8(stdelf.STT_OBJECT) {
+			e.objects = append(e.objects, s)
+		}
+		if sections[s.Section]&id != 0 {
+			e.ids = append(e.ids, s)
+		}
+	}
+}
+
+// collectObjects lists the STT_OBJECT symbols of the wanted sections.
+func (e *extractor) collectObjects() {
+	names := map[int32]string{}
+	for _, s := range e.objects {
+		section := e.file.Sections[s.Section]
+		if e.symbols.Name(s) == "" || s.Value < section.Addr {
+			continue
+		}
+		name, ok := names[s.Section]
+		if !ok {
+			name = e.names.keep(section.Name)
+			names[s.Section] = name
+		}
+		o := Object{Name: e.names.keep(e.symbols.Name(s)), Section: name, Offset: s.Value - section.Addr,
+			Size: s.Size, File: -1}
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
+			o.Local, o.File = true, e.group(s)
+		}
+		e.facts.Objects = append(e.facts.Objects, o)
+	}
+}
+
+// wanted tells whether the variables of a section are listed.
+func (e *extractor) wanted(s *elf.Section) bool {
+	if e.facts.Variables == VariablesNone || !s.Alloc() ||
+		s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {
+		return false
+	}
+	return e.facts.Variables == VariablesAll || s.Name == PerCPUSection
+}

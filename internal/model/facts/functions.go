@@ -1,0 +1,107 @@
+package facts
+
+import (
+	"cmp"
+	stdelf "debug/elf"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// collectFunctions lists the STT_FUNC symbols and counts the addresses of each base name.
+func (e *extractor) collectFunctions(in *elf.Functions) {
+	all := make([]*elf.Symbol, 0, len(in.Table)+len(e.loose))
+	for _, i := range in.Table {
+		all = append(all, &e.symbols.List[i])
+	}
+	all = append(all, e.loose...)
+	e.makeRoom(all)
+	bases := newRepeats(len(all))
+	for _, s := range all {
+		name := e.symbols.Name(s)
+		base, ok := BaseName(name)
+		bases.add(base)
+		if !ok && !IsPart(name) {
+			continue
+		}
+		list := &e.facts.Globals
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
+			list = &e.facts.Files[e.group(s)].Funcs
+		}
+		*list = append(*list, e.names.keep(name))
+	}
+	var several []function
+	for i, s := range all {
+		if !bases.maybe(i) {
+			continue
+		}
+		if base, ok := BaseName(e.symbols.Name(s)); ok {
+			several = append(several, function{sortKey(base), base, position{s.Section, s.Value}})
+		}
+	}
+	e.countAddresses(several)
+}
+
+// makeRoom allocates the lists of functions, those of all files as one.
+func (e *extractor) makeRoom(all []*elf.Symbol) {
+	sizes := make([]int, len(e.facts.Files))
+	globals := 0
+	for _, s := range all {
+		if s.Bind == uint8(stdelf.STB_LOCAL) {
+			sizes[e.group(s)]++
+		} else {
+			globals++
+		}
+	}
+	e.facts.Globals = slices.Grow(e.facts.Globals, globals)
+	locals := make([]string, len(all)-globals)
+	for i, n := range sizes {
+		if n > 0 {
+			e.facts.Files[i].Funcs, locals = locals[:0:n], locals[n:]
+		}
+	}
+}
+
+// function is one symbol of a function.
+type function struct {
+	key  uint64 // the first bytes of base, to compare
+	base string
+	at   position
+}
+
+// position is where a symbol points: the same address in another section of a relocatable file is
+// another position.
+type position struct {
+	section int32
+	value   uint64
+}
+
+func comparePositions(a, b position) int {
+	return cmp.Or(cmp.Compare(a.section, b.section), cmp.Compare(a.value, b.value))
+}
+
+func compareFunctions(a, b function) int {
+	if a.key != b.key {
+		return cmp.Compare(a.key, b.key)
+	}
+	return cmp.Or(strings.Compare(a.base, b.base), comparePositions(a.at, b.at))
+}
+
+// countAddresses fills SeveralAddresses. all holds the functions whose base names others have too.
+func (e *extractor) countAddresses(all []function) {
+	slices.SortFunc(all, compareFunctions)
+	for i := 0; i < len(all); {
+		j, addresses := i+1, 1
+		for ; j < len(all) && all[j].base == all[i].base; j++ {
+			if all[j].at != all[j-1].at {
+				addresses++
+			}
+		}
+		if addresses > 1 {
+			e.facts.SeveralAddresses = append(e.facts.SeveralAddresses,
+				RepeatedName{e.names.keep(all[i].base), addresses})
+		}
+		i = j
+	}
+}

@@ -1,0 +1,127 @@
+package facts
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+)
+
+// workspace is a directory with the files that a test makes.
+type workspace struct {
+	t   *testing.T
+	dir string
+}
+
+func newWorkspace(t *testing.T) workspace { return workspace{t, t.TempDir()} }
+
+// write makes a file and gives its name in the workspace.
+func (w workspace) write(name, content string) string {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+	return name
+}
+
+// run runs a tool in the workspace, and skips the test if it isn't installed.
+func (w workspace) run(command string, args ...string) {
+	w.t.Helper()
+	if _, err := exec.LookPath(command); err != nil {
+		w.t.Skipf("no %s", command)
+	}
+	cmd := exec.Command(command, args...)
+	cmd.Dir = w.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
+	}
+}
+
+// compile makes an object of a source that it writes.
+func (w workspace) compile(name, source string, flags ...string) string {
+	w.t.Helper()
+	w.write(name, source)
+	object := strings.TrimSuffix(name, ".c") + ".o"
+	w.run("gcc", append([]string{"-O2", "-c", "-fno-pic", "-ffreestanding",
+		"-fno-asynchronous-unwind-tables", "-o", object, name}, flags...)...)
+	return object
+}
+
+// linkScript keeps per-CPU variables in a section of their own, as the
+// kernel's does.
+const linkScript = `SECTIONS {
+	. = 0x100000;
+	.text : { *(.text .text.*) }
+	.rodata : { *(.rodata .rodata.*) }
+	.BTF_ids : { *(.BTF_ids) }
+	. = ALIGN(4096);
+	.data..percpu : { *(.data..percpu) }
+	.data : { *(.data) }
+	.bss : { *(.bss) }
+}
+`
+
+// link makes an executable of objects.
+func (w workspace) link(out string, objects ...string) string {
+	w.t.Helper()
+	w.write("link.lds", linkScript)
+	w.run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", out}, objects...)...)
+	return out
+}
+
+// extract gives the facts of a file of the workspace.
+func (w workspace) extract(name string, o Options) *Facts {
+	w.t.Helper()
+	f, err := w.tryExtract(name, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return f
+}
+
+func (w workspace) tryExtract(name string, o Options) (*Facts, error) {
+	w.t.Helper()
+	f, err := elf.Open(filepath.Join(w.dir, name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer f.Close()
+	result, err := Extract(f, o)
+	if err == nil {
+		result.sort()
+	}
+	return result, err
+}
+
+// text writes facts, and checks that they are read back as the same.
+func text(t *testing.T, f *Facts) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse(bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	requireSame(t, again, f)
+	return b.String()
+}
+
+// body is the text without the lines that depend on the machine.
+func body(t *testing.T, f *Facts) string {
+	t.Helper()
+	lines := strings.SplitAfter(text(t, f), "\n")
+	return strings.Join(lines[2:], "")
+}
+
+var defaults = Options{Features: features.Default()}

@@ -1,0 +1,183 @@
+package facts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+)
+
+// The section .BTF_ids as include/linux/btf_ids.h lays it out. A set8 is two words, the number of
+// its entries and flags, then an entry of two words for each function: its type id and its flags.
+// The compiler leaves all counts and ids 0, and each entry has a symbol with its function's name.
+// resolve_btfids fills in counts and ids and sorts each set by id, entries with their flags; then
+// the symbols no longer tell which entry is whose.
+const (
+	idsSection  = ".BTF_ids"
+	setPrefix   = "__BTF_ID__set8__"
+	funcPrefix  = "__BTF_ID__func__"
+	kfuncSet    = 1 // BTF_SET8_KFUNCS, in the set's flags
+	entrySize   = 8
+	maxIDsBytes = 1 << 26
+)
+
+// idSet is one set8 of kfuncs.
+type idSet struct {
+	name    string
+	section int32
+	start   uint64 // of the first entry, in bytes from the start of the section
+	entries []idEntry
+	filled  bool     // resolve_btfids has been here
+	names   []string // functions of the symbols that point into it, by offset
+}
+
+type idEntry struct{ id, flags uint32 }
+
+// findSets reads the kfunc sets, in order of section and offset, with the names that symbols give
+// their entries.
+func (e *extractor) findSets() ([]idSet, error) {
+	var sets []idSet
+	var funcs []*elf.Symbol
+	for _, s := range e.ids {
+		switch {
+		case e.symbols.HasPrefix(s, funcPrefix):
+			funcs = append(funcs, s)
+		case e.symbols.HasPrefix(s, setPrefix):
+			set, isKfuncs, err := e.readSet(s)
+			if err != nil {
+				return nil, fmt.Errorf("%s: section %s: symbol %q: %w", e.file.Path, idsSection,
+					e.symbols.Name(s), err)
+			}
+			if isKfuncs {
+				sets = append(sets, set)
+			}
+		}
+	}
+	slices.SortFunc(sets, func(a, b idSet) int {
+		return comparePositions(position{a.section, a.start}, position{b.section, b.start})
+	})
+	slices.SortFunc(funcs, func(a, b *elf.Symbol) int {
+		return comparePositions(position{a.Section, a.Value}, position{b.Section, b.Value})
+	})
+	for _, s := range funcs {
+		name, ok := functionName(e.symbols.Name(s))
+		offset := s.Value - e.file.Sections[s.Section].Addr
+		i, found := slices.BinarySearchFunc(sets, position{s.Section, offset},
+			func(a idSet, b position) int {
+				if a.section == b.section && a.start <= b.value &&
+					b.value < a.start+entrySize*uint64(len(a.entries)) {
+					return 0
+				}
+				return comparePositions(position{a.section, a.start}, b)
+			})
+		if !ok || !found {
+			continue // an id outside of kfunc sets
+		}
+		set := &sets[i]
+		if index := (offset - set.start) / entrySize; (offset-set.start)%entrySize != 0 ||
+			index != uint64(len(set.names)) {
+			return nil, fmt.Errorf("%s: section %s: symbol %q is not at entry %d of its set %q", e.file.Path,
+				idsSection, e.symbols.Name(s), len(set.names), set.name)
+		}
+		set.names = append(set.names, name)
+	}
+	return sets, nil
+}
+
+// readSet reads the set8 at a symbol.
+func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error) {
+	section := e.file.Sections[s.Section]
+	data, err := section.Data()
+	if err != nil {
+		return set, false, err
+	}
+	offset := s.Value - section.Addr
+	if s.Value < section.Addr || offset > uint64(len(data)) || s.Size > uint64(len(data))-offset ||
+		s.Size > maxIDsBytes {
+		return set, false, fmt.Errorf("%d bytes at offset %#x are outside of the section (%d bytes)",
+			s.Size, offset, len(data))
+	}
+	if s.Size < entrySize || s.Size%entrySize != 0 {
+		return set, false, fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", s.Size,
+			entrySize, entrySize)
+	}
+	data = data[offset : offset+s.Size]
+	word := func(i uint64) uint32 { return e.file.Order.Uint32(data[4*i:]) }
+	set = idSet{name: strings.TrimPrefix(e.symbols.Name(s), setPrefix), section: s.Section,
+		start: offset + entrySize}
+	n := s.Size/entrySize - 1
+	if count := word(0); count != 0 {
+		if uint64(count) != n {
+			return set, false, fmt.Errorf("its count says %d entries, its size %d", count, n)
+		}
+		set.filled = true
+	}
+	set.entries = make([]idEntry, n)
+	for i := range set.entries {
+		set.entries[i] = idEntry{word(2*uint64(i) + 2), word(2*uint64(i)+3) & kfuncFlags}
+	}
+	return set, word(1)&kfuncSet != 0, nil
+}
+
+// functionName takes the name out of __BTF_ID__func__NAME__NUMBER.
+func functionName(symbol string) (string, bool) {
+	name := strings.TrimPrefix(symbol, funcPrefix)
+	cut := strings.LastIndex(name, "__")
+	if cut <= 0 {
+		return "", false
+	}
+	return name[:cut], true
+}
+
+// uniform tells whether all entries have the same flags and each has its name, so the order in
+// which resolve_btfids sorted them does not matter.
+func (s *idSet) uniform() bool {
+	for _, e := range s.entries {
+		if e.flags != s.entries[0].flags {
+			return false
+		}
+	}
+	return len(s.names) == len(s.entries)
+}
+
+// assign adds the set's functions to flags. names has those of the ids, if the set is filled and
+// not uniform.
+func (s *idSet) assign(names map[uint32]string, flags map[string]uint32) error {
+	if !s.filled || s.uniform() {
+		if len(s.names) != len(s.entries) {
+			return fmt.Errorf("%d entries but symbols for %d of them; is the symbol table stripped?",
+				len(s.entries), len(s.names))
+		}
+		for i, name := range s.names {
+			flags[name] |= s.entries[i].flags
+		}
+		return nil
+	}
+	left := slices.Clone(s.names) // names that no id has claimed yet
+	var rest []idEntry            // entries whose id tells no name
+	for _, e := range s.entries {
+		name := names[e.id]
+		if name == "" {
+			rest = append(rest, e)
+			continue
+		}
+		flags[name] |= e.flags
+		if i := slices.Index(left, name); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		} else if len(s.names) == len(s.entries) {
+			return fmt.Errorf("id %d is the function %q, which the set's symbols do not name; "+
+				"is the base the one that the file was linked against?", e.id, name)
+		}
+	}
+	for _, e := range rest {
+		if e.flags != rest[0].flags || len(left) != len(rest) {
+			return fmt.Errorf("id %d is no function of the file's BTF; if that is split BTF, give its base",
+				e.id)
+		}
+	}
+	for i, e := range rest {
+		flags[left[i]] |= e.flags
+	}
+	return nil
+}

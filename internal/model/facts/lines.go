@@ -1,0 +1,171 @@
+package facts
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Bounds of what Parse reads, in bytes.
+const (
+	maxLine = 1 << 20
+	maxText = 1 << 30
+)
+
+// lineReader reads lines of words, until the first error.
+type lineReader struct {
+	lines  *bufio.Scanner
+	number int      // of the current line, from 1
+	words  []string // of the current line, the keyword first
+	err    error    // the first one; what is read after it means nothing
+}
+
+func newLineReader(r io.Reader) lineReader {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
+	lines.Split(wholeLines)
+	return lineReader{lines: lines}
+}
+
+// wholeLines splits at newlines like bufio.ScanLines, but keeps carriage returns and takes
+// no last line without its newline.
+func wholeLines(data []byte, atEOF bool) (int, []byte, error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return 0, nil, errors.New("the line has no newline; is the file cut short?")
+	}
+	return 0, nil, nil
+}
+
+// fail keeps the first error.
+func (l *lineReader) fail(format string, args ...any) {
+	if l.err == nil {
+		l.err = fmt.Errorf(format, args...)
+	}
+}
+
+// next reads a line into words, and reports whether there was no error yet. The end of the text is
+// one.
+func (l *lineReader) next() bool {
+	if l.err != nil {
+		return false
+	}
+	l.number++
+	if l.lines.Scan() {
+		l.words = strings.Split(l.lines.Text(), " ")
+		return true
+	}
+	switch l.err = l.lines.Err(); {
+	case errors.Is(l.err, bufio.ErrTooLong):
+		l.err = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	case l.err == nil:
+		l.fail("the text ends before the line %q; is the file cut short?", lineEnd)
+	}
+	return false
+}
+
+// keyword is the first word of the current line.
+func (l *lineReader) keyword() string { return l.words[0] }
+
+// expect reads a line that must have the keyword and n more words.
+func (l *lineReader) expect(keyword string, n int) {
+	if !l.next() {
+		return
+	}
+	if l.keyword() != keyword {
+		l.fail("%q where %q is due", clip(l.keyword()), keyword)
+	}
+	l.arity(n)
+}
+
+// arity checks that n words follow the keyword.
+func (l *lineReader) arity(n int) {
+	if len(l.words) != n+1 {
+		l.fail("%q has %s after it, not %d", l.keyword(),
+			message.Count(len(l.words)-1, "word"), n)
+	}
+}
+
+// outOfOrder is the error of a line that should stand before another one.
+func (l *lineReader) outOfOrder() {
+	l.fail("%s %s is out of order; the lines are to be sorted", l.keyword(), clip(l.word(1)))
+}
+
+// finish checks that the current line is the last.
+func (l *lineReader) finish() {
+	if l.err == nil && (l.lines.Scan() || l.lines.Err() != nil) {
+		l.number++
+		l.fail("text after the line %q", lineEnd)
+	}
+}
+
+// word is word i, "" if there is none.
+func (l *lineReader) word(i int) string {
+	if i < len(l.words) {
+		return l.words[i]
+	}
+	return ""
+}
+
+// name reads word i as a name.
+func (l *lineReader) name(i int) string {
+	name, err := parseToken(l.word(i))
+	if err != nil {
+		l.fail("%w", err)
+	}
+	return name
+}
+
+// uint reads word i as a decimal number without leading zeros.
+func (l *lineReader) uint(i, bits int) uint64 {
+	v, err := strconv.ParseUint(l.word(i), 10, bits)
+	if err != nil || strconv.FormatUint(v, 10) != l.word(i) {
+		l.fail("%q is no number of at most %d bits", clip(l.word(i)), bits)
+	}
+	return v
+}
+
+// flags reads word i as a hexadecimal number of 32 bits with 0x before it.
+func (l *lineReader) flags(i int) uint32 {
+	v, err := strconv.ParseUint(strings.TrimPrefix(l.word(i), "0x"), 16, 32)
+	if err != nil || fmt.Sprintf("%#x", v) != l.word(i) {
+		l.fail("%q is no number 0x... of 32 bits", clip(l.word(i)))
+	}
+	return uint32(v)
+}
+
+// hash reads word i as 32 lower-case hexadecimal digits that are not all 0.
+func (l *lineReader) hash(i int) (h types.Hash) {
+	word := l.word(i)
+	n, _ := fmt.Sscanf(word, "%16x%16x", &h.A, &h.B)
+	if n != 2 || h == (types.Hash{}) || fmt.Sprintf("%016x%016x", h.A, h.B) != word {
+		l.fail("%q is no hash of 32 digits 0-9a-f", clip(word))
+	}
+	return h
+}
+
+// choice reads word i, which must be one of a list.
+func (l *lineReader) choice(i int, list ...string) string {
+	if !slices.Contains(list, l.word(i)) {
+		l.fail("%q is not one of %s", clip(l.word(i)), strings.Join(list, ", "))
+	}
+	return l.word(i)
+}
+
+// clip shortens a word for an error message.
+func clip(word string) string {
+	if len(word) > 80 {
+		return word[:80] + "..."
+	}
+	return word
+}

@@ -1,0 +1,190 @@
+package facts
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// Parse reads the text form. It takes only what Write writes: lines that are out of order, numbers
+// with leading zeros and the like are errors. Every error names its line.
+func Parse(r io.Reader) (*Facts, error) {
+	limited := &io.LimitedReader{R: r, N: maxText + 1}
+	p := parser{lineReader: newLineReader(limited), facts: &Facts{}, last: -1}
+	p.parse()
+	if err, ok := errors.AsType[*fs.PathError](p.lines.Err()); ok { // of a directory, a disk
+		return nil, fmt.Errorf("cannot be read: %w", err.Err)
+	}
+	if limited.N == maxText+1 {
+		return nil, message.Empty("a facts file, which btfgen facts makes,")
+	}
+	if limited.N <= 0 {
+		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
+	}
+	if p.err != nil {
+		return nil, fmt.Errorf("facts line %d: %w", p.number, p.err)
+	}
+	slices.SortFunc(p.facts.Objects, compareObjects)
+	return p.facts, nil
+}
+
+// parser builds facts from lines.
+type parser struct {
+	lineReader
+	facts *Facts
+	last  int // index in facts.Files of the current group; -1 for the globals
+
+	objects, before []Object // of the current group, and of the File before it; their File is 0
+}
+
+func (p *parser) parse() {
+	p.head()
+	for p.next() {
+		switch p.keyword() {
+		case lineKfunc:
+			p.kfunc()
+		case lineAddresses:
+			p.addresses()
+		case lineGlobal:
+			p.arity(0)
+			p.groups()
+			return
+		default:
+			p.fail("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses,
+				lineGlobal)
+		}
+	}
+}
+
+// head reads the lines that every text has.
+func (p *parser) head() {
+	f := p.facts
+	if p.expect(lineHeader, 1); p.err != nil {
+		p.err = fmt.Errorf("no facts file, which btfgen facts makes of what was linked: its first line "+
+			"is not %q", fmt.Sprint(lineHeader, " ", formatVersion))
+	}
+	if version := p.uint(1, 32); version != formatVersion {
+		p.fail("format %d is not supported, only %d; make the facts anew with the "+
+			"same release of btfgen", version, formatVersion)
+	}
+	p.expect(lineMachine, 3)
+	f.Machine = elf.Machine(p.uint(1, 16))
+	f.AddrSize = 8
+	if p.choice(2, "64", "32") == "32" {
+		f.AddrSize = 4
+	}
+	f.BigEndian = p.choice(3, "little", "big") == "big"
+	p.expect(lineSymfiles, 1)
+	f.HasFiles = p.choice(1, "no", "yes") == "yes"
+	p.expect(lineVariables, 1)
+	f.Variables = Variables(p.choice(1, string(VariablesNone), string(VariablesPerCPU),
+		string(VariablesAll)))
+	p.expect(lineKfuncs, 1)
+	f.KfuncState = KfuncState(p.choice(1, string(KfuncsOff), string(KfuncsAbsent),
+		string(KfuncsStripped), string(KfuncsListed)))
+}
+
+func (p *parser) kfunc() {
+	p.arity(2)
+	k := Kfunc{p.name(1), p.flags(2)}
+	f := p.facts
+	if f.KfuncState != KfuncsListed {
+		p.fail("a kfunc although kfuncs are %q", f.KfuncState)
+	}
+	if n := len(f.Kfuncs); len(f.SeveralAddresses) > 0 || n > 0 && f.Kfuncs[n-1].Name >= k.Name {
+		p.outOfOrder()
+	}
+	f.Kfuncs = append(f.Kfuncs, k)
+}
+
+func (p *parser) addresses() {
+	p.arity(2)
+	b := RepeatedName{p.name(1), int(p.uint(2, 31))}
+	if b.Addresses < 2 {
+		p.fail("the number of addresses is %d; only names with several are listed", b.Addresses)
+	}
+	f := p.facts
+	if n := len(f.SeveralAddresses); n > 0 && f.SeveralAddresses[n-1].Name >= b.Name {
+		p.outOfOrder()
+	}
+	f.SeveralAddresses = append(f.SeveralAddresses, b)
+}
+
+// groups reads what follows the line "global".
+func (p *parser) groups() {
+	for p.next() {
+		switch p.keyword() {
+		case lineFunc:
+			p.function()
+		case lineVar:
+			p.variable()
+		case lineFile:
+			p.closeGroup()
+			p.arity(1)
+			p.facts.Files = append(p.facts.Files, File{Name: p.name(1)})
+			p.last++
+		case lineEnd:
+			p.closeGroup()
+			p.arity(0)
+			p.finish()
+			return
+		default:
+			p.fail("%q where %q, %q, %q or %q is due", clip(p.keyword()), lineFunc, lineVar, lineFile,
+				lineEnd)
+		}
+	}
+}
+
+// closeGroup checks the group that ends against the one before it.
+func (p *parser) closeGroup() {
+	if p.last >= 0 {
+		f := &p.facts.Files[p.last]
+		if f.Name == "" && len(f.Funcs) == 0 && len(p.objects) == 0 {
+			p.fail("the %q before this line has neither a name nor functions nor variables", lineFile)
+		}
+		if p.last > 0 && cmp.Or(compareFiles(&p.facts.Files[p.last-1], f),
+			slices.CompareFunc(p.before, p.objects, compareObjects)) > 0 {
+			p.fail("the %q before this line should stand before the one that precedes it", lineFile)
+		}
+	}
+	p.before, p.objects = p.objects, p.before[:0]
+}
+
+func (p *parser) function() {
+	p.arity(1)
+	name := p.name(1)
+	list := &p.facts.Globals
+	if p.last >= 0 {
+		list = &p.facts.Files[p.last].Funcs
+	}
+	if n := len(*list); len(p.objects) > 0 || n > 0 && (*list)[n-1] > name {
+		p.outOfOrder()
+	}
+	*list = append(*list, name)
+}
+
+func (p *parser) variable() {
+	o := Object{Local: p.last >= 0}
+	if o.Local && len(p.words) == 6 {
+		o.Definition = p.hash(5)
+	} else {
+		p.arity(4)
+	}
+	o.Name, o.Section = p.name(1), p.name(2)
+	o.Offset, o.Size = p.uint(3, 64), p.uint(4, 64)
+	if p.facts.Variables == VariablesNone {
+		p.fail("a variable although variables are %q", VariablesNone)
+	}
+	if n := len(p.objects); n > 0 && compareObjects(p.objects[n-1], o) > 0 {
+		p.outOfOrder()
+	}
+	p.objects = append(p.objects, o)
+	o.File = p.last
+	p.facts.Objects = append(p.facts.Objects, o)
+}

@@ -1,0 +1,333 @@
+package object
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// absorber is the fast twin of ReadFile and Merger.Add: it reads BTF objects straight into one
+// graph. More than 99% of what a file holds is in the graph already: its shapes are hashed where
+// they lie, and only what is new is made into nodes.
+//
+// It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned
+// stubs, is left to the plain way (read.go, references.go, shapes.go), which tells what is wrong.
+// Of what that checks, nothing is left out: all references, kinds and depths, and that each type is
+// there once, which follows from the canonical order. What both take gives the same graph and
+// units: TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
+type absorber struct {
+	set *unitSet
+
+	// The present file. The memory is used for the next one too.
+	file []byte
+	blob btf.Blob
+	text []byte // the strings
+	// by offset in text: which string begins there, from 1; 0: none, or the empty one
+	ordinal []uint32
+	names   []types.Hash // by ordinal
+	strs    []types.Str  // by ordinal; 0: not interned yet
+	shapes  []shape      // by type id
+	sizes   []uint32     // by type id: of FUNCs and VARs
+	elems   []types.Elem // of the types that are being added
+}
+
+// shape is what is known of a type record.
+type shape struct {
+	hash  types.Hash // of the content
+	stub  types.Hash // of the stub, for one that declares or defines a tag
+	id    types.ID   // in the graph; 0: not looked up yet
+	depth uint16     // how deep its shape nests; 0: not known yet
+	chain uint8      // how many modifiers in a row it begins
+	busy  bool
+	kind  btf.Kind
+	tag   types.Tag // that it declares or defines; 0: none
+	fwd   bool      // it only declares the tag
+}
+
+// crosses tells whether a type of kind from refers to s by the stub of its tag.
+func (s *shape) crosses(from btf.Kind) bool {
+	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
+}
+
+// before tells whether a node comes before another of the same name in canonical order.
+func (s *shape) before(o *shape) bool {
+	if p, q := s.nodeKind(), o.nodeKind(); p != q {
+		return p < q
+	}
+	return s.hash.Less(o.hash)
+}
+
+// nodeKind is the kind of the node.
+func (s *shape) nodeKind() types.Kind {
+	if s.fwd {
+		return types.KindStub
+	}
+	return types.Kind(s.kind)
+}
+
+// absorb adds the object at path to the graph and the units, and returns what it says of itself. ok
+// is false if the file is of another form than Write's; then nothing was added.
+func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
+	if !a.load(path) {
+		return says, false, nil
+	}
+	return a.take(path)
+}
+
+// take is absorb for the file that is loaded.
+func (a *absorber) take(path string) (says claims, ok bool, err error) {
+	s, t, ok := a.read(path)
+	if !ok {
+		return says, false, nil
+	}
+	says = claims{target: t, features: s.features, empty: len(s.units) == 0}
+	for i := range s.units {
+		says.candidates = says.candidates || !s.units[i].linked
+	}
+	if err := s.addTo(a.set, a.node); err != nil {
+		return says, false, fmt.Errorf("%s: %w", path, err)
+	}
+	return says, true, nil
+}
+
+// read reads and checks the file that is loaded.
+func (a *absorber) read(path string) (*unitsSection, Target, bool) {
+	f, err := elf.Parse(path, a.file)
+	if err != nil {
+		return nil, Target{}, false
+	}
+	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
+	if records == nil || units == nil {
+		return nil, Target{}, false
+	}
+	if a.text, err = a.blob.ParseTypes(records.Raw()); err != nil || byteOrder(&a.blob) != f.Order {
+		return nil, Target{}, false
+	}
+	s, err := decodeUnits(units.Raw(), &a.blob)
+	if err != nil || len(s.pins) > 0 || len(s.refs) > 0 {
+		return nil, Target{}, false
+	}
+	a.sizes = s.sizes
+	return s, target(f), a.hashNames() && a.hashShapes()
+}
+
+// load reads the file at path.
+func (a *absorber) load(path string) bool {
+	info, err := os.Stat(path) // before it is opened: a pipe can be read once
+	if err != nil || !info.Mode().IsRegular() || info.Size() > math.MaxInt32 {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if n := int(info.Size()); n > cap(a.file) {
+		a.file = make([]byte, n, n+n/2)
+	} else {
+		a.file = a.file[:n]
+	}
+	_, err = io.ReadFull(f, a.file)
+	return err == nil
+}
+
+// resized returns s with n zero elements.
+func resized[T any](s []T, n int) []T {
+	if n > cap(s) {
+		return make([]T, n, n+n/2)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// hashNames hashes the strings. No name may be an empty one but the first.
+func (a *absorber) hashNames() bool {
+	a.ordinal = resized(a.ordinal, len(a.text))
+	a.names = append(a.names[:0], types.Hash{})
+	for at := 1; at < len(a.text); {
+		n := bytes.IndexByte(a.text[at:], 0)
+		switch n {
+		case -1:
+			return false
+		case 0:
+			at++
+			continue
+		}
+		a.ordinal[at] = uint32(len(a.names))
+		a.names = append(a.names, types.HashString(a.text[at:at+n]))
+		at += n + 1
+	}
+	a.strs = resized(a.strs, len(a.names))
+	return true
+}
+
+// name returns the hash of the string at off.
+func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
+	if int64(off) >= int64(len(a.text)) {
+		return h, false
+	}
+	ordinal := a.ordinal[off]
+	return a.names[ordinal], ordinal != 0 || off == 0
+}
+
+// intern returns the string at off, which name has found.
+func (a *absorber) intern(off uint32) types.Str {
+	if off == 0 {
+		return 0
+	}
+	str := &a.strs[a.ordinal[off]]
+	if *str == 0 {
+		n := bytes.IndexByte(a.text[off:], 0)
+		*str = a.set.g.Strs.InternHashed(a.text[off:int(off)+n], a.names[a.ordinal[off]])
+	}
+	return *str
+}
+
+// hashShapes hashes all types, and checks that they are in canonical order.
+func (a *absorber) hashShapes() bool {
+	if !a.hashTypes() {
+		return false
+	}
+	last := uint32(0) // the ordinal of the name of the type before
+	for i := range a.blob.Types {
+		name := a.ordinal[a.blob.Types[i].NameOff]
+		if name < last || name == last && i > 0 && !a.shapes[i].before(&a.shapes[i+1]) {
+			return false
+		}
+		last = name
+	}
+	return true
+}
+
+// hashTypes hashes all types.
+func (a *absorber) hashTypes() bool {
+	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
+	for i := range a.blob.Types {
+		t, s := &a.blob.Types[i], &a.shapes[i+1]
+		name, ok := a.name(t.NameOff)
+		if !ok {
+			return false
+		}
+		s.kind, s.tag = t.Kind, declared(t)
+		if s.fwd = s.tag != 0; !s.fwd && t.NameOff != 0 {
+			s.tag = types.TagOf(types.Kind(t.Kind))
+		}
+		if s.tag != 0 {
+			s.stub = types.HashStub(s.tag, name)
+		}
+	}
+	for i := range a.blob.Types {
+		if a.shapes[i+1].depth == 0 && !a.hash(uint32(i+1), 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// hash hashes type id, as types.Graph does, and what its shape contains.
+func (a *absorber) hash(id uint32, depth int) bool {
+	t, s := &a.blob.Types[id-1], &a.shapes[id]
+	if s.busy || depth > types.MaxDepth+2 { // a tag of a function, and its prototype
+		return false
+	}
+	if s.fwd {
+		s.hash, s.depth = s.stub, 1
+		return t.NameOff != 0
+	}
+	s.busy = true
+	ok, name := true, a.names[a.ordinal[t.NameOff]]
+	deepest, fit := uint16(0), fitting(t.Kind)
+	ref := func(child uint32) (h types.Hash) {
+		var deep uint16
+		var good bool
+		h, deep, good = a.refer(t.Kind, fit, child, depth)
+		deepest, ok = max(deepest, deep), ok && good
+		return h
+	}
+	size, aux, to := head(&a.blob, t)
+	var refers types.Hash
+	if t.Kind.HasType() || t.Kind == btf.KindArray {
+		refers = ref(to)
+	}
+	if ok && t.Kind.IsModifier() {
+		s.chain = a.shapes[to].chain + 1
+		ok = s.chain <= btf.MaxModifiers
+	}
+	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
+	for i := range elements(t) {
+		nameOff, child, val := element(&a.blob, t, i)
+		name, found := a.name(nameOff)
+		ok = ok && found
+		h.Elem(name, ref(child), val)
+	}
+	ok = ok && (t.Kind != btf.KindFunc || aux <= types.LinkageExtern)
+	s.hash, s.depth, s.busy = h.Sum(t.KFlag), deepest+1, false
+	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
+}
+
+// refer returns what a reference to child counts as in the hash of a type of kind from, and how
+// deep the child nests. ok is false if there must be no such reference, or the child is not right.
+func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
+	deep uint16, ok bool) {
+	if uint64(child) >= uint64(len(a.shapes)) {
+		return h, 0, false
+	}
+	c := &a.shapes[child] // of void: nothing
+	switch {
+	case !fit.has(c.kind):
+		return h, 0, false
+	case c.crosses(from):
+		return c.stub, 0, true
+	case c.depth == 0 && child != 0 && !a.hash(child, depth+1):
+		return h, 0, false
+	}
+	return c.hash, c.depth, true
+}
+
+// node returns the node of type id. What the graph has, it has with all that the shape contains.
+func (a *absorber) node(id uint32) types.ID {
+	s := &a.shapes[id]
+	if s.id != 0 {
+		return s.id
+	}
+	if s.id = a.set.g.Find(s.hash); s.id == 0 {
+		s.id = a.add(id)
+	}
+	return s.id
+}
+
+// add adds the node of type id, whose hash is known.
+func (a *absorber) add(id uint32) types.ID {
+	t, s := &a.blob.Types[id-1], &a.shapes[id]
+	if s.fwd {
+		return a.set.g.Stub(s.tag, a.intern(t.NameOff))
+	}
+	ref := func(child uint32) types.ID {
+		if child == 0 {
+			return 0
+		}
+		if c := &a.shapes[child]; c.crosses(t.Kind) {
+			return a.set.g.Stub(c.tag, a.intern(a.blob.Types[child-1].NameOff))
+		}
+		return a.node(child)
+	}
+	size, aux, to := head(&a.blob, t)
+	n := types.Node{Hash: s.hash, Kind: types.Kind(t.Kind), Flag: t.KFlag,
+		Name: a.intern(t.NameOff), Size: size + a.sizes[id], Aux: aux, Ref: ref(to)}
+	first := len(a.elems)
+	for i := range elements(t) {
+		name, child, val := element(&a.blob, t, i)
+		to := ref(child) // before append, for it appends too
+		a.elems = append(a.elems, types.Elem{Name: a.intern(name), Ref: to, Val: val})
+	}
+	added := a.set.g.AddHashed(n, a.elems[first:])
+	a.elems = a.elems[:first]
+	return added
+}

@@ -1,0 +1,136 @@
+package object
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// FromBTF returns an object with the units of blobs that do not depend on each other, such as the
+// concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
+// as units of their own, whose shapes don't depend on it. t.Order is taken from the blobs, and
+// t.AddrSize too if it is 0.
+func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
+	o := New(t, 0)
+	for i, b := range blobs {
+		order := byteOrder(b)
+		if i > 0 && order != o.Target.Order {
+			return nil, fmt.Errorf("BTF: blob %d is %v, the one before it %v", i+1, order, o.Target.Order)
+		}
+		o.Target.Order = order
+		if b.Header.LayoutLen != 0 {
+			o.Features = features.Of(features.Layout)
+		}
+		if o.Target.AddrSize == 0 {
+			o.Target.AddrSize = addrSize(b)
+		}
+		_, err := o.addChain(Chain(b), true)
+		if err == nil {
+			err = endlessIn(b)
+		}
+		if err != nil {
+			if len(blobs) > 1 {
+				err = fmt.Errorf("blob %d of %d: %w", i+1, len(blobs), err)
+			}
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// Chain returns b and its bases, the lowest first.
+func Chain(b *btf.Blob) []*btf.Blob {
+	var chain []*btf.Blob
+	for ; b != nil; b = b.Base {
+		chain = append(chain, b)
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+// AddBTF adds one linked unit for each blob of a chain (see Chain), in this order, at the end of
+// o.Units; it does not look for equal ones. The result has the node of each BTF id of the chain:
+// for a definition of a tag the definition, for a FWD or an enum without enumerators the stub.
+// Different ids may have the same node: the input holds a type twice, or tells apart what only
+// differs in declaring and defining a tag.
+//
+// Where the chain holds several different definitions of one tag, or defines it in one blob and
+// declares it in another, the stubs that refer to definitions are pinned.
+func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
+	ids, err := o.addChain(chain, false)
+	if err != nil {
+		return nil, err
+	}
+	return ids, endlessIn(chain[len(chain)-1])
+}
+
+// addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
+// say asks for it; so the shapes of a base don't depend on what stands on it.
+func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
+	ids, err := addShapes(o.Graph, chain, bases)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range chain {
+		items := slices.Clone(ids[b.StartID:b.EndID()])
+		slices.Sort(items)
+		o.Units = append(o.Units, Unit{FromBTF: true, Count: 1, Items: slices.Compact(items)})
+	}
+	return ids, nil
+}
+
+// addShapes is addChain without the units.
+func addShapes(g *types.Graph, chain []*btf.Blob, bases bool) ([]types.ID, error) {
+	r, err := newRecords(g, chain)
+	if err != nil {
+		return nil, err
+	}
+	order, err := r.childrenFirst()
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.definitions(bases)
+	if err != nil {
+		return nil, err
+	}
+	s := &shaper{records: r}
+	if d != nil {
+		if s.ids, err = d.shape(order); err != nil {
+			return nil, fmt.Errorf("BTF: %w", err)
+		}
+	}
+	s.pin = func(_, _, _ uint32) (types.Hash, bool) { return types.Hash{}, false }
+	if err := s.shape(order); err != nil {
+		return nil, err
+	}
+	return s.ids, nil
+}
+
+func byteOrder(b *btf.Blob) binary.ByteOrder {
+	if b.Order == nil {
+		return binary.LittleEndian
+	}
+	return b.Order
+}
+
+// addrSize guesses the bytes of an address from the size of long, as libbpf does
+// (determine_ptr_size): 8 if there is no long.
+func addrSize(b *btf.Blob) int {
+	for _, b := range Chain(b) {
+		for i := range b.Types {
+			t := &b.Types[i]
+			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
+				continue
+			}
+			switch b.TypeName(t) {
+			case "long int", "long", "unsigned long", "long unsigned int", "unsigned long int":
+				return int(t.SizeOrType)
+			}
+		}
+	}
+	return 8
+}

@@ -1,0 +1,82 @@
+package object
+
+import (
+	"math"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// What types.Node says of a type, as the record t of blob b has it, with BTF's offsets of names and
+// type ids.
+
+// head returns the fields that the elements have no part in. The size of a FUNC or VAR is 0: see
+// unitsSection.sizes.
+func head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
+	switch {
+	case t.Kind.HasSize():
+		size = t.SizeOrType
+	case t.Kind.HasType():
+		ref = t.SizeOrType
+	}
+	switch t.Kind {
+	case btf.KindInt, btf.KindVar:
+		aux = t.Extra
+	case btf.KindFunc:
+		aux = t.Vlen
+	case btf.KindDeclTag:
+		aux = t.Extra + 1
+	case btf.KindArray:
+		array := b.ArrayOf(t)
+		size, ref = array.Nelems, array.Elem
+	}
+	return size, aux, ref
+}
+
+// elements returns the number of elements.
+func elements(t *btf.Type) uint32 {
+	switch t.Kind {
+	case btf.KindArray:
+		return 1
+	case btf.KindStruct, btf.KindUnion, btf.KindFuncProto, btf.KindEnum, btf.KindEnum64,
+		btf.KindDatasec:
+		return t.Vlen
+	}
+	return 0
+}
+
+// element returns element i, as types.Elem has it.
+func element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint64) {
+	switch t.Kind {
+	case btf.KindStruct, btf.KindUnion:
+		m := &b.Members[t.First+i]
+		return m.NameOff, m.Type, uint64(m.Offset)
+	case btf.KindFuncProto:
+		p := &b.Params[t.First+i]
+		return p.NameOff, p.Type, 0
+	case btf.KindEnum:
+		e := &b.Enums[t.First+i]
+		return e.NameOff, 0, e.Value & math.MaxUint32
+	case btf.KindEnum64:
+		e := &b.Enums[t.First+i]
+		return e.NameOff, 0, e.Value
+	case btf.KindDatasec:
+		s := &b.Secinfos[t.First+i]
+		return 0, s.Type, uint64(s.Offset) | uint64(s.Size)<<32
+	}
+	return 0, b.ArrayOf(t).Index, 0
+}
+
+// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without
+// enumerators. It is 0 for all others. An empty name may count as one here: see records.declared.
+func declared(t *btf.Type) types.Tag {
+	switch {
+	case t.Kind == btf.KindFwd && t.KFlag:
+		return types.TagUnion
+	case t.Kind == btf.KindFwd:
+		return types.TagStruct
+	case t.Kind.IsEnum() && t.Vlen == 0 && t.NameOff != 0:
+		return types.TagEnum
+	}
+	return 0
+}

@@ -1,0 +1,236 @@
+package object
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// Endless returns the definition of a type that contains itself by value in a unit: as a member, or
+// in arrays, typedefs and other structs, but not through a pointer. It returns the index of the
+// first such unit; of several types that of the least kind and name. def is 0 if there is none.
+//
+// What BTF means by a pinned stub isn't followed: in split BTF it may be a definition of the base,
+// in which tags mean the base's. See endlessIn.
+//
+// A shape has other tags as stubs. Most graphs have no tag that could contain itself, whatever
+// their units mean by the tags, which takes one look at each shape. Only else the units are looked
+// at, within a budget that grows with the object.
+func (o *Object) Endless() (def types.ID, unit int, err error) {
+	h := newHolding(o.Graph)
+	all := h.cycles(true, h.defined)
+	if len(all) == 0 {
+		return 0, 0, nil
+	}
+	h.only(all)
+	budget := 1<<20 + 16*(len(o.Graph.Nodes)+len(o.Graph.Elems))
+	for i := range o.Units {
+		budget += len(o.Units[i].Items)
+	}
+	seen := map[types.Hash]bool{} // sets of these definitions
+	for i := range o.Units {
+		here := map[tagName][]int32{}
+		var set types.Hash
+		for _, id := range o.Units[i].Items {
+			if n := o.Graph.Node(id); h.at[id] != 0 && n.IsDefinition() {
+				here[tagOf(n)] = append(here[tagOf(n)], h.at[id]-1)
+				set.A, set.B = set.A+n.Hash.A, set.B+n.Hash.B
+			}
+		}
+		if seen[set] {
+			continue
+		}
+		seen[set] = true
+		if budget -= h.size; budget < 0 {
+			return 0, 0, errors.New("too many definitions of structs that contain each other by value")
+		}
+		found := h.cycles(!o.Units[i].FromBTF, func(stub *types.Node, buf []int32) []int32 {
+			return append(buf, here[tagOf(stub)]...)
+		})
+		found = slices.DeleteFunc(found, func(id types.ID) bool {
+			n := o.Graph.Node(id)
+			return n.Name == 0 || n.Kind == types.KindStub
+		})
+		if len(found) > 0 {
+			return slices.MinFunc(found, func(a, b types.ID) int {
+				x, y := o.Graph.Node(a), o.Graph.Node(b)
+				return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(o.Graph.Name(x),
+					o.Graph.Name(y)), x.Hash.Cmp(y.Hash))
+			}), i, nil
+		}
+	}
+	return 0, 0, nil
+}
+
+// CheckFinite refuses an object with a definition that Endless finds.
+func (o *Object) CheckFinite() error {
+	def, unit, err := o.Endless()
+	if err != nil || def == 0 {
+		return err
+	}
+	return fmt.Errorf("type %s in %q contains itself by value", o.Graph.Name(o.Graph.Node(def)),
+		o.Graph.Strs.String(o.Units[unit].File))
+}
+
+// endlessIn is the error for a type of BTF that contains itself by value; nil if there is none. Of
+// several types it names that of the least kind and name.
+func endlessIn(b *btf.Blob) error {
+	var on []uint32
+	refine.Components(int(b.EndID()), func(id int32, buf []int32) []int32 {
+		t, of := b.ByID(uint32(id))
+		if t == nil {
+			return buf
+		}
+		add := func(to uint32) {
+			if to == uint32(id) {
+				on = append(on, to)
+			}
+			buf = append(buf, int32(to))
+		}
+		switch {
+		case t.Kind.IsComposite():
+			for _, m := range of.MembersOf(t) {
+				add(m.Type)
+			}
+		case t.Kind == btf.KindArray:
+			add(of.ArrayOf(t).Elem)
+		case t.Kind.IsModifier():
+			add(t.SizeOrType)
+		}
+		return buf
+	}, func(component []int32) {
+		for _, id := range component {
+			if len(component) > 1 {
+				on = append(on, uint32(id))
+			}
+		}
+	})
+	on = slices.DeleteFunc(on, func(id uint32) bool { t, _ := b.ByID(id); return t.NameOff == 0 })
+	if len(on) == 0 {
+		return nil
+	}
+	name := func(id uint32) (btf.Kind, string) {
+		t, of := b.ByID(id)
+		return t.Kind, of.TypeName(t)
+	}
+	id := slices.MinFunc(on, func(x, y uint32) int {
+		xKind, xName := name(x)
+		yKind, yName := name(y)
+		return cmp.Or(cmp.Compare(xKind, yKind), cmp.Compare(xName, yName), cmp.Compare(x, y))
+	})
+	_, what := name(id)
+	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
+}
+
+// holding is which shapes hold others by value.
+type holding struct {
+	g      *types.Graph
+	nodes  []types.ID // those that hold a struct or union tag, and its stubs
+	at     []int32    // by node: its place in nodes + 1, 0 if it isn't there
+	last   []int32    // by name: the last definition of it in nodes, as in at
+	before []int32    // by place: the definition of the same name before it, as in at
+	size   int        // how many nodes and elements these are
+}
+
+func tagOf(n *types.Node) tagName {
+	if n.Kind == types.KindStub {
+		return tagName{types.Tag(n.Aux), n.Name}
+	}
+	return tagName{types.TagOf(n.Kind), n.Name}
+}
+
+func newHolding(g *types.Graph) *holding {
+	h := &holding{g: g, at: make([]int32, len(g.Nodes)), last: make([]int32, g.Strs.Len())}
+	for i := range g.Nodes {
+		n, holds := &g.Nodes[i], false
+		switch n.Kind {
+		case types.KindStub:
+			holds = types.Tag(n.Aux) != types.TagEnum
+		case types.KindArray, types.KindTypedef, types.KindConst, types.KindVolatile,
+			types.KindRestrict, types.KindTypeTag:
+			holds = h.at[n.Ref] != 0
+		case types.KindStruct, types.KindUnion:
+			for _, e := range g.ElemsOf(n) {
+				if holds = h.at[e.Ref] != 0; holds {
+					break
+				}
+			}
+		}
+		if holds {
+			h.add(types.ID(i))
+		}
+	}
+	return h
+}
+
+func (h *holding) add(id types.ID) {
+	n := h.g.Node(id)
+	h.nodes = append(h.nodes, id)
+	h.at[id] = int32(len(h.nodes))
+	h.size += 1 + int(n.Count)
+	h.before = append(h.before, 0)
+	if n.IsDefinition() {
+		h.before[len(h.nodes)-1], h.last[n.Name] = h.last[n.Name], h.at[id]
+	}
+}
+
+// defined appends the definitions of a stub's tag, by place.
+func (h *holding) defined(stub *types.Node, buf []int32) []int32 {
+	for at := h.last[stub.Name]; at != 0; at = h.before[at-1] {
+		if types.TagOf(h.g.Node(h.nodes[at-1]).Kind) == types.Tag(stub.Aux) {
+			buf = append(buf, at-1)
+		}
+	}
+	return buf
+}
+
+// only makes h the holding of these nodes alone.
+func (h *holding) only(nodes []types.ID) {
+	h.nodes, h.before, h.size = nil, nil, 0
+	clear(h.at)
+	clear(h.last)
+	for _, id := range nodes {
+		h.add(id)
+	}
+}
+
+// cycles returns the nodes that hold themselves, where an unpinned stub is one of those that meant
+// appends, by place. pinned says whether pinned stubs hold what they mean.
+func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
+	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {
+		n := h.g.Node(h.nodes[place])
+		to := func(id types.ID) {
+			if at := h.at[id]; at != 0 {
+				buf = append(buf, at-1)
+			}
+		}
+		switch n.Kind {
+		case types.KindStruct, types.KindUnion:
+			for _, e := range h.g.ElemsOf(n) {
+				to(e.Ref)
+			}
+		case types.KindStub:
+			if n.Size == 0 {
+				return meant(n, buf)
+			}
+			if pinned {
+				to(n.Ref)
+			}
+		default:
+			to(n.Ref)
+		}
+		return buf
+	}, func(component []int32) {
+		if len(component) > 1 {
+			for _, place := range component {
+				on = append(on, h.nodes[place])
+			}
+		}
+	})
+	return on
+}

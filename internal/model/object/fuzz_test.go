@@ -1,0 +1,114 @@
+package object
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
+)
+
+func FuzzRead(f *testing.F) {
+	for seed := range uint64(12) {
+		f.Add(write(f, randomObject(seed)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := read(data)
+		if err != nil {
+			return
+		}
+		checkStable(t, o)
+	})
+}
+
+// checkStable checks that an object is written as what it is read back as, if it can be written.
+func checkStable(t *testing.T, o *Object) {
+	first, err := Write(o)
+	if err != nil {
+		return // a limit of BTF
+	}
+	back, err := read(first)
+	if err != nil {
+		t.Fatalf("can't read what was written: %v", err)
+	}
+	if !bytes.Equal(first, write(t, back)) {
+		t.Fatal("written differently after a round trip")
+	}
+}
+
+// FuzzUnits changes only .BTF.units, of an object whose .BTF is good.
+func FuzzUnits(f *testing.F) {
+	const seeds = 8
+	for seed := range uint64(seeds) {
+		_, units := sections(f, randomObject(seed))
+		f.Add(seed, units)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, units []byte) {
+		o := randomObject(seed % seeds)
+		records, _ := sections(t, o)
+		if back, err := read(assemble(t, o.Target, records, units)); err == nil {
+			checkStable(t, back)
+		}
+	})
+}
+
+func FuzzFromBTF(f *testing.F) {
+	for _, b := range []*btf.Blob{two(false, 8), ring(6, 0), ring(4)} {
+		data, err := btf.Encode(b, btf.EncodeOptions{})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for seed := range uint64(8) {
+		data, _ := sections(f, randomObject(seed))
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		blob, err := btf.Parse(data, nil)
+		if err != nil {
+			return
+		}
+		if o, err := FromBTF(amd64, blob); err == nil {
+			o.Target.Order = byteOrder(blob)
+			checkStable(t, o)
+		}
+	})
+}
+
+// sections returns the content of an object's .BTF and .BTF.units.
+func sections(t testing.TB, o *Object) (records, units []byte) {
+	t.Helper()
+	n, err := o.normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := number(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records, err = l.records(n.Target.Order); err != nil {
+		t.Fatal(err)
+	}
+	if units, err = l.units(n); err != nil {
+		t.Fatal(err)
+	}
+	return records, units
+}
+
+// assemble makes an ELF file of the sections; those that are nil are left out.
+func assemble(t testing.TB, target Target, records, units []byte) []byte {
+	t.Helper()
+	f := elfwrite.Object{AddrSize: target.AddrSize, Order: target.Order, Machine: target.Machine}
+	if records != nil {
+		f.Sections = append(f.Sections, elfwrite.Section{Name: btf.SectionTypes, Data: records, Align: 4})
+	}
+	if units != nil {
+		f.Sections = append(f.Sections, elfwrite.Section{Name: SectionUnits, Data: units})
+	}
+	data, err := f.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,192 @@
+package object
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// numbering is which nodes of a graph get a type record in a file, and which id.
+type numbering struct {
+	g      *types.Graph
+	order  []types.ID // nodes with a record; the record's id is the index plus 1
+	id     []uint32   // by node: the type id by which others refer to it, 0 for void
+	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
+	names  []types.Str
+	rank   []uint32 // by string: its index in names
+}
+
+// number chooses the nodes that are reachable from the units' items and puts them in canonical
+// order: anonymous ones first, then by name, kind and content.
+//
+// A plain stub refers to a definition of its tag: the first in this order. It has a record, a
+// declaration, only if there is none, if it is an item, or if a declaration tag is on it.
+func number(o *Object) (*numbering, error) {
+	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
+		record: make([]uint32, len(o.Graph.Nodes))}
+	const reached, item, annotated = 1, 2, 4
+	mark := make([]uint8, len(num.g.Nodes))
+	var stack []types.ID
+	visit := func(id types.ID) {
+		if id != 0 && mark[id] == 0 {
+			mark[id] = reached
+			stack = append(stack, id)
+		}
+	}
+	for i := range o.Units {
+		for _, id := range o.Units[i].Items {
+			visit(id)
+			if mark[id] |= item; id == 0 {
+				return nil, fmt.Errorf("a unit of %q lists void as a type", num.g.Strs.String(o.Units[i].File))
+			}
+		}
+	}
+	for len(stack) > 0 {
+		n := num.g.Node(stack[len(stack)-1])
+		stack = stack[:len(stack)-1]
+		visit(n.Ref)
+		if n.Kind == types.KindDeclTag {
+			mark[n.Ref] |= annotated
+		}
+		for _, e := range num.g.ElemsOf(n) {
+			visit(e.Ref)
+		}
+	}
+
+	num.sortNames(mark)
+	defined := make([]bool, tagKinds*len(num.names))
+	for id := range num.g.Nodes {
+		n := &num.g.Nodes[id]
+		if mark[id] == 0 || !n.IsDefinition() {
+			continue
+		}
+		if n.Count == 0 && types.TagOf(n.Kind) == types.TagEnum {
+			return nil, fmt.Errorf(
+				"enum %s has no enumerators: BTF can't tell its definition from a declaration", num.g.Name(n))
+		}
+		defined[num.tagIndex(types.TagOf(n.Kind), n.Name)] = true
+	}
+	for id := range num.g.Nodes {
+		n := &num.g.Nodes[id]
+		if mark[id] == 0 {
+			continue
+		}
+		if n.Kind == types.KindStub {
+			own := mark[id]&(item|annotated) != 0
+			if own && n.Size == 1 {
+				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or "+
+					"a declaration belongs", num.g.Name(n))
+			}
+			if n.Size == 1 || !own && defined[num.tagIndex(types.Tag(n.Aux), n.Name)] {
+				continue
+			}
+		}
+		num.order = append(num.order, types.ID(id))
+	}
+	num.sort()
+	num.resolve(mark)
+	return num, nil
+}
+
+// sortNames collects the names of marked nodes and their elements, in bytewise order after the
+// empty one.
+func (num *numbering) sortNames(mark []uint8) {
+	num.rank = make([]uint32, num.g.Strs.Len())
+	num.names = []types.Str{0}
+	add := func(s types.Str) {
+		if s != 0 && num.rank[s] == 0 {
+			num.rank[s] = 1
+			num.names = append(num.names, s)
+		}
+	}
+	for id := range num.g.Nodes {
+		if mark[id] == 0 {
+			continue
+		}
+		n := &num.g.Nodes[id]
+		add(n.Name)
+		for _, e := range num.g.ElemsOf(n) {
+			add(e.Name)
+		}
+	}
+	num.g.Strs.Sort(num.names[1:], nil)
+	for i, s := range num.names {
+		num.rank[s] = uint32(i)
+	}
+}
+
+// sort puts order into canonical order: by name in one pass, for ranks are small numbers, then
+// those of one name by kind and content.
+func (num *numbering) sort() {
+	at := make([]uint32, len(num.names)+1) // where the nodes of each name begin
+	for _, id := range num.order {
+		at[num.rank[num.g.Node(id).Name]+1]++
+	}
+	for i := 1; i < len(at); i++ {
+		at[i] += at[i-1]
+	}
+	type key struct {
+		hash types.Hash
+		id   types.ID
+		kind types.Kind
+	}
+	keys := make([]key, len(num.order))
+	for _, id := range num.order {
+		n := num.g.Node(id)
+		p := &at[num.rank[n.Name]]
+		keys[*p] = key{n.Hash, id, n.Kind}
+		*p++
+	}
+	start := uint32(0)
+	for _, end := range at[:len(num.names)] {
+		if end-start > 1 {
+			slices.SortFunc(keys[start:end], func(a, b key) int {
+				if a.kind != b.kind {
+					return cmp.Compare(a.kind, b.kind)
+				}
+				return a.hash.Cmp(b.hash)
+			})
+		}
+		start = end
+	}
+	for i, k := range keys {
+		num.order[i] = k.id
+	}
+}
+
+// tagIndex is a number below tagKinds*len(num.names) for each tag of a marked node.
+func (num *numbering) tagIndex(tag types.Tag, name types.Str) int {
+	return int(num.rank[name])*tagKinds + int(tag)
+}
+
+const tagKinds = int(types.TagEnum) + 1
+
+// resolve fills in id and record.
+func (num *numbering) resolve(mark []uint8) {
+	defs := make([]uint32, tagKinds*len(num.names))
+	for i, id := range num.order {
+		n := num.g.Node(id)
+		num.record[id] = uint32(i + 1)
+		if n.IsDefinition() {
+			if def := &defs[num.tagIndex(types.TagOf(n.Kind), n.Name)]; *def == 0 {
+				*def = uint32(i + 1)
+			}
+		}
+	}
+	for id := range num.g.Nodes {
+		n := &num.g.Nodes[id]
+		switch {
+		case mark[id] == 0:
+		case n.Kind != types.KindStub:
+			num.id[id] = num.record[id]
+		case n.Size == 1:
+			num.id[id] = num.record[n.Ref]
+		default:
+			if num.id[id] = defs[num.tagIndex(types.Tag(n.Aux), n.Name)]; num.id[id] == 0 {
+				num.id[id] = num.record[id]
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// ReadFile reads what a link takes as input: a .btfo file; raw BTF; or an ELF file with a .BTF
+// section, such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is
+// what split BTF stands on, nil for none; if an ELF file brings its own base along in .BTF.base,
+// and base is nil, that one is taken. The bases' units are part of the object; a .btfo file needs
+// no base.
+func ReadFile(path string, base *btf.Blob) (*Object, error) {
+	f, data, err := btf.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil && !btf.HasMagic(data) {
+		if text := elf.Foreign(data); text != "" {
+			return nil, fmt.Errorf("%s: %s", path, text)
+		}
+		return nil, fmt.Errorf("%s: neither a BTF object nor BTF (starts with %q); make BTF objects "+
+			"with btfgen object", path, data[:min(4, len(data))])
+	}
+	if f != nil {
+		defer f.Close()
+	}
+	o, err := readContent(f, data, base)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return o, nil
+}
+
+// readContent reads an ELF file, or raw BTF if f is nil.
+func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
+	var t Target
+	var blobs []*btf.Blob
+	var err error
+	switch {
+	case f != nil && f.Section(SectionUnits) != nil:
+		return readObject(f)
+	case base.EndsOnly():
+		return nil, errors.New("BTF, not a BTF object, so it is read together with its base: give " +
+			"that as BTF, not as an index")
+	case f == nil:
+		blobs, err = btf.ParseAll(data, base)
+	default:
+		t = target(f)
+		blobs, err = btf.ReadELF(f, base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return FromBTF(t, blobs...)
+}
+
+// readObject reads a .btfo file.
+func readObject(f *elf.File) (*Object, error) {
+	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
+	if records == nil || units == nil {
+		return nil, fmt.Errorf("not a BTF object: it needs the sections %s and %s; "+
+			"run btfgen object first", btf.SectionTypes, SectionUnits)
+	}
+	blob, err := btf.Parse(records.Raw(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
+	}
+	if byteOrder(blob) != f.Order {
+		return nil, fmt.Errorf("section %s is %v, but the file is %v", btf.SectionTypes, byteOrder(blob),
+			f.Order)
+	}
+	s, err := decodeUnits(units.Raw(), blob)
+	if err != nil {
+		return nil, err
+	}
+	o := New(target(f), s.features)
+	if err := o.addUnits(blob, s); err != nil {
+		return nil, fmt.Errorf("section %s: %w", btf.SectionTypes, err)
+	}
+	return o, nil
+}
+
+func target(f *elf.File) Target {
+	return Target{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine)}
+}
+
+// addUnits adds the shapes of blob and the units of s to the empty object o.
+func (o *Object) addUnits(blob *btf.Blob, s *unitsSection) error {
+	r, err := newRecords(o.Graph, []*btf.Blob{blob})
+	if err != nil {
+		return err
+	}
+	order, err := r.childrenFirst()
+	if err != nil {
+		return err
+	}
+	var wrong error
+	used := 0
+	sh := &shaper{records: r, sizes: s.sizes}
+	sh.pin = func(id, ref, target uint32) (types.Hash, bool) {
+		p, ok := s.refs[refOf{id, ref}]
+		if !ok {
+			return types.Hash{}, false
+		}
+		used++
+		if s.pins[p].def != target && wrong == nil {
+			t, _ := r.at(id)
+			wrong = typeError(id, t, "refers to [%d] by reference %d, but section %s says [%d]", target, ref,
+				SectionUnits, s.pins[p].def)
+		}
+		return s.pins[p].hash, true
+	}
+	if err := sh.shape(order); err != nil {
+		return err
+	}
+	if wrong != nil {
+		return wrong
+	}
+	if used != len(s.refs) {
+		return fmt.Errorf("section %s pins references that do not exist or are none to a tag",
+			SectionUnits)
+	}
+	byNode := make([]uint32, len(o.Graph.Nodes))
+	for id := uint32(1); id < r.end; id++ {
+		if other := byNode[sh.ids[id]]; other != 0 {
+			t, _ := r.at(id)
+			return typeError(id, t, "is the same type as [%d]; a BTF object holds each once", other)
+		}
+		byNode[sh.ids[id]] = id
+	}
+	set := newUnitSet(o.Graph)
+	if err := s.addTo(set, func(id uint32) types.ID { return sh.ids[id] }); err != nil {
+		return err
+	}
+	o.Units = set.units
+	return nil
+}

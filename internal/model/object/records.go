@@ -1,0 +1,159 @@
+package object
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// records is the type records of a base blob and the split blobs on it, in one space of ids, with
+// names interned.
+type records struct {
+	g      *types.Graph
+	layers []layer
+	end    uint32          // one more than the last id
+	budget int             // bytes of names that may still be interned, against names that overlap
+	cyclic map[uint32]bool // see findCyclic
+}
+
+type layer struct {
+	*btf.Blob
+	names []types.Str // by offset in Strings: the name there, 0 if not looked up yet
+}
+
+// newRecords returns the records of a chain: chain[0] is a base, each other stands on the one
+// before it.
+func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
+	r := &records{g: g, end: 1}
+	var below *btf.Blob
+	for _, b := range chain {
+		if b.Base != below || b.StartID != r.end {
+			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other "+
+				"(types start at [%d], want [%d])", b.StartID, r.end)
+		}
+		r.add(b)
+		below = b
+	}
+	return r, nil
+}
+
+func (r *records) add(b *btf.Blob) {
+	r.layers = append(r.layers, layer{b, make([]types.Str, len(b.Strings))})
+	r.end = b.EndID()
+	r.budget += 4*len(b.Strings) + 1<<16
+}
+
+// with returns the records for another graph.
+func (r *records) with(g *types.Graph) *records {
+	c := &records{g: g, cyclic: r.cyclic}
+	for _, l := range r.layers {
+		c.add(l.Blob)
+	}
+	return c
+}
+
+// layerOf returns the number of the layer that holds an id.
+func (r *records) layerOf(id uint32) int {
+	i := len(r.layers) - 1
+	for id < r.layers[i].StartID {
+		i--
+	}
+	return i
+}
+
+// at returns the record of an id in 1 … end-1, and the layer with its elements.
+func (r *records) at(id uint32) (*btf.Type, *layer) {
+	l := &r.layers[r.layerOf(id)]
+	return &l.Types[id-l.StartID], l
+}
+
+// typeError is an error about one type.
+func typeError(id uint32, t *btf.Type, format string, args ...any) error {
+	return fmt.Errorf("BTF type [%d] %v: %s", id, t.Kind, fmt.Sprintf(format, args...))
+}
+
+// name interns the string at an offset.
+func (r *records) name(off uint32) (types.Str, error) {
+	if off == 0 {
+		return 0, nil
+	}
+	l, at := r.stringAt(off)
+	if at < uint32(len(l.names)) && l.names[at] != 0 {
+		return l.names[at], nil
+	}
+	s, err := l.Name(off)
+	if err != nil {
+		return 0, fmt.Errorf("BTF: %w", err)
+	}
+	if r.budget -= len(s); r.budget < 0 {
+		return 0, fmt.Errorf("BTF string section: the names overlap and together are " +
+			"many times longer than the section")
+	}
+	id := r.g.Strs.Intern(unsafe.Slice(unsafe.StringData(s), len(s)))
+	if id != 0 {
+		l.names[at] = id
+	}
+	return id, nil
+}
+
+// named tells whether t has a name. An empty one counts as no name.
+func (r *records) named(t *btf.Type) bool {
+	if t.NameOff == 0 {
+		return false
+	}
+	l, at := r.stringAt(t.NameOff)
+	return at >= uint32(len(l.Strings)) || l.Strings[at] != 0
+}
+
+// stringAt returns the layer of a string, and its offset in the layer's strings.
+func (r *records) stringAt(off uint32) (l *layer, at uint32) {
+	i := len(r.layers) - 1
+	for off < r.layers[i].BaseStrLen {
+		i--
+	}
+	return &r.layers[i], off - r.layers[i].BaseStrLen
+}
+
+// refs calls f with each type that t refers to, void included. An array's index type comes after
+// its element type. It is btf.Blob.Refs for the one loop in which that is too slow.
+func (l *layer) refs(t *btf.Type, f func(uint32)) {
+	switch t.Kind {
+	case btf.KindArray:
+		a := l.ArrayOf(t)
+		f(a.Elem)
+		f(a.Index)
+	case btf.KindStruct, btf.KindUnion:
+		for _, m := range l.MembersOf(t) {
+			f(m.Type)
+		}
+	case btf.KindFuncProto:
+		f(t.SizeOrType)
+		for _, p := range l.ParamsOf(t) {
+			f(p.Type)
+		}
+	case btf.KindDatasec:
+		for _, s := range l.SecinfosOf(t) {
+			f(s.Type)
+		}
+	default:
+		if t.Kind.HasType() {
+			f(t.SizeOrType)
+		}
+	}
+}
+
+// declared returns the namespace of a record that only declares a tag, 0 for all others.
+func (r *records) declared(t *btf.Type) types.Tag {
+	tag := declared(t)
+	if tag == types.TagEnum && !r.named(t) {
+		return 0
+	}
+	return tag
+}
+
+// tagged tells whether references to t are stubs: it declares or defines a tag.
+func (r *records) tagged(t *btf.Type) bool {
+	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
+}

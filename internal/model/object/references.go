@@ -1,0 +1,130 @@
+package object
+
+import (
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// childrenFirst returns the ids in an order in which each type comes after those that its shape
+// contains. It checks all references: that they exist, that their kinds fit, and that no cycle goes
+// without a tag or a typedef. It finds r.cyclic.
+func (r *records) childrenFirst() ([]uint32, error) {
+	order, cyclic, err := r.depthFirst()
+	if cyclic {
+		r.findCyclic()
+		order, _, err = r.depthFirst()
+	}
+	return order, err
+}
+
+// depthFirst is childrenFirst for the present r.cyclic. cyclic tells that the error is a cycle.
+func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
+	const open, done = 1, 2
+	state := make([]uint8, r.end)
+	depth := make([]uint16, r.end)
+	order := make([]uint32, 0, r.end-1)
+	var stack []uint32
+	for root := uint32(1); root < r.end; root++ {
+		if state[root] != 0 {
+			continue
+		}
+		stack = append(stack[:0], root)
+		for len(stack) > 0 {
+			id := stack[len(stack)-1]
+			if state[id] == done {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			t, l := r.at(id)
+			entered := state[id] == open
+			state[id] = open
+			deep := uint16(0)
+			l.refs(t, func(child uint32) {
+				switch {
+				case err != nil:
+				case entered && child != 0:
+					if !r.crosses(t, child) {
+						deep = max(deep, depth[child])
+					}
+				case !entered:
+					err = r.checkRef(id, t, child)
+					if err != nil || child == 0 {
+						return
+					}
+					if r.crosses(t, child) {
+						return
+					}
+					if state[child] == open {
+						cyclic = true
+						err = typeError(id, t, "contains itself by way of [%d], "+
+							"without a named struct, union or typedef in between", child)
+					} else if state[child] == 0 {
+						stack = append(stack, child)
+					}
+				}
+			})
+			if err != nil {
+				return nil, cyclic, err
+			}
+			if entered {
+				if depth[id] = deep + 1; deep >= types.MaxDepth && mayNest(t.Kind) {
+					return nil, false, typeError(id, t, "nests more than %d types deep", types.MaxDepth)
+				}
+				state[id] = done
+				order = append(order, id)
+			}
+		}
+	}
+	return order, false, nil
+}
+
+// mayNest reports whether types of a kind may be part of others. Functions, variables and tags have
+// the depth of what they refer to, and one more.
+func mayNest(k btf.Kind) bool {
+	switch k {
+	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		return false
+	}
+	return true
+}
+
+// crosses tells whether a reference from one type to another is a stub. A declaration tag means one
+// definition.
+func (r *records) crosses(from *btf.Type, to uint32) bool {
+	t, _ := r.at(to)
+	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
+}
+
+// checkRef checks that id, the type t, may refer to child.
+func (r *records) checkRef(id uint32, t *btf.Type, child uint32) error {
+	if child >= r.end {
+		return typeError(id, t, "refers to type [%d], the last one is [%d]", child, r.end-1)
+	}
+	kind := btf.KindVoid
+	if child != 0 {
+		c, _ := r.at(child)
+		kind = c.Kind
+	}
+	if !fitting(t.Kind).has(kind) {
+		return typeError(id, t, "refers to [%d], a %v, which it must not", child, kind)
+	}
+	return nil
+}
+
+// kindSet is a set of kinds, a bit each.
+type kindSet uint32
+
+func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
+
+// fitting returns the kinds that a type of kind from may refer to, void among them.
+func fitting(from btf.Kind) kindSet {
+	switch from {
+	case btf.KindFunc:
+		return 1 << btf.KindFuncProto
+	case btf.KindDatasec:
+		return 1<<btf.KindVar | 1<<btf.KindFunc // compilers list extern functions, such as kfuncs
+	case btf.KindDeclTag:
+		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
+	}
+	return ^kindSet(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag)
+}

@@ -1,0 +1,108 @@
+package object
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// unitHash identifies the content of u but for its count: file name, kind and set of items, in any
+// order.
+func unitHash(g *types.Graph, u *Unit) types.Hash {
+	var sum types.Hash
+	for _, id := range u.Items {
+		h := &g.Nodes[id].Hash
+		sum.A += h.A
+		sum.B += h.B
+	}
+	h := types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum)
+	return h.Sum(u.FromBTF)
+}
+
+// TypesHash is a hash of the set of types that u holds: definitions of tags, typedefs, anonymous
+// enums. Functions, variables, sections and declaration tags don't count, because the linker may
+// drop some of them. So the hash is the same whether the unit was read from its object file or
+// from the linked file.
+func (u *Unit) TypesHash(g *types.Graph) types.Hash {
+	var sum types.Hash
+	n := uint32(0)
+	for _, id := range u.Items {
+		switch g.Nodes[id].Kind {
+		case types.KindFunc, types.KindVar, types.KindDatasec, types.KindDeclTag:
+			continue
+		}
+		n++
+		sum.A += g.Nodes[id].Hash.A
+		sum.B += g.Nodes[id].Hash.B
+	}
+	h := types.Start(types.KindVoid, n, 0, types.Hash{}, sum)
+	return h.Sum(false)
+}
+
+// VariableHash is a hash of a VAR node in a unit with this TypesHash. Two variables with the same
+// VariableHash have the same type: their own nodes are equal, and so are all types that their units
+// define. Their sections may differ: the linker may have renamed one.
+func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
+	if variable.Flag {
+		variable.Flag = false
+		variable.Hash = g.HashWith(&variable, nil, func(id types.ID) types.Hash {
+			return g.Nodes[id].Hash
+		})
+	}
+	h := types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes)
+	return h.Sum(false)
+}
+
+// unitSet collects units over one graph, each content once.
+type unitSet struct {
+	g     *types.Graph
+	units []Unit
+	index map[types.Hash]int
+	stamp []int // by item: the last comparison that saw it
+	round int
+}
+
+func newUnitSet(g *types.Graph) *unitSet {
+	return &unitSet{g: g, index: map[types.Hash]int{}}
+}
+
+// add adds u, whose items are of the set's graph, or its count to the unit of the same content, and
+// returns where that unit is. The set keeps u.Items.
+func (s *unitSet) add(u Unit) (int, error) {
+	h := unitHash(s.g, &u)
+	// Different content with one hash takes the next free hash: as good as any, since it is only a
+	// key.
+	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
+		if s.same(&s.units[i], &u) {
+			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {
+				return 0, fmt.Errorf("more than %d units have the same content", uint32(math.MaxUint32))
+			}
+			s.units[i].Count += u.Count
+			return i, nil
+		}
+		h.A++
+	}
+	s.index[h] = len(s.units)
+	s.units = append(s.units, u)
+	return len(s.units) - 1, nil
+}
+
+func (s *unitSet) same(a, b *Unit) bool {
+	if a.File != b.File || a.FromBTF != b.FromBTF || len(a.Items) != len(b.Items) {
+		return false
+	}
+	if n := len(s.g.Nodes); n > len(s.stamp) {
+		s.stamp = append(s.stamp, make([]int, n-len(s.stamp))...)
+	}
+	s.round++
+	for _, id := range a.Items {
+		s.stamp[id] = s.round
+	}
+	for _, id := range b.Items {
+		if s.stamp[id] != s.round {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,282 @@
+// Package pin makes pins: hashes by which the references of a unit tell the definitions of a tag
+// apart where the unit has several.
+//
+// A pin is a function of what the definition says, and of nothing else: not of the order of types,
+// and not of what else the unit holds. So equal pins mean equal definitions, in whatever units.
+package pin
+
+import (
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+// Provisional is the pin of a reference to a definition of that number, which is any that no other
+// definition has. The reference is in the scope of that number: see Import.
+func Provisional(definition uint64, scope int) types.Hash {
+	return types.Hash{A: definition, B: uint64(scope)}
+}
+
+// Import adds every node of from to another graph, with pins where they are needed, and returns the
+// IDs that the nodes have there, indexed by their ID in from.
+//
+// The stubs of from have provisional pins: each has its definition as Ref, and a number and a
+// scope. A stub without Ref means whatever its tag means in the unit. Scopes are numbered from 0;
+// those of a base and the split BTF on it are 0 and 1. defined lists the definitions of tags that
+// each scope adds to those of the scopes before it. A plain stub in that list is a meaning of its
+// own: a declaration that does not mean the definition.
+//
+// Where the definitions of a tag, down to and including a scope, are all equal, references to it in
+// that scope become plain stubs. All others get pins. References to typedefs always do. A
+// declaration tag on a stub that gets a pin is put on the definition.
+func Import(to, from *types.Graph, defined [][]types.ID) ([]types.ID, error) {
+	budget := budget
+	m := NewImporter(to, from, &budget)
+	all := make([]types.ID, len(from.Nodes)-1)
+	for i := range all {
+		all[i] = types.ID(i + 1)
+	}
+	if err := m.Settle(all, nil, defined); err != nil {
+		return nil, err
+	}
+	if err := m.Add(); err != nil {
+		return nil, err
+	}
+	ids := make([]types.ID, len(from.Nodes))
+	for _, id := range all {
+		ids[id] = m.ID(id)
+	}
+	return ids, nil
+}
+
+// budget bounds the work, in nodes and references looked at. A kernel whose BTF holds a thousand
+// types several times needs about a million.
+const budget = 1 << 27
+
+// Importer is Import for units that have many nodes of from in common. What these are in the other
+// graph is found out once for all units in which their references to tags mean the same.
+type Importer struct {
+	to, from *types.Graph
+	budget   *int // what is left of it, see refine.Graph.ColoursWithin
+	known
+	present
+	elems []types.Elem         // scratch
+	parts map[types.Hash]*part // of what units share, by signature
+	kept  int                  // nodes in them
+}
+
+// maxKept is how many nodes the parts may have before all are forgotten.
+const maxKept = 1 << 20
+
+// NewImporter returns one that takes its work from a budget.
+func NewImporter(to, from *types.Graph, budget *int) *Importer {
+	return &Importer{to: to, from: from, budget: budget, known: known{numbers: map[tag]int32{}},
+		parts: map[types.Hash]*part{}}
+}
+
+// known is what holds of nodes in every unit: by node of from, or by string.
+type known struct {
+	content []types.Hash // what a node says if no stub is pinned
+	plain   []types.ID   // the node of to that says that; 0: none yet
+	tags    []int32      // of stubs and definitions: the number of the tag, from 1
+	numbers map[tag]int32
+	strs    []types.Str
+}
+
+type tag struct {
+	space types.Tag
+	name  types.Str
+}
+
+// tagOf returns the tag of a stub or a definition.
+func tagOf(n *types.Node) tag {
+	if n.Kind == types.KindStub {
+		return tag{types.Tag(n.Aux), n.Name}
+	}
+	return tag{types.TagOf(n.Kind), n.Name}
+}
+
+// extend takes the nodes that from has got since the last unit.
+func (m *Importer) extend() {
+	of := func(id types.ID) types.Hash { return m.content[id] }
+	for i := len(m.content); i < len(m.from.Nodes); i++ {
+		n := &m.from.Nodes[i]
+		var content types.Hash
+		if n.Kind == types.KindStub {
+			content = types.HashStub(types.Tag(n.Aux), m.from.Strs.Hash(n.Name))
+		} else if i > 0 {
+			content = m.from.HashWith(n, m.from.ElemsOf(n), of)
+		}
+		number := int32(0)
+		if n.Kind == types.KindStub || n.IsDefinition() {
+			t := tagOf(n)
+			if number = m.numbers[t]; number == 0 {
+				number = int32(len(m.numbers) + 1)
+				m.numbers[t] = number
+			}
+		}
+		m.content, m.tags = append(m.content, content), append(m.tags, number)
+	}
+	m.plain = append(m.plain, make([]types.ID, len(m.content)-len(m.plain))...)
+	m.grow(len(m.content), len(m.numbers)+1)
+}
+
+// Settle finds out which references of a unit get which pins. items are the unit's nodes; all that
+// they contain belongs to the unit too. shared are those that it has in common with other units:
+// nothing depends on them but the work. defined is as in Import.
+func (m *Importer) Settle(items, shared []types.ID, defined [][]types.ID) error {
+	m.extend()
+	m.begin(items, shared, defined)
+	for scope := range defined {
+		if err := m.findSeveral(defined[:scope+1]); err != nil {
+			return err
+		}
+	}
+	m.mark(m.pinned)
+	return m.hash()
+}
+
+// findSeveral finds the tags that have different definitions in the last scope, and didn't in those
+// before it: references to all that have several are followed, to see whether they are equal.
+func (m *Importer) findSeveral(defined [][]types.ID) error {
+	scope := uint32(len(defined))
+	candidates := false
+	for _, list := range defined {
+		for _, id := range list {
+			t := &m.tagged[m.tags[id]]
+			if t.scope != scope {
+				t.scope, t.first, t.candidate = scope, id, false
+			} else if t.first != id && t.several == 0 {
+				t.candidate, candidates = true, true
+			}
+		}
+	}
+	if !candidates {
+		return nil
+	}
+	m.mark(func(id types.ID, n *types.Node) bool {
+		t := &m.tagged[m.tags[id]]
+		return m.pinned(id, n) || t.scope == scope && t.candidate && m.means(n) != 0 &&
+			m.from.Pin(n).B == uint64(scope-1)
+	})
+	if err := m.hash(); err != nil {
+		return err
+	}
+	for _, list := range defined {
+		for _, id := range list {
+			if t := &m.tagged[m.tags[id]]; t.candidate && !m.same(t.first, id) {
+				t.several = scope
+			}
+		}
+	}
+	return nil
+}
+
+// same reports whether two definitions, or declarations, are equal.
+func (m *Importer) same(a, b types.ID) bool {
+	if m.flags[a]&in != 0 && m.flags[b]&in != 0 {
+		return m.hashes[a] == m.hashes[b]
+	}
+	return m.content[a] == m.content[b] && !m.leads(a) && !m.leads(b)
+}
+
+// leads reports whether the content of a definition depends on a stub that is in.
+func (m *Importer) leads(id types.ID) bool {
+	n := &m.from.Nodes[id]
+	return n.Kind != types.KindStub && (m.flags[n.Ref]&in != 0 ||
+		slices.ContainsFunc(m.from.ElemsOf(n), func(e types.Elem) bool { return m.flags[e.Ref]&in != 0 }))
+}
+
+// pinned tells whether stub n gets a pin.
+func (m *Importer) pinned(id types.ID, n *types.Node) bool {
+	if m.means(n) == 0 || n.Aux == uint32(types.TagTypedef) {
+		return m.means(n) != 0
+	}
+	t := &m.tagged[m.tags[id]]
+	return t.several != 0 && m.from.Pin(n).B+1 >= uint64(t.several)
+}
+
+// means returns the definition that a stub means in the unit, 0 if it doesn't say.
+func (m *Importer) means(n *types.Node) types.ID {
+	if n.Ref != 0 && (n.Aux == uint32(types.TagTypedef) || m.flags[n.Ref]&listed != 0) {
+		return n.Ref
+	}
+	return 0
+}
+
+// Add adds the nodes of the unit that was settled last.
+func (m *Importer) Add() error {
+	m.intern()
+	if p := m.common; p != nil && p.ids != nil {
+		for i, id := range p.nodes {
+			m.ids[id] = p.ids[i]
+		}
+	}
+	var stubs []types.ID
+	for _, id := range m.nodes {
+		n := &m.from.Nodes[id]
+		switch {
+		case m.flags[id]&in == 0:
+			if m.plain[id] == 0 {
+				m.plain[id] = m.add(n, m.content[id])
+			}
+		case m.common != nil && m.common.ids != nil && m.flags[id]&shared != 0:
+		case n.Kind == types.KindStub:
+			m.ids[id] = m.to.PinnedStub(types.Tag(n.Aux), m.strs[n.Name], m.hashes[n.Ref])
+			stubs = append(stubs, id)
+		default:
+			m.ids[id] = m.add(n, types.Hash{})
+		}
+	}
+	for _, id := range stubs {
+		if err := m.to.Define(m.ids[id], m.ids[m.from.Node(id).Ref]); err != nil {
+			return err
+		}
+	}
+	if p := m.common; p != nil && p.ids == nil {
+		p.ids = make([]types.ID, len(p.nodes))
+		for i, id := range p.nodes {
+			p.ids[i] = m.ids[id]
+		}
+	}
+	return nil
+}
+
+// ID returns what Add has made of a node of the unit.
+func (m *Importer) ID(id types.ID) types.ID {
+	if m.flags[id]&in != 0 {
+		return m.ids[id]
+	}
+	return m.plain[id]
+}
+
+// intern adds the strings that from has got since the last unit.
+func (m *Importer) intern() {
+	if m.strs == nil {
+		m.strs = []types.Str{0}
+	}
+	for s := types.Str(len(m.strs)); int(s) < m.from.Strs.Len(); s++ {
+		m.strs = append(m.strs, m.to.Strs.InternHashed(m.from.Strs.Bytes(s), m.from.Strs.Hash(s)))
+	}
+}
+
+// add adds a node, after those that it refers to. content is its hash, if no pin is in it.
+func (m *Importer) add(n *types.Node, content types.Hash) types.ID {
+	if id := m.to.Find(content); content != (types.Hash{}) && id != 0 {
+		return id
+	}
+	if n.Kind == types.KindStub {
+		return m.to.Stub(types.Tag(n.Aux), m.strs[n.Name])
+	}
+	m.elems = m.elems[:0]
+	for _, e := range m.from.ElemsOf(n) {
+		m.elems = append(m.elems, types.Elem{Name: m.strs[e.Name], Ref: m.ID(e.Ref), Val: e.Val})
+	}
+	to := *n
+	to.Name, to.Ref = m.strs[n.Name], m.ID(n.Ref)
+	if r := &m.from.Nodes[n.Ref]; n.Kind == types.KindDeclTag && r.Kind == types.KindStub &&
+		m.flags[n.Ref]&in != 0 {
+		to.Ref = m.ID(r.Ref)
+	}
+	return m.to.Add(to, m.elems)
+}

@@ -1,0 +1,138 @@
+package refine
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
+)
+
+func hash(n int) types.Hash { return types.HashString([]byte{byte(n), byte(n >> 8)}) }
+
+// random returns a graph of n nodes with few labels, so that many nodes are equal.
+func random(rng *rand.Rand, n int) *Graph {
+	g := &Graph{First: make([]uint32, 1, n+1)}
+	for range 1 + rng.IntN(3) {
+		g.Outside = append(g.Outside, hash(1000+rng.IntN(3)))
+	}
+	labels, degree := 1+rng.IntN(3), 1+rng.IntN(3)
+	for range n {
+		label := rng.IntN(labels)
+		g.Labels = append(g.Labels, hash(label))
+		for range label % (degree + 1) { // the label tells how many references there are
+			if rng.IntN(8) == 0 {
+				g.Refs = append(g.Refs, ^int32(rng.IntN(len(g.Outside))))
+			} else {
+				g.Refs = append(g.Refs, int32(rng.IntN(n)))
+			}
+		}
+		g.First = append(g.First, uint32(len(g.Refs)))
+	}
+	return g
+}
+
+// bisimilar is the definition: all pairs of nodes are equal until something tells them apart.
+func bisimilar(g *Graph) [][]bool {
+	n := len(g.Labels)
+	equal := make([][]bool, n)
+	for i := range equal {
+		equal[i] = make([]bool, n)
+		for j := range equal[i] {
+			equal[i][j] = g.Labels[i] == g.Labels[j]
+		}
+	}
+	same := func(a, b int32) bool {
+		if a < 0 || b < 0 {
+			return a < 0 && b < 0 && g.Outside[^a] == g.Outside[^b]
+		}
+		return equal[a][b]
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range n {
+			for j := range n {
+				if equal[i][j] && !slices.EqualFunc(g.Refs[g.First[i]:g.First[i+1]],
+					g.Refs[g.First[j]:g.First[j+1]], same) {
+					equal[i][j], changed = false, true
+				}
+			}
+		}
+	}
+	return equal
+}
+
+func TestBisimulation(t *testing.T) {
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		g := random(rng, 1+rng.IntN(24))
+		if rng.IntN(2) == 0 { // initial colours that tell less than the labels
+			g.Initial = make([]types.Hash, len(g.Labels))
+		}
+		equal, colours := bisimilar(g), g.Colours()
+		for i := range colours {
+			for j := range colours {
+				if got := colours[i] == colours[j]; got != equal[i][j] {
+					t.Fatalf("seed %d: nodes %d and %d: equal colours %v, bisimilar %v\n%+v",
+						seed, i, j, got, equal[i][j], g)
+				}
+			}
+		}
+	}
+}
+
+func TestOrderOfNodesIsNotSeen(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		g := random(rng, 1+rng.IntN(40))
+		n := len(g.Labels)
+		to := rng.Perm(n)
+		from := make([]int, n)
+		for i, j := range to {
+			from[j] = i
+		}
+		p := &Graph{First: []uint32{0}, Outside: g.Outside}
+		for _, i := range from {
+			p.Labels = append(p.Labels, g.Labels[i])
+			for _, r := range g.Refs[g.First[i]:g.First[i+1]] {
+				if r >= 0 {
+					r = int32(to[r])
+				}
+				p.Refs = append(p.Refs, r)
+			}
+			p.First = append(p.First, uint32(len(p.Refs)))
+		}
+		a, b := g.Colours(), p.Colours()
+		for i, j := range to {
+			if a[i] != b[j] {
+				t.Fatalf("seed %d: node %d has another colour as node %d", seed, i, j)
+			}
+		}
+	}
+}
+
+// A long chain takes as many rounds as it has nodes.
+func TestBudget(t *testing.T) {
+	g := &Graph{Outside: []types.Hash{hash(1)}}
+	for i := range int32(2000) {
+		g.Labels = append(g.Labels, hash(0))
+		g.First = append(g.First, uint32(i))
+		g.Refs = append(g.Refs, i-1) // ^0 for node 0
+	}
+	g.First = append(g.First, 2000)
+	budget := 1 << 16
+	if _, err := g.ColoursWithin(&budget); !errors.Is(err, ErrBudget) {
+		t.Errorf("error %v, want %v", err, ErrBudget)
+	}
+	colours := g.Colours()
+	if n := newSet(len(colours)).distinct(colours); n != 2000 {
+		t.Errorf("%d colours, want 2000", n)
+	}
+}
+
+func TestNoNodes(t *testing.T) {
+	if c := (&Graph{First: []uint32{0}}).Colours(); len(c) != 0 {
+		t.Errorf("%d colours of no nodes", len(c))
+	}
+}

@@ -1,0 +1,308 @@
+package types
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+)
+
+// Graph holds shapes, each once. The zero value is not ready: use New.
+type Graph struct {
+	Nodes []Node // Nodes[0] is void
+	Elems []Elem
+	Strs  Strings
+	index []bucket // open addressing over Node.Hash
+}
+
+type bucket struct {
+	tag uint32 // the upper half of Hash.A
+	id  ID
+}
+
+// New returns an empty graph.
+func New() *Graph { return NewSized(0) }
+
+// NewSized is New with room for some nodes, which may turn out to be more or fewer.
+func NewSized(nodes int) *Graph {
+	nodes = max(nodes, 64)
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
+		index: make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))}
+	g.Strs.init(nodes)
+	return g
+}
+
+// Node returns the node of id. The pointer is good until the next Add.
+func (g *Graph) Node(id ID) *Node { return &g.Nodes[id] }
+
+// ElemsOf returns the elements of n.
+func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Count] }
+
+// Name returns n's name as a string.
+func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
+
+// Find returns the node of content hash h, 0 when there is none.
+func (g *Graph) Find(h Hash) ID {
+	return g.slot(h).id
+}
+
+// slot returns the bucket of content hash h, or the free one where it belongs.
+func (g *Graph) slot(h Hash) *bucket {
+	mask := uint64(len(g.index) - 1)
+	tag := uint32(h.A >> 32)
+	for i := h.A & mask; ; i = (i + 1) & mask {
+		if b := &g.index[i]; b.id == 0 || b.tag == tag && g.Nodes[b.id].Hash == h {
+			return b
+		}
+	}
+}
+
+// Add returns the node with n's content and these elements, adding it when it is new. n.Hash,
+// n.First and n.Count are filled in here. Every ID in n and elems must be of this graph.
+func (g *Graph) Add(n Node, elems []Elem) ID {
+	n.Hash = g.hash(&n, elems)
+	return g.AddHashed(n, elems)
+}
+
+// AddHashed is Add for a caller that computed n.Hash with a Hasher.
+func (g *Graph) AddHashed(n Node, elems []Elem) ID {
+	slot := g.slot(n.Hash)
+	if slot.id != 0 {
+		return slot.id
+	}
+	id := ID(len(g.Nodes))
+	n.First, n.Count = uint32(len(g.Elems)), uint32(len(elems))
+	if n.Kind != KindStub {
+		n.Depth = uint16(min(g.Depth(n.Ref, elems), math.MaxUint16))
+	}
+	g.Elems = append(room(g.Elems, len(elems)), elems...)
+	g.Nodes = append(room(g.Nodes, 1), n)
+	*slot = bucket{uint32(n.Hash.A >> 32), id}
+	if len(g.Nodes)*2 > len(g.index) {
+		g.grow()
+	}
+	return id
+}
+
+// SkipModifiers returns the type that typedefs, qualifiers and type tags lead to from id, and how
+// many these are, up to one more than btf.MaxModifiers.
+func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
+	for n <= btf.MaxModifiers {
+		switch t := &g.Nodes[id]; {
+		case t.Kind < KindStub && btf.Kind(t.Kind).IsModifier():
+			n++
+			id = t.Ref
+		case t.Kind == KindStub && Tag(t.Aux) == TagTypedef:
+			id = t.Ref
+		default:
+			return id, n
+		}
+	}
+	return id, n
+}
+
+// Depth returns how deep a shape nests that has a reference and elements.
+func (g *Graph) Depth(ref ID, elems []Elem) int {
+	deepest := g.Nodes[ref].Depth
+	for i := range elems {
+		deepest = max(deepest, g.Nodes[elems[i].Ref].Depth)
+	}
+	return int(deepest) + 1
+}
+
+// room makes room for n more elements. Where append would add a quarter, it adds half of what is
+// there, for large slices would be copied many times else.
+func room[T any](s []T, n int) []T {
+	if len(s)+n <= cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(len(s)/2, n))
+}
+
+func (g *Graph) grow() {
+	g.index = make([]bucket, 2*len(g.index))
+	g.fillIndex()
+}
+
+// fillIndex enters all nodes in the index, which is empty.
+func (g *Graph) fillIndex() {
+	index := g.index
+	mask := uint64(len(index) - 1)
+	for id := 1; id < len(g.Nodes); id++ {
+		h := &g.Nodes[id].Hash
+		i := h.A & mask
+		for index[i].id != 0 {
+			i = (i + 1) & mask
+		}
+		index[i] = bucket{uint32(h.A >> 32), ID(id)}
+	}
+}
+
+func (g *Graph) hash(n *Node, elems []Elem) Hash {
+	return g.HashWith(n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
+}
+
+// HashWith returns the content hash of a shape in which each reference counts as what of says. It
+// is not for stubs: see HashStub.
+func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
+	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
+	for i := range elems {
+		e := &elems[i]
+		h.Elem(g.Strs.Hash(e.Name), of(e.Ref), e.Val)
+	}
+	return h.Sum(n.Flag)
+}
+
+// Refs appends the nodes that id refers to, in order: Ref, then the elements'. Void is left out. A
+// stub refers to nothing: what it stands for is the link's decision.
+func (g *Graph) Refs(id ID, buf []ID) []ID {
+	n := &g.Nodes[id]
+	if n.Kind == KindStub {
+		return buf
+	}
+	if n.Ref != 0 {
+		buf = append(buf, n.Ref)
+	}
+	if n.Kind == KindEnum || n.Kind == KindEnum64 {
+		return buf
+	}
+	for _, e := range g.Elems[n.First : n.First+n.Count] {
+		if e.Ref != 0 {
+			buf = append(buf, e.Ref)
+		}
+	}
+	return buf
+}
+
+// Stub returns the stub that any definition or declaration of the tag is referred to by.
+func (g *Graph) Stub(tag Tag, name Str) ID {
+	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag),
+		Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
+}
+
+// PinnedStub returns the stub that means one certain definition of the tag: the one whose content
+// has the hash pin. The caller tells by Define which that is, when it has been added.
+func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
+	h := HashPinnedStub(tag, g.Strs.Hash(name), pin)
+	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
+	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
+}
+
+// Define makes def what a pinned stub means.
+func (g *Graph) Define(stub, def ID) error {
+	n := &g.Nodes[stub]
+	switch n.Ref {
+	case def: // others may be reading it
+	case 0:
+		n.Ref = def
+	default:
+		return fmt.Errorf("two different definitions of %q have the same pin; "+
+			"a file was altered: rebuild", g.Name(n))
+	}
+	return nil
+}
+
+// Pin returns the pin of a stub that PinnedStub made.
+func (g *Graph) Pin(n *Node) Hash {
+	e := g.ElemsOf(n)
+	return Hash{e[0].Val, e[1].Val}
+}
+
+// StubFor returns the unpinned stub for the tag that n defines.
+func (g *Graph) StubFor(n *Node) ID { return g.Stub(TagOf(n.Kind), n.Name) }
+
+// Import adds every node of o and returns the IDs that they have here, indexed by their ID in o. It
+// is an error if a pinned stub means another definition here.
+func (g *Graph) Import(o *Graph) ([]ID, error) {
+	strs := make([]Str, o.Strs.Len())
+	for i := 1; i < len(strs); i++ {
+		strs[i] = g.Strs.InternHashed(o.Strs.Bytes(Str(i)), o.Strs.hash[i])
+	}
+	ids := make([]ID, len(o.Nodes))
+	var elems []Elem
+	var pinned []ID
+	for i := 1; i < len(o.Nodes); i++ {
+		n := o.Nodes[i]
+		if n.Kind == KindStub && n.Ref != 0 {
+			n.Ref = 0
+			pinned = append(pinned, ID(i))
+		}
+		if id := g.Find(n.Hash); id != 0 {
+			ids[i] = id
+			continue
+		}
+		elems = elems[:0]
+		for _, e := range o.ElemsOf(&n) {
+			elems = append(elems, Elem{strs[e.Name], ids[e.Ref], e.Val})
+		}
+		n.Name, n.Ref = strs[n.Name], ids[n.Ref]
+		ids[i] = g.AddHashed(n, elems)
+	}
+	for _, id := range pinned {
+		if err := g.Define(ids[id], ids[o.Nodes[id].Ref]); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one:
+// what the shape says whatever definitions its unit means by the tags in it.
+func (g *Graph) Unpinned() []Hash {
+	shapes := make([]Hash, len(g.Nodes))
+	of := func(id ID) Hash { return shapes[id] }
+	same := make([]bool, len(g.Nodes)) // the shape leads to no pinned stub
+	same[0] = true
+	var refs []ID
+	for i := 1; i < len(g.Nodes); i++ {
+		id, n := ID(i), &g.Nodes[i]
+		if n.Kind == KindStub {
+			same[i], shapes[i] = n.Size == 0, n.Hash
+			if n.Size != 0 {
+				shapes[i] = HashStub(Tag(n.Aux), g.Strs.Hash(n.Name))
+			}
+			continue
+		}
+		same[i], shapes[i] = true, n.Hash
+		refs = g.Refs(id, refs[:0])
+		for _, r := range refs {
+			if !same[r] {
+				same[i], shapes[i] = false, g.HashWith(n, g.ElemsOf(n), of)
+				break
+			}
+		}
+	}
+	return shapes
+}
+
+// Leads tells by node whether it is a stub or leads to one.
+func (g *Graph) Leads() []bool {
+	leads := make([]bool, len(g.Nodes))
+	var refs []ID
+	for i := 1; i < len(g.Nodes); i++ {
+		leads[i] = g.Nodes[i].Kind == KindStub
+		refs = g.Refs(ID(i), refs[:0])
+		for _, r := range refs {
+			leads[i] = leads[i] || leads[r]
+		}
+	}
+	return leads
+}
+
+// Clone returns a copy in which every node and string has the same ID. It costs a copy of memory,
+// where Import looks every node up.
+func (g *Graph) Clone() *Graph {
+	return &Graph{
+		Nodes: slices.Clone(g.Nodes),
+		Elems: slices.Clone(g.Elems),
+		Strs: Strings{
+			bytes: slices.Clone(g.Strs.bytes),
+			ends:  slices.Clone(g.Strs.ends),
+			hash:  slices.Clone(g.Strs.hash),
+			index: slices.Clone(g.Strs.index),
+		},
+		index: slices.Clone(g.index),
+	}
+}

@@ -1,0 +1,236 @@
+package encode
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// header is what vmlinux and the modules include. In some of them a macro changes a struct, so that
+// what it means, and all that leads to it, conflicts with vmlinux.
+const header = `
+#ifndef FIELD
+#define FIELD int
+#endif
+typedef unsigned int u32;
+enum state { OFF, ON, BROKEN = -1 };
+struct device;
+struct node { struct node *next, **pprev; };
+struct inner { FIELD value; };
+struct driver { int (*probe)(struct device *, struct inner *); struct node node; };
+struct device { struct driver *driver; struct inner *inner; enum state state; u32 ids[]; };
+struct lone { struct node node; u32 flags : 5, more : 11; };
+`
+
+// module is the source of module number n: a file of its own, and one such as modpost's.
+func module(n int) []string {
+	own := ""
+	if n%3 == 0 {
+		own = "#define FIELD long\n"
+	}
+	return []string{
+		own + header + fmt.Sprintf(`struct own { struct device *device; char name[%d]; };
+			int probe_%d(struct own *own, struct lone *lone) { return own->name[lone->flags]; }`, n, n),
+		header + fmt.Sprintf("struct device *made_%d; struct lone lone_%[1]d; static struct { "+
+			"struct own *own; char text[%[1]d]; } table[3] = { { 0, \"x\" } }; struct lone *used_%[1]d"+
+			"(int i) { return table[i].own ? &lone_%[1]d : 0; } int counter_%[1]d "+
+			"__attribute__((section(\".data..percpu\")));", n),
+	}
+}
+
+// compile makes of sources, joined by a linker, the file at path.
+func compile(t *testing.T, path string, link []string, sources ...string) {
+	t.Helper()
+	args := append(link, "-o", path)
+	for i, text := range sources {
+		c, o := fmt.Sprintf("%s.%d.c", path, i), fmt.Sprintf("%s.%d.o", path, i)
+		if err := os.WriteFile(c, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command(t, "gcc", "-g", "-O1", "-w", "-fno-pic", "-fno-eliminate-unused-debug-types", "-c",
+			"-o", o, c)
+		args = append(args, o)
+	}
+	command(t, "ld", args...)
+}
+
+func command(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// kernelOf makes the BTF of a kernel for the modules.
+func kernelOf(t *testing.T, env *cli.Env, dir string) *base.Files {
+	t.Helper()
+	vmlinux := filepath.Join(dir, "vmlinux")
+	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
+		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
+	result, err := new(Flags).File(env, vmlinux, &base.Files{}, 1, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bases, err := new(base.Files).With(result.BTF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bases
+}
+
+// alone makes the BTF of a module in a link of its own, and that of its other variables in another
+// one, on bases that are read whole.
+func alone(t *testing.T, env *cli.Env, path string, bases *base.Files, v Variables) *Result {
+	t.Helper()
+	options := new(Flags).Options(env)
+	options.Jobs = 1
+	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
+		o, known, err := read(new(debugfile.Search), path, &base.Files{BTF: b}, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, err := base.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: on,
+			Features: options.Features, Variables: which, Jobs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	if !v.Apart {
+		return &Result{Result: linkOn(bases.BTF, v.Which)}
+	}
+	own := linkOn(bases.BTF, link.PerCPU)
+	below, err := btf.Parse(own.BTF, bases.BTF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Result{Result: own, Extra: linkOn(below, link.Extra)}
+}
+
+// sameResult tells whether two links gave the same bytes, and skipped the same.
+func sameResult(a, b *Result) bool {
+	same := func(x, y *link.Result) bool {
+		return (x == nil) == (y == nil) && (x == nil || bytes.Equal(x.BTF, y.BTF) &&
+			slices.Equal(x.Skipped, y.Skipped))
+	}
+	return same(a.Result, b.Result) && same(a.Extra, b.Extra)
+}
+
+// TestModulesInAnyOrder: modules that are made together, in any order and by several threads, are
+// to the byte what each of them is alone, whatever variables are wanted.
+func TestModulesInAnyOrder(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	plain, full := &cli.Env{Stderr: os.Stderr}, &cli.Env{Stderr: os.Stderr}
+	plain.Features = features.Default()
+	full.Features = plain.Features.With(features.GlobalVar)
+	bases := kernelOf(t, plain, dir)
+	const modules = 12
+	var paths []string
+	for n := range modules {
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("m%d.ko", n)))
+		compile(t, paths[n], []string{"-r"}, module(n+1)...)
+	}
+	sizes := map[string]int{}
+	for _, c := range []struct {
+		name string
+		env  *cli.Env
+		v    Variables
+	}{
+		{"default", plain, Variables{}},
+		{"percpu", full, Variables{Which: link.PerCPU}},
+		{"all", full, Variables{Which: link.All}},
+		{"apart", full, Variables{Apart: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var want []*Result
+			conflicts := 0
+			for _, path := range paths {
+				result := alone(t, c.env, path, bases, c.v)
+				conflicts += min(1, result.Conflicts)
+				want = append(want, result)
+				sizes[c.name] += len(result.BTF)
+			}
+			if conflicts != modules/3 {
+				t.Fatalf("%d of %d modules have conflicts, want a third", conflicts, modules)
+			}
+			inAnyOrder(t, c.env, paths, bases, c.v, want)
+		})
+	}
+	if sizes["percpu"] != sizes["default"] || sizes["apart"] != sizes["default"] ||
+		sizes["all"] <= sizes["default"] {
+		t.Errorf("sizes: %v", sizes)
+	}
+}
+
+// inAnyOrder makes modules together, several times.
+func inAnyOrder(t *testing.T, env *cli.Env, paths []string, bases *base.Files, v Variables,
+	want []*Result) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 10 {
+		flags := Flags{Variables: v}
+		threads := 1 + round%3
+		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
+		var wg sync.WaitGroup
+		for thread := range threads {
+			wg.Go(func() {
+				for i := thread; i < len(order); i += threads {
+					n := order[i]
+					got, err := flags.Module(env, paths[n], bases, nil)
+					if err != nil || !sameResult(got, want[n]) {
+						t.Errorf("round %d, %d threads: module %d is not as it is alone (%v)", round, threads,
+							n, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestVariablesCheck is of choices that contradict each other, or the features.
+func TestVariablesCheck(t *testing.T) {
+	full := features.Default().With(features.GlobalVar)
+	for _, c := range []struct {
+		v    Variables
+		set  features.Set
+		want string
+	}{
+		{Variables{}, features.Default(), ""},
+		{Variables{Which: link.PerCPU}, features.Default(), ""},
+		{Variables{Apart: true}, full, ""},
+		{Variables{Apart: true, Which: link.PerCPU}, full, ""},
+		{Variables{Which: link.All}, full, ""},
+		{Variables{Which: link.All}, features.Default(), "needs the feature global_var"},
+		{Variables{Which: link.Extra}, full, "--extra makes both"},
+		{Variables{Apart: true}, features.Default(), "--extra needs the feature global_var"},
+		{Variables{Apart: true, Which: link.All}, full, "--extra contradict each other"},
+	} {
+		err := c.v.Check(c.set, "--extra")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.v, err, c.want)
+		}
+	}
+}

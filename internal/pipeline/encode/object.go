@@ -1,0 +1,59 @@
+package encode
+
+import (
+	stdelf "debug/elf"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// Object converts the debugging information of f that the options ask for. Where these leave it
+// open, that is DWARF if f has some of a compiler, else BTF that a compiler wrote: an assembler's
+// DWARF describes no types. The DWARF of BPF programs isn't read, for its relocations are for the
+// loader; they have BTF too.
+func Object(f *elf.File, options convert.Options) (*object.Object, error) {
+	if f.Section(object.SectionUnits) != nil {
+		return nil, fmt.Errorf("%s: it is a BTF object already (%s): btfdedup merge and link read it",
+			f.Path, object.SectionUnits)
+	}
+	hasBTF := compilerbtf.Has(f)
+	onlyBTF := hasBTF && (!hasDWARF(f) || convert.OnlyAssembler(f))
+	switch {
+	case options.Input == convert.InputDWARF && onlyBTF:
+		return nil, fmt.Errorf("%s: no DWARF of a compiler (.debug_info), but BTF (.BTF): "+
+			"--input=btf reads that", f.Path)
+	case options.Input == convert.InputDWARF:
+	case options.Input == convert.InputBTF && !hasBTF:
+		if err := convert.CheckEmpty(f); err != nil {
+			return nil, fmt.Errorf("%s: no BTF (.BTF); compile with -gbtf and don't strip", f.Path)
+		}
+	case options.Input == convert.InputBTF, onlyBTF, hasBTF && f.Machine == stdelf.EM_BPF:
+		return compilerbtf.File(f, options)
+	case hasBTF:
+		warnOfMixed(f, options)
+	}
+	return convert.File(f, options)
+}
+
+// hasDWARF tells whether f has DWARF of its own.
+func hasDWARF(f *elf.File) bool {
+	for _, s := range f.SectionsNamed(".debug_info") {
+		if s.Size > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// warnOfMixed warns of a linked file that was made of some objects with DWARF and others with BTF.
+// The BTF of a file that has DWARF isn't read, for most objects with BTF have both.
+func warnOfMixed(f *elf.File, options convert.Options) {
+	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
+		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+
+			"the DWARF alone is read (--input=btf reads the BTF; convert the object files if each has "+
+			"one of them)", f.Path, n))
+	}
+}

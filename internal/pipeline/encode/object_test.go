@@ -1,0 +1,102 @@
+package encode
+
+import (
+	"bytes"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// TestObject: which of a file's debugging information is read.
+func TestObject(t *testing.T) {
+	out, err := exec.Command("gcc", "-dumpversion").Output()
+	version, _, _ := strings.Cut(strings.TrimSpace(string(out)), ".")
+	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
+		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
+	}
+	w := workspace{t, t.TempDir()}
+	// The DWARF alone has the struct of the block.
+	w.write("a.c", "int f(int a) { struct in_block { int l; } x = { a }; return x.l; }\n")
+	w.write("b.c", "struct s { int a; } s; int g(void) { return s.a; }\n")
+	w.write("c.c", "struct t { int b; } t; int h(void) { return t.b; }\n")
+	w.write("asm.s", "nop\n")
+	w.run("gcc", "-g", "-c", "-o", "dwarf.o", "a.c")
+	w.run("gcc", "-gbtf", "-c", "-o", "btf.o", "a.c")
+	w.run("gcc", "-gbtf", "-c", "-o", "other.o", "b.c")
+	w.run("gcc", "-gbtf", "-c", "-o", "third.o", "c.c")
+	w.run("gcc", "-g", "-gbtf", "-c", "-o", "both.o", "a.c")
+	w.run("gcc", "-c", "-o", "neither.o", "a.c")
+	w.run("gcc", "-c", "-o", "asm.o", "asm.s")
+	w.run("gcc", "-g", "-c", "-o", "asm_g.o", "asm.s")
+	w.run("ld", "-r", "-o", "mixed.o", "dwarf.o", "other.o", "third.o")
+	w.run("ld", "-r", "-o", "assembled.o", "asm_g.o", "btf.o")
+	w.run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
+	read := func(name string, input convert.Input) ([]byte, string, error) {
+		var warnings []string
+		o, err := Object(w.open(name), convert.Options{Features: features.Default(), Input: input,
+			Jobs: 1, Warn: func(line string) { warnings = append(warnings, line) }})
+		if err != nil {
+			return nil, "", err
+		}
+		data, err := object.Write(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data, strings.Join(warnings, "\n"), nil
+	}
+	data, _, err := read("dwarf.o", convert.InputAuto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("converted.btfo", string(data))
+	block, function := []byte("in_block"), []byte("\x00f\x00")
+	for _, c := range []struct {
+		file    string
+		input   convert.Input
+		dwarf   bool   // the DWARF was read
+		problem string // in the error or warning
+	}{
+		{"dwarf.o", convert.InputAuto, true, ""},
+		{"dwarf.o", convert.InputDWARF, true, ""},
+		{"dwarf.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
+		{"btf.o", convert.InputAuto, false, ""},
+		{"btf.o", convert.InputBTF, false, ""},
+		{"btf.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
+		{"both.o", convert.InputAuto, true, ""},
+		{"both.o", "", true, ""},
+		{"both.o", convert.InputDWARF, true, ""},
+		{"both.o", convert.InputBTF, false, ""},
+		{"neither.o", convert.InputAuto, false,
+			"no DWARF (.debug_info) and no BTF (.BTF); compile with -g or -gbtf and don't strip"},
+		{"neither.o", convert.InputBTF, false, "no BTF (.BTF); compile with -gbtf"},
+		{"asm.o", convert.InputAuto, false, ""},
+		{"asm.o", convert.InputBTF, false, ""},
+		{"mixed.o", convert.InputAuto, true,
+			"it has DWARF, and BTF that the compiler wrote for 2 units"},
+		{"mixed.o", convert.InputBTF, false, ""},
+		{"assembled.o", convert.InputAuto, false, ""},
+		{"assembled.o", convert.InputDWARF, false, "no DWARF of a compiler (.debug_info), but BTF"},
+		{"both_assembled.o", convert.InputAuto, true, ""},
+		{"converted.btfo", convert.InputAuto, false, "it is a BTF object already (.BTF.units): btfdedup"},
+		{"converted.btfo", convert.InputBTF, false, "it is a BTF object already"},
+		{"converted.btfo", convert.InputDWARF, false, "it is a BTF object already"},
+	} {
+		data, problem, err := read(c.file, c.input)
+		if err != nil {
+			problem = err.Error()
+		}
+		if bytes.Contains(data, block) != c.dwarf || !strings.Contains(problem, c.problem) ||
+			(problem == "") != (c.problem == "") {
+			t.Errorf("%s --input=%s: DWARF %v, want %v; %q, want %q", c.file, c.input,
+				bytes.Contains(data, block), c.dwarf, problem, c.problem)
+		}
+		if strings.HasSuffix(c.file, "assembled.o") && err == nil && !bytes.Contains(data, function) {
+			t.Errorf("%s --input=%s: the function is lost", c.file, c.input)
+		}
+	}
+}

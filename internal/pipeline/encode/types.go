@@ -1,0 +1,36 @@
+package encode
+
+import (
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// CheckTypes refuses BTF without a type that stands alone, as the kernel does (btf_parse_type_sec).
+// Split BTF may have none: a module of a language that is left out is no error, but warn is called.
+// what is the input, for messages; counts are the units that were read, nil if that isn't known.
+func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
+	warn func(format string, args ...any)) error {
+	h, _, err := btf.ReadHeader(data)
+	if err != nil || h.TypeLen > 0 {
+		return err
+	}
+	excluded := 0
+	if counts != nil {
+		excluded = counts.Excluded
+	}
+	switch {
+	case alone && excluded > 0:
+		return fmt.Errorf("%s: no type is left to encode: --lang-exclude leaves out %s", what,
+			message.Count(excluded, "compilation unit"))
+	case alone:
+		return fmt.Errorf("%s: there is no type to encode; did --lang-exclude leave out all compilation "+
+			"units?", what)
+	case excluded > 0:
+		warn("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has what its base "+
+			"has", what, message.Count(excluded, "compilation unit"))
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package execlog_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
+)
+
+func sample() *execlogtest.Builder {
+	b := execlogtest.New()
+	tool := b.Set(b.File("tool", "x"))
+	in := b.File("a.c", "int a;")
+	inner := b.Set(in, b.Directory("dir", "z", "1", "y", "2"))
+	run := b.Runfiles("tool.runfiles", b.Set(b.File("lib.sh", "lib")), map[string]uint32{"link": in})
+	b.Symlink("a.c", "bazel-out/k8/bin/b.c")
+	b.Spawn(&logpb.Spawn{
+		Label: "//:a", Mnemonic: "Compile", Args: []string{"tool", "-c", "a.c"},
+		Env:      []*logpb.Pair{{Name: "TZ", Value: "UTC"}, {Name: "PATH", Value: "/bin"}},
+		Platform: &logpb.Platform{Properties: []*logpb.Pair{{Name: "os", Value: "linux"}}},
+		Inputs:   b.Union([]uint32{inner, tool}, in, run), Tools: tool, ExitCode: 1,
+		Status: "NON_ZERO_EXIT", Runner: "remote cache hit", CacheHit: true,
+		Digest: execlogtest.Digest("action"), TimeoutMillis: 5,
+	}, b.File("bazel-out/k8/bin/a.o", "object"), "bazel-out/k8/bin/missing")
+	return b
+}
+
+func TestRead(t *testing.T) {
+	log := sample().Log(t)
+	if log.Hash != "SHA-256" || len(log.Spawns) != 1 {
+		t.Fatalf("hash %q, %d spawns", log.Hash, len(log.Spawns))
+	}
+	if want := []execlog.Symlink{{Input: "a.c", Output: "bazel-out/k8/bin/b.c"}}; !slices.Equal(
+		log.Symlinks, want) {
+		t.Errorf("links: %v, want %v", log.Symlinks, want)
+	}
+	s := log.Spawns[0]
+	var inputs []string
+	for id := range execlog.NewWalker(log).All(s.Inputs) {
+		a := log.Artifact(id)
+		line := a.Path
+		for _, f := range a.Files {
+			line += " " + f.Path
+		}
+		inputs = append(inputs, line)
+	}
+	slices.Sort(inputs)
+	// Each file once, those in runfiles too; the files of a directory are sorted.
+	files := []string{"a.c", "dir y z", "lib.sh", "tool", "tool.runfiles __init__.py link"}
+	if !slices.Equal(inputs, files) {
+		t.Errorf("inputs %q, want %q", inputs, files)
+	}
+	want := execlog.Spawn{
+		Label: "//:a", Mnemonic: "Compile",
+		Command: execlog.Command{Args: []string{"tool", "-c", "a.c"},
+			Env:      []execlog.Pair{{Name: "PATH", Value: "/bin"}, {Name: "TZ", Value: "UTC"}},
+			Platform: []execlog.Pair{{Name: "os", Value: "linux"}},
+			Inputs:   s.Inputs, Tools: s.Tools, Timeout: 5},
+		Result: execlog.Result{ExitCode: 1, Status: "NON_ZERO_EXIT", Outputs: []execlog.Output{
+			{Path: "bazel-out/k8/bin/a.o", Artifact: s.Outputs[0].Artifact},
+			{Path: "bazel-out/k8/bin/missing", Invalid: true}}},
+		Digest: s.Digest, Runner: "remote cache hit", CacheHit: true,
+	}
+	if !reflect.DeepEqual(s, want) || s.Digest.Size != 6 || len(s.Digest.Hash) != 64 {
+		t.Errorf("got  %+v\nwant %+v", s, want)
+	}
+}
+
+// TestForms reads the same log with and without compression.
+func TestForms(t *testing.T) {
+	b := sample()
+	plain, err := execlog.Read(bytes.NewReader(b.Plain(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := execlog.Read(bytes.NewReader(b.Zstd(t)))
+	if err != nil || !reflect.DeepEqual(plain, packed) {
+		t.Errorf("%v\n%+v\n%+v", err, plain, packed)
+	}
+}
+
+// TestBazel reads a log that Bazel wrote.
+func TestBazel(t *testing.T) {
+	log, err := execlog.ReadFile("../testdata/planted_a.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log.Hash != "SHA-256" || len(log.Spawns) != 23 || len(log.Symlinks) != 1 {
+		t.Errorf("hash %s, %d spawns, %d links", log.Hash, len(log.Spawns), len(log.Symlinks))
+	}
+}
+
+// TestOldFields reads sets and outputs as the first releases with this log wrote them.
+func TestOldFields(t *testing.T) {
+	b := execlogtest.New()
+	file, dir := b.File("f", "f"), b.Directory("d")
+	b.Add(&logpb.Entry{Id: 100, Type: &logpb.Entry_Link{Link: &logpb.Link{Path: "l", Target: "t"}}})
+	b.Add(&logpb.Entry{Id: 101, Type: &logpb.Entry_Set{Set: &logpb.Set{OldFiles: []uint32{file},
+		OldDirectories: []uint32{dir}, OldLinks: []uint32{100}}}})
+	b.Add(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 101,
+		Outputs: []*logpb.Output{{Type: &logpb.Output_OldFile{OldFile: file}},
+			{Type: &logpb.Output_OldDirectory{OldDirectory: dir}},
+			{Type: &logpb.Output_OldLink{OldLink: 100}}}}}})
+	log := b.Log(t)
+	var paths []string
+	for id := range execlog.NewWalker(log).All(log.Spawns[0].Inputs) {
+		paths = append(paths, log.Artifact(id).Path)
+	}
+	for _, o := range log.Spawns[0].Outputs {
+		paths = append(paths, o.Path)
+	}
+	if want := []string{"f", "d", "l", "d", "f", "l"}; !slices.Equal(paths, want) {
+		t.Errorf("%q, want %q", paths, want)
+	}
+}
+
+// delimited is messages with their lengths.
+func delimited(messages ...[]byte) []byte {
+	var out []byte
+	for _, m := range messages {
+		out = protowire.AppendBytes(out, m)
+	}
+	return out
+}
+
+func TestErrors(t *testing.T) {
+	packed := sample().Zstd(t)
+	field := func(n protowire.Number, content []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), content)
+	}
+	// A directory of empty files: two bytes each.
+	many := field(4, bytes.Repeat([]byte{0x12, 0}, 3<<20))
+	entry := func(e *logpb.Entry) []byte {
+		b := execlogtest.New()
+		b.Add(e)
+		return b.Plain(t)
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"empty", nil, "empty (0 bytes), where an execution log is due"},
+		{"JSON", []byte("{\"a\": 1}"), "--execution_log_compact_file"},
+		{"text", []byte("hello, this is no log"), "entry at byte 0"},
+		{"cut", packed[:len(packed)-20], "the build still runs, or was killed"},
+		{"cut in a length", []byte{0x80}, "ends in the middle"},
+		{"zstd cut at once", packed[:5], "ends in the middle"},
+		{"zstd damaged", append(packed[:20:20], bytes.Repeat([]byte{0xff}, 40)...), "entry at byte 0"},
+		{"large entry", protowire.AppendVarint(nil, 1<<40), "it has 1099511627776 bytes"},
+		{"large entry that isn't there", protowire.AppendVarint(nil, 60<<20), "ends in the middle"},
+		{"many entries", make([]byte, 9<<20), "more than 8388608 entries"},
+		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "no message"},
+		{"many fields", delimited(many), "more than 2097152 fields"},
+		{"unknown reference",
+			entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 7}}}),
+			"the entry 7, which did not come before it"},
+		{"set in itself", entry(&logpb.Entry{Id: 1, Type: &logpb.Entry_Set{
+			Set: &logpb.Set{Sets: []uint32{1}}}}), "the entry 1, which did not come before it"},
+		{"no path", entry(&logpb.Entry{Type: &logpb.Entry_File{File: &logpb.File{}}}),
+			"without a path"},
+		{"output without file", entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{
+			Outputs: []*logpb.Output{{}}}}}), "an output without a file"},
+	} {
+		_, err := execlog.Read(bytes.NewReader(c.data))
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want a line with %q", c.name, err, c.want)
+		}
+	}
+	b := sample()
+	b.Add(&logpb.Entry{Id: 1, Type: &logpb.Entry_File{File: &logpb.File{Path: "again"}}})
+	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+		!strings.Contains(err.Error(), "a second entry with the id 1") {
+		t.Errorf("two entries of one id: %v", err)
+	}
+	b = sample()
+	b.Add(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 2 + 1}}})
+	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+		!strings.Contains(err.Error(), "of another kind") {
+		t.Errorf("a file for a set: %v", err)
+	}
+}
+
+// TestLinksAreBounded nests sets of links so that each has twice the links of the one before.
+func TestLinksAreBounded(t *testing.T) {
+	b := execlogtest.New()
+	file := b.File("f", "f")
+	b.Add(&logpb.Entry{Id: 100, Type: &logpb.Entry_LinkSet{LinkSet: &logpb.LinkSet{
+		Links: map[string]uint32{"l": file}}}})
+	for id := uint32(101); id < 160; id++ {
+		b.Add(&logpb.Entry{Id: id, Type: &logpb.Entry_LinkSet{LinkSet: &logpb.LinkSet{
+			Sets: []uint32{id - 1, id - 1}}}})
+	}
+	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+		!strings.Contains(err.Error(), "links in runfiles") {
+		t.Error(err)
+	}
+}
+
+// TestDeepSets walks a chain of sets that is deeper than a stack should be, and one with as many
+// ways to a file as 2 to the power of 1000.
+func TestDeepSets(t *testing.T) {
+	for _, width := range []int{1, 2} {
+		b := execlogtest.New()
+		set := b.Set(b.File("f", "f"))
+		for range 100000 / (width * width * width) {
+			set = b.Union(slices.Repeat([]uint32{set}, width))
+		}
+		b.Spawn(&logpb.Spawn{Inputs: set})
+		log := b.Log(t)
+		n := 0
+		for range execlog.NewWalker(log).All(log.Spawns[0].Inputs) {
+			n++
+		}
+		if n != 1 {
+			t.Errorf("%d files, want 1", n)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	b := sample()
+	f.Add(b.Zstd(f))
+	f.Add(b.Plain(f))
+	f.Add([]byte{})
+	for _, name := range []string{"planted_b", "mapped_a"} {
+		data, err := os.ReadFile("../testdata/" + name + ".log")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+		z, err := zstd.NewReader(bytes.NewReader(data))
+		if err != nil {
+			f.Fatal(err)
+		}
+		var plain bytes.Buffer
+		if _, err := plain.ReadFrom(z); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(plain.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		log, err := execlog.Read(bytes.NewReader(data))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("not one line: %v", err)
+			}
+			return
+		}
+		w := execlog.NewWalker(log)
+		for i := range log.Spawns {
+			for id := range w.All(log.Spawns[i].Inputs, log.Spawns[i].Tools) {
+				_ = fmt.Sprint(log.Artifact(id).Path)
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package execlog
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/support/message"
+)
+
+// What is read at most. The largest messages are directories and sets of inputs; a build of 10,000
+// actions has a log of some tens of megabytes.
+const (
+	maxEntry   = 64 << 20 // bytes of a message
+	maxEntries = 8 << 20
+	maxFields  = 2 << 20  // in a message, those of the messages in it included
+	maxLog     = 4 << 30  // bytes of all messages
+	window     = 64 << 20 // bytes of zstd's history
+)
+
+const zstdMagic = 0xfd2fb528
+
+// ReadFile reads the log in a file.
+func ReadFile(path string) (*Log, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	log, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return log, nil
+}
+
+// Read reads a log.
+func Read(r io.Reader) (*Log, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	begin, err := in.Peek(4)
+	switch {
+	case len(begin) == 0 && err == io.EOF:
+		return nil, message.Empty("an execution log")
+	case len(begin) == 0:
+		return nil, err
+	case begin[0] == '{':
+		return nil, errors.New("this looks like JSON: make the log with --execution_log_compact_file")
+	case len(begin) < 4 || binary.LittleEndian.Uint32(begin) != zstdMagic:
+		return readEntries(in)
+	}
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return readEntries(bufio.NewReaderSize(z, 1<<16))
+}
+
+// readEntries reads the messages of a log that is not compressed any more.
+func readEntries(in *bufio.Reader) (*Log, error) {
+	d := newDecoder()
+	var buffer []byte
+	for at, n := int64(0), 1; ; n++ {
+		size, err := binary.ReadUvarint(in)
+		if err == io.EOF {
+			return d.log, nil
+		}
+		fail := func(err error) (*Log, error) {
+			return nil, fmt.Errorf("execution log: entry at byte %d (uncompressed): %w", at, err)
+		}
+		if err != nil {
+			return fail(readError(err))
+		}
+		if size > maxEntry {
+			return fail(fmt.Errorf("it has %d bytes, at most %d are read;"+
+				" is this a compact execution log?", size, maxEntry))
+		}
+		if n > maxEntries {
+			return fail(fmt.Errorf("the log has more than %d entries", maxEntries))
+		}
+		if buffer, err = readBytes(in, buffer, int(size)); err != nil {
+			return fail(readError(err))
+		}
+		if err := d.add(buffer); err != nil {
+			return fail(err)
+		}
+		if at += int64(size) + 1; at > maxLog {
+			return fail(fmt.Errorf("the log has more than %d bytes", int64(maxLog)))
+		}
+	}
+}
+
+// readBytes reads n bytes into b, which is made larger as the bytes arrive.
+func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
+	b = b[:0]
+	for len(b) < n {
+		old, step := len(b), min(n-len(b), max(1<<16, len(b)))
+		if cap(b) < old+step {
+			b = append(make([]byte, 0, old+step), b...)
+		}
+		b = b[:old+step]
+		if _, err := io.ReadFull(in, b[old:]); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// readError is an error of reading in words for the user.
+func readError(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the log ends in the middle of it: the build still runs, or was killed; " +
+			"or this is no compact execution log")
+	}
+	return err
+}
+
+var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
+
+// add takes one message.
+func (d *decoder) add(message []byte) error {
+	if n := countFields(message); n > maxFields {
+		return fmt.Errorf("it has more than %d fields", maxFields)
+	}
+	var e logpb.Entry
+	if err := unmarshal.Unmarshal(message, &e); err != nil {
+		return errors.New("it is no message of a compact execution log")
+	}
+	return d.entry(&e)
+}

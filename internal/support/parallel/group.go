@@ -1,0 +1,95 @@
+package parallel
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
+)
+
+// Group is goroutines that are waited for together. A panic of one of them does not end the
+// process: Wait panics in its place, for a caller that recovers. The zero value is ready.
+type Group struct {
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	fail *Panic
+}
+
+// Panic is a panic that was recovered, maybe of another goroutine.
+type Panic struct {
+	Value any    // a *mapped.Truncated if an input was truncated while it was read
+	Place string // the function and line
+}
+
+// Recovered returns the panic for what recover, called by the caller, has returned.
+func Recovered(r any) *Panic {
+	if p, ok := r.(*Panic); ok {
+		return p
+	}
+	if err := mapped.Fault(r); err != nil {
+		r = err
+	}
+	return &Panic{r, place()}
+}
+
+// Truncated returns the error if an input was truncated, else nil.
+func (p *Panic) Truncated() error {
+	err, _ := p.Value.(*mapped.Truncated)
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
+
+// Go calls do in a goroutine.
+func (g *Group) Go(do func()) {
+	g.wg.Go(func() {
+		debug.SetPanicOnFault(true) // of a file that is truncated while it is mapped
+		defer func() {
+			if r := recover(); r != nil {
+				g.failed(Recovered(r))
+			}
+		}()
+		do()
+	})
+}
+
+// failed notes a panic. The first one counts, but a truncated input is the reason for others.
+func (g *Group) failed(p *Panic) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fail == nil || g.fail.Truncated() == nil && p.Truncated() != nil {
+		g.fail = p
+	}
+}
+
+// Wait waits until all have returned. If some panicked, it panics with the *Panic of one.
+func (g *Group) Wait() {
+	g.wg.Wait()
+	if g.fail != nil {
+		panic(g.fail)
+	}
+}
+
+// place is the function and line that panicked, seen from the deferred function that recovers.
+func place() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
+	for inPanic := false; ; {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			inPanic = true
+		case inPanic && !strings.HasPrefix(f.Function, "runtime."):
+			return fmt.Sprintf("%s, %s:%d", f.Function, filepath.Base(f.File), f.Line)
+		case !more:
+			return "an unknown place"
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package parallel
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/mapped"
+)
+
+// TestPanic: a panic of any thread becomes one of the caller, after the other threads have ended.
+func TestPanic(t *testing.T) {
+	for _, jobs := range []int{1, 2, 8} {
+		var running atomic.Int64
+		func() {
+			defer func() {
+				r := recover()
+				if running.Load() != 0 || !strings.Contains(fmt.Sprint(r), "part 17") {
+					t.Errorf("-j%d: recovered %v, %d threads run", jobs, r, running.Load())
+				}
+				if p, ok := r.(*Panic); ok && !strings.Contains(p.Place, "parallel.TestPanic") {
+					t.Errorf("-j%d: the place is %s", jobs, p.Place)
+				}
+			}()
+			Do(jobs, 100, func(part int) {
+				running.Add(1)
+				defer running.Add(-1)
+				if part == 17 {
+					panic("part 17")
+				}
+			})
+		}()
+	}
+}
+
+// TestTruncated: a truncated input is the reason of other panics, whatever was first.
+func TestTruncated(t *testing.T) {
+	for _, first := range []any{"other", mapped.NewTruncated("file", 0)} {
+		for _, second := range []any{"other", mapped.NewTruncated("file", 0)} {
+			p := func() (p *Panic) {
+				defer func() { p = Recovered(recover()) }()
+				var g, inner Group
+				done := make(chan bool)
+				g.Go(func() {
+					defer close(done)
+					panic(first)
+				})
+				g.Go(func() {
+					<-done
+					inner.Go(func() { panic(second) })
+					inner.Wait()
+				})
+				g.Wait()
+				return nil
+			}()
+			if want := first != "other" || second != "other"; want != (p.Truncated() != nil) {
+				t.Errorf("%v, then %v: %v", first, second, p)
+			}
+		}
+	}
+}
+
+// TestDoAndCount: each part is done once, and each counts.
+func TestDoAndCount(t *testing.T) {
+	for _, jobs := range []int{1, 3, 200} {
+		var done [100]atomic.Int64
+		var most atomic.Int64
+		DoAndCount(jobs, len(done), func(part int) { done[part].Add(1) }, func(n, all int) {
+			if all != len(done) || n < 1 || n > all {
+				t.Errorf("%d of %d", n, all)
+			}
+			if n == all {
+				most.Add(1)
+			}
+		})
+		for part := range done {
+			if n := done[part].Load(); n != 1 {
+				t.Errorf("-j%d: part %d was done %d times", jobs, part, n)
+			}
+		}
+		if most.Load() != 1 {
+			t.Errorf("-j%d: all done %d times", jobs, most.Load())
+		}
+	}
+}
