@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
@@ -14,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 func linkVerb() cli.Verb {
@@ -63,7 +64,7 @@ says so, and --strict makes that an error.`,
 			var r linkRun
 			flags.InputVar(&r.facts, "facts",
 				"what is known of the linked file: a `FILE` from btfgen facts")
-			encode.VariablesVar(flags, &r.which)
+			conversion.VariablesVar(flags, &r.which)
 			flags.BoolVar(&r.strict, "strict", false,
 				"units with functions, none of them global or linked, are an error, not a warning")
 			return r.run
@@ -89,11 +90,11 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 	defer bases.Close()
 	opt.Base, opt.BasePath = bases.Base, bases.Path
 	if r.facts != "" {
-		phase := run.Phase("facts", "")
+		run.FindingFacts()
 		if opt.Facts, err = readFacts(r.facts); err != nil {
 			return err
 		}
-		run.EndFacts(phase, opt.Facts)
+		run.FoundFacts(opt.Facts)
 	}
 	o, err := readAll(env, run, files, bases.BTF)
 	if err != nil {
@@ -103,20 +104,19 @@ func (r *linkRun) run(env *cli.Env, files []string) error {
 		return cli.Usagef("the objects were made with the feature %v:"+
 			" --distilled-base=FILE says where that goes", features.DistilledBase)
 	}
-	if err := encode.CheckVariables(env, r.which, o.Features, r.facts != ""); err != nil {
+	if err := conversion.CheckVariables(env, r.which, o.Features, r.facts != ""); err != nil {
 		return err
 	}
-	phase := run.Phase("link", "")
-	opt.Features, opt.Step = o.Features, phase.Step
+	opt.Features, opt.Step = o.Features, run.Linking()
 	result, err := link.Link([]*object.Object{o}, opt)
 	if err != nil {
 		return fmt.Errorf("%s: %w", someOf(files), err)
 	}
-	if err := run.EndLink(phase, result, bases.BTF); err != nil {
+	if err := run.Linked(result, bases.BTF); err != nil {
 		return err
 	}
-	if err := encode.CheckTypes(someOf(files), result.BTF, bases.Base == nil, nil,
-		env.Warn); err != nil {
+	if err := pipeline.CheckTypes(someOf(files), result.BTF, bases.Base == nil, nil,
+		nil); err != nil {
 		return err
 	}
 	if err := r.tellAbsent(env, &result.Absent); err != nil {

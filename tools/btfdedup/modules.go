@@ -10,11 +10,12 @@ import (
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -73,7 +74,7 @@ is needed, --base-btf gives it beside the index; it is read when the first modul
 			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
 			flags.OutputDirVar(&b.skippedDir, "skipped-dir",
 				"list what is not encoded in files in the directory `SKIPPED`")
-			flags.Var(&b.conversion.Variables.Which, "variables", "`which` variables are encoded, of those"+
+			flags.Var(&b.variables.Which, "variables", "`which` variables are encoded, of those"+
 				" that global_var lists: percpu or all; without it, those that the features say")
 			flags.OutputDirVar(&b.extraDir, "extra-dir",
 				"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
@@ -85,7 +86,8 @@ is needed, --base-btf gives it beside the index; it is read when the first modul
 
 // batch is one run of "btfdedup modules".
 type batch struct {
-	conversion     encode.Flags
+	conversion     conversion.Flags
+	variables      pipeline.Variables
 	vmlinux, order string
 	baseBTF        []string
 	skippedDir     string
@@ -93,6 +95,7 @@ type batch struct {
 	embedding      embedding
 
 	env       *cli.Env
+	making    pipeline.Batch
 	bases     *base.Files
 	whole     func() (*base.Files, error) // bases with --base-btf, which is read once
 	report    *report.Run
@@ -116,8 +119,8 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.embedding.check(); err != nil {
 		return err
 	}
-	b.conversion.Variables.Apart = b.extraDir != ""
-	if err := b.conversion.Variables.Check(env.Features, "--extra-dir"); err != nil {
+	b.variables.Apart = b.extraDir != ""
+	if err := conversion.CheckApart(b.variables, env.Features, "--extra-dir"); err != nil {
 		return err
 	}
 	modules, err := findModules(args, b.order, b.embedding.into)
@@ -141,7 +144,7 @@ func (b *batch) run(env *cli.Env, args []string) error {
 	if err := b.makeDirs(); err != nil {
 		return err
 	}
-	raiseHeap()
+	pipeline.RaiseHeap()
 	phase := b.report.Phase("modules", "modules")
 	errs := b.all(modules, phase.Progress)
 	b.report.EndMade(phase, &b.ofModules)
@@ -188,8 +191,9 @@ func (b *batch) makeBase() error {
 	explicit := func(data []byte) ([]byte, error) {
 		return b.embedding.ofVmlinux(b.env, b.vmlinux, data)
 	}
-	result, err := b.conversion.File(b.env, b.vmlinux, &base.Files{}, b.env.Jobs, explicit,
-		phase.Progress)
+	how := b.how(&base.Files{})
+	how.Change, how.Convert.Progress = explicit, phase.Progress
+	result, err := pipeline.Linked(b.vmlinux, how)
 	if linked, ok := errors.AsType[*compilerbtf.LinkedError](err); ok {
 		return fmt.Errorf("%s: it has no DWARF, but BTF that was linked before (%s): give it as --base "+
 			"in place of --vmlinux", b.vmlinux, linked.Why)
@@ -236,25 +240,25 @@ func (b *batch) removeEmpty() {
 
 // all makes the BTF of all modules, and returns their errors.
 func (b *batch) all(modules []module, progress func(done, all int)) []error {
-	errs := make([]error, len(modules))
-	parallel.DoAndCount(b.env.Jobs, len(modules), func(i int) {
-		errs[i] = b.module(&modules[i])
-	}, progress)
-	return errs
+	names := make([]string, len(modules))
+	for i := range modules {
+		names[i] = modules[i].path
+	}
+	return parallel.Each(b.env.Jobs, names, func(i int) error { return b.module(&modules[i]) }, progress)
 }
 
 // module makes the BTF of one module, and a module with it.
 func (b *batch) module(m *module) error {
 	var into *target
-	var change encode.Change
+	how := b.how(b.bases)
 	if b.embedding.dir != "" {
 		defer func() { into.close() }()
-		change = func(data []byte) (_ []byte, err error) {
+		how.Change = func(data []byte) (_ []byte, err error) {
 			into, data, err = b.embedding.prepare(b.env, m, data, b.whole)
 			return data, err
 		}
 	}
-	result, err := b.conversion.Module(b.env, m.path, b.bases, change)
+	result, err := b.making.Linked(m.path, how)
 	if err != nil {
 		return err
 	}
@@ -272,9 +276,15 @@ func (b *batch) module(m *module) error {
 	return b.report.AddMade(&b.ofModules, b.bases.BTF, result.Result, result.Extra)
 }
 
+// how says how a file's BTF on these bases is made.
+func (b *batch) how(bases *base.Files) pipeline.How {
+	return pipeline.How{Files: b.conversion.Search(b.env), Bases: bases,
+		Convert: b.conversion.Options(b.env), Variables: b.variables}
+}
+
 // outputs are the BTF of a module, that of the variables that are not in it, and the lists of what
 // is in neither.
-func (b *batch) outputs(name string, result *encode.Result) []cli.Artifact {
+func (b *batch) outputs(name string, result *pipeline.Result) []cli.Artifact {
 	outputs := b.files(b.env.Output, name, result.Result)
 	if result.Extra != nil {
 		outputs = append(outputs, b.files(b.extraDir, name+"-btf-extra", result.Extra)...)
@@ -308,18 +318,4 @@ func (b *batch) listed(errs []error) error {
 		b.env.Error(err)
 	}
 	return nil
-}
-
-// heapFloor is how much the heap may hold before garbage is collected, in bytes. What a module
-// needs is less than a tenth of it, and garbage in the next module.
-const heapFloor = 64 << 20
-
-// ballast is memory that is never touched: it takes no room, but the garbage collector counts it.
-var ballast []byte
-
-// raiseHeap lets the heap grow to heapFloor and as much again, unless the user says otherwise.
-func raiseHeap() {
-	if os.Getenv("GOGC") == "" {
-		ballast = make([]byte, heapFloor)
-	}
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // elfVerb is "btfgen elf".
@@ -46,22 +47,22 @@ and the reason.`,
 		},
 		Flags: cli.Output | cli.Base | cli.Features | cli.Skipped | cli.DistilledBase | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
-			var c encode.Flags
+			var c conversion.Flags
 			c.Define(flags)
-			c.Files.DefineDWARF(flags)
+			conversion.DWARFVar(flags, &c.Files)
 			var which link.Which
-			encode.VariablesVar(flags, &which)
+			conversion.VariablesVar(flags, &which)
 			return func(env *cli.Env, args []string) error { return runElf(env, &c, which, args[0]) }
 		},
 	}
 }
 
-func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error {
+func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) error {
 	options := c.Options(env)
-	if err := encode.CheckVariables(env, which, env.Features, true); err != nil {
+	if err := conversion.CheckVariables(env, which, env.Features, true); err != nil {
 		return err
 	}
-	encode.RelaxHeap([]string{path})
+	pipeline.RelaxHeap([]string{path})
 	// Without bases the feature says nothing: a kernel and its modules may be built with the same
 	// features.
 	if len(env.Bases) > 0 && env.DistilledBase == "" && env.Features.Has(features.DistilledBase) {
@@ -81,17 +82,14 @@ func runElf(env *cli.Env, c *encode.Flags, which link.Which, path string) error 
 			return err
 		}
 	}
-	result, err := encode.Linked(run, c.Search(env), path, bases, options, which)
+	result, err := pipeline.Linked(path, pipeline.How{Files: c.Search(env), Bases: bases,
+		Convert: options, Variables: pipeline.Variables{Which: which}, Watch: run})
 	if err != nil {
-		return err
-	}
-	if err := encode.CheckTypes(path, result.BTF, len(env.Bases) == 0, options.Counts,
-		env.Warn); err != nil {
 		return err
 	}
 	if len(env.Bases) == 0 && elf.IsModule(path) {
 		env.Warn("%s: a kernel module, whose BTF stands on that of the kernel; this stands alone, for "+
 			"want of --base", path)
 	}
-	return run.WriteLinked(result, bases.BTF)
+	return run.WriteLinked(result.Result, bases.BTF)
 }

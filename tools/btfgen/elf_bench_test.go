@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // BenchmarkElf makes the BTF of the ELF file named by BTF_BENCH_ELF, such as a vmlinux with DWARF.
@@ -32,7 +32,8 @@ func BenchmarkElf(b *testing.B) {
 					Counts: new(convert.Counts)}
 				env := &cli.Env{Stderr: os.Stderr}
 				run := report.Start(env, nil)
-				_, err := encode.Linked(run, new(debugfile.Search), path, new(base.Files), options, 0)
+				_, err := pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search),
+					Bases: new(base.Files), Convert: options, Watch: run})
 				run.Close()
 				if err != nil {
 					b.Fatal(err)

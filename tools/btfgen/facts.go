@@ -4,12 +4,13 @@ import (
 	"bytes"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // factsVerb is "btfgen facts".
@@ -39,9 +40,9 @@ kfunc.`,
 		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			files, split := new(debugfile.Search), new(splitdwarf.Finder)
-			files.Define(flags)
-			files.DefineDWARF(flags)
-			encode.SplitVar(flags, split)
+			conversion.FilesVar(flags, files)
+			conversion.DWARFVar(flags, files)
+			conversion.SplitVar(flags, split)
 			return func(env *cli.Env, args []string) error {
 				return runFacts(env, files, split, args)
 			}
@@ -67,10 +68,12 @@ func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,
 	defer f.Close()
 	f.Threads = env.Jobs
 	options := facts.Options{Features: env.Features, Base: bases.BTF}
-	known, err := encode.ReportFacts(run, f, options, split)
+	run.FindingFacts()
+	known, err := pipeline.Facts(f, options, split)
 	if err != nil {
 		return err
 	}
+	run.FoundFacts(known)
 	var text bytes.Buffer
 	if err := known.Write(&text); err != nil {
 		return err

@@ -2,8 +2,9 @@ package main
 
 import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // objectVerb is "btfgen object".
@@ -39,7 +40,7 @@ The DWARF of a stripped file, and what dwz -m has moved out of it, are in other 
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var r objectRun
 			r.Define(flags)
-			r.Files.DefineDWARF(flags)
+			conversion.DWARFVar(flags, &r.Files)
 			return func(env *cli.Env, args []string) error { return r.run(env, args) }
 		},
 	}
@@ -47,13 +48,13 @@ The DWARF of a stripped file, and what dwz -m has moved out of it, are in other 
 
 // objectRun is one run of the verb.
 type objectRun struct {
-	encode.Flags
+	conversion.Flags
 }
 
 func (r *objectRun) run(env *cli.Env, paths []string) error {
 	options := r.Options(env)
 	if !env.Worker {
-		encode.RelaxHeap(paths)
+		pipeline.RelaxHeap(paths)
 	}
 	if len(paths) > 1 && r.Files.DWARF != "" {
 		return cli.Usagef("%d inputs are given; --dwarf is the debug file of one", len(paths))
@@ -61,7 +62,7 @@ func (r *objectRun) run(env *cli.Env, paths []string) error {
 	defer r.Split.Close()
 	run := report.Start(env, paths)
 	defer run.Close()
-	o, err := convertInputs(env, run, r.Search(env), paths, options)
+	o, err := pipeline.Objects(r.Search(env), paths, options, run, env.Error)
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 	"github.com/rules-btf/rules_btf/internal/kernel/embed"
-	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // encode makes the BTF of each file.
@@ -26,7 +25,7 @@ func (c *command) encode(env *cli.Env) error {
 	}
 	env.Verb, env.Jobs, env.Quiet, env.Verbose = "encode", c.jobs, c.quiet, c.verbose
 	defer env.LimitThreads()()
-	encode.RelaxHeap(c.files)
+	pipeline.RelaxHeap(c.files)
 	bases, err := c.openBase()
 	if err != nil {
 		return err
@@ -58,7 +57,8 @@ func (c *command) encodeFile(env *cli.Env, path string, bases *base.Files,
 	run := report.Start(&talk, []string{path})
 	defer run.Close()
 	files := &debugfile.Search{Dirs: []string{debugfile.DefaultDir}, Tell: talk.Tell}
-	result, err := encode.Linked(run, files, path, bases, options, link.Which(0))
+	result, err := pipeline.Linked(path, pipeline.How{Files: files, Bases: bases, Convert: options,
+		Empty: true, Watch: run})
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
-	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
-	"github.com/rules-btf/rules_btf/internal/pipeline/encode"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
 // vmlinuxSource has something of each feature.
@@ -114,7 +113,8 @@ func expected(t *testing.T, path, below string, set features.Set, prefix string)
 	defer run.Close()
 	options := convert.Options{Features: set, Jobs: 1, Counts: new(convert.Counts),
 		KABIPrefix: prefix}
-	result, err := encode.Linked(run, new(debugfile.Search), path, bases, options, link.Which(0))
+	result, err := pipeline.Linked(path, pipeline.How{Files: new(debugfile.Search), Bases: bases,
+		Convert: options, Watch: run})
 	if err != nil {
 		t.Fatal(err)
 	}

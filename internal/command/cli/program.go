@@ -145,9 +145,7 @@ func (e *Env) exitCode(run func() error) (code int) {
 				e.Error(err)
 				return
 			}
-			fmt.Fprintf(e.Stderr,
-				"%s: internal error: %s (at %s); please report it with the command line and its input\n",
-				e.Program, oneLine(p.Error()), p.Place)
+			e.Error(p.Internal())
 		}
 	}()
 	err := run()

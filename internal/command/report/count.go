@@ -15,18 +15,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// EndConvert ends the phase in which DWARF was converted to o.
-func (r *Run) EndConvert(p *Phase, c *convert.Counts, o *object.Object) {
-	p.stop()
-	p.found(r.countUnits(c) + r.countShapes(o))
-}
-
-// EndFacts ends the phase in which the facts of a linked file were found.
-func (r *Run) EndFacts(p *Phase, f *facts.Facts) {
-	p.stop()
-	p.found(r.countFacts(f))
-}
-
 // EndRead ends the phase in which n BTF objects were read and merged to o.
 func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 	p.stop()
@@ -37,16 +25,6 @@ func (r *Run) EndRead(p *Phase, n int, o *object.Object) {
 func (r *Run) EndModules(p *Phase, n int) {
 	p.stop()
 	p.found(message.Count(n, "module"))
-}
-
-// EndLink ends the phase of a link on base, which may be nil.
-func (r *Run) EndLink(p *Phase, result *link.Result, base *btf.Blob) error {
-	p.stop()
-	text, err := r.countLinked(result, base)
-	if err == nil {
-		p.found(text)
-	}
-	return err
 }
 
 // countUnits notes which units a conversion read, and returns it in words.

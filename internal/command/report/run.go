@@ -30,6 +30,8 @@ type Run struct {
 	start  time.Time
 	line   *progress.Line
 
+	watched watched
+
 	mu   sync.Mutex
 	open []*Phase
 }

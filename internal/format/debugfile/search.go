@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
@@ -27,25 +26,6 @@ type Search struct {
 	// Tell, when set, is called with a line about each file that was looked for. It must be safe to
 	// call from several threads.
 	Tell func(line string)
-}
-
-// Define defines the flags --alt, --debug-dir and --max-decompressed.
-func (s *Search) Define(flags *cli.FlagSet) {
-	flags.InputVar(&s.Alt, "alt",
-		"the supplementary file that dwz -m has made for the inputs: `FILE`; without it, it is looked"+
-			" for by the name and the build-id that they hold")
-	flags.DirsVar(&s.Dirs, "debug-dir", []string{DefaultDir},
-		"look for supplementary files, and for the debug files of stripped ones, beside the file and"+
-			" in `DIR`; repeat it for several. Empty: look for nothing, also not beside the file")
-	flags.MaxDecompressedVar(&s.MaxDecompressed)
-}
-
-// DefineDWARF defines the flag --dwarf.
-func (s *Search) DefineDWARF(flags *cli.FlagSet) {
-	flags.InputVar(&s.DWARF, "dwarf",
-		"take the DWARF, and the symbols if they were stripped, from `FILE`, the separate debug file"+
-			" (objcopy --only-keep-debug, eu-strip -f) of the input; without it, that of a stripped input"+
-			" is looked for by its build-id and its .gnu_debuglink")
 }
 
 // Open opens the ELF file at path together with its debug file, if it has one, and its

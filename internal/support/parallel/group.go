@@ -47,6 +47,12 @@ func (p *Panic) Truncated() error {
 
 func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
 
+// Internal returns the error for users.
+func (p *Panic) Internal() error {
+	return fmt.Errorf("internal error: %v (at %s); please report it with the command line and its input",
+		p.Value, p.Place)
+}
+
 // Go calls do in a goroutine.
 func (g *Group) Go(do func()) {
 	g.wg.Go(func() {

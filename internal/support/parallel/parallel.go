@@ -1,7 +1,10 @@
 // Package parallel runs the parts of a step on several threads.
 package parallel
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Do calls do for each part from 0 on, with so many threads. It returns when all parts are done.
 // A panic of one of them is one of the caller.
@@ -26,14 +29,30 @@ func Do(jobs, parts int, do func(part int)) {
 	group.Wait()
 }
 
-// DoAndCount is Do, and calls progress after each part, from any thread, with the number of parts
-// that are done and of all.
-func DoAndCount(jobs, parts int, do func(part int), progress func(done, all int)) {
+// Each calls do for each of the things with these names, on up to jobs threads, and returns their
+// errors. A panic is the error of that thing alone. progress is called after each.
+func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
+	errs := make([]error, len(names))
 	var done atomic.Int64
-	Do(jobs, parts, func(part int) {
-		do(part)
-		progress(int(done.Add(1)), parts)
+	Do(jobs, len(names), func(i int) {
+		errs[i] = try(names[i], func() error { return do(i) })
+		progress(int(done.Add(1)), len(names))
 	})
+	return errs
+}
+
+// try returns do's error, or its panic as one.
+func try(name string, do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if p := Recovered(r); p.Truncated() != nil {
+				err = p.Truncated()
+			} else {
+				err = fmt.Errorf("%s: %w", name, p.Internal())
+			}
+		}
+	}()
+	return do()
 }
 
 // All calls the functions, with so many threads.

@@ -61,12 +61,27 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestDoAndCount: each part is done once, and each counts.
-func TestDoAndCount(t *testing.T) {
+// TestEach: each part is done once, and each counts; a panic is one part's error.
+func TestEach(t *testing.T) {
 	for _, jobs := range []int{1, 3, 200} {
 		var done [100]atomic.Int64
 		var most atomic.Int64
-		DoAndCount(jobs, len(done), func(part int) { done[part].Add(1) }, func(n, all int) {
+		names := make([]string, len(done))
+		for i := range names {
+			names[i] = fmt.Sprintf("m%d.ko", i)
+		}
+		errs := Each(jobs, names, func(part int) error {
+			done[part].Add(1)
+			switch part {
+			case 17:
+				panic("planted")
+			case 18:
+				return fmt.Errorf("%s: broken", names[part])
+			case 19:
+				panic(mapped.NewTruncated(names[part], 3))
+			}
+			return nil
+		}, func(n, all int) {
 			if all != len(done) || n < 1 || n > all {
 				t.Errorf("%d of %d", n, all)
 			}
@@ -77,6 +92,12 @@ func TestDoAndCount(t *testing.T) {
 		for part := range done {
 			if n := done[part].Load(); n != 1 {
 				t.Errorf("-j%d: part %d was done %d times", jobs, part, n)
+			}
+			want := map[int]string{17: "m17.ko: internal error: planted (at ", 18: "m18.ko: broken",
+				19: "m19.ko: truncated while it was read"}[part]
+			if err := errs[part]; (err == nil) != (want == "") ||
+				err != nil && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("-j%d: part %d: error %v, want %q", jobs, part, err, want)
 			}
 		}
 		if most.Load() != 1 {

@@ -1,4 +1,6 @@
-package encode
+// Package pipeline makes BTF of files, for whichever command asks: debugging information to a BTF
+// object (Object, Objects), symbols to facts (Facts), and both to the BTF of a linked file (Linked).
+package pipeline
 
 import (
 	stdelf "debug/elf"

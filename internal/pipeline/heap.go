@@ -1,4 +1,4 @@
-package encode
+package pipeline
 
 import (
 	"os"
@@ -22,5 +22,19 @@ func RelaxHeap(paths []string) {
 	}
 	if size < smallInput && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(800)
+	}
+}
+
+// heapFloor is how much the heap may hold before garbage is collected, in bytes. What a module
+// needs is less than a tenth of it, and garbage in the next module.
+const heapFloor = 64 << 20
+
+// ballast is memory that is never touched: it takes no room, but the garbage collector counts it.
+var ballast []byte
+
+// RaiseHeap lets the heap grow to heapFloor and as much again, unless the user says otherwise.
+func RaiseHeap() {
+	if os.Getenv("GOGC") == "" {
+		ballast = make([]byte, heapFloor)
 	}
 }

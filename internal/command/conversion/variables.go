@@ -1,4 +1,4 @@
-package encode
+package conversion
 
 import (
 	"fmt"
@@ -6,25 +6,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// Variables says which variables are encoded, of files whose BTF is made in one go.
-type Variables struct {
-	Which link.Which // PerCPU or All; the zero value goes by the features
-	// Apart says that those that are not per CPU get split BTF of their own on the BTF of the file.
-	Apart bool
-}
-
-// which are the variables in the BTF of the file itself.
-func (v Variables) which() link.Which {
-	if v.Apart {
-		return link.PerCPU
-	}
-	return v.Which
-}
-
-// Check tells which flag is missing for the choice. extraFlag is the one that says that Apart.
-func (v Variables) Check(set features.Set, extraFlag string) error {
+// CheckApart returns a usage error if the variables of a file whose BTF is made in one go contradict
+// each other or the features. extraFlag is the flag that says Apart.
+func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error {
 	var err error
 	switch {
 	case v.Which == link.Extra:
@@ -50,8 +37,8 @@ func VariablesVar(flags *cli.FlagSet, which *link.Which) {
 		" without it, those that the features say")
 }
 
-// CheckVariables tells which flag is missing for the choice of variables, of objects that were made
-// with these features.
+// CheckVariables returns a usage error if a flag is missing for the choice of variables. The objects
+// were made with these features.
 func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool) error {
 	if err := which.Check(set, facts, len(env.Bases) > 0); err != nil {
 		return cli.Usagef("%v", err)

@@ -1,7 +1,8 @@
-package encode
+package pipeline
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,13 +13,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // header is what vmlinux and the modules include. In some of them a macro changes a struct, so that
@@ -76,13 +79,19 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
+// how says how BTF is made of variables and all else that the features ask for.
+func how(set features.Set, bases *base.Files) How {
+	return How{Files: new(debugfile.Search), Bases: bases, Convert: convert.Options{Features: set,
+		Jobs: 1, Counts: new(convert.Counts), Split: new(splitdwarf.Finder)}}
+}
+
 // kernelOf makes the BTF of a kernel for the modules.
-func kernelOf(t *testing.T, env *cli.Env, dir string) *base.Files {
+func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	t.Helper()
 	vmlinux := filepath.Join(dir, "vmlinux")
 	compile(t, vmlinux, []string{"-e", "0"}, header+"struct device *d; struct lone l;"+
 		"int start(struct driver *driver, struct lone *lone) { return lone->more; }")
-	result, err := new(Flags).File(env, vmlinux, &base.Files{}, 1, nil, nil)
+	result, err := Linked(vmlinux, how(set, &base.Files{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +104,11 @@ func kernelOf(t *testing.T, env *cli.Env, dir string) *base.Files {
 
 // alone makes the BTF of a module in a link of its own, and that of its other variables in another
 // one, on bases that are read whole.
-func alone(t *testing.T, env *cli.Env, path string, bases *base.Files, v Variables) *Result {
+func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Variables) *Result {
 	t.Helper()
-	options := new(Flags).Options(env)
-	options.Jobs = 1
 	linkOn := func(b *btf.Blob, which link.Which) *link.Result {
-		o, known, err := read(new(debugfile.Search), path, &base.Files{BTF: b}, options)
+		from := how(set, &base.Files{BTF: b})
+		o, known, err := read(path, &from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +117,7 @@ func alone(t *testing.T, env *cli.Env, path string, bases *base.Files, v Variabl
 			t.Fatal(err)
 		}
 		result, err := link.Link([]*object.Object{o}, link.Options{Facts: known, Base: on,
-			Features: options.Features, Variables: which, Jobs: 1})
+			Features: set, Variables: which, Jobs: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,9 +150,8 @@ func TestModulesInAnyOrder(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	plain, full := &cli.Env{Stderr: os.Stderr}, &cli.Env{Stderr: os.Stderr}
-	plain.Features = features.Default()
-	full.Features = plain.Features.With(features.GlobalVar)
+	plain := features.Default()
+	full := plain.With(features.GlobalVar)
 	bases := kernelOf(t, plain, dir)
 	const modules = 12
 	var paths []string
@@ -155,7 +162,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 	sizes := map[string]int{}
 	for _, c := range []struct {
 		name string
-		env  *cli.Env
+		set  features.Set
 		v    Variables
 	}{
 		{"default", plain, Variables{}},
@@ -167,7 +174,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 			var want []*Result
 			conflicts := 0
 			for _, path := range paths {
-				result := alone(t, c.env, path, bases, c.v)
+				result := alone(t, c.set, path, bases, c.v)
 				conflicts += min(1, result.Conflicts)
 				want = append(want, result)
 				sizes[c.name] += len(result.BTF)
@@ -175,7 +182,7 @@ func TestModulesInAnyOrder(t *testing.T) {
 			if conflicts != modules/3 {
 				t.Fatalf("%d of %d modules have conflicts, want a third", conflicts, modules)
 			}
-			inAnyOrder(t, c.env, paths, bases, c.v, want)
+			inAnyOrder(t, c.set, paths, bases, c.v, want)
 		})
 	}
 	if sizes["percpu"] != sizes["default"] || sizes["apart"] != sizes["default"] ||
@@ -185,12 +192,14 @@ func TestModulesInAnyOrder(t *testing.T) {
 }
 
 // inAnyOrder makes modules together, several times.
-func inAnyOrder(t *testing.T, env *cli.Env, paths []string, bases *base.Files, v Variables,
+func inAnyOrder(t *testing.T, set features.Set, paths []string, bases *base.Files, v Variables,
 	want []*Result) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 10 {
-		flags := Flags{Variables: v}
+		var batch Batch
+		each := how(set, bases)
+		each.Variables = v
 		threads := 1 + round%3
 		order := append(r.Perm(len(paths)), r.Perm(len(paths))...)
 		var wg sync.WaitGroup
@@ -198,7 +207,7 @@ func inAnyOrder(t *testing.T, env *cli.Env, paths []string, bases *base.Files, v
 			wg.Go(func() {
 				for i := thread; i < len(order); i += threads {
 					n := order[i]
-					got, err := flags.Module(env, paths[n], bases, nil)
+					got, err := batch.Linked(paths[n], each)
 					if err != nil || !sameResult(got, want[n]) {
 						t.Errorf("round %d, %d threads: module %d is not as it is alone (%v)", round, threads,
 							n, err)
@@ -210,27 +219,37 @@ func inAnyOrder(t *testing.T, env *cli.Env, paths []string, bases *base.Files, v
 	}
 }
 
-// TestVariablesCheck is of choices that contradict each other, or the features.
-func TestVariablesCheck(t *testing.T) {
-	full := features.Default().With(features.GlobalVar)
-	for _, c := range []struct {
-		v    Variables
-		set  features.Set
-		want string
-	}{
-		{Variables{}, features.Default(), ""},
-		{Variables{Which: link.PerCPU}, features.Default(), ""},
-		{Variables{Apart: true}, full, ""},
-		{Variables{Apart: true, Which: link.PerCPU}, full, ""},
-		{Variables{Which: link.All}, full, ""},
-		{Variables{Which: link.All}, features.Default(), "needs the feature global_var"},
-		{Variables{Which: link.Extra}, full, "--extra makes both"},
-		{Variables{Apart: true}, features.Default(), "--extra needs the feature global_var"},
-		{Variables{Apart: true, Which: link.All}, full, "--extra contradict each other"},
-	} {
-		err := c.v.Check(c.set, "--extra")
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want %q", c.v, err, c.want)
+// TestPanic: where one module of a batch panics, the others are as they are alone.
+func TestPanic(t *testing.T) {
+	dir := t.TempDir()
+	set := features.Default()
+	bases := kernelOf(t, set, dir)
+	var paths []string
+	var want []*Result
+	for n := range 6 {
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("m%d.ko", n)))
+		compile(t, paths[n], []string{"-r"}, module(n+1)...)
+		want = append(want, alone(t, set, paths[n], bases, Variables{}))
+	}
+	const planted = 2
+	for jobs := range 4 {
+		var batch Batch
+		errs := parallel.Each(1+jobs, paths, func(i int) error {
+			each := how(set, bases)
+			if i == planted {
+				each.Change = func([]byte) ([]byte, error) { panic("planted") }
+			}
+			got, err := batch.Linked(paths[i], each)
+			if err == nil && !sameResult(got, want[i]) {
+				err = errors.New("not as it is alone")
+			}
+			return err
+		}, func(done, all int) {})
+		for i, err := range errs {
+			if i == planted && (err == nil || !strings.Contains(err.Error(), paths[i]+": internal error")) ||
+				i != planted && err != nil {
+				t.Errorf("-j%d: module %d: %v", 1+jobs, i, err)
+			}
 		}
 	}
 }

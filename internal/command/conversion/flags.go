@@ -1,10 +1,7 @@
-// Package encode is what the verbs share that make BTF of debugging information: their flags, and
-// the way from a linked file to its BTF.
-package encode
+// Package conversion has the flags of the commands that make BTF of debugging information.
+package conversion
 
 import (
-	"sync"
-
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/format/debugfile"
@@ -14,21 +11,18 @@ import (
 
 // Flags are the flags of the verbs that convert debugging information.
 type Flags struct {
-	Variables Variables // which ones are encoded, by the verbs that have a say in that
-	Files     debugfile.Search
-	Split     splitdwarf.Finder // of the units of split DWARF
+	Files debugfile.Search
+	Split splitdwarf.Finder // of the units of split DWARF
 
 	input    convert.Input
 	excluded map[uint64]bool
 	prefix   string
 	skip     bool
-	shared   convert.Shared
-	large    sync.Mutex // held while a large module is made
 }
 
 // Define defines the flags of a verb.
 func (f *Flags) Define(flags *cli.FlagSet) {
-	f.Files.Define(flags)
+	FilesVar(flags, &f.Files)
 	f.input = convert.InputAuto
 	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
 		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
@@ -59,6 +53,25 @@ func (l *languages) String() string { return l.list }
 func (*languages) Type() string { return "string" }
 
 func (*languages) Choices() (words []string, list bool) { return language.Names(), true }
+
+// FilesVar defines the flags --alt, --debug-dir and --max-decompressed.
+func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
+	flags.InputVar(&s.Alt, "alt",
+		"the supplementary file that dwz -m has made for the inputs: `FILE`; without it, it is looked"+
+			" for by the name and the build-id that they hold")
+	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
+		"look for supplementary files, and for the debug files of stripped ones, beside the file and"+
+			" in `DIR`; repeat it for several. Empty: look for nothing, also not beside the file")
+	flags.MaxDecompressedVar(&s.MaxDecompressed)
+}
+
+// DWARFVar defines the flag --dwarf.
+func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
+	flags.InputVar(&s.DWARF, "dwarf",
+		"take the DWARF, and the symbols if they were stripped, from `FILE`, the separate debug file"+
+			" (objcopy --only-keep-debug, eu-strip -f) of the input; without it, that of a stripped input"+
+			" is looked for by its build-id and its .gnu_debuglink")
+}
 
 // SplitVar defines the flags that say where the units of split DWARF are.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {

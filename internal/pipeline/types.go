@@ -1,4 +1,4 @@
-package encode
+package pipeline
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // Split BTF may have none: a module of a language that is left out is no error, but warn is called.
 // what is the input, for messages; counts are the units that were read, nil if that isn't known.
 func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
-	warn func(format string, args ...any)) error {
+	warn func(line string)) error {
 	h, _, err := btf.ReadHeader(data)
 	if err != nil || h.TypeLen > 0 {
 		return err
@@ -29,8 +29,8 @@ func CheckTypes(what string, data []byte, alone bool, counts *convert.Counts,
 		return fmt.Errorf("%s: there is no type to encode; did --lang-exclude leave out all compilation "+
 			"units?", what)
 	case excluded > 0:
-		warn("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has what its base "+
-			"has", what, message.Count(excluded, "compilation unit"))
+		warn(fmt.Sprintf("%s: no type is left to encode: --lang-exclude leaves out %s; the BTF has what "+
+			"its base has", what, message.Count(excluded, "compilation unit")))
 	}
 	return nil
 }

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// watched are the phases of a run as a pipeline.Watcher.
+type watched struct {
+	convert, facts, link *Phase
+}
+
+// Converting begins the phase in which debugging information is converted. unit is what is counted,
+// in the plural.
+func (r *Run) Converting(unit string) (progress func(done, all int)) {
+	r.watched.convert = r.Phase("convert", unit)
+	return r.watched.convert.Progress
+}
+
+// Converted ends that phase.
+func (r *Run) Converted(c *convert.Counts, o *object.Object) {
+	p := r.watched.convert
+	p.stop()
+	p.found(r.countUnits(c) + r.countShapes(o))
+}
+
+// FindingFacts begins the phase in which the facts of a linked file are found or read.
+func (r *Run) FindingFacts() { r.watched.facts = r.Phase("facts", "") }
+
+// FoundFacts ends that phase.
+func (r *Run) FoundFacts(f *facts.Facts) {
+	p := r.watched.facts
+	p.stop()
+	p.found(r.countFacts(f))
+}
+
+// Linking begins the link. It returns what is called with the name of each step.
+func (r *Run) Linking() (step func(name string)) {
+	r.watched.link = r.Phase("link", "")
+	return r.watched.link.Step
+}
+
+// Linked ends the link on base, which may be nil.
+func (r *Run) Linked(result *link.Result, base *btf.Blob) error {
+	p := r.watched.link
+	p.stop()
+	text, err := r.countLinked(result, base)
+	if err == nil {
+		p.found(text)
+	}
+	return err
+}

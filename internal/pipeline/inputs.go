@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// inputFile is an ELF file that is converted, which may be a member of an archive.
+type inputFile struct {
+	elf.Input
+	files    *debugfile.Search
+	object   *object.Object
+	counts   convert.Counts
+	warnings []string
+	err      error
+}
+
+// Objects converts the debugging information of the files at the paths, and of the members of
+// archives, to one object. All errors are passed to list, but for the last one, which is returned.
+// watch may be nil.
+func Objects(files *debugfile.Search, paths []string, options convert.Options, watch Watcher,
+	list func(error)) (*object.Object, error) {
+	inputs, size := findInputs(files, paths)
+	if len(inputs) > 1 && files.DWARF != "" {
+		return nil, fmt.Errorf("%s: an archive of %d members; --dwarf is the debug file of one file",
+			paths[0], len(inputs))
+	}
+	progress := func(done, all int) {}
+	if unit := "files"; watch != nil {
+		if len(inputs) == 1 {
+			unit = "units"
+		}
+		progress = watch.Converting(unit)
+	}
+	if len(inputs) == 1 {
+		alone := options
+		alone.Progress = progress
+		inputs[0].err = inputs[0].open(func(f *elf.File) error { return inputs[0].read(f, alone) })
+	} else {
+		convertSeveral(inputs, size, options, progress)
+	}
+	if err := listErrors(inputs, list); err != nil {
+		return nil, err
+	}
+	o, err := union(inputs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range inputs {
+		options.Counts.Add(&inputs[i].counts)
+		for _, line := range inputs[i].warnings {
+			options.Warn(line)
+		}
+	}
+	if watch != nil {
+		watch.Converted(options.Counts, o)
+	}
+	return o, nil
+}
+
+// findInputs returns the ELF files at the paths, in order: those that aren't archives, and the
+// members of archives; and the size of all in bytes.
+func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			size += int(info.Size())
+		}
+		members, err := elf.OpenInput(path)
+		if err == nil && len(members) == 0 {
+			err = fmt.Errorf("%s: an archive without members", path)
+		}
+		if err != nil {
+			list = append(list, inputFile{err: err})
+		}
+		for _, in := range members {
+			list = append(list, inputFile{Input: in, files: files})
+		}
+	}
+	return list, size
+}
+
+// convertSeveral converts inputs of so many bytes in all, several at the same time. What they have
+// in common is read once.
+func convertSeveral(list []inputFile, size int, options convert.Options,
+	progress func(done, all int)) {
+	var large sync.Mutex // held while a large input is converted
+	alone, shares := options, options
+	shares.Jobs, shares.Shared = 1, &convert.Shared{Joined: true, Size: size}
+	shares.Shapers = new(object.Shapers)
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Label
+	}
+	errs := parallel.Each(options.Jobs, names, func(i int) error {
+		return list[i].open(func(f *elf.File) error {
+			if f.Size() < largeFile {
+				return list[i].read(f, shares)
+			}
+			large.Lock()
+			defer large.Unlock()
+			return list[i].read(f, alone)
+		})
+	}, progress)
+	for i, err := range errs {
+		list[i].err = err
+	}
+}
+
+// open calls do with the file while it is open.
+func (in *inputFile) open(do func(f *elf.File) error) error {
+	if in.err != nil {
+		return in.err
+	}
+	f, err := in.files.OpenInput(in.Input)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return do(f)
+}
+
+// read converts f, which is the input.
+func (in *inputFile) read(f *elf.File, options convert.Options) (err error) {
+	f.Threads = options.Jobs
+	options.Counts = &in.counts
+	options.Warn = func(line string) { in.warnings = append(in.warnings, line) }
+	in.object, err = Object(f, options)
+	return err
+}
+
+// union is the inputs' objects as one.
+func union(list []inputFile) (*object.Object, error) {
+	if len(list) == 1 {
+		return list[0].object, nil
+	}
+	var names []string
+	var objects []*object.Object
+	for i := range list {
+		names, objects = append(names, list[i].Label), append(objects, list[i].object)
+	}
+	return object.Union(names, objects)
+}
+
+// maxListed is how many errors are listed; an archive may have thousands of members.
+const maxListed = 20
+
+// listErrors passes the errors of the inputs to list, but for the last line, which it returns. Of
+// many it passes some.
+func listErrors(inputs []inputFile, list func(error)) error {
+	var errs []error
+	for i := range inputs {
+		if inputs[i].err != nil {
+			errs = append(errs, inputs[i].err)
+		}
+	}
+	if len(errs) <= 1 {
+		return append(errs, nil)[0]
+	}
+	for _, err := range errs[:min(len(errs), maxListed)] {
+		list(err)
+	}
+	return fmt.Errorf("%d of %d inputs failed; nothing is written", len(errs), len(inputs))
+}

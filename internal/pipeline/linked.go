@@ -1,0 +1,184 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/format/debugfile"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/link"
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/link/statics"
+	"github.com/rules-btf/rules_btf/internal/model/facts"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
+)
+
+// How says how the BTF of a linked file is made.
+type How struct {
+	Files     *debugfile.Search
+	Bases     *base.Files // what split BTF is based on; empty: it is not split
+	Convert   convert.Options
+	Variables Variables
+	// Change returns BTF in place of that which the link made, before anything is based on it. nil:
+	// none.
+	Change func(data []byte) ([]byte, error)
+	// Empty: BTF without a type is no error.
+	Empty bool
+	Watch Watcher // nil: nobody watches
+}
+
+// Variables says which variables are encoded.
+type Variables struct {
+	Which link.Which // the zero value goes by the features
+	// Apart: those that are not per CPU get split BTF of their own, Result.Extra.
+	Apart bool
+}
+
+// Watcher is called at the steps of a file's way to BTF. The facts are found while the debugging
+// information is converted.
+type Watcher interface {
+	// Converting begins the conversion. What it returns is called with how much is done, counted in
+	// unit, a plural.
+	Converting(unit string) (progress func(done, all int))
+	Converted(c *convert.Counts, o *object.Object)
+	FindingFacts()
+	FoundFacts(f *facts.Facts)
+	// Linking returns what is called with the name of each step of the link.
+	Linking() (step func(name string))
+	// Linked gets the result and its base, which may be nil.
+	Linked(result *link.Result, base *btf.Blob) error
+}
+
+// Result is the BTF of a linked file.
+type Result struct {
+	*link.Result
+	// Extra is split BTF based on it; nil unless Variables.Apart.
+	Extra *link.Result
+}
+
+// Linked makes the BTF of the linked file at path.
+func Linked(path string, how How) (*Result, error) {
+	o, known, err := read(path, &how)
+	if err != nil {
+		return nil, err
+	}
+	options := link.Options{Facts: known, Base: how.Bases.Base, BasePath: how.Bases.Path,
+		Features: how.Convert.Features, Variables: how.Variables.Which, Jobs: how.Convert.Jobs}
+	if how.Variables.Apart {
+		options.Variables = link.PerCPU
+	}
+	if how.Watch != nil {
+		options.Step = how.Watch.Linking()
+	}
+	result := &Result{}
+	if result.Result, err = link.Link([]*object.Object{o}, options); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if how.Watch != nil {
+		if err := how.Watch.Linked(result.Result, how.Bases.BTF); err != nil {
+			return nil, err
+		}
+	}
+	if !how.Empty {
+		if err := CheckTypes(path, result.BTF, how.Bases.Base == nil, how.Convert.Counts,
+			how.Convert.Warn); err != nil {
+			return nil, err
+		}
+	}
+	if how.Change != nil {
+		if result.BTF, err = how.Change(result.BTF); err != nil {
+			return nil, err
+		}
+	}
+	if how.Variables.Apart {
+		if result.Extra, err = linkExtra(o, options, how.Bases, result.BTF); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return result, nil
+}
+
+// linkExtra links the variables that are not per CPU on the BTF of the others.
+func linkExtra(o *object.Object, options link.Options, bases *base.Files,
+	below []byte) (*link.Result, error) {
+	chain, err := bases.With(below)
+	if err != nil {
+		return nil, err
+	}
+	options.Base, options.BasePath, options.Variables = chain.Base, "", link.Extra
+	return link.Link([]*object.Object{o}, options)
+}
+
+// read takes from the file at path what the link needs. The file's memory, symbols included, is
+// free afterwards.
+func read(path string, how *How) (*object.Object, *facts.Facts, error) {
+	f, err := how.Files.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	f.Threads = how.Convert.Jobs
+	if how.Convert.Shared != nil { // the other threads have other files
+		known, err := how.facts(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		o, err := Object(f, how.Convert)
+		return o, known, err
+	}
+	options := how.Convert
+	if how.Watch != nil {
+		options.Progress = how.Watch.Converting("units")
+	}
+	var known *facts.Facts
+	var factsErr error
+	var wg parallel.Group
+	wg.Go(func() {
+		known, factsErr = how.facts(f)
+		f.Release() // the symbols, which nothing needs any more
+	})
+	defer wg.Wait() // before f is closed, if Object panics
+	o, err := Object(f, options)
+	wg.Wait()
+	if err = cmp.Or(err, factsErr); err == nil && how.Watch != nil {
+		how.Watch.Converted(options.Counts, o)
+	}
+	return o, known, err
+}
+
+func (h *How) facts(f *elf.File) (*facts.Facts, error) {
+	wanted := facts.Options{Features: h.Convert.Features, Base: h.Bases.BTF}
+	if h.Variables.Which == link.Extra {
+		// The base isn't the one of the file's own .BTF, which is read only for kfuncs.
+		wanted.Features = wanted.Features.Without(features.DeclTagKfuncs)
+	}
+	if h.Watch == nil {
+		return Facts(f, wanted, h.Convert.Split)
+	}
+	h.Watch.FindingFacts()
+	known, err := Facts(f, wanted, h.Convert.Split)
+	if err == nil {
+		h.Watch.FoundFacts(known)
+	}
+	return known, err
+}
+
+// Facts returns what only the linked file f knows, its static variables of one name told apart.
+// split is as in convert.Options.
+func Facts(f *elf.File, options facts.Options, split *splitdwarf.Finder) (*facts.Facts, error) {
+	known, err := facts.Extract(f, options)
+	if err != nil {
+		return nil, err
+	}
+	if known.KfuncState == facts.KfuncsStripped {
+		return nil, fmt.Errorf("%s: a separate debug file: section .BTF_ids, which says which functions "+
+			"are kfuncs, has no contents; give the stripped file, and this one with --dwarf (or leave "+
+			"kfuncs out: --features=-%v)", f.Path, features.DeclTagKfuncs)
+	}
+	return known, statics.Identify(f, known, options.Features, split)
+}
