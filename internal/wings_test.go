@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,14 +18,18 @@ import (
 var wings = []string{"support", "format", "model", "convert", "link", "kernel", "inspect",
 	"pipeline", "repro", "command"}
 
-// TestWings reports each import that goes against the order. Tests may import what they like.
+// TestWings reports each import that goes against the order, and compares the picture in
+// ARCHITECTURE.md with the imports. Tests may import what they like.
 func TestWings(t *testing.T) {
 	const module = "github.com/rules-btf/rules_btf/internal/"
 	wingOf := func(pkg string) int {
 		wing, _, _ := strings.Cut(pkg, "/")
 		return slices.Index(wings, wing)
 	}
-	imports := 0
+	imported := make([][]bool, len(wings)) // by importing wing and imported wing
+	for i := range imported {
+		imported[i] = make([]bool, len(wings))
+	}
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			return err
@@ -40,16 +45,19 @@ func TestWings(t *testing.T) {
 			return err
 		}
 		for _, spec := range f.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
+			name, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				return err
 			}
-			if of, ok := strings.CutPrefix(imported, module); ok {
-				imports++
-				if wingOf(of) > own {
-					t.Errorf("%s imports %s: wing %s must not import from wing %s, which is below it",
-						file, of, wings[own], wings[wingOf(of)])
-				}
+			of, ok := strings.CutPrefix(name, module)
+			if !ok {
+				continue
+			}
+			if wing := wingOf(of); wing <= own {
+				imported[own][wing] = true
+			} else {
+				t.Errorf("%s imports %s: wing %s must not import from wing %s, which is below it",
+					file, of, wings[own], wings[wing])
 			}
 		}
 		return nil
@@ -57,7 +65,38 @@ func TestWings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if imports == 0 {
-		t.Error("no import found")
+	page, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := picture(imported); !strings.Contains(string(page), want) {
+		t.Errorf("ARCHITECTURE.md: the picture of the wings should be\n%s", want)
+	}
+}
+
+// picture draws an arrow from each wing to those that it imports, but for those that other arrows
+// lead to.
+func picture(imported [][]bool) string {
+	text := "```mermaid\ngraph TD\n"
+	for from := range wings {
+		reached := make([]bool, len(wings))
+		for to := from - 1; to >= 0; to-- {
+			if !imported[from][to] || reached[to] {
+				continue
+			}
+			text += "  " + wings[from] + " --> " + wings[to] + "\n"
+			reach(imported, to, reached)
+		}
+	}
+	return text + "```\n"
+}
+
+// reach marks a wing and all those that it imports, directly or by way of others.
+func reach(imported [][]bool, wing int, reached []bool) {
+	reached[wing] = true
+	for to := range wing {
+		if imported[wing][to] {
+			reach(imported, to, reached)
+		}
 	}
 }
