@@ -255,16 +255,6 @@ func (m *machine) right(want map[string]string) string {
 	return "some, right"
 }
 
-func (m *machine) edit(file, old, new string) {
-	m.t.Helper()
-	path := filepath.Join(m.dir, file)
-	text := string(harness.ReadFile(m.t, path))
-	if !strings.Contains(text, old) {
-		m.t.Fatalf("%s has no %q", file, old)
-	}
-	harness.WriteFile(m.t, path, strings.Replace(text, old, new, 1))
-}
-
 var errorLine = regexp.MustCompile(`(?m)^(ERROR|FATAL|WARNING): .*$`)
 
 // message returns the first line of Bazel's errors, or else of its warnings, for a table.

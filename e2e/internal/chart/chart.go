@@ -1,12 +1,11 @@
-// Package chart draws panels side by side, as SVG: bars, and curves over axes from 0. The same
-// numbers give the same bytes. It replaces a plotting library, which would bring a dozen modules
+// Package chart draws panels side by side, as SVG. The same numbers
+// give the same bytes. It replaces a plotting library, which would bring a dozen modules
 // and fonts.
 package chart
 
 import (
 	"fmt"
 	"html"
-	"math"
 	"strings"
 )
 
@@ -63,29 +62,7 @@ func (c *canvas) rect(x, y, w, h float64, fill string) {
 		number(y), number(w), number(h), fill)
 }
 
-func (c *canvas) line(x1, y1, x2, y2 float64, style string) {
-	fmt.Fprintf(c, "<line x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\" %s/>\n", number(x1), number(y1),
-		number(x2), number(y2), style)
-}
-
 const (
 	bold  = ` font-weight="bold"`
 	title = ` font-weight="bold" font-size="14"`
 )
-
-// step returns the distance of the ticks of an axis up to most: 1, 2 or 5 times a power of ten,
-// such that there are four to ten ticks.
-func step(most float64) float64 {
-	if !(most > 0) || math.IsInf(most, 0) {
-		return 1
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(most)))
-	switch m := most / unit; {
-	case m <= 2:
-		return unit / 5
-	case m <= 5:
-		return unit / 2
-	default:
-		return unit
-	}
-}

@@ -30,7 +30,8 @@ func Do(jobs, parts int, do func(part int)) {
 }
 
 // Each calls do for each of the things with these names, on up to jobs threads, and returns their
-// errors. A panic is the error of that thing alone. progress is called after each.
+// errors. A panic is the error of that thing alone, but for a read of a truncated file, which ends
+// all: what has been read of it may be in any other's result. progress is called after each.
 func Each(jobs int, names []string, do func(i int) error, progress func(done, all int)) []error {
 	errs := make([]error, len(names))
 	var done atomic.Int64
@@ -45,11 +46,11 @@ func Each(jobs int, names []string, do func(i int) error, progress func(done, al
 func try(name string, do func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			if p := Recovered(r); p.Truncated() != nil {
-				err = p.Truncated()
-			} else {
-				err = fmt.Errorf("%s: %w", name, p.Internal())
+			p := Recovered(r)
+			if p.Truncated() != nil {
+				panic(p)
 			}
+			err = fmt.Errorf("%s: %w", name, p.Internal())
 		}
 	}()
 	return do()
