@@ -20,7 +20,8 @@ func TestLinkedOnce(t *testing.T) {
 	w := newWorkspace(t)
 	g := generate(t, w, *seed)
 	for _, mode := range []string{"fastbuild", "opt"} {
-		actions := readGraph(w, "-c "+mode, `mnemonic("CppLink|CppArchive|Btf.*", deps(//...))`)
+		actions := readGraph(w, "--noinclude_commandline -c "+mode,
+			`mnemonic("CppLink|CppArchive|Btf.*", deps(//...))`)
 		all := map[string]bool{}
 		for _, label := range g.binaries {
 			linked := actions.linked(label)
@@ -72,6 +73,7 @@ type graph struct {
 type node struct {
 	mnemonic        string
 	inputs, outputs []string
+	arguments       []string // if the command line is asked for
 }
 
 // readGraph asks for the actions that a query finds.
@@ -83,6 +85,7 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 			TargetID                  int
 			Mnemonic                  string
 			InputDepSetIDs, OutputIDs []int
+			Arguments                 []string
 		}
 		Targets []struct {
 			ID    int
@@ -97,7 +100,7 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 			Label        string
 		}
 	}
-	text := w.Shell("bazel aquery " + flags + " --output=jsonproto --noinclude_commandline '" + query +
+	text := w.Shell("bazel aquery " + flags + " --output=jsonproto '" + query +
 		"' 2>log || { cat log; false; }")
 	if err := json.Unmarshal([]byte(text), &printed); err != nil {
 		w.Fatalf("aquery: %v", err)
@@ -142,7 +145,7 @@ func readGraph(w *harness.Workspace, flags, query string) *graph {
 	}
 	g := &graph{producer: map[string]*node{}, byTarget: map[string][]*node{}}
 	for _, a := range printed.Actions {
-		n := &node{mnemonic: a.Mnemonic}
+		n := &node{mnemonic: a.Mnemonic, arguments: a.Arguments}
 		seen := map[string]bool{}
 		for _, id := range a.InputDepSetIDs {
 			for _, file := range sets[id] {

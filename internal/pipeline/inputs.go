@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/rules-btf/rules_btf/internal/convert"
@@ -68,11 +69,15 @@ func Objects(files *debugfile.Search, paths []string, options convert.Options, w
 // findInputs returns the ELF files at the paths, in order: those that aren't archives, and the
 // members of archives; and the size of all in bytes.
 func findInputs(files *debugfile.Search, paths []string) (list []inputFile, size int) {
+	follow := files.Follow
+	if follow != nil {
+		follow = slices.Concat(follow, paths)
+	}
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			size += int(info.Size())
 		}
-		members, err := elf.OpenInput(path)
+		members, err := elf.OpenInput(path, follow)
 		if err == nil && len(members) == 0 {
 			err = fmt.Errorf("%s: an archive without members", path)
 		}

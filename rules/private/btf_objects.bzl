@@ -57,7 +57,7 @@ btf_objects = rule(
 ```starlark
 btf_objects(
     name = "net_objects",
-    srcs = glob(["*.o"]) + ["ipv4/built-in.a"],
+    srcs = glob(["*.o"]) + ["ipv4/checksum.a"],
 )
 ```
 
@@ -65,9 +65,10 @@ Use one target for each directory where you can. Its default output is one BTF o
 everything merged; the output group `btf_objects` has those of the `BtfGen` actions.""",
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
-            doc = """Object files, archives (thin archives aren't followed: name their members), and
-linked files: `vmlinux`, modules, their separate debug files. Each must have DWARF, or BTF that the
-compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its archive.
+            doc = """Object files, archives (of a thin one, the members are in `debug`; or name them
+here in its place), and linked files: `vmlinux`, modules, their separate debug files. Each must have
+DWARF, or BTF that the compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its
+archive.
 
 Also directories that an action makes (`ctx.actions.declare_directory`), with nothing but such
 files in them. One action converts a whole directory.""",

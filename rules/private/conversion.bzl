@@ -100,4 +100,4 @@ def with_debug_files(conversion, beside):
 def for_objects(conversion):
     """A conversion of the objects of a linked file, to which a package or a debug file belongs."""
     beside = conversion.beside
-    return with_debug_files(conversion, debug_files(beside.dwos, beside.alt))
+    return with_debug_files(conversion, debug_files(beside.dwos + beside.members, beside.alt))

@@ -4,7 +4,6 @@ load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
-    "INPUTS_ALONE",
     "THREADS",
     "add_conversion",
     "add_features",
@@ -46,7 +45,7 @@ def btf_gen(ctx, elves, out, conversion):
     size = size_of(elves[0])
     args = ctx.actions.args()
     args.add("-o", out)
-    add_conversion(args, conversion)
+    add_conversion(args, elves, conversion)
     args.add_all(elves)
     what = "%{input}" if len(elves) == 1 else "%{output}"
     run_tool(
@@ -75,8 +74,7 @@ def btf_facts(ctx, elf, out, features, beside = debug_files()):
     """
     args = ctx.actions.args()
     args.add("-o", out)
-    args.add_all(INPUTS_ALONE)
-    add_debug_files(args, beside)
+    add_debug_files(args, [elf], beside)
     add_features(args, features)
     args.add(elf)
     run_tool(

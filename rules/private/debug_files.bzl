@@ -1,4 +1,8 @@
-"""Files beside an ELF file that hold its debug information, or parts of it."""
+"""Files that ELF files and archives refer to, and that hold their debug information or parts of it.
+
+An action reads no file but those that its command line names: the tools get `--follow` for each
+that an input may refer to.
+"""
 
 DEBUG_ATTRS = {
     "alt": attr.label(
@@ -6,12 +10,16 @@ DEBUG_ATTRS = {
         allow_single_file = True,
     ),
     "debug": attr.label_list(
-        doc = """Files beside the ELF files that hold their debug information: `.dwo` files of
-`-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); or the separate debug
-file of the one ELF file, if that is stripped (`vmlinux.debug`, whatever its name).""",
+        doc = """Files that the ELF files refer to: `.dwo` files of `-gsplit-dwarf`, each beside its
+object file, or a package of them (`.dwp`); `.o` and `.a` files that are members of a thin archive;
+or the separate debug file of the one ELF file, if that is stripped (`vmlinux.debug`, whatever its
+name). Actions read no others.""",
         allow_files = True,
     ),
 }
+
+# Extensions of what thin archives name.
+_MEMBERS = ["a", "o"]
 
 def debug_files(files = [], alt = None):
     """What a target has beside its ELF files.
@@ -21,13 +29,14 @@ def debug_files(files = [], alt = None):
         alt: File or None, the supplementary file.
 
     Returns:
-        struct of `dwos` (list of File), and of `packages` and `separate` (lists of File, of which
-        a conversion takes one), and `alt` (File or None).
+        struct of `dwos` and `members` (lists of File), `packages` and `separate` (lists of File, of
+        which a conversion takes one), and `alt` (File or None).
     """
     return struct(
         dwos = [file for file in files if file.extension == "dwo"],
+        members = [file for file in files if file.extension in _MEMBERS],
         packages = [file for file in files if file.extension == "dwp"],
-        separate = [file for file in files if file.extension not in ["dwo", "dwp"]],
+        separate = [file for file in files if file.extension not in ["dwo", "dwp"] + _MEMBERS],
         alt = alt,
     )
 
@@ -69,8 +78,24 @@ def check_debug_files(label, beside, elves):
             len(elves),
         ))
 
-def add_debug_files(args, beside):
-    """Adds the flags of `btfgen object` for what `debug_files_of` returned."""
+# What makes the tools read no file that the command line doesn't name.
+FOLLOW_NONE = "--follow="
+
+def _dwo_in(file):
+    return file.path if file.extension == "dwo" else None
+
+def add_debug_files(args, elves, beside):
+    """Adds the flags of `btfgen object` that name what the ELF files refer to.
+
+    Args:
+        args: Args.
+        elves: list of File, what the action converts.
+        beside: what `debug_files_of` returned.
+    """
+    args.add(FOLLOW_NONE)
+    args.add_all(_followed(elves, beside), format_each = "--follow=%s")
+    directories = [elf for elf in elves if elf.is_directory]
+    args.add_all(directories, map_each = _dwo_in, format_each = "--follow=%s")
     args.add_all(beside.packages, before_each = "--dwp")
     args.add_all(beside.separate, before_each = "--dwarf")
     if beside.alt:
@@ -80,6 +105,15 @@ def _stem(file):
     # Up to the first dot: what objcopy made of x.o, such as x.pi.o, has x.dwo.
     return file.dirname + "/" + file.basename.partition(".")[0]
 
+def _followed(elves, beside):
+    """The .dwo files and members of archives that an action reads. Objects have their own alone."""
+    objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
+    dwos = beside.dwos
+    if len(objects) == len(elves):
+        dwos = [dwo for dwo in dwos if _stem(dwo) in objects]
+    archives = [elf for elf in elves if elf.extension == "a" or elf.is_directory]
+    return dwos + (beside.members if archives else [])
+
 def debug_inputs(elves, beside):
     """Which of the files an action reads that converts some of the ELF files.
 
@@ -88,10 +122,7 @@ def debug_inputs(elves, beside):
         beside: what `debug_files_of` returned.
 
     Returns:
-        list of File. Of object files, only their own .dwo files are among them.
+        list of File.
     """
-    objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
-    dwos = beside.dwos
-    if len(objects) == len(elves):
-        dwos = [dwo for dwo in dwos if _stem(dwo) in objects]
-    return dwos + beside.packages + beside.separate + ([beside.alt] if beside.alt else [])
+    alt = [beside.alt] if beside.alt else []
+    return _followed(elves, beside) + beside.packages + beside.separate + alt

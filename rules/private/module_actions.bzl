@@ -49,7 +49,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             expand_directories = False,
             map_each = _directory_of,
         )
-    add_conversion(args, conversion)
+    add_conversion(args, modules, conversion)
     args.add_all(chain.indices, before_each = "--base")
     read = [chain.indices]
     more = debug_inputs(modules, conversion.beside)

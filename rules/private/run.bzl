@@ -74,16 +74,17 @@ def add_features(args, features):
         omit_if_empty = True,
     )
 
-# An action reads its inputs alone: the tools look for no separate debug files, and for .dwo files
-# beside the objects only, not where the compiler wrote them.
-INPUTS_ALONE = ["--debug-dir=", "--dwo-dir=."]
+def add_conversion(args, elves, conversion):
+    """Adds the flags of `btfgen object` for what `conversion_of` returned.
 
-def add_conversion(args, conversion):
-    """Adds the flags of `btfgen object` for what `conversion_of` returned."""
-    args.add_all(INPUTS_ALONE)
+    Args:
+        args: Args.
+        elves: list of File, what the action converts.
+        conversion: what `conversion_of` returned.
+    """
     if conversion.input != "auto":
         args.add(conversion.input, format = "--input=%s")
-    add_debug_files(args, conversion.beside)
+    add_debug_files(args, elves, conversion.beside)
     add_features(args, conversion.btf_features)
     args.add_joined(
         conversion.lang_exclude,

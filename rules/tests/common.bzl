@@ -1,7 +1,7 @@
 """What the analysis tests share."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//rules/private:run.bzl", "INPUTS_ALONE")
+load("//rules/private:debug_files.bzl", "FOLLOW_NONE")
 
 def actions_of(env, mnemonic):
     """The actions that the target under test declares with a mnemonic."""
@@ -27,10 +27,9 @@ def arguments(action):
     """
     found = [argument.rsplit("/", 1)[-1] for argument in action.argv[1:]]
     if action.mnemonic in _LOOKING:
-        for flag in INPUTS_ALONE:
-            if flag not in found:
-                fail("{} reads more than its inputs: {}".format(action, found))
-            found.remove(flag)
+        if FOLLOW_NONE not in found:
+            fail("{} reads more than its inputs: {}".format(action, found))
+        found.remove(FOLLOW_NONE)
     return found
 
 _KINDS = ["o", "a", "ko", "btfo", "btf", "btfbase", "facts", "elf"]

@@ -38,6 +38,18 @@ def _objects_impl(ctx):
 
 _objects_test = analysistest.make(_objects_impl)
 
+def _members_impl(ctx):
+    env = analysistest.begin(ctx)
+
+    # The members are the archive's, and no input of objects.
+    archive, object = sorted(actions_of(env, "BtfGen"), key = lambda gen: len(_inputs(gen)))[::-1]
+    asserts.equals(env, ["a.o", "b.o", "lib.a"], _inputs(archive))
+    asserts.equals(env, ["a.o", "b.o", "lib.a"], arguments(archive)[-3:])
+    asserts.equals(env, ["b.o"], _inputs(object))
+    return analysistest.end(env)
+
+_members_test = analysistest.make(_members_impl)
+
 def _flags_impl(ctx):
     env = analysistest.begin(ctx)
     gen = only_action(env, "BtfGen")
@@ -116,6 +128,13 @@ def debug_files_suite(name):
     )
     _split_dwarf_test(name = "split_dwarf_test", target_under_test = ":split_dwarf")
     btf_objects(
+        name = "thin_archive",
+        srcs = ["beside/lib.a", "beside/b.o"],
+        debug = ["beside/a.o", "beside/b.o"],
+        tags = ["manual"],
+    )
+    _members_test(name = "members_test", target_under_test = ":thin_archive")
+    btf_objects(
         name = "all_flags",
         srcs = ["beside/a.o"],
         alt = "beside/common.sup",
@@ -180,6 +199,7 @@ def debug_files_suite(name):
     native.test_suite(
         name = name,
         tests = [
+            ":members_test",
             ":split_dwarf_test",
             ":debug_flags_test",
             ":input_setting_test",

@@ -42,7 +42,7 @@ kfunc.`,
 			files, split := new(debugfile.Search), new(splitdwarf.Finder)
 			conversion.FilesVar(flags, files)
 			conversion.DWARFVar(flags, files)
-			conversion.SplitVar(flags, split)
+			conversion.SplitVar(flags, split, files)
 			return func(env *cli.Env, args []string) error {
 				return runFacts(env, files, split, args)
 			}

@@ -29,6 +29,7 @@ var inBazel = []struct{ flag, name string }{
 	{"--dwarf", debugName},
 	{"--dwo-dir", debugName},
 	{"--dwp", debugName},
+	{"--follow", debugName},
 	{"--alt", altName},
 	{"--base", "the attribute base"},
 	{"--old-base", "the attribute old_base"},

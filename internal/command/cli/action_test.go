@@ -20,6 +20,7 @@ func TestAdvise(t *testing.T) {
 		{"give --alt, or --dwarf", "; in Bazel, --dwarf is " + debugName + ", --alt is " + altName},
 		{"if they are right, run objcopy, or give btfgen --max-decompressed=9",
 			"; in Bazel, --max-decompressed is no attribute: decompress the file first"},
+		{"name it by --follow, or a package by --dwp", "; in Bazel, --dwp and --follow are " + debugName},
 		{"give --dwarf-like", ""},
 		{"nothing to set", ""},
 	} {

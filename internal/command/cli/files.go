@@ -15,6 +15,7 @@ type FlagSet struct {
 	outputs, inputs []fileFlag
 	inputLists      []fileList
 	inputDirs       []fileList // of which a name may be empty
+	follow          []fileList // --follow, if the verb has it; a name may be empty
 	outputDirs      []fileFlag // which may be the same
 }
 
@@ -48,6 +49,25 @@ func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage st
 	f.inputDirs = append(f.inputDirs, fileList{"--" + name, paths})
 }
 
+// FollowVar defines the flag --follow. Without it, paths is nil.
+func (f *FlagSet) FollowVar(paths *[]string) {
+	f.StringArrayVar(paths, "follow", nil, "read no file that the command line doesn't name. `FILE`"+
+		" is one that an input refers to, a member of a thin archive or a .dwo file; repeat it for"+
+		" several. Empty: there is none")
+	f.follow = append(f.follow, fileList{"--follow", paths})
+}
+
+// checkFollow refuses what has files looked for beside --follow.
+func (f *FlagSet) checkFollow() error {
+	for _, dirs := range f.inputDirs {
+		if f.Changed("follow") && f.Changed(strings.TrimPrefix(dirs.flag, "--")) {
+			return Usagef("--follow and %s contradict each other: the one names files, in the other they"+
+				" are looked for", dirs.flag)
+		}
+	}
+	return nil
+}
+
 // OutputVar defines a flag that names a file to write.
 func (f *FlagSet) OutputVar(path *string, name, usage string) {
 	f.StringVar(path, name, "", usage)
@@ -66,7 +86,7 @@ func (f *FlagSet) moveTo(dir string, args []string) []string {
 	for _, file := range slices.Concat(f.inputs, f.outputs) {
 		*file.path = inDir(dir, *file.path)
 	}
-	for _, list := range slices.Concat(f.inputDirs, f.inputLists) {
+	for _, list := range slices.Concat(f.inputDirs, f.inputLists, f.follow) {
 		for i, path := range *list.paths {
 			(*list.paths)[i] = inDir(dir, path)
 		}

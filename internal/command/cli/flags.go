@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 
@@ -122,7 +123,7 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
 		}
 	}
-	if err := f.checkEmpty(); err != nil {
+	if err := cmp.Or(f.checkEmpty(), f.checkFollow()); err != nil {
 		return err
 	}
 	inputs := slices.Clone(args)
@@ -131,7 +132,7 @@ func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
 			inputs = append(inputs, *in.path)
 		}
 	}
-	for _, list := range f.inputLists {
+	for _, list := range slices.Concat(f.inputLists, f.follow) {
 		inputs = append(inputs, *list.paths...)
 	}
 	for i, out := range f.outputs {

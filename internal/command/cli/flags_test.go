@@ -124,6 +124,38 @@ func TestMissingDirs(t *testing.T) {
 	}
 }
 
+// TestFollowFlag: what names files to follow may name none, and contradicts directories to look at.
+func TestFollowFlag(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                           "[] false",
+		"--follow=":                  `[""] true`,
+		"--follow= --follow x":       `["" "x"] true`,
+		"--follow x -o ./x":          "output ./x is also an input (x)",
+		"--follow x --debug-dir=d":   "--follow and --debug-dir contradict each other",
+		"--follow= --debug-dir d -q": "--follow and --debug-dir contradict each other",
+	} {
+		var follow, dirs []string
+		var stderr bytes.Buffer
+		got := ""
+		p := Program{Name: "finder", Stderr: &stderr, Verbs: []Verb{{Name: "find", Flags: Report | Printed,
+			Setup: func(fs *FlagSet) Run {
+				fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
+				fs.FollowVar(&follow)
+				return func(*Env, []string) error {
+					got = fmt.Sprintf("%q %t", follow, follow != nil)
+					return nil
+				}
+			}}}}
+		code := p.Run(strings.Fields("find " + args))
+		if code == 2 {
+			got = stderr.String()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: exit code %d, %s; want %s", args, code, got, want)
+		}
+	}
+}
+
 // TestJobsLimitTheRuntime wants no more threads to run at the same time than -j says, nor more than
 // without it.
 func TestJobsLimitTheRuntime(t *testing.T) {
@@ -191,23 +223,25 @@ func TestOutputsAndInputs(t *testing.T) {
 func TestMoveTo(t *testing.T) {
 	var values Flags
 	var file string
-	var dirs []string
+	var dirs, follow []string
 	v := Verb{Name: "move", Args: "A...", Flags: Output | Base, Setup: func(fs *FlagSet) Run {
 		fs.InputVar(&file, "file", "")
 		fs.DirsVar(&dirs, "dir", []string{"/usr"}, "")
+		fs.FollowVar(&follow)
 		return nil
 	}}
 	for _, tt := range []struct{ args, want string }{
-		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr]"},
-		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e]`},
+		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr] []"},
+		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e] []`},
+		{"-o - --follow= --follow x a", `[dir/a] - [] "" [/usr] ["" dir/x]`},
 	} {
 		flags, _ := v.newFlagSet(&values)
 		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
 		args := flags.moveTo("dir", flags.Args())
-		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q", args, values.Output, values.Bases, file,
-			dirs), `"`, "")
+		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q %q", args, values.Output, values.Bases,
+			file, dirs, follow), `"`, "")
 		if got != strings.ReplaceAll(tt.want, `"`, "") {
 			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
 		}

@@ -33,7 +33,7 @@ func (f *Flags) Define(flags *cli.FlagSet) {
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
 		"leave out units with something that BTF has no word for, such as C++ pointers to members,"+
 			" and warn; without it they are an error")
-	SplitVar(flags, &f.Split)
+	SplitVar(flags, &f.Split, &f.Files)
 }
 
 // languages are the codes of languages, as a flag's value.
@@ -54,7 +54,7 @@ func (*languages) Type() string { return "string" }
 
 func (*languages) Choices() (words []string, list bool) { return language.Names(), true }
 
-// FilesVar defines the flags --alt, --debug-dir and --max-decompressed.
+// FilesVar defines the flags --alt, --debug-dir, --follow and --max-decompressed.
 func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.Alt, "alt",
 		"the supplementary file that dwz -m has made for the inputs: `FILE`; without it, it is looked"+
@@ -62,6 +62,7 @@ func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
 		"look for supplementary files, and for the debug files of stripped ones, beside the file and"+
 			" in `DIR`; repeat it for several. Empty: look for nothing, also not beside the file")
+	flags.FollowVar(&s.Follow)
 	flags.MaxDecompressedVar(&s.MaxDecompressed)
 }
 
@@ -73,8 +74,10 @@ func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
 			" is looked for by its build-id and its .gnu_debuglink")
 }
 
-// SplitVar defines the flags that say where the units of split DWARF are.
-func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder) {
+// SplitVar defines the flags that say where the units of split DWARF are, but for --follow, which
+// files has.
+func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Search) {
+	split.Follow = &files.Follow
 	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "a directory with the .dwo files of -gsplit-dwarf, at"+
 		" the paths that the compiler gave them or the ends of these: `DIR`; may be repeated."+
 		" Without it, they are looked for beside the input and where the compiler wrote them")

@@ -21,6 +21,9 @@ type Search struct {
 	DWARF string
 	// Dirs are the directories with debug files. None, or empty names: nothing is looked for.
 	Dirs []string
+	// Follow are the files that may be opened, besides Alt and DWARF, because others refer to them:
+	// members of archives, .dwo files. nil: any.
+	Follow []string
 	// MaxDecompressed is that of the files that are opened.
 	MaxDecompressed int
 	// Tell, when set, is called with a line about each file that was looked for. It must be safe to
@@ -64,6 +67,9 @@ func (s *Search) complete(f *elf.File, err error) (*elf.File, error) {
 
 // dirs are the directories to look at.
 func (s *Search) dirs() []string {
+	if s.Follow != nil {
+		return nil
+	}
 	return slices.DeleteFunc(slices.Clone(s.Dirs), func(dir string) bool { return dir == "" })
 }
 

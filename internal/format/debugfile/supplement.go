@@ -52,6 +52,9 @@ func (s *Search) supplement(f *elf.File, link *supplement) (*elf.File, error) {
 		}
 		looked.add(path, "build-id "+wrong)
 	}
+	if s.Follow != nil {
+		return nil, fmt.Errorf("%s, and the command line doesn't name it; give it with --alt", needs)
+	}
 	if len(looked) == 0 {
 		return nil, fmt.Errorf("%s, and --debug-dir= turns looking for it off; give it with --alt",
 			needs)

@@ -89,7 +89,7 @@ func TestArchives(t *testing.T) {
 		{"a.o", []string{"a.o"}, []string{"a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inputs, err := OpenInput(filepath.Join(dir, tt.name))
+			inputs, err := OpenInput(filepath.Join(dir, tt.name), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestArchives(t *testing.T) {
 			}
 		})
 	}
-	if _, err := OpenInput(filepath.Join(dir, "none")); !os.IsNotExist(err) {
+	if _, err := OpenInput(filepath.Join(dir, "none"), nil); !os.IsNotExist(err) {
 		t.Errorf("a missing file: %v", err)
 	}
 }
@@ -187,6 +187,34 @@ func TestArchiveErrors(t *testing.T) {
 	}
 }
 
+// TestFollow: of a thin archive and those in it, the files that may be read are given.
+func TestFollow(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("sub", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	thin := arMember("../x.o/", "") + arMember("y.o/", "")
+	write(t, "sub/inner.a", thinMagic+thin)
+	write(t, "fat.a", archiveMagic+arMember("z.o/", "text"))
+	write(t, "outer.a", thinMagic+arMember("sub/inner.a/", "")+arMember("fat.a/", ""))
+	for _, c := range []struct{ follow, want string }{
+		{"sub/../x.o ./sub/y.o sub/inner.a fat.a other", ""},
+		{"", "outer.a(sub/inner.a): member of a thin archive, which is the file sub/inner.a, and"},
+		{"sub/inner.a fat.a sub/y.o",
+			"outer.a: sub/inner.a(../x.o): member of a thin archive, which is the file x.o, and"},
+		{"x.o sub/y.o sub/inner.a", "outer.a(fat.a): member of a thin archive"},
+	} {
+		_, err := OpenInput("outer.a", append([]string{}, strings.Fields(c.follow)...))
+		if got := fmt.Sprint(err); err != nil && c.want == "" || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%q: %v, want %s", c.follow, err, c.want)
+		}
+	}
+	if _, err := OpenInput("fat.a", []string{}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestThinArchiveTraps(t *testing.T) {
 	dir := t.TempDir()
 	thin := func(name string, members ...string) string {
@@ -198,16 +226,16 @@ func TestThinArchiveTraps(t *testing.T) {
 		write(t, path, s)
 		return path
 	}
-	if _, err := OpenInput(thin("self.a", "self.a")); err == nil ||
+	if _, err := OpenInput(thin("self.a", "self.a"), nil); err == nil ||
 		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("an archive of itself: %v", err)
 	}
 	thin("x.a", "y.a")
-	if _, err := OpenInput(thin("y.a", "x.a")); err == nil ||
+	if _, err := OpenInput(thin("y.a", "x.a"), nil); err == nil ||
 		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("a cycle: %v", err)
 	}
-	inputs, err := OpenInput(thin("gone.a", "gone.o"))
+	inputs, err := OpenInput(thin("gone.a", "gone.o"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +250,7 @@ func TestThinArchiveTraps(t *testing.T) {
 	for i := 1; i < 30; i++ {
 		last = thin(fmt.Sprintf("%d.a", i), slices.Repeat([]string{fmt.Sprintf("%d.a", i-1)}, 64)...)
 	}
-	inputs, err = OpenInput(last)
+	inputs, err = OpenInput(last, nil)
 	label := last + "(" + filepath.Join(dir, "0.a(none.o))")
 	if err != nil || len(inputs) != 1 || inputs[0].Label != label {
 		t.Errorf("exponential archives: %v, %v", inputs, err)
@@ -232,7 +260,7 @@ func TestThinArchiveTraps(t *testing.T) {
 	at := len(thinMagic + names)
 	write(t, filepath.Join(dir, "p.a"), thinMagic+names+arMember(fmt.Sprintf("/5:%d", at), ""))
 	write(t, filepath.Join(dir, "q.a"), thinMagic+names+arMember(fmt.Sprintf("/0:%d", at), ""))
-	if _, err := OpenInput(filepath.Join(dir, "q.a")); err == nil ||
+	if _, err := OpenInput(filepath.Join(dir, "q.a"), nil); err == nil ||
 		!strings.Contains(err.Error(), "contains itself") {
 		t.Errorf("a cycle of members: %v", err)
 	}

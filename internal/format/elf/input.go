@@ -21,8 +21,9 @@ type Input struct {
 // OpenInput lists the inputs at path: the members of an archive, without its symbol table, in their
 // order; or the file itself. Labels may repeat. The archive may be of GNU, BSD or thin format. What
 // thin archives name several times is listed once: what is made of the members is that of a set.
-// There is nothing to close.
-func OpenInput(path string) ([]Input, error) {
+// If follow is not nil, it is an error if they name a file that isn't in it. There is nothing to
+// close.
+func OpenInput(path string, follow []string) ([]Input, error) {
 	magic, err := readMagic(path)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func OpenInput(path string) ([]Input, error) {
 	if !isArchiveMagic(magic) {
 		return []Input{{Label: path, path: path, size: -1}}, nil
 	}
-	return openArchive(path)
+	return openArchive(path, follow)
 }
 
 // Open maps the input and parses it. If it is not an ELF file, the error names the archive and the

@@ -8,7 +8,8 @@ import (
 // lister lists the members of archives that name each other. Each archive is read once, and each
 // member listed once, however many others name it: the work is that of the files' own sizes.
 type lister struct {
-	outer   string // the archive that the user named
+	outer   string          // the archive that the user named
+	follow  map[string]bool // the files that may be read besides; nil: all
 	read    map[string]*archive
 	entered map[string]bool // archives whose members are being listed
 	listed  map[place]bool
@@ -30,9 +31,15 @@ type place struct {
 
 // openArchive lists the members of the archive at path. Where a thin archive names another archive,
 // that one's members are listed in its place.
-func openArchive(path string) ([]Input, error) {
+func openArchive(path string, follow []string) ([]Input, error) {
 	l := &lister{outer: path, read: map[string]*archive{}, entered: map[string]bool{},
 		listed: map[place]bool{}}
+	if follow != nil {
+		l.follow = make(map[string]bool, len(follow))
+	}
+	for _, path := range follow {
+		l.follow[filepath.Clean(path)] = true
+	}
 	err := l.enter(path, func(a *archive) error { return l.all(path, a) })
 	return l.list, err
 }
@@ -89,6 +96,10 @@ func (l *lister) all(path string, a *archive) error {
 
 // add lists a member of the archive at path, or of the archives that it names.
 func (l *lister) add(path string, m *member) error {
+	if m.thin && l.follow != nil && !l.follow[filepath.Clean(m.path)] {
+		return fmt.Errorf("%s: member of a thin archive, which is the file %s, and --follow doesn't name "+
+			"that; name it, or convert the members in place of the archive", m.Label, m.path)
+	}
 	inner := func(a *archive) error { return l.all(m.path, a) }
 	switch {
 	case m.thin && m.offset != 0: // GNU ar names a member of the nested archive by its header's offset

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Found is a split unit. It is good until it is closed.
@@ -76,7 +77,7 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 	places := f.places(s)
 	var problem error
 	for _, path := range places {
-		if !isFile(path) {
+		if !f.finder.follows() && !isFile(path) {
 			continue
 		}
 		o, err := f.use(path)
@@ -93,6 +94,11 @@ func (f *Files) findFile(s *dwarf.Skeleton) (*Found, error) {
 			problem = mismatch(o)
 		}
 		f.release(o)
+	}
+	if problem == nil && f.finder.follows() {
+		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), and --follow doesn't "+
+			"name a file %.200s; name it, or a package of .dwo files by --dwp", s.Name, s.ID,
+			message.Printable(filepath.Base(s.Name)))
 	}
 	if problem != nil {
 		return nil, fmt.Errorf("split DWARF: the unit is in %.200q (dwo id %#016x), but %w", s.Name,
@@ -135,13 +141,17 @@ func (f *Files) looked(places []string) string {
 // maxParts bounds how many ends of a path are tried.
 const maxParts = 64
 
-// places lists where the .dwo file of a skeleton may be, in the order in which it is looked for: in
-// the directories that the user names, and in that of the input, at the path that the compiler gave
-// it, then at ever shorter ends of that; then, if the user names no directory, where the compiler
-// wrote it, if it says where that is: a build may have put . in place of the directory.
+// places lists where the .dwo file of a skeleton may be, in the order in which it is looked for.
+// With --follow these are the files of its name. Else they are in the directories that the user
+// names, and in that of the input, at the path that the compiler gave it, then at ever shorter ends
+// of that; then, if the user names no directory, where the compiler wrote it, if it says where that
+// is: a build may have put . in place of the directory.
 func (f *Files) places(s *dwarf.Skeleton) []string {
 	if s.Name == "" || strings.ContainsRune(s.Name, 0) {
 		return nil
+	}
+	if f.finder.follows() {
+		return f.finder.followed(s.Name)
 	}
 	dirs := slices.Clone(f.finder.Dirs)
 	if f.main.Holder != "" {

@@ -17,12 +17,18 @@ type Finder struct {
 	// Dirs are directories in which .dwo files lie, at the paths that the compiler gave them or
 	// at the ends of these. If there are any, the directory of the compilation is not read.
 	Dirs []string
+	// Follow are the .dwo files that may be read, wherever they are; nil, or nil in it: any. If there
+	// are some, nothing is looked for. Other files may be among them.
+	Follow *[]string
 	// Package is a .dwp file, "" if none is given. What it doesn't have is looked for elsewhere.
 	Package string
 
 	once sync.Once
 	pkg  *opened
 	err  error
+
+	listing sync.Once
+	listed  map[string][]string // Follow by base name
 }
 
 // errInterrupted is for those who want the package after open has panicked in another thread.
@@ -114,6 +120,9 @@ func (f *Files) openPackages() {
 					x.Package)
 			}
 		}
+	}
+	if f.finder.follows() {
+		return
 	}
 	if path := f.main.Holder + packageSuffix; f.main.Holder != "" && f.err == nil && isFile(path) {
 		if f.beside, f.err = open(path, f.main); f.err == nil {

@@ -45,6 +45,26 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestFollowed wants of the files that are named those of the name, the likeliest first.
+func TestFollowed(t *testing.T) {
+	follow := strings.Fields("x.dwo a/core.dwo out/kernel/sched/core.dwo mm/core.dwo kernel/core.dwo " +
+		"core.dwo/y")
+	for name, want := range map[string]string{
+		"x.dwo":                  "x.dwo",
+		"/src/../x.dwo":          "x.dwo",
+		"kernel/sched/core.dwo":  "out/kernel/sched/core.dwo a/core.dwo mm/core.dwo kernel/core.dwo",
+		"/old/src/mm/./core.dwo": "mm/core.dwo a/core.dwo out/kernel/sched/core.dwo kernel/core.dwo",
+		"z.dwo":                  "",
+		"..":                     "",
+		"":                       "",
+	} {
+		f := (&Finder{Follow: &follow}).Of(&elf.File{Holder: "x.o"}, "")
+		if got := f.places(&dwarf.Skeleton{Name: name}); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%q: %q, want %s", name, got, want)
+		}
+	}
+}
+
 // FuzzPlaces wants a file to be looked for in the directories that the user names, and in no other.
 func FuzzPlaces(f *testing.F) {
 	f.Add("a/x.dwo", "/src")

@@ -155,7 +155,7 @@ func (r *reader) expand(inputs []string) (objects []string, err error) {
 			continue
 		}
 		r.inputs[in] = true
-		members, err := elf.OpenInput(r.path(in))
+		members, err := elf.OpenInput(r.path(in), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,168 @@
+package rules
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// followPackage has targets of files that lead to others. Where these aren't declared, the target's
+// name begins with bare.
+const followPackage = `
+load("@rules_btf//rules:defs.bzl", "btf_objects", "cc_btf", "module_btf", "modules_btf",
+     "vmlinux_btf")
+load("@rules_cc//cc:cc_import.bzl", "cc_import")
+
+members = ["a.o", "b.o"]
+dwos = ["split/a.dwo", "split/b.dwo"]
+
+cc_import(name = "bare_import", static_library = "thin.a")
+cc_btf(name = "bare_cc", deps = [":bare_import"])
+btf_objects(name = "bare_archive", srcs = ["thin.a"])
+btf_objects(name = "bare_archive_of_one", srcs = ["thin.a"], debug = ["b.o"])
+vmlinux_btf(name = "bare_vmlinux", srcs = ["thin.a"])
+btf_objects(name = "bare_split", srcs = ["split/a.o"])
+vmlinux_btf(name = "bare_linked", vmlinux = "split/linked")
+vmlinux_btf(name = "bare_dwz", vmlinux = "dwz")
+vmlinux_btf(name = "bare_stripped", vmlinux = "stripped")
+
+btf_objects(name = "archive", srcs = ["thin.a"], debug = members)
+btf_objects(name = "archive_and_objects", srcs = ["thin.a"] + members, debug = members)
+vmlinux_btf(name = "vmlinux", srcs = ["thin.a"], debug = members)
+btf_objects(name = "split", srcs = ["split/a.o", "split/b.o", "split/thin.a"],
+            debug = dwos + ["split/a.o", "split/b.o"])
+vmlinux_btf(name = "linked", vmlinux = "split/linked", debug = dwos)
+vmlinux_btf(name = "dwz_btf", vmlinux = "dwz", alt = "sup")
+vmlinux_btf(name = "stripped_btf", vmlinux = "stripped", debug = ["stripped.debug"])
+modules_btf(name = "modules", modules = ["split/m.ko"], base = ":linked", debug = dwos)
+`
+
+// followScript makes the files. STRUCT is what a struct has.
+const followScript = `
+set -e; mkdir -p follow/split; cd follow
+echo 'struct s { STRUCT; }; int f(struct s *s) { return 0; }' > a.c
+echo 'struct t { long l; }; int g(struct t *t) { return 1; }' > b.c
+for i in a b; do
+	gcc -g -O1 -c -o $i.o $i.c
+	(cd split; gcc -g -O1 -gsplit-dwarf -c -o $i.o ../$i.c)
+done
+[ -e thin.a ] || ar rcTD thin.a a.o b.o
+cd split
+[ -e thin.a ] || ar rcTD thin.a a.o b.o
+`
+
+// followLinked makes what is linked of them.
+const followLinked = `
+set -e; cd follow
+for d in . split; do (cd $d; ld -e 0 --build-id=0x0102 -o linked a.o b.o); done
+(cd split; ld -r -o m.ko a.o b.o)
+objcopy --only-keep-debug linked stripped.debug
+objcopy --strip-debug --add-gnu-debuglink=stripped.debug linked stripped
+cp linked dwz; cp linked other; dwz -l none -L none -m sup dwz other
+touch linked.dwp split/linked.dwp stripped.dwp
+`
+
+// followWorkspace is a workspace with these files.
+func followWorkspace(t *testing.T) *harness.Workspace {
+	t.Helper()
+	harness.Need(t, "dwz")
+	w := newWorkspace(t)
+	w.Write("follow/BUILD.bazel", followPackage)
+	w.Shell(strings.ReplaceAll(followScript, "STRUCT", "int i"))
+	w.Shell(followLinked)
+	return w
+}
+
+// strategies are ways in which Bazel runs our actions.
+var strategies = []string{
+	"--spawn_strategy=local",
+	"--spawn_strategy=sandboxed",
+	"--spawn_strategy=local --@rules_btf//rules/settings:workers --strategy=BtfGen=worker",
+	"--spawn_strategy=sandboxed --@rules_btf//rules/settings:workers --strategy=BtfGen=worker " +
+		"--worker_sandboxing --experimental_worker_multiplex_sandboxing",
+}
+
+// TestUndeclared: a file that another one refers to and that isn't declared is the same error,
+// however the action runs.
+func TestUndeclared(t *testing.T) {
+	w := followWorkspace(t)
+	for _, flags := range strategies {
+		w.Shell("bazel clean")
+		for target, want := range map[string]string{
+			"bare_cc": "follow/thin.a(a.o): member of a thin archive, which is the file follow/a.o, and " +
+				"--follow doesn't name that; name it, or convert the members in place of the archive; in " +
+				"Bazel, --follow is the attribute debug (cc_btf has none: ",
+			"bare_archive":        "follow/thin.a(a.o): member of a thin archive",
+			"bare_archive_of_one": "follow/thin.a(a.o): member of a thin archive",
+			"bare_vmlinux":        "follow/thin.a(a.o): member of a thin archive",
+			"bare_split":          "and --follow doesn't name a file a.dwo; name it, or a package",
+			"bare_linked":         "and --follow doesn't name a file a.dwo; name it, or a package",
+			"bare_dwz":            "and the command line doesn't name it; give it with --alt; in Bazel",
+			"bare_stripped":       "--dwarf is the attribute debug",
+		} {
+			printed, exit := w.Try("bazel build " + flags + " //follow:" + target)
+			if exit == 0 || !strings.Contains(printed, want) {
+				t.Errorf("%s: %s: exit %d, want %q in\n%s", flags, target, exit, want, printed)
+			}
+		}
+	}
+}
+
+// TestDeclared: what is declared is read, and after an edit of any of it, the build gives what a
+// clean one gives.
+func TestDeclared(t *testing.T) {
+	w := followWorkspace(t)
+	const targets = " //follow:archive //follow:archive_and_objects //follow:vmlinux //follow:split " +
+		"//follow:linked //follow:dwz_btf //follow:stripped_btf //follow:modules"
+	files := func() map[string][]byte {
+		found := map[string][]byte{}
+		for _, path := range strings.Fields(w.Shell("bazel cquery --output=files" +
+			" 'set(" + targets + ")' 2>log")) {
+			if strings.Contains(path, "/bin/follow/") {
+				found[path] = bytes.Clone(harness.ReadFile(t, filepath.Join(w.Dir, path)))
+			}
+		}
+		if len(found) != 8 {
+			t.Fatalf("%d outputs: %v", len(found), found)
+		}
+		return found
+	}
+	differ := func(a, b map[string][]byte) (n int) {
+		for path, data := range a {
+			if !bytes.Equal(data, b[path]) {
+				n++
+			}
+		}
+		return n
+	}
+	var first map[string][]byte
+	for _, flags := range strategies {
+		w.Shell(strings.ReplaceAll(followScript, "STRUCT", "int i"))
+		w.Shell(followLinked)
+		w.Shell("bazel clean && bazel build " + flags + targets)
+		built := files()
+		if first == nil {
+			first = built
+		}
+		if n := differ(built, first); n != 0 {
+			t.Errorf("%s: %d of %d outputs differ from those that were built otherwise", flags, n,
+				len(built))
+		}
+
+		// The archives have the bytes that they had.
+		w.Shell(strings.ReplaceAll(followScript, "STRUCT", "int i, j"))
+		w.Shell(followLinked)
+		w.Shell("bazel build " + flags + targets)
+		again := files()
+		w.Shell("bazel clean && bazel build " + flags + targets)
+		if n := differ(again, files()); n != 0 {
+			t.Errorf("%s: after an edit %d outputs are not those of a clean build", flags, n)
+		}
+		if n := differ(again, built); n != len(built)-1 { // the module has what its base has
+			t.Errorf("%s: after an edit %d of %d outputs are others", flags, n, len(built))
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+)
+
+// everyKind has a target for each kind of our actions that followPackage has no target for.
+const everyKind = `
+load("@rules_btf//rules:defs.bzl", "btf_archive", "btf_embed", "btf_import", "btf_section_object",
+     "vmlinux_h")
+load(":tree.bzl", "tree")
+
+modules_btf(name = "embedded", modules = ["split/m.ko"], base = ":linked", debug = dwos,
+            embed = True)
+modules_btf(name = "shared", modules = ["split/m.ko"], base = ":linked", debug = dwos,
+            shared_base = True)
+tree(name = "tree", srcs = ["split/m.ko"] + dwos)
+modules_btf(name = "of_tree", modules = [":tree"], base = ":linked")
+modules_btf(name = "bare_modules", modules = ["split/m.ko"], base = ":linked")
+module_btf(name = "module", module = "split/m.ko", base = ":linked", debug = dwos)
+btf_embed(name = "embed", src = "split/m.ko", btf = ":module")
+module_btf(name = "upon", module = "split/m.ko", base = ":embed", debug = dwos)
+btf_section_object(name = "object", machine_of = "a.o", btf = ":linked")
+btf_import(name = "import_btf", src = ":embed", base = ":linked")
+btf_archive(name = "release", release = "7.0.0", format = "tar", vmlinux = ":linked", modules = [":modules"])
+vmlinux_h(name = "header", btf = ":linked")
+`
+
+// treeRule copies files to a directory that an action makes.
+const treeRule = `
+def _tree_impl(ctx):
+    out = ctx.actions.declare_directory(ctx.label.name)
+    ctx.actions.run_shell(
+        inputs = ctx.files.srcs,
+        outputs = [out],
+        arguments = [out.path] + [file.path for file in ctx.files.srcs],
+        command = "out=$1; shift; cp \"$@\" $out",
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+tree = rule(implementation = _tree_impl, attrs = {"srcs": attr.label_list(allow_files = True)})
+`
+
+// TestActionsOpenTheirInputs runs the command of each of our actions in the directory in which
+// Bazel runs it without a sandbox, and wants it to open no file there but its inputs, also if it
+// fails for want of another one.
+func TestActionsOpenTheirInputs(t *testing.T) {
+	w := followWorkspace(t)
+	w.Write("follow/BUILD.bazel", followPackage+everyKind)
+	w.Write("follow/tree.bzl", treeRule)
+	w.Try("bazel build -k --spawn_strategy=local --output_groups=+btf_facts,+btf_base " +
+		"//follow:all //:all")
+	g := readGraph(w, "", `mnemonic("Btf.*", //follow:all + deps(//:all))`)
+	root := strings.TrimSpace(w.Shell("bazel info execution_root 2>log"))
+	opened := watch(t, w.Dir, strings.TrimSpace(w.Shell("bazel info output_path 2>log")))
+	ran := map[string]int{}
+	for _, n := range g.actions() {
+		what := n.mnemonic + " of " + n.outputs[0]
+		params := n.outputs[0] + "-0.params" // which Bazel left there, and shows line by line
+		if _, err := os.Stat(filepath.Join(root, params)); err != nil {
+			if !strings.Contains(what, "/bare_") { // else what it needs was not built
+				t.Errorf("%s: %v", what, err)
+			}
+			continue
+		}
+		const command = 4 // the tool, the verb, -j, a number
+		opened()
+		cmd := exec.Command(filepath.Join(root, n.arguments[0]), n.arguments[1:command]...)
+		cmd.Args = append(cmd.Args, "@"+params)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "RULES_BTF_ACTION=1")
+		if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(what, "/bare_") {
+			t.Errorf("%s: %v\n%s", what, err, out)
+		}
+		declared := map[string]bool{}
+		for _, file := range slices.Concat(n.inputs, n.outputs, []string{params}) {
+			if path, err := filepath.EvalSymlinks(filepath.Join(root, file)); err == nil {
+				declared[path] = true
+			}
+		}
+		read := opened()
+		for _, path := range read {
+			dir := path
+			for dir != "/" && !declared[dir] {
+				dir = filepath.Dir(dir)
+			}
+			if dir == "/" {
+				t.Errorf("%s opens %s, which is none of its inputs", what, path)
+			}
+		}
+		if len(read) < 3 {
+			t.Errorf("%s opens %q, want the tool, the parameter file and an input", what, read)
+		}
+		ran[n.mnemonic]++
+	}
+	for _, mnemonic := range mnemonics(t) {
+		if ran[mnemonic] == 0 {
+			t.Errorf("no %s was run", mnemonic)
+		}
+	}
+}
+
+// actions are all actions of a graph, by what they write.
+func (g *graph) actions() (list []*node) {
+	for _, nodes := range g.byTarget {
+		list = append(list, nodes...)
+	}
+	slices.SortFunc(list, func(a, b *node) int { return strings.Compare(a.outputs[0], b.outputs[0]) })
+	return list
+}
+
+// mnemonics are those of our actions.
+func mnemonics(t *testing.T) (list []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(harness.Repo(), "rules/private/*.bzl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		for _, m := range regexp.MustCompile(`mnemonic = "(Btf\w+)"`).FindAllStringSubmatch(
+			string(harness.ReadFile(t, file)), -1) {
+			list = append(list, m[1])
+		}
+	}
+	if len(list) < 11 {
+		t.Fatalf("mnemonics: %q", list)
+	}
+	return list
+}
+
+// watch watches all files and directories below some. The result returns the paths of those that
+// were opened since it was called last, without new ones.
+func watch(t *testing.T, roots ...string) func() []string {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	dirs, there := map[int32]string{}, map[string]bool{}
+	for _, root := range roots {
+		root, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			there[path] = true
+			if err != nil || !d.IsDir() {
+				return err
+			}
+			number, err := unix.InotifyAddWatch(fd, path, unix.IN_OPEN|unix.IN_ONLYDIR)
+			dirs[int32(number)] = path
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() (paths []string) {
+		buf := make([]byte, 1<<20)
+		for {
+			n, err := unix.Read(fd, buf)
+			if err != nil {
+				slices.Sort(paths)
+				return slices.Compact(paths)
+			}
+			for at := 0; at < n; { // number, mask, cookie, size of the name, name
+				number := int32(binary.NativeEndian.Uint32(buf[at:]))
+				size := int(binary.NativeEndian.Uint32(buf[at+12:]))
+				if number < 0 {
+					t.Fatal("more files were opened than the kernel keeps")
+				}
+				name, _, _ := bytes.Cut(buf[at+16:at+16+size], []byte{0})
+				if path := filepath.Join(dirs[number], string(name)); there[path] {
+					paths = append(paths, path)
+				}
+				at += 16 + size
+			}
+		}
+	}
+}

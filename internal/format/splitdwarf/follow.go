@@ -1,0 +1,37 @@
+package splitdwarf
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+)
+
+// follows reports whether no .dwo files are read but those that are named.
+func (x *Finder) follows() bool { return x.Follow != nil && *x.Follow != nil }
+
+// followed are the files that are named and have the base name of a path. First come those whose
+// paths end most like it.
+func (x *Finder) followed(path string) []string {
+	x.listing.Do(func() {
+		x.listed = make(map[string][]string, len(*x.Follow))
+		for _, path := range *x.Follow {
+			name := filepath.Base(path)
+			x.listed[name] = append(x.listed[name], path)
+		}
+	})
+	path = filepath.Clean(path)
+	list := slices.Clone(x.listed[filepath.Base(path)])
+	slices.SortStableFunc(list, func(a, b string) int {
+		return cmp.Compare(sameEnd(b, path), sameEnd(a, path))
+	})
+	return list
+}
+
+// sameEnd is how many bytes at the ends of two paths are the same.
+func sameEnd(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
