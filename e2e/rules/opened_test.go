@@ -34,7 +34,8 @@ btf_embed(name = "embed", src = "split/m.ko", btf = ":module")
 module_btf(name = "upon", module = "split/m.ko", base = ":embed", debug = dwos)
 btf_section_object(name = "object", machine_of = "a.o", btf = ":linked")
 btf_import(name = "import_btf", src = ":embed", base = ":linked")
-btf_archive(name = "release", release = "7.0.0", format = "tar", vmlinux = ":linked", modules = [":modules"])
+btf_archive(name = "release", release = "7.0.0", format = "tar", vmlinux = ":linked",
+            modules = [":modules"])
 vmlinux_h(name = "header", btf = ":linked")
 `
 

@@ -322,7 +322,8 @@ func TestModuleTree(t *testing.T) {
 	}
 	rawBTF(t, p("vmlinux.btf"), "s", 4)
 	for name, text := range map[string]string{"tree/other.txt": "", "order": "net/c.o\na.o\n",
-		"old": "a.ko\n", "missing": "net/d.o\na.o\n", "odd": "a.c\n", "empty": "\n"} {
+		"old": "a.ko\n", "missing": "net/d.o\na.o\n", "odd": "a.c\n", "empty": "\n",
+		"outside": "b.o\n../a.o\n"} {
 		if err := os.WriteFile(p(name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -339,6 +340,7 @@ func TestModuleTree(t *testing.T) {
 		{[]string{"--order", p("old"), p("tree")}, "a", ""},
 		{[]string{"--order", p("missing"), p("tree")}, "a", "net/d.ko"},
 		{[]string{"--order", p("odd"), p("tree")}, "", `"a.c" is not a module`},
+		{[]string{"--order", p("outside"), p("tree/net")}, "", `"../a.o" is outside of the directory`},
 		{[]string{"--order", p("empty"), p("tree")}, "", "lists no module"},
 		{[]string{"--order", p("none"), p("tree")}, "", "no such file"},
 		{[]string{p("tree"), p("tree")}, "", "both are the module a"},

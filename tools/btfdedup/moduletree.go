@@ -134,6 +134,10 @@ func readOrder(path string) ([]string, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %q is not a module: not a modules.order of Kbuild", path, line)
 		}
+		if !filepath.IsLocal(stem) {
+			return nil, fmt.Errorf("%s: %q is outside of the directory whose modules it lists; name that "+
+				"module as an argument", path, line)
+		}
 		list = append(list, stem+".ko")
 	}
 	return list, lines.Err()
