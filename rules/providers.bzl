@@ -62,6 +62,7 @@ BtfToolchainInfo = provider(
         "btfdedup": "FilesToRunProvider: merges, links, compares and checks BTF.",
         "btfgen": "FilesToRunProvider: turns ELF with DWARF into BTF objects and link facts.",
         "btfrepro": "FilesToRunProvider or None: compares two builds; for btf_repro_test alone.",
+        "runfiles": "dict from the executable of a tool that tests run to its runfiles.",
     },
 )
 

@@ -29,6 +29,10 @@ def _btf_toolchain_impl(ctx):
     btfrepro = ctx.attr.btfrepro
     return [platform_common.ToolchainInfo(
         btf = BtfToolchainInfo(
+            runfiles = {
+                tool[DefaultInfo].files_to_run.executable: tool[DefaultInfo].default_runfiles
+                for tool in [ctx.attr.btfdedup] + ([btfrepro] if btfrepro else [])
+            },
             btfdedup = ctx.attr.btfdedup[DefaultInfo].files_to_run,
             btfgen = ctx.attr.btfgen[DefaultInfo].files_to_run,
             btfrepro = btfrepro[DefaultInfo].files_to_run if btfrepro else None,

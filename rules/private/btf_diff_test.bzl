@@ -3,13 +3,14 @@
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":run.bzl", "argument_of")
 
 # How many differences are printed: Bazel shows nothing of a test that prints more than a megabyte
 # (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 500
 
 def _runfiles_path(file):
-    return file.short_path
+    return argument_of(file.short_path)
 
 def _side(target, bases, flag, args):
     """Adds the options of one side of the comparison to args.
@@ -35,7 +36,8 @@ def _btf_diff_test_impl(ctx):
     params = ctx.actions.declare_file(ctx.label.name + ".params")
     ctx.actions.write(params, args)
 
-    btfdedup = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfdedup.executable
+    tools = ctx.toolchains[TOOLCHAIN_TYPE].btf
+    btfdedup = tools.btfdedup.executable
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(
         script,
@@ -49,7 +51,7 @@ def _btf_diff_test_impl(ctx):
     runfiles = ctx.runfiles(
         [btfdedup, params, actual, expected],
         transitive_files = depset(transitive = [actual_bases, expected_bases]),
-    )
+    ).merge(tools.runfiles[btfdedup])
     return [DefaultInfo(executable = script, runfiles = runfiles)]
 
 _btf_diff_test = rule(

@@ -2,13 +2,14 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
+load(":run.bzl", "argument_of")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} diff {params} "$@"
 """
 
 def _runfiles_path(file):
-    return file.short_path
+    return argument_of(file.short_path)
 
 def _btf_repro_test_impl(ctx):
     btfrepro = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfrepro
@@ -36,7 +37,7 @@ def _btf_repro_test_impl(ctx):
         executable = script,
         runfiles = ctx.runfiles(
             [btfrepro.executable, params, ctx.file.a, ctx.file.b] + ctx.files.allow_file,
-        ),
+        ).merge(ctx.toolchains[TOOLCHAIN_TYPE].btf.runfiles[btfrepro.executable]),
     )]
 
 btf_repro_test = rule(

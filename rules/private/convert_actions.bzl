@@ -7,6 +7,7 @@ load(
     "THREADS",
     "add_conversion",
     "add_features",
+    "add_files",
     "run_tool",
     "tools",
 )
@@ -46,7 +47,7 @@ def btf_gen(ctx, elves, out, conversion):
     args = ctx.actions.args()
     args.add("-o", out)
     add_conversion(args, elves, conversion)
-    args.add_all(elves)
+    add_files(args, elves)
     what = "%{input}" if len(elves) == 1 else "%{output}"
     run_tool(
         ctx,
@@ -76,7 +77,7 @@ def btf_facts(ctx, elf, out, features, beside = debug_files()):
     args.add("-o", out)
     add_debug_files(args, [elf], beside)
     add_features(args, features)
-    args.add(elf)
+    add_files(args, [elf])
     run_tool(
         ctx,
         tools(ctx).btfgen,

@@ -1,7 +1,7 @@
 """The actions on BTF objects and on BTF."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "run_tool", "tools")
+load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_files", "run_tool", "tools")
 
 def _merge_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + 8 * inputs}
@@ -25,7 +25,7 @@ def btf_merge(ctx, objects, out):
     """
     args = ctx.actions.args()
     args.add("-o", out)
-    args.add_all(objects)
+    add_files(args, objects)
     run_tool(
         ctx,
         tools(ctx).btfdedup,
@@ -74,7 +74,7 @@ def btf_link(
     if facts:
         args.add("--facts", facts)
     args.add_all(bases, before_each = "--base")
-    args.add_all(objects)
+    add_files(args, objects)
     run_tool(
         ctx,
         tools(ctx, LINK_EXEC_GROUP).btfdedup,
@@ -107,7 +107,7 @@ def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
     args.add("-o", out)
     args.add_all(flags)
     args.add_all(bases, before_each = "--base")
-    args.add_all(srcs, expand_directories = False)
+    add_files(args, srcs, expand_directories = False)
     run_tool(
         ctx,
         tools(ctx).btfdedup,

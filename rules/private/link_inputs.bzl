@@ -37,6 +37,25 @@ def srcs_attr(mandatory, doc):
         providers = [[BtfObjectsInfo], []],
     )
 
+def linked_file(ctx, name):
+    """The linked file that an attribute names.
+
+    Args:
+        ctx: context of a rule.
+        name: string, the attribute, which has allow_single_file.
+
+    Returns:
+        File or None
+    """
+    file = getattr(ctx.file, name)
+    if file and file.is_directory:
+        fail("{}: {} names a directory, {}: name the linked file".format(
+            ctx.label,
+            name,
+            file.short_path,
+        ))
+    return file
+
 def link_facts(ctx, elf, features):
     """Declares the facts of a link.
 
@@ -94,6 +113,8 @@ def _converted_srcs(ctx):
     parts = []
     elves = []
     for src in ctx.attr.srcs:
+        if BtfObjectsInfo not in src and not src[DefaultInfo].files:
+            fail("{}: {} in srcs has no file".format(ctx.label, src.label))
         if _is_elf(src):
             elves += elves_of(ctx.label, src)
         elif BtfObjectsInfo not in src:

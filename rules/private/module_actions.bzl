@@ -1,7 +1,7 @@
 """The actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
 load(":debug_files.bzl", "debug_inputs")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
+load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "add_files", "run_tool", "tools")
 
 def _embed_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
@@ -70,7 +70,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         elif how.old_base:
             more.append(how.old_base)
             args.add("--old-base", how.old_base)
-    args.add_all(modules, expand_directories = False)
+    add_files(args, modules, expand_directories = False)
 
     # Groups of files are small, and there are many of them.
     several = modules[0].is_directory
@@ -134,7 +134,7 @@ def btf_embed_action(
             if how.old_base:
                 args.add("--old-base", how.old_base)
                 read.append(depset([how.old_base]))
-    args.add(elf)
+    add_files(args, [elf])
     run_tool(
         ctx,
         tools(ctx).btfdedup,

@@ -2,11 +2,10 @@
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":link_actions.bzl", "btf_link")
-load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":features.bzl", "check_distilled", "has_feature")
 load(":grain.bzl", "GRAIN_SETTINGS")
+load(":link_actions.bzl", "btf_link")
 load(
     ":link_inputs.bzl",
     "OUT_ATTRS",
@@ -16,17 +15,20 @@ load(
     "link_facts",
     "link_inputs",
     "linked_features",
+    "linked_file",
     "linked_providers",
     "srcs_attr",
 )
+load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _module_btf_impl(ctx):
     features = linked_features(ctx)
     check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base, features)
-    facts = link_facts(ctx, ctx.file.module, features)
-    objects = link_inputs(ctx, "module", ctx.file.module)
+    elf = linked_file(ctx, "module")
+    facts = link_facts(ctx, elf, features)
+    objects = link_inputs(ctx, "module", elf)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     distilled = None

@@ -18,14 +18,29 @@ def _name_of(ko):
     """The name of a module, as `btfdedup modules` takes it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")
 
+# What a module is linked of, or made of it.
+_NO_MODULES = ["a", "btf", "btfo", "o", "so"]
+
 def _groups(ctx):
     """Which modules are converted together: lists of File, of modules or of one directory."""
-    directories, by_path, by_name = [], {}, {}
+    directories, by_path, by_name = {}, {}, {}
     for ko in ctx.files.modules:
         if ko.is_directory:
-            directories.append([ko])
+            other = directories.setdefault(ko.basename, [ko])[0]
+            if other != ko:
+                fail(("{}: the directories {} and {} have one name, which is that of what is made of " +
+                      "them: give one a modules_btf of its own").format(
+                    ctx.label,
+                    other.short_path,
+                    ko.short_path,
+                ))
             continue
-        name = _name_of(ko)
+        if ko.extension in _NO_MODULES:
+            fail("{}: {} is no linked module: name the .ko file that it becomes a part of".format(
+                ctx.label,
+                ko.short_path,
+            ))
+        name = _name_of(ko).replace("-", "_")  # as the kernel calls it
         if name in by_name:
             fail("{}: {} and {} are both the module {}".format(
                 ctx.label,
@@ -35,7 +50,7 @@ def _groups(ctx):
             ))
         by_name[name] = ko
         by_path[layout_path(ko)] = ko
-    return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories
+    return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories.values()
 
 def _outputs(ctx, kos, where, separate, embed):
     """Declares what is made of modules, or of a directory of them: lists of File."""
@@ -163,6 +178,7 @@ def _modules_btf_impl(ctx):
             btf_skipped = depset([file for outputs in linked for file in outputs.skipped]),
         ),
     ]
+
 modules_btf = rule(
     implementation = _modules_btf_impl,
     doc = """Links the BTF of many modules that stand on one kernel, each as `module_btf` does:
@@ -206,8 +222,8 @@ as `16`: about so many at most, of one directory and of those below it that have
 the same, to the byte. Empty: the value of the flag `@rules_btf//rules/settings:grain`.""",
         ),
         "modules": attr.label_list(
-            doc = """The linked modules, `.ko` files with DWARF, each with a name of its own; or
-directories of them.""",
+            doc = """The linked modules, `.ko` files with DWARF, each with a name of its own, for which
+`-` is `_`; or directories of them, each with a name of its own.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,

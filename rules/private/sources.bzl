@@ -22,7 +22,11 @@ def _one_form(files):
     chosen = []
     for file in files:
         stem = file.path.removesuffix("." + file.extension)
-        if file.extension == "so" and (stem + ".a" in paths or stem + ".pic.a" in paths):
+        if file.extension == "so" and [
+            form
+            for form in [".a", ".pic.a", ".lo", ".pic.lo"]  # .lo: alwayslink
+            if stem + form in paths
+        ]:
             continue
         if stem.endswith(".pic") and stem.removesuffix(".pic") + "." + file.extension in paths:
             continue

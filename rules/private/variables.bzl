@@ -1,7 +1,7 @@
 """The attribute `variables`: which variables are encoded, and where."""
 
-load(":link_actions.bzl", "btf_link")
 load(":features.bzl", "has_feature")
+load(":link_actions.bzl", "btf_link")
 
 VARIABLES_ATTRS = {
     "variables": attr.string(

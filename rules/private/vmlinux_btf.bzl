@@ -2,10 +2,9 @@
 
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":link_actions.bzl", "btf_link")
-load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":grain.bzl", "GRAIN_SETTINGS")
+load(":link_actions.bzl", "btf_link")
 load(
     ":link_inputs.bzl",
     "NO_CHAIN",
@@ -15,15 +14,18 @@ load(
     "link_facts",
     "link_inputs",
     "linked_features",
+    "linked_file",
     "linked_providers",
     "srcs_attr",
 )
+load(":run.bzl", "LINK_EXEC_GROUPS")
 load(":variables.bzl", "VARIABLES_ATTRS", "variables_of")
 
 def _vmlinux_btf_impl(ctx):
     features = linked_features(ctx)
-    facts = link_facts(ctx, ctx.file.vmlinux, features)
-    objects = link_inputs(ctx, "vmlinux", ctx.file.vmlinux)
+    elf = linked_file(ctx, "vmlinux")
+    facts = link_facts(ctx, elf, features)
+    objects = link_inputs(ctx, "vmlinux", elf)
     btf = declare_btf(ctx)
     skipped = ctx.actions.declare_file(ctx.label.name + ".skipped")
     variables = variables_of(ctx, features, facts)

@@ -54,6 +54,10 @@ _object_test = _failing("x.btfo in srcs is converted already: name it in srcs of
 _source_test = _failing("source.c in srcs is source code: name what compiles it")
 _idle_test = _failing("has lang_exclude and skip_unencodable, but its srcs are converted already")
 
+_empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
+_directory_as_kernel_test = _failing("vmlinux names a directory, rules/tests/any_directory.d: name")
+_directory_as_module_test = _failing("module names a directory, rules/tests/any_directory.d: name")
+
 def _directory_impl(ctx):
     directory = ctx.actions.declare_directory(ctx.label.name + ".d")
     ctx.actions.run_shell(outputs = [directory], command = "exit 1")
@@ -70,11 +74,19 @@ def inputs_suite(name):
     for file in ["vmlinux", "vmlinux.debug", "x.o", "y.o", "x.btfo", "m.ko", "source.c"]:
         write_file(name = "inputs_" + file, out = "inputs/" + file, content = [])
     cc_library(name = "both_forms", srcs = ["inputs/source.c"], tags = ["manual"])
+    cc_library(
+        name = "always_linked",
+        srcs = ["inputs/source.c"],
+        alwayslink = True,
+        tags = ["manual"],
+    )
+    native.filegroup(name = "inputs_empty", srcs = [])
     _directory(name = "any_directory", tags = ["manual"])
 
     objects = {
         "linked_files": ["inputs/vmlinux", "inputs/vmlinux.debug", "inputs/m.ko"],
         "library_once": [":both_forms"],
+        "always_linked_once": [":always_linked"],
         "objects_again": ["inputs/x.btfo"],
         "source_code": ["inputs/source.c"],
         "inputs_x": ["inputs/x.o"],
@@ -94,6 +106,14 @@ def inputs_suite(name):
         tags = ["manual"],
     )
     vmlinux_btf(name = "kernel_of_directory", srcs = [":any_directory"], tags = ["manual"])
+    vmlinux_btf(name = "kernel_of_nothing", srcs = [":inputs_empty"], tags = ["manual"])
+    vmlinux_btf(name = "directory_as_kernel", vmlinux = ":any_directory", tags = ["manual"])
+    module_btf(
+        name = "directory_as_module",
+        base = ":strict_kernel",
+        module = ":any_directory",
+        tags = ["manual"],
+    )
     vmlinux_btf(name = "strict_kernel", srcs = [":inputs_x"], strict = True, tags = ["manual"])
     vmlinux_btf(
         name = "idle",
@@ -121,6 +141,20 @@ def inputs_suite(name):
         target_under_test = ":library_once",
     )
     _converted_test(
+        name = "always_linked_once_test",
+        converted = ["libalways_linked.lo"],
+        target_under_test = ":always_linked_once",
+    )
+    _empty_test(name = "kernel_of_nothing_test", target_under_test = ":kernel_of_nothing")
+    _directory_as_kernel_test(
+        name = "directory_as_kernel_test",
+        target_under_test = ":directory_as_kernel",
+    )
+    _directory_as_module_test(
+        name = "directory_as_module_test",
+        target_under_test = ":directory_as_module",
+    )
+    _converted_test(
         name = "skipping_test",
         converted = ["x.o"],
         flags = ["--skip-unencodable"],
@@ -140,9 +174,13 @@ def inputs_suite(name):
     _source_test(name = "source_code_test", target_under_test = ":source_code")
     _idle_test(name = "idle_test", target_under_test = ":idle")
     tests = [
+        "always_linked_once_test",
+        "directory_as_kernel_test",
+        "directory_as_module_test",
         "idle_test",
         "kernel_of_directory_test",
         "kernel_of_files_test",
+        "kernel_of_nothing_test",
         "library_once_test",
         "linked_files_test",
         "objects_again_test",

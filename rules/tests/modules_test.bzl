@@ -258,6 +258,18 @@ _variables_of_features_test = analysistest.make(
     expect_failure = True,
 )
 _same_name_test = analysistest.make(failure_test("are both the module net"), expect_failure = True)
+_dash_test = analysistest.make(
+    failure_test("net-nat.ko and rules/tests/modules/net_nat.ko are both the module net_nat"),
+    expect_failure = True,
+)
+_object_test = analysistest.make(
+    failure_test("modules/kernel.o is no linked module: name the .ko file"),
+    expect_failure = True,
+)
+_one_directory_name_test = analysistest.make(
+    failure_test("have one name, which is that of what is made of them"),
+    expect_failure = True,
+)
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
 _no_directory_test = analysistest.make(failure_test("modules has none"), expect_failure = True)
 _embed_shared_test = analysistest.make(failure_test("contradict each other"), expect_failure = True)
@@ -268,7 +280,14 @@ def modules_suite(name):
     Args:
         name: name of the test suite.
     """
-    for file in ["kernel.o", "net.ko", "disk-fs.ko.debug", "other/net.ko"]:
+    for file in [
+        "kernel.o",
+        "net.ko",
+        "net-nat.ko",
+        "net_nat.ko",
+        "disk-fs.ko.debug",
+        "other/net.ko",
+    ]:
         write_file(name = "modules_" + file + "_file", out = "modules/" + file, content = [])
     btf_objects(name = "modules_objects", srcs = ["modules/kernel.o"], tags = ["manual"])
     vmlinux_btf(name = "modules_kernel", srcs = [":modules_objects"], tags = ["manual"])
@@ -291,6 +310,21 @@ def modules_suite(name):
         modules = ["modules/net.ko", "modules/other/net.ko"],
         tags = ["manual"],
     )
+    _directory(name = "other/modules_tree", tags = ["manual"])
+    wrong = {
+        "modules_of_one_name_for_the_kernel": (
+            _dash_test,
+            ["modules/net-nat.ko", "modules/net_nat.ko"],
+        ),
+        "modules_that_are_objects": (_object_test, ["modules/kernel.o"]),
+        "modules_of_directories_of_one_name": (
+            _one_directory_name_test,
+            [":modules_tree", ":other/modules_tree"],
+        ),
+    }
+    for target, (test, modules) in wrong.items():
+        modules_btf(name = target, base = ":modules_kernel", modules = modules, tags = ["manual"])
+        test(name = target + "_test", target_under_test = ":" + target)
     modules_btf(
         name = "modules_distilled",
         base = ":modules_kernel",
@@ -453,5 +487,5 @@ def modules_suite(name):
             ":variables_of_tree_separate_test",
             ":variables_of_tree_all_test",
             ":modules_variables_of_features_test",
-        ],
+        ] + [":" + target + "_test" for target in wrong],
     )

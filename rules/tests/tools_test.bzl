@@ -2,7 +2,8 @@
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
-load("//rules:defs.bzl", "btf_objects", "vmlinux_btf")
+load("//rules:defs.bzl", "btf_diff_test", "btf_repro_test", "vmlinux_btf")
+load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE", "btf_toolchain")
 
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["default", "global_var"],
@@ -56,6 +57,42 @@ _same_tools_test = analysistest.make(
     },
 )
 
+_TOOLCHAINS = "//command_line_option:extra_toolchains"
+
+_own_tools = transition(
+    implementation = lambda _settings, _attr: {
+        _TOOLCHAINS: str(Label("//rules/tests:own_tools_toolchain")),
+    },
+    inputs = [],
+    outputs = [_TOOLCHAINS],
+)
+
+def _tool_impl(ctx):
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(script, "", is_executable = True)
+    runfiles = ctx.runfiles(ctx.files.data)
+    return [DefaultInfo(executable = script, runfiles = runfiles)]
+
+_tool = rule(
+    implementation = _tool_impl,
+    doc = "A tool that needs files when it runs.",
+    attrs = {"data": attr.label_list(allow_files = True)},
+    executable = True,
+)
+
+def _runfiles_impl(ctx):
+    env = analysistest.begin(ctx)
+    runfiles = ctx.attr.test[0][DefaultInfo].default_runfiles.files.to_list()
+    found = [file.basename for file in runfiles]
+    for name in ["own_tool.sh", "needed.txt"]:
+        asserts.true(env, name in found, "%s in %s" % (name, found))
+    return analysistest.end(env)
+
+_runfiles_test = analysistest.make(
+    _runfiles_impl,
+    attrs = {"test": attr.label(cfg = _own_tools)},
+)
+
 def tools_suite(name):
     """Declares the tests.
 
@@ -76,4 +113,34 @@ def tools_suite(name):
         plain = ":some_kernel",
         target_under_test = ":some_kernel",
     )
-    native.test_suite(name = name, tests = [":same_tools_test"])
+    write_file(name = "tools_needed", out = "tools/needed.txt", content = [])
+    _tool(name = "own_tool", data = ["tools/needed.txt"], tags = ["manual"])
+    btf_toolchain(
+        name = "own_tools",
+        btfdedup = ":own_tool",
+        btfgen = ":own_tool",
+        btfrepro = ":own_tool",
+        tags = ["manual"],
+    )
+    native.toolchain(
+        name = "own_tools_toolchain",
+        toolchain = ":own_tools",
+        toolchain_type = TOOLCHAIN_TYPE,
+    )
+    btf_diff_test(
+        name = "diff_by_own_tools",
+        actual = "tools/one.btfo",
+        expected = "tools/one.btfo",
+        tags = ["manual"],
+    )
+    btf_repro_test(
+        name = "repro_by_own_tools",
+        a = "tools/one.btfo",
+        b = "tools/one.btfo",
+        tags = ["manual"],
+    )
+    tests = [":same_tools_test"]
+    for test in [":diff_by_own_tools", ":repro_by_own_tools"]:
+        _runfiles_test(name = test[1:] + "_test", target_under_test = test, test = test)
+        tests.append(test + "_test")
+    native.test_suite(name = name, tests = tests)

@@ -188,7 +188,15 @@ def linked_suite(name):
     several = {
         "adopt": (["adopted_b"], ["a", "b"], []),
         "all": (["b_" + kind for kind in binaries], [
-            "a", "a", "alloc", "b", "extra", "linked_tree", "pre", "pre.a", "pre.lo",
+            "a",
+            "a",
+            "alloc",
+            "b",
+            "extra",
+            "linked_tree",
+            "pre",
+            "pre.a",
+            "pre.lo",
         ] + ["main"] * len(binaries), []),
         "forward": (["f_b"], ["a", "b"], []),
         "forward_excluded": (["f_b"], ["a"], ["l_b"]),

@@ -1,0 +1,33 @@
+package rules
+
+import "testing"
+
+// TestNames: files whose paths could be taken for flags and parameter files, or for what stands
+// before and after a flag's "=".
+func TestNames(t *testing.T) {
+	w := newWorkspace(t)
+	w.Shell(`set -e; mkdir -p -- -d =e
+		echo 'struct s { int i; } s; int f(void) { return s.i; }' > a.c
+		for o in ./-x.o ./@x.o a=b.o ./-d/x.o ./=e/--x=y.o; do gcc -g -c -o $o a.c; done
+		for l in ./-linked ./-d/-linked; do ld -e 0 -o $l ./-x.o; done
+		for ko in ./-m.ko ./@n.ko ./-d/-k=l.ko; do ld -r -o $ko ./-x.o; done`)
+	w.Write("-d/BUILD.bazel", `exports_files(glob(["*"]))`)
+	w.Write("=e/BUILD.bazel", `exports_files(glob(["*"]))`)
+	w.Write("BUILD.bazel", `
+load("@rules_btf//rules:defs.bzl", "btf_diff_test", "btf_embed", "btf_import", "btf_objects",
+     "module_btf", "modules_btf", "vmlinux_btf")
+
+objects = [":-x.o", ":@x.o", ":a=b.o", "//-d:x.o", "//=e:--x=y.o"]
+btf_objects(name = "objects", srcs = objects, grain = "object")
+btf_objects(name = "-group", srcs = objects)
+vmlinux_btf(name = "@kernel", srcs = [":objects"], vmlinux = ":-linked")
+vmlinux_btf(name = "-of=linked", out = "-k=.btf", vmlinux = "//-d:-linked")
+btf_diff_test(name = "same_test", actual = ":@kernel", expected = ":-of=linked")
+modules_btf(name = "modules", base = ":@kernel", modules = [":-m.ko", ":@n.ko", "//-d:-k=l.ko"],
+            embed = True)
+module_btf(name = "-m_btf", base = ":@kernel", module = ":-m.ko")
+btf_embed(name = "embedded", src = ":-m.ko", btf = ":-m_btf")
+btf_import(name = "imported", src = ":-k=.btf")
+`)
+	w.Shell("bazel test //... --spawn_strategy=local")
+}
