@@ -1,131 +1,181 @@
-package main
+// Package doccheck is a test of the documentation: what it names exists, and its links lead
+// somewhere.
+package doccheck
 
 import (
-	"os"
+	"cmp"
+	"fmt"
+	"path"
 	"path/filepath"
-	"runtime"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
-// TestRepository wants the documentation of this repository to lack nothing.
-func TestRepository(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	repo := filepath.Join(filepath.Dir(file), "../../..")
-	if _, err := os.Stat(filepath.Join(repo, page)); err != nil {
-		t.Skip("SKIPPED: this needs the whole repository, which Bazel's sandbox doesn't have")
-	}
-	problems, err := check(os.DirFS(repo))
-	if err != nil {
+func TestNamesAndLinks(t *testing.T) {
+	r := &repository{map[string]string{}, set{}, map[string][]string{}, map[string]set{}, set{},
+		map[string]set{}}
+	if err := filepath.WalkDir(root, r.add); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range problems {
-		t.Errorf("%s", p)
-	}
-	messages, err := allMessages(os.DirFS(repo))
-	if err != nil || len(messages) < 700 {
-		t.Errorf("%d messages, %v: they are collected wrongly", len(messages), err)
+	r.askFlags(t)
+	problems := append(r.brokenLinks(), r.wrongNames()...)
+	slices.Sort(problems)
+	for _, p := range slices.Compact(problems) {
+		t.Error(p)
 	}
 }
 
-// TestMessages has what a program and a rule say, in all ways in which messages are made.
-func TestMessages(t *testing.T) {
-	repo := fstest.MapFS{
-		"internal/a/a.go": {Data: []byte(`package a
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	code    = regexp.MustCompile("`[^`]*`")
+	dropped = regexp.MustCompile(`[^\pL\pN_ -]`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
+)
 
-func (r *Reader) Errorf(off int, format string, args ...any) error {
-	return fmt.Errorf("%s at %#x: %w", r.name, off, fmt.Errorf(format, args...))
-}
-
-func (r *Reader) tell(format string, args ...any) { r.log(format, args...) }
-
-func read(r *Reader) error {
-	fail := func(format string, args ...any) { r.err = fmt.Errorf("header: "+format, args...) }
-	fail("%d bytes are too few", 3)
-	r.tell("looking in %s", r.name)
-	if r.err != nil {
-		return fmt.Errorf("%s: %w", r.name, r.err)
-	}
-	return errors.New("the file has " + "no end")
-}
-`)},
-		"internal/b/b.go": {Data: []byte(`package b
-
-func f(r *a.Reader) error { return r.Errorf(1, "%q is 100%% wrong", r) }
-`)},
-		"internal/b/b_test.go":         {Data: []byte("package b\n\nvar err = errors.New(\"a test's own\")\n")},
-		"internal/command/screen/s.go": {Data: []byte("package s\n\nvar err = errors.New(\"a test's own\")\n")},
-		"kbuild/defs.bzl": {Data: []byte(`def f(x):
-    fail(("{}: " + "no tree").format(x))
-`)},
-		"rules/a.bzl": {Data: []byte(`def f(x):
-    fail(("{} has {{}}: " +
-          "name {}").format(x, x))
-`)},
-		"rules/tests/tests.bzl": {Data: []byte("def f():\n    fail(\"a test's own\")\n")},
-		"tools/t/main.go":       {Data: []byte("package main\n")},
-	}
-	found, err := allMessages(repo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []string
-	for _, m := range found {
-		if m.text != "" {
-			texts = append(texts, m.text)
+// brokenLinks lists the relative links that lead to no file, or to no heading of it. There are none
+// in code.
+func (r *repository) brokenLinks() (found []string) {
+	for name, text := range r.pages {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(prose(text), "code"), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := path.Join(path.Dir(name), cmp.Or(file, path.Base(name)))
+			if !r.files[target] {
+				found = append(found, fmt.Sprintf("%s: the link %s leads to no file", name, m[1]))
+			} else if anchor != "" && !slices.Contains(headings(r.pages[target]), anchor) {
+				found = append(found, fmt.Sprintf("%s: the link %s leads to no heading", name, m[1]))
+			}
 		}
 	}
-	slices.Sort(texts)
-	want := []string{"no tree", "the file has no end", "… bytes are too few", "… has {}: name …",
-		"… is 100% wrong"}
-	if !slices.Equal(texts, want) {
-		t.Errorf("found %q, want %q", texts, want)
-	}
+	return found
 }
 
-// TestStale compares messages with a page.
-func TestStale(t *testing.T) {
-	const text = "# Page\n\n```text\nshown whole\nthis message is longer than others, and …\n" +
-		"cut too …\nthis one is\n  wrapped\ngone\n```\n\n```log\nnot a message\n```\n"
-	messages := []message{
-		{text: "shown whole"}, {text: "cut too early"}, {text: "this one is wrapped"},
-		{text: "this message is longer than others, and it goes on"}, {text: "not on the page"},
+// prose is a page with empty lines in place of its blocks of code.
+func prose(text string) string {
+	lines := strings.Split(text, "\n")
+	inside := false
+	for i, line := range lines {
+		fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+		if fence || inside || strings.HasPrefix(line, "    ") {
+			lines[i] = ""
+		}
+		inside = inside != fence
 	}
-	var old []string
-	for _, p := range stale(messages, patterns(text)) {
-		old = append(old, p.text)
-	}
-	if want := []string{"cut too …", "gone"}; !slices.Equal(old, want) {
-		t.Errorf("%q are stale, want %q", old, want)
-	}
+	return strings.Join(lines, "\n")
 }
 
-// TestLinks has links that lead somewhere, and some that don't.
-func TestLinks(t *testing.T) {
-	repo := fstest.MapFS{
-		"README.md": {Data: []byte("# A `title`, of two\n\n" +
-			"[a](docs/a.md#a-b-c) [b](docs) [top](#a-title-of-two)\n" +
-			"[wrapped\ntext](docs/none.md) [c](docs/a.md#none) [d](https://example.com/none)\n" +
-			"`[e](none)`\n\n" +
-			"```text\n[f](none)\n# no heading\n```\n\n    [g](none)\n\n[h](#no-heading)\n")},
-		"docs/a.md": {Data: []byte("## A b_c\n\n## a [b](../README.md) c\n\n## twice\n\n" +
-			"## twice\n\n[i](#twice-1)\n")},
-		".hidden/none.md": {Data: []byte("[j](none)\n")},
+// headings lists the anchors of a page, as GitHub makes them of headings that differ.
+func headings(text string) (found []string) {
+	for _, m := range heading.FindAllStringSubmatch(prose(text), -1) {
+		anchor := dropped.ReplaceAllString(link.ReplaceAllString(m[1], "]"), "")
+		found = append(found, strings.ToLower(strings.ReplaceAll(anchor, " ", "-")))
 	}
-	broken, err := brokenLinks(repo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"docs/none.md leads to no file", "docs/a.md#none leads to no heading",
-		"#no-heading leads to no heading"}
-	for i, b := range broken {
-		if i >= len(want) || !strings.HasSuffix(b, want[i]) {
-			t.Errorf("%s", b)
+	return found
+}
+
+var (
+	identifier = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`)
+	qualified  = regexp.MustCompile(`^([a-z]\w*)\.([A-Z]\w*(?:\.[A-Za-z]\w*)?)$`)
+	filePath   = regexp.MustCompile(`^[a-zA-Z][\w.-]+(/[\w@.-]+)*/?$`)
+	source     = regexp.MustCompile(`\.(go|bzl|sh|md|proto)$`)
+	foreign    = regexp.MustCompile(`\.(c|o|ko|dwo)$`)
+	testName   = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)[A-Z]\w*`)
+	compound   = regexp.MustCompile(`^[a-zA-Z]\w*(_[a-z]|[a-z][A-Z])\w*$`)
+	flag       = regexp.MustCompile(`(?:^|[\s\[(|])--([a-zA-Z][\w-]*)`)
+	command    = regexp.MustCompile(`\b(btf(?:gen|dedup|repro) [a-z][a-z-]*)((?:\\\n|[^\n|;&#])*)`)
+	// developers are pages that name what the code declares; others name Bazel's rules and flags, …
+	developers = regexp.MustCompile(`^(ARCHITECTURE|CONTRIBUTING|docs/glossary|docs/how/.*)\.md$`)
+	// Tables there have names of the kernel, libbpf and pahole in their third column.
+	compared = regexp.MustCompile(`^docs/(glossary|how/where-is)\.md$`)
+	kernels  = regexp.MustCompile(`^(btf_|hypot_|DW_)`)
+)
+
+// wrongNames lists what the pages name and the repository doesn't have: flags of our commands, and
+// names in back quotes.
+func (r *repository) wrongNames() (found []string) {
+	for page, text := range r.pages {
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			args, _, _ := strings.Cut(m[2], " -- ")
+			for _, f := range flag.FindAllStringSubmatch(args, -1) {
+				if flags := r.flags[m[1]]; flags != nil && !flags[f[1]] {
+					found = append(found, fmt.Sprintf("%s: %s has no flag --%s", page, m[1], f[1]))
+				}
+			}
+		}
+		for _, line := range strings.Split(prose(text), "\n") {
+			cells := strings.Split(line, "|")
+			if len(cells) > 3 && compared.MatchString(page) {
+				cells = cells[:3]
+			}
+			for _, cell := range cells {
+				found = append(found, r.wrongSpans(page, cell)...)
+			}
 		}
 	}
-	if len(broken) != len(want) {
-		t.Errorf("%d broken links, want %d", len(broken), len(want))
+	return found
+}
+
+// wrongSpans looks at the names in back quotes of a line, or of a cell of a table. After a path of
+// a source file, names are those that this file declares, and paths may begin beside it.
+func (r *repository) wrongSpans(page, text string) (found []string) {
+	wrong := func(format string, args ...any) {
+		found = append(found, page+": "+fmt.Sprintf(format, args...))
 	}
+	dir, file := "", ""
+	for _, span := range code.FindAllString(text, -1) {
+		span = strings.Trim(span, "`")
+		test := testName.FindString(span)
+		m := qualified.FindStringSubmatch(span)
+		f := flag.FindStringSubmatch(span)
+		switch {
+		case kernels.MatchString(span):
+		case test != "":
+			if !r.words[test] {
+				wrong("there is no %s", test)
+			}
+		case m != nil && r.packages[m[1]] != nil:
+			if !slices.ContainsFunc(r.packages[m[1]], func(d string) bool { return r.declares(d, m[2]) }) {
+				wrong("package %s has no %s", m[1], m[2])
+			}
+		case filePath.MatchString(span) && (strings.Contains(span, "/") || source.MatchString(span)):
+			bases := []string{dir, ".", "internal", path.Dir(page)}
+			i := slices.IndexFunc(bases, func(b string) bool { return r.files[path.Join(b, span)] })
+			if i >= 0 {
+				dir, file = path.Join(bases[i], span), ""
+				if source.MatchString(dir) {
+					dir, file = path.Dir(dir), dir
+				}
+			} else if first, _, deep := strings.Cut(span, "/"); !deep && !r.files["*/"+span] ||
+				(r.files[first] || r.files["internal/"+first]) && !foreign.MatchString(span) {
+				wrong("there is no %s", span)
+			}
+		case identifier.MatchString(span) && r.declared[file] != nil:
+			if !r.declares(file, span) {
+				wrong("%s declares no %s", file, span)
+			}
+		case developers.MatchString(page) && compound.MatchString(span):
+			if !r.words[span] {
+				wrong("nothing is named %s", span)
+			}
+		case f != nil && span[0] == '-' && !strings.Contains(f[1], "_"): // those are Bazel's, pahole's
+			if !r.words["--"+f[1]] {
+				wrong("there is no flag --%s", f[1])
+			}
+		}
+	}
+	return found
+}
+
+// declares reports whether a file or directory declares a name: all but its last part may be beside
+// the file.
+func (r *repository) declares(where, name string) bool {
+	t, member, ok := strings.Cut(name, ".")
+	if !ok {
+		return r.declared[where][name]
+	}
+	return (r.declared[where][t] || r.declared[path.Dir(where)][t]) && r.declared[where][member]
 }
