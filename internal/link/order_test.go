@@ -25,14 +25,10 @@ func TestBaseOfOtherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	on, err := base.Parse(blob)
-	if err != nil {
-		t.Fatal(err)
-	}
 	blob.Machine = 62                                                               // EM_X86_64
 	other := &object.Object{Graph: types.New(), Target: object.Target{Machine: 183, // EM_AARCH64
 		Order: binary.BigEndian}}
-	on, err = base.Parse(blob)
+	on, err := base.Parse(blob)
 	if err != nil {
 		t.Fatal(err)
 	}

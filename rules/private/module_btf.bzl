@@ -1,6 +1,6 @@
 """module_btf: the BTF of a kernel module, split against what it builds upon."""
 
-load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
+load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":conversion.bzl", "CONVERSION_ATTRS")
 load(":features.bzl", "check_distilled", "has_feature")

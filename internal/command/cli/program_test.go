@@ -30,8 +30,7 @@ func greeter(stdout, stderr *bytes.Buffer) *Program {
 					case "ghost":
 						return fmt.Errorf("cannot see\nthe %w", errors.New("ghost\x1b"))
 					case "bomb":
-						var m map[string]int
-						m["x"] = 1
+						fmt.Fprintln(env.Stdout, args[len(args)])
 					}
 					fmt.Fprintf(env.Stdout, "%v %q\n", *loud, args)
 					env.Warn("greeted\n%d", len(args))
@@ -99,7 +98,8 @@ func TestRun(t *testing.T) {
 		{args: "hello ghost", code: 1, stderr: "greeter: cannot see; the ghost\\x1b\n", noStdout: true,
 			oneStderr: true},
 		{args: "hello bomb", code: 1,
-			stderr: "greeter: internal error: assignment to entry in nil map (at ", oneStderr: true},
+			stderr:    "greeter: internal error: runtime error: index out of range [1] with length 1 (at ",
+			oneStderr: true},
 		{args: "hello you --loud", stdout: `true ["you"]`, stderr: "greeter: warning: greeted; 1\n"},
 		{args: "hello @" + params + " d", stdout: `true ["a b" "'c'" "d"]`},
 		{args: "hello one  two", code: 2, stderr: "argument 2 is empty", oneStderr: true},

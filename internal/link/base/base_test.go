@@ -201,7 +201,7 @@ func TestLayers(t *testing.T) {
 }
 
 func TestIDHash(t *testing.T) {
-	if base.IDHash(1) == base.IDHash(2) || base.IDHash(1) != base.IDHash(1) {
+	if one, again := base.IDHash(1), base.IDHash(1); one != again || one == base.IDHash(2) {
 		t.Error("the hash of an id is not that of the id")
 	}
 }

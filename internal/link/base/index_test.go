@@ -15,8 +15,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-var _ Base = (*reference)(nil)
-
 // small returns BTF with one of most things, which stands on base.
 func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b := btf.NewBuilder(order, base, nil)

@@ -1,7 +1,6 @@
 package base
 
 import (
-	"encoding/binary"
 	"iter"
 	"testing"
 
@@ -134,14 +133,6 @@ func (p *reference) Declares(id uint32) bool {
 	return p.g.Node(p.nodes[id]).Kind == types.KindStub
 }
 
-func (p *reference) HasDeclTag(value []byte, target, component uint32, flag bool) bool {
-	return p.declTags[declTag{string(value), target, component, flag}]
-}
-
 func (p *reference) String(s []byte) uint32 { return p.strings[string(s)] }
-
-func (p *reference) Order() binary.ByteOrder { return p.blob.Order }
-
-func (p *reference) Machine() uint16 { return p.blob.Machine }
 
 func (p *reference) Layers() []types.Hash { return p.layers }

@@ -209,7 +209,6 @@ func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err e
 		}
 	}
 	index := map[types.Hash]int{}
-	var count []uint64
 	for t := range members {
 		m := &members[t]
 		if m.units == 0 {
@@ -220,7 +219,6 @@ func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err e
 			i = len(groups)
 			index[m.in] = i
 			groups = append(groups, nil)
-			count = append(count, m.units)
 		}
 		groups[i] = append(groups[i], uint32(t))
 	}
