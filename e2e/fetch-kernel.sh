@@ -39,7 +39,7 @@ if ! complete; then
     if [[ $arch == "$package" ]]; then arch=; fi
     options=(-o APT::Sandbox::User=root)
     if [[ -n $arch$suite ]]; then
-      # apt with lists and packages of its own.
+      # apt with its own lists and packages.
       apt=$dir/apt
       mkdir -p "$apt"/{state/lists,cache/archives}/partial
       touch "$apt/status"

@@ -38,7 +38,7 @@ btf_diff_test = _btf_diff_test
 btf_repro_test = _btf_repro_test
 btf_toolchain = _btf_toolchain
 
-# For rules of your own.
+# For your own rules.
 btf_cc_aspect = _btf_cc_aspect
 BtfInfo = _BtfInfo
 BtfModulesInfo = _BtfModulesInfo

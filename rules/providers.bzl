@@ -1,4 +1,4 @@
-"""Providers: what the rules tell each other, and what a rule of your own may read or return."""
+"""Providers: what the rules tell each other, and what your own rule may read or return."""
 
 BtfObjectsInfo = provider(
     doc = "BTF objects (.btfo): the types of some ELF objects, ready to be merged and linked.",
@@ -29,11 +29,12 @@ outermost base first. Empty for vmlinux.""",
         "btf_features": """list of string or None: what it was made with; None of `btf_import`,
 which doesn't know.""",
         "index": """File or None: the index of `btf`, which links of split BTF read in place of it.
-None if `btf` stands on a distilled base.""",
+None if `btf` is based on a distilled base.""",
         "indices": """depset of File, postorder: the indices of `bases`. Empty for vmlinux.""",
-        "distilled": """bool: whether `btf` stands on a distilled base, the only one in `bases`, and
+        "distilled": """bool: whether `btf` is based on a distilled base, the only one in `bases`,
+and
 has no kernel's ids.""",
-        "extra": """File or None: raw BTF of the variables that are not per CPU, which stands on
+        "extra": """File or None: raw BTF of the variables that are not per CPU, which is based on
 `btf` (`variables = "separate"`).""",
         "skipped": """File or None: text, one line for each function or variable that was left out
 and why.""",
@@ -41,13 +42,13 @@ and why.""",
 )
 
 BtfModulesInfo = provider(
-    doc = "The linked BTF of many modules that stand on the same BTF.",
+    doc = "The linked BTF of many modules that are based on the same BTF.",
     fields = {
-        "bases": "depset of File, postorder: the chain of BTF that they stand on.",
+        "bases": "depset of File, postorder: the chain of BTF that they are based on.",
         "btfs": """depset of File: raw BTF of the modules, each named for its module, and
 directories of that.""",
         "indices": "depset of File, postorder: the indices of `bases`.",
-        "modules": """list of struct: one for each module that is a file of its own, with `name`
+        "modules": """list of struct: one for each module that is its own file, with `name`
 (string), `module` (File, the linked module), `btf` and `skipped` (File), `extra` (File or None),
 split BTF on `btf` of the variables that are not per CPU, and `embedded` (File or None), the module
 with its BTF.""",

@@ -43,7 +43,7 @@ btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
     cfg = _same_settings,
     doc = """Names the tools that the rules run: files, or targets that can be run. Wrap it in a
-`toolchain` and register that, to use tools of your own instead of the default toolchain, which
+`toolchain` and register that, to use your own tools instead of the default toolchain, which
 builds them from source.
 
 ```starlark

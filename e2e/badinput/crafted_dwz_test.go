@@ -92,9 +92,10 @@ func dwzCrafted() []crafted {
 		of("each unit redefines another tag", plainStructs(1000), 1000,
 			func(i int) string { return fmt.Sprintf("\x04s%x\x00\x10", i) }, ""),
 		of("a thousand definitions of one tag", ring(1000), 900, none, ""),
-		of("six thousand definitions of one tag", ring(6000), 6000, none, "too deeply to be told apart"),
+		of("six thousand definitions of one tag", ring(6000), 6000, none,
+			"too deeply to be distinguished"),
 		of("eight thousand definitions of one tag", ring(8000), 8000, none,
-			"too deeply to be told apart"),
+			"too deeply to be distinguished"),
 		of("more types than a file may have", plainStructs(30000), 20000,
 			func(i int) string { return fmt.Sprintf("\x04x%x\x00\x10", i) }, "undo what dwz has done"),
 	}

@@ -17,7 +17,7 @@ func logsCrafted() []crafted {
 	return []crafted{
 		readers("a log: 5000 actions read 5000 that differ", n,
 			func(*execlogtest.Builder, uint32, int, int) uint32 { return 0 }),
-		readers("the same, each with a file of its own", n,
+		readers("the same, each with its own file", n,
 			func(l *execlogtest.Builder, all uint32, action, side int) uint32 {
 				return l.Union([]uint32{all}, l.File(fmt.Sprint("s", action), fmt.Sprint(side)))
 			}),

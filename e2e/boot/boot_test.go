@@ -56,7 +56,7 @@ func TestBoot(t *testing.T) {
 	t.Run("all", func(t *testing.T) { k.checkAll(t, lines, controls) })
 }
 
-// checkEnds checks that the machine ran the kernel that the BTF stands on, and came to the end.
+// checkEnds checks that the machine ran the kernel that the BTF is based on, and came to the end.
 func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 	first, last := lines[0].Start, lines[len(lines)-1].End
 	if first == nil || last == nil {

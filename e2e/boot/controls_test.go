@@ -28,8 +28,8 @@ func (k kernel) controls(t *testing.T, dir, image string) map[string]control {
 	}
 }
 
-// wrongBase makes a module whose BTF stands on other BTF than the kernel's: on the same types, but
-// linked by us, so that there are fewer of them and they have other ids.
+// wrongBase makes a module whose BTF is based on other BTF than the kernel's: on the same types,
+// but linked by us, so that there are fewer of them and they have other ids.
 func (k kernel) wrongBase(t *testing.T, dir, image, name string) control {
 	t.Helper()
 	base := filepath.Join(dir, "wrong-base")

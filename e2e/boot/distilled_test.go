@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// distilled names the modules whose BTF stands on a distilled base, which the kernel puts on its
+// distilled names the modules whose BTF is based on a distilled base, which the kernel puts on its
 // own when it loads them. That base is one of the kernel itself, or, where the value is true, of a
 // kernel that differs from it.
 var distilled = map[string]bool{

@@ -81,7 +81,7 @@ func newWorkspace(t *testing.T, targets ...string) *workspace {
 		diskCache: t.TempDir(), targets: targets}
 }
 
-// build builds with nothing but the disk cache, and returns the log.
+// build builds with only the disk cache, and returns the log.
 func (w *workspace) build() []execlog.Spawn {
 	w.t.Helper()
 	w.runBazel(w.t, "clean")

@@ -27,7 +27,7 @@ func TestWorkers(t *testing.T) {
 			"--modify_execution_info=Btf(Gen|Link)=+no-cache"}, more...), plain...)
 		spawns := ran(t, "workers", w.build())
 		for _, s := range spawns {
-			// The link of the kernel stands on no base.
+			// The link of the kernel is based on no base.
 			worker := s.Mnemonic == "BtfGen" || s.Mnemonic == "BtfLink" && s.Label != "//:vmlinux_btf"
 			if (s.Runner == "worker") != worker && (worker || s.Mnemonic == "BtfLink") {
 				t.Errorf("%s of %s ran by %s", s.Mnemonic, s.Label, s.Runner)

@@ -80,7 +80,7 @@ func examplePackage(text string) string {
 	return page
 }
 
-// TestRules analyses each example of the rules' reference, in a package of its own.
+// TestRules analyses each example of the rules' reference, in its own package.
 func TestRules(t *testing.T) {
 	from := t.TempDir()
 	write := func(path, text string) { harness.WriteFile(t, filepath.Join(from, path), text) }
@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 	}
 	write("boot/BUILD.bazel", "exports_files([\"boot/vmlinuz-7.2.0-amd64\"])\n")
 	write("boot/boot/vmlinuz-7.2.0-amd64", "")
-	// The tools of btf_toolchain's example are in a package of their own, and its line registers them.
+	// The tools of btf_toolchain's example are in their own package, and its line registers them.
 	write("MODULE.bazel", string(harness.ReadFile(t, example("hello/MODULE.bazel")))+
 		strings.ReplaceAll(ruleExample(t, `register_toolchains("//:prebuilt")`), "//:", toolchain+":"))
 	w := newWorkspace(t, from)

@@ -49,7 +49,7 @@ func resolvers(t *testing.T) []string {
 // image is a kernel or module that is tested.
 type image struct {
 	path string   // without a signature
-	base []string // what split BTF stands on
+	base []string // what split BTF is based on
 }
 
 // images are the kernel in dir, and its modules.
@@ -91,7 +91,7 @@ func resolve(t *testing.T, x image, out string, options ...string) {
 }
 
 // kernelResolve runs the kernel's resolve_btfids on x, and returns the new content of .BTF_ids.
-// Until 6.18 the program changed the file, then it writes the section to a file of its own.
+// Until 6.18 the program changed the file, then it writes the section to its own file.
 func kernelResolve(t *testing.T, program string, x image, options ...string) []byte {
 	t.Helper()
 	argv := []string{program}

@@ -69,7 +69,7 @@ func (k *kernel) cost(t *testing.T) (c cost) {
 	return c
 }
 
-// convertEach makes the BTF object of each object with a process of its own, as actions do.
+// convertEach makes the BTF object of each object with its own process, as actions do.
 func (k *kernel) convertEach(t *testing.T) (cpu time.Duration, size uint64) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "btfo")

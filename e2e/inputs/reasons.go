@@ -102,7 +102,7 @@ const mipsAssembler = 0x8001
 var kinds = map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union",
 	dwarf.TagTypedef: "typedef", dwarf.TagEnumerationType: "enum"}
 
-// has tells whether a type of that title, as btfdedup diff spells it, is in a block.
+// has reports whether a type of that title, as btfdedup diff spells it, is in a block.
 func (b Blocks) has(title string) bool {
 	if b[title] {
 		return true

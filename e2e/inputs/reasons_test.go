@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestReadBlocks is of a program of our own.
+// TestReadBlocks is of a program of ours.
 func TestReadBlocks(t *testing.T) {
 	harness.Need(t, "gcc")
 	dir := t.TempDir()

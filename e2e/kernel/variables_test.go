@@ -16,7 +16,7 @@ import (
 
 const globalVar = "--features=default,global_var"
 
-// linkAlone links a module to a file in which each of its sections has an address of its own:
+// linkAlone links a module to a file in which each of its sections has its own address:
 // pahole takes a variable for that of a section by its address, and in a module all are 0.
 func linkAlone(t *testing.T, ko string) string {
 	t.Helper()
@@ -85,7 +85,7 @@ func joined(t *testing.T, chain ...string) string {
 }
 
 // TestModuleVariables compares all variables of the modules that MODULES names with pahole's. What
-// is compared are the variables per CPU and the extra ones, in BTF of their own, of the module as
+// is compared are the variables per CPU and the extra ones, in their own BTF, of the module as
 // it is, with those of the module linked to addresses; and these with pahole's.
 func TestModuleVariables(t *testing.T) {
 	list := modules(t)

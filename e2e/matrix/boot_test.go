@@ -155,7 +155,7 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 }
 
 // checkModule checks that the module is loaded, and that the kernel shows its BTF. Where that
-// stands on a distilled base, the kernel has put it on its own.
+// is based on a distilled base, the kernel has put it on its own.
 func (k kernel) checkModule(t *testing.T, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))

@@ -85,7 +85,7 @@ func (k kernel) compare(t *testing.T, c record.Call) *compare.Result {
 	return oracle.SameTypes(t, k.out(c.File), ours, skipped, pahole)
 }
 
-// relocate puts BTF that stands on a distilled base on the kernel's, and returns out.
+// relocate puts BTF that is based on a distilled base on the kernel's, and returns out.
 func (k kernel) relocate(t *testing.T, blob, base, out string) string {
 	t.Helper()
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--distilled-base="+base,

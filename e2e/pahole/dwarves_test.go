@@ -31,7 +31,7 @@ var outcomes = map[string]outcome{
 	"btf_type_tag_order.sh": {1, "could not find tagged pointer to struct sample"},
 	// Encodes nothing.
 	"prettify_perf.data.sh": {2, "skip: No 'perf' binary available"},
-	// Counts the threads of a pahole that runs by ps, and Go's runtime has some of its own. On a small
+	// Counts the threads of a pahole that runs by ps, and Go's runtime has others. On a small
 	// file no pahole runs so long.
 	"reproducible_build.sh": {1, "ERROR: pahole asked to start 1 encoding threads, started"},
 }

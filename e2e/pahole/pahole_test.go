@@ -133,7 +133,7 @@ func (p places) call(t *testing.T, tool string, l line) (path string, bases []st
 	return path, bases
 }
 
-// section copies a section of the file at path to a file of its own.
+// section copies a section of the file at path to its own file.
 func section(t *testing.T, path, name string) (out string, ok bool) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -186,7 +186,7 @@ func (p places) differences(t *testing.T, l line) *compare.Result {
 		if err != nil {
 			t.Fatalf("%s: %v", tool, err)
 		}
-		if len(bases) > 0 { // distilled or not, it stands on this one
+		if len(bases) > 0 { // distilled or not, it is based on this one
 			oracle.DropBase(t, c, []string{p.base})
 		}
 		return c

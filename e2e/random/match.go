@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// matcher tells whether BTF says what DWARF says, through everything that a type leads to. A tag
+// matcher reports whether BTF says what DWARF says, through everything that a type leads to. A tag
 // that the unit of the DIE only declares may stand for any definition: what lies beyond isn't
 // compared.
 type matcher struct {

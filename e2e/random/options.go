@@ -67,7 +67,7 @@ func NewOptions(seed uint64) Options {
 // Compiler is the one of unit i: gcc or clang.
 func (o Options) Compiler(i int) string { return o.Compilers[i%len(o.Compilers)] }
 
-// TypeUnits says whether types are in units of their own.
+// TypeUnits says whether types are in their own units.
 func (o Options) TypeUnits() bool { return o.has("-fdebug-types-section") }
 
 func (o Options) has(flag string) bool {

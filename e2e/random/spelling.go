@@ -150,7 +150,7 @@ func checkOrder(b *Build) error {
 	return nil
 }
 
-// checkTypeUnits: types in units of their own are the same types.
+// checkTypeUnits: types in their own units are the same types.
 func checkTypeUnits(b *Build) error {
 	plain := b.Options
 	plain.DWARF = slices.DeleteFunc(slices.Clone(plain.DWARF), func(f string) bool {

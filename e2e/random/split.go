@@ -91,7 +91,7 @@ func checkSplit(b *Build) error {
 	return b.splitTwins("kernel.btf", split)
 }
 
-// sameBytesOf is sameBytes for split BTF, whose types can't be told without the base.
+// sameBytesOf is sameBytes for split BTF, whose types can't be compared without the base.
 func sameBytesOf(all []result, who string) error {
 	var other []string
 	for _, r := range all[1:] {

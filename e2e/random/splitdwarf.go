@@ -44,7 +44,7 @@ func checkSplitDWARF(b *Build) error {
 	if err := b.link(linked, objects); err != nil {
 		return err
 	}
-	// What nothing refers to is another unit's if types are in units of their own.
+	// What nothing refers to is another unit's if types are in their own units.
 	bytesToo := !b.Options.TypeUnits()
 	if err := b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// workspace is a copy of examples/hello with a Bazel of its own.
+// workspace is a copy of examples/hello with its own Bazel.
 type workspace struct {
 	dir, bazel, base string
 }

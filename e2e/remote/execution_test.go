@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestExecution runs all actions of rules_btf on an executor where they see nothing but their
+// TestExecution runs all actions of rules_btf on an executor where they see only their
 // inputs, with each way to download results.
 func TestExecution(t *testing.T) {
 	m, want := quick(t)

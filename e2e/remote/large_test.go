@@ -94,7 +94,7 @@ vmlinux_btf(
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		// Each with bytes of its own at the end, so that no two are the same input.
+		// Each with its own bytes at the end, so that no two are the same input.
 		content := append(harness.ReadFile(t, from), fmt.Sprintf("%8d", i)...)
 		if err := os.WriteFile(to, content, 0o644); err != nil {
 			t.Fatal(err)

@@ -47,7 +47,7 @@ func long(t *testing.T) {
 	}
 }
 
-// machine is a place where Bazel runs: a workspace and an output base of its own.
+// machine is a place where Bazel runs: its own workspace and output base.
 type machine struct {
 	t       testing.TB
 	dir     string   // the workspace
@@ -147,7 +147,7 @@ func (m *machine) server() int {
 	return pid
 }
 
-// build runs "bazel build" after "bazel clean", so that nothing but the caches of the options can
+// build runs "bazel build" after "bazel clean", so that only the caches of the options can
 // have results.
 func (m *machine) build(options ...string) outcome {
 	m.t.Helper()

@@ -31,7 +31,7 @@ enum state { IDLE, BUSY };
 typedef unsigned long size;
 `
 
-// objectsSource is the C source of object i: a structure and a function of its own.
+// objectsSource is the C source of object i: its own structure and function.
 func objectsSource(i int) string {
 	return fmt.Sprintf(`#include "common.h"
 struct item%[1]d { struct list list; enum state state; size sizes[%[2]d]; struct device *device; };

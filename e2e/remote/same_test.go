@@ -10,7 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
-// ownCaches builds on machines of which each has an empty disk cache of its own, so that all runs,
+// ownCaches builds on machines of which each has its own empty disk cache, so that all runs,
 // and the logs have the digests of actions, which there are for a cache only.
 func ownCaches(t testing.TB, machines ...*machine) []outcome {
 	t.Helper()

@@ -63,7 +63,7 @@ func nginx(t testing.TB) *server {
 	return nginxOn(t, "")
 }
 
-// nginxOn starts nginx, which stores in a directory, or in one of its own.
+// nginxOn starts nginx, which stores in a directory, or in a new one.
 func nginxOn(t testing.TB, dir string) *server {
 	t.Helper()
 	program := nginxProgram(t)
@@ -148,7 +148,7 @@ func (s *server) begin() {
 	defer log.Close()
 	s.cmd = exec.Command(s.argv[0], s.argv[1:]...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	// A group of its own: what it started ends with it.
+	// Its own group: what it started ends with it.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -57,7 +57,7 @@ func (m *machine) strange() {
 	}
 	m.env = []string{"HOME=" + home, "USER=other", "LOGNAME=other", "TZ=Pacific/Kiritimati",
 		"LC_ALL=C.UTF-8", "PATH=/nowhere:/bin:/usr/bin:/usr/local/go/bin:/usr/sbin"}
-	// Another user in a namespace of its own, who owns what root does outside.
+	// Another user in its own namespace, who owns what root does outside.
 	m.under = []string{"unshare", "--user", "--map-user=4711", "--map-group=4712",
 		"sh", "-c", `umask 077; exec "$@"`, "sh"}
 }

@@ -116,7 +116,7 @@ modules_btf(name = "modules_btf", base = ":vmlinux_btf", modules = [":many"])
 	const member = "differs: struct disk: member flags: only in B"
 	for output, want := range map[string]string{
 		"disk_btf.btf": member,
-		// Of its base it has nothing but references.
+		// Of its base it has only references.
 		"raid_btf.btf": "indirect: struct raid: member members: refers to struct disk, which differs",
 		"many.btf.d":   "types of disk.btf:",
 	} {

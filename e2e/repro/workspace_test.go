@@ -277,8 +277,8 @@ func types(t *testing.T, build int) []byte {
 	return harness.ReadFile(t, filepath.Join(dir, "types.btf"))
 }
 
-// build builds all targets from nothing, and returns the log's path. Each of the two builds has an
-// output base of its own.
+// build builds all targets from nothing, and returns the log's path. Each of the two builds has
+// its own output base.
 func (w *workspace) build(t *testing.T, name string, build int, flags ...string) string {
 	t.Helper()
 	if w.bases[build] == "" {

@@ -46,7 +46,7 @@ func TestLinkedOnce(t *testing.T) {
 	}
 }
 
-// compare wants of the BTF of a label, and of that by actions of its own, that it is of linked.
+// compare wants of the BTF of a label, and of that by its own actions, that it is of linked.
 func compare(t *testing.T, mode, label string, linked map[string]bool, actions *graph) {
 	for _, suffix := range []string{"", "_own"} {
 		converted := actions.converted(t, label+suffix)

@@ -129,7 +129,7 @@ func TestEditOfSource(t *testing.T) {
 						files[k] = v
 					}
 					e.apply(files)
-					// Each edit is compiled in a directory of its own, so paths change too.
+					// Each edit is compiled in its own directory, so paths change too.
 					after := objectOf(t, files, options)
 					if same := bytes.Equal(before, after); same != e.same {
 						t.Errorf("the BTF object is the same: %t, want %t", same, e.same)

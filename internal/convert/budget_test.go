@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// importing is a partial unit with entries of its own, and so many units that import it, the i-th
+// importing is a partial unit with its own entries, and so many units that import it, the i-th
 // with own(i) besides.
 func importing(partial string, units int, own func(i int) string) string {
 	var b strings.Builder
@@ -50,7 +50,7 @@ func TestVerdictOfThreads(t *testing.T) {
 				}
 				return "\x05t\x00\x04" + u32(off-14+9) + "\x00\x02" + u32(off)
 			}), 40, func(int) string { return "" }),
-			"too deeply to be told apart|overlap or refer to each other"},
+			"too deeply to be distinguished|overlap or refer to each other"},
 		{"lists that overlap", strings.Repeat(unitOf(1, "\x01"+chain(13, 7, 8000,
 			func(i, off int) string { return "\x08s\x00" + u32(13+8000*7+i) })+
 			strings.Repeat("\x03", 8000)), 3), "nests more than|overlap or refer to each other"},

@@ -103,7 +103,7 @@ func (u *unit) visitTypedef(e *dwarf.DIE) error {
 }
 
 // visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
-// except enums, whose enumerators are names of their own. Of an anonymous struct or union only the
+// except enums, whose enumerators are their own names. Of an anonymous struct or union only the
 // declaration tags are taken, which refer to it.
 func (u *unit) visitTagged(e *dwarf.DIE) error {
 	if e.Has(dwarf.Signature) {

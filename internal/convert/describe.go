@@ -325,8 +325,8 @@ func (d *desc) extend() error {
 	return nil
 }
 
-// cut leaves out the members that don't lie in the struct as a whole. Rust writes what has no size
-// of its own so, such as the text of a CStr, whose size is 0.
+// cut leaves out the members that don't lie in the struct as a whole. Rust writes so what has no
+// size itself, such as the text of a CStr, whose size is 0.
 func (d *desc) cut() error {
 	kept := d.elems[:0]
 	for _, m := range d.elems {

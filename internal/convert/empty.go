@@ -45,7 +45,7 @@ func CheckEmpty(f *elf.File) error {
 		"don't strip; btfgen elf takes the separate debug file of a stripped file (--dwarf)", f.Path)
 }
 
-// compiled tells whether f has code or data that a compiler made: compilers leave their name in
+// compiled reports whether f has code or data that a compiler made: compilers leave their name in
 // .comment, assemblers don't, and give symbols a type, which assembly within C need not have. clang
 // writes no DWARF for a file that has nothing else, such as a kernel's .vmlinux.export.c.
 func compiled(f *elf.File) (bool, error) {

@@ -92,7 +92,7 @@ func TestWithoutDWARF(t *testing.T) {
 			"gcc -g -c x.c -o o.o && objcopy --only-keep-debug o.o o.debug && objcopy --strip-debug " +
 				"--add-gnu-debuglink=o.debug o.o o",
 			`no DWARF (.debug_info): it was split off into "o.debug" (.gnu_debuglink); btfgen elf takes`},
-		{"nothing but assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
+		{"only assembly in C without -g", "gcc -c a.c -o o", ""}, // clang makes it so with -g too
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := tryConvert(build(t, tt.script, "o"), Options{Features: features.Default(), Jobs: 1})

@@ -10,7 +10,7 @@ import (
 // inlined is DW_INL_inlined: by the compiler's choice, not declared inline.
 const inlined = 1
 
-// visitFunction takes a function. An entry with code of its own and a pair of abstract origin and
+// visitFunction takes a function. An entry with its own code and a pair of abstract origin and
 // out-of-line instance read the same.
 //
 // A function without code may have a symbol all the same: gcc folds identical functions, of which
@@ -183,7 +183,7 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	return f.proto.u.parameterDeclTags(f.protoDIE, id, sig.index)
 }
 
-// annotated tells whether the function or a parameter may have annotations.
+// annotated reports whether the function or a parameter may have annotations.
 func (f *function) annotated() (bool, error) {
 	r := &f.proto.u.r
 	if !r.Annotated() {
@@ -221,7 +221,7 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 	return id, c.g.Node(id).Hash, err
 }
 
-// takesMore tells whether e, which f is, takes parameters beyond those of its abstract origin:
+// takesMore reports whether e, which f is, takes parameters beyond those of its abstract origin:
 // clang says in the instance alone that a function has "..." in its prototype.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
@@ -268,7 +268,7 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 	return id
 }
 
-// addRenamed takes a function under the name of its symbol, which tells whether the unit was
+// addRenamed takes a function under the name of its symbol, which says whether the unit was
 // linked. h is the hash of its prototype.
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
@@ -286,7 +286,7 @@ type function struct {
 	nocall   bool
 	proto    typeRef // the entry whose parameters are the source's
 	protoDIE *dwarf.DIE
-	returns  typeRef // for an entry without a return type of its own
+	returns  typeRef // for an entry without its own return type
 
 	origin, specification dwarf.DIE // the last ones
 }

@@ -70,8 +70,8 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	return h, nil
 }
 
-// alone tells whether the unit's entries are not to be compared with others': if there is only one
-// unit, hardly any are equal.
+// alone reports whether the unit's entries are not to be compared with others': if there is only
+// one unit, hardly any are equal.
 func (u *unit) alone() bool { return u.c.sole() }
 
 // hashByPrint fills in entry i of the memo, which is t's, if the hash of t's fingerprint is known.

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/language"
 )
 
-// excluded tells whether a unit is of a language that is left out.
+// excluded reports whether a unit is of a language that is left out.
 func (o *Options) excluded(root *dwarf.DIE) bool {
 	return root.Has(dwarf.Language) && o.LangExclude[root.Val[dwarf.Language]]
 }
@@ -22,13 +22,13 @@ func languageName(root *dwarf.DIE) string {
 	return language.Of(root.Val[dwarf.Language])
 }
 
-// isRust tells whether the unit says that it is of Rust.
+// isRust reports whether the unit says that it is of Rust.
 func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
 }
 
-// OnlyAssembler tells whether f has DWARF, all of it of an assembler, which describes no types. It
-// is false where the DWARF is damaged, which File says.
+// OnlyAssembler reports whether f has DWARF, all of it of an assembler, which describes no types.
+// It is false where the DWARF is damaged, which File says.
 func OnlyAssembler(f *elf.File) bool {
 	d, err := dwarf.New(f)
 	if err != nil || len(d.Units) == 0 {

@@ -11,10 +11,10 @@ import (
 // any are known, types are described once and added directly, and the graph hashes them: in the
 // first unit that one thread converts, of several or only one.
 
-// direct tells whether types are added without being hashed first.
+// direct reports whether types are added without being hashed first.
 func (c *converter) direct() bool { return c.sole() || c.first }
 
-// sole tells whether there is one unit only, of a file that is converted alone, or an environment
+// sole reports whether there is one unit only, of a file that is converted alone, or an environment
 // of pinned references.
 func (c *converter) sole() bool { return c.single && !c.shared || c.pinned }
 

@@ -8,7 +8,7 @@ import (
 
 // gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
 // enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
-// So do those of a .dwo file to its compilation unit. Elsewhere they are units of their own, for
+// So do those of a .dwo file to its compilation unit. Elsewhere they are separate units, for
 // nothing tells whose they are: of equal type units the linker keeps one.
 
 // walkOrphans takes what the orphans of the one compilation unit declare.

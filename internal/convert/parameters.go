@@ -169,8 +169,8 @@ func (t typeRef) value() (value, error) {
 	return v, err
 }
 
-// packed tells whether the struct has a name, and a member at an offset that is no multiple of the
-// natural alignment of its type.
+// packed reports whether the struct has a name, and a member at an offset that is no multiple of
+// the natural alignment of its type.
 func (t typeRef) packed() (bool, error) {
 	var e, c dwarf.DIE
 	if err := t.u.r.Read(t.off, &e); err != nil || !e.Has(dwarf.Name) {

@@ -29,7 +29,7 @@ func newPins(d *dwarf.Data) *pins {
 	return &pins{budget: d.Share(pinFloor + pinPerByte*int(d.Size()))}
 }
 
-// pinReader reads units once more, into a graph of its own, in which every reference to a tag says
+// pinReader reads units once more, into its own graph, in which every reference to a tag says
 // which entry defines it. Of these, the graph of a store gets the pins that tell the definitions
 // apart.
 type pinReader struct {

@@ -15,7 +15,7 @@ import (
 // in another file has the number of the file in it (dwarf.Prints). Several conversions may run at
 // the same time. The zero value is ready.
 type Shared struct {
-	// Joined makes the objects stand on the graph that is shared, in place of graphs of their own.
+	// Joined bases the objects on the graph that is shared, in place of their own graphs.
 	// They may be looked at when no conversion runs any more; object.Union makes one of them.
 	Joined bool
 	// Size is about how many bytes of units there will be in all, 0 if that isn't known.
@@ -63,7 +63,7 @@ func (s *Shared) converter(in input, size int) *converter {
 	return c
 }
 
-// full tells whether a store has as many nodes as it may have.
+// full reports whether a store has as many nodes as it may have.
 func (s *store) full(most int) bool {
 	s.lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	return &o
 }
 
-// part makes a graph of its own for the units, which are of the shared one.
+// part makes its own graph for the units, which are of the shared one.
 func (c *converter) part(units []object.Unit) *object.Object {
 	c.lock()
 	g := c.g.Snapshot()

@@ -57,7 +57,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		}
 		return n, err
 	}
-	attr := dwarf.Type // of an enum without a size of its own
+	attr := dwarf.Type // of an enum without its own size
 	if e.Has(dwarf.Signature) {
 		attr = dwarf.Signature
 	}

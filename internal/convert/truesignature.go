@@ -97,7 +97,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	return s, nil
 }
 
-// countParameters counts e's formal parameters, and tells whether others may follow.
+// countParameters counts e's formal parameters, and reports whether others may follow.
 func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	f, err := u.r.Function(e)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 const percpuSection = ".data..percpu"
 
 // visitVariable takes a variable that has a fixed address in a section whose variables are encoded.
-// Name and type come from the declaration that the entry completes, unless it has a type of its own
+// Name and type come from the declaration that the entry completes, unless it has its own type
 // (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
 // it.
 func (u *unit) visitVariable(e *dwarf.DIE) error {
@@ -125,7 +125,7 @@ func (c *converter) sectionOf(addr uint64) section {
 	return otherSection
 }
 
-// encodes tells whether variables of a section are encoded.
+// encodes reports whether variables of a section are encoded.
 func (c *converter) encodes(s section) bool {
 	f := c.opt.Features
 	switch s {

@@ -22,7 +22,7 @@ type work struct {
 	warnings []string
 }
 
-// failure is the error of one unit. Of several, that of the first unit is told.
+// failure is the error of one unit. The error of the lowest unit wins.
 type failure struct {
 	at  int
 	err error
@@ -138,7 +138,7 @@ func (w *work) addThreads(jobs, size int) {
 	}
 }
 
-// shares tells whether the conversion uses what those of other files have understood.
+// shares reports whether the conversion uses what those of other files have understood.
 func (w *work) shares() bool {
 	return w.opt.Shared != nil && w.d.File.Relocatable() && w.opt.Each == nil
 }
@@ -287,7 +287,7 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 	return r.Errorf(at, "type %s contains itself by value", o.Graph.Name(n))
 }
 
-// hasComplete tells whether the file has a unit that is no partial one, or no units at all.
+// hasComplete reports whether the file has a unit that is no partial one, or no units at all.
 func (w *work) hasComplete() bool {
 	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
 		func(c *converter) bool { return c.complete })

@@ -6,7 +6,7 @@
 //
 // Its stages are packages, each of which reads what the ones before it have made:
 //
-//	base     what split BTF stands on, as the link asks it
+//	base     what split BTF is based on, as the link asks it
 //	survey   lists of what the shapes and the units are
 //	symbols  what the linked file's symbols say of names, and which units are linked
 //	resolve  which type each shape is in each unit

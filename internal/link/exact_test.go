@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// The result holds each type once. What is the same is told here by a bisimulation of its own over
+// The result holds each type once. What is the same is decided here by another bisimulation, over
 // the finished blob, which shares no code with the link.
 
 // spelling is a type's own content with its references left out, and these in order. It is written

@@ -48,7 +48,7 @@ type onBlob struct {
 	blob *btf.Blob
 }
 
-// on is the base for split BTF that stands on b.
+// on is the base for split BTF that is based on b.
 func on(t *testing.T, b *btf.Blob) base.Base {
 	t.Helper()
 	parsed, err := base.Parse(b)

@@ -33,7 +33,7 @@ type Options struct {
 	Features features.Set
 	// Variables says which variables are encoded, of objects that have all.
 	Variables Which
-	Jobs      int // how many threads may work, 0: one a processor; it changes nothing but the time
+	Jobs      int // how many threads may work, 0: one a processor; it changes only the time
 	// Step, when set, is called with the name of each step as it begins.
 	Step func(name string)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// TestBaseOfOtherMachine: nothing stands on a base of the other byte order, or another machine.
+// TestBaseOfOtherMachine: nothing is based on a base of the other byte order, or another machine.
 func TestBaseOfOtherMachine(t *testing.T) {
 	b := btf.NewBuilder(binary.BigEndian, nil, nil)
 	b.Int("int", 4, btf.IntSigned, 32)

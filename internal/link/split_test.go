@@ -13,7 +13,7 @@ import (
 
 // Split BTF holds what its bases don't have.
 
-// declares tells whether a type only declares the tag.
+// declares reports whether a type only declares the tag.
 func declares(b *btf.Blob, id uint32, tag types.Tag, name string) bool {
 	if id == 0 {
 		return false
@@ -29,7 +29,7 @@ func declares(b *btf.Blob, id uint32, tag types.Tag, name string) bool {
 	return isDeclaration(t) && is == tag && b.TypeName(t) == name
 }
 
-// isDeclaration tells whether a type only declares a tag.
+// isDeclaration reports whether a type only declares a tag.
 func isDeclaration(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || t.Kind == btf.KindEnum && t.Vlen == 0
 }
@@ -218,7 +218,7 @@ func TestRandomSplits(t *testing.T) {
 	}
 }
 
-// likeLast tells whether a blob has the types of its base over again, but for which definitions
+// likeLast reports whether a blob has the types of its base over again, but for which definitions
 // they lead to. Read with its bases it is taken for one of them. It takes a module that holds just
 // what another one does.
 func likeLast(b *btf.Blob) bool {

@@ -40,6 +40,6 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 	return found
 }
 
-// IsBase tells whether the unit with an index in the object's Units is one of the bases: split BTF
-// brings them along.
+// IsBase reports whether the unit with an index in the object's Units is one of the bases: split
+// BTF brings them along.
 func (t *Traced) IsBase(u int) bool { return t.copied != nil && t.copied[u] }

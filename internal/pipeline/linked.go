@@ -35,7 +35,7 @@ type How struct {
 // Variables says which variables are encoded.
 type Variables struct {
 	Which link.Which // the zero value goes by the features
-	// Apart: those that are not per CPU get split BTF of their own, Result.Extra.
+	// Apart: those that are not per CPU get their own split BTF, Result.Extra.
 	Apart bool
 }
 

@@ -40,7 +40,7 @@ struct device { struct driver *driver; struct inner *inner; enum state state; u3
 struct lone { struct node node; u32 flags : 5, more : 11; };
 `
 
-// module is the source of module number n: a file of its own, and one such as modpost's.
+// module is the source of module number n: its own file, and one such as modpost's.
 func module(n int) []string {
 	own := ""
 	if n%3 == 0 {
@@ -102,7 +102,7 @@ func kernelOf(t *testing.T, set features.Set, dir string) *base.Files {
 	return bases
 }
 
-// alone makes the BTF of a module in a link of its own, and that of its other variables in another
+// alone makes the BTF of a module in its own link, and that of its other variables in another
 // one, on bases that are read whole.
 func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Variables) *Result {
 	t.Helper()
@@ -134,7 +134,7 @@ func alone(t *testing.T, set features.Set, path string, bases *base.Files, v Var
 	return &Result{Result: own, Extra: linkOn(below, link.Extra)}
 }
 
-// sameResult tells whether two links gave the same bytes, and skipped the same.
+// sameResult reports whether two links gave the same bytes, and skipped the same.
 func sameResult(a, b *Result) bool {
 	same := func(x, y *link.Result) bool {
 		return (x == nil) == (y == nil) && (x == nil || bytes.Equal(x.BTF, y.BTF) &&

@@ -40,7 +40,7 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 	return convert.File(f, options)
 }
 
-// hasDWARF tells whether f has DWARF of its own.
+// hasDWARF reports whether f has DWARF itself.
 func hasDWARF(f *elf.File) bool {
 	for _, s := range f.SectionsNamed(".debug_info") {
 		if s.Size > 0 {

@@ -94,8 +94,8 @@ func TestSetDiff(t *testing.T) {
 	}
 }
 
-// TestReadersOfAll has many actions that differ, and as many that read all of these, each with sets
-// of its own: none of what is kept of them is as large as both together.
+// TestReadersOfAll has many actions that differ, and as many that read all of these, each with its
+// own sets: none of what is kept of them is as large as both together.
 func TestReadersOfAll(t *testing.T) {
 	const n = 500
 	for _, own := range []string{"nothing", "the same file", "a file that differs"} {

@@ -62,7 +62,8 @@ those of vmlinux (`//DIRECTORY:vmlinux_objects`) and of each module (`//DIRECTOR
 The next build after another `make` sees what has changed, in any file.""",
     attrs = {
         "base": attr.label(
-            doc = """What the modules stand on, if it isn't the tree's own vmlinux: a `btf_import`
+            doc = """What the modules are based on, if it isn't the tree's own vmlinux: a
+`btf_import`
 of the kernel that is shipped, or the `vmlinux_btf` of another `kbuild_tree`.""",
         ),
         "btf_features": attr.string_list(

@@ -15,12 +15,12 @@ def _modules_of(ctx, vmlinux, shared):
 
     Args:
         ctx: context of the rule.
-        vmlinux: File, the BTF on which all must stand.
+        vmlinux: File, the BTF on which all must be based.
         shared: File or None, the shared base of other modules.
 
     Returns:
         list of struct with `path`, `btf`, `distilled` (File or None) and `on` (path of the module
-        on which it stands, or `vmlinux`, or None for the default).
+        on which it is based, or `vmlinux`, or None for the default).
     """
     paths = {target.label: path for target, path in ctx.attr.paths.items()}
     single = [target for target in ctx.attr.modules if BtfInfo in target]
@@ -36,7 +36,7 @@ def _modules_of(ctx, vmlinux, shared):
         if getattr(info, "distilled", False):
             distilled = chain[0]
         elif not chain or chain[0] != vmlinux:
-            fail("{} does not stand on {}, the vmlinux of {}".format(
+            fail("{} is not based on {}, the vmlinux of {}".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -44,7 +44,7 @@ def _modules_of(ctx, vmlinux, shared):
         elif len(chain) > 1:
             below = by_file.get(chain[-1])
             if not below:
-                fail("{} stands on {}, which is not in the modules of {}".format(
+                fail("{} is based on {}, which is not in the modules of {}".format(
                     target.label,
                     chain[-1].short_path,
                     ctx.label,
@@ -61,7 +61,7 @@ def _modules_of(ctx, vmlinux, shared):
     return modules
 
 def _shared_of(ctx, vmlinux):
-    """The shared base on which all `modules_btf` stand; None if they stand on vmlinux alone."""
+    """The shared base of all `modules_btf`; None if they are based on vmlinux alone."""
     found = {}
     for target in ctx.attr.modules:
         if BtfModulesInfo not in target:
@@ -69,7 +69,7 @@ def _shared_of(ctx, vmlinux):
         info = target[BtfModulesInfo]
         below = [info.shared] if info.shared else []
         if info.bases.to_list() != [vmlinux] + below:
-            fail("{} does not stand on {} alone, the vmlinux of {}".format(
+            fail("{} is not based on {} alone, the vmlinux of {}".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -120,7 +120,7 @@ def _btf_archive_impl(ctx):
 btf_archive = rule(
     implementation = _btf_archive_impl,
     doc = """Collects the BTF of a kernel release: the files that the kernel shows in
-`/sys/kernel/btf`, and [manifest.json](manifest.md), which says what stands on what.
+`/sys/kernel/btf`, and [manifest.json](manifest.md), which says what is based on what.
 
 ```starlark
 btf_archive(
@@ -139,8 +139,8 @@ btf_archive(
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. A module with a
 distilled base is put on vmlinux's BTF, as the kernel does when it loads the module. What the kernel
 would refuse is an error. With a `modules_btf` that has a `shared_base`, that is the file
-`shared-base` of the archive, and the manifest says that the modules stand on it: such an archive is
-for tools that read chains of bases, not for the kernel. `btfdedup verify --manifest
+`shared-base` of the archive, and the manifest says that the modules are based on it: such an
+archive is for tools that read chains of bases, not for the kernel. `btfdedup verify --manifest
 NAME/manifest.json` checks a directory that was copied elsewhere.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
@@ -151,7 +151,7 @@ content is the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
-            doc = """The `module_btf` and `modules_btf` of the modules. A module that stands on
+            doc = """The `module_btf` and `modules_btf` of the modules. A module that is based on
 others needs these here too.""",
             providers = [[BtfInfo], [BtfModulesInfo]],
         ),
@@ -173,7 +173,7 @@ without `_btf`; with `_` for `-`.""",
             mandatory = True,
         ),
         "vmlinux": attr.label(
-            doc = "The `vmlinux_btf` on which the modules stand.",
+            doc = "The `vmlinux_btf` on which the modules are based.",
             mandatory = True,
             providers = [BtfInfo],
         ),

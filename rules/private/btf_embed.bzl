@@ -19,7 +19,7 @@ EMBED_ATTRS = {
 hold. Without it a signed module is an error.""",
     ),
     "old_base": attr.label(
-        doc = """What the `.BTF` of a module that was built with BTF stands on, raw or ELF: the
+        doc = """What the `.BTF` of a module that was built with BTF is based on, raw or ELF: the
 vmlinux that it was built for. It is read if the module has kfuncs with different flags, which were
 sorted by the old ids.""",
         allow_single_file = True,
@@ -109,10 +109,10 @@ btf_embed(
 ```
 
 Type ids in `.BTF_ids` become those of the BTF, unless `resolve_ids` is False. All else in the file
-stays as it is. What stands on the BTF as it was embedded names this target as its base: modules of
-a kernel since 7.0, the `btf_embed` of vmlinux, whose BTF lost the implicit arguments of kfuncs. A
-distilled base, if the BTF stands on one, goes into `.BTF.base`. BTF that the file had is replaced.
-In a linked vmlinux that loads its BTF the new one must have the same size: link with a
+stays as it is. What is based on the BTF as it was embedded names this target as its base: modules
+of a kernel since 7.0, the `btf_embed` of vmlinux, whose BTF lost the implicit arguments of kfuncs.
+A distilled base, if the BTF is based on one, goes into `.BTF.base`. BTF that the file had is
+replaced. In a linked vmlinux that loads its BTF the new one must have the same size: link with a
 `btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
@@ -147,7 +147,7 @@ btf_section_object(
 )
 ```
 
-The object has nothing but a section `.BTF` that is loaded. The kernel's linker script puts it
+The object has only a section `.BTF` that is loaded. The kernel's linker script puts it
 between `__start_BTF` and `__stop_BTF`.""",
     attrs = {
         "btf": _BTF_ATTR,

@@ -35,7 +35,8 @@ The BTF is the kernel's to the byte, after a check against the rules by which th
 Its order is the kernel's own, too. Output group: `btf_base`.""",
     attrs = OUT_ATTRS | {
         "base": attr.label(
-            doc = """What the BTF of a module stands on: the `btf_import` of its kernel, or whatever
+            doc = """What the BTF of a module is based on: the `btf_import` of its kernel, or
+whatever
 else provides the kernel's own BTF.""",
             allow_files = True,
         ),

@@ -70,7 +70,7 @@ here in its place), and linked files: `vmlinux`, modules, their separate debug f
 DWARF, or BTF that the compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its
 archive.
 
-Also directories that an action makes (`ctx.actions.declare_directory`), with nothing but such
+Also directories that an action makes (`ctx.actions.declare_directory`), with only such
 files in them. One action converts a whole directory.""",
             allow_files = True,
             allow_empty = False,

@@ -258,16 +258,16 @@ cc_btf(
 ```
 
 What the link of a `cc_binary` reads is converted, nothing else: also a library that comes by
-`malloc` or by a rule of your own that forwards `CcInfo`, and each of several configurations of one
+`malloc` or by your own rule that forwards `CcInfo`, and each of several configurations of one
 library; not a library that only a `genrule` reads.
 
-With `--fission` the `.dwo` files are read, too; a library that a rule of your own forwards must be
+With `--fission` the `.dwo` files are read, too; a library that your own rule forwards must be
 in `deps` for that. What to encode comes from the flags `@rules_btf//rules/settings:btf_features`
 and `:lang_exclude`, what to read from `:input`, and how many objects an action converts from
 `:grain`.
 
 All `cc_btf` share the actions of a library that several link. One with attributes that say
-otherwise than the flags has actions of its own:
+otherwise than the flags has its own actions:
 
 ```starlark
 cc_btf(

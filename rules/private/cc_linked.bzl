@@ -153,7 +153,7 @@ def owner_by_file(targets, libraries):
         libraries: list of struct, as `libraries_of` returns them: all that is linked.
 
     Returns:
-        dict from the path of a file to one of targets. Only those are there that have nothing but
+        dict from the path of a file to one of targets. Only those are there that have only
         what is linked, and nothing that another has already.
     """
     linked = {

@@ -4,7 +4,7 @@ load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
 load(":features.bzl", "check_names")
 
-# Build settings, for rules and for the aspect, which can have no list attributes of its own.
+# Build settings, for rules and for the aspect, which can have no list attributes.
 CONVERSION_SETTINGS = {
     "_btf_features": attr.label(
         doc = "Features of targets that name none.",

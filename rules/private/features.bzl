@@ -18,7 +18,8 @@ _DEFAULT = [
 # What "all" stands for: each feature that the BTF of any file can have.
 _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signature"]
 
-# What BTF may differ in from the BTF that it stands on: where it goes, and which variables it has.
+# What BTF may differ in from the BTF that it is based on: where it goes, and which variables it
+# has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
 # Names that stand for several features, or for none.
@@ -101,7 +102,7 @@ def check_same(label, what, chosen):
         ))
 
 def check_base(label, features, base, base_features):
-    """Fails if types of a target are encoded otherwise than those of the base that it stands on.
+    """Fails if types of a target are encoded otherwise than those of the base that it is based on.
 
     Args:
         label: Label of the target.

@@ -2,8 +2,8 @@
 
 Any grouping gives the same bytes in the end, so cost alone decides. An action costs the same
 however little it does, and objects that are converted together are read faster, because they have
-most types in common. But an edit of one object converts its whole group again, and where nothing
-but the cache is at hand all objects of the group are fetched for it.
+most types in common. But an edit of one object converts its whole group again, and where only the
+cache is at hand all objects of the group are fetched for it.
 
 Groups are cut as merges are (merge_tree.bzl): along directories, and in a directory by a hash of
 each path, so that a new file joins one group and moves none of its neighbours.
@@ -18,7 +18,7 @@ DIRECTORY_MOST = 128
 
 _DOC = """`object` (an action for each), `directory` (one for the objects of a directory, in which
 large ones are cut in several), or a number such as `16`: about so many at most, of one directory
-and of those below it that have few. Archives and modules always have actions of their own."""
+and of those below it that have few. Archives and modules always have their own actions."""
 
 # For the aspect, which can have no attribute that any string may be the value of.
 GRAIN_SETTINGS = {

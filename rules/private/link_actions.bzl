@@ -57,7 +57,7 @@ def btf_link(
         skipped: File to write, what was left out and why.
         facts: File or None, link facts.
         bases: depset of File, the chain of BTF to split against, outermost first.
-        distilled: File to write or None, the distilled base that out stands on instead.
+        distilled: File to write or None, the distilled base that out is based on instead.
         variables: which variables are encoded, as `btfdedup link --variables` takes it; empty for
             those that the features of the objects say.
         strict: bool, whether objects of which the linked file has nothing are an error.
@@ -92,7 +92,7 @@ def btf_link(
     )
 
 def _on_bases(ctx, verb, srcs, out, bases, flags = [], **kwargs):
-    """Declares an action that makes one file of others and of the BTF that these stand on.
+    """Declares an action that makes one file of others and of the BTF that these are based on.
 
     Args:
         ctx: context of a rule with the toolchain.
@@ -186,7 +186,7 @@ def btf_shared(ctx, modules, out, bases):
         ctx: context of a rule with the toolchain.
         modules: list of File, raw BTF of modules, or directories of that.
         out: File to write, raw BTF.
-        bases: depset of File, the chain of BTF that the modules stand on, outermost first.
+        bases: depset of File, the chain of BTF that the modules are based on, outermost first.
     """
     _on_bases(
         ctx,

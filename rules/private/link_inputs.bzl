@@ -191,12 +191,12 @@ def btf_info(ctx, name, target):
     return target[BtfInfo]
 
 def chain_of(ctx, base, features = None):
-    """The chain of bases of what stands on a target.
+    """The chain of bases of what is based on a target.
 
     Args:
         ctx: context of a rule.
         base: Target of the attribute base, which has a BtfInfo if it is right.
-        features: list of string, the features of what stands on it; None if nobody knows.
+        features: list of string, the features of what is based on it; None if nobody knows.
 
     Returns:
         struct of `bases` and `indices`, depsets of File.
@@ -204,7 +204,8 @@ def chain_of(ctx, base, features = None):
     label = base.label
     info = btf_info(ctx, "base", base)
     if info.distilled:
-        fail(("{} can't stand on {}: that was made with the feature distilled_base, so it fits " +
+        fail(("{} can't be based on {}: that was made with the feature distilled_base, so it " +
+              "fits " +
               "many kernels and has the ids of none").format(ctx.label, label))
     if features != None:
         check_base(ctx.label, features, label, getattr(info, "btf_features", None))
@@ -233,7 +234,7 @@ def linked_providers(
         skipped: File or None, what was left out and why.
         facts: File or None, link facts.
         chain: what `chain_of` returned, the chain that btf is split against.
-        distilled: File or None, the distilled base that btf stands on instead.
+        distilled: File or None, the distilled base that btf is based on instead.
         objects: depset of File, the BTF objects that were linked; None if btf was made otherwise.
         features: list of string, what the objects were converted with; None if nobody knows.
 

@@ -105,9 +105,9 @@ def btf_embed_action(
         elf: File, an ELF file.
         out: File to write: elf with the BTF, or an object to link.
         btf: File, raw BTF.
-        bases: depset of File, the chain of BTF that btf stands on, outermost first.
+        bases: depset of File, the chain of BTF that btf is based on, outermost first.
         distilled: whether bases is a distilled base.
-        how: struct, what `how_to_embed` returned; None if out is an object that has nothing but the
+        how: struct, what `how_to_embed` returned; None if out is an object that has only the
             BTF, for the machine of elf.
         btf_out: File to write or None, the BTF that is embedded: without implicit arguments of
             kfuncs. Only if ids are resolved.
@@ -155,7 +155,7 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         vmlinux: File, raw BTF.
         modules: list of struct: `path` (string, of the module or its name), `btf` (File),
             `distilled` (File or None, the distilled base of btf), `on` (string or None, the path of
-            the module on which btf stands, or `vmlinux` if others stand on a shared base).
+            the module on which btf is based, or `vmlinux` if others are based on a shared base).
         many: depset of File, raw BTF named for its module, and directories of it; on the shared
             base if there is one, else on vmlinux.
         shared: File or None, the shared base of many.

@@ -72,13 +72,13 @@ module_btf(
 )
 ```
 
-The base is read as a small file of its own, the index that `BtfBase` makes of its BTF, and never
+The base is read as its own small file, the index that `BtfBase` makes of its BTF, and never
 as the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the
 cache. Output groups: `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra`
 (`NAME-btf-extra.btf`, with `variables = "separate"`).
 
 With the feature `distilled_base`, which is for modules that other builds of the kernel load,
-`NAME.btf` stands on a small base of its own instead, `NAME.base.btf`: output group
+`NAME.btf` is based on its own small base instead, `NAME.base.btf`: output group
 `btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
     attrs = _ATTRS | {
         "base": attr.label(

@@ -29,7 +29,7 @@ def _groups(ctx):
             other = directories.setdefault(ko.basename, [ko])[0]
             if other != ko:
                 fail(("{}: the directories {} and {} have one name, which is that of what is made of " +
-                      "them: give one a modules_btf of its own").format(
+                      "them: give one its own modules_btf").format(
                     ctx.label,
                     other.short_path,
                     ko.short_path,
@@ -127,7 +127,7 @@ def _infos(kos, outputs):
     ]
 
 def _facts(ctx, modules, conversion):
-    """Declares the facts of each module, which nothing but an output group has."""
+    """Declares the facts of each module, which only an output group has."""
     found = []
     for module in modules:
         facts = ctx.actions.declare_file("{}/{}.facts".format(ctx.label.name, module.name))
@@ -181,7 +181,7 @@ def _modules_btf_impl(ctx):
 
 modules_btf = rule(
     implementation = _modules_btf_impl,
-    doc = """Links the BTF of many modules that stand on one kernel, each as `module_btf` does:
+    doc = """Links the BTF of many modules that are based on one kernel, each as `module_btf` does:
 `NAME/MODULE.btf` for each `MODULE.ko`.
 
 ```starlark
@@ -195,7 +195,8 @@ modules_btf(
 An action (`BtfModules`) does all of this for some modules, as `grain` says; an edit of one of them
 runs it again, and what is made of the others has the same bytes as before. Modules in a directory,
 a tree artifact whose files are known only when it is made, are one action for all. Modules that
-stand on other modules need `module_btf`. Output groups: `btf_skipped`, `btf_facts`, `btf_extra`,
+are based on other modules need `module_btf`. Output groups: `btf_skipped`, `btf_facts`,
+`btf_extra`,
 `btf_embedded`.
 
 With `variables = "separate"` there is `NAME/MODULE-btf-extra.btf` for each, on `NAME/MODULE.btf`;
@@ -207,7 +208,7 @@ them: `NAME/MODULE.ko`, or of a directory `DIR` the directory `NAME/DIR.ko.d`. `
 what is embedded, without the implicit arguments of kfuncs.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS | {
         "base": attr.label(
-            doc = "The `vmlinux_btf`, or whatever else the modules stand on.",
+            doc = "The `vmlinux_btf`, or whatever else the modules are based on.",
             allow_files = True,
             mandatory = True,
         ),
@@ -222,8 +223,8 @@ as `16`: about so many at most, of one directory and of those below it that have
 the same, to the byte. Empty: the value of the flag `@rules_btf//rules/settings:grain`.""",
         ),
         "modules": attr.label_list(
-            doc = """The linked modules, `.ko` files with DWARF, each with a name of its own, for which
-`-` is `_`; or directories of them, each with a name of its own.""",
+            doc = """The linked modules, `.ko` files with DWARF, each with its own name, for which `-`
+is `_`; or directories of them, each with its own name.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
@@ -235,11 +236,11 @@ taken. Its paths begin at the directory.""",
         ),
         "shared_base": attr.bool(
             doc = """Whether types that two or more of the modules hold are stored once, in
-`NAME.shared.btf`, on which all modules stand then. A third of the bytes of a small kernel's modules
-goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as BTFHub's, and
-for tracing tools that take a chain of bases, the kernel's BTF first, then the shared one. The
-kernel's loader takes no chain, so don't embed such BTF in modules. All modules are converted twice,
-and an edit of one that changes what is shared converts all of them again.""",
+`NAME.shared.btf`, on which all modules are based then. A third of the bytes of a small kernel's
+modules goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as
+BTFHub's, and for tracing tools that take a chain of bases, the kernel's BTF first, then the shared
+one. The kernel's loader takes no chain, so don't embed such BTF in modules. All modules are
+converted twice, and an edit of one that changes what is shared converts all of them again.""",
             default = False,
         ),
     },

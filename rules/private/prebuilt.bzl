@@ -49,7 +49,7 @@ toolchain(
 """
 
 def _btf_toolchains_impl(ctx):
-    # A repository of its own, so that a platform's tools are downloaded when they are chosen.
+    # A separate repository, so that a platform's tools are downloaded when they are chosen.
     text = "".join([
         _TOOLCHAIN.format(
             constraints = PLATFORMS[platform],

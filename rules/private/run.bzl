@@ -9,7 +9,7 @@ an output. Each runs as many threads (-j) as it reserves CPUs.
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":debug_files.bzl", "add_debug_files")
 
-# The exec group of the one big action, so that a user can give it a machine of its own size:
+# The exec group of the one big action, so that a user can give it a machine of another size:
 # exec_properties = {"btf_link.mem": "16g"}.
 LINK_EXEC_GROUP = "btf_link"
 LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}

@@ -21,7 +21,7 @@ def variables_of(ctx, features, facts, distilled = False):
         ctx: context of a rule with VARIABLES_ATTRS.
         features: list of string, what the objects were converted with.
         facts: File or None, link facts; True if there are such for each of many links.
-        distilled: whether the BTF is to stand on a distilled base.
+        distilled: whether the BTF is to be based on a distilled base.
 
     Returns:
         string, for `btf_link`.
@@ -40,7 +40,7 @@ def variables_of(ctx, features, facts, distilled = False):
                   "variables are: name it").format(ctx.label, wanted))
     if wanted == "separate" and distilled:
         fail(("{} has variables = \"separate\" and the feature distilled_base: the extra " +
-              "variables would stand on BTF that has no kernel's ids").format(ctx.label))
+              "variables would be based on BTF that has no kernel's ids").format(ctx.label))
     return "percpu" if wanted == "separate" else wanted
 
 def link_extra(ctx, path, objects, facts, bases):

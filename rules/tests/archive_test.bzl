@@ -31,7 +31,7 @@ _arguments_test = analysistest.make(
 )
 
 _other_kernel_test = analysistest.make(
-    failure_test("does not stand on"),
+    failure_test("is not based on"),
     expect_failure = True,
 )
 _other_kernels_test = analysistest.make(

@@ -24,7 +24,7 @@ def _diamond_impl(ctx):
         sorted([_stem(file.basename) for file in objects]),
     )
     roots = info.roots.to_list()
-    asserts.equals(env, 4, len(roots), "one root for each target with objects of its own")
+    asserts.equals(env, 4, len(roots), "one root for each target with its own objects")
     pic = [name for name in names(objects) if ".pic." in name]
     if ctx.attr.pic:
         asserts.equals(env, 5, len(pic))

@@ -1,4 +1,4 @@
-"""Tests of features that targets which are linked, or stand on each other, have in common."""
+"""Tests of features that targets which are linked, or are based on each other, have in common."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts", "unittest")
 load("@bazel_skylib//rules:write_file.bzl", "write_file")

@@ -32,10 +32,10 @@ name is what an ELF file says, or else FILE's. BTF with a .BTF.base section is p
 the kernel does. A FILE that is that of --vmlinux or --shared-base too is no module, so btf/*.btf
 may name them all.
 
-With --shared-base the modules stand on that BTF, which "btfdedup shared" made, and which stands on
-vmlinux's; it is the file shared-base of the archive. Such an archive is smaller, and for tools that
-read chains of bases: the kernel would refuse its modules. --on m=vmlinux is for a module that
-stands on vmlinux's alone all the same.
+With --shared-base the modules are based on that BTF, which "btfdedup shared" made, and which is
+based on vmlinux's; it is the file shared-base of the archive. Such an archive is smaller, and for
+tools that read chains of bases: the kernel would refuse its modules. --on m=vmlinux is for a module
+that is based on vmlinux's alone all the same.
 
 All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
 error.`,
@@ -56,7 +56,7 @@ error.`,
 			flags.InputVar(&a.release.Vmlinux, "vmlinux",
 				"the kernel's own BTF: `FILE`, raw or an ELF file")
 			flags.InputVar(&a.release.Shared, "shared-base",
-				"split BTF on vmlinux's, on which the modules stand: `FILE`")
+				"split BTF on vmlinux's, on which the modules are based: `FILE`")
 			flags.StringVar(&a.release.BuildID, "build-id", "",
 				"the build id of vmlinux in `HEX`; without it, that of its ELF file")
 			flags.StringArrayVar(&a.objects, "objects", nil,
@@ -66,7 +66,7 @@ error.`,
 				"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
 					" on vmlinux's")
 			flags.StringArrayVar(&a.on, "on", nil,
-				"`MODULE=BASE`, by name: a module that stands on another one, not on vmlinux alone; or, with"+
+				"`MODULE=BASE`, by name: a module that is based on another one, not on vmlinux alone; or, with"+
 					" --shared-base, on vmlinux")
 			return a.run
 		},

@@ -62,18 +62,20 @@ func TestArchiveVerb(t *testing.T) {
 		{"verify --manifest DIR/alone/manifest.json", 0, "", "", ""},
 		{"verify --manifest DIR/alone", 0, "", "", ""},
 		{"verify --manifest DIR/out", 1, "",
-			"raid: it stands on my_disk, but the kernel", ""},
+			"raid: it is based on my_disk, but the kernel", ""},
 		{"verify --manifest DIR/full", 1, "", "", "open DIR/full/manifest.json: no such file"},
 		{"verify --manifest DIR/out/manifest.json DIR/alone/manifest.json", 1, "",
-			"DIR/out/manifest.json: raid: it stands on my_disk, but the kernel", ""},
-		{"verify --manifest DIR/out.tar", 1, "", "raid: it stands on my_disk, but the kernel", ""},
+			"DIR/out/manifest.json: raid: it is based on my_disk, but the kernel", ""},
+		{"verify --manifest DIR/out.tar", 1, "", "raid: it is based on my_disk, but the kernel", ""},
 		{"verify --manifest DIR/out.tar.zst DIR/out.tar", 1, "",
-			"DIR/out.tar.zst: raid: it stands on my_disk, but the kernel", ""},
+			"DIR/out.tar.zst: raid: it is based on my_disk, but the kernel", ""},
 		{some + "--shared-base DIR/my-disk.btf DIR/raid.btf -o DIR/shared", 0, "shared/shared-base", "",
 			""},
 		{"verify --manifest DIR/shared/manifest.json", 0, "", "",
-			"DIR/shared/manifest.json: modules stand on the shared base shared-base: the archive is for"},
-		{"verify --manifest --for=kernel DIR/shared/manifest.json", 1, "", "shared-base: modules stand " +
+			"DIR/shared/manifest.json: modules are based on the shared base shared-base: the archive is " +
+				"for"},
+		{"verify --manifest --for=kernel DIR/shared/manifest.json", 1, "", "shared-base: modules " +
+			"are based " +
 			"on it, but the kernel", ""},
 		{"verify --manifest --modules DIR/alone DIR/shared/manifest.json", 1, "", "",
 			"nothing to compare"},

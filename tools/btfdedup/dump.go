@@ -26,7 +26,7 @@ Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF fi
        programs: bpftool's text, except where that doesn't; of split BTF with the types of its bases
 
 Split BTF, such as that of a module, needs --base. A module that has a base in its section
-.BTF.base is printed as it stands on that; with --base, as the kernel relocates it.`,
+.BTF.base is printed as it is based on that; with --base, as the kernel relocates it.`,
 		Examples: []string{
 			"btfdedup dump vmlinux.btf",
 			"btfdedup dump --format=c -o vmlinux.h vmlinux",

@@ -26,18 +26,18 @@ are replaced, others are added. All else stays: other sections, symbols, relocat
 that is loaded. The result doesn't depend on the content of the BTF that IN had.
 
 With --resolve-ids the type ids in .BTF_ids, if IN has that section, are those of the BTF, which
-stands on --btf-base or else on --base, as "btfdedup resolve-ids" fills them in. If IN was resolved
-before, its old .BTF tells whose the flags of kfuncs are; that stands on --old-base or else --base.
-A kernel refuses a module with ids of other BTF. If the file has kfuncs with implicit arguments
-(KF_IMPLICIT_ARGS, since Linux 7.0) that the BTF shows, other BTF is embedded, in which such a kfunc
-foo is two functions, foo and foo_impl: that of "btfdedup resolve-ids --btf-out". Here too --btf-out
-writes it, for what stands on it: the BTF of vmlinux's modules, for example.
+is based on --btf-base or else on --base, as "btfdedup resolve-ids" fills them in. If IN was
+resolved before, its old .BTF tells whose the flags of kfuncs are; that is based on --old-base or
+else --base. A kernel refuses a module with ids of other BTF. If the file has kfuncs with implicit
+arguments (KF_IMPLICIT_ARGS, since Linux 7.0) that the BTF shows, other BTF is embedded, in which
+such a kfunc foo is two functions, foo and foo_impl: that of "btfdedup resolve-ids --btf-out". Here
+too --btf-out writes it, for what is based on it: the BTF of vmlinux's modules, for example.
 
 IN is a kernel module, vmlinux or any other ELF file with section headers, of any machine, not
 compressed. If IN is linked and its .BTF is loaded, the BTF must have the size that the linker
 has made room for; to link vmlinux with BTF of another size, use --object.
 
-With --object it writes a relocatable ELF file that has nothing but the BTF, in a section .BTF
+With --object it writes a relocatable ELF file that has only the BTF, in a section .BTF
 that is loaded, for the linker to put between __start_BTF and __stop_BTF. IN is then any ELF
 file for the same machine and ABI, such as an object or an earlier link of the kernel; only its
 ELF header is used.`,
@@ -45,7 +45,7 @@ ELF header is used.`,
 			"btfdedup embed -o out/disk.ko --btf disk.btf disk.ko",
 			"# a module that has kfuncs, maybe",
 			"btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko",
-			"# an external module, whose BTF stands on a distilled base",
+			"# an external module, whose BTF is based on a distilled base",
 			"btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko",
 			"# for the last link of vmlinux",
 			"btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1",
@@ -55,13 +55,13 @@ ELF header is used.`,
 			var r embedRun
 			flags.InputVar(&r.types, "btf", "the BTF, raw: a `FILE` from btfdedup link")
 			flags.InputVar(&r.base, "btf-base",
-				"the distilled base that the BTF stands on: a `FILE` from btfdedup link --distilled-base")
+				"the distilled base that the BTF is based on: a `FILE` from btfdedup link --distilled-base")
 			flags.BoolVar(&r.dropSignature, "drop-signature", false,
 				"cut off the signature of a signed module, which would no longer hold")
 			flags.BoolVar(&r.resolve, "resolve-ids", false,
 				"fill in the ids of the BTF in the section .BTF_ids")
 			flags.InputVar(&r.oldBase, "old-base",
-				"what the .BTF section of a module that was resolved before stands on: `FILE`")
+				"what the .BTF section of a module that was resolved before is based on: `FILE`")
 			flags.OutputVar(&r.typesOut, "btf-out",
 				"with --resolve-ids: write the BTF that is embedded to `FILE`")
 			flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
@@ -143,7 +143,7 @@ func (r *embedRun) run(env *cli.Env, args []string) error {
 	return env.WriteOutputs(outputs...)
 }
 
-// readBelow reads the distilled base, raw, on which types stand.
+// readBelow reads the distilled base, raw, on which types are based.
 func readBelow(path string, types *embed.Blob) (*embed.Blob, error) {
 	base, err := embed.ReadBlob(path)
 	if err != nil {
@@ -209,8 +209,8 @@ func (r *embedRun) intoWithIDs(env *cli.Env, f *elf.File, types, base *embed.Blo
 	return intoWithIDs(env, f, ids, types, base, below, r.fatal)
 }
 
-// intoWithIDs puts BTF, which may stand on a distilled base, into f, with its ids, and returns the
-// BTF too. ids may be nil; below reads what the BTF stands on.
+// intoWithIDs puts BTF, which may be based on a distilled base, into f, with its ids, and returns
+// the BTF too. ids may be nil; below reads what the BTF is based on.
 func intoWithIDs(env *cli.Env, f *elf.File, ids *resolveids.IDs, types, base *embed.Blob,
 	below resolveids.Base, fatal bool) (*elfwrite.Edit, []byte, error) {
 	if ids == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
 
-// moduleFile writes a relocatable file that has nothing but a section of text, and what follows it.
+// moduleFile writes a relocatable file that has only a section of text, and what follows it.
 func moduleFile(t *testing.T, dir, name string, order binary.ByteOrder, more string) string {
 	t.Helper()
 	o := elfwrite.Object{AddrSize: 8, Order: order, Machine: 22, Flags: 7,

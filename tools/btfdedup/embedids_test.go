@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// sameFiles tells whether two files have the same bytes.
+// sameFiles reports whether two files have the same bytes.
 func sameFiles(t *testing.T, a, b string) bool {
 	t.Helper()
 	x, err := os.ReadFile(a)
@@ -27,7 +27,7 @@ func sameFiles(t *testing.T, a, b string) bool {
 	return bytes.Equal(x, y)
 }
 
-// twoFuncs adds two functions to BTF that stands on a type or several.
+// twoFuncs adds two functions to BTF that is based on a type or several.
 func twoFuncs(first, second string) func(b *btf.Builder) {
 	return func(b *btf.Builder) {
 		proto := b.FuncProto(0)

@@ -123,7 +123,7 @@ func TestModulesImplicitArguments(t *testing.T) {
 		if changed := !sameFiles(t, p("out.btf"), p("steps/"+name+".btf")); changed != (name == "m") {
 			t.Errorf("%s: the BTF is changed: %v", name, changed)
 		}
-		// What is extra stands on the BTF that is embedded.
+		// What is extra is based on the BTF that is embedded.
 		code, stdout, stderr := btfdedup("verify", "--base", p("vmlinux.btf"), "--base", p("out.btf"),
 			p("extra/"+name+"-btf-extra.btf"))
 		if code != 0 {

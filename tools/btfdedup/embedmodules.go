@@ -34,7 +34,7 @@ func (e *embedding) define(flags *cli.FlagSet) {
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
 	flags.BoolVar(&e.fatal, "fatal-warnings", false, "warnings about ids are errors")
 	flags.InputVar(&e.oldBase, "old-base",
-		"what the .BTF sections of modules that were resolved before stand on: `FILE`")
+		"what the .BTF sections of modules that were resolved before are based on: `FILE`")
 	e.readOld = sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadOne(e.oldBase, nil) })
 }
 
@@ -82,7 +82,7 @@ func (t *target) close() {
 	}
 }
 
-// prepare puts BTF that stands on what whole reads into a module, and returns that BTF too, which
+// prepare puts BTF that is based on what whole reads into a module, and returns that BTF too, which
 // lacks the implicit arguments of the module's kfuncs.
 func (e *embedding) prepare(env *cli.Env, m *module, data []byte,
 	whole func() (*base.Files, error)) (*target, []byte, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestEmptyFiles gives each verb a file of 0 bytes, by each flag that reads one: the message is the
-// same everywhere, but for what is due.
+// same everywhere, but for what is expected.
 func TestEmptyFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -28,7 +28,7 @@ func TestEmptyFiles(t *testing.T) {
 		{"merge -o out --base empty a.btf", aBTF},
 		{"link -o out empty", aBTF},
 		{"link -o out --base empty a.btf", aBTF},
-		{"link -o out --facts empty a.btf", "a facts file, which btfgen facts makes,"},
+		{"link -o out --facts empty a.btf", "a facts file, which btfgen facts makes"},
 		{"modules -o out --base empty a.elf", aBTF},
 		{"modules -o out --base a.btf empty.ko", anELF},
 		{"modules -o out --vmlinux empty a.elf", anELF},
@@ -53,7 +53,7 @@ func TestEmptyFiles(t *testing.T) {
 		{"extract -o out empty", aBTF},
 	} {
 		code, stdout, stderr := runBtfdedup(strings.Fields(c.args)...)
-		want := ": empty (0 bytes), where " + c.due + " is due: the step that wrote it failed, or its " +
+		want := ": empty file, expected " + c.due + ": the step that wrote it failed, or its " +
 			"disk was full; make it again\n"
 		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "btfdedup: empty") ||
 			!strings.HasSuffix(stderr, want) || strings.Count(stderr, "\n") != 1 {

@@ -61,7 +61,8 @@ func sectionOf(path, section string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case found == nil && section == btf.SectionBase:
-		return nil, fmt.Errorf("%s: no section %s: its BTF stands on that of the kernel, or has no base",
+		return nil, fmt.Errorf("%s: no section %s: its BTF is based on that of the kernel, or has no "+
+			"base",
 			path, section)
 	case found == nil:
 		return nil, fmt.Errorf("%s: no section %s; make BTF of its DWARF with btfgen elf", path, section)

@@ -31,7 +31,7 @@ or one of these compressed. Compression is gzip, xz, zstd, lz4, lzma or bzip2; l
 supported. Of images in other formats, extract vmlinux first, with scripts/extract-vmlinux of the
 kernel's source.
 
-The BTF of a module stands on that of its kernel; --base names that.`,
+The BTF of a module is based on that of its kernel; --base names that.`,
 		Examples: []string{
 			"btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0",
 			"btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz",
@@ -87,7 +87,7 @@ func runImport(env *cli.Env, args []string, maxDecompressed int) error {
 // elfBTF is the BTF of an ELF file. packed is as for noSection.
 func elfBTF(f *elf.File, packed bool) ([]byte, error) {
 	if f.Section(btf.SectionBase) != nil {
-		return nil, errors.New("its BTF stands on a distilled base of its own (section .BTF.base), so " +
+		return nil, errors.New("its BTF is based on its own distilled base (section .BTF.base), so " +
 			"it has the ids of no kernel; put it on a kernel's BTF with btfdedup relocate")
 	}
 	data, err := btf.Section(f, btf.SectionTypes)
@@ -146,7 +146,7 @@ func noBTF(what, option string) error {
 }
 
 // checkImported checks BTF by the rules of the kernel, those of BPF_BTF_LOAD included. base is what
-// it is said to stand on.
+// it is said to be based on.
 func checkImported(data []byte, base *btf.Blob) error {
 	b, err := btf.Parse(data, base)
 	if err != nil {
@@ -164,7 +164,8 @@ func checkImported(data []byte, base *btf.Blob) error {
 	case len(found) == 0:
 		return nil
 	case base != nil:
-		return fmt.Errorf("the kernel refuses this BTF, if it stands on what --base names: %v", found[0])
+		return fmt.Errorf("the kernel refuses this BTF, if it is based on what --base names: %v",
+			found[0])
 	}
 	return fmt.Errorf("the kernel refuses this BTF (btfdedup verify lists all of it): %v", found[0])
 }

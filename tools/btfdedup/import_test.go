@@ -128,7 +128,7 @@ func TestImport(t *testing.T) {
 			"begin with a NUL byte; this looks like split BTF: name the BTF that it"},
 		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "takes no --base"},
 		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
-			"stands on what --base names: [3] TYPEDEF teger:"},
+			"is based on what --base names: [3] TYPEDEF teger:"},
 		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify lists " +
 			"all of it): [1] PTR (anon):"},
 		{"two blobs", []string{file(t, p("two"), whole+whole)}, "", "two: it holds 2 BTF blobs"},

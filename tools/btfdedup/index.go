@@ -9,7 +9,7 @@ import (
 func indexVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "index",
-		Summary: "make an index of BTF, which modules stand on at no cost",
+		Summary: "make an index of BTF, on which modules are linked faster",
 		Args:    "FILE",
 		Long: `
 Writes an index of BTF: a file that answers what the link of a module asks of its base, without
@@ -17,10 +17,10 @@ reading the rest. The verbs "btfdedup link", "btfdedup modules" and "btfgen elf"
 in place of the BTF, with the same result to the byte.
 
 FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names what it
-stands on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
+is based on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
 		Examples: []string{
 			"btfdedup index -o vmlinux.btfbase vmlinux.btf",
-			"# of BTF that stands on another one: for --base vmlinux.btfbase --base mod.btfbase",
+			"# of BTF that is based on another one: for --base vmlinux.btfbase --base mod.btfbase",
 			"btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf",
 		},
 		Flags: cli.Output | cli.Base | cli.Report,

@@ -72,7 +72,7 @@ func TestInside(t *testing.T) {
 		{"dump --format=d " + vmlinux, 2, `--format: "d" is neither raw nor c`},
 		{"stats --format=c " + vmlinux, 2, `--format: "c" is neither text nor json`},
 		{"stats --limit=-1 " + vmlinux, 2, `--limit: "-1" is not a number of types, 0 or more`},
-		{"dump " + module, 1, "name the BTF that it stands on with --base"},
+		{"dump " + module, 1, "name the BTF that it is based on with --base"},
 		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it holds itself, which no C type does"},
 		{"extract " + bare, 1, "no section .BTF; make BTF of its DWARF with btfgen elf"},
 		{"extract --section=.BTF.base " + elf, 1, "no section .BTF.base"},

@@ -33,7 +33,7 @@ with a .BTF section. Without --facts all functions of BTF objects are encoded un
 names, and no variables; those of raw BTF stay as they are.
 
 With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
-it stands on a small base that is written there, for the sections .BTF and .BTF.base of a module
+it is based on a small base that is written there, for the sections .BTF and .BTF.base of a module
 that is to be loaded by other builds of the kernel; objects made with the feature distilled_base
 want that.
 
@@ -50,7 +50,7 @@ they are of other files, such as modules, or ld --gc-sections has dropped all of
 says so, and --strict makes that an error.`,
 		Examples: []string{
 			"btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params",
-			"# a module's BTF stands on the kernel's",
+			"# a module's BTF is based on the kernel's",
 			"btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo",
 			"# for the sections .BTF and .BTF.base of an external module",
 			"btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo",

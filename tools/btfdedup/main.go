@@ -1,4 +1,4 @@
-// Btfdedup merges, links, embeds, checks and compares BTF. Each verb is a file of its own; see
+// Btfdedup merges, links, embeds, checks and compares BTF. Each verb is its own file; see
 // btfdedup --help.
 package main
 

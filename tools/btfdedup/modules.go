@@ -38,7 +38,7 @@ directory with the same modules without DWARF, which are taken in place of those
 Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
 --resolve-ids", unless --keep-ids is given; so what is made of vmlinux and the modules does not show
 implicit arguments of kfuncs. That needs the BTF of the base if a module has such a section; and of
-modules that were resolved before, what their old .BTF stands on: --old-base.
+modules that were resolved before, what their old .BTF is based on: --old-base.
 
 A module that can't be converted is an error, and the others are written all the same; all errors
 are listed at the end. The files of one module appear together or not at all.
@@ -46,8 +46,8 @@ are listed at the end. The files of one module appear together or not at all.
 With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.
 
 --variables says which variables are encoded, of those that the feature global_var lists: percpu or
-all. With --extra-dir those that are not per CPU are in split BTF of their own,
-EXTRA/NAME-btf-extra.btf, which stands on NAME.btf, as "btfgen elf --variables=extra" makes it; so
+all. With --extra-dir those that are not per CPU are in their own split BTF,
+EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "btfgen elf --variables=extra" makes it; so
 NAME.btf is as without global_var. That needs the BTF of the base.
 
 --base is BTF, or an index of it (btfdedup index), which is there at once. Where the BTF of the base
@@ -60,7 +60,7 @@ is needed, --base-btf gives it beside the index; it is read when the first modul
 			"btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko",
 			"# a whole kernel, with the BTF in the modules",
 			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
-			"# all variables of a whole kernel, those that are not per CPU in BTF of their own",
+			"# all variables of a whole kernel, those that are not per CPU in their own BTF",
 			"btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux",
 		},
 		Flags:   cli.OutputDir | cli.Base | cli.Features | cli.Report,

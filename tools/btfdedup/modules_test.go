@@ -15,8 +15,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// moduleSource is the source of a module that shares struct s with the kernel, and has a type of
-// its own.
+// moduleSource is the source of a module that shares struct s with the kernel, and has its
+// own type.
 const moduleSource = `
 struct s { int i; };
 struct own_%[1]d { struct s s; char name[%[1]d]; };
@@ -144,7 +144,7 @@ func TestWholeKernel(t *testing.T) {
 	}
 }
 
-// TestModulesVariables has the variables that are not per CPU in BTF of their own.
+// TestModulesVariables has the variables that are not per CPU in their own BTF.
 func TestModulesVariables(t *testing.T) {
 	dir := t.TempDir()
 	p := func(name string) string { return filepath.Join(dir, name) }

@@ -19,7 +19,7 @@ type module struct {
 
 // findModules returns the modules that the arguments name: files, and directories of them. order,
 // if it is not "", is a file that lists what to take of directories. into, if it is not "", is a
-// directory that has the files which get the BTF. Each module must have a name of its own.
+// directory that has the files which get the BTF. Each module must have its own name.
 func findModules(args []string, order, into string) ([]module, error) {
 	var listed []string
 	if order != "" {
@@ -53,8 +53,8 @@ func findModules(args []string, order, into string) ([]module, error) {
 	byName := map[string]string{}
 	for _, m := range list {
 		if other, ok := byName[m.name]; ok {
-			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to directories of "+
-				"their own", other, m.path, m.name)
+			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to their "+
+				"own directories", other, m.path, m.name)
 		}
 		byName[m.name] = m.path
 	}

@@ -12,7 +12,7 @@ import (
 func relocateVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "relocate",
-		Summary: "put BTF that stands on a distilled base on the base of a kernel",
+		Summary: "put BTF that is based on a distilled base on the base of a kernel",
 		Args:    "FILE",
 		Long: `
 Writes the split BTF of FILE on the base that --base names, as the kernel does when it loads a
@@ -21,7 +21,7 @@ base, and ids and string offsets are replaced. The result is what the kernel the
 /sys/kernel/btf.
 
 FILE is an ELF file with both sections; or raw BTF, and --distilled-base names the base on which it
-stands. link --distilled-base makes such BTF.
+is based. link --distilled-base makes such BTF.
 
 A type matches by name and kind, and by size unless it is a forward declaration, or a struct or
 union of which the base has one only and that no type of FILE embeds. A type without a match, or
@@ -35,7 +35,7 @@ with several, is an error, as it is for the kernel.`,
 		Setup: func(flags *cli.FlagSet) cli.Run {
 			var distilled string
 			flags.InputVar(&distilled, "distilled-base",
-				"the distilled base on which FILE stands: `BASE`; without it, FILE's section .BTF.base")
+				"the distilled base on which FILE is based: `BASE`; without it, FILE's section .BTF.base")
 			return func(env *cli.Env, files []string) error {
 				return runRelocate(env, distilled, files[0])
 			}
@@ -70,7 +70,7 @@ func runRelocate(env *cli.Env, distilled, file string) error {
 	})
 }
 
-// readDistilled reads BTF and the distilled base on which it stands, which is in a file of its own
+// readDistilled reads BTF and the distilled base on which it is based, which is in its own file
 // or in the ELF file with the BTF.
 func readDistilled(distilled, file string) (*btf.Blob, error) {
 	if distilled != "" {
@@ -84,7 +84,7 @@ func readDistilled(distilled, file string) (*btf.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	const name = "name the base on which its BTF stands with --distilled-base"
+	const name = "name the base on which its BTF is based with --distilled-base"
 	if f == nil {
 		return nil, fmt.Errorf("%s: it is no ELF file, which could have a section %s; %s", file,
 			btf.SectionBase, name)

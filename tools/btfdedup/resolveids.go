@@ -27,7 +27,7 @@ func resolveIDsVerb() cli.Verb {
 		Long: `
 Writes a copy of the ELF file in which .BTF_ids has the ids that types and functions have in the
 BTF, sets sorted, as the kernel's resolve_btfids does. The BTF is that of --btf, or else the
-file's own .BTF section, which stands on .BTF.base if there is one, or else on --base. A file
+file's own .BTF section, which is based on .BTF.base if there is one, or else on --base. A file
 without .BTF_ids is copied as it is.
 
 Names that the BTF doesn't have, or has several times, are warned of: they get the id 0, or that
@@ -43,7 +43,7 @@ by the old ids; what those mean is looked up in the file's .BTF, on --old-base o
 			"btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved",
 			"# a kernel since 7.0: kfuncs with implicit arguments",
 			"btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved",
-			"# a module's BTF stands on the kernel's",
+			"# a module's BTF is based on the kernel's",
 			"btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko",
 		},
 		Flags: cli.Output | cli.Base | cli.Report,
@@ -51,7 +51,7 @@ by the old ids; what those mean is looked up in the file's .BTF, on --old-base o
 			var r resolveIDs
 			flags.InputVar(&r.types, "btf", "the BTF whose ids are filled in: raw BTF or an ELF `FILE`")
 			flags.InputVar(&r.oldBase, "old-base",
-				"what the .BTF section of a file that was resolved before stands on: `FILE`")
+				"what the .BTF section of a file that was resolved before is based on: `FILE`")
 			flags.OutputVar(&r.typesOut, "btf-out",
 				"write the BTF without implicit arguments of kfuncs to `FILE`")
 			flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")

@@ -20,14 +20,14 @@ func sharedVerb() cli.Verb {
 		Summary: "make a base of the types that repeat across modules",
 		Args:    "BTF|DIR...",
 		Long: `
-Writes split BTF with the types that two or more modules hold, and what these refer to. It stands on
-the kernel's BTF, and the modules are to be linked again on both:
+Writes split BTF with the types that two or more modules hold, and what these refer to. It is based
+on the kernel's BTF, and the modules are to be linked again on both:
 
   btfdedup shared --base vmlinux.btf -o shared.btf modules
   btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
 
 So each such type is stored once. That is for archives of BTF and tools that know chains of bases.
-The kernel's loader does not: it wants modules that stand on vmlinux alone.
+The kernel's loader does not: it wants modules that are based on vmlinux alone.
 
 Types are equal as link tells: once forward declarations are resolved. Of a tag that modules define
 in different ways, each definition that two of them hold is shared, but none if another module only
@@ -61,10 +61,11 @@ func runShared(env *cli.Env, args []string) error {
 	return run.Write(data)
 }
 
-// readModules is the phase of a run in which the BTF of modules and of what they stand on is read.
+// readModules is the phase of a run in which the BTF of modules and of what they are based on is
+// read.
 func readModules(env *cli.Env, run *report.Run, args []string) (*base.Files, *shared.Set, error) {
 	if len(env.Bases) == 0 {
-		return nil, nil, cli.Usagef("--base FILE is missing: the BTF that the modules stand on")
+		return nil, nil, cli.Usagef("--base FILE is missing: the BTF that the modules are based on")
 	}
 	files, err := splitFiles(args, env.Bases)
 	if err != nil {
@@ -119,7 +120,7 @@ func splitFiles(args, bases []string) ([]string, error) {
 	return files, nil
 }
 
-// sameFile tells whether two paths are of one file.
+// sameFile reports whether two paths are of one file.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

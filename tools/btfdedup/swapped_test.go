@@ -18,7 +18,7 @@ func TestSwappedBase(t *testing.T) {
 	writeBTF(t, dir, "split.btf", base, func(b *btf.Builder) { b.Ref(btf.KindTypedef, "t", 1) })
 	const (
 		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; " +
-			"this looks like split BTF: name the BTF that it stands on with --base"
+			"this looks like split BTF: name the BTF that it is based on with --base"
 		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; " +
 			"this looks like BTF that stands alone, such as a kernel's, and takes no --base"
 	)

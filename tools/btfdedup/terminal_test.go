@@ -60,7 +60,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		t.Errorf("after a link with code %d the terminal shows %q", code, lines)
 	}
 
-	// The bytes are the same without; and an error begins a line of its own.
+	// The bytes are the same without; and an error begins its own line.
 	s = screen.New(t, 60)
 	wait := func() { time.Sleep(1300 * time.Millisecond) }
 	if code, quiet := slowLink(t, s, wait, "link", "-q"); code != 0 || !bytes.Equal(quiet, shown) {

@@ -44,7 +44,7 @@ names.
 docs/command-line.md describes what --format=json prints.`,
 		Examples: []string{
 			"btfdedup verify vmlinux.btf",
-			"# a module's BTF stands on the kernel's",
+			"# a module's BTF is based on the kernel's",
 			"btfdedup verify --base vmlinux.btf module.btf",
 			"btfdedup verify --format=json --base vmlinux.btf module.btf",
 			"# before boot: does all that was archived fit together?",
@@ -83,7 +83,7 @@ type verifyRun struct {
 	images        archive.Images
 }
 
-// run checks the files. given tells whether --for was given.
+// run checks the files. given says whether --for was given.
 func (r *verifyRun) run(env *cli.Env, files []string, given bool) error {
 	r.rules.Only = scopes[r.scope]
 	if r.manifest {

@@ -23,7 +23,7 @@ Reads vmlinux, a module or a program with DWARF, or with the BTF that the compil
 "btfdedup link" make of it, to the byte.
 
 With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
-it stands on a small base that is written there, for the sections .BTF and .BTF.base of a module
+it is based on a small base that is written there, for the sections .BTF and .BTF.base of a module
 that is to be loaded by other builds of the kernel; the feature distilled_base wants that.
 
 --variables says which variables are encoded, of those that the feature global_var lists: percpu
@@ -88,7 +88,7 @@ func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) er
 		return err
 	}
 	if len(env.Bases) == 0 && elf.IsModule(path) {
-		env.Warn("%s: a kernel module, whose BTF stands on that of the kernel; this stands alone, for "+
+		env.Warn("%s: a kernel module, whose BTF is based on that of the kernel; this stands alone, for "+
 			"want of --base", path)
 	}
 	return run.WriteLinked(result.Result, bases.BTF)

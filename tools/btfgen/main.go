@@ -1,4 +1,4 @@
-// Btfgen makes BTF from the DWARF of ELF files. Each verb is a file of its own; see btfgen --help.
+// Btfgen makes BTF from the DWARF of ELF files. Each verb is its own file; see btfgen --help.
 package main
 
 import "github.com/rules-btf/rules_btf/internal/command/cli"

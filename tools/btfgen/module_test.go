@@ -24,7 +24,7 @@ func TestModuleWithoutBase(t *testing.T) {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	code, _, stderr := btfgen("elf", "-o", p("alone.btf"), p("m.ko"))
-	if code != 0 || !strings.Contains(stderr, "m.ko: a kernel module, whose BTF stands on") {
+	if code != 0 || !strings.Contains(stderr, "m.ko: a kernel module, whose BTF is based on") {
 		t.Errorf("without --base: exit code %d, %q", code, stderr)
 	}
 	code, _, stderr = btfgen("elf", "-o", p("split.btf"), "--base", p("alone.btf"), p("m.ko"))

@@ -92,7 +92,7 @@ func (w roadsBuild) run(command string, args ...string) bool {
 	return true
 }
 
-// compile compiles each source, with sections of their own for functions and variables, and returns
+// compile compiles each source, with their own sections for functions and variables, and returns
 // the objects in the order of their names.
 func (w roadsBuild) compile(compiler string, sources map[string]string) (objects []string,
 	ok bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
 
-// TestWorker asks a worker for hundreds of objects at the same time, in directories of their own
+// TestWorker asks a worker for hundreds of objects at the same time, in their own directories
 // and with bad requests between them, and compares each with what a process gives.
 func TestWorker(t *testing.T) {
 	stored, err := filepath.Glob(filepath.Join(objects, "*.o"))

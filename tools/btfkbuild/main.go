@@ -81,7 +81,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 		" whole (the .ko files), none")
 	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` vmlinux's BTF is made of: objects,"+
 		" whole (vmlinux itself)")
-	flags.StringVar(&o.build.Base, "base", "", "what the modules stand on, where TREE has no vmlinux:"+
+	flags.StringVar(&o.build.Base, "base", "", "what the modules are based on, where TREE has no "+
+		"vmlinux:"+
 		" `LABEL`")
 	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`"+
 		" (docs/features.md)")

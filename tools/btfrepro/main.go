@@ -1,5 +1,5 @@
-// Btfrepro compares two builds by their execution logs, action by action. Each verb is a file of
-// its own; see btfrepro --help.
+// Btfrepro compares two builds by their execution logs, action by action. Each verb is its
+// own file; see btfrepro --help.
 package main
 
 import "github.com/rules-btf/rules_btf/internal/command/cli"

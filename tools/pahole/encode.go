@@ -99,7 +99,7 @@ func withoutDWARF(path string) (missing, err error) {
 	return missing, nil
 }
 
-// empty tells whether BTF has no types.
+// empty reports whether BTF has no types.
 func empty(data []byte) bool {
 	h, _, err := btf.ReadHeader(data)
 	return err == nil && h.TypeLen == 0

@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 func TestUnusuallyCompressed(t *testing.T) {
 	path := compile(t, vmlinuxSource+`asm(".section .debug_zeros\n.zero 16 << 20\n.text");`, "-c")
 	want := expected(t, path, "", features.Default(), "")
-	const program = "llvm-objcopy" // GNU's had a limit of its own until lately
+	const program = "llvm-objcopy" // GNU's had its own limit until lately
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("SKIPPED: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestNothingToEncode(t *testing.T) {
 		}
 	}
 	t.Setenv(excludeVariable, "")
-	// Split BTF without types of its own is written: the module's types are all in its base.
+	// Split BTF without its own types is written: the module's types are all in its base.
 	path := copied(t, none)
 	if code, _, stderr := pahole("-J", "--btf_base", base, path); code != 0 || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)

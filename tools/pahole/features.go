@@ -7,7 +7,7 @@ import (
 )
 
 // choice is the features that a command line chooses. Until the first list of --btf_features they
-// are those of pahole's older options: on unless an option of their own turns them off, or the
+// are those of pahole's older options: on unless their own option turns them off, or the
 // other way round. The first list begins with none, and all lists are added up. An older option
 // that comes after a list counts too (init_btf_features and pahole__options_parser in pahole.c).
 type choice struct {
@@ -46,7 +46,7 @@ func (c *choice) add(list string) (unknown []string) {
 
 func (c *choice) addDefault() { c.Set |= features.Default() }
 
-// on and off turn on and off a feature by an option of its own.
+// on and off turn on and off a feature by its own option.
 func on(f features.Feature) func(*command, string) error {
 	return func(c *command, _ string) error {
 		c.features.Set = c.features.With(f)

@@ -1,6 +1,6 @@
 package chart
 
-// Bars is a panel with groups of bars. Each group has a scale of its own: its longest bar is as
+// Bars is a panel with groups of bars. Each group has its own scale: its longest bar is as
 // long as that of any other group.
 type Bars struct {
 	Title  string

@@ -60,8 +60,8 @@ func Load(path string, bases ...string) (*Contents, error) {
 	return Of(spec)
 }
 
-// Open reads a raw BTF file, or the .BTF section of an ELF file. base is what it stands on, nil if
-// it is not split BTF.
+// Open reads a raw BTF file, or the .BTF section of an ELF file. base is what it is based on, nil
+// if it is not split BTF.
 func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -8,7 +8,7 @@
 //
 // Where the whole BTF only declares a tag, any definition of it is the same. Where the base only
 // declares a tag that the module defines, so is that declaration, because a base can't refer to
-// what stands on it.
+// what is based on it.
 package flatten
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
-// Base is the BTF that split BTF stands on. It is not for several goroutines.
+// Base is the BTF that split BTF is based on. It is not for several goroutines.
 type Base struct {
 	spec     *btf.Spec
 	contents *content.Contents
@@ -125,15 +125,16 @@ func (b *Base) join(own, whole *content.Contents) *content.Contents {
 	return all
 }
 
-// declared tells whether the text of an enum has no constants: DWARF's word for a declaration.
+// declared reports whether the text of an enum has no constants: DWARF's word for a declaration.
 func declared(enum string) bool { return strings.HasSuffix(enum, "{ }") }
 
-// local tells whether definitions of a class are the module's own, even if the base has equal ones.
+// local reports whether definitions of a class are the module's own, even if the base has equal
+// ones.
 func local(class content.Class) bool {
 	return class == content.Func || class == content.Var || class == content.Section
 }
 
-// defines tells whether the base or the split BTF define a tag, "struct foo".
+// defines reports whether the base or the split BTF define a tag, "struct foo".
 func (b *Base) defines(own *content.Contents, tag string) bool {
 	for _, c := range []*content.Contents{b.contents, own} {
 		for _, class := range []content.Class{content.Struct, content.Union} {

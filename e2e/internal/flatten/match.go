@@ -55,7 +55,7 @@ func (m *matcher) match() {
 
 func (m *matcher) isSame(at int) bool { return !m.pairs[at].differs }
 
-// count counts a type of the whole BTF that is in these pairs, and tells whether it was found.
+// count counts a type of the whole BTF that is in these pairs, and reports whether it was found.
 func (m *matcher) count(candidates []int) bool {
 	m.Types++
 	own := false
@@ -128,7 +128,7 @@ func (m *matcher) explain(t btf.Type, candidates []int, same map[btf.Type]bool) 
 
 const reasonUnused = "nothing that is encoded refers to it, and it has no name"
 
-// known tells whether ours has a definition that says the same as a type of the whole BTF.
+// known reports whether ours has a definition that says the same as a type of the whole BTF.
 func (m *matcher) known(w btf.Type) bool {
 	k := m.whole.key(w)
 	for _, s := range []*side{m.own, m.base} {

@@ -65,7 +65,7 @@ func (r *relation) enter(p pair) int {
 	return at
 }
 
-// onlyDeclared tells whether the base only declares what the module defines. A type of the base
+// onlyDeclared reports whether the base only declares what the module defines. A type of the base
 // can't refer to one of the module.
 func (r *relation) onlyDeclared(p pair) bool {
 	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil

@@ -74,7 +74,7 @@ func (s *side) key(t btf.Type) key {
 	return key{class, name}
 }
 
-// declares tells whether t is a tag without its definition.
+// declares reports whether t is a tag without its definition.
 func declares(t btf.Type) bool {
 	switch t := t.(type) {
 	case *btf.Fwd:

@@ -41,7 +41,7 @@ func Arm64(qemu string) Machine {
 }
 
 // Boot runs the kernel with the directory image as its root, to which it adds the guest, and
-// returns what the guest reported. Files of its own go to dir.
+// returns what the guest reported. Its own files go to dir.
 func (m Machine) Boot(tb testing.TB, dir, image string) []report.Line {
 	tb.Helper()
 	harness.Need(tb, "cpio")

@@ -196,7 +196,8 @@ func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
 	return data.Type(die.Val(dwarf.AttrType).(dwarf.Offset))
 }
 
-// onlyCodeVaries tells whether die ends its parameters with "..." and its abstract origin doesn't.
+// onlyCodeVaries reports whether die ends its parameters with "..." and its abstract origin
+// doesn't.
 func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) (bool, error) {
 	offset, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 	if !ok {

@@ -125,7 +125,7 @@ const Capabilities = "/build.bazel.remote.execution.v2.Capabilities/GetCapabilit
 const lowVersion protowire.Number = 4
 
 // adapt makes the low_api_version of the answer to GetCapabilities 2.0. An answer of gRPC that is
-// nothing but a status has that in its header; here it becomes a trailer, because the header is
+// only a status has that in its header; here it becomes a trailer, because the header is
 // sent before it is known that nothing follows.
 func adapt(r *http.Response) error {
 	for _, name := range []string{"Grpc-Status", "Grpc-Message"} {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that is built outside of the kernel's tree, so that its BTF stands on a distilled base.
- * It has a kfunc, and a function to trace, which runs when the parameter "touch" is written.
+ * A module that is built outside of the kernel's tree, so that its BTF is based on a distilled
+ * base. It has a kfunc, and a function to trace, which runs when the parameter "touch" is written.
  */
 #include <linux/bpf.h>
 #include <linux/btf.h>

@@ -6,7 +6,7 @@ import (
 )
 
 // actionVariable is in the environment of the actions of the Bazel rules (rules/private/run.bzl).
-// It changes nothing but what messages advise.
+// It changes only what messages advise.
 const actionVariable = "RULES_BTF_ACTION"
 
 const settings = "--@rules_btf//rules/settings:"
@@ -65,7 +65,7 @@ func advise(message string) string {
 	return strings.TrimSpace(message) + "; in Bazel, " + strings.Join(list, ", ")
 }
 
-// names tells whether a message names a flag, and not one that begins so.
+// names reports whether a message names a flag, and not one that begins so.
 func names(message, flag string) bool {
 	_, after, ok := strings.Cut(message, flag)
 	return ok && (after == "" || strings.ContainsAny(after[:1], "= ,;:)\n"))

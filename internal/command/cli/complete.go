@@ -23,7 +23,7 @@ const (
 
 // Chooser is a flag's value that is one of a few words, or a list of them.
 type Chooser interface {
-	// Choices are the words; list tells whether several may be given, separated by commas.
+	// Choices are the words; list says whether several may be given, separated by commas.
 	Choices() (words []string, list bool)
 }
 
@@ -118,7 +118,7 @@ func flagTyped(flags *pflag.FlagSet, typed string) *pflag.Flag {
 	return nil
 }
 
-// needsValue tells whether a word is a flag whose value is the next word.
+// needsValue reports whether a word is a flag whose value is the next word.
 func needsValue(flags *pflag.FlagSet, typed string) bool {
 	f := flagTyped(flags, typed)
 	return f != nil && f.NoOptDefVal == ""

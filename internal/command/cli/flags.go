@@ -16,7 +16,7 @@ type Common uint
 const (
 	Output        Common = 1 << iota // -o: the file to write
 	OutputDir                        // -o: the directory to write, in place of Output
-	Base                             // --base: the BTF that split BTF stands on
+	Base                             // --base: the BTF that split BTF is based on
 	Features                         // --features: what to encode
 	Skipped                          // --skipped: the list of what is not encoded
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
@@ -90,7 +90,7 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 	}
 	if takes&DistilledBase != 0 {
 		f.OutputVar(&values.DistilledBase, "distilled-base",
-			"the distilled base to write, on which the BTF stands then: `FILE`")
+			"the distilled base to write, on which the BTF is based then: `FILE`")
 	}
 	if takes&Skipped != 0 {
 		f.OutputVar(&values.Skipped, "skipped", "list what is not encoded in `FILE`")

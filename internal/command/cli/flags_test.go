@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// copier is a program with a verb that takes all common flags, some of its own that name files,
+// copier is a program with a verb that takes all common flags, some others that name files,
 // and calls run.
 func copier(run Run) *Program {
 	return &Program{Name: "copier", Verbs: []Verb{{

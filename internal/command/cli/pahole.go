@@ -34,7 +34,7 @@ var paholeFeatures = map[string]string{
 }
 
 // normal is a flag's name as the verb defines it: _ is the same as -, and pahole's names stand for
-// those here, unless the verb has a flag of that name. all tells whether all flags are defined.
+// those here, unless the verb has a flag of that name. all says whether all flags are defined.
 func (v *Verb) normal(fs *pflag.FlagSet, name string, all bool) string {
 	name = strings.ReplaceAll(name, "_", "-")
 	if !all {

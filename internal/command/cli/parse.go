@@ -33,7 +33,7 @@ func parseFlags(fs *pflag.FlagSet, args []string, hint func(name string) string,
 	return parseError(fs, err, hint)
 }
 
-// repeats tells whether a flag may be given several times.
+// repeats reports whether a flag may be given several times.
 func repeats(f *pflag.Flag) bool {
 	_, list := f.Value.(pflag.SliceValue)
 	return list

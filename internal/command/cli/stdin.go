@@ -52,7 +52,7 @@ func (f *FlagSet) takeStdin(v *Verb, env *Env, args []string) (undo func(), err 
 	return spool(env.Stdin)
 }
 
-// atStart tells whether a file can be opened again under Stdin, from its first byte on.
+// atStart reports whether a file can be opened again under Stdin, from its first byte on.
 func atStart(stdin *os.File) bool {
 	info, err := stdin.Stat()
 	if err != nil || !info.Mode().IsRegular() {

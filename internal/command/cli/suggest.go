@@ -28,7 +28,7 @@ func DidYouMean(typed string, names []string) string {
 	return "; did you mean " + strings.Join(found[:n], ", ") + " or " + found[n] + "?"
 }
 
-// starting returns the names that begin with what was typed, unless that is nothing but dashes; the
+// starting returns the names that begin with what was typed, unless that is only dashes; the
 // one that is just that, if there is one.
 func starting(typed string, names []string) (found []string) {
 	if slices.Contains(names, typed) {

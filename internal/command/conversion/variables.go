@@ -45,7 +45,7 @@ func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool
 	}
 	if which == link.Extra && env.DistilledBase != "" {
 		return cli.Usagef("--variables=%v and --distilled-base contradict each other: what is extra "+
-			"stands on BTF with the ids of one kernel", which)
+			"is based on BTF with the ids of one kernel", which)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ type Line struct {
 }
 
 // Start returns a line on w if that is a terminal, else nil. text gives what the line says, in
-// ASCII; it is called from a thread of its own, and an empty text shows no line. Close ends the
+// ASCII; it is called from its own thread, and an empty text shows no line. Close ends the
 // line.
 func Start(w io.Writer, text func() string) *Line {
 	f, ok := w.(*os.File)

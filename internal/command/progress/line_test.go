@@ -47,7 +47,7 @@ func TestLine(t *testing.T) {
 	l.Close()
 	n, elapsed := calls.Load(), time.Since(start)
 	if most := 10*int64(elapsed-time.Second)/int64(time.Second) + 2; n > most {
-		t.Errorf("%d drawings in %v; at most %d are due", n, elapsed, most)
+		t.Errorf("%d drawings in %v; expected at most %d", n, elapsed, most)
 	}
 	if lines := s.End(); !slices.Equal(lines, []string{"a warning", ""}) {
 		t.Errorf("after the end the terminal shows %q", lines)

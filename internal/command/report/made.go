@@ -20,7 +20,7 @@ type Part struct {
 	Variables *Decided `json:"variables,omitempty"`
 }
 
-// AddMade counts the BTF of a file, which stands on base, and the extra part of it, which may be
+// AddMade counts the BTF of a file, which is based on base, and the extra part of it, which may be
 // nil. Variables are counted if they are wanted. Several threads may call it.
 func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	part, below, err := r.count(base, own)
@@ -45,7 +45,7 @@ func (r *Run) AddMade(m *Made, base *btf.Blob, own, extra *link.Result) error {
 	return nil
 }
 
-// count counts BTF that stands on base, and returns it if it is wanted what is in it.
+// count counts BTF that is based on base, and returns it if it is wanted what is in it.
 func (r *Run) count(base *btf.Blob, result *link.Result) (*Part, *btf.Blob, error) {
 	p := &Part{Files: 1, Bytes: int64(len(result.BTF))}
 	if !r.wanted() {

@@ -1,5 +1,5 @@
 // Package report is what a run of a command tells about itself: a progress line on a terminal, a
-// line for each phase with --verbose, nothing but errors with --quiet, and statistics as JSON with
+// line for each phase with --verbose, only errors with --quiet, and statistics as JSON with
 // --stats (docs/stats.md). It also writes the outputs, of which it counts the types.
 //
 // Nothing of it reaches the command's output.
@@ -71,7 +71,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.to.Write(b)
 }
 
-// wanted tells whether counts are shown or written at all.
+// wanted reports whether counts are shown or written at all.
 func (r *Run) wanted() bool { return r.env.Verbose || r.env.Stats != "" }
 
 // Close ends the progress line.

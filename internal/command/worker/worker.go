@@ -1,5 +1,5 @@
 // Package worker is Bazel's side of a persistent worker: requests arrive on standard input, each is
-// done in a goroutine of its own, and responses leave on standard output, in the order in which the
+// done in its own goroutine, and responses leave on standard output, in the order in which the
 // requests end. Many requests may be there at the same time (multiplex workers).
 //
 // The messages are those of blaze.worker in Bazel's worker_protocol.proto, each after its length as
@@ -104,7 +104,7 @@ func (s *server) serve(q Request, t *ticket) {
 	}
 }
 
-// end forgets a request, and tells whether it was cancelled.
+// end forgets a request, and reports whether it was cancelled.
 func (s *server) end(id int32, t *ticket) (cancelled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Has tells whether f has a section .BTF with content.
+// Has reports whether f has a section .BTF with content.
 func Has(f *elf.File) bool {
 	data, err := btf.Section(f, btf.SectionTypes)
 	return err != nil || len(data) > 0
@@ -79,7 +79,7 @@ type part struct {
 	data   []byte
 	off    int  // in the section
 	number int  // among the blobs of the file
-	source int  // group of its local symbols; sourceUnknown if it can't be told
+	source int  // group of its local symbols; sourceUnknown if it is unclear
 	empty  bool // it has no types, and gives no unit
 }
 
@@ -188,7 +188,7 @@ func (w *work) run() error {
 	return first.err
 }
 
-// failure is the error of one blob. Of several, that of the first blob is told.
+// failure is the error of one blob. The error of the first such blob wins.
 type failure struct {
 	at  int // in work.parts
 	err error

@@ -29,7 +29,7 @@ func errLinked(why string) error {
 		"separate debug file to btfgen elf with --dwarf", why), why}
 }
 
-// isSplit tells whether a blob is split BTF: its strings continue those of a base.
+// isSplit reports whether a blob is split BTF: its strings continue those of a base.
 func isSplit(data []byte) bool {
 	h, _, err := btf.ReadHeader(data) // has been checked
 	return err == nil && h.TypeLen != 0 && (h.StrLen == 0 || data[h.HdrLen+h.StrOff] != 0)
@@ -67,7 +67,7 @@ func (w *work) checkLinkage() error {
 		all.contradicted = all.contradicted || c.linkage.contradicted
 	}
 	if all.contradicted && !all.compiled {
-		return fmt.Errorf("%s: section %s: %w; the BTF of gcc 12, which is too old, looks so too",
+		return fmt.Errorf("%s: section %s: %w; gcc 12, which is too old, emits the same",
 			w.file.Path, btf.SectionTypes, errLinked("all functions are static in it"))
 	}
 	return nil

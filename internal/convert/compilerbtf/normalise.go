@@ -10,7 +10,7 @@ import (
 // normalise changes the types of c.blob to those that DWARF gives.
 //
 //   - Arrays are indexed by C's int. gcc says "long unsigned int", or void for extern T a[]; clang
-//     a type of its own.
+//     its own type.
 //   - The bits of an INT are all that its bytes hold, also of _BitInt, and a character is a number.
 //   - What is no INT or FLOAT of BTF, such as a complex long double, is __SANITIZED_FAKE_INT__.
 //   - A struct without bitfields has no kind_flag.

@@ -64,8 +64,8 @@ func times(a, b uint64) uint64 {
 	return low
 }
 
-// uncertain tells whether a function may take a packed struct from the stack. Of what is judged of
-// functions this is all that types tell.
+// uncertain reports whether a function may take a packed struct from the stack. Of what is judged
+// of functions this is all that types tell.
 func (c *converter) uncertain(f *btf.Type) bool {
 	proto, _ := c.blob.ByID(f.SizeOrType)
 	list := c.blob.ParamsOf(proto)
@@ -81,7 +81,7 @@ func (c *converter) uncertain(f *btf.Type) bool {
 	return some && params.Judge(m, params.Options{}, judged).Flags.Has(params.UncertainLocation)
 }
 
-// packed tells whether a type is a struct with a name that has a member at an offset that is no
+// packed reports whether a type is a struct with a name that has a member at an offset that is no
 // multiple of the natural alignment of its type.
 func (c *converter) packed(id uint32) bool {
 	t, _ := c.peel(id)

@@ -12,7 +12,7 @@ import (
 // stands before them.
 type symbols struct {
 	sources   []string // by STT_FILE: the base name of the source
-	groups    bool     // local symbols are told apart by it; else they are all of group 0
+	groups    bool     // local symbols are distinguished by it; else they are all of group 0
 	functions map[symbol]function
 	variables map[symbol]variable
 }
@@ -136,7 +136,7 @@ func (s *symbols) function(name string, static bool, source int) *function {
 	return nil
 }
 
-// variable tells whether a variable of a source has a symbol, and whether it is per CPU. Where
+// variable reports whether a variable of a source has a symbol, and whether it is per CPU. Where
 // several of one name differ in that, it is the one that any feature encodes.
 func (s *symbols) variable(name string, static bool, source int) (perCPU, ok bool) {
 	v := variable{}

@@ -123,7 +123,7 @@ func (c *converter) take(id uint32, t *btf.Type, p *part) {
 	}
 }
 
-// anonymous tells whether t has no name, or an empty one.
+// anonymous reports whether t has no name, or an empty one.
 func (c *converter) anonymous(t *btf.Type) bool { return c.blob.TypeName(t) == "" }
 
 // takeFunction takes a function that has a symbol. gcc's BTF also has functions that were inlined,

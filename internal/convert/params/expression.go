@@ -144,14 +144,14 @@ func isConstant(code byte) bool {
 	return code >= opLit0 && code <= opLit31 || code == opConstU || code == opConstS
 }
 
-// isLiteral tells whether the operation pushes a number of its own: an address or a constant of any
+// isLiteral reports whether the operation pushes its own number: an address or a constant of any
 // form.
 func isLiteral(code byte) bool {
 	return code == opAddr || code >= opConst1U && code <= opConstS ||
 		code >= opLit0 && code <= opLit31 || code == opAddrx || code == opConstx
 }
 
-// isImplicit tells whether the operation is a value by itself.
+// isImplicit reports whether the operation is a value by itself.
 func isImplicit(code byte) bool {
 	return code == opImplicitValue || code == opImplicitPointer || code == opGNUImplicitPointer
 }

@@ -49,11 +49,11 @@ func (m Machine) registerCount() int {
 	return 0
 }
 
-// splitsAggregates tells whether a value of two words is passed in two registers. On s390 such a
+// splitsAggregates reports whether a value of two words is passed in two registers. On s390 such a
 // value is passed by reference.
 func (m Machine) splitsAggregates() bool { return m.ID != elf.EM_S390 }
 
-// inMemory tells whether a value of that many bytes is too large for registers.
+// inMemory reports whether a value of that many bytes is too large for registers.
 func (m Machine) inMemory(size uint32) bool {
 	limit := uint32(m.AddrSize)
 	if m.splitsAggregates() {

@@ -2,25 +2,25 @@ package params
 
 // Param is one formal parameter of a subprogram DIE.
 type Param struct {
-	// HasLocation tells whether the DIE has DW_AT_location.
+	// HasLocation reports whether the DIE has DW_AT_location.
 	HasLocation bool
 	// Locations holds the location's expressions: one for an exprloc, all of a location list in its
 	// order (base addresses and views are no entries), or the first one if that settles them.
 	Locations [][]byte
-	// ConstValue tells whether the DIE has DW_AT_const_value.
+	// ConstValue reports whether the DIE has DW_AT_const_value.
 	ConstValue bool
 	// Size is the byte size of the type, typedefs and qualifiers followed, as
 	// found through the abstract origin; 0 when not known.
 	Size uint32
-	// Struct tells whether the type is a struct or class, seen through
+	// Struct reports whether the type is a struct or class, seen through
 	// typedefs and qualifiers. False for a union.
 	Struct bool
-	// PackedStruct tells whether that struct has a name and is packed.
+	// PackedStruct reports whether that struct has a name and is packed.
 	PackedStruct bool
 	// OriginIndex is the position of the abstract origin among the formal
 	// parameters of its subprogram, or NoOrigin.
 	OriginIndex int
-	// MemberAt tells whether the struct has a member at a byte offset. It is
+	// MemberAt reports whether the struct has a member at a byte offset. It is
 	// asked only with Options.TrueSignature and may be nil.
 	MemberAt func(offset uint32) bool
 }
@@ -45,7 +45,7 @@ type Flags uint8
 
 // The findings; see the package comment for what follows from each.
 const (
-	// a parameter has no location, or none in a register where one is due
+	// a parameter has no location, or is not in the register that the ABI assigns
 	Optimized Flags = 1 << iota
 	// the parameters stand in another order than the abstract origin's
 	Reordered
@@ -53,7 +53,7 @@ const (
 	UncertainLocation  // a packed struct by value may lie on the stack
 )
 
-// Has tells whether all of the given findings are in the set.
+// Has reports whether all of the given findings are in the set.
 func (f Flags) Has(g Flags) bool { return f&g == g }
 
 // Verdict is the judgement of one function.
@@ -142,7 +142,7 @@ func (m Machine) removed(o Options, flags Flags, ps []Param, states []state) (li
 	return list
 }
 
-// uncertain tells whether a function with such parameters may take a packed
+// uncertain reports whether a function with such parameters may take a packed
 // struct from the stack. Only the number of parameters and PackedStruct count.
 func (m Machine) uncertain(ps []Param) bool {
 	for i := m.registerCount(); i < len(ps); i++ {
@@ -234,14 +234,14 @@ func (m Machine) matchRegisters(o Options, ps []Param, states []state) {
 	}
 }
 
-// nextKeepsPlace tells whether the following parameter lies where it would if
+// nextKeepsPlace reports whether the following parameter lies where it would if
 // this one were there in full.
 func (m Machine) nextKeepsPlace(states []state, i, index int) bool {
 	regs := m.registers()
 	return i+1 < len(states) && index < len(regs) && states[i+1].register == int(regs[index])
 }
 
-// onlyMember tells whether a single member of a struct of several words is
+// onlyMember reports whether a single member of a struct of several words is
 // all that has a place, and notes its offset.
 func (m Machine) onlyMember(p *Param, s *state) bool {
 	if p.MemberAt == nil || s.low != 0 && s.high != 0 {

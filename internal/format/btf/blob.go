@@ -111,7 +111,7 @@ func (b *Blob) EndID() uint32 { return b.StartID + uint32(len(b.Types)) }
 // EndStr is one more than the last string offset.
 func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
 
-// EndsOnly tells whether of a base only the byte order and the ends of ids and strings are known.
+// EndsOnly reports whether of a base only the byte order and the ends of ids and strings are known.
 func (b *Blob) EndsOnly() bool { return b != nil && b.Base == nil && b.StartID > 1 }
 
 // ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It

@@ -19,8 +19,8 @@ const (
 
 // ReadFile reads the blobs of a file: raw BTF, or the .BTF section of an ELF file. A linked file
 // whose objects carried BTF holds one blob an object, concatenated. If the ELF file brings its own
-// base in .BTF.base, the blob stands on that, and not on base; package relocate puts it on another.
-// Errors begin with the path. Of a large ELF file only the sections needed are read.
+// base in .BTF.base, the blob is based on that, and not on base; package relocate puts it on
+// another. Errors begin with the path. Of a large ELF file only the sections needed are read.
 func ReadFile(path string, base *Blob) ([]*Blob, error) {
 	f, data, err := Open(path)
 	if err != nil {
@@ -87,7 +87,7 @@ func Open(path string) (*elf.File, []byte, error) {
 	return f, nil, err
 }
 
-// HasMagic tells whether data begins as a blob does, of either byte order.
+// HasMagic reports whether data begins as a blob does, of either byte order.
 func HasMagic(data []byte) bool {
 	return bytes.HasPrefix(data, []byte{Magic & 0xff, Magic >> 8}) ||
 		bytes.HasPrefix(data, []byte{Magic >> 8, Magic & 0xff})

@@ -64,7 +64,7 @@ func (m *Image) Records(offset uint64) Records { return Records{m.types[offset:]
 
 // Finish returns the blob when all is written. The image must not be used afterwards.
 func (m *Image) Finish() []byte {
-	if m.bigEndian { // the type section is nothing but words
+	if m.bigEndian { // the type section is only words
 		for b := m.types; len(b) >= 4; b = b[4:] {
 			binary.BigEndian.PutUint32(b, binary.LittleEndian.Uint32(b))
 		}

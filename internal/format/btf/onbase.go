@@ -30,7 +30,7 @@ func (b *Blob) CheckRefs() error {
 	return nil
 }
 
-// StartsString tells whether a string of the blob or its bases begins at an offset.
+// StartsString reports whether a string of the blob or its bases begins at an offset.
 func (b *Blob) StartsString(off uint32) bool {
 	for ; b != nil; b = b.Base {
 		if off >= b.BaseStrLen {

@@ -132,7 +132,7 @@ func Definitions(data []byte, yield func(kind Kind, linkage uint32, name []byte)
 }
 
 // ParseAll reads blobs that were concatenated, as a linker leaves them in .BTF, with zero bytes
-// between them or not. Each stands on base alone. Empty data is no blob.
+// between them or not. Each is based on base alone. Empty data is no blob.
 func ParseAll(data []byte, base *Blob) ([]*Blob, error) {
 	var all []*Blob
 	for off := 0; off < len(data); {
@@ -222,13 +222,13 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	case n == 0 && base == nil:
 		return p, formatError(0, str,
 			"the string section is empty; it must hold at least a NUL byte, unless this is split BTF: then "+
-				"name the BTF that it stands on with --base")
+				"name the BTF that it is based on with --base")
 	case n == 0:
 	case p.strings[n-1] != 0:
 		return p, formatError(0, str+n-1, "the string section does not end with a NUL byte")
 	case base == nil && p.strings[0] != 0:
 		return p, formatError(0, str, "the string section does not begin with a NUL byte; this looks "+
-			"like split BTF: name the BTF that it stands on with --base, or a module and its base "+
+			"like split BTF: name the BTF that it is based on with --base, or a module and its base "+
 			"are swapped")
 	case base != nil && p.strings[0] == 0:
 		// The strings of split BTF are those that the base lacks, which has the empty one.

@@ -9,7 +9,7 @@
 // A supplementary file is named by the section .gnu_debugaltlink, or .debug_sup in DWARF 5, with
 // its build-id.
 //
-// What is found depends on the machine; the files are told apart by hashes of what was linked, so
+// What is found depends on the machine; the files are identified by hashes of what was linked, so
 // what is read of them doesn't.
 //
 // Sources: GDB manual, 18.3 "Debugging Information in Separate Files"; DWARF version 5, 7.3.6; dwz

@@ -277,8 +277,8 @@ func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	return a
 }
 
-// encloses tells whether type definitions may be nested in entries of the tag, on any level: in all
-// but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc
+// encloses reports whether type definitions may be nested in entries of the tag, on any level: in
+// all but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc
 // puts types of a block even into the prototype, declaration or struct that first refers to them.
 func encloses(t std.Tag) bool {
 	switch t {
@@ -288,7 +288,7 @@ func encloses(t std.Tag) bool {
 	return true
 }
 
-// IsTagged tells whether entries of the tag are structs, unions and enums.
+// IsTagged reports whether entries of the tag are structs, unions and enums.
 func IsTagged(t std.Tag) bool {
 	switch t {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
@@ -297,22 +297,22 @@ func IsTagged(t std.Tag) bool {
 	return false
 }
 
-// IsDefinition tells whether entries of the tag are structs, unions, enums and typedefs.
+// IsDefinition reports whether entries of the tag are structs, unions, enums and typedefs.
 func IsDefinition(t std.Tag) bool {
 	return IsTagged(t) || t == std.TagTypedef
 }
 
-// has tells whether the attribute is declared.
+// has reports whether the attribute is declared.
 func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
 
-// held tells whether the entry is a struct or union without a name, not even that of a declaration
-// that it completes.
+// held reports whether the entry is a struct or union without a name, not even that of a
+// declaration that it completes.
 func (a *Abbrev) held() bool {
 	return a.mask&(1<<Name|1<<Signature|1<<Specification) == 0 && IsTagged(a.Tag) &&
 		a.Tag != std.TagEnumerationType
 }
 
-// named tells whether the entry is a struct, union or enum with a name.
+// named reports whether the entry is a struct, union or enum with a name.
 func (a *Abbrev) named() bool {
 	return IsTagged(a.Tag) && a.has(Name) && !a.has(Signature)
 }

@@ -138,5 +138,5 @@ func (r *Reader) loadAbbrevs() error {
 	return nil
 }
 
-// RefersOut tells whether entries of the unit may refer to other units.
+// RefersOut reports whether entries of the unit may refer to other units.
 func (r *Reader) RefersOut() bool { return r.abbrevs.refersOut }

@@ -46,8 +46,8 @@ type sections struct {
 // (ld -r).
 const largeStrings = 32 << 20
 
-// Release says that some units have been read. In an unmerged .debug_str each unit has strings of
-// its own, which will hardly be asked for again; location lists are each asked for once.
+// Release says that some units have been read. In an unmerged .debug_str each unit has its
+// own strings, which will hardly be asked for again; location lists are each asked for once.
 func (d *Data) Release() {
 	list := []*elf.Section{d.loclists, d.loc}
 	if len(d.str) >= largeStrings {
@@ -341,5 +341,5 @@ func (d *Data) TypeUnits(want func(*Unit) bool) []*Unit {
 	return list
 }
 
-// HasTypeUnits tells whether there are type units.
+// HasTypeUnits reports whether there are type units.
 func (d *Data) HasTypeUnits() bool { return len(d.sigs) > 0 }

@@ -18,16 +18,16 @@ type DIE struct {
 	Class    [numAttrs]Class
 }
 
-// Has tells whether the attribute is present.
+// Has reports whether the attribute is present.
 func (e *DIE) Has(s Attr) bool { return e.mask>>s&1 != 0 }
 
-// Flag tells whether the attribute is present and not zero.
+// Flag reports whether the attribute is present and not zero.
 func (e *DIE) Flag(s Attr) bool { return e.Has(s) && e.Val[s] != 0 }
 
-// IsBlock tells whether the attribute is present and a block or an expression.
+// IsBlock reports whether the attribute is present and a block or an expression.
 func (e *DIE) IsBlock(s Attr) bool { return e.Has(s) && e.Class[s] == ClassBlock }
 
-// Constant tells whether the attribute is present and a number; sizes and bounds may also be
+// Constant reports whether the attribute is present and a number; sizes and bounds may also be
 // expressions or references. In DWARF 2 and 3 numbers share forms with offsets of lists.
 func (e *DIE) Constant(s Attr) bool { return e.Has(s) && e.Class[s] == ClassConst }
 

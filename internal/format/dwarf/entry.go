@@ -137,7 +137,7 @@ type Peeked struct {
 	body   uint32  // of what follows the leading string
 }
 
-// Has tells whether the entry has the attribute.
+// Has reports whether the entry has the attribute.
 func (e Peeked) Has(s Attr) bool { return e.Abbrev.has(s) }
 
 // Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
@@ -165,7 +165,7 @@ func (r *Reader) find(e Peeked, s Attr, want Class) uint64 {
 	return 0
 }
 
-// Signed tells whether a constant attribute of e is in a form for signed numbers.
+// Signed reports whether a constant attribute of e is in a form for signed numbers.
 func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
 	p, err := r.Peek(e.Off)
 	if err != nil || p.Abbrev == nil {

@@ -161,7 +161,7 @@ func (r *Reader) afterParts(a *Abbrev, pos int) int {
 	return pos + int(a.parts[last].size)
 }
 
-// isLEB tells whether values of a form are LEB128 numbers.
+// isLEB reports whether values of a form are LEB128 numbers.
 func isLEB(form uint64) bool {
 	switch form {
 	case formUdata, formSdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex,

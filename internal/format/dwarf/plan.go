@@ -38,7 +38,7 @@ const (
 	tailLEB = 0x80
 )
 
-// indexed tells whether the name is an index into .debug_str_offsets of less than 4 bytes.
+// indexed reports whether the name is an index into .debug_str_offsets of less than 4 bytes.
 func (p *plan) indexed() bool { return p.nameMask+1 > 1 }
 
 type planFlags uint16
@@ -282,8 +282,8 @@ func (p *plan) addValue(o *op) bool {
 	return true
 }
 
-// isComplete tells whether entries of the declaration are definitions of tags, enums or typedefs in
-// a single entry.
+// isComplete reports whether entries of the declaration are definitions of tags, enums or typedefs
+// in a single entry.
 func isComplete(a *Abbrev) bool {
 	if !a.definition || a.has(Declaration) || a.has(Signature) {
 		return false
@@ -291,9 +291,9 @@ func isComplete(a *Abbrev) bool {
 	return a.has(Name) || a.Tag == std.TagEnumerationType
 }
 
-// idle tells whether entries of the declaration declare nothing that is encoded, but for what they
-// enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over the
-// unit need not look at.
+// idle reports whether entries of the declaration declare nothing that is encoded, but for what
+// they enclose: planNothing, or planLocal if that is so inside functions. It is what a walk over
+// the unit need not look at.
 func idle(a *Abbrev) planFlags {
 	declaration := false
 	for i := range a.ops {

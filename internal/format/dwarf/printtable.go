@@ -37,7 +37,7 @@ func (t *printTable) at(off uint32) *printSlot {
 	}
 }
 
-// holds tells whether the slot that at returned holds off.
+// holds reports whether the slot that at returned holds off.
 func (t *printTable) holds(s *printSlot, off uint32) bool { return s.key == t.gen|uint64(off) }
 
 // set is put for an entry whose slot at has not been asked for.

@@ -79,10 +79,10 @@ func (r *Reader) Forget() {
 	r.abbrevs.valid = false
 }
 
-// Annotated tells whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
+// Annotated reports whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
 func (r *Reader) Annotated() bool { return r.abbrevs.notes }
 
-// IsC tells whether the unit is written in C.
+// IsC reports whether the unit is written in C.
 func (r *Reader) IsC() bool { return r.isC }
 
 // bases are the places in .debug_str_offsets and .debug_addr from which this unit's indices count

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkScan steps over every entry of the ELF file named by BTF_BENCH_ELF: opening it, loading
-// each unit with its abbreviations, and nothing but the length of each entry. No reader that looks
+// each unit with its abbreviations, and only the length of each entry. No reader that looks
 // at all entries is faster.
 func BenchmarkScan(b *testing.B) {
 	path := os.Getenv("BTF_BENCH_ELF")

@@ -37,13 +37,13 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	return r.skip(off, over, 0, enter)
 }
 
-// begins tells whether skip may move at all, over plans with one of the flags.
+// begins reports whether skip may move at all, over plans with one of the flags.
 func (r *Reader) begins(off uint32, over planFlags) bool {
 	return r.plans != nil && int(off) < len(r.buf) &&
 		r.plans.of[r.buf[off]%plannedCodes].flags&over != 0
 }
 
-// isC tells whether a DW_AT_language is C. C compilers write all definitions in a struct of file
+// isC reports whether a DW_AT_language is C. C compilers write all definitions in a struct of file
 // scope beside it.
 func isC(language uint64) bool {
 	switch language {

@@ -109,11 +109,11 @@ func (d *Data) TypeUnitsOf(u *Unit) []*Unit {
 	return list
 }
 
-// For returns d for units of another file: with a prefix of its own (Data.Prefix), and a budget.
+// For returns d for units of another file: with its own prefix (Data.Prefix), and a budget.
 func (d *Data) For(prefix []byte) *Data {
 	return &Data{File: d.File, Order: d.Order, Units: d.Units, Prefix: prefix, sections: d.sections,
 		size: d.size, sigs: d.sigs, dwo: d.dwo}
 }
 
-// IsSplit tells whether the units are those of the sections .debug_*.dwo.
+// IsSplit reports whether the units are those of the sections .debug_*.dwo.
 func (d *Data) IsSplit() bool { return d.dwo != nil }

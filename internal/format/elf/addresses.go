@@ -16,7 +16,7 @@ const (
 
 // layOut gives each allocated section of a relocatable file an address: in section order from
 // layoutStart on, aligned, with a gap after each. So an address tells its section, the end of a
-// section is not the start of the next, and an empty section has an address of its own. Sections
+// section is not the start of the next, and an empty section has its own address. Sections
 // that are not allocated (debug sections) are at 0, as in a linked file.
 func (f *File) layOut() error {
 	if f.Type != stdelf.ET_REL {

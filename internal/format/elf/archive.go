@@ -29,9 +29,9 @@ type member struct {
 // 10 (decimal), end mark 2.
 const arHeader = 60
 
-// parseArchive lists the members of one archive, without looking at other files, and tells whether
-// it is thin. The offset of a thin archive's member is 0, or that of a header in the nested archive
-// that path names.
+// parseArchive lists the members of one archive, without looking at other files, and reports
+// whether it is thin. The offset of a thin archive's member is 0, or that of a header in the nested
+// archive that path names.
 func parseArchive(name string, data []byte) (members []member, thin bool, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte(thinMagic)):

@@ -58,7 +58,7 @@ func (f *File) Complete(stripped *File) error {
 const detachedText = "no contents: this is a separate debug file; give the stripped file, and " +
 	"this one as its debug file (--dwarf)"
 
-// detached tells whether the contents of a section that has some were left to the stripped file.
+// detached reports whether the contents of a section that has some were left to the stripped file.
 func (s *Section) detached() bool { return s.Type == stdelf.SHT_NOBITS && s.Size > 0 }
 
 func isSymtab(s *Section) bool { return s.Type == stdelf.SHT_SYMTAB }

@@ -1,7 +1,7 @@
 // Package elf reads ELF files and archives, and gives their content with resolved addresses.
 //
 // To its callers relocatable and linked files look alike. In a relocatable file (ET_REL) every
-// section starts at address 0, so a [File] gives each allocated section an address of its own
+// section starts at address 0, so a [File] gives each allocated section its own address
 // (addresses.go), and computes symbol values and relocated data with these. In linked files
 // (ET_EXEC, ET_DYN) addresses are the file's, and relocation sections that the linker kept (ld
 // --emit-relocs) are ignored, since they are applied already.

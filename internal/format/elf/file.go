@@ -47,11 +47,11 @@ type beside struct {
 	supplement     func() (*File, error) // computes its value at the first call
 }
 
-// IsModule tells whether the file is a kernel module: whether it has the section that modpost gives
-// each (struct module).
+// IsModule reports whether the file is a kernel module: whether it has the section that modpost
+// gives each (struct module).
 func (f *File) IsModule() bool { return f.Section(".gnu.linkonce.this_module") != nil }
 
-// IsModule tells whether the file at path is an ELF file, and a kernel module.
+// IsModule reports whether the file at path is an ELF file, and a kernel module.
 func IsModule(path string) bool {
 	f, err := Open(path)
 	if err != nil {

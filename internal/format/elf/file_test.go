@@ -32,7 +32,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ name, content, want string }{
-		{"empty", "", "empty (0 bytes), where an ELF file is due"},
+		{"empty", "", "empty file, expected an ELF file"},
 		{"text", "int x;\n", `not an ELF file (starts with "int ")`},
 		{"image", "MZ\x00\x00", "a kernel's image or another EFI program, not an ELF file; pass vmlinux"},
 		{"bitcode", "BC\xc0\xde\x35\x14", "LLVM bitcode"},

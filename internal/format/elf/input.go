@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Input is an ELF file to read: a file of its own, or a member of an archive. It holds no
+// Input is an ELF file to read: its own file, or a member of an archive. It holds no
 // resources; each Open maps the bytes anew.
 type Input struct {
 	// Label names the input in messages: its path, or archive(member).
@@ -48,7 +48,7 @@ func (in Input) Open() (*File, error) {
 	return openMapping(in.Label, in.path, m)
 }
 
-// Path is the path of the file that holds the bytes of the input; whole tells whether it holds
+// Path is the path of the file that holds the bytes of the input; whole says whether it holds
 // nothing else, as the files of thin archives.
 func (in Input) Path() (path string, whole bool) { return in.path, in.size < 0 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A large section that is relocated has memory of its own, and one that isn't is the mapped file.
+// A large section that is relocated has its own memory, and one that isn't is the mapped file.
 // Release changes the content of neither.
 func TestLargeSections(t *testing.T) {
 	dir := t.TempDir()

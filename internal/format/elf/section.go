@@ -148,7 +148,7 @@ func (s *Section) load() (data []byte, err error) {
 }
 
 // compressed reports whether the bytes in the file are compressed: by the gABI's flag, or in the
-// older GNU form, which has names of its own.
+// older GNU form, which has its own names.
 func (s *Section) compressed() bool {
 	return s.Flags&stdelf.SHF_COMPRESSED != 0 && s.Type != stdelf.SHT_NOBITS ||
 		strings.HasPrefix(s.Name, ".zdebug_") && bytes.HasPrefix(s.raw, []byte("ZLIB"))

@@ -263,7 +263,7 @@ func (e *Edit) checkReplaceable(i int) error {
 	return nil
 }
 
-// referred tells whether a symbol or a section header, or maybe a group, refers to section i.
+// referred reports whether a symbol or a section header, or maybe a group, refers to section i.
 func (e *Edit) referred(i int) bool {
 	symbols, err := e.f.Symbols()
 	return err != nil ||

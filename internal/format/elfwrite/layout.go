@@ -68,10 +68,10 @@ func (e *Edit) segmentsEnd() (uint64, error) {
 	return end, nil
 }
 
-// loaded tells whether a program loads the section from the place in the file where it is.
+// loaded reports whether a program loads the section from the place in the file where it is.
 func (e *Edit) loaded(s *section) bool { return s.is(stdelf.SHF_ALLOC) && !e.f.Relocatable() }
 
-// isFixed tells whether the section has bytes that keep their places.
+// isFixed reports whether the section has bytes that keep their places.
 func (e *Edit) isFixed(s *section) bool { return len(s.data) > 0 && s.at < e.fixed }
 
 // inFileOrder returns the indices of the sections, except the first, in the order in which they are

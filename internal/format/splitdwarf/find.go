@@ -120,7 +120,7 @@ func mismatch(o *opened) error {
 	return fmt.Errorf("%s has no split unit (.debug_info.dwo); compile again", o.path)
 }
 
-// maxTold is how many of the places are told at which a file was looked for.
+// maxTold is how many of the places are reported at which a file was looked for.
 const maxTold = 4
 
 // looked tells where was looked for a file.

@@ -279,7 +279,7 @@ func (l *layouts) looksPacked(t *btf.Type, o *btf.Blob) bool {
 }
 
 // place is where a member is, in bits, and its width if it is a bitfield. BTF has widths in the
-// struct, or, before Linux 4.20, in an INT of its own.
+// struct, or, before Linux 4.20, in its own INT.
 func (l *layouts) place(t *btf.Type, m btf.Member) (offset, width uint64) {
 	off, bits := m.Bits(t.KFlag)
 	if bits == 0 {

@@ -7,7 +7,7 @@ import "github.com/rules-btf/rules_btf/internal/format/btf"
 //
 // A pointer needs no more than a declaration of the struct that it leads to, and that is what
 // viaPointer says. Not so if what it leads to has no tag, because that is written in place with all
-// its members. The result tells whether the definition is in the queue (or written); it is false
+// its members. The result reports whether the definition is in the queue (or written); it is false
 // where a forward declaration will do. A typedef of something that will be declared only can be
 // left to those who need it more.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {

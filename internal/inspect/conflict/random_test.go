@@ -234,7 +234,7 @@ func TestKernel(t *testing.T) {
 		got[c.Name] = len(c.Definitions)
 		for _, d := range c.Definitions[1:] {
 			if d.Difference.What == "" || strings.Contains(d.Difference.What, "too deep") {
-				t.Errorf("%v: no difference is told", c.Name)
+				t.Errorf("%v: no difference is reported", c.Name)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ type Users struct {
 	Bytes   uint64 `json:"bytes"`
 }
 
-// Base is what split BTF stands on, and how much it uses of that.
+// Base is what split BTF is based on, and how much it uses of that.
 type Base struct {
 	Types   uint32 `json:"types"`
 	Strings uint32 `json:"strings"` // bytes of strings
@@ -151,7 +151,7 @@ func occurring(kinds []Kind) []Kind {
 	return found
 }
 
-// hasElements tells whether Vlen of the kind counts elements.
+// hasElements reports whether Vlen of the kind counts elements.
 func hasElements(k btf.Kind) bool {
 	switch k {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto,

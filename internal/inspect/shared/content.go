@@ -64,20 +64,20 @@ func (c *contents) countHolders() {
 	}
 }
 
-// isStub tells whether a held type only declares a tag.
+// isStub reports whether a held type only declares a tag.
 func (c *contents) isStub(i uint32) bool {
 	shape := c.held.shape[i]
 	return shape != 0 && c.shapes.stub[shape] == shape
 }
 
-// apart tells whether a held type must be told apart from others of its shape: the shape varies, or
-// defines a tag of which there are several definitions.
+// apart reports whether a held type must be distinguished from others of its shape: the shape
+// varies, or defines a tag of which there are several definitions.
 func (c *contents) apart(i uint32) bool {
 	shape := c.held.shape[i]
 	return c.tags.varies[shape] || c.tags.varies[c.shapes.stub[shape]]
 }
 
-// classes gives the held types that must be told apart their contents.
+// classes gives the held types that must be distinguished their contents.
 func (c *contents) classes() {
 	node := make([]uint32, len(c.held.shape)) // by held type: its node and 1
 	var list []uint32

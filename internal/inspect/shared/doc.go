@@ -16,10 +16,10 @@
 //	users.go     who refers to whom in a graph
 //
 // A shape is as in package types, but for what a type of the base is in it: its id. So the base is
-// not looked at, and modules must stand on the same one.
+// not looked at, and modules must be based on the same one.
 //
 // Types of different modules are compared as the link compares those of units that are BTF: a
 // forward declaration means the definition that other modules have, if they have only one
 // (resolve.forwards). Then a shape that leads to no tag with several definitions is one type in all
-// modules that have it. The others are told apart by partition refinement.
+// modules that have it. The others are distinguished by partition refinement.
 package shared

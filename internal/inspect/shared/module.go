@@ -39,7 +39,7 @@ func (m *module) errorAt(i uint32, format string, args ...any) error {
 		fmt.Errorf(format, args...))
 }
 
-// isType tells whether a kind is that of a type, which modules can share.
+// isType reports whether a kind is that of a type, which modules can share.
 func isType(k btf.Kind) bool {
 	switch k {
 	case btf.KindVoid, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -61,7 +61,7 @@ func tagOf(t *btf.Type) types.Tag {
 	return types.TagOf(types.Kind(t.Kind))
 }
 
-// declares tells whether a type declares a tag, and does not define it.
+// declares reports whether a type declares a tag, and does not define it.
 func declares(t *btf.Type) bool {
 	return tagOf(t) != 0 && (t.Kind == btf.KindFwd || t.Kind.IsEnum() && t.Vlen == 0)
 }

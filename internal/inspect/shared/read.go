@@ -10,9 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-// Read reads the BTF of modules that stand on base: raw BTF, or the section .BTF of ELF files. It
-// uses so many threads; progress is called as files are read. Errors name the file, the first one
-// of those that are wrong.
+// Read reads the BTF of modules that are based on base: raw BTF, or the section .BTF of ELF files.
+// It uses so many threads; progress is called as files are read. Errors name the file, the first
+// one of those that are wrong.
 func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Set, error) {
 	s := newSet(base)
 	var mu sync.Mutex

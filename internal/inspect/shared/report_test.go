@@ -13,7 +13,7 @@ import (
 )
 
 // small returns a base, and two modules on it that have a struct in common. The second one also has
-// a struct of its own, and if repeat is set, a type that the base has and one twice.
+// its own struct, and if repeat is set, a type that the base has and one twice.
 func small(repeat bool) (below *btf.Blob, modules []*btf.Blob) {
 	w := btf.NewBuilder(nil, nil, nil)
 	number := w.Int("int", 4, btf.IntSigned, 0)
@@ -176,7 +176,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// has tells whether in has an own type that is the type id of b; what is declared in one of them
+// has reports whether in has an own type that is the type id of b; what is declared in one of them
 // may be defined in the other.
 func has(in, b *btf.Blob, id uint32) bool {
 	for x := in.StartID; x < in.EndID(); x++ {

@@ -53,7 +53,7 @@ func spelling(b *btf.Blob, id uint32) (string, []uint32) {
 	return head, refs
 }
 
-// same tells whether a type of a is one of b, as deep as it goes. If resolved is set, a forward
+// same reports whether a type of a is one of b, as deep as it goes. If resolved is set, a forward
 // declaration in a may be a definition in b.
 func same(a, b *btf.Blob, x, y uint32, resolved bool) bool {
 	seen := map[[2]uint32]bool{}
@@ -84,7 +84,7 @@ func same(a, b *btf.Blob, x, y uint32, resolved bool) bool {
 	return visit(x, y)
 }
 
-// declaredAs tells whether x declares the tag that y defines.
+// declaredAs reports whether x declares the tag that y defines.
 func declaredAs(a, b *btf.Blob, x, y uint32) bool {
 	s, _ := a.ByID(x)
 	t, _ := b.ByID(y)

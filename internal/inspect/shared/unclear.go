@@ -66,7 +66,7 @@ func (c *contents) opaque() []bool {
 	return is
 }
 
-// refersTo tells whether a type of b refers to one of those that are set.
+// refersTo reports whether a type of b refers to one of those that are set.
 func refersTo(b *btf.Blob, t *btf.Type, is []bool) bool {
 	for ref := range b.Refs(t) {
 		if *ref < uint32(len(is)) && is[*ref] {

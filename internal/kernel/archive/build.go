@@ -19,14 +19,16 @@ type Release struct {
 	BuildID string // of vmlinux, in hexadecimal; "" if its file tells
 	Vmlinux string // file with the kernel's BTF: raw, or ELF
 	Modules []Module
-	// Shared is a file with split BTF on vmlinux's, on which the modules stand; "" if there is none.
+	// Shared is a file with split BTF on vmlinux's, on which the modules are based; "" if there is
+	// none.
 	Shared string
 	// Objects are what modules were linked of, by the name of the module.
 	Objects map[string][]string
 	// Distilled are files with the distilled bases of modules, by name; an ELF file brings its own.
 	Distilled map[string]string
-	// On are the modules on which modules stand, both by name, or Vmlinux. All others stand on the
-	// shared base if there is one, else on vmlinux; those with a distilled base are put on vmlinux.
+	// On are the modules on which modules are based, both by name, or Vmlinux. All others are based on
+	// the shared base if there is one, else on vmlinux; those with a distilled base are put on
+	// vmlinux.
 	On   map[string]string
 	Jobs int // threads
 }
@@ -83,7 +85,7 @@ type builder struct {
 	buildID string
 	parts   []part          // by name
 	ids     map[string]int  // index in parts, by name
-	isBase  map[string]bool // which modules others stand on
+	isBase  map[string]bool // which modules others are based on
 }
 
 // part is a file of the archive in the making.
@@ -194,7 +196,8 @@ func readShared(file string) part {
 		return p
 	}
 	if p.raw = p.source.raw; p.source.distilled != nil {
-		p.err = fmt.Errorf("%s: it stands on a distilled base; a shared base must stand on vmlinux's BTF",
+		p.err = fmt.Errorf("%s: it is based on a distilled base; a shared base must be based on "+
+			"vmlinux's BTF",
 			file)
 	}
 	return p
@@ -233,7 +236,7 @@ func (b *builder) module(name string) *part {
 	return nil
 }
 
-// stack reads the modules' BTF in the order in which they stand on each other.
+// stack reads the modules' BTF in the order in which they are based on each other.
 func (b *builder) stack() error {
 	on, err := b.levels()
 	if err != nil {
@@ -256,12 +259,12 @@ func (b *builder) stack() error {
 	return nil
 }
 
-// levels lists the modules, as indexes in parts, by how many files they stand on.
+// levels lists the modules, as indexes in parts, by how many files they are based on.
 func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range sortedKeys(b.release.On) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil && (x != Vmlinux || x == name) {
-				return nil, fmt.Errorf("%s is to stand on %s, but %s is none of the modules", name,
+				return nil, fmt.Errorf("%s is to be based on %s, but %s is none of the modules", name,
 					b.release.On[name], x)
 			}
 		}
@@ -271,7 +274,7 @@ func (b *builder) levels() (map[int][]int, error) {
 		level := 0
 		for name := b.parts[i].name; name != Vmlinux; name = b.below(name) {
 			if level++; level > len(b.parts) {
-				return nil, fmt.Errorf("the module %s stands on itself", b.parts[i].name)
+				return nil, fmt.Errorf("the module %s is based on itself", b.parts[i].name)
 			}
 		}
 		levels[level] = append(levels[level], i)
@@ -291,7 +294,7 @@ func (b *builder) below(name string) string {
 	return SharedBase
 }
 
-// describe reads a module's BTF, and puts it on vmlinux's if it stands on a distilled base.
+// describe reads a module's BTF, and puts it on vmlinux's if it is based on a distilled base.
 func (b *builder) describe(p *part) error {
 	on := b.parts[b.ids[b.below(p.name)]].layer
 	if p.source.distilled != nil {
@@ -316,7 +319,7 @@ func (b *builder) describe(p *part) error {
 	return nil
 }
 
-// putOn puts BTF that stands on a distilled base on another one.
+// putOn puts BTF that is based on a distilled base on another one.
 func putOn(s *source, base *btf.Blob) ([]byte, error) {
 	distilled, err := btf.Parse(s.distilled, nil)
 	if err != nil {

@@ -248,7 +248,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestDistilledFile has the distilled base of a module in a file of its own.
+// TestDistilledFile has the distilled base of a module in its own file.
 func TestDistilledFile(t *testing.T) {
 	dir := t.TempDir()
 	r := someRelease(t, dir)
@@ -397,16 +397,16 @@ func TestBuildRefuses(t *testing.T) {
 			r.Distilled = map[string]string{"nf_nat": r.Modules[0].File}
 		}, "DIR/b/nf-nat.btf: distilled base: BTF at "},
 		{"on no module", func(r *Release, dir string) { r.On["raid"] = "x" },
-			"raid is to stand on x, but x is none of the modules"},
+			"raid is to be based on x, but x is none of the modules"},
 		{"on itself", func(r *Release, dir string) { r.On["disk"] = "raid" },
-			"the module disk stands on itself"},
+			"the module disk is based on itself"},
 		{"not on the other module", func(r *Release, dir string) { r.On = nil },
 			"DIR/raid.btf: as BTF on vmlinux: "},
 		{"no BTF", func(r *Release, dir string) { r.Modules[0].File = put(t, dir, "x.ko", object(t)) },
 			"DIR/x.ko: the ELF file has no section .BTF"},
 		{"an empty file", func(r *Release, dir string) {
 			r.Modules[0].File = put(t, dir, "x.btf", nil)
-		}, "DIR/x.btf: empty (0 bytes), where BTF"},
+		}, "DIR/x.btf: empty file, expected BTF"},
 		{"a build id", func(r *Release, dir string) { r.BuildID = "xyz" }, `the build id "xyz" is not`},
 	} {
 		dir := t.TempDir()

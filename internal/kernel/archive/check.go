@@ -77,14 +77,16 @@ func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 	case m.SharedBase == "":
 		return nil
 	case opts.Images.Modules != "":
-		return fmt.Errorf("%s: its modules stand on the shared base %s, so no module that the kernel "+
+		return fmt.Errorf("%s: its modules are based on the shared base %s, so no module that the "+
+			"kernel "+
 			"loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
 			opts.Images.Modules)
 	case opts.Kernel:
-		c.report("%s: modules stand on it, but the kernel reads a module's BTF on %s alone",
+		c.report("%s: modules are based on it, but the kernel reads a module's BTF on %s alone",
 			m.SharedBase, Vmlinux)
 	case opts.Note != nil:
-		opts.Note(fmt.Sprintf("%s: modules stand on the shared base %s: the archive is for tools that "+
+		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s: the archive is for tools "+
+			"that "+
 			"read chains of bases; the kernel would refuse them", path, m.SharedBase))
 	}
 	return nil
@@ -126,7 +128,7 @@ type checked struct {
 	problems []string
 	layer    *layer // nil if the content can't be used
 	on       *checked
-	isBase   bool // others stand on it
+	isBase   bool // others are based on it
 	lost     bool // it can't be read, for lack of the base on which it was made
 }
 
@@ -155,7 +157,7 @@ func (c *checker) list(m *Manifest) {
 		c.files[f.Name] = x
 		c.names = append(c.names, f.Name)
 		if f.Name == Vmlinux && len(f.Bases) > 0 {
-			x.report("it stands on %s, but must stand alone", f.Bases[0].Name)
+			x.report("it is based on %s, but must stand alone", f.Bases[0].Name)
 			x.Bases = nil
 		}
 		if f.Path != "" && Name(f.Path) != name {
@@ -186,7 +188,7 @@ func (c *checker) checkShared(m *Manifest) {
 	case Name(f.Name) == f.Name:
 		f.report("the shared base has a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
-		f.report("the shared base must stand on %s alone", Vmlinux)
+		f.report("the shared base must be based on %s alone", Vmlinux)
 	default:
 		c.shared = m.SharedBase
 	}
@@ -219,17 +221,18 @@ func (c *checker) checkChains() {
 	}
 }
 
-// checkChain returns the file on which f stands, nil if it stands on none or if something is wrong.
+// checkChain returns the file on which f is based, nil if it is based on none or if something is
+// wrong.
 func (c *checker) checkChain(f *checked) *checked {
 	if f.Name != Vmlinux && len(f.Bases) == 0 {
-		f.report("missing base: it has none, and must stand on %s", Vmlinux)
+		f.report("missing base: it has none, and must be based on %s", Vmlinux)
 	}
 	var on *checked
 	for _, base := range f.Bases {
 		on = c.files[base.Name]
 		switch {
 		case on == nil:
-			f.report("missing base: it stands on %s, which the manifest doesn't have", base.Name)
+			f.report("missing base: it is based on %s, which the manifest doesn't have", base.Name)
 			return nil
 		case on.SHA256 != base.SHA256:
 			f.report("wrong base: it was made on %s with SHA-256 %s, here that has %s", base.Name,
@@ -242,16 +245,16 @@ func (c *checker) checkChain(f *checked) *checked {
 	}
 	below := f.Bases[:len(f.Bases)-1]
 	if !slices.Equal(on.Bases, below) {
-		f.report("wrong base: it stands on %s, which stands on other files here", on.Name)
+		f.report("wrong base: it is based on %s, which is based on other files here", on.Name)
 		return nil
 	}
 	if len(below) > 0 && on.Name != c.shared {
-		f.report("it stands on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
+		f.report("it is based on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
 	}
 	return on
 }
 
-// checkContents reads the files, each after the one on which it stands.
+// checkContents reads the files, each after the one on which it is based.
 func (c *checker) checkContents(jobs int) {
 	levels := map[int][]*checked{}
 	deepest := 0
@@ -273,7 +276,7 @@ func (c *checker) checkContent(f *checked) {
 		return
 	}
 	if f.lost || f.on != nil && f.on.layer == nil {
-		return // what is wrong with its base is told already
+		return // what is wrong with its base is reported already
 	}
 	var on *layer
 	if f.on != nil {

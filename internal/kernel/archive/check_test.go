@@ -71,7 +71,7 @@ func (d *damage) forget(name string) {
 }
 
 // onRAID is what is always wrong with the archive of someRelease.
-const onRAID = "raid: it stands on disk, but the kernel reads a module's BTF on vmlinux alone"
+const onRAID = "raid: it is based on disk, but the kernel reads a module's BTF on vmlinux alone"
 
 type damageTest struct {
 	what   string
@@ -115,7 +115,7 @@ var damages = []damageTest{
 		[]string{"raid: wrong base: it was made on disk with SHA-256 "}},
 	{"disk not in the manifest", func(d *damage) { d.forget("disk") },
 		[]string{"disk: the manifest has no such file",
-			"raid: missing base: it stands on disk, which the manifest doesn't have"}},
+			"raid: missing base: it is based on disk, which the manifest doesn't have"}},
 	{"no vmlinux in the manifest", func(d *damage) {
 		d.forget("vmlinux")
 		for _, name := range []string{"nf_nat", "other", "raid"} {
@@ -124,16 +124,16 @@ var damages = []damageTest{
 		}
 	}, []string{"vmlinux: the manifest has no such file, and all others need it",
 		"vmlinux: the manifest has no such file",
-		"disk: missing base: it stands on vmlinux, which the manifest doesn't have"}},
+		"disk: missing base: it is based on vmlinux, which the manifest doesn't have"}},
 	{"no base", func(d *damage) { d.file("nf_nat").Bases = []Base{} },
-		[]string{"nf_nat: missing base: it has none, and must stand on vmlinux", onRAID}},
+		[]string{"nf_nat: missing base: it has none, and must be based on vmlinux", onRAID}},
 	{"vmlinux on a base", func(d *damage) {
 		d.file("vmlinux").Bases = []Base{{"disk", d.file("disk").SHA256}}
-	}, []string{onRAID, "vmlinux: it stands on disk, but must stand alone"}},
+	}, []string{onRAID, "vmlinux: it is based on disk, but must stand alone"}},
 	{"the middle of a chain left out", func(d *damage) {
 		f := d.file("raid")
 		f.Bases = f.Bases[1:]
-	}, []string{"raid: wrong base: it stands on disk, which stands on other files here"}},
+	}, []string{"raid: wrong base: it is based on disk, which is based on other files here"}},
 	{"names that are one", func(d *damage) {
 		f := *d.file("nf_nat")
 		f.Name = "nf-nat"

@@ -20,7 +20,7 @@ type Images struct {
 	Modules string // directory with modules (*.ko) at any depth; "" for none
 }
 
-// maxWrong is how many wrong ids of a file are told one by one.
+// maxWrong is how many wrong ids of a file are reported one by one.
 const maxWrong = 20
 
 // find returns the paths of the files, by the name that the kernel has for them.

@@ -51,7 +51,7 @@ func (l *layer) base() *btf.Blob {
 	return l.blob
 }
 
-// chain lists the layer and those on which it stands, the deepest first.
+// chain lists the layer and those on which it is based, the deepest first.
 func (l *layer) chain() []Base {
 	if l == nil {
 		return []Base{}

@@ -31,8 +31,8 @@ type Manifest struct {
 	Version int    `json:"version"`            // of this format
 	Release string `json:"release"`            // as uname -r says
 	BuildID string `json:"build_id,omitempty"` // of vmlinux, in hexadecimal
-	// SharedBase is the name of the file with types that modules share, on which modules stand: such
-	// an archive is for tools that read chains of bases, not for the kernel. "" if there is none.
+	// SharedBase is the name of the file with types that modules share, on which modules are based:
+	// such an archive is for tools that read chains of bases, not for the kernel. "" if there is none.
 	SharedBase string `json:"shared_base,omitempty"`
 	Files      []File `json:"files"` // by name
 }
@@ -42,9 +42,9 @@ type File struct {
 	Name   string `json:"name"` // vmlinux, or the name of a module
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`  // in bytes
-	Bases  []Base `json:"bases"` // on which it stands, the deepest first
+	Bases  []Base `json:"bases"` // on which it is based, the deepest first
 
-	StartID      uint32 `json:"start_id"`      // the first type id of its own
+	StartID      uint32 `json:"start_id"`      // its own first type id
 	StringOffset uint32 `json:"string_offset"` // of its first string
 	Types        int    `json:"types"`         // how many it has
 	Conflicts    int    `json:"conflicts"`     // tags with another definition in it or its bases

@@ -15,7 +15,7 @@ import (
 )
 
 // sharedRelease is a release with a shared base, on which one module stands, and one on that;
-// another one stands on vmlinux, and one is put there.
+// another one is based on vmlinux, and one is put there.
 func sharedRelease(t testing.TB, dir string) Release {
 	t.Helper()
 	rawKernel, kernel := kernelBTF(t)
@@ -61,7 +61,7 @@ func written(t *testing.T, r Release) (string, *Archive) {
 	return filepath.Join(dir, ManifestName), a
 }
 
-// TestSharedBase: the manifest says what stands on the shared base, and Check what that means.
+// TestSharedBase: the manifest says what is based on the shared base, and Check what that means.
 func TestSharedBase(t *testing.T) {
 	r := sharedRelease(t, t.TempDir())
 	r.On = map[string]string{"alone": Vmlinux}
@@ -88,13 +88,14 @@ func TestSharedBase(t *testing.T) {
 	if err != nil || len(found) > 0 {
 		t.Errorf("%v %v", found, err)
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "stand on the shared base shared-base: the "+
+	if len(notes) != 1 || !strings.Contains(notes[0], "are based on the shared base shared-base: the "+
 		"archive is for tools") {
 		t.Errorf("notes: %q", notes)
 	}
 	opts.Kernel = true
 	found, err = Check(path, opts)
-	if want := "shared-base: modules stand on it, but the kernel reads a module's BTF on vmlinux " +
+	if want := "shared-base: modules are based on it, but the kernel reads a module's BTF on " +
+		"vmlinux " +
 		"alone"; err != nil || len(found) != 1 || found[0] != want {
 		t.Errorf("for the kernel: %q %v", found, err)
 	}
@@ -117,25 +118,25 @@ func TestSharedBase(t *testing.T) {
 	}
 }
 
-// TestSharedBaseChains: a module on a module is told of, and what a manifest may say wrongly of the
-// shared base.
+// TestSharedBaseChains: a module on a module is reported, and what a manifest may say wrongly of
+// the shared base.
 func TestSharedBaseChains(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string // a change of the manifest
 		want           []string
 	}{
-		{"module on module", "", "", []string{"raid: it stands on disk, but the kernel"}},
+		{"module on module", "", "", []string{"raid: it is based on disk, but the kernel"}},
 		{"not said", `  "shared_base": "shared-base",` + "\n", "", []string{
-			"disk: it stands on shared-base, but", "raid: it stands on disk, but",
+			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
 			"shared-base: to the kernel it is shared_base"}},
 		{"another name", `"shared_base": "shared-base"`, `"shared_base": "none"`, []string{
-			"none: the manifest has no such file", "disk: it stands on shared-base, but",
-			"raid: it stands on disk, but", "shared-base: to the kernel it is shared_base"}},
+			"none: the manifest has no such file", "disk: it is based on shared-base, but",
+			"raid: it is based on disk, but", "shared-base: to the kernel it is shared_base"}},
 		{"a module", `"shared_base": "shared-base"`, `"shared_base": "alone"`, []string{
-			"alone: the shared base has a name that a module", "disk: it stands on shared-base, but",
-			"raid: it stands on disk, but", "shared-base: to the kernel it is shared_base"}},
+			"alone: the shared base has a name that a module", "disk: it is based on shared-base, but",
+			"raid: it is based on disk, but", "shared-base: to the kernel it is shared_base"}},
 		{"vmlinux", `"shared_base": "shared-base"`, `"shared_base": "vmlinux"`, []string{
-			"disk: it stands on shared-base, but", "raid: it stands on disk, but",
+			"disk: it is based on shared-base, but", "raid: it is based on disk, but",
 			"shared-base: to the kernel it is shared_base",
 			"vmlinux: the shared base has a name that a module"}},
 	} {
@@ -172,7 +173,7 @@ func TestSharedBaseRefused(t *testing.T) {
 		{"disk.btf: as BTF on vmlinux", func(r *Release) {
 			*r = Release{Name: r.Name, Vmlinux: r.Vmlinux, Shared: r.Modules[0].File}
 		}},
-		{"stands on a distilled base", func(r *Release) { r.Shared = r.Modules[3].File }},
+		{"is based on a distilled base", func(r *Release) { r.Shared = r.Modules[3].File }},
 		{"a list of objects is for shared-base", func(r *Release) {
 			r.Objects = map[string][]string{SharedBase: {"a.o"}}
 		}},

@@ -162,7 +162,7 @@ func (t *tarFiles) readIndex() error {
 	}
 }
 
-// sparse tells whether a file has holes, so that its bytes are not all there.
+// sparse reports whether a file has holes, so that its bytes are not all there.
 func sparse(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {

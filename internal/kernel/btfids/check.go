@@ -97,7 +97,7 @@ func (c *check) explain(x *id, has uint32) string {
 	return fmt.Sprintf("its id %d is %s; %v %q is [%d]", has, what, x.kind, x.name, due)
 }
 
-// place is an entry of a set: what it is due to have, or what it has.
+// place is an entry of a set: what it should have, or what it has.
 type place struct {
 	id     uint32
 	at     uint32
@@ -130,7 +130,7 @@ func (c *check) set(x *set) {
 	}
 }
 
-// places lists what the entries of a set are due to have and what they have, by offset. It reports
+// places lists what the entries of a set should have and what they have, by offset. It reports
 // kfuncs that don't exist.
 func (c *check) places(x *set) (due, has []place) {
 	symbols := x.ids

@@ -44,8 +44,8 @@ func TestCheckResolved(t *testing.T) {
 	}
 }
 
-// isFlags tells whether an offset is that of flags, or of a word without symbol: Check doesn't know
-// what belongs there.
+// isFlags reports whether an offset is that of flags, or of a word without symbol: Check doesn't
+// know what belongs there.
 func (s *Section) isFlags(at uint32) bool {
 	if set := s.setAt(at); set != nil {
 		return set.entry == set8Entry && (at-set.at)%8 == 4

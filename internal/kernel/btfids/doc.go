@@ -7,7 +7,7 @@
 //	__BTF_ID__<kind>__<name>__<number>  a word: the id of the struct, union, typedef or func
 //	__BTF_ID__set__<name>               a word, the number of ids, which follow: sorted
 //	__BTF_ID__set8__<name>              a word, the number of entries, and a word of flags; the
-//	                                    entries follow, each an id and flags of its own: sorted by id
+//	                                    entries follow, each an id and its own flags: sorted by id
 //
 // The rules are those of the kernel's tools/bpf/resolve_btfids/main.c, the same in Linux 6.1, 6.12
 // and 7.2: a name means the first type of its kind and name, from the deepest base on; a name that

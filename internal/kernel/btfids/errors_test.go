@@ -33,8 +33,9 @@ func TestBadSymbols(t *testing.T) {
 		{"not at a word", []Symbol{{f, 6, 4}}, "not a multiple of 4"},
 		{"set past the end", []Symbol{{set, 8, 60}}, "60 bytes are outside"},
 		{"huge set", []Symbol{{set, 8, 1<<64 - 4}}, "outside of the section"},
-		{"set of no size", []Symbol{{set, 8, 0}}, "a set of 0 bytes; a multiple of 4, at least 4"},
-		{"half an entry", []Symbol{{set8, 8, 20}}, "a set of 20 bytes; a multiple of 8"},
+		{"set of no size", []Symbol{{set, 8, 0}},
+			"a set of 0 bytes; expected a multiple of 4, at least 4"},
+		{"half an entry", []Symbol{{set8, 8, 20}}, "a set of 20 bytes; expected a multiple of 8"},
 		{"two sets of a name", []Symbol{{set, 8, 8}, {set8, 16, 8}},
 			`symbol "__BTF_ID__set8__s" at offset 0x10: a second set of that name; the first is ` +
 				`"__BTF_ID__set__s" at offset 0x8`},

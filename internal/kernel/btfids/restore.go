@@ -7,8 +7,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Sorted tells whether a set8 with several flags was sorted when the section was resolved, so that
-// Restore must tell which flags are whose.
+// Sorted reports whether a set8 with several flags was sorted when the section was resolved, so
+// that Restore must tell which flags are whose.
 func (s *Section) Sorted() bool { return s.firstSorted() != nil }
 
 func (s *Section) firstSorted() *set {

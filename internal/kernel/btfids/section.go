@@ -128,7 +128,7 @@ func (s *Section) add(sym Symbol) error {
 	}
 	entry := uint64(m.entry)
 	if size < entry || size%entry != 0 {
-		return fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", size, entry, entry)
+		return fmt.Errorf("a set of %d bytes; expected a multiple of %d, at least %d", size, entry, entry)
 	}
 	s.sets = append(s.sets, set{symbol: sym.Name, at: at, entry: m.entry,
 		n: uint32(size/entry) - 1, name: m.name})
@@ -225,7 +225,7 @@ func (s *Section) clear() {
 	}
 }
 
-// Resolved tells whether the section had ids when it was read.
+// Resolved reports whether the section had ids when it was read.
 func (s *Section) Resolved() bool { return s.had }
 
 // setAt is the set in which an offset lies, nil if it lies in none.

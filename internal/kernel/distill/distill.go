@@ -1,4 +1,4 @@
-// Package distill gives split BTF a small base of its own, so that it fits other builds of the
+// Package distill gives split BTF its own small base, so that it fits other builds of the
 // kernel, whose types have other ids.
 //
 // The BTF of a module refers to the kernel's types by id, so it fits one build of the kernel only.

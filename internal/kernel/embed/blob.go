@@ -46,7 +46,7 @@ func NewBlob(path string, data []byte) (*Blob, error) {
 	return &Blob{Path: path, Data: data, Order: order, alone: len(str) > 0 && str[0] == 0}, nil
 }
 
-// Parse reads the types of the blob, which stands on base. Errors name the file.
+// Parse reads the types of the blob, which is based on base. Errors name the file.
 func (b *Blob) Parse(base *btf.Blob) (*btf.Blob, error) {
 	parsed, err := btf.Parse(b.Data, base)
 	if err != nil {

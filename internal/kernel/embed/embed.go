@@ -9,7 +9,7 @@ import (
 )
 
 // Into returns f with types as .BTF and base, unless nil, as .BTF.base; without base a .BTF.base of
-// f goes away, because types don't stand on that. Sections that are new are as objcopy's
+// f goes away, because types aren't based on that. Sections that are new are as objcopy's
 // --add-section makes them: not loaded, of alignment 1. The result can be edited further, and is to
 // be written while f is open.
 //
@@ -26,7 +26,8 @@ func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 			"kernel with that", f.Path, n, types.Path, len(types.Data))
 	}
 	if base == nil && types.alone && f.IsModule() {
-		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF stands "+
+		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF is "+
+			"based "+
 			"on that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)

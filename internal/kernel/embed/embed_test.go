@@ -294,7 +294,7 @@ func TestNotBTF(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{nil, "empty (0 bytes), where BTF"},
+		{nil, "empty file, expected BTF"},
 		{[]byte("# not BTF at all, but a text"), "no BTF magic"},
 		{good[:len(good)-1], "ends after the data"},
 		{append(bytes.Clone(good), 0), "1 byte after the last section"},

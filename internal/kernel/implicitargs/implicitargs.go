@@ -209,7 +209,7 @@ func explicit(b *btf.Blob, proto *btf.Type) uint32 {
 	return proto.Vlen
 }
 
-// isImplicit tells whether a parameter's type is a pointer to one of the implicit structs.
+// isImplicit reports whether a parameter's type is a pointer to one of the implicit structs.
 func isImplicit(b *btf.Blob, id uint32) bool {
 	t, in := plain(b, id)
 	if t == nil || t.Kind != btf.KindPtr {

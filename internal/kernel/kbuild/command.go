@@ -88,7 +88,7 @@ func linkerInputs(command []string) (inputs []string) {
 	return inputs
 }
 
-// hasDebug tells whether the last of a compiler's options -g asks for DWARF. known is false for a
+// hasDebug reports whether the last of a compiler's options -g asks for DWARF. known is false for a
 // command without such an option.
 func hasDebug(command []string) (debug, known bool) {
 	for _, w := range command {

@@ -73,8 +73,8 @@ func member(name string) input {
 	return input{name: name}
 }
 
-// isTable tells whether an object is one that link-vmlinux.sh makes from an earlier link: kallsyms,
-// the kernel's BTF.
+// isTable reports whether an object is one that link-vmlinux.sh makes from an earlier link:
+// kallsyms, the kernel's BTF.
 func isTable(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".tmp_") || base == ".btf.vmlinux.bin.o"

@@ -117,8 +117,8 @@ func inspect(object string) (f found, err error) {
 	return f, err
 }
 
-// ofBTF tells whether an object is the one that scripts/link-vmlinux.sh adds to vmlinux for the BTF
-// of the whole, such as .tmp_vmlinux1.btf.o, before Linux 6.10 .btf.vmlinux.bin.o.
+// ofBTF reports whether an object is the one that scripts/link-vmlinux.sh adds to vmlinux for the
+// BTF of the whole, such as .tmp_vmlinux1.btf.o, before Linux 6.10 .btf.vmlinux.bin.o.
 func ofBTF(object string) bool {
 	name := path.Base(filepath.ToSlash(object))
 	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")

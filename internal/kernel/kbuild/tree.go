@@ -125,7 +125,7 @@ func (r *reader) readConfig() error {
 	return nil
 }
 
-// split tells whether the compiler wrote .dwo files.
+// split reports whether the compiler wrote .dwo files.
 func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" }
 
 // path is that of a file of the tree, to open it.
@@ -136,7 +136,7 @@ func (r *reader) exists(name string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// note tells whether a file exists, on which what is read depends.
+// note reports whether a file exists, on which what is read depends.
 func (r *reader) note(name string) bool {
 	r.inputs[name] = true
 	return r.exists(name)
@@ -164,7 +164,7 @@ func (r *reader) read(name string) (string, error) {
 var errOutside = errors.New("is not below the tree")
 
 // rel returns a path that Kbuild wrote relative to the tree. Kbuild writes absolute paths where it
-// builds modules of a directory of their own (before 6.13), and the directory may have been moved
+// builds modules of another directory (before 6.13), and the directory may have been moved
 // since.
 func (r *reader) rel(name string) (string, error) {
 	if !filepath.IsAbs(name) {

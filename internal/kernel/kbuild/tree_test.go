@@ -262,7 +262,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestModules reads modules from trees of several releases, and from directories of their own.
+// TestModules reads modules from trees of several releases, and from their own directories.
 func TestModules(t *testing.T) {
 	fat := []string{"fs/fat/cache.o", "fs/fat/dir.o", "fs/fat/fat.mod.o"}
 	for _, test := range []struct {

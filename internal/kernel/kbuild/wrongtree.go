@@ -79,7 +79,7 @@ func rootByModule(dir, module string) string {
 	return ""
 }
 
-// isSource tells whether a directory is the top of a kernel's sources.
+// isSource reports whether a directory is the top of a kernel's sources.
 func isSource(dir string) bool {
 	return isFile(dir, "Kconfig") && isFile(dir, "scripts/Makefile.build")
 }

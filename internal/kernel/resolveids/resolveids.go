@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/implicitargs"
 )
 
-// Base reads what BTF stands on, when it is needed. It returns nil if there is none.
+// Base reads what BTF is based on, when it is needed. It returns nil if there is none.
 type Base func() (*btf.Blob, error)
 
 // IDs is what a file's .BTF_ids says, without ids.
@@ -25,7 +25,7 @@ type IDs struct {
 
 // Find reads .BTF_ids of f. It returns nil if f has none, or an empty one. If f was resolved
 // before, and the flags of a set were sorted then, f's own .BTF tells whose they are; oldBase reads
-// what that stands on. Errors name the file.
+// what that is based on. Errors name the file.
 func Find(f *elf.File, oldBase Base) (*IDs, error) {
 	section, err := btfids.Find(f)
 	if section == nil || err != nil {
@@ -61,7 +61,7 @@ func restore(f *elf.File, section *btfids.Section, oldBase Base) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: section %s, which was resolved before: %w (the file's .BTF says what its "+
-			"ids mean; --old-base names what that stands on)", f.Path, btfids.SectionName, err)
+			"ids mean; --old-base names what that is based on)", f.Path, btfids.SectionName, err)
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func (x *IDs) Into(edit *elfwrite.Edit, b *btf.Blob, typesPath string) (warnings
 	return warnings, edit.Patch(btfids.SectionName, data)
 }
 
-// OwnTypes reads the .BTF section of a file, which stands on its .BTF.base, else on base.
+// OwnTypes reads the .BTF section of a file, which is based on its .BTF.base, else on base.
 func OwnTypes(f *elf.File, base *btf.Blob) (*btf.Blob, error) {
 	blobs, err := btf.ReadELF(f, base)
 	if err == nil && len(blobs) != 1 {
-		err = fmt.Errorf("section %s: %d blobs of BTF; one is due", btf.SectionTypes, len(blobs))
+		err = fmt.Errorf("section %s: %d blobs of BTF, expected one", btf.SectionTypes, len(blobs))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)

@@ -90,7 +90,7 @@ func (c *checker) blobRules() {
 	}
 	if c.opts.Module && b.Base == nil {
 		c.reportBlob(Boot, "stands-alone", "it stands alone, in a kernel module; the kernel reads its "+
-			"ids and names as if it stood on vmlinux's")
+			"ids and names as if it were based on vmlinux's")
 	}
 	last := uint64(b.StartID) + uint64(len(b.Types)) - 1
 	if len(b.Types) > 0 && last > btf.MaxLastTypeID {

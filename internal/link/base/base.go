@@ -1,4 +1,4 @@
-// Package base answers what a link of split BTF asks of the BTF that it stands on.
+// Package base answers what a link of split BTF asks of the BTF that it is based on.
 //
 // The answers are in indices, one for each BTF of a chain: files that btfdedup index makes, or the
 // same bytes made in memory of BTF that was read whole. An index is mapped into memory, and a
@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Base is a chain of base BTFs, seen from the split BTF that is to stand on it. Ids and string
+// Base is a chain of base BTFs, seen from the split BTF that is to be based on it. Ids and string
 // offsets are those that the split BTF uses for what the chain has. It may be asked by several
 // threads.
 //
@@ -37,9 +37,9 @@ type Base interface {
 	// Refs appends the types that id refers to, in the order of types.Graph.Refs, but only those
 	// that are tags or reach a tag through types without one (types.Graph.Leads).
 	Refs(id uint32, into []uint32) []uint32
-	// Declares tells whether a type is a forward declaration, or an enum without enumerators.
+	// Declares reports whether a type is a forward declaration, or an enum without enumerators.
 	Declares(id uint32) bool
-	// HasDeclTag tells whether a declaration tag with this value is on the type target, which is no
+	// HasDeclTag reports whether a declaration tag with this value is on the type target, which is no
 	// function or variable; component is the index of the member or parameter that it is on plus 1,
 	// 0 for the type itself.
 	HasDeclTag(value []byte, target, component uint32, flag bool) bool

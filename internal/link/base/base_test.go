@@ -22,7 +22,7 @@ func parse(t *testing.T, b *btf.Blob) base.Base {
 
 func hash(b *linktest.Builder, id types.ID) types.Hash { return b.Graph.Node(id).Hash }
 
-// vmlinux is the lower BTF of the chain in these tests, module the one that stands on it.
+// vmlinux is the lower BTF of the chain in these tests, module the one that is based on it.
 func vmlinux() *btf.Builder {
 	b := btf.NewBuilder(nil, nil, nil)
 	b.Int("int", 4, 1, 32)      // 1
@@ -188,7 +188,7 @@ func TestLayers(t *testing.T) {
 		t.Fatalf("layers %v, want two different ones", layers)
 	}
 	if low := parse(t, vmlinux().Finish()).Layers(); len(low) != 1 || low[0] != layers[0] {
-		t.Error("what stands on a BTF changes its digest")
+		t.Error("what is based on a BTF changes its digest")
 	}
 	x, y, z := types.Hash{A: 1}, types.Hash{B: 2}, types.Hash{A: 3}
 	sum := base.Digest([]types.Hash{x, y})

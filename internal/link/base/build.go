@@ -12,10 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Parse returns the Base of a BTF that was read, and of what it stands on.
+// Parse returns the Base of a BTF that was read, and of what it is based on.
 func Parse(b *btf.Blob) (*Chain, error) { return parse(b, false) }
 
-// parse is Parse. Checksums are needed only if an index is to stand on the result.
+// parse is Parse. Checksums are needed only if an index is to be based on the result.
 func parse(b *btf.Blob, checksums bool) (*Chain, error) {
 	built, err := build(object.Chain(b), 0, checksums)
 	if err != nil {
@@ -63,7 +63,7 @@ func build(chain []*btf.Blob, first int, checksums bool) ([][]byte, error) {
 	return built, nil
 }
 
-// sumOf returns the checksum of a BTF that stands on one with the checksum below.
+// sumOf returns the checksum of a BTF that is based on one with the checksum below.
 func sumOf(b *btf.Blob, below Sum) (Sum, error) {
 	data, err := btf.Encode(b, btf.EncodeOptions{})
 	if err != nil {
@@ -163,8 +163,8 @@ func (b *builder) digest(blob *btf.Blob) types.Hash {
 	return sum
 }
 
-// canHaveDeclTag tells whether somebody asks for the declaration tags of a type: those of functions
-// and variables go with them.
+// canHaveDeclTag reports whether somebody asks for the declaration tags of a type: those of
+// functions and variables go with them.
 func (b *builder) canHaveDeclTag(id uint32) bool {
 	k := b.g.Node(b.nodes[id]).Kind
 	return k != types.KindFunc && k != types.KindVar

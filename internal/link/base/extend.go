@@ -103,7 +103,7 @@ func (o *outline) find() error {
 	return missing
 }
 
-// isTag tells whether a type is a definition or declaration of a tag.
+// isTag reports whether a type is a definition or declaration of a tag.
 func isTag(t *btf.Type) bool {
 	return t.NameOff != 0 && (t.Kind.IsComposite() || t.Kind.IsEnum())
 }

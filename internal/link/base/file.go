@@ -16,7 +16,7 @@ const Version = 1
 // magic begins an index.
 const magic = "BTFBASE\x00"
 
-// Sum identifies a BTF and all that it stands on: SHA-256 of the Sum of the one below and of its
+// Sum identifies a BTF and all that it is based on: SHA-256 of the Sum of the one below and of its
 // own bytes as btf.Encode writes them.
 type Sum [32]byte
 
@@ -34,7 +34,7 @@ type header struct {
 	Order   uint32 // the byte order of the BTF
 	// The ids and string offsets that are the BTF's own: from the first, the end excluded.
 	StartID, EndID, StartStr, EndStr uint32
-	// BTF is the checksum of the BTF, Below that of the one it stands on, zero if there is none. In
+	// BTF is the checksum of the BTF, Below that of the one it is based on, zero if there is none. In
 	// memory both may be zero.
 	BTF, Below                             Sum
 	Digest                                 types.Hash // see Base.Layers
@@ -80,7 +80,7 @@ func setChecksum(data []byte) {
 	binary.LittleEndian.PutUint32(data[checksumAt:], crc32.Checksum(data[headerAt:], castagnoli))
 }
 
-// IsIndex tells whether data begins as an index does.
+// IsIndex reports whether data begins as an index does.
 func IsIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // parseIndex checks an index, and cuts it into its parts. What it holds is read only when asked.

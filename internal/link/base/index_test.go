@@ -15,7 +15,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// small returns BTF with one of most things, which stands on base.
+// small returns BTF with one of most things, which is based on base.
 func small(base *btf.Blob, order binary.ByteOrder, prefix string) *btf.Blob {
 	b := btf.NewBuilder(order, base, nil)
 	i := b.Int(prefix+"int", 4, 1, 32)
@@ -155,7 +155,7 @@ func TestOpen(t *testing.T) {
 	other := small(nil, binary.LittleEndian, "other")
 	otherBTF, otherIndex := files(t, dir, "other", other)
 	_, bigIndex := files(t, dir, "big", small(nil, binary.BigEndian, ""))
-	const another = "btfbase: index of BTF that stands on another base"
+	const another = "btfbase: index of BTF that is based on another base"
 	for _, c := range []struct {
 		name  string
 		paths []string
@@ -167,7 +167,7 @@ func TestOpen(t *testing.T) {
 		{"BTF on BTF", []string{oneBTF, twoBTF}, two, ""},
 		{"index on index", []string{oneIndex, twoIndex}, two, ""},
 		{"index on BTF", []string{oneBTF, twoIndex}, two, ""},
-		{"BTF on index", []string{oneIndex, twoBTF}, nil, "two.btf: is BTF, but stands on the index"},
+		{"BTF on index", []string{oneIndex, twoBTF}, nil, "two.btf: is BTF, but is based on the index"},
 		{"index of split BTF alone", []string{twoIndex}, nil,
 			"two.btfbase: index of split BTF: give its base"},
 		{"index on another index", []string{otherIndex, twoIndex}, nil, "two." + another},

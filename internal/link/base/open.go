@@ -29,7 +29,7 @@ type Files struct {
 	mapped [][]byte
 }
 
-// Open reads a chain of bases, each standing on the one before it. Several threads may use it.
+// Open reads a chain of bases, each based on the one before it. Several threads may use it.
 func Open(paths []string) (*Files, error) {
 	f := &Files{}
 	if len(paths) > 0 {
@@ -65,7 +65,7 @@ func (f *Files) open(paths []string) error {
 			}
 			f.BTF = c.hollow()
 		case f.Index != "":
-			return fmt.Errorf("%s: is BTF, but stands on the index %s: give an index of it too "+
+			return fmt.Errorf("%s: is BTF, but is based on the index %s: give an index of it too "+
 				"(btfdedup index --base), or no index", path, f.Index)
 		default:
 			if f.BTF, err = relocate.ReadBase(path, f.BTF); err != nil {
@@ -156,7 +156,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	return data, nil
 }
 
-// push adds the index of a BTF that stands on those so far.
+// push adds the index of a BTF that is based on those so far.
 func (c *Chain) push(data []byte) error {
 	x, err := parseIndex(data)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *Chain) push(data []byte) error {
 		below := &c.layers[len(c.layers)-1].header
 		if h.StartID != below.EndID || h.StartStr != below.EndStr || h.Order != below.Order ||
 			h.Below != below.BTF {
-			return fmt.Errorf("index of BTF that stands on another base than the one before it; " +
+			return fmt.Errorf("index of BTF that is based on another base than the one before it; " +
 				"make it again with btfdedup index --base")
 		}
 	}
@@ -185,7 +185,7 @@ func (c *Chain) hollow() *btf.Blob {
 	return &btf.Blob{Order: c.Order(), StartID: h.EndID, BaseStrLen: h.EndStr}
 }
 
-// Index returns the index of the BTF in a file, which stands on bases.
+// Index returns the index of the BTF in a file, which is based on bases.
 func Index(path string, bases []string) ([]byte, error) {
 	below, err := relocate.ReadBases(bases)
 	if err != nil {

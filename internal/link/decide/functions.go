@@ -60,7 +60,7 @@ type clones struct {
 	alone   []types.Str               // base names that no candidate has, in the order of grouped
 }
 
-// findClones finds the clones. With the feature true_signature they are functions of their own; it
+// findClones finds the clones. With the feature true_signature they are their own functions; it
 // notes which functions have such.
 func (d *decider) findClones() clones {
 	c := clones{of: map[types.Str][]types.Str{}}
@@ -176,7 +176,7 @@ func (d *decider) againstSymbols(name types.Str) string {
 	return ""
 }
 
-// severalAddresses tells whether the function has several addresses. Clones count as the function
+// severalAddresses reports whether the function has several addresses. Clones count as the function
 // that they are of, unless they are encoded under their own names.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)

@@ -290,7 +290,7 @@ func TestParameters(t *testing.T) {
 			build: units(fn(types.FuncUnexpectedReg|types.FuncUncertain|types.FuncReordered, integer),
 				fn(0, pointer)),
 			skipped: []string{"f: reordered parameters"}},
-		{what: "an inconsistent prototype is told before a register", facts: symbol("f"),
+		{what: "an inconsistent prototype is reported before a register", facts: symbol("f"),
 			build:   units(fn(types.FuncUnexpectedReg, integer), fn(0, pointer)),
 			skipped: []string{"f: inconsistent prototype"}},
 	})
@@ -324,7 +324,7 @@ func TestUnnamedParameter(t *testing.T) {
 	})
 }
 
-// TestTrueSignature: with the feature a clone is a function of its own.
+// TestTrueSignature: with the feature a clone is its own function.
 func TestTrueSignature(t *testing.T) {
 	two := units(named("f", 0, integer, integer), named("f.isra.0", 0, integer))
 	feature := []features.Feature{features.TrueSignature}

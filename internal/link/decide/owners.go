@@ -172,8 +172,8 @@ func (d *decider) owners(name types.Str, group []Holder) []Holder {
 
 // hidden reports whether the linker made the symbol local. It doesn't say any more whether it was
 // weak: in a linked file the definition that is there looks strong and the others weak, while in
-// the objects all may be weak. So definitions whose prototypes are inconsistent can't be told
-// apart, whatever the features.
+// the objects all may be weak. So definitions whose prototypes are inconsistent can't be
+// distinguished apart, whatever the features.
 func (d *decider) hidden(name types.Str) bool {
 	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }

@@ -46,7 +46,7 @@ func (l *looseHashes) hash(id types.ID) types.Hash {
 	return l.known[id]
 }
 
-// deep tells whether what a type of this kind refers to counts.
+// deep reports whether what a type of this kind refers to counts.
 func deep(k types.Kind) bool {
 	switch k {
 	case types.KindConst, types.KindPtr, types.KindVolatile, types.KindRestrict, types.KindTypeTag,

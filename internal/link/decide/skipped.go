@@ -21,7 +21,7 @@ const (
 	reasonSeveral    = "several static variables of this name"
 )
 
-// Variable tells whether a variable is meant rather than a function.
+// Variable reports whether a variable is meant rather than a function.
 func (s Skipped) Variable() bool {
 	switch s.Reason {
 	case reasonNoVariable, reasonName, reasonNoSize, reasonSeveral:

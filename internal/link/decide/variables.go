@@ -112,7 +112,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 }
 
 // inOrder returns objects by their offsets. Of several at one place, of which one is encoded, the
-// shortest name comes first: others are aliases, which gcc's BTF has as variables of their own,
+// shortest name comes first: others are aliases, which gcc's BTF has as their own variables,
 // such as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
 func inOrder(objects []facts.Object) []*facts.Object {
 	list := make([]*facts.Object, len(objects))
@@ -200,8 +200,8 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
-// typesDiffer tells whether candidates of the compiler have other types than v, the commonest, has.
-// One of unknown size says less than one whose size is known.
+// typesDiffer reports whether candidates of the compiler have other types than v, the commonest,
+// has. One of unknown size says less than one whose size is known.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	ref, sized := d.RefOf(v), d.Node(v).Size != 0
 	return slices.ContainsFunc(group, func(h Holder) bool {

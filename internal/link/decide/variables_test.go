@@ -139,8 +139,8 @@ func TestAlias(t *testing.T) {
 		want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}}})
 }
 
-// TestStatics: static variables of one name are told apart by the source file's base name, by what
-// else the file has, and by the hash that package statics has put into the facts.
+// TestStatics: static variables of one name are distinguished by the source file's base name, by
+// what else the file has, and by the hash that package statics has put into the facts.
 func TestStatics(t *testing.T) {
 	several := []string{"v: several static variables of this name"}
 	both := func(firstFile, secondFile string) func(b *linktest.Builder) {

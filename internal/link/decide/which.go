@@ -10,7 +10,7 @@ import (
 type Which uint8
 
 // The choices. PerCPU and Extra are All in two parts: BTF of the default features, and split BTF on
-// it that has nothing but the other variables and the types that only they need.
+// it that has only the other variables and the types that only they need.
 const (
 	ByFeatures Which = iota // All with the feature global_var, else PerCPU
 	PerCPU                  // those of .data..percpu, as without global_var
@@ -52,7 +52,7 @@ func (w Which) Check(set features.Set, facts, base bool) error {
 			"there are, and where", w)
 	case w == Extra && !base:
 		return fmt.Errorf("--variables=%v needs --base: the BTF of the same objects with "+
-			"--variables=%v, after what that stands on", w, PerCPU)
+			"--variables=%v, after what that is based on", w, PerCPU)
 	}
 	return nil
 }

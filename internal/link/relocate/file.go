@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-// ReadFile is btf.ReadFile, except that BTF which stands on a section .BTF.base of its file is put
-// on base, unless that is nil, or the same as the section. So does libbpf (btf_parse_elf).
+// ReadFile is btf.ReadFile, except that BTF which is based on a section .BTF.base of its file is
+// put on base, unless that is nil, or the same as the section. So does libbpf (btf_parse_elf).
 func ReadFile(path string, base *btf.Blob) ([]*btf.Blob, error) {
 	blobs, err := btf.ReadFile(path, base)
 	for i := 0; i < len(blobs) && err == nil; i++ {
@@ -28,7 +28,7 @@ func ReadOne(path string, base *btf.Blob) (*btf.Blob, error) {
 	return fitting(b, base, path)
 }
 
-// ReadBases reads a chain of bases, each standing on the one before it, and returns the last; nil
+// ReadBases reads a chain of bases, each based on the one before it, and returns the last; nil
 // for no paths.
 func ReadBases(paths []string) (*btf.Blob, error) {
 	var base *btf.Blob
@@ -52,9 +52,9 @@ func ReadBase(path string, below *btf.Blob) (*btf.Blob, error) {
 	case f == nil:
 		blobs, err = btf.ParseAll(data, below)
 	case f.Section(object.SectionUnits) != nil:
-		err = fmt.Errorf("a BTF object, on which nothing stands; link it with btfdedup link first")
+		err = fmt.Errorf("a BTF object can't be a base; link it with btfdedup link first")
 	case below == nil && f.Section(btf.SectionBase) != nil:
-		err = fmt.Errorf("its BTF stands on a distilled base (section %s), so it has the ids of no "+
+		err = fmt.Errorf("its BTF is based on a distilled base (section %s), so it has the ids of no "+
 			"kernel: name that kernel's BTF with another --base before it", btf.SectionBase)
 	default:
 		blobs, err = btf.ReadELF(f, below)
@@ -98,8 +98,8 @@ func onto(b, base *btf.Blob, path string) (*btf.Blob, error) {
 	return moved, nil
 }
 
-// same tells whether a distilled base is another blob, so that BTF which stands on one stands on
-// the other.
+// same reports whether a distilled base is another blob, so that BTF which is based on one is based
+// on the other.
 func same(distilled, b *btf.Blob) bool {
 	return distilled != nil && b.Base == nil && distilled.Strings == b.Strings &&
 		slices.Equal(distilled.Types, b.Types) && slices.Equal(distilled.Members, b.Members) &&

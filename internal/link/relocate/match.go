@@ -24,11 +24,11 @@ func Looks(t *btf.Type) bool {
 }
 
 // Matches reports whether t, a type of a base that Looks, can be what the distilled type d of the
-// same name stands for. twins tells whether the base has several structs and unions of that name:
+// same name stands for. twins says whether the base has several structs and unions of that name:
 // then their sizes must be d's. So must the sizes of all other kinds, but of forward declarations.
 //
 // As in btf_relocate_map_distilled_base, a distilled struct or union may be found as any kind of
-// type. And whether a struct or union is what a forward declaration declares is told from the kind
+// type. And whether a struct or union is what a forward declaration declares is read from the kind
 // flag, which says there that it has bitfields.
 func Matches(d, t *btf.Type, twins bool) bool {
 	sized := t.Kind != btf.KindFwd && (twins || !t.Kind.IsComposite())

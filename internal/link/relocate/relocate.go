@@ -1,4 +1,4 @@
-// Package relocate puts split BTF that stands on a distilled base on another base, as the kernel
+// Package relocate puts split BTF that is based on a distilled base on another base, as the kernel
 // does when it loads a module that has the section .BTF.base.
 //
 // A distilled base (package distill) has the names and sizes of the types that a module needs of

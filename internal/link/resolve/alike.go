@@ -141,7 +141,7 @@ func (a *alike) ask(m *member, tag int32) types.Hash {
 	return best
 }
 
-// agree tells whether two environments have no different definitions of a conflicted tag that tag
+// agree reports whether two environments have no different definitions of a conflicted tag that tag
 // leads to.
 func (a *alike) agree(x, y *member, tag int32) bool {
 	for t, id := range x.single {
@@ -152,7 +152,7 @@ func (a *alike) agree(x, y *member, tag int32) bool {
 	return true
 }
 
-// leads tells whether definitions of tag lead to the conflicted tag to.
+// leads reports whether definitions of tag lead to the conflicted tag to.
 func (a *alike) leads(tag, to int32) bool {
 	found := a.leading[to]
 	if found == nil {

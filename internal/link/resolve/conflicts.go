@@ -39,7 +39,7 @@ type tag struct {
 	several                 bool // the base has several definitions
 }
 
-// role says how a shape takes part when types are told apart.
+// role says how a shape takes part when types are distinguished.
 type role uint8
 
 const (
@@ -175,7 +175,7 @@ func (r *resolver) findRolesOfUsers(become func(types.ID, role)) {
 	}
 }
 
-// large is how many varying shapes an anonymous shape must hold to be an anchor of its own. So no
+// large is how many varying shapes an anonymous shape must hold to be its own anchor. So no
 // list of slots is long, whatever the input.
 const large = 256
 

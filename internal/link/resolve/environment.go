@@ -133,7 +133,7 @@ func (g *gatherer) begin(linked bool) {
 	g.roots, g.attached = nil, nil
 }
 
-// note tells whether a node is new to the environment, and adds it to the sum.
+// note reports whether a node is new to the environment, and adds it to the sum.
 func (g *gatherer) note(id types.ID) bool {
 	if g.stamp[id] == g.round {
 		return false
@@ -241,10 +241,10 @@ func (r *resolver) enter(e int32) *view {
 	return v
 }
 
-// holds tells whether the environment has the anchor.
+// holds reports whether the environment has the anchor.
 func (v *view) holds(id types.ID) bool { return v.held[id] == v.round }
 
-// declares tells whether it is of BTF that has a forward declaration of the tag.
+// declares reports whether it is of BTF that has a forward declaration of the tag.
 func (v *view) declares(t int32) bool { return v.declared[t] == v.round }
 
 // single returns the environment's definition of a tag, 0 when there is none or several.
@@ -279,7 +279,7 @@ func (r *resolver) anchorOf(v *view, slot types.ID) types.ID {
 	return v.single(t)
 }
 
-// split tells whether the environment that v shows is that of split BTF which came with its base.
+// split reports whether the environment that v shows is that of split BTF which came with its base.
 func (r *resolver) split(v *view) bool { return r.list[v.env].linked && len(r.copies) > 0 }
 
 // ofBaseForward reports whether v, which is of split BTF or a copy of its base, means the base's
@@ -293,7 +293,7 @@ func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 }
 
 // ofSplit returns what split BTF, or a copy of its base, means by a tag that it leaves open, if
-// that is beyond doubt: the base's definition, or nothing but a forward declaration.
+// that is beyond doubt: the base's definition, or only a forward declaration.
 func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	switch {
 	case !r.split(v):

@@ -74,12 +74,12 @@ func (g *graph) slots(i int) ([]types.ID, []target) {
 	return s, g.targets[n.first : int(n.first)+len(s)]
 }
 
-// isDefinition tells whether a node is the definition of a tag.
+// isDefinition reports whether a node is the definition of a tag.
 func (g *graph) isDefinition(i int32) bool { return g.r.Tags.Of(g.nodes[i].anchor) >= 0 }
 
 func (g *graph) copied(n *node) bool { return n.env >= 0 && g.r.list[n.env].copied }
 
-// exists tells whether some environment has a node.
+// exists reports whether some environment has a node.
 func (g *graph) exists(i int) bool { return g.nodes[i].env >= 0 || g.real[i] }
 
 func (g *graph) add(id types.ID, env int32) int32 {

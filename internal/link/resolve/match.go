@@ -114,7 +114,7 @@ func (m *matcher) compare(of func(*pair) bool,
 }
 
 // walk calls f with what the base's type id refers to at each slot of a shape that both have, until
-// f returns false. It tells whether it never did.
+// f returns false. It reports whether it never did.
 func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
 	firstOwn, firstTheirs := len(m.own), len(m.theirs)
@@ -140,7 +140,7 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	return true
 }
 
-// similar tells whether a slot of a pair matches what the base has there.
+// similar reports whether a slot of a pair matches what the base has there.
 func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	if r.roles[slot] == stub && r.base.Declares(id) {
@@ -156,7 +156,7 @@ func (m *matcher) similar(user int32, slot types.ID, t target, id uint32) bool {
 	return m.needs(user, t, id)
 }
 
-// equal tells whether a slot of a pair means exactly what the base has there.
+// equal reports whether a slot of a pair means exactly what the base has there.
 func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	r := m.r
 	switch {
@@ -168,7 +168,7 @@ func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	return m.needs(user, t, id)
 }
 
-// needs makes a pair depend on another one, and tells whether there is that one.
+// needs makes a pair depend on another one, and reports whether there is that one.
 func (m *matcher) needs(user int32, t target, id uint32) bool {
 	need, ok := m.index[key(int32(t), id)]
 	if !ok || m.pairs[need].failed {

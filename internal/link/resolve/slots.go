@@ -37,7 +37,7 @@ type slots struct {
 	lists [][]types.ID
 }
 
-// pinned tells whether a slot is a stub that means one certain definition.
+// pinned reports whether a slot is a stub that means one certain definition.
 func (r *resolver) pinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].Size != 0
 }

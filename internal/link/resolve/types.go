@@ -15,7 +15,7 @@ type Type uint32
 // Types are which type each shape is in each unit. Nothing changes them: a Type stays what it is.
 type Types struct {
 	*survey.Survey
-	// Base is what the result stands on, nil for none.
+	// Base is what the result is based on, nil for none.
 	Base base.Base
 	// Conflicts is how many tags have several definitions.
 	Conflicts int
@@ -76,13 +76,13 @@ func (t *Types) findMeant() {
 // Len is the number of types, void included. Numbers from Len on are free for others.
 func (t *Types) Len() int { return len(t.Nodes) + len(t.variants.list) }
 
-// Fixed tells whether a shape is the same type in all units.
+// Fixed reports whether a shape is the same type in all units.
 func (t *Types) Fixed(id types.ID) bool { return t.r.roles[id] == fixed }
 
 // Of returns the type of a fixed shape.
 func (t *Types) Of(id types.ID) Type { return t.meant[id] }
 
-// IsVariant tells whether a type is a variant of a varying shape.
+// IsVariant reports whether a type is a variant of a varying shape.
 func (t *Types) IsVariant(k Type) bool { return int(k) >= len(t.Nodes) }
 
 // Shape returns the shape of a type.

@@ -78,7 +78,7 @@ func (w workspace) compile(command string, sources map[string]string) []string {
 	return objects
 }
 
-// linkScript keeps per-CPU variables in a section of their own, as the kernel's does.
+// linkScript keeps per-CPU variables in their own section, as the kernel's does.
 const linkScript = `SECTIONS {
 	. = 0x100000;
 	.text : { *(.text .text.*) }

@@ -41,7 +41,7 @@ func Identify(f *elf.File, known *facts.Facts, set features.Set, split *splitdwa
 		return nil
 	}
 	// An error says that no compiler wrote the BTF, or that it is damaged. Facts can do without it;
-	// where it is converted the error is told.
+	// where it is converted the error is reported.
 	if units, err = blobs(f, known, names); err == nil {
 		_ = identify(f, known, opt, units, compilerbtf.File)
 	}

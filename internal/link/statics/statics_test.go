@@ -164,7 +164,7 @@ func TestUniqueNames(t *testing.T) {
 	}
 }
 
-// TestStripped is of facts of a file without DWARF: what can't be told is left out.
+// TestStripped is of facts of a file without DWARF: what is unclear is left out.
 func TestStripped(t *testing.T) {
 	const several = "state: several static variables of this name"
 	for _, program := range likeFiles[:5] {
@@ -241,7 +241,7 @@ func TestLinkTimeOptimization(t *testing.T) {
 				w.run(words[0], append(words[1:], objects...)...)
 				res := w.roads("linked", "linked")
 				got, want := w.variables(res), w.oracle("linked")
-				if words[0] == "gcc" { // one unit has them all: they can't be told apart
+				if words[0] == "gcc" { // one unit has them all: they can't be distinguished
 					want = nil
 				}
 				if !maps.Equal(got, want) || (len(want) == 0) !=

@@ -159,7 +159,7 @@ func (s *Survey) CandidatesOf(u int) iter.Seq[types.ID] {
 	}
 }
 
-// Named tells whether units hold a shape by its name: it is a base type, a typedef or the
+// Named reports whether units hold a shape by its name: it is a base type, a typedef or the
 // definition of a tag.
 func Named(n *types.Node) bool {
 	switch n.Kind {

@@ -3,7 +3,7 @@ package survey
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
 // Tags are the struct, union and enum tags of a graph, numbered from 0. A typedef that stubs refer
-// to counts as a tag in a namespace of its own (types.TagTypedef).
+// to counts as a tag in its own namespace (types.TagTypedef).
 type Tags struct {
 	List []Tag
 	// Nodes are the stubs and the definitions, in the order of the graph.
@@ -56,10 +56,10 @@ func (t *Tags) number(g *types.Graph, name types.Str, space types.Tag) int32 {
 // Of returns the number of the tag of a stub or a definition, -1 for other nodes.
 func (t *Tags) Of(id types.ID) int32 { return t.of[id] - 1 }
 
-// HasPinned tells whether a tag has pinned stubs.
+// HasPinned reports whether a tag has pinned stubs.
 func (t *Tags) HasPinned(tag int32) bool { return len(t.pinned[tag]) > 0 }
 
-// AnyPinned tells whether there are pinned stubs.
+// AnyPinned reports whether there are pinned stubs.
 func (t *Tags) AnyPinned() bool { return len(t.pinned) > 0 }
 
 // Stubs appends the stubs of a tag, the unpinned one first.

@@ -23,7 +23,7 @@ const (
 	Hidden                       // it had a global symbol, which the linker made local
 	SameName                     // several function symbols have just this name
 	Kfunc                        // it is a kfunc
-	HasClones                    // symbols of this name with a suffix have candidates of their own
+	HasClones                    // symbols of this name with a suffix have their own candidates
 
 	Exact = ExactGlobal | ExactLocal | ExactLoose // a function symbol has just this name
 )

@@ -94,7 +94,7 @@ func drop(s *survey.Survey, units []int, room map[types.Str]int) {
 }
 
 // dropForeign drops units whose files aren't linked, if they have no symbol but such as units of
-// linked files have too. One with a symbol of its own has another file name in the symbol table
+// linked files have too. One with its own symbol has another file name in the symbol table
 // than in its debugging information.
 func (x *Index) dropForeign(s *survey.Survey, foreign []int, linked map[types.Str]int) {
 	if len(foreign) == 0 {
@@ -199,7 +199,7 @@ func (l locals) have(s *survey.Survey, u int) bool {
 	return false
 }
 
-// globals tells whether a unit defines something global that must have a symbol where the unit is
+// globals reports whether a unit defines something global that must have a symbol where the unit is
 // linked, and whether the linked file has a global symbol of one of the unit's global names.
 func (x *Index) globals(s *survey.Survey, u int) (defines, found bool) {
 	for id := range s.CandidatesOf(u) {

@@ -75,7 +75,7 @@ func (w *writer) keepAll() {
 	}
 }
 
-// isType tells whether a kind is that of a type: functions, variables, sections and declaration
+// isType reports whether a kind is that of a type: functions, variables, sections and declaration
 // tags are written only as package decide made them.
 func isType(k types.Kind) bool {
 	switch k {

@@ -16,7 +16,7 @@ type SortedStrings struct {
 	list []types.Str
 }
 
-// SortStrings begins to sort the strings that there are, on a thread of its own. Strings that are
+// SortStrings begins to sort the strings that there are, on its own thread. Strings that are
 // added later are none of these.
 func SortStrings(strs types.Strings) *SortedStrings {
 	s := &SortedStrings{}
@@ -97,8 +97,8 @@ func (w *writer) placeStrings() {
 	s.length = int(end - uint64(w.blob.BaseStrLen))
 }
 
-// copyStrings copies those of the strings that are the blob's own to their place. It tells whether
-// all names are what the kernel takes.
+// copyStrings copies those of the strings that are the blob's own to their place. It reports
+// whether all names are what the kernel takes.
 func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 	ok := true
 	for _, s := range list {

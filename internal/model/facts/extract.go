@@ -118,7 +118,7 @@ func (e *extractor) collectObjects() {
 	}
 }
 
-// wanted tells whether the variables of a section are listed.
+// wanted reports whether the variables of a section are listed.
 func (e *extractor) wanted(s *elf.Section) bool {
 	if e.facts.Variables == VariablesNone || !s.Alloc() ||
 		s.Type != stdelf.SHT_PROGBITS && s.Type != stdelf.SHT_NOBITS {

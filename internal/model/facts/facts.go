@@ -21,12 +21,12 @@ type Facts struct {
 	AddrSize  int  // bytes of an address: 4 or 8
 	BigEndian bool // byte order of the file
 
-	// HasFiles tells whether the symbol table names the sources of local symbols (STT_FILE, and no
+	// HasFiles reports whether the symbol table names the sources of local symbols (STT_FILE, and no
 	// link-time optimization). If not, all local symbols are in one File without a name.
 	HasFiles bool
 	// Variables tells which sections' variables Objects lists.
 	Variables Variables
-	// KfuncState tells whether Kfuncs is complete, and if not, why.
+	// KfuncState reports whether Kfuncs is complete, and if not, why.
 	KfuncState KfuncState
 
 	Kfuncs           []Kfunc        // by name
@@ -62,7 +62,7 @@ const (
 )
 
 // File is one source file as an STT_FILE symbol names it: its base name, which several source files
-// may share. Each occurrence is a File of its own. A source file of which nothing is linked has
+// may share. Each occurrence is its own File. A source file of which nothing is linked has
 // none: neither a member of an archive that nothing needed, nor an object whose debugging
 // information --gc-sections has dropped with all else.
 type File struct {

@@ -20,8 +20,8 @@ func (e *extractor) openGroups() {
 	}
 }
 
-// namesSources tells whether the STT_FILE symbols name the sources of local symbols. Link-time
-// optimization makes objects of its own, in which functions of several sources stand together,
+// namesSources reports whether the STT_FILE symbols name the sources of local symbols. Link-time
+// optimization makes its own objects, in which functions of several sources stand together,
 // global ones have become local, and others are gone. LLVM's objects are called ld-temp.o; gcc's
 // have no name, and the symbols of what was static in one source have the suffix .lto_priv.N.
 func (e *extractor) namesSources() bool {

@@ -56,7 +56,7 @@ func (w workspace) compile(name, source string, flags ...string) string {
 	return object
 }
 
-// linkScript keeps per-CPU variables in a section of their own, as the
+// linkScript keeps per-CPU variables in their own section, as the
 // kernel's does.
 const linkScript = `SECTIONS {
 	. = 0x100000;

@@ -99,7 +99,7 @@ func (e *extractor) readSet(s *elf.Symbol) (set idSet, isKfuncs bool, err error)
 			s.Size, offset, len(data))
 	}
 	if s.Size < entrySize || s.Size%entrySize != 0 {
-		return set, false, fmt.Errorf("a set of %d bytes; a multiple of %d, at least %d, is due", s.Size,
+		return set, false, fmt.Errorf("a set of %d bytes; expected a multiple of %d, at least %d", s.Size,
 			entrySize, entrySize)
 	}
 	data = data[offset : offset+s.Size]
@@ -130,7 +130,7 @@ func functionName(symbol string) (string, bool) {
 	return name[:cut], true
 }
 
-// uniform tells whether all entries have the same flags and each has its name, so the order in
+// uniform reports whether all entries have the same flags and each has its name, so the order in
 // which resolve_btfids sorted them does not matter.
 func (s *idSet) uniform() bool {
 	for _, e := range s.entries {

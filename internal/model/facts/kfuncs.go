@@ -56,7 +56,7 @@ func (e *extractor) collectKfuncs(base *btf.Blob) error {
 	return nil
 }
 
-// nameTypes fills in the names of the ids that are functions in the file's .BTF, which stands on
+// nameTypes fills in the names of the ids that are functions in the file's .BTF, which is based on
 // its own .BTF.base, else on base.
 func (e *extractor) nameTypes(names map[uint32]string, base *btf.Blob) error {
 	if data, err := btf.Section(e.file, btf.SectionBase); err != nil {

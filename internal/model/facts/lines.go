@@ -83,7 +83,7 @@ func (l *lineReader) expect(keyword string, n int) {
 		return
 	}
 	if l.keyword() != keyword {
-		l.fail("%q where %q is due", clip(l.keyword()), keyword)
+		l.fail("%q, expected %q", clip(l.keyword()), keyword)
 	}
 	l.arity(n)
 }

@@ -54,8 +54,8 @@ var generatedPrefixes = []string{
 	"__func_stack_frame_non_standard_",
 }
 
-// Generated tells whether a variable is one that compilers and macros make. pahole drops these, and
-// so does the link.
+// Generated reports whether a variable is one that compilers and macros make. pahole drops these,
+// and so does the link.
 func Generated(variable string) bool {
 	return slices.ContainsFunc(generatedPrefixes,
 		func(p string) bool { return strings.HasPrefix(variable, p) })

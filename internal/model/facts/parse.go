@@ -22,7 +22,7 @@ func Parse(r io.Reader) (*Facts, error) {
 		return nil, fmt.Errorf("cannot be read: %w", err.Err)
 	}
 	if limited.N == maxText+1 {
-		return nil, message.Empty("a facts file, which btfgen facts makes,")
+		return nil, message.Empty("a facts file, which btfgen facts makes")
 	}
 	if limited.N <= 0 {
 		return nil, fmt.Errorf("facts: more than %d bytes", maxText)
@@ -56,7 +56,7 @@ func (p *parser) parse() {
 			p.groups()
 			return
 		default:
-			p.fail("%q where %q, %q or %q is due", clip(p.keyword()), lineKfunc, lineAddresses,
+			p.fail("%q, expected %q, %q or %q", clip(p.keyword()), lineKfunc, lineAddresses,
 				lineGlobal)
 		}
 	}
@@ -135,7 +135,7 @@ func (p *parser) groups() {
 			p.finish()
 			return
 		default:
-			p.fail("%q where %q, %q, %q or %q is due", clip(p.keyword()), lineFunc, lineVar, lineFile,
+			p.fail("%q, expected %q, %q, %q or %q", clip(p.keyword()), lineFunc, lineVar, lineFile,
 				lineEnd)
 		}
 	}

@@ -72,7 +72,7 @@ func TestParseErrors(t *testing.T) {
 		return strings.Replace(sample, old, new, 1)
 	}
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", "empty (0 bytes), where a facts file"},
+		{"empty", "", "empty file, expected a facts file"},
 		{"something else", "\x7fELF\x02\n", `its first line is not "btffacts`},
 		{"newer format", edit("btffacts 4", "btffacts 5"), "line 1: format 5 is not supported"},
 		{"leading zero", edit("btffacts 4", "btffacts 04"), "line 1: \"04\" is no number"},
@@ -81,7 +81,7 @@ func TestParseErrors(t *testing.T) {
 		{"byte order", edit("little", "middle"), "line 2:"},
 		{"word missing", edit(" little", ""), "line 2: \"machine\" has 2 words after it, not 3"},
 		{"yes or no", edit("symfiles yes", "symfiles maybe"), "line 3:"},
-		{"line missing", edit("variables percpu\n", ""), "line 4: \"kfuncs\" where \"variables\" is due"},
+		{"line missing", edit("variables percpu\n", ""), "line 4: \"kfuncs\", expected \"variables\""},
 		{"kfuncs unsorted", edit("kfunc bpf_a 0x0", "kfunc bpf_c 0x0"),
 			"line 7: kfunc bpf_b is out of order"},
 		{"kfunc twice", edit("kfunc bpf_a 0x0", "kfunc bpf_b 0x0"), "line 7:"},
@@ -115,7 +115,7 @@ func TestParseErrors(t *testing.T) {
 		{"missing escape", edit("a%20b", "a\tb"), "line 15:"},
 		{"two blanks", edit("func f", "func  f"), "line 16:"},
 		{"carriage return", edit("func f\n", "func f\r\n"), "line 16:"},
-		{"unknown line", edit("func f", "fun f"), "line 16: \"fun\" where"},
+		{"unknown line", edit("func f", "fun f"), "line 16: \"fun\", expected"},
 		{"no end", strings.TrimSuffix(sample, "end\n"), "line 26: the text ends before the line \"end\""},
 		{"cut short", strings.TrimSuffix(sample, "d\n"), "line 26: the line has no newline"},
 		{"after the end", sample + "end\n", "line 27: text after"},

@@ -10,7 +10,7 @@ const hexDigits = "0123456789ABCDEF"
 // emptyToken stands for the empty name.
 const emptyToken = "-"
 
-// plain tells whether a byte of a name stands for itself in a token.
+// plain reports whether a byte of a name stands for itself in a token.
 func plain(c byte) bool { return c > ' ' && c < 0x7f && c != '%' }
 
 // appendToken writes a name as one word: bytes that are not visible ASCII, and

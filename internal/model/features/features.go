@@ -69,7 +69,7 @@ func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
 // are always merged. It stands for no feature.
 const Merging = "force_cu_merging"
 
-// Has tells whether the feature is in the set.
+// Has reports whether the feature is in the set.
 func (s Set) Has(f Feature) bool { return f != 0 && s&Set(f) == Set(f) }
 
 // With gives the set with the feature added.

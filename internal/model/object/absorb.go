@@ -50,12 +50,12 @@ type shape struct {
 	fwd   bool      // it only declares the tag
 }
 
-// crosses tells whether a type of kind from refers to s by the stub of its tag.
+// crosses reports whether a type of kind from refers to s by the stub of its tag.
 func (s *shape) crosses(from btf.Kind) bool {
 	return s.tag != 0 && (from != btf.KindDeclTag || s.fwd)
 }
 
-// before tells whether a node comes before another of the same name in canonical order.
+// before reports whether a node comes before another of the same name in canonical order.
 func (s *shape) before(o *shape) bool {
 	if p, q := s.nodeKind(), o.nodeKind(); p != q {
 		return p < q

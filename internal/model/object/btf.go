@@ -12,7 +12,7 @@ import (
 
 // FromBTF returns an object with the units of blobs that do not depend on each other, such as the
 // concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
-// as units of their own, whose shapes don't depend on it. t.Order is taken from the blobs, and
+// as their own units, whose shapes don't depend on it. t.Order is taken from the blobs, and
 // t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
@@ -69,7 +69,7 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 }
 
 // addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
-// say asks for it; so the shapes of a base don't depend on what stands on it.
+// say asks for it; so the shapes of a base don't depend on what is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {

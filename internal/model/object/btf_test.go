@@ -64,8 +64,8 @@ func kindNames(o *Object) []string {
 	return list
 }
 
-// two returns a blob with two definitions of struct s, each reached by a pointer and a typedef of
-// its own. swap makes the ids the other way around; the second definition is longer by a bytes.
+// two returns a blob with two definitions of struct s, each reached by a pointer and its
+// own typedef. swap makes the ids the other way around; the second definition is longer by a bytes.
 func two(swap bool, a uint32) *btf.Blob {
 	b := btf.NewBuilder(nil, nil, nil)
 	i := b.Int("int", 4, btf.IntSigned, 0)

@@ -9,7 +9,7 @@ import (
 // whichever of them the cycle is entered by, so the numbers of types don't matter.
 //
 // No C compiler makes these, but the kernel takes them: libbpf's tests have a function that returns
-// a pointer to its own typedef. It refuses cycles of nothing but pointers, typedefs and qualifiers
+// a pointer to its own typedef. It refuses cycles of only pointers, typedefs and qualifiers
 // (btf_resolve).
 func (r *records) findCyclic() {
 	cyclic := map[uint32]bool{}

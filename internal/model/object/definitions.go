@@ -39,8 +39,8 @@ type presence struct {
 	apart   bool     // a blob declares it that is not the one that defines it
 }
 
-// definitions finds the definitions that must be told apart: in the whole chain, or if bases is set
-// in each blob and those before it. The result is nil if there are none.
+// definitions finds the definitions that must be distinguished: in the whole chain, or if bases is
+// set in each blob and those before it. The result is nil if there are none.
 func (r *records) definitions(bases bool) (*definitions, error) {
 	d := &definitions{records: r, apart: map[uint32]bool{}, scopes: []scope{{start: 1, end: r.end}}}
 	if bases {
@@ -111,7 +111,7 @@ func (d *definitions) list(at, id uint32) {
 // shape adds the types that refer to definitions by pins, and the definitions, to the graph. The
 // result has their nodes by id, and 0 for the other types.
 //
-// What a blob takes from its base without a tag in between, such as a typedef, is a part of its own
+// What a blob takes from its base without a tag in between, such as a typedef, is its own part
 // shapes: there a tag may need a pin of which the base has one definition only.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	ids := make([]types.ID, d.end)

@@ -26,7 +26,7 @@ func Merge(objs ...*Object) (*Object, error) {
 }
 
 // Join is the union of parts that were made together, of one file by one converter, such as its
-// threads' shares. Several may stand on one graph. The parts are used up: the result takes over
+// threads' shares. Several may be based on one graph. The parts are used up: the result takes over
 // their memory. Units of equal content stay apart, which means the same.
 func Join(parts []*Object) (*Object, error) {
 	o := parts[0]
@@ -56,7 +56,7 @@ func Join(parts []*Object) (*Object, error) {
 }
 
 // Union is Merge of objects that are used up: the result takes over their memory. Objects that
-// stand on one graph cost nearly nothing. names stand for them in errors.
+// are based on one graph cost nearly nothing. names stand for them in errors.
 func Union(names []string, objs []*Object) (*Object, error) {
 	var m agreement
 	for i, o := range objs {
@@ -192,7 +192,7 @@ func (m *agreement) agree(name string, o claims) error {
 	return nil
 }
 
-// hasCandidates tells whether o has a unit that was made with o.Features.
+// hasCandidates reports whether o has a unit that was made with o.Features.
 func (o *Object) hasCandidates() bool {
 	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.FromBTF })
 }

@@ -45,7 +45,7 @@ func TestMergeFiles(t *testing.T) {
 			t.Errorf("another union with %d threads", jobs)
 		}
 		if len(calls) != len(files) {
-			t.Errorf("progress was told %d times, of %d files", len(calls), len(files))
+			t.Errorf("progress was reported %d times, of %d files", len(calls), len(files))
 		}
 	}
 }

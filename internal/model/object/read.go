@@ -11,7 +11,7 @@ import (
 
 // ReadFile reads what a link takes as input: a .btfo file; raw BTF; or an ELF file with a .BTF
 // section, such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is
-// what split BTF stands on, nil for none; if an ELF file brings its own base along in .BTF.base,
+// what split BTF is based on, nil for none; if an ELF file brings its own base along in .BTF.base,
 // and base is nil, that one is taken. The bases' units are part of the object; a .btfo file needs
 // no base.
 func ReadFile(path string, base *btf.Blob) (*Object, error) {

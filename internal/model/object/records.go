@@ -23,14 +23,14 @@ type layer struct {
 	names []types.Str // by offset in Strings: the name there, 0 if not looked up yet
 }
 
-// newRecords returns the records of a chain: chain[0] is a base, each other stands on the one
+// newRecords returns the records of a chain: chain[0] is a base, each other is based on the one
 // before it.
 func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	r := &records{g: g, end: 1}
 	var below *btf.Blob
 	for _, b := range chain {
 		if b.Base != below || b.StartID != r.end {
-			return nil, fmt.Errorf("BTF: not a chain of blobs that stand on each other "+
+			return nil, fmt.Errorf("BTF: not a chain of blobs that are based on each other "+
 				"(types start at [%d], want [%d])", b.StartID, r.end)
 		}
 		r.add(b)
@@ -98,7 +98,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	return id, nil
 }
 
-// named tells whether t has a name. An empty one counts as no name.
+// named reports whether t has a name. An empty one counts as no name.
 func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false
@@ -153,7 +153,7 @@ func (r *records) declared(t *btf.Type) types.Tag {
 	return tag
 }
 
-// tagged tells whether references to t are stubs: it declares or defines a tag.
+// tagged reports whether references to t are stubs: it declares or defines a tag.
 func (r *records) tagged(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
 }

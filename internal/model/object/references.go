@@ -88,8 +88,8 @@ func mayNest(k btf.Kind) bool {
 	return true
 }
 
-// crosses tells whether a reference from one type to another is a stub. A declaration tag means one
-// definition.
+// crosses reports whether a reference from one type to another is a stub. A declaration tag means
+// one definition.
 func (r *records) crosses(from *btf.Type, to uint32) bool {
 	t, _ := r.at(to)
 	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)

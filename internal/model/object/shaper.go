@@ -116,7 +116,7 @@ func (s *Shaper) Node(id uint32) types.ID {
 	return s.node(id)
 }
 
-// severalDefinitions tells whether the blob defines a tag in several ways.
+// severalDefinitions reports whether the blob defines a tag in several ways.
 func (s *Shaper) severalDefinitions() bool {
 	clear(s.defined)
 	for id := 1; id < len(s.shapes); id++ {

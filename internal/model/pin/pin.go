@@ -187,7 +187,7 @@ func (m *Importer) leads(id types.ID) bool {
 		slices.ContainsFunc(m.from.ElemsOf(n), func(e types.Elem) bool { return m.flags[e.Ref]&in != 0 }))
 }
 
-// pinned tells whether stub n gets a pin.
+// pinned reports whether stub n gets a pin.
 func (m *Importer) pinned(id types.ID, n *types.Node) bool {
 	if m.means(n) == 0 || n.Aux == uint32(types.TagTypedef) {
 		return m.means(n) != 0

@@ -253,7 +253,7 @@ func TestOthersDoNotShow(t *testing.T) {
 	want := ring()
 	for i, extra := range []unit{
 		{{tag: 0, size: 3}},
-		{{tag: 0, size: 1, refs: []reference{{2, 1}}}},                              // a ring of its own
+		{{tag: 0, size: 1, refs: []reference{{2, 1}}}},                              // its own ring
 		{{tag: 1, size: 1, refs: []reference{{0, 0}}}, {tag: 1, size: 1}},           // leads there
 		{{tag: 1, size: 1, refs: []reference{{3, 0}}}, {tag: 1, size: 1}, {tag: 1}}, // a chain
 		{{tag: 0, size: 1, refs: []reference{{3, 1}}}, {tag: 0, refs: []reference{{2, 1}}}},
@@ -264,7 +264,7 @@ func TestOthersDoNotShow(t *testing.T) {
 	}
 }
 
-// A base's references are as they are without what stands on it.
+// A base's references are as they are without what is based on it.
 func TestScopes(t *testing.T) {
 	g := types.New()
 	s := g.Strs.Intern([]byte("s"))

@@ -89,7 +89,7 @@ func bucket(n uint32, keys []uint32) (sorted, begin []uint32) {
 	return sorted, begin
 }
 
-// mark makes a node dirty; one that is alone in its class can't be told from others.
+// mark makes a node dirty; one that is alone in its class can't be distinguished from others.
 func (p *partition) mark(n uint32) {
 	c, i := p.class[n], p.at[n]
 	of := &p.parts[c]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// numbered is a graph as Classes takes it. What is outside is nodes with labels of their own.
+// numbered is a graph as Classes takes it. What is outside is nodes with their own labels.
 func numbered(g *Graph) (labels, first, refs []uint32) {
 	n := uint32(len(g.Labels))
 	known := map[any]uint32{}

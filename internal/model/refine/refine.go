@@ -28,7 +28,7 @@ type Graph struct {
 }
 
 // ErrBudget says that a refinement takes more work than its caller allows.
-var ErrBudget = errors.New("the types refer to each other too deeply to be told apart")
+var ErrBudget = errors.New("the types refer to each other too deeply to be distinguished")
 
 // Colours returns a hash for each node. Two are equal exactly if the nodes have equal labels and
 // refer, in order, to nodes of equal colour and to equal outside colours. They depend on content

@@ -141,5 +141,5 @@ const (
 	LinkageExtern uint32 = 2
 )
 
-// IsDefinition tells whether n defines a tag.
+// IsDefinition reports whether n defines a tag.
 func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }

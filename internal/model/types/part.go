@@ -4,7 +4,7 @@ import "math/bits"
 
 // Snapshot returns a graph of the nodes and strings that g has now, which can be read while g gets
 // more. Nothing can be found in it or added to it. The shapes don't change any more; what a pinned
-// stub means must have been told by Define before, of those that are looked at.
+// stub means must have been given by Define before, of those that are looked at.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}

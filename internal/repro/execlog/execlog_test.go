@@ -150,7 +150,7 @@ func TestErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "empty (0 bytes), where an execution log is due"},
+		{"empty", nil, "empty file, expected an execution log"},
 		{"JSON", []byte("{\"a\": 1}"), "--execution_log_compact_file"},
 		{"text", []byte("hello, this is no log"), "entry at byte 0"},
 		{"cut", packed[:len(packed)-20], "the build still runs, or was killed"},

@@ -196,6 +196,6 @@ func TestTextEscapes(t *testing.T) {
 		t.Errorf("%q at %d of\n%s", got[i], i, got)
 	}
 	if strings.Contains(got, "\nsame: ") || !strings.Contains(got, `\x1b[2J`) {
-		t.Errorf("a name has a line of its own, or is missing:\n%s", got)
+		t.Errorf("a name has its own line, or is missing:\n%s", got)
 	}
 }

@@ -168,7 +168,7 @@ func (b Build) check(file execlog.File) (string, error) {
 	return path, nil
 }
 
-// base reads the BTF that the output of a spawn stands on, nil if nothing says that it is split.
+// base reads the BTF that the output of a spawn is based on, nil if nothing says that it is split.
 func (b Build) base(spawn int) (*btf.Blob, error) {
 	files := b.chain(spawn, 0)
 	paths := make([]string, len(files))
@@ -188,8 +188,9 @@ func (b Build) base(spawn int) (*btf.Blob, error) {
 // maxChain is the length of a chain of bases that is followed.
 const maxChain = 8
 
-// chain is the BTF that the output of a link stands on, the deepest first. The link reads an index
-// of each, made by an action that reads the BTF itself and the indices of what that stands on.
+// chain is the BTF that the output of a link is based on, the deepest first. The link reads an
+// index of each, made by an action that reads the BTF itself and the indices of what that is based
+// on.
 func (b Build) chain(spawn, depth int) []*execlog.Artifact {
 	if depth == maxChain {
 		return nil

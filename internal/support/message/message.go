@@ -34,9 +34,9 @@ func Printable(name string) string {
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// Empty is the error for a file of 0 bytes where something else is due, such as "an ELF file". It
-// does not name the file.
-func Empty(due string) error {
-	return fmt.Errorf("empty (0 bytes), where %s is due: the step that wrote it failed, or its disk "+
-		"was full; make it again", due)
+// Empty is the error for a file of 0 bytes where something else is expected, such as "an ELF file".
+// It does not name the file.
+func Empty(expected string) error {
+	return fmt.Errorf("empty file, expected %s: the step that wrote it failed, or its disk was full; "+
+		"make it again", expected)
 }

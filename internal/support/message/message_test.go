@@ -32,7 +32,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestEmpty(t *testing.T) {
-	const want = "empty (0 bytes), where an ELF file is due: the step that wrote it failed, or its " +
+	const want = "empty file, expected an ELF file: the step that wrote it failed, or its " +
 		"disk was full; make it again"
 	if got := Empty("an ELF file").Error(); got != want {
 		t.Errorf("%q, want %q", got, want)

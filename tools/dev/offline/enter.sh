@@ -35,7 +35,7 @@ for dir in /*; do
     *) if [[ ! -L $dir ]]; then show "$dir"; fi ;;
   esac
 done
-# What the build uses from below the directories that the root has of its own.
+# What the build uses from below the directories that the root has itself.
 goroot=$(go env GOROOT) gomodcache=$(go env GOMODCACHE)
 for dir in "$goroot" "$gomodcache" "$(go env GOCACHE)" "$HOME" "${XDG_CACHE_HOME:-}" \
   "${TMPDIR:-}" "$PWD" "${BTF_OFFLINE_REPO:-}"; do

@@ -127,7 +127,7 @@ func (c *outputs) disks(t *testing.T, old bool) {
 	t.Errorf("%q: no disk is large enough", c.command)
 }
 
-// putOld puts a file in place of each output, and tells whether that worked.
+// putOld puts a file in place of each output, and reports whether that worked.
 func (c *outputs) putOld(dir string) bool {
 	for _, name := range c.names {
 		path := filepath.Join(dir, name)

@@ -22,7 +22,7 @@ var managed = []string{"srcs", "debug", "vmlinux", "module", "modules", "base",
 // the package are added or changed, and those that were written for an earlier one are removed.
 // What is marked with a comment "# keep" stays: a rule, an attribute, an item of a list. So do
 // rules and attributes that were not written here. It returns nil if nothing is left of the file.
-// To merge the result again changes nothing. p is nil if no rule is due.
+// To merge the result again changes nothing. p is nil if no rule is needed.
 func Merge(name string, old []byte, p *Package) ([]byte, error) {
 	f := &build.File{Path: name, Type: build.TypeBuild}
 	if old != nil {
@@ -120,7 +120,7 @@ func withKept(value, old build.Expr) build.Expr {
 	return l
 }
 
-// kept tells whether a comment at an expression says "# keep".
+// kept reports whether a comment at an expression says "# keep".
 func kept(e build.Expr) bool {
 	c := e.Comment()
 	for _, comment := range append(slices.Clone(c.Before), c.Suffix...) {
@@ -257,7 +257,7 @@ func setLoad(f *build.File, module string) {
 	}
 }
 
-// abandoned tells whether a file that was made here has nothing any more.
+// abandoned reports whether a file that was made here has nothing any more.
 func abandoned(f *build.File) bool {
 	ours := false
 	for _, e := range f.Stmt {

@@ -7,7 +7,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 )
 
-// fsPackage is what is due for a directory with these objects of vmlinux.
+// fsPackage is the package of a directory with these objects of vmlinux.
 func fsPackage(t testing.TB, objects ...string) *Package {
 	t.Helper()
 	tree := &kbuild.Tree{Vmlinux: &kbuild.Linked{Path: "vmlinux", Objects: objects}}
@@ -113,7 +113,7 @@ btf_objects(
 	}
 }
 
-// TestNotDue has directories in which nothing is due any more.
+// TestNotDue has directories in which nothing is needed any more.
 func TestNotDue(t *testing.T) {
 	text := merge(t, "", fsPackage(t, "fs/open.o"))
 	if left := merge(t, text, nil); left != "" {

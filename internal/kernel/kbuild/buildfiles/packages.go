@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Rules       string   // label of the file to load the rules from
 	Package     string   // of the tree's directory in its repository, "" for the root
-	Base        string   // label that modules stand on, where the tree has no vmlinux
+	Base        string   // label that modules are based on, where the tree has no vmlinux
 	Features    []string // btf_features
 	LangExclude []string // lang_exclude
 	Vmlinux     bool     // whether vmlinux has not been taken apart
@@ -36,7 +36,7 @@ const Skipped = "kbuild.skipped"
 // tag marks the rules that are written here, so that those that are not due any more can go.
 const tag = "kbuild"
 
-// Package is what is due in one BUILD file.
+// Package is what one BUILD file should have.
 type Package struct {
 	Exports []string // files that other packages name
 	Files   []string // all files of the package that its rules name
@@ -55,7 +55,7 @@ type attr struct {
 	value build.Expr
 }
 
-// Packages returns what is due for a tree, by directory relative to it ("." for the tree's own).
+// Packages returns what a tree should have, by directory relative to it ("." for the tree's own).
 //
 // A directory has a btf_objects for what it holds of vmlinux (vmlinux_objects), and of each module
 // (NAME_objects). The tree's own package has the links: vmlinux_btf, a NAME_btf for each module or
@@ -67,7 +67,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 		base = ":vmlinux_btf"
 	}
 	if len(t.Modules) > 0 && base == "" {
-		return nil, errors.New("there is no vmlinux that the modules could stand on: name a target " +
+		return nil, errors.New("there is no vmlinux that the modules could be based on: name a target " +
 			"as base, such as a btf_import of the kernel that is shipped")
 	}
 	objects := w.objects(t)

@@ -16,8 +16,8 @@ type Change struct {
 	Content []byte
 }
 
-// Changes compares the BUILD files below dir, and the list of what was left out, with what is due.
-// Nothing is written.
+// Changes compares the BUILD files below dir, and the list of what was left out, with what they
+// should be. Nothing is written.
 func Changes(dir string, packages map[string]*Package, skipped []byte) ([]Change, error) {
 	stale, err := marked(dir)
 	if err != nil {
