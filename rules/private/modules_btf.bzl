@@ -40,7 +40,7 @@ def _groups(ctx):
                 ctx.label,
                 ko.short_path,
             ))
-        name = _name_of(ko).replace("-", "_")  # as the kernel calls it
+        name = _name_of(ko).replace("-", "_").replace(",", "_")  # as the kernel calls it
         if name in by_name:
             fail("{}: {} and {} are both the module {}".format(
                 ctx.label,

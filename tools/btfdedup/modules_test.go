@@ -281,7 +281,9 @@ func TestModulesWithErrors(t *testing.T) {
 		{"two bad ones", append(base, kos[0], p("text.ko"), p("none.ko"), kos[1]), 1, []string{
 			"text.ko: not an ELF file", "none.ko: no such file", "2 of 4 modules failed"}, 2},
 		{"one bad one", append(base, p("text.ko"), kos[1]), 1, []string{"text.ko: not an ELF file"}, 1},
-		{"twice", append(base, kos[0], kos[0]), 1, []string{"both are the module m-1"}, 0},
+		{"twice", append(base, kos[0], kos[0]), 1, []string{"both are the module m_1"}, 0},
+		{"twice for the kernel", append(base, kos[0], p("m_1.ko")), 1,
+			[]string{"both are the module m_1"}, 0},
 		{"no base", []string{"modules", "-o", p("out"), kos[0]}, 2,
 			[]string{"--base FILE is missing"}, 0},
 		{"no modules", base, 2, []string{"KO"}, 0},

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 )
 
 // module is a module of a batch.
@@ -52,11 +54,12 @@ func findModules(args []string, order, into string) ([]module, error) {
 	}
 	byName := map[string]string{}
 	for _, m := range list {
-		if other, ok := byName[m.name]; ok {
+		name := archive.Name(m.path)
+		if other, ok := byName[name]; ok {
 			return nil, fmt.Errorf("%s and %s: both are the module %s; convert them to their "+
-				"own directories", other, m.path, m.name)
+				"own directories", other, m.path, name)
 		}
-		byName[m.name] = m.path
+		byName[name] = m.path
 	}
 	if into != "" {
 		return list, findTargets(list, into)
