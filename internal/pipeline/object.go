@@ -22,7 +22,7 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 			f.Path, object.SectionUnits)
 	}
 	hasBTF := compilerbtf.Has(f)
-	onlyBTF := hasBTF && (!hasDWARF(f) || convert.OnlyAssembler(f))
+	onlyBTF := hasBTF && (!f.HasDWARF() || convert.OnlyAssembler(f))
 	switch {
 	case options.Input == convert.InputDWARF && onlyBTF:
 		return nil, fmt.Errorf("%s: no DWARF of a compiler (.debug_info), but BTF (.BTF): "+
@@ -38,16 +38,6 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 		warnOfMixed(f, options)
 	}
 	return convert.File(f, options)
-}
-
-// hasDWARF reports whether f has DWARF itself.
-func hasDWARF(f *elf.File) bool {
-	for _, s := range f.SectionsNamed(".debug_info") {
-		if s.Size > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // warnOfMixed warns of a linked file that was made of some objects with DWARF and others with BTF.

@@ -88,10 +88,8 @@ func withoutDWARF(path string) (missing, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	for _, s := range f.SectionsNamed(".debug_info") {
-		if s.Size > 0 {
-			return nil, nil
-		}
+	if f.HasDWARF() {
+		return nil, nil
 	}
 	if missing = convert.CheckEmpty(f); missing == nil {
 		missing = fmt.Errorf("%s: no DWARF (.debug_info)", path)

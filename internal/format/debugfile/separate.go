@@ -14,7 +14,7 @@ import (
 // takes ownership of f.
 func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 	if s.DWARF == "" {
-		if hasDWARF(f) {
+		if f.HasDWARF() {
 			return f, nil
 		}
 		return s.findDebugFile(f)
@@ -24,7 +24,7 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if !hasDWARF(d) {
+	if !d.HasDWARF() {
 		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf names the separate debug file of %s",
 			d.Path, f.Path)
 	} else if wrong := mismatch(f, d); wrong != "" {
@@ -47,17 +47,6 @@ func join(f, d *elf.File) (*elf.File, error) {
 		return nil, err
 	}
 	return d, nil
-}
-
-func hasDWARF(f *elf.File) bool {
-	for _, name := range []string{".debug_info", ".debug_types"} {
-		for _, s := range f.SectionsNamed(name) {
-			if len(s.Raw()) > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // mismatch tells why d is not the debug file of f: they have different build-ids; or one has none,
@@ -91,7 +80,7 @@ func (s *Search) findDebugFile(f *elf.File) (*elf.File, error) {
 			continue
 		}
 		wrong := "no DWARF"
-		if hasDWARF(d) {
+		if d.HasDWARF() {
 			wrong = mismatch(f, d)
 		}
 		if wrong == "" {

@@ -169,6 +169,18 @@ func (f *File) SectionsNamed(name string) []*Section {
 	return nil
 }
 
+// HasDWARF reports whether the file has DWARF itself: entries, not only sections without contents.
+func (f *File) HasDWARF() bool {
+	for _, name := range []string{".debug_info", ".debug_types"} {
+		for _, s := range f.SectionsNamed(name) {
+			if len(s.raw) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (f *File) indexNames() map[string][]*Section {
 	idx := make(map[string][]*Section, len(f.Sections))
 	for _, s := range f.Sections {

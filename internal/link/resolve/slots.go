@@ -39,7 +39,7 @@ type slots struct {
 
 // pinned reports whether a slot is a stub that means one certain definition.
 func (r *resolver) pinned(slot types.ID) bool {
-	return r.roles[slot] == stub && r.Nodes[slot].Size != 0
+	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
 }
 
 // users are the anchors that have a slot for an anchor, or for a stub of a tag. One that has

@@ -33,7 +33,7 @@ func (t *Tags) add(g *types.Graph, id types.ID, space types.Tag) {
 	t.of[id] = tag + 1
 	switch {
 	case n.Kind != types.KindStub:
-	case n.Size != 0:
+	case n.IsPinned():
 		t.pinned[tag] = append(t.pinned[tag], id)
 	default:
 		t.List[tag].Stub = id

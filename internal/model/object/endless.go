@@ -215,7 +215,7 @@ func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) 
 				to(e.Ref)
 			}
 		case types.KindStub:
-			if n.Size == 0 {
+			if !n.IsPinned() {
 				return meant(n, buf)
 			}
 			if pinned {

@@ -75,11 +75,11 @@ func number(o *Object) (*numbering, error) {
 		}
 		if n.Kind == types.KindStub {
 			own := mark[id]&(item|annotated) != 0
-			if own && n.Size == 1 {
+			if own && n.IsPinned() {
 				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or "+
 					"a declaration belongs", num.g.Name(n))
 			}
-			if n.Size == 1 || !own && defined[num.tagIndex(types.Tag(n.Aux), n.Name)] {
+			if n.IsPinned() || !own && defined[num.tagIndex(types.Tag(n.Aux), n.Name)] {
 				continue
 			}
 		}
@@ -181,7 +181,7 @@ func (num *numbering) resolve(mark []uint8) {
 		case mark[id] == 0:
 		case n.Kind != types.KindStub:
 			num.id[id] = num.record[id]
-		case n.Size == 1:
+		case n.IsPinned():
 			num.id[id] = num.record[n.Ref]
 		default:
 			if num.id[id] = defs[num.tagIndex(types.Tag(n.Aux), n.Name)]; num.id[id] == 0 {

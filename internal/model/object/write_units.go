@@ -68,7 +68,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 	for i, id := range num.order {
 		n := num.g.Node(id)
 		see := func(number uint32, to types.ID) {
-			if t := num.g.Node(to); t.Kind == types.KindStub && t.Size == 1 {
+			if num.g.Node(to).IsPinned() {
 				refs = append(refs, ref{uint32(i + 1), number, to})
 			}
 		}

@@ -259,8 +259,8 @@ func (g *Graph) Unpinned() []Hash {
 	for i := 1; i < len(g.Nodes); i++ {
 		id, n := ID(i), &g.Nodes[i]
 		if n.Kind == KindStub {
-			same[i], shapes[i] = n.Size == 0, n.Hash
-			if n.Size != 0 {
+			same[i], shapes[i] = !n.IsPinned(), n.Hash
+			if n.IsPinned() {
 				shapes[i] = HashStub(Tag(n.Aux), g.Strs.Hash(n.Name))
 			}
 			continue

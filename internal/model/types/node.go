@@ -143,3 +143,6 @@ const (
 
 // IsDefinition reports whether n defines a tag.
 func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
+
+// IsPinned reports whether a node is a stub that means one certain definition, Ref.
+func (n *Node) IsPinned() bool { return n.Kind == KindStub && n.Size != 0 }
