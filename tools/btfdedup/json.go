@@ -2,8 +2,9 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // reportSchema is the version of what verify and diff print with --format=json. It increases when a
@@ -14,10 +15,7 @@ const reportSchema = 1
 // writeJSON writes a report as one object, its keys in the order of the fields.
 func writeJSON(to io.Writer, report any) error {
 	w := bufio.NewWriter(to)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(report); err != nil {
+	if err := message.WriteJSON(w, report); err != nil {
 		return err
 	}
 	return w.Flush()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"math"
 
@@ -51,9 +50,6 @@ func (r *statsRun) run(env *cli.Env, args []string) error {
 		if r.format == "text" {
 			return found.WriteText(w)
 		}
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(found)
+		return writeJSON(w, found)
 	})
 }

@@ -42,7 +42,7 @@ func TestDiff(t *testing.T) {
 		{[]string{"--mnemonic=Same,Nothing", a, b}, 1, "",
 			"no action of the logs has the mnemonic Nothing; there are Argument, Both, "},
 		{[]string{empty, empty}, 1, "", "empty has an action: all were up to date"},
-		{[]string{"--json=-", a, b}, 1, "{\n \"format\": \"btfrepro\",\n \"version\": 1,", ""},
+		{[]string{"--json=-", a, b}, 1, "{\n  \"format\": \"btfrepro\",\n  \"version\": 1,", ""},
 		{[]string{"--html=-", a, b}, 1, "<!DOCTYPE html>", ""},
 		{[]string{"--allow-file=" + bad, a, b}, 1, "",
 			"bad:2: allowance \"mnemonic=MakeTree\": a reason"},

@@ -7,7 +7,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/progress"
 	"github.com/rules-btf/rules_btf/internal/command/version"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Run is one run of a verb.
@@ -110,10 +110,7 @@ func (r *Run) writeStats(w io.Writer) error {
 	r.Stats.Version = version.Number()
 	slices.SortStableFunc(r.Stats.Phases,
 		func(a, b PhaseTime) int { return cmp.Compare(a.Start, b.Start) })
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(&r.Stats)
+	return message.WriteJSON(w, &r.Stats)
 }
 
 // tell prints a line of --verbose.

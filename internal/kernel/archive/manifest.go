@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 const (
@@ -62,10 +64,7 @@ type Base struct {
 // Encode returns the manifest's file.
 func (m *Manifest) Encode() ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(m)
+	err := message.WriteJSON(&b, m)
 	return b.Bytes(), err
 }
 

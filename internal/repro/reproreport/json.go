@@ -1,10 +1,10 @@
 package reproreport
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/rules-btf/rules_btf/internal/repro"
+	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
 // Version is that of the JSON. It changes when a field changes its meaning or goes; new fields
@@ -40,10 +40,7 @@ func JSON(w io.Writer, r *repro.Report, a, b string) error {
 			d.Actions = append(d.Actions, &r.Actions[i])
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(&d)
+	return message.WriteJSON(w, &d)
 }
 
 func emptyNotNull[T any](list []T) []T {

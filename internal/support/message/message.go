@@ -1,5 +1,5 @@
-// Package message has what the messages of several packages share: counts, names from files that
-// nobody trusts, and what is said of files that are empty.
+// Package message has what the output of several packages shares: counts, names from files that
+// nobody trusts, what is said of files that are empty, and JSON.
 package message
 
 import (
