@@ -8,7 +8,10 @@ _SUFFIX = "_btf"
 
 def _path_of(target, paths):
     """The path of a module, or its name alone: that of its target without `_btf`."""
-    return paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
+    path = paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
+    if path[0] in ["-", "@"] or "=" in path:
+        fail("{} can't be the path of a module: say in paths where {} is".format(path, target.label))
+    return path
 
 def _modules_of(ctx, vmlinux, shared):
     """What btf_archive_files wants to know of each module.

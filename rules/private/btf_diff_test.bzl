@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":run.bzl", "argument_of")
+load(":arguments.bzl", "argument_of")
 
 # How many differences are printed: Bazel shows nothing of a test that prints more than a megabyte
 # (--experimental_ui_max_stdouterr_bytes).

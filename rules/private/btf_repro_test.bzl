@@ -2,7 +2,7 @@
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
-load(":run.bzl", "argument_of")
+load(":arguments.bzl", "argument_of")
 
 _SCRIPT = """#!/bin/sh
 exec {tool} diff {params} "$@"

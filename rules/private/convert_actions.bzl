@@ -1,13 +1,13 @@
 """The actions that read DWARF and linked ELF files."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load(":arguments.bzl", "add_files")
 load(":debug_files.bzl", "add_debug_files", "debug_files", "debug_inputs")
 load(
     ":run.bzl",
     "THREADS",
     "add_conversion",
     "add_features",
-    "add_files",
     "run_tool",
     "tools",
 )

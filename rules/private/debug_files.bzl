@@ -4,6 +4,8 @@ An action reads no file but those that its command line names: the tools get `--
 that an input may refer to.
 """
 
+load(":arguments.bzl", "add_files")
+
 DEBUG_ATTRS = {
     "alt": attr.label(
         doc = """The supplementary file that `dwz -m` made, if the ELF files refer to one.""",
@@ -96,10 +98,9 @@ def add_debug_files(args, elves, beside):
     args.add_all(_followed(elves, beside), format_each = "--follow=%s")
     directories = [elf for elf in elves if elf.is_directory]
     args.add_all(directories, map_each = _dwo_in, format_each = "--follow=%s")
-    args.add_all(beside.packages, before_each = "--dwp")
-    args.add_all(beside.separate, before_each = "--dwarf")
-    if beside.alt:
-        args.add("--alt", beside.alt)
+    add_files(args, beside.packages, before_each = "--dwp")
+    add_files(args, beside.separate, before_each = "--dwarf")
+    add_files(args, [beside.alt] if beside.alt else [], before_each = "--alt")
 
 def _stem(file):
     # Up to the first dot: what objcopy made of x.o, such as x.pi.o, has x.dwo.

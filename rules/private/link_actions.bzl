@@ -1,7 +1,8 @@
 """The actions on BTF objects and on BTF."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_files", "run_tool", "tools")
+load(":arguments.bzl", "add_files")
+load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "run_tool", "tools")
 
 def _merge_resources(_os, inputs):
     return {"cpu": 1, "memory": 64 + 8 * inputs}

@@ -1,7 +1,8 @@
 """The actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
+load(":arguments.bzl", "add_files", "add_named")
 load(":debug_files.bzl", "debug_inputs")
-load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "add_files", "run_tool", "tools")
+load(":run.bzl", "LINK_EXEC_GROUP", "THREADS", "add_conversion", "run_tool", "tools")
 
 def _embed_resources(_os, _inputs):
     return {"cpu": 1, "memory": 256}
@@ -58,7 +59,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         args.add_all(chain.bases, before_each = "--base-btf")
         read.append(chain.bases)
     if order:
-        args.add("--order", order)
+        add_files(args, [order], before_each = "--order")
         more.append(order)
     if variables:
         args.add("--variables", variables)
@@ -69,7 +70,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             args.add("--keep-ids")
         elif how.old_base:
             more.append(how.old_base)
-            args.add("--old-base", how.old_base)
+            add_files(args, [how.old_base], before_each = "--old-base")
     add_files(args, modules, expand_directories = False)
 
     # Groups of files are small, and there are many of them.
@@ -132,7 +133,7 @@ def btf_embed_action(
                 args.add_all(bases, before_each = "--base")
                 read.append(bases)
             if how.old_base:
-                args.add("--old-base", how.old_base)
+                add_files(args, [how.old_base], before_each = "--old-base")
                 read.append(depset([how.old_base]))
     add_files(args, [elf])
     run_tool(
@@ -170,7 +171,7 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
     if build_id:
         args.add("--build-id", build_id)
     args.add("--vmlinux", vmlinux)
-    args.add_all(objects, before_each = "--objects")
+    add_named(args, objects, before_each = "--objects")
     inputs = [vmlinux] + objects
     if shared:
         inputs.append(shared)
@@ -184,7 +185,7 @@ def btf_archive_files(ctx, vmlinux, modules, many, shared, objects, release, bui
         if module.on:
             args.add("--on={}={}".format(module.path, module.on))
         args.add(module.btf, format = name + "=%s")
-    args.add_all(many)
+    add_named(args, many)
     run_tool(
         ctx,
         tools(ctx).btfdedup,

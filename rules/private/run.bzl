@@ -65,23 +65,6 @@ def run_tool(ctx, tool, verb, args, threads = 1, exec_group = None, worker = Fal
         **kwargs
     )
 
-def add_files(args, files, **kwargs):
-    """Adds the paths of files, such that no tool takes one for a flag or a parameter file.
-
-    Args:
-        args: Args.
-        files: list or depset of File.
-        **kwargs: of `args.add_all`.
-    """
-    args.add_all(files, map_each = _path_of, **kwargs)
-
-def _path_of(file):
-    return argument_of(file.path)
-
-def argument_of(path):
-    """A path such that no tool takes it for a flag or a parameter file."""
-    return "./" + path if path[0] in ["-", "@"] else path
-
 def add_features(args, features):
     """Adds `--features`, if there are any (list of string)."""
     args.add_joined(
