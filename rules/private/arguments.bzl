@@ -1,4 +1,4 @@
-"""How paths of files stand on a command line, whatever characters they have."""
+"""How paths of files are passed on a command line, whatever characters they have."""
 
 def add_files(args, files, **kwargs):
     """Adds the paths of files, such that no tool takes one for a flag or a parameter file.
