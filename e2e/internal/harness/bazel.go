@@ -64,11 +64,18 @@ func takeSeat(tb testing.TB) seat {
 	return s
 }
 
-// leave empties a seat for the next test.
+// leave empties a seat for the next test. The directory of the workspace stays, without which the
+// server would end.
 func (s seat) leave(tb testing.TB) {
 	Command{Argv: []string{s.bazel(), "clean"}, Dir: s.workspace()}.Run()
-	if err := os.RemoveAll(s.workspace()); err != nil {
+	files, err := os.ReadDir(s.workspace())
+	if err != nil {
 		tb.Error(err)
+	}
+	for _, file := range files {
+		if err := os.RemoveAll(filepath.Join(s.workspace(), file.Name())); err != nil {
+			tb.Error(err)
+		}
 	}
 	seats.Lock()
 	defer seats.Unlock()
