@@ -40,8 +40,8 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 }
 
 // visitType takes a type that may be a definition. It returns what visit does.
-func (u *unit) visitType(e dwarf.Peeked) (enter bool, end uint32, err error) {
-	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Const(e, dwarf.Declaration) != 0 {
+func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
+	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Value(e, dwarf.Declaration).Val != 0 {
 		return true, 0, nil
 	}
 	held := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&

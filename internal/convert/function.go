@@ -19,12 +19,12 @@ const inlined = 1
 // show.
 //
 // It returns what visit does.
-func (u *unit) visitFunction(k dwarf.Peeked) (enter bool, next uint32, err error) {
+func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
 	if k.Has(dwarf.Declaration) {
 		return true, 0, nil
 	}
 	if !k.Has(dwarf.LowPC) && !k.Has(dwarf.Ranges) && !k.Has(dwarf.External) &&
-		u.r.Const(k, dwarf.Inline) > inlined {
+		u.r.Value(k, dwarf.Inline).Val > inlined {
 		return u.visitBody(u.r.Body(k))
 	}
 	e := &u.c.top

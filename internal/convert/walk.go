@@ -66,7 +66,7 @@ func (u *unit) walk() error {
 
 // visit takes what e declares. It reports whether what e encloses is to be visited too, and the
 // offset after e's children if that is known. global: e is not inside a function.
-func (u *unit) visit(e dwarf.Peeked, global bool) (enter bool, next uint32, err error) {
+func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
 	d := &u.c.top
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)

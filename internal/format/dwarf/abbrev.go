@@ -9,40 +9,14 @@ type Abbrev struct {
 	Tag      std.Tag
 	Children bool
 	// Encloses: it has children, among which there may be type definitions, on any level.
-	Encloses bool
-	// fixed is the size in bytes of all attributes together, after the leading inline string if
-	// lead is set; -1 when there are blocks or LEB128 numbers, or the entry must be walked form by
-	// form.
-	fixed      int32
-	lead       bool
-	parts      []part // one if fixed; one more than attributes of varying sizes; nil: form by form
+	Encloses   bool
 	mask       uint64 // the attributes that are present
-	ops        []op   // fixed: only the attributes wanted; else all, form by form
+	runs       []run  // how its entries are read
+	size       uint32 // an entry's in bytes, but for its code and what varies in size
 	definition bool   // defines a type
 	refersOut  bool   // has an attribute that may refer to another unit
-	print      uint64 // fixed: what Fingerprint takes for the tag and for which attributes there are
 	plan       plan   // for the fast paths
 }
-
-// op is one attribute: how to load it and where it goes.
-type op struct {
-	attr  Attr
-	load  loader
-	class Class
-	form  uint16
-	off   uint32 // fixed: distance from the first byte after the leading string
-	imm   int64  // DW_FORM_implicit_const
-}
-
-// loader is how many bytes an attribute at a fixed distance has (1, 2, 3, 4 or 8), or one of these.
-type loader uint8
-
-const (
-	loadNone loader = 0 // no bytes and no value that is wanted
-	loadImm  loader = 0x10 + iota
-	loadLead        // the leading inline string
-	loadWalk        // form by form
-)
 
 // abbrevTable holds the declarations of one unit by code. Its memory is reused from unit to unit.
 type abbrevTable struct {
@@ -125,8 +99,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		}
 		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.has(Annotation)
 		t.refersOut = t.refersOut || a.refersOut
-		if a.definition && a.plan.flags&planNothing == 0 {
-			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
+		if a.definition && a.plan.walk&planIdle == 0 {
+			t.definition = min(t.definition, 1+a.size)
 		}
 		t.add(code, a, n)
 	}
@@ -142,8 +116,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 func (t *abbrevTable) showHeld() {
 	for code, a := range t.dense {
 		if a != nil && a.held() && a.Children && code < plannedCodes {
-			t.plans.of[code].flags &^= planNothing
-			t.definition = min(t.definition, uint32(1+max(0, a.fixed)))
+			t.plans.of[code].walk &^= planIdle
+			t.definition = min(t.definition, 1+a.size)
 		}
 	}
 }
@@ -250,31 +224,36 @@ func (t *abbrevTable) spell(b []byte, pos int) {
 // build compiles t.specs.
 func (t *abbrevTable) build(tag std.Tag, children bool, f format) *Abbrev {
 	a := &Abbrev{Tag: tag, Children: children, Encloses: children && encloses(tag),
-		definition: IsDefinition(tag), parts: splitParts(t.specs, f)}
-	var l layout
-	for i, spec := range t.specs {
-		attr := attrFor(spec.attr)
-		size, class := f.fixedForm(spec.form)
-		l.add(attr, spec.form, size, i == 0)
-		if attr != numAttrs && class != ClassNone {
+		definition: IsDefinition(tag), runs: splitRuns(t.specs, f)}
+	for _, spec := range t.specs {
+		_, class := f.fixedForm(spec.form)
+		if attr := attrFor(spec.attr); attr != numAttrs && class != ClassNone {
 			a.mask |= 1 << attr
 		}
 		a.refersOut = a.refersOut || class == ClassRefAddr || class == ClassRefSup ||
 			class == ClassSig || spec.form == formIndirect
 	}
-	a.lead = l.lead
-	if len(a.parts) == 1 {
-		a.fixed, a.ops = a.parts[0].size, a.parts[0].ops
-		a.print = printSchema(tag, a.ops)
-	} else {
-		a.fixed = -1
-		for _, spec := range t.specs {
-			a.ops = append(a.ops, op{attr: attrFor(spec.attr), load: loadWalk, form: uint16(spec.form),
-				imm: spec.imm})
+	for i := range a.runs {
+		a.size += uint32(a.runs[i].size)
+	}
+	a.plan = makePlan(a)
+	return a
+}
+
+// find returns how the attribute is declared, nil if it isn't.
+func (a *Abbrev) find(s Attr) *attribute {
+	for i := range a.runs {
+		r := &a.runs[i]
+		for j := range r.wanted {
+			if r.wanted[j].attr == s {
+				return &r.wanted[j]
+			}
+		}
+		if r.last.attr == s && i+1 < len(a.runs) {
+			return &r.last
 		}
 	}
-	a.plan = makePlan(a, l)
-	return a
+	return nil
 }
 
 // encloses reports whether type definitions may be nested in entries of the tag, on any level: in

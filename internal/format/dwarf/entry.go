@@ -1,7 +1,5 @@
 package dwarf
 
-// What is here reads any entry: form by form, or by the fixed distances of its parts (parts.go).
-
 // Read decodes the DIE at off. At the end of the unit it gives a null entry.
 func (r *Reader) Read(off uint32, e *DIE) error {
 	a, pos, err := r.entry(off)
@@ -11,10 +9,37 @@ func (r *Reader) Read(off uint32, e *DIE) error {
 		return err
 	}
 	e.Null, e.Tag, e.Children, e.mask = false, a.Tag, a.Children, a.mask
-	if a.parts == nil {
-		return r.walk(a, pos, e)
+	for i := range a.runs {
+		run := &a.runs[i]
+		end := pos + int(run.size)
+		if end > len(r.buf) {
+			return r.Errorf(off, "the entry is cut off")
+		}
+		b := r.buf[pos:end]
+		for i := range run.wanted {
+			to := &run.wanted[i]
+			e.Class[to.attr&31] = to.class
+			if to.size == 4 { // as most are
+				e.Val[to.attr&31] = uint64(r.u32(b[to.off:]))
+			} else {
+				e.Val[to.attr&31] = r.number(to, b)
+			}
+		}
+		if pos = end; i+1 == len(a.runs) {
+			break
+		}
+		v, next, err := r.varying(off, &run.last, pos)
+		if err != nil {
+			return err
+		}
+		if s := run.last.attr; s != numAttrs && v.Class != ClassNone {
+			e.Val[s&31], e.Class[s&31] = v.Val, v.Class
+			e.mask |= 1 << s
+		}
+		pos = next
 	}
-	return r.readParts(a, pos, e)
+	e.Next = uint32(pos)
+	return nil
 }
 
 // entry returns the declaration of the entry at off, nil at the end of a list of siblings, and the
@@ -47,183 +72,82 @@ func (r *Reader) entry(off uint32) (a *Abbrev, pos int, err error) {
 	return a, pos, nil
 }
 
-// walk decodes an entry form by form.
-func (r *Reader) walk(a *Abbrev, pos int, e *DIE) error {
-	c := cursor{buf: r.buf, pos: pos}
-	for i := range a.ops {
-		o := &a.ops[i]
-		v, class, err := r.next(&c, e.Off, o)
-		if err != nil {
-			return err
-		}
-		if o.attr < numAttrs && class != ClassNone {
-			e.Val[o.attr], e.Class[o.attr] = v, class
-			e.mask |= 1 << o.attr
-		}
-	}
-	e.Next = uint32(c.pos)
-	return nil
-}
-
-// next reads an attribute of the entry at die, which is read form by form.
-func (r *Reader) next(c *cursor, die uint32, o *op) (uint64, Class, error) {
-	form := uint64(o.form)
-	if form == formIndirect {
-		form = c.uleb()
-		if form == formIndirect || form == formImplicit {
-			return 0, 0, r.Errorf(die, "form %#x can't be indirect", form)
-		}
-	}
-	v, class, ok := r.value(c, form, o)
-	if !ok {
-		return 0, 0, r.Errorf(die, "unknown form %#x; this producer's DWARF is not supported", form)
-	}
-	if c.bad {
-		return 0, 0, r.Errorf(die, "the entry is cut off")
-	}
-	return v, r.f.classOf(o.attr, form, class), nil
-}
-
-// value reads the value of one form.
-func (r *Reader) value(c *cursor, form uint64, o *op) (v uint64, class Class, ok bool) {
-	size, class := r.f.fixedForm(form)
-	switch {
-	case form == formImplicit:
-		return uint64(o.imm), class, true
-	case form == formFlagPresent:
-		return 1, class, true
-	case form == formSdata:
-		return uint64(c.sleb()), class, true
-	case size == 16:
-		c.skip(16)
-		return 0, class, true
-	case size >= 0:
-		return c.uint(r.D.Order, size), class, true
-	case class == ClassInline:
-		v = uint64(c.pos)
-		c.cstring()
-		return v, class, true
-	case class != ClassBlock:
-		v = c.uleb()
-		return v, class, class != ClassNone
-	}
-	switch form {
-	case formBlock1:
-		v = c.uint(r.D.Order, 1)
-	case formBlock2:
-		v = c.uint(r.D.Order, 2)
-	case formBlock4:
-		v = c.uint(r.D.Order, 4)
-	default:
-		v = c.uleb()
-	}
-	at := uint64(c.pos)
-	c.skip(v)
-	return at | v<<32, class, true
-}
-
 // Block returns the bytes of an attribute of ClassBlock.
 func (r *Reader) Block(v uint64) []byte {
 	off, n := uint32(v), uint32(v>>32)
 	return r.buf[off : off+n]
 }
 
-// Peeked is an entry of which only the shape has been read.
-type Peeked struct {
+// Head is where an entry lies and how it is declared. Its attributes have not been read.
+type Head struct {
 	Off    uint32
 	Pos    uint32  // of the first attribute
 	Next   uint32  // of what follows the attributes
 	Abbrev *Abbrev // nil at the end of a list of siblings
-	body   uint32  // of what follows the leading string
 }
 
 // Has reports whether the entry has the attribute.
-func (e Peeked) Has(s Attr) bool { return e.Abbrev.has(s) }
+func (e Head) Has(s Attr) bool { return e.Abbrev.has(s) }
 
-// Const returns a constant attribute; 0 when the entry doesn't have it or has it in another form.
-func (r *Reader) Const(e Peeked, s Attr) uint64 { return r.find(e, s, ClassConst) }
-
-// find returns an attribute of a class; 0 when the entry doesn't have it so.
-func (r *Reader) find(e Peeked, s Attr, want Class) uint64 {
-	if !e.Has(s) {
-		return 0
-	}
-	c := cursor{buf: r.buf, pos: int(e.Pos)}
-	for i := range e.Abbrev.ops {
-		o := &e.Abbrev.ops[i]
-		if e.Abbrev.fixed >= 0 && o.attr != s {
-			continue
-		}
-		v, class, err := r.load(&c, e, o)
-		if err != nil {
-			return 0
-		}
-		if o.attr == s && class == want {
-			return v
-		}
-	}
-	return 0
-}
-
-// Signed reports whether a constant attribute of e is in a form for signed numbers.
-func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
-	p, err := r.Peek(e.Off)
-	if err != nil || p.Abbrev == nil {
-		return false, err
-	}
-	for i := range p.Abbrev.ops {
-		if o := &p.Abbrev.ops[i]; o.attr == s {
-			return o.load == loadImm || o.form == formSdata || o.form == formImplicit, nil
-		}
-	}
-	return false, nil
-}
-
-// Peek reads the shape of the entry at off.
-func (r *Reader) Peek(off uint32) (Peeked, error) {
+// Peek finds out where the entry at off lies.
+func (r *Reader) Peek(off uint32) (Head, error) {
 	a, pos, err := r.entry(off)
-	e := Peeked{Off: off, Pos: uint32(pos), Next: uint32(pos), Abbrev: a}
+	e := Head{Off: off, Pos: uint32(pos), Next: uint32(pos), Abbrev: a}
 	if a == nil {
 		return e, err
 	}
-	if a.parts == nil {
-		c := cursor{buf: r.buf, pos: pos}
-		for i := range a.ops {
-			if _, _, err := r.next(&c, off, &a.ops[i]); err != nil {
+	for i := range a.runs {
+		if pos += int(a.runs[i].size); pos > len(r.buf) {
+			return e, r.Errorf(off, "the entry is cut off")
+		}
+		if i+1 < len(a.runs) {
+			if _, pos, err = r.varying(off, &a.runs[i].last, pos); err != nil {
 				return e, err
 			}
 		}
-		e.Next = uint32(c.pos)
-		return e, nil
-	}
-	if a.lead {
-		if pos, err = r.afterLead(off, pos); err != nil {
-			return e, err
-		}
-	}
-	e.body = uint32(pos)
-	if pos = r.afterParts(a, pos); pos > len(r.buf) {
-		return e, r.Errorf(off, "the entry is cut off")
 	}
 	e.Next = uint32(pos)
 	return e, nil
 }
 
-// load reads one attribute of an entry that is walked form by form, or of a fixed one, whose ops
-// need no order.
-func (r *Reader) load(c *cursor, e Peeked, o *op) (uint64, Class, error) {
-	if e.Abbrev.fixed >= 0 {
-		return r.number(o, r.buf[e.body:e.Next], int(e.Pos)), o.class, nil
+// Value reads an attribute of an entry. It is the zero value if the entry doesn't have it.
+func (r *Reader) Value(e Head, s Attr) Value {
+	pos := int(e.Pos)
+	for i := range e.Abbrev.runs {
+		run := &e.Abbrev.runs[i]
+		for i := range run.wanted {
+			if a := &run.wanted[i]; a.attr == s {
+				return Value{r.number(a, r.buf[pos:]), a.class}
+			}
+		}
+		if pos += int(run.size); i+1 == len(e.Abbrev.runs) {
+			break
+		}
+		v, next, err := r.varying(e.Off, &run.last, pos)
+		if run.last.attr == s || err != nil {
+			return v
+		}
+		pos = next
 	}
-	return r.next(c, e.Off, o)
+	return Value{}
+}
+
+// Signed reports whether a constant attribute of e is in a form for signed numbers.
+func (r *Reader) Signed(e *DIE, s Attr) (bool, error) {
+	h, err := r.Peek(e.Off)
+	if err != nil || h.Abbrev == nil {
+		return false, err
+	}
+	a := h.Abbrev.find(s)
+	return a != nil && (a.form == formSdata || a.size == 0), nil
 }
 
 // After returns the offset after e and its children: by DW_AT_sibling, or by walking over them.
-func (r *Reader) After(e Peeked) (uint32, error) {
+func (r *Reader) After(e Head) (uint32, error) {
 	if !e.Abbrev.Children {
 		return e.Next, nil
 	}
-	if next := r.sibling(e); next != 0 {
+	if next := r.ahead(e.Off, r.Value(e, Sibling)); next != 0 {
 		return next, nil
 	}
 	return r.afterList(e.Next)
@@ -238,17 +162,6 @@ func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 		return next, nil
 	}
 	return r.afterList(e.Next)
-}
-
-// sibling is where DW_AT_sibling leads to; 0 if there is none that leads ahead.
-func (r *Reader) sibling(e Peeked) uint32 {
-	v := Value{Class: ClassRef}
-	if at := e.Abbrev.plan.sibling; at != 0 {
-		v.Val = uint64(r.u32(r.buf[e.body+uint32(at)-1:])) // it lies in the entry, which has been read
-	} else {
-		v.Val = r.find(e, Sibling, ClassRef)
-	}
-	return r.ahead(e.Off, v)
 }
 
 // ahead is where a reference of the entry at off leads to; 0 if that is not ahead in the unit.
@@ -279,7 +192,7 @@ func (r *Reader) afterList(off uint32) (uint32, error) {
 		case e.Abbrev == nil:
 			depth--
 		case e.Abbrev.Children:
-			if next := r.sibling(e); next != 0 {
+			if next := r.ahead(e.Off, r.Value(e, Sibling)); next != 0 {
 				off = next
 			} else {
 				depth++

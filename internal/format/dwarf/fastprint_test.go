@@ -156,7 +156,23 @@ func TestFingerprintsOfLargeConstants(t *testing.T) {
 }
 
 // Numbers that vary in size, and names by index, have one meaning by their plans and form by form.
-func TestFastFingerprintsOfOddEntries(t *testing.T) {
+func TestFastFingerprintsOfRareEntries(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		t.Run(order.String(), func(t *testing.T) { compareRareEntries(t, order) })
+	}
+}
+
+func compareRareEntries(t *testing.T, order binary.ByteOrder) {
+	four := func(v uint32) []byte {
+		b := make([]byte, 4)
+		order.PutUint32(b, v)
+		return b
+	}
+	two := func(v uint16) []byte {
+		b := make([]byte, 2)
+		order.PutUint16(b, v)
+		return b
+	}
 	const abbrevs = "\x01\x11\x01\x00\x00" + // a unit
 		"\x02\x13\x01\x03\x25\x0b\x0b\x88\x01\x0f\x00\x00" + // struct: name, size, alignment
 		"\x03\x0d\x00\x03\x26\x49\x13\x88\x01\x0f\x38\x0b\x00\x00" + // member, alignment inside
@@ -166,6 +182,8 @@ func TestFastFingerprintsOfOddEntries(t *testing.T) {
 		"\x07\x13\x00\x88\x01\x0f\x03\x25\x0b\x0b\x00\x00" + // struct, alignment first
 		"\x08\x24\x00\x0b\x0b\x00\x00" + // base type, of one size
 		"\x09\x0d\x00\x03\x0e\x49\x13\x38\x0b\x00\x00" + // member, name by offset
+		"\x0a\x0d\x00\x38\x0f\x49\x13\x00\x00" + // member, place in front of the type
+		"\x0b\x0d\x00\x03\x08\x49\x13\x38\x05\x00\x00" + // member, name in the entry
 		"\x00"
 	random := rand.New(rand.NewPCG(3, 4))
 	values := []uint64{0, 1, 2, 63, 64, 127, 128, 129, 300, 1 << 14, 1<<21 - 1, 1 << 28, 1 << 35}
@@ -182,19 +200,19 @@ func TestFastFingerprintsOfOddEntries(t *testing.T) {
 		return b
 	}
 	name := func() byte { return byte(random.IntN(4)) }
-	body := []byte("\x05\x00\x01\x08\x00\x00\x00\x00" + "\x01" + "\x08\x04" + "\x08\x08")
+	body := append(two(5), "\x01\x08\x00\x00\x00\x00"+"\x01"+"\x08\x04"+"\x08\x08"...)
 	const first = 13 // of the base types, from the start of the unit
 	for range 4000 {
-		ref := []byte{first + 2*byte(random.IntN(2)), 0, 0, 0}
+		ref := four(first + 2*uint32(random.IntN(2)))
 		place := byte(random.IntN(3))
 		for _, b := range [][]byte{{2, name(), 8}, leb()} {
 			body = append(body, b...)
 		}
 		for range random.IntN(4) {
 			var entry [][]byte
-			switch random.IntN(6) {
+			switch random.IntN(8) {
 			case 0:
-				entry = [][]byte{{3, name(), 0}, ref, leb(), {place}}
+				entry = [][]byte{{3}, two(uint16(name())), ref, leb(), {place}}
 			case 1:
 				entry = [][]byte{{4, name()}, leb()}
 			case 2:
@@ -204,7 +222,11 @@ func TestFastFingerprintsOfOddEntries(t *testing.T) {
 			case 4:
 				entry = [][]byte{{7}, leb(), {name(), 8}}
 			case 5:
-				entry = [][]byte{{9, 2 * name(), 0, 0, 0}, ref, {place}}
+				entry = [][]byte{{9}, four(2 * uint32(name())), ref, {place}}
+			case 6:
+				entry = [][]byte{{10}, leb(), ref}
+			case 7:
+				entry = [][]byte{{11}, []byte("members of a\x00"[random.IntN(13):]), ref, {place, name()}}
 			}
 			for _, b := range entry {
 				body = append(body, b...)
@@ -213,12 +235,11 @@ func TestFastFingerprintsOfOddEntries(t *testing.T) {
 		body = append(body, 0)
 	}
 	body = append(body, 0)
-	info := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
-	index := []byte("\x14\x00\x00\x00\x05\x00\x00\x00")
+	index := append(four(20), append(two(5), 0, 0)...)
 	for i := range uint32(4) {
-		index = binary.LittleEndian.AppendUint32(index, 2*(3-i))
+		index = append(index, four(2*(3-i))...)
 	}
-	d, err := New(wrap(t, binary.LittleEndian, append(info, body...), []byte(abbrevs),
+	d, err := New(wrap(t, order, append(four(uint32(len(body))), body...), []byte(abbrevs),
 		[]byte("a\x00b\x00c\x00d\x00"), index))
 	if err != nil {
 		t.Fatal(err)

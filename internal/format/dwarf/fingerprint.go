@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"encoding/binary"
 	"math/bits"
 )
 
@@ -29,13 +28,13 @@ type Prints struct {
 	// File is the number of the file, where fingerprints of several files are compared, which must
 	// not have Merged then. It is a part of all that means something in its file only.
 	File uint64
-	// Enclosed is set when a type definition is passed that is a child of another entry.
-	// EnclosedRoot is set only if that is no anonymous struct or union, which is reached through
-	// what holds it, but for its annotations. Who clears them before an entry's fingerprint is made
-	// learns whether the walk must look into the entry.
-	Enclosed, EnclosedRoot bool
+	// EnclosedRoot is set when a type definition is passed that is a child of another entry, and no
+	// anonymous struct or union, which is reached through what holds it, but for its annotations.
+	// Who clears it before an entry's fingerprint is made learns whether the walk must look into the
+	// entry.
+	EnclosedRoot bool
 
-	plainly bool // without the fast paths of fastprint.go
+	plainly bool // without the fast path, for tests
 
 	unit  Fingerprint // of the unit's place
 	types printTable
@@ -47,6 +46,9 @@ type nameSlot struct {
 	off uint64
 	fp  Fingerprint
 }
+
+// printStart is the fingerprint of nothing.
+var printStart = Fingerprint{printSeedA, printSeedB}
 
 const (
 	printSeedA = 0x9e3779b97f4a7c15
@@ -91,7 +93,7 @@ func (p *Prints) Reset(r *Reader) {
 	p.unit.mix(p.File)
 	p.types.reset()
 	p.index = nil
-	if r.plans != nil && r.in == r.D && !r.Unit.Dwarf64 && !p.plainly {
+	if r.in == r.D && !r.Unit.Dwarf64 && !p.plainly {
 		p.index = r.D.strOffsets[min(r.strBase, uint64(len(r.D.strOffsets))):]
 	}
 	if p.names == nil && !p.Merged {
@@ -108,81 +110,105 @@ func (p *Prints) place(off uint32) Fingerprint {
 
 // Type returns the fingerprint of a reference to the type entry at off.
 func (p *Prints) Type(off uint32, depth int) (Fingerprint, error) {
-	s := p.types.at(off)
-	if p.types.holds(s, off) {
-		return s.fp, nil
-	}
-	return p.newType(s, off, off, depth)
+	return p.reference(off, off, depth)
 }
 
-// plainType is Type for any entry.
-func (p *Prints) plainType(off uint32, depth int) (fp Fingerprint, err error) {
-	p.types.set(off, p.place(off))
+// reference is Type for a reference of the entry at die.
+func (p *Prints) reference(die, off uint32, depth int) (Fingerprint, error) {
+	s, known := p.types.slot(off)
+	if known {
+		return s.fp, nil
+	}
+	return p.newType(s, die, off, depth)
+}
+
+// newType is reference for a type that is not known yet, which belongs in the slot s.
+func (p *Prints) newType(s *printSlot, die, off uint32, depth int) (fp Fingerprint, err error) {
+	switch {
+	case int(off) >= len(p.r.buf):
+		return fp, p.r.Errorf(die, "a reference to %#x leaves the unit", off)
+	case off < p.r.Unit.HeaderLen:
+		return fp, p.r.Errorf(off, "a reference to a type leads into the unit's header")
+	case depth > maxPrintDepth:
+		return p.place(off), nil
+	}
+	b, pl := p.planned(off)
+	if pl.prints&printTagName != 0 && p.Merged {
+		name, ok := uint64(u32(b, pl.nameAt)&pl.nameMask), true
+		if !p.r.little || pl.indexed() {
+			name, ok = p.name(pl, name)
+		}
+		if ok {
+			p.r.work--
+			fp = tagPrint(std.Tag(pl.tag)).with(name, name)
+			p.types.put(s, off, fp)
+			return fp, nil
+		}
+	}
+	size := len(p.types.slots)
+	p.types.put(s, off, p.place(off))
+	end := uint32(0)
+	if pl.prints&(printWhole|printTag) == printWhole {
+		p.r.work--
+		fp, end, err = p.attributes(printStart, pl, b, off, depth)
+		if end != 0 && pl.walk&planChildren != 0 && err == nil {
+			fp, end, err = p.children(fp, end, depth)
+		}
+	}
+	if end == 0 && err == nil {
+		fp, err = p.anyType(off, depth)
+	}
+	if len(p.types.slots) != size { // the table has grown
+		s, _ = p.types.slot(off)
+	}
+	s.fp = fp
+	return fp, err
+}
+
+// anyType is the fingerprint of a reference to the entry at off.
+func (p *Prints) anyType(off uint32, depth int) (fp Fingerprint, err error) {
 	e, err := p.r.Peek(off)
-	if err != nil {
-		return fp, err
-	}
-	if e.Abbrev != nil && e.Abbrev.named() {
-		fp, err = p.tag(e)
-	} else {
-		fp, _, err = p.Entry(e, depth)
+	if err == nil && e.Abbrev == nil {
+		err = p.r.Errorf(off, "a reference to a type leads to no entry")
 	}
 	if err != nil {
 		return fp, err
 	}
-	p.types.set(off, fp)
-	return fp, nil
+	if e.Abbrev.named() {
+		fp = tagPrint(e.Abbrev.Tag)
+		return fp, p.mixString(&fp, off, p.r.Value(e, Name))
+	}
+	fp, _, err = p.Entry(e, depth)
+	return fp, err
 }
 
 // tagPrint begins the fingerprint of a reference to a named struct, union or enum.
 func tagPrint(t std.Tag) Fingerprint { return Fingerprint{printSeedB ^ uint64(t), printSeedA} }
 
-// tag is the fingerprint of a reference to a named struct, union or enum.
-func (p *Prints) tag(e Peeked) (Fingerprint, error) {
-	fp := tagPrint(e.Abbrev.Tag)
-	c := cursor{buf: p.r.buf, pos: int(e.Pos)}
-	for i := range e.Abbrev.ops {
-		o := &e.Abbrev.ops[i]
-		v, class, err := p.r.load(&c, e, o)
-		if err != nil {
-			return fp, err
-		}
-		if off, ok := p.strx(v); ok && class == ClassStrx {
-			v, class = off, ClassStrp
-		}
-		if o.attr == Name && class == ClassStrp && p.Merged {
-			fp.mix(v) // as newType has it
-			return fp, nil
-		}
-		if o.attr == Name {
-			return fp, p.mixValue(&fp, e, Name, class, v, 0)
-		}
-	}
-	return fp, nil
-}
-
 // Entry returns the fingerprint of the entry itself with its children, even where a reference to it
 // would count as a tag, and the offset after them.
-func (p *Prints) Entry(e Peeked, depth int) (fp Fingerprint, end uint32, err error) {
-	if e.Abbrev == nil {
-		return fp, 0, p.r.Errorf(e.Off, "a reference to a type leads to no entry")
-	}
-	fp = Fingerprint{printSeedA, printSeedB}
-	if b := p.plain(e); b != nil {
-		if fp, end, err = p.usual(fp, &e.Abbrev.plan, b, e.Pos-1, depth); err != nil ||
-			end != 0 && !e.Abbrev.Children {
-			return fp, end, err
-		}
-	}
-	if end == 0 {
-		if err := p.attributes(&fp, e, depth); err != nil || !e.Abbrev.Children {
-			return fp, e.Next, err
-		}
+func (p *Prints) Entry(e Head, depth int) (fp Fingerprint, end uint32, err error) {
+	fp, err = p.mixEntry(printStart, e, depth)
+	if err != nil || !e.Abbrev.Children {
+		return fp, e.Next, err
 	}
 	return p.children(fp, e.Next, depth)
 }
 
-// children mixes the list of entries that begins at off into fp, and tells the offset after it.
+// mixEntry mixes the attributes of an entry into fp.
+func (p *Prints) mixEntry(fp Fingerprint, e Head, depth int) (Fingerprint, error) {
+	pl, at := &e.Abbrev.plan, e.Pos-1
+	if pl.prints&printWhole != 0 && int(at)+planReach <= len(p.r.buf) && !p.plainly {
+		sum, end, err := p.attributes(fp, pl, (*window)(p.r.buf[at:]), at, depth)
+		if err != nil || end != 0 {
+			return sum, err
+		}
+	}
+	err := p.plainAttributes(&fp, e.Off, depth)
+	return fp, err
+}
+
+// children mixes the list of entries that begins at off into fp. It returns the offset after it.
 func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint, end uint32,
 	err error) {
 	for {
@@ -199,123 +225,25 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			return fp, c.Next, nil
 		}
 		if c.Abbrev.definition {
-			p.Enclosed, p.EnclosedRoot = true, p.EnclosedRoot || !c.Abbrev.held() ||
-				p.r.Annotated()
+			p.EnclosedRoot = p.EnclosedRoot || !c.Abbrev.held() || p.r.Annotated()
 		}
 		if !c.Abbrev.Children {
-			if err := p.attributes(&fp, c, depth); err != nil {
+			if fp, err = p.mixEntry(fp, c, depth); err != nil {
 				return fp, 0, err
 			}
 			off = c.Next
 			continue
 		}
-		sub, end := p.place(c.Off), uint32(0)
+		sub := p.place(c.Off)
 		if depth <= maxPrintDepth {
-			sub, end, err = p.Entry(c, depth+1) // such as an annotation of a member
+			sub, off, err = p.Entry(c, depth+1)
 		} else {
-			p.Enclosed, p.EnclosedRoot = true, true // for all that is known
-			end, err = p.r.After(c)
+			p.EnclosedRoot = true // for all that is known
+			off, err = p.r.After(c)
 		}
 		if err != nil {
 			return fp, 0, err
 		}
 		fp.mix2(sub.A, sub.B)
-		off = end
 	}
-}
-
-// attributes mixes the wanted attributes of e into fp.
-func (p *Prints) attributes(fp *Fingerprint, e Peeked, depth int) error {
-	a, r := e.Abbrev, p.r
-	if a.fixed >= 0 && !p.plainly {
-		return p.fixed(fp, e, depth)
-	}
-	fp.mix(uint64(a.Tag))
-	c := cursor{buf: r.buf, pos: int(e.Pos)}
-	for i := range a.ops {
-		o := &a.ops[i]
-		v, class, err := r.load(&c, e, o)
-		if err != nil {
-			return err
-		}
-		if o.attr == numAttrs || o.attr == Sibling {
-			continue
-		}
-		if o.form == formSdata { // the sign of an enum may depend on it
-			fp.mix(formSdata)
-		}
-		if err := p.mixValue(fp, e, o.attr, class, v, depth); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mixValue mixes one attribute of any class.
-func (p *Prints) mixValue(fp *Fingerprint, e Peeked, attr Attr, class Class, v uint64,
-	depth int) error {
-	fp.mix(uint64(attr)<<56 | uint64(class)<<48)
-	switch class {
-	case ClassRef:
-		if v >= p.r.Unit.Len {
-			return p.r.Errorf(e.Off, "a reference to %#x leaves the unit", v)
-		}
-		t, err := p.Type(uint32(v), depth+1)
-		if err != nil {
-			return err
-		}
-		fp.mix2(t.A, t.B)
-	case ClassConst:
-		fp.mix(v)
-	case ClassRefAddr: // from the start of the section
-		fp.mix2(v, uint64(p.r.Unit.Section.Index))
-		fp.mix(p.File)
-	case ClassBlock:
-		s := printBytes(p.r.Block(v))
-		fp.mix2(s.A, s.B)
-	case ClassStrp, ClassInline, ClassLineStr, ClassStrx:
-		if class == ClassStrp && p.Merged {
-			fp.mix(v)
-			return nil
-		}
-		n, err := p.text(e.Off, class, v)
-		if err != nil {
-			return err
-		}
-		fp.mix2(n.A, n.B)
-	default: // signatures, addresses, offsets in sections
-		fp.mix2(v, p.File)
-	}
-	return nil
-}
-
-// text is the fingerprint of a string, by content.
-func (p *Prints) text(die uint32, class Class, v uint64) (Fingerprint, error) {
-	switch class {
-	case ClassStrp:
-		return p.strp(die, v)
-	case ClassInline: // of up to 7 bytes, the bytes themselves
-		if b := p.r.buf[v:]; len(b) >= 8 {
-			if s, n := short(binary.LittleEndian.Uint64(b)); n != 0 {
-				return Fingerprint{A: s}, nil
-			}
-		}
-	}
-	s, err := p.r.StringAt(die, class, v)
-	return printBytes(s), err
-}
-
-// printBytes is the fingerprint of a string or block.
-func printBytes(s []byte) Fingerprint {
-	fp := Fingerprint{printSeedA, printSeedB}
-	for len(s) >= 8 {
-		v := binary.LittleEndian.Uint64(s)
-		fp = fp.with(v, v)
-		s = s[8:]
-	}
-	v := uint64(len(s)) << 56
-	for i, c := range s {
-		v |= uint64(c) << (8 * uint(i))
-	}
-	return fp.with(v, v)
 }

@@ -56,7 +56,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 
 // Body is Function but for the parameters, and nothing is remembered. It is good until the next
 // call.
-func (r *Reader) Body(e Peeked) (*Function, error) {
+func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)
 	if e.Abbrev.Children {
@@ -72,22 +72,22 @@ func (f *Function) clear(end uint32) {
 
 // children takes the list of children that begins at f.End, and those of blocks in it. wanted is
 // planParam or 0.
-func (r *Reader) children(f *Function, wanted planFlags) (err error) {
+func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
 		var deeper int
-		if r.begins(off, planNothing|planLocal) {
-			off, deeper = r.skip(off, planNothing|planLocal, stop, planEnter|planStruct)
+		if r.begins(off, planIdle|planLocal) {
+			off, deeper = r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
 			depth += deeper
 		}
 		if depth > 1 {
 			stop = 0 // what lies deeper is not a parameter of the function
 		}
-		b, p := r.at(off)
+		b, p := r.planned(off)
 		if b == nil {
 			p = &plan{}
 		}
-		flags, after := p.flags, off+uint32(p.size)
+		flags, after := p.walk, off+uint32(p.size)
 		if p.varying != 0 && flags&stop == 0 {
 			if after = r.overVarying(p, after); after == 0 {
 				flags = 0
@@ -99,7 +99,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 				return err
 			}
 			continue
-		case flags&(planChild|planLead) == planChild && std.Tag(p.tag) == std.TagLexDwarfBlock:
+		case flags&(planChildren|planLead) == planChildren && std.Tag(p.tag) == std.TagLexDwarfBlock:
 			r.work--
 			off = after
 			depth++
@@ -108,7 +108,7 @@ func (r *Reader) children(f *Function, wanted planFlags) (err error) {
 			off++
 			depth--
 		// it has no sibling
-		case flags&(planNothing|planChild|planEnter|planLead) == planNothing|planChild:
+		case flags&(planIdle|planChildren|planEnter|planLead) == planIdle|planChildren:
 			if off, err = r.afterList(after); err != nil {
 				return err
 			}

@@ -111,11 +111,11 @@ func readUnit(r *Reader, p *Prints) error {
 		if e.Null {
 			continue
 		}
-		peeked, err := r.Peek(off)
+		head, err := r.Peek(off)
 		if err != nil {
 			return err
 		}
-		after, err := r.After(peeked)
+		after, err := r.After(head)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func readUnit(r *Reader, p *Prints) error {
 		if err != nil {
 			return err
 		}
-		if body, err := r.Body(peeked); err != nil || body.End != f.End {
+		if body, err := r.Body(head); err != nil || body.End != f.End {
 			return err
 		}
 		if _, err := p.Type(off, 0); err != nil {

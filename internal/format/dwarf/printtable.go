@@ -27,27 +27,16 @@ func (t *printTable) reset() {
 // neighbours.
 const printShift = 2
 
-// at returns the slot where off is, or belongs.
-func (t *printTable) at(off uint32) *printSlot {
-	mask := uint32(len(t.slots) - 1)
+// slot returns the slot where off is, or belongs, and whether it is known.
+func (t *printTable) slot(off uint32) (s *printSlot, known bool) {
+	mask, key := uint32(len(t.slots)-1), t.gen|uint64(off)
 	for i := off >> printShift & mask; ; i = (i + 1) & mask {
-		if s := &t.slots[i]; s.key == t.gen|uint64(off) || s.key < t.gen {
-			return s
+		if s = &t.slots[i]; s.key == key {
+			return s, true
+		} else if s.key < t.gen {
+			return s, false
 		}
 	}
-}
-
-// holds reports whether the slot that at returned holds off.
-func (t *printTable) holds(s *printSlot, off uint32) bool { return s.key == t.gen|uint64(off) }
-
-// set is put for an entry whose slot at has not been asked for.
-func (t *printTable) set(off uint32, fp Fingerprint) {
-	s := t.at(off)
-	if t.holds(s, off) {
-		s.fp = fp
-		return
-	}
-	t.put(s, off, fp)
 }
 
 // put fills the free slot s, in which off belongs. Slots are good until then.
@@ -60,7 +49,8 @@ func (t *printTable) put(s *printSlot, off uint32, fp Fingerprint) {
 	t.slots = make([]printSlot, 2*len(old))
 	for i := range old {
 		if s := &old[i]; s.key >= t.gen {
-			*t.at(uint32(s.key)) = *s
+			free, _ := t.slot(uint32(s.key))
+			*free = *s
 		}
 	}
 }

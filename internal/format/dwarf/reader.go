@@ -15,7 +15,6 @@ type Reader struct {
 	little  bool   // the byte order
 	f       format
 	abbrevs abbrevTable
-	plans   *plans // of abbrevs; nil where they are of no use
 	isC     bool   // the unit is written in C
 	strBase uint64 // where the unit's indices of strings begin to count
 	addressing
@@ -59,10 +58,6 @@ func (r *Reader) Load(d *Data, u *Unit) error {
 	}
 	if err := r.loadAbbrevs(); err != nil {
 		return err
-	}
-	r.plans = nil
-	if r.little {
-		r.plans = r.abbrevs.plans
 	}
 	if err := r.Read(u.HeaderLen, &r.Root); err != nil {
 		return err

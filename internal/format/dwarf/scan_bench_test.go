@@ -137,14 +137,14 @@ func (r *Reader) scan(d *Data, u *Unit) (n int64, err error) {
 		if code < 0x80 {
 			a = r.abbrevs.lookup(code)
 		}
-		if a == nil || a.fixed < 0 || a.lead {
+		if a == nil || len(a.runs) > 1 {
 			if err := r.Read(uint32(pos), &e); err != nil {
 				return n, err
 			}
 			pos = int(e.Next)
 			continue
 		}
-		pos += 1 + int(a.fixed)
+		pos += 1 + int(a.size)
 	}
 	return n, nil
 }

@@ -93,7 +93,7 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 		decl.uleb()
 		decl.u8()
 		for {
-			attr, o := decl.uleb(), op{attr: numAttrs}
+			attr, o := decl.uleb(), attribute{attr: numAttrs}
 			form := decl.uleb()
 			if form == formImplicit {
 				o.imm = decl.sleb()
@@ -108,9 +108,9 @@ func (r *Reader) rootAttributes(f func(code uint64, v Value) error) error {
 				return r.Errorf(r.Root.Off, "unknown form %#x; this producer's DWARF is not supported",
 					form)
 			}
-			v, class, err := r.next(&c, r.Root.Off, &o)
+			v, err := r.next(&c, r.Root.Off, &o)
 			if err == nil {
-				err = f(attr, Value{v, class})
+				err = f(attr, v)
 			}
 			if err != nil {
 				return err

@@ -5,19 +5,17 @@ import (
 	"math/bits"
 )
 
-// near are the bytes of an entry from the last byte of its code on.
-type near = [planReach]byte
+// window is an entry that has a plan, and what follows it, from the last byte of its code on.
+type window = [planReach]byte
 
-// at returns the entry at off and its plan, nil if it has none.
-func (r *Reader) at(off uint32) (*near, *plan) {
-	if r.plans == nil || int(off) > len(r.buf) {
+// planned returns the entry at off and its plan, which may be the zero one; nil near the end of the
+// unit.
+func (r *Reader) planned(off uint32) (*window, *plan) {
+	if int(off) > len(r.buf)-planReach {
 		return nil, nil
 	}
-	rest := r.buf[off:]
-	if len(rest) < planReach || rest[0] >= plannedCodes {
-		return nil, nil
-	}
-	return (*near)(rest), &r.plans.of[rest[0]]
+	b := (*window)(r.buf[off:])
+	return b, &r.abbrevs.plans.of[b[0]]
 }
 
 // SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
@@ -25,7 +23,7 @@ func (r *Reader) at(off uint32) (*near, *plan) {
 // which it began, or where it can't tell; deeper is by how many levels that is nested deeper than
 // the entry at off. local: the entries are in a function, where variables are not encoded.
 func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
-	over, enter := planNothing, planEnter|planStruct
+	over, enter := planIdle, planEnter|planStruct
 	if local {
 		over |= planLocal
 	} else if r.isC {
@@ -38,9 +36,8 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 }
 
 // begins reports whether skip may move at all, over plans with one of the flags.
-func (r *Reader) begins(off uint32, over planFlags) bool {
-	return r.plans != nil && int(off) < len(r.buf) &&
-		r.plans.of[r.buf[off]%plannedCodes].flags&over != 0
+func (r *Reader) begins(off uint32, over walkFlags) bool {
+	return int(off) < len(r.buf) && r.abbrevs.plans.of[r.buf[off]].walk&over != 0
 }
 
 // isC reports whether a DW_AT_language is C. C compilers write all definitions in a struct of file
@@ -58,23 +55,16 @@ func isC(language uint64) bool {
 // those with one of the flags enter, on deeper levels of all that may enclose definitions, and over
 // the children of others, or if over is planSized through those that have no DW_AT_sibling. It
 // stops where it can't tell.
-func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, deeper int) {
-	if r.plans == nil {
-		return off, 0
-	}
-	start, buf, plans, level, into := off, r.buf, r.plans, stop, enter
-	// as in r.at, but faster
-	for int(off)+planReach <= len(buf) {
+func (r *Reader) skip(off uint32, over, stop, enter walkFlags) (next uint32, deeper int) {
+	start, buf, plans, level, into := off, r.buf, r.abbrevs.plans, stop, enter
+	for int(off) <= len(buf)-planReach {
 		code := buf[off]
 		if step := plans.steps[code]; step != 0 && level == 0 {
 			off += uint32(step)
 			continue
 		}
-		if code >= plannedCodes {
-			break
-		}
 		p := &plans.of[code]
-		if p.flags&over == 0 {
+		if p.walk&over == 0 {
 			if code != 0 || deeper == 0 {
 				break
 			}
@@ -84,26 +74,26 @@ func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, dee
 			}
 			continue
 		}
-		if p.flags&level != 0 {
+		if p.walk&level != 0 {
 			break
 		}
 		at := off
-		if p.flags&planLead != 0 {
-			_, lead := inline8((*near)(buf[off:]))
+		if p.walk&planLead != 0 {
+			_, lead := inline8((*window)(buf[off:]))
 			if lead == 0 {
 				break
 			}
 			at += lead
 		}
-		if p.flags&planChild != 0 {
+		if p.walk&planChildren != 0 {
 			next := uint32(0)
 			if p.sibling != 0 {
-				next = binary.LittleEndian.Uint32(buf[at+uint32(p.sibling):])
+				next = r.u32(buf[at+uint32(p.sibling):])
 				if next <= off || int(next) > len(buf) {
 					break
 				}
 			}
-			if p.flags&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
+			if p.walk&into == 0 || next-at-uint32(p.size) <= r.abbrevs.definition {
 				if next != 0 {
 					off = next
 					continue
@@ -120,7 +110,7 @@ func (r *Reader) skip(off uint32, over, stop, enter planFlags) (next uint32, dee
 			}
 		}
 		off = at
-		if p.flags&planChild != 0 {
+		if p.walk&planChildren != 0 {
 			deeper++
 			if level = 0; over != planSized {
 				into = planEnter | planStruct
@@ -152,15 +142,15 @@ func (r *Reader) overVarying(p *plan, off uint32) uint32 {
 	return off
 }
 
-// u32 reads a number at a distance of up to 63 bytes. It is spelled out such that the compiler
-// needs no checks.
-func u32(b *near, at uint8) uint32 {
+// u32 reads a number at a distance of up to 63 bytes, its first byte as the lowest. It is unrolled
+// to eliminate bounds checks.
+func u32(b *window, at uint8) uint32 {
 	i := int(at & 63)
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
 // u64 is u32 for 8 bytes.
-func u64(b *near, at uint8) uint64 {
+func u64(b *window, at uint8) uint64 {
 	i := int(at & 63)
 	return binary.LittleEndian.Uint64(b[i : i+8])
 }
@@ -178,7 +168,7 @@ func leb4(w uint32) (v, n uint32) {
 
 // inline8 reads the string that leads an entry, if it has up to 7 bytes. n is its length with the
 // end; 0: it is longer.
-func inline8(b *near) (s uint64, n uint32) {
+func inline8(b *window) (s uint64, n uint32) {
 	return short(binary.LittleEndian.Uint64(b[1:9]))
 }
 

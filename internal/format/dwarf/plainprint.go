@@ -1,0 +1,57 @@
+package dwarf
+
+import "math/bits"
+
+// What is here makes the fingerprint of any entry, from what Read decodes of it: the tag, and each
+// attribute that is there with its class and its value. It is for entries without a plan, and what
+// tests compare the fast path with (fastprint.go).
+
+// plainAttributes mixes the attributes of the entry at off.
+func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {
+	var e DIE
+	if err := p.r.Read(off, &e); err != nil {
+		return err
+	}
+	fp.mix(uint64(e.Tag))
+	for rest := e.mask &^ (1 << Sibling); rest != 0; rest &= rest - 1 {
+		s := Attr(bits.TrailingZeros64(rest))
+		fp.mix(uint64(s)<<8 | uint64(e.Class[s]))
+		if err := p.mixValue(fp, &e, s, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mixValue mixes the value of an attribute.
+func (p *Prints) mixValue(fp *Fingerprint, e *DIE, s Attr, depth int) error {
+	v := e.Value(s)
+	switch v.Class {
+	case ClassRef:
+		if v.Val >= p.r.Unit.Len {
+			return p.r.Errorf(e.Off, "a reference to %#x leaves the unit", v.Val)
+		}
+		t, err := p.reference(e.Off, uint32(v.Val), depth+1)
+		fp.mix2(t.A, t.B)
+		return err
+	case ClassConst:
+		fp.mix(v.Val)
+		if int64(v.Val) < 0 { // the sign of an enum may depend on it
+			if signed, err := p.r.Signed(e, s); signed || err != nil {
+				fp.mix(formSdata)
+				return err
+			}
+		}
+	case ClassRefAddr: // from the start of the section
+		fp.mix2(v.Val, uint64(p.r.Unit.Section.Index))
+		fp.mix(p.File)
+	case ClassBlock:
+		b := printBytes(p.r.Block(v.Val))
+		fp.mix2(b.A, b.B)
+	case ClassStrp, ClassInline, ClassLineStr, ClassStrx:
+		return p.mixString(fp, e.Off, v)
+	default: // signatures, addresses, offsets in sections
+		fp.mix2(v.Val, p.File)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package dwarf
+
+import "encoding/binary"
+
+// mixString mixes a string.
+func (p *Prints) mixString(fp *Fingerprint, die uint32, v Value) error {
+	v, err := p.r.ByOffset(die, v)
+	if err != nil {
+		return err
+	}
+	if v.Class == ClassStrp {
+		return p.mixOffset(fp, die, v.Val)
+	}
+	s, err := p.r.StringAt(die, v.Class, v.Val)
+	b := printBytes(s)
+	fp.mix2(b.A, b.B)
+	return err
+}
+
+// mixOffset mixes the string at an offset in .debug_str: the offset if equal strings have one, else
+// the content.
+func (p *Prints) mixOffset(fp *Fingerprint, die uint32, off uint64) error {
+	if p.Merged {
+		fp.mix(off)
+		return nil
+	}
+	s, err := p.strp(die, off)
+	fp.mix2(s.A, s.B)
+	return err
+}
+
+// printBytes is the fingerprint of a string or block.
+func printBytes(s []byte) Fingerprint {
+	fp := Fingerprint{printSeedA, printSeedB}
+	for len(s) >= 8 {
+		v := binary.LittleEndian.Uint64(s)
+		fp = fp.with(v, v)
+		s = s[8:]
+	}
+	v := uint64(len(s)) << 56
+	for i, c := range s {
+		v |= uint64(c) << (8 * uint(i))
+	}
+	return fp.with(v, v)
+}
+
+// strp is the fingerprint of a string in .debug_str, by content.
+func (p *Prints) strp(die uint32, v uint64) (Fingerprint, error) {
+	n := &p.names[v*printSeedA>>(64-nameBits)]
+	if n.off == v+1 {
+		return n.fp, nil
+	}
+	str := p.r.D.str
+	fp, ok := printString(str[min(v, uint64(len(str))):])
+	if !ok { // it ends the section, is long, or wrong
+		s, err := p.r.StringAt(die, ClassStrp, v)
+		if err != nil {
+			return fp, err
+		}
+		fp = printBytes(s)
+	}
+	*n = nameSlot{v + 1, fp}
+	return fp, nil
+}
+
+// maxPrintString is how many bytes printString looks at.
+const maxPrintString = 256
+
+// printString is printBytes of the string that b begins with, up to its NUL. ok is false if that is
+// not found at once.
+func printString(b []byte) (fp Fingerprint, ok bool) {
+	fp = Fingerprint{printSeedA, printSeedB}
+	for b = b[:min(len(b), maxPrintString)]; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		if s, n := short(w); n != 0 {
+			v := s | uint64(n-1)<<56
+			return fp.with(v, v), true
+		}
+		fp = fp.with(w, w)
+	}
+	return fp, false
+}
