@@ -82,7 +82,7 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if err != nil {
 		return err
 	}
-	u.declTagged = u.declTagged || len(list) > 0
+	u.c.uncovered += len(list)
 	for _, n := range list {
 		value, err := n.u.intern(n.name)
 		if err != nil {

@@ -11,16 +11,18 @@ import (
 type converter struct {
 	*store
 	input
-	single bool // there is one compilation unit
-	first  bool // no other unit's types are known
-	pinned bool // every reference to a tag says which entry defines it, see pinReader
+	single  bool // there is one compilation unit
+	repeats repeats
+	pinned  bool // every reference to a tag says which entry defines it, see pinReader
 
 	main unit // the unit that is converted
 	neighbours
 	names nameCache
-	// byName is set when a type's shape takes a value, such as a size, from a struct, union or enum
-	// that its fingerprint holds by name only. Then equal fingerprints don't mean equal shapes.
-	byName bool
+	// uncovered counts what was read that fingerprints don't cover: values, such as a size, that a
+	// type's shape takes from a struct, union or enum, which a fingerprint holds by its name only;
+	// and declaration tags, which are items besides the type. If it changes while a type is read,
+	// types with an equal fingerprint need not be equal.
+	uncovered int
 
 	environment
 	outcome

@@ -10,7 +10,7 @@ import (
 // visitDefinition takes the definition at off, if that can be read by its plan, and returns where
 // the walk goes on; 0 otherwise.
 func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
-	if u.alone() {
+	if u.c.repeats == repeatNone {
 		return 0, nil
 	}
 	u.prints.EnclosedRoot = false
@@ -29,14 +29,12 @@ func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
 		u.c.addItem(*i)
 		return nil
 	}
-	u.found, u.c.byName, u.declTagged = item{}, false, false
-	if err := u.visitNew(off); err != nil {
-		return err
+	uncovered := u.c.uncovered
+	found, err := u.visitNew(off)
+	if err == nil && u.c.uncovered == uncovered {
+		u.c.byPrint.items.put(fp, found)
 	}
-	if !u.c.byName && !u.declTagged {
-		u.c.byPrint.items.put(fp, u.found)
-	}
-	return nil
+	return err
 }
 
 // visitType takes a type that may be a definition. It returns what visit does.
@@ -51,8 +49,9 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
 		e.Abbrev.Tag == std.TagEnumerationType || held
-	if !plain || u.alone() {
-		return true, 0, u.visitNew(e.Off)
+	if !plain || u.c.repeats == repeatNone {
+		_, err = u.visitNew(e.Off)
+		return true, 0, err
 	}
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
@@ -71,11 +70,11 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 	return enter, end, u.visitByPrint(e.Off, fp)
 }
 
-// visitNew takes the definition at off.
-func (u *unit) visitNew(off uint32) error {
+// visitNew takes the definition at off, and returns what the environment holds for it.
+func (u *unit) visitNew(off uint32) (item, error) {
 	e := &u.c.top
 	if err := u.r.Read(off, e); err != nil {
-		return err
+		return item{}, err
 	}
 	if e.Tag == std.TagTypedef {
 		return u.visitTypedef(e)
@@ -83,100 +82,99 @@ func (u *unit) visitNew(off uint32) error {
 	return u.visitTagged(e)
 }
 
-func (u *unit) visitTypedef(e *dwarf.DIE) error {
+func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 	t := typeRef{u, e.Off}
 	if _, err := t.hash(0); err != nil {
-		return err
+		return found, err
 	}
 	u.c.lock()
 	defer u.c.mu.Unlock()
 	id, err := t.node(0)
 	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
-		return err
+		return found, err
 	}
-	u.found = item{id: id}
-	u.c.addItem(u.found)
+	found.id = id
+	u.c.addItem(found)
 	if !u.r.Annotated() {
-		return nil
+		return found, nil
 	}
-	return u.declTags(e, id, -1)
+	return found, u.declTags(e, id, -1)
 }
 
 // visitTagged takes a struct, union or enum. Anonymous ones are reached through what holds them,
 // except enums, whose enumerators are their own names. Of an anonymous struct or union only the
 // declaration tags are taken, which refer to it.
-func (u *unit) visitTagged(e *dwarf.DIE) error {
+func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if e.Has(dwarf.Signature) {
 		t, err := u.ref(e, dwarf.Signature)
 		if err != nil {
-			return err
+			return found, err
 		}
 		var def dwarf.DIE
 		if err := t.u.r.Read(t.off, &def); err != nil {
-			return err
+			return found, err
 		}
 		if def.Has(dwarf.Signature) {
-			return u.r.Errorf(e.Off, "a type unit whose type is in another type unit")
+			return found, u.r.Errorf(e.Off, "a type unit whose type is in another type unit")
 		}
 		return t.u.visitTagged(&def)
 	}
 	if e.Flag(dwarf.Declaration) {
-		return nil
+		return found, nil
 	}
 	enum := e.Tag == std.TagEnumerationType
 	if !enum && !e.Has(dwarf.Name) && !e.Has(dwarf.Specification) {
 		if noted, err := u.annotated(e.Off); err != nil || !noted {
-			return err
+			return found, err
 		}
 	}
 	base := len(u.c.elems)
 	defer func() { u.c.elems = u.c.elems[:base] }()
 	d, err := u.describeTagged(e)
 	if err != nil || d.alias {
-		return err
+		return found, err
 	}
 	named := d.name.class != dwarf.ClassNone
 	if named {
 		if err := u.define(e, &d); err != nil {
-			return err
+			return found, err
 		}
 		if enum && len(d.elems) == 0 {
-			return nil // BTF can't tell an enum without enumerators from a declaration
+			return found, nil // BTF can't tell an enum without enumerators from a declaration
 		}
 	}
 	h, err := u.hashOf(&d, 0)
 	if err != nil {
-		return err
+		return found, err
 	}
 	u.c.lock()
 	defer u.c.mu.Unlock()
 	id, err := u.nodeOf(h, &d, e.Off, 0)
 	if err != nil {
-		return err
+		return found, err
 	}
 	target := id
 	switch {
 	case named:
 		target = u.c.g.StubFor(u.c.g.Node(id))
-		u.found = item{id, target}
-		u.c.addItem(u.found)
+		found = item{id, target}
 	case enum:
-		u.found = item{id: id}
-		u.c.addItem(u.found)
+		found = item{id: id}
 	}
+	u.c.addItem(found)
 	if named && u.c.pinned {
 		n := u.c.g.Node(id)
 		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
 		if err := u.c.g.Define(stub, id); err != nil {
-			return err
+			return found, err
 		}
 		target = stub
 	}
 	if enum || !u.r.Annotated() {
-		return nil // the kernel takes no tags on enums (btf_decl_tag_resolve)
+		return found, nil // the kernel takes no tags on enums (btf_decl_tag_resolve)
 	}
 	if err := u.declTags(e, target, -1); err != nil {
-		return err
+		return found, err
 	}
-	return u.memberDeclTags(&d, target)
+	return found, u.memberDeclTags(&d, target)
 }

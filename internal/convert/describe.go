@@ -244,7 +244,7 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 		d.stub = true
 		return d, nil
 	}
-	u.c.noteByName(e) // the name may be empty
+	u.c.noteUncovered(e) // the name may be empty
 	return d, u.define(e, &d)
 }
 

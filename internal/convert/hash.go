@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -27,8 +26,8 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	i := u.memo.at(t.off)
 	switch u.memo.entries[i].state {
 	case entryHashed, entryAdded:
-		if u.memo.entries[i].byName {
-			u.c.byName = true
+		if u.memo.entries[i].uncovered {
+			u.c.uncovered++
 		}
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
@@ -38,19 +37,19 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if depth > types.MaxDepth {
 		return types.Hash{}, u.tooDeep(t.off)
 	}
-	if u.c.direct() {
-		return t.addDirectly(i, depth)
+	if u.c.repeats != repeatMost {
+		return t.addAtOnce(i, depth)
 	}
-	fp, hit, err := t.hashByPrint(i)
+	fp, err := u.prints.Type(t.off, 0)
 	if err != nil {
 		return types.Hash{}, err
 	}
-	if hit {
-		return u.memo.entries[i].hash, nil
+	if h := u.c.byPrint.hashes.get(fp); h != nil {
+		u.memo.entries[i] = entry{hash: *h, state: entryHashed}
+		return *h, nil
 	}
 	u.memo.entries[i].state = entryBusy
-	before := u.c.byName
-	u.c.byName = false
+	uncovered := u.c.uncovered
 	base := len(u.c.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
@@ -62,38 +61,16 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return types.Hash{}, err
 	}
 	e := &u.memo.entries[i]
-	e.hash, e.state, e.byName = h, entryHashed, u.c.byName
-	if !u.alone() && !e.byName {
+	e.hash, e.state, e.uncovered = h, entryHashed, u.c.uncovered != uncovered
+	if !e.uncovered {
 		u.c.byPrint.hashes.put(fp, h)
 	}
-	u.c.byName = u.c.byName || before
 	return h, nil
 }
 
-// alone reports whether the unit's entries are not to be compared with others': if there is only
-// one unit, hardly any are equal.
-func (u *unit) alone() bool { return u.c.sole() }
-
-// hashByPrint fills in entry i of the memo, which is t's, if the hash of t's fingerprint is known.
-func (t typeRef) hashByPrint(i uint32) (fp dwarf.Fingerprint, hit bool, err error) {
-	u := t.u
-	if u.alone() {
-		return fp, false, nil
-	}
-	if fp, err = u.prints.Type(t.off, 0); err != nil {
-		return fp, false, err
-	}
-	h := u.c.byPrint.hashes.get(fp)
-	if h == nil {
-		return fp, false, nil
-	}
-	u.memo.entries[i] = entry{hash: *h, state: entryHashed}
-	return fp, true, nil
-}
-
-// hashOf hashes a description. If types are added directly, the result says nothing.
+// hashOf hashes a description. If types are added at once, the result is the zero hash.
 func (u *unit) hashOf(d *desc, depth int) (types.Hash, error) {
-	if u.c.direct() {
+	if u.c.repeats != repeatMost {
 		return types.Hash{}, nil
 	}
 	if d.stub {

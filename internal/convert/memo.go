@@ -17,10 +17,9 @@ type entry struct {
 	hash  types.Hash
 	id    types.ID
 	state entryState
-	// byName tells that the hash depends on what fingerprints hold by name only, see
-	// converter.byName.
-	byName bool
-	value  value
+	// uncovered: the hash depends on what fingerprints don't cover, see converter.uncovered
+	uncovered bool
+	value     value
 }
 
 // value is what the type of a parameter says of passing it.

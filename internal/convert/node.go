@@ -5,21 +5,22 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// A type comes into the graph in one of two ways. Where there are several units, most of its types
-// are known. So it is hashed first, without the lock, by its fingerprint or from its description
-// (hash.go); if the graph doesn't have that hash, it is described once more and added. Where hardly
-// any are known, types are described once and added directly, and the graph hashes them: in the
-// first unit that one thread converts, of several or only one.
+// repeats says how many of a unit's types are repeats of those of other units. That decides in which
+// of two ways a type comes into the graph. It is hashed first, without the lock, by its fingerprint
+// or from its description (hash.go); only if the graph doesn't have that hash, it is described once
+// more and added. Or it is described once and added at once, and the graph hashes it.
+type repeats uint8
 
-// direct reports whether types are added without being hashed first.
-func (c *converter) direct() bool { return c.sole() || c.first }
-
-// sole reports whether there is one unit only, of a file that is converted alone, or an environment
-// of pinned references.
-func (c *converter) sole() bool { return c.single && !c.shared || c.pinned }
+const (
+	repeatMost  repeats = iota // of units before, by way of fingerprints: hashed first
+	repeatLater                // it is the first unit: added at once, for later units to find
+	// there is no other unit, or none that is to be compared with, because its references are
+	// pinned: added at once, and no fingerprint is made
+	repeatNone
+)
 
 // node returns the graph's node for the type that t names, adding what is new. The graph is locked;
-// if types are not added directly, t has been hashed before that.
+// if t is not added at once, it has been hashed before that.
 func (t typeRef) node(depth int) (types.ID, error) {
 	if t.u == nil {
 		return 0, nil
@@ -27,7 +28,9 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	u := t.u
 	i := u.memo.at(t.off)
 	if e := &u.memo.entries[i]; e.state == entryAdded {
-		u.c.byName = u.c.byName || e.byName
+		if e.uncovered {
+			u.c.uncovered++
+		}
 		return e.id, nil
 	}
 	h, err := t.hash(depth)
@@ -55,12 +58,11 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	return id, nil
 }
 
-// addDirectly describes t, whose entry in the memo is i, and adds its node. It returns the hash.
-func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
+// addAtOnce describes t, whose entry in the memo is i, and adds its node. It returns the hash.
+func (t typeRef) addAtOnce(i uint32, depth int) (types.Hash, error) {
 	u := t.u
 	u.memo.entries[i].state = entryBusy
-	before := u.c.byName
-	u.c.byName = false
+	uncovered := u.c.uncovered
 	base := len(u.c.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
@@ -73,8 +75,7 @@ func (t typeRef) addDirectly(i uint32, depth int) (types.Hash, error) {
 	}
 	h := u.c.g.Node(id).Hash // none for void
 	e := &u.memo.entries[i]
-	e.hash, e.id, e.state, e.byName = h, id, entryAdded, u.c.byName
-	u.c.byName = u.c.byName || before
+	e.hash, e.id, e.state, e.uncovered = h, id, entryAdded, u.c.uncovered != uncovered
 	return h, nil
 }
 
@@ -87,7 +88,7 @@ func (u *unit) tooDeep(off uint32) error {
 // what it refers to. h is what hashOf gave. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
 	g := u.c.g
-	if !u.c.direct() {
+	if u.c.repeats == repeatMost {
 		if id := g.Find(h); id != 0 {
 			return id, nil
 		}
@@ -173,7 +174,7 @@ func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID,
 	if len(elems) > btf.MaxVlen {
 		return 0, u.unencodable(off, "a type with %d elements, more than %d,", len(elems), btf.MaxVlen)
 	}
-	if u.c.direct() {
+	if u.c.repeats != repeatMost {
 		return g.Add(*n, elems), nil
 	}
 	return g.AddHashed(*n, elems), nil

@@ -41,7 +41,7 @@ type pinReader struct {
 
 func (c *converter) newPinReader() *pinReader {
 	p := &pinReader{converter: newConverter(c.input, nil), to: c.store}
-	p.pinned, p.single = true, c.single
+	p.pinned, p.single, p.repeats = true, c.single, repeatNone
 	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(c.main.r.Unit.Len)}
 	p.g = p.obj.Graph
 	p.names.reset(0) // not for long

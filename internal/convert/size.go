@@ -9,9 +9,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// noteByName notes that a value is taken from e, which a reference leads to.
-func (c *converter) noteByName(e *dwarf.DIE) {
-	c.byName = c.byName || dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name)
+// noteUncovered notes that a value is taken from e, which a reference leads to.
+func (c *converter) noteUncovered(e *dwarf.DIE) {
+	if dwarf.IsTagged(e.Tag) && e.Has(dwarf.Name) {
+		c.uncovered++
+	}
 }
 
 // size returns the size in bytes of the type that t names, 0 when it has none.
@@ -27,7 +29,7 @@ func (t typeRef) size(depth int) (uint64, error) {
 // sizeOf is size for an entry that has been read and peeled. depth counts the types around it.
 func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 	u := t.u
-	u.c.noteByName(e)
+	u.c.noteUncovered(e)
 	if e.Constant(dwarf.ByteSize) {
 		return e.Val[dwarf.ByteSize], nil
 	}
@@ -41,7 +43,7 @@ func (t typeRef) sizeOf(e *dwarf.DIE, depth int) (uint64, error) {
 		fallthrough
 	case e.Tag == std.TagPointerType, e.Tag == std.TagReferenceType,
 		e.Tag == std.TagRvalueReferenceType:
-		u.c.byName = true // no fingerprint tells the unit's address size
+		u.c.uncovered++ // no fingerprint has the unit's address size
 		return uint64(u.r.Unit.AddrSize), nil
 	case e.Tag == std.TagArrayType:
 		d, err := u.describeArray(e)

@@ -20,7 +20,7 @@ func (c *converter) enter() (leave func(), err error) {
 	u.memo.reset(found.Unit.Len)
 	u.prints.Merged = false
 	u.prints.Forget(file<<32 | found.Number)
-	if !c.sole() {
+	if c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
 	}
 	c.split += found.Unit.Len

@@ -14,9 +14,6 @@ type unit struct {
 	r      dwarf.Reader
 	memo   memo
 	prints dwarf.Prints
-	found  item // by visitNew, last
-
-	declTagged bool // it has declaration tags
 
 	declares *declarations // of an imported unit that was walked over
 
@@ -105,7 +102,7 @@ func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
 	if u == &u.c.main {
 		u.prints.Merged = !u.c.d.File.Relocatable()
 	}
-	if !u.c.sole() {
+	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
 	}
 	return nil

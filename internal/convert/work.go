@@ -150,7 +150,14 @@ func (w *work) thread(c *converter) {
 		if i >= len(w.units) {
 			return
 		}
-		c.first = len(w.threads) == 1 && !c.shared && len(c.g.Nodes) == 1
+		c.repeats = repeatMost
+		switch {
+		case c.shared:
+		case w.single:
+			c.repeats = repeatNone
+		case len(w.threads) == 1 && len(c.g.Nodes) == 1:
+			c.repeats = repeatLater
+		}
 		err := c.convert(w.units[i], i)
 		if err == nil && w.opt.Each != nil {
 			err = c.each(i)

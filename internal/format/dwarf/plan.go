@@ -40,7 +40,8 @@ const (
 	planLocal                          // planIdle inside functions
 	planEnter                          // definitions may be nested in it; it is no struct or union
 	planStruct                         // definitions may be nested in it; it is a struct or union
-	planParam                          // a parameter, the end of a varying list of them, or an annotation
+	// a parameter of a function, the end of a varying list of them, or an annotation
+	planParam
 )
 
 // printFlags say how to fingerprint an entry.
