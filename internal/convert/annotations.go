@@ -27,7 +27,7 @@ type note struct {
 // of the order in which BTF chains type tags after a pointer, gcc's is the same.
 func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 	var list []note
-	c := &u.c.note
+	var c dwarf.DIE
 	add := func(u *unit, c *dwarf.DIE) error {
 		k, err := u.r.String(c, dwarf.Name)
 		if err != nil || string(k) != kind {
@@ -39,9 +39,9 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 		}
 		return err
 	}
-	for err := range u.r.Children(e, c, dwarf.TagLLVMAnnotation) {
+	for err := range u.r.Children(e, &c, dwarf.TagLLVMAnnotation) {
 		if err == nil {
-			err = add(u, c)
+			err = add(u, &c)
 		}
 		if err != nil {
 			return nil, err
@@ -53,13 +53,13 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 		if err != nil || next.u == nil {
 			break
 		}
-		if err = next.u.r.Read(next.off, c); err != nil {
+		if err = next.u.r.Read(next.off, &c); err != nil {
 			break
 		}
-		if err = add(next.u, c); err != nil {
+		if err = add(next.u, &c); err != nil {
 			break
 		}
-		next, err = next.u.ref(c, dwarf.Annotation)
+		next, err = next.u.ref(&c, dwarf.Annotation)
 	}
 	return list, err
 }

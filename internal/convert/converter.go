@@ -75,14 +75,14 @@ type outcome struct {
 
 // scratch is memory that is used again and again.
 type scratch struct {
-	top, die, child, note dwarf.DIE
-	function              function
-	elems                 []elem       // of descriptions
-	built                 []types.Elem // of nodes that are being added
-	parameters            parameters
-	lastSection           *elf.Section // in which a variable was found
-	parter                types.Parter
-	splitNames            nameCache // of the split unit that was converted last
+	subprogram  dwarf.DIE    // that is visited
+	function    function     // that it is a part of
+	elems       []elem       // of descriptions
+	built       []types.Elem // of nodes that are being added
+	parameters  parameters
+	lastSection *elf.Section // in which a variable was found
+	parter      types.Parter
+	splitNames  nameCache // of the split unit that was converted last
 }
 
 // releaseEvery is how many bytes of units a thread reads before their memory is let go.

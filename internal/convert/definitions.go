@@ -72,14 +72,14 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 
 // visitNew takes the definition at off, and returns what the environment holds for it.
 func (u *unit) visitNew(off uint32) (item, error) {
-	e := &u.c.top
-	if err := u.r.Read(off, e); err != nil {
+	var e dwarf.DIE
+	if err := u.r.Read(off, &e); err != nil {
 		return item{}, err
 	}
 	if e.Tag == std.TagTypedef {
-		return u.visitTypedef(e)
+		return u.visitTypedef(&e)
 	}
-	return u.visitTagged(e)
+	return u.visitTagged(&e)
 }
 
 func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {

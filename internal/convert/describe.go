@@ -106,15 +106,14 @@ func (u *unit) nameAndType(e *dwarf.DIE) (n name, t typeRef, err error) {
 
 // describe reads the type entry at off.
 func (u *unit) describe(off uint32) (desc, error) {
-	e := &u.c.die
-	if err := u.r.Read(off, e); err != nil {
+	var e dwarf.DIE
+	if err := u.r.Read(off, &e); err != nil {
 		return desc{}, err
 	}
-	return u.describeDIE(e)
+	return u.describeDIE(&e)
 }
 
-// describeDIE describes e. It may use the converter's scratch entries, but not u.c.die, so e may be
-// that.
+// describeDIE describes e.
 func (u *unit) describeDIE(e *dwarf.DIE) (d desc, err error) {
 	if e.Null {
 		return d, u.r.Errorf(e.Off, "a reference to a type leads to no entry")
@@ -374,12 +373,12 @@ func (u *unit) describeArray(e *dwarf.DIE) (d desc, err error) {
 	if d.ref, err = u.ref(e, dwarf.Type); err != nil {
 		return d, err
 	}
-	c := &u.c.child
-	for err := range u.r.Children(e, c, std.TagSubrangeType, std.TagEnumerationType) {
+	var c dwarf.DIE
+	for err := range u.r.Children(e, &c, std.TagSubrangeType, std.TagEnumerationType) {
 		if err != nil {
 			return d, err
 		}
-		d.dims = append(d.dims, arrayCount(c))
+		d.dims = append(d.dims, arrayCount(&c))
 	}
 	if len(d.dims) == 0 {
 		d.dims = append(d.dims, 0)

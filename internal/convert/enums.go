@@ -24,12 +24,12 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	wide := d.size > 4 && modern
 	start := len(u.c.elems)
 	negative := false
-	c := &u.c.child
-	for err := range u.r.Children(e, c, std.TagEnumerator) {
+	var c dwarf.DIE
+	for err := range u.r.Children(e, &c, std.TagEnumerator) {
 		if err != nil {
 			return err
 		}
-		n, err := u.identifier(c, dwarf.Name)
+		n, err := u.identifier(&c, dwarf.Name)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 			v = blockConst(u.r.Block(v), u.c.d.Order)
 		}
 		if !known && int64(v) < 0 && !negative {
-			if negative, err = u.r.Signed(c, dwarf.ConstValue); err != nil {
+			if negative, err = u.r.Signed(&c, dwarf.ConstValue); err != nil {
 				return err
 			}
 		}
@@ -77,13 +77,13 @@ func (u *unit) enumSign(e *dwarf.DIE) (signed, known bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	c := &u.c.child
-	if t, err = t.peel(c); err != nil {
+	var base dwarf.DIE
+	if t, err = t.peel(&base); err != nil {
 		return false, false, err
 	}
-	if t.u == nil || c.Tag != std.TagBaseType {
-		c = e
+	enc, known := base.Value(dwarf.Encoding).Val, true
+	if t.u == nil || base.Tag != std.TagBaseType {
+		enc, known = e.Value(dwarf.Encoding).Val, e.Has(dwarf.Encoding)
 	}
-	enc := c.Value(dwarf.Encoding).Val
-	return enc == ateSigned || enc == ateSignedChar, c != e || e.Has(dwarf.Encoding), nil
+	return enc == ateSigned || enc == ateSignedChar, known, nil
 }

@@ -13,8 +13,8 @@ import (
 // these ways belongs to the unit's environment as if it stood in the unit itself.
 
 // visitImport takes a DW_TAG_imported_unit.
-func (u *unit) visitImport(e *dwarf.DIE) error {
-	t, err := u.ref(e, dwarf.Import)
+func (u *unit) visitImport(e dwarf.Head) error {
+	t, err := u.refTo(e.Off, u.r.Value(e, dwarf.Import))
 	if err != nil || t.u == nil || t.u == &u.c.main {
 		return err
 	}
@@ -147,9 +147,9 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 // any entry and then also the definitions below. Those of inlined calls don't count, for a
 // function's body doesn't change what its unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
-	e := &u.c.top
+	var e dwarf.DIE
 	for depth := 0; ; {
-		if err := u.r.Read(off, e); err != nil {
+		if err := u.r.Read(off, &e); err != nil {
 			return into, err
 		}
 		off = e.Next
@@ -168,7 +168,7 @@ func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, e
 					others && e.Class[s] == dwarf.ClassRef {
 					continue
 				}
-				t, err := u.ref(e, s)
+				t, err := u.ref(&e, s)
 				if err != nil {
 					return into, err
 				}

@@ -27,7 +27,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 		u.r.Value(k, dwarf.Inline).Val > inlined {
 		return u.visitBody(u.r.Body(k))
 	}
-	e := &u.c.top
+	e := &u.c.subprogram
 	if err := u.r.Read(k.Off, e); err != nil {
 		return false, 0, err
 	}
@@ -70,7 +70,7 @@ func (u *unit) visitNameless() error {
 	for i := range u.c.candidates {
 		named[u.c.candidates[i].hash] = true
 	}
-	e, f := &u.c.top, &u.c.function
+	e, f := &u.c.subprogram, &u.c.function
 	for _, off := range u.nameless {
 		if err := u.r.Read(off, e); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
 	}
-	e := &u.c.top
+	e := &u.c.subprogram
 	for _, off := range u.codeless {
 		if u.origins[off] {
 			continue

@@ -16,10 +16,10 @@ import (
 // val becomes the bitfield's size in bits 24 to 31, 0 for no bitfield, and the bit offset below.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.elems)
-	c := &u.c.child
-	for err := range u.r.Children(e, c, std.TagMember) {
+	var c dwarf.DIE
+	for err := range u.r.Children(e, &c, std.TagMember) {
 		if err == nil {
-			err = u.member(c, d)
+			err = u.member(&c, d)
 		}
 		if err != nil {
 			return err

@@ -151,13 +151,13 @@ func (t typeRef) classify(p *params.Param) error {
 // value reads what the type says of passing it.
 func (t typeRef) value() (value, error) {
 	v := value{known: true}
-	e := &t.u.c.note
-	t, err := t.peel(e)
+	var e dwarf.DIE
+	t, err := t.peel(&e)
 	if err != nil || t.u == nil {
 		return v, err
 	}
 	isStruct := e.Tag == std.TagStructType || e.Tag == std.TagClassType
-	size, err := t.sizeOf(e, 0)
+	size, err := t.sizeOf(&e, 0)
 	if err != nil {
 		return v, err
 	}

@@ -16,8 +16,12 @@ const percpuSection = ".data..percpu"
 // Name and type come from the declaration that the entry completes, unless it has its own type
 // (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
 // it.
-func (u *unit) visitVariable(e *dwarf.DIE) error {
-	addr, ok := u.r.VariableAddress(e)
+func (u *unit) visitVariable(off uint32) error {
+	var e dwarf.DIE
+	if err := u.r.Read(off, &e); err != nil {
+		return err
+	}
+	addr, ok := u.r.VariableAddress(&e)
 	if !ok {
 		return nil
 	}
@@ -25,11 +29,11 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if !u.c.encodes(in) {
 		return nil
 	}
-	n, err := u.name(e, dwarf.Name)
+	n, err := u.name(&e, dwarf.Name)
 	if err != nil {
 		return err
 	}
-	t, err := u.ref(e, dwarf.Type)
+	t, err := u.ref(&e, dwarf.Type)
 	if err != nil {
 		return err
 	}
@@ -38,21 +42,21 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	if e.Has(dwarf.Origin) {
 		attr = dwarf.Origin
 	}
-	spec, err := u.ref(e, attr)
+	spec, err := u.ref(&e, attr)
 	if err != nil {
 		return err
 	}
 	if spec.u != nil {
-		c := &u.c.child
-		if err := spec.u.r.Read(spec.off, c); err != nil {
+		var c dwarf.DIE
+		if err := spec.u.r.Read(spec.off, &c); err != nil {
 			return err
 		}
 		external = external || c.Flag(dwarf.External)
-		name, err := spec.u.name(c, dwarf.Name)
+		name, err := spec.u.name(&c, dwarf.Name)
 		if err != nil {
 			return err
 		}
-		declared, err := spec.u.ref(c, dwarf.Type)
+		declared, err := spec.u.ref(&c, dwarf.Type)
 		if err != nil {
 			return err
 		}
@@ -86,7 +90,7 @@ func (u *unit) visitVariable(e *dwarf.DIE) error {
 	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
 		Aux: linkageOf(external), Flag: in != perCPU}, nil)
 	u.c.addItem(item{id: id})
-	return u.declTags(e, id, -1)
+	return u.declTags(&e, id, -1)
 }
 
 func linkageOf(external bool) uint32 {

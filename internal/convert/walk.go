@@ -67,7 +67,6 @@ func (u *unit) walk() error {
 // visit takes what e declares. It reports whether what e encloses is to be visited too, and the
 // offset after e's children if that is known. global: e is not inside a function.
 func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
-	d := &u.c.top
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)
 	}
@@ -78,15 +77,9 @@ func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err er
 		if !global || !e.Has(dwarf.Location) {
 			return true, 0, nil
 		}
-		if err := u.r.Read(e.Off, d); err != nil {
-			return false, 0, err
-		}
-		return true, 0, u.visitVariable(d)
+		return true, 0, u.visitVariable(e.Off)
 	case std.TagImportedUnit:
-		if err := u.r.Read(e.Off, d); err != nil {
-			return false, 0, err
-		}
-		return false, 0, u.visitImport(d)
+		return false, 0, u.visitImport(e)
 	}
 	return true, 0, nil
 }
