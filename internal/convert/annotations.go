@@ -66,7 +66,7 @@ func (u *unit) annotations(e *dwarf.DIE, kind string) ([]note, error) {
 
 // typeTags returns the type tags of a pointer, in the order in which they follow it.
 func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
-	if !u.c.opt.Features.Has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
+	if !u.c.in.has(features.TypeTag) || !e.Children && !e.Has(dwarf.Annotation) {
 		return nil, nil
 	}
 	return u.annotations(e, typeTagName)
@@ -75,7 +75,7 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 // declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what
 // they belong to, index the member or parameter, -1 for the whole.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
-	if !u.c.opt.Features.Has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
+	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
 	}
 	list, err := u.annotations(e, declTagName)
@@ -88,7 +88,7 @@ func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 		if err != nil {
 			return err
 		}
-		u.c.addItem(item{id: u.c.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
+		u.c.env.add(item{id: u.c.store.g.Add(types.Node{Kind: types.KindDeclTag, Name: value, Ref: target,
 			Aux: uint32(index + 1)}, nil)})
 	}
 	return nil
@@ -136,7 +136,7 @@ func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 // parameterDeclTags adds the DECL_TAGs of e's parameters. places, if there are any, say which one
 // of the target each is, -1 for none.
 func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
-	if !u.c.opt.Features.Has(features.DeclTag) {
+	if !u.c.in.has(features.DeclTag) {
 		return nil
 	}
 	var c dwarf.DIE

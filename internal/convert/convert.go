@@ -92,7 +92,7 @@ func File(f *elf.File, opt Options) (*object.Object, error) {
 		for _, s := range w.skipped() {
 			opt.Warn(s.err.Error() + "; the unit is left out")
 		}
-		for _, s := range w.collect(func(c *converter) []failure { return c.doubtful }) {
+		for _, s := range w.collect(func(c *converter) []failure { return c.out.doubtful }) {
 			opt.Warn(s.err.Error())
 		}
 	}
@@ -122,10 +122,10 @@ func (c *Counts) add(d *dwarf.Data, converters []*converter, skipped []failure) 
 		}
 	}
 	for _, by := range converters {
-		c.Units += len(by.units)
-		c.Excluded += by.excluded
-		c.Partial += by.partial
-		c.Bytes += by.split
+		c.Units += len(by.out.units)
+		c.Excluded += by.out.excluded
+		c.Partial += by.out.partial
+		c.Bytes += by.out.split
 	}
 	c.Unencodable += len(skipped)
 }

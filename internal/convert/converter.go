@@ -4,29 +4,29 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // converter is one thread's work.
 type converter struct {
-	*store
-	input
-	single  bool // there is one compilation unit
-	repeats repeats
-	pinned  bool // every reference to a tag says which entry defines it, see pinReader
+	store      *store      // what all threads have understood
+	in         input       // what is converted, and how
+	env        environment // of the unit that is converted
+	out        outcome     // of the units before
+	main       unit        // the unit that is converted
+	neighbours neighbours  // the units that it refers to
+	names      nameCache
+	scratch    scratch
 
-	main unit // the unit that is converted
-	neighbours
-	names nameCache
+	single  bool // there is one compilation unit
+	pinned  bool // every reference to a tag says which entry defines it, see pinReader
+	repeats repeats
 	// uncovered counts what was read that fingerprints don't cover: values, such as a size, that a
 	// type's shape takes from a struct, union or enum, which a fingerprint holds by its name only;
 	// and declaration tags, which are items besides the type. If it changes while a type is read,
 	// types with an equal fingerprint need not be equal.
 	uncovered int
-
-	environment
-	outcome
-	scratch
 }
 
 // input is what is converted, and how.
@@ -37,6 +37,9 @@ type input struct {
 	files   *splitdwarf.Files // with the units that skeleton units stand for
 	pins    *pins
 }
+
+// has reports whether a feature is asked for.
+func (in *input) has(f features.Feature) bool { return in.opt.Features.Has(f) }
 
 // neighbours are the units that may refer to one another: those of a file, or of a file with split
 // units.
@@ -100,8 +103,8 @@ func newConverter(in input, s *store) *converter {
 
 // start makes c ready for a file.
 func (c *converter) start(in input) {
-	c.input, c.neighbours, c.outcome = in, newNeighbours(), outcome{}
-	c.imported, c.lastSection = make(map[*unit]bool), nil
+	c.in, c.neighbours, c.out = in, newNeighbours(), outcome{}
+	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
 // restart is start for a converter of a shared store, which may have converted another file. The
@@ -118,18 +121,18 @@ func (c *converter) foreign(d *dwarf.Data, h *dwarf.Unit) (*unit, error) {
 	if h == c.main.r.Unit {
 		return &c.main, nil
 	}
-	if u, ok := c.others[h]; ok {
+	if u, ok := c.neighbours.others[h]; ok {
 		return u, nil
 	}
-	u := &unit{c: c, number: c.number(h), origins: make(map[uint32]bool)}
-	u.r.Share(c.tables)
+	u := &unit{c: c, number: c.neighbours.number(h), origins: make(map[uint32]bool)}
+	u.r.Share(c.neighbours.tables)
 	u.prints.Share(&c.main.prints)
 	if err := u.load(d, h); err != nil {
 		return nil, err
 	}
 	if h.Kind == dwarf.UnitType {
-		c.referred[h] = true
+		c.neighbours.referred[h] = true
 	}
-	c.others[h] = u
+	c.neighbours.others[h] = u
 	return u, nil
 }

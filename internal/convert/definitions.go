@@ -25,21 +25,22 @@ func (u *unit) visitDefinition(off uint32) (end uint32, err error) {
 // with declaration tags is described each time, for these are items too. An anonymous struct or
 // union is no item itself.
 func (u *unit) visitByPrint(off uint32, fp dwarf.Fingerprint) error {
-	if i := u.c.byPrint.items.get(fp); i != nil {
-		u.c.addItem(*i)
+	if i := u.c.store.byPrint.items.get(fp); i != nil {
+		u.c.env.add(*i)
 		return nil
 	}
 	uncovered := u.c.uncovered
 	found, err := u.visitNew(off)
 	if err == nil && u.c.uncovered == uncovered {
-		u.c.byPrint.items.put(fp, found)
+		u.c.store.byPrint.items.put(fp, found)
 	}
 	return err
 }
 
 // visitType takes a type that may be a definition. It returns what visit does.
 func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
-	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) && u.r.Value(e, dwarf.Declaration).Val != 0 {
+	if e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) &&
+		u.r.Value(e, dwarf.Declaration).Val != 0 {
 		return true, 0, nil
 	}
 	held := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
@@ -87,14 +88,14 @@ func (u *unit) visitTypedef(e *dwarf.DIE) (found item, err error) {
 	if _, err := t.hash(0); err != nil {
 		return found, err
 	}
-	u.c.lock()
-	defer u.c.mu.Unlock()
+	u.c.store.lock()
+	defer u.c.store.mu.Unlock()
 	id, err := t.node(0)
-	if err != nil || id == 0 || u.c.g.Node(id).Kind != types.KindTypedef {
+	if err != nil || id == 0 || u.c.store.g.Node(id).Kind != types.KindTypedef {
 		return found, err
 	}
 	found.id = id
-	u.c.addItem(found)
+	u.c.env.add(found)
 	if !u.r.Annotated() {
 		return found, nil
 	}
@@ -128,8 +129,8 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 			return found, err
 		}
 	}
-	base := len(u.c.elems)
-	defer func() { u.c.elems = u.c.elems[:base] }()
+	base := len(u.c.scratch.elems)
+	defer func() { u.c.scratch.elems = u.c.scratch.elems[:base] }()
 	d, err := u.describeTagged(e)
 	if err != nil || d.alias {
 		return found, err
@@ -147,8 +148,8 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	if err != nil {
 		return found, err
 	}
-	u.c.lock()
-	defer u.c.mu.Unlock()
+	u.c.store.lock()
+	defer u.c.store.mu.Unlock()
 	id, err := u.nodeOf(h, &d, e.Off, 0)
 	if err != nil {
 		return found, err
@@ -156,16 +157,16 @@ func (u *unit) visitTagged(e *dwarf.DIE) (found item, err error) {
 	target := id
 	switch {
 	case named:
-		target = u.c.g.StubFor(u.c.g.Node(id))
+		target = u.c.store.g.StubFor(u.c.store.g.Node(id))
 		found = item{id, target}
 	case enum:
 		found = item{id: id}
 	}
-	u.c.addItem(found)
+	u.c.env.add(found)
 	if named && u.c.pinned {
-		n := u.c.g.Node(id)
-		stub := u.c.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
-		if err := u.c.g.Define(stub, id); err != nil {
+		n := u.c.store.g.Node(id)
+		stub := u.c.store.g.PinnedStub(types.TagOf(n.Kind), n.Name, u.provisional(e.Off))
+		if err := u.c.store.g.Define(stub, id); err != nil {
 			return found, err
 		}
 		target = stub

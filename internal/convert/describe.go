@@ -184,7 +184,7 @@ func (u *unit) describeBase(e *dwarf.DIE) (d desc, err error) {
 	}
 	enc := e.Value(dwarf.Encoding).Val
 	isFloat := enc == ateFloat || enc == ateComplexFloat || enc == ateImaginary
-	if isFloat && u.c.opt.Features.Has(features.Float) {
+	if isFloat && u.c.in.has(features.Float) {
 		switch size {
 		case 2, 4, 8, 12, 16:
 			d.kind, d.size = types.KindFloat, uint32(size)
@@ -408,7 +408,7 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 	if d.ref, err = u.ref(e, dwarf.Type); err != nil {
 		return d, err
 	}
-	start := len(u.c.elems)
+	start := len(u.c.scratch.elems)
 	f, err := u.r.Function(e)
 	if err != nil {
 		return d, err
@@ -427,8 +427,8 @@ func (u *unit) describeProto(e *dwarf.DIE) (d desc, err error) {
 				return d, err
 			}
 		}
-		u.c.elems = append(u.c.elems, to)
+		u.c.scratch.elems = append(u.c.scratch.elems, to)
 	}
-	d.elems = u.c.elems[start:]
+	d.elems = u.c.scratch.elems[start:]
 	return d, nil
 }

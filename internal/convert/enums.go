@@ -20,9 +20,9 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	if err != nil {
 		return err
 	}
-	modern := u.c.opt.Features.Has(features.Enum64)
+	modern := u.c.in.has(features.Enum64)
 	wide := d.size > 4 && modern
-	start := len(u.c.elems)
+	start := len(u.c.scratch.elems)
 	negative := false
 	var c dwarf.DIE
 	for err := range u.r.Children(e, &c, std.TagEnumerator) {
@@ -38,7 +38,7 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		}
 		v := c.Value(dwarf.ConstValue).Val
 		if c.IsBlock(dwarf.ConstValue) {
-			v = blockConst(u.r.Block(v), u.c.d.Order)
+			v = blockConst(u.r.Block(v), u.c.in.d.Order)
 		}
 		if !known && int64(v) < 0 && !negative {
 			if negative, err = u.r.Signed(&c, dwarf.ConstValue); err != nil {
@@ -48,9 +48,9 @@ func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 		if !wide {
 			v &= 1<<32 - 1
 		}
-		u.c.elems = append(u.c.elems, elem{name: n, val: v})
+		u.c.scratch.elems = append(u.c.scratch.elems, elem{name: n, val: v})
 	}
-	d.elems = u.c.elems[start:]
+	d.elems = u.c.scratch.elems[start:]
 	if wide {
 		d.kind = types.KindEnum64
 	}

@@ -48,64 +48,68 @@ type stamp struct {
 
 // begin starts the environment of the unit that is loaded.
 func (c *converter) begin(file string) {
-	c.serial++
-	c.items, c.elems = c.items[:0], c.elems[:0]
-	c.conflict = false
-	c.imports, c.fromImports = c.imports[:0], c.fromImports[:0]
-	clear(c.imported)
 	producer, _ := c.main.r.String(&c.main.r.Root, dwarf.Producer)
-	c.clang = bytes.Contains(producer, []byte("clang"))
-	c.file, c.candidates = file, c.candidates[:0]
+	c.env.begin(file, bytes.Contains(producer, []byte("clang")))
+	c.scratch.elems = c.scratch.elems[:0]
+}
+
+// begin starts the environment of the next unit.
+func (env *environment) begin(file string, clang bool) {
+	env.serial++
+	env.file, env.clang, env.conflict = file, clang, false
+	env.items, env.candidates = env.items[:0], env.candidates[:0]
+	env.imports, env.fromImports = env.imports[:0], env.fromImports[:0]
+	clear(env.imported)
 }
 
 // end adds the environment to the thread's units, under a number.
 func (c *converter) end(number int) error {
-	if err := c.main.r.Take(len(c.items)); err != nil {
+	if err := c.main.r.Take(len(c.env.items)); err != nil {
 		return err
 	}
-	c.lock()
-	file := c.g.Strs.Intern([]byte(c.file))
-	c.mu.Unlock()
-	c.units = append(c.units, numberedUnit{number, object.Unit{File: file, Count: 1,
-		Items: slices.Clone(c.items)}})
+	c.store.lock()
+	file := c.store.g.Strs.Intern([]byte(c.env.file))
+	c.store.mu.Unlock()
+	c.out.units = append(c.out.units, numberedUnit{number, object.Unit{File: file, Count: 1,
+		Items: slices.Clone(c.env.items)}})
 	return nil
 }
 
-// addItem adds a type to the environment, once. It notes when a tag is defined otherwise than
+// add adds a type to the environment, once. It notes when a tag is defined otherwise than
 // before.
-func (c *converter) addItem(i item) {
+func (env *environment) add(i item) {
 	if i.id == 0 {
 		return
 	}
-	if c.recording != nil {
-		c.recording.items = append(c.recording.items, i)
+	if env.recording != nil {
+		env.recording.items = append(env.recording.items, i)
 	}
 	if i.stub != 0 {
-		if c.stamp(i.stub, i.id) { // the first definition of the tag
-			c.items = append(c.items, i.id)
+		if env.stamp(i.stub, i.id) { // the first definition of the tag
+			env.items = append(env.items, i.id)
 			return
 		}
-		if c.seen[i.stub].id == i.id {
+		if env.seen[i.stub].id == i.id {
 			return
 		}
-		if !c.conflict {
-			c.conflict, c.conflicted = true, i.stub
+		if !env.conflict {
+			env.conflict, env.conflicted = true, i.stub
 		}
 	}
-	if c.stamp(i.id, i.id) {
-		c.items = append(c.items, i.id)
+	if env.stamp(i.id, i.id) {
+		env.items = append(env.items, i.id)
 	}
 }
 
 // stamp stamps a node with as, unless the unit has stamped it before.
-func (c *converter) stamp(node, as types.ID) bool {
-	if int(node) >= len(c.seen) {
-		c.seen = append(c.seen, make([]stamp, int(node)+int(node)/2-len(c.seen)+64)...)
+func (env *environment) stamp(node, as types.ID) bool {
+	if int(node) >= len(env.seen) {
+		env.seen = append(env.seen, make([]stamp, int(node)+int(node)/2-len(env.seen)+64)...)
 	}
-	s := &c.seen[node]
-	if s.serial == c.serial {
+	s := &env.seen[node]
+	if s.serial == env.serial {
 		return false
 	}
-	*s = stamp{c.serial, as}
+	*s = stamp{env.serial, as}
 	return true
 }

@@ -18,27 +18,27 @@ func (u *unit) visitImport(e dwarf.Head) error {
 	if err != nil || t.u == nil || t.u == &u.c.main {
 		return err
 	}
-	u.c.importUnit(t.u)
+	u.c.env.importUnit(t.u)
 	return nil
 }
 
 // importUnit notes that what u declares belongs to the environment.
-func (c *converter) importUnit(u *unit) {
-	if c.recording != nil {
-		c.recording.imports = append(c.recording.imports, u)
+func (env *environment) importUnit(u *unit) {
+	if env.recording != nil {
+		env.recording.imports = append(env.recording.imports, u)
 	}
-	if !c.imported[u] {
-		c.imported[u] = true
-		c.imports = append(c.imports, u)
+	if !env.imported[u] {
+		env.imported[u] = true
+		env.imports = append(env.imports, u)
 	}
 }
 
 // takeImports takes what the imported units declare.
 func (c *converter) takeImports() error {
-	for len(c.imports) > 0 {
-		last := len(c.imports) - 1
-		u := c.imports[last]
-		c.imports = c.imports[:last]
+	for len(c.env.imports) > 0 {
+		last := len(c.env.imports) - 1
+		u := c.env.imports[last]
+		c.env.imports = c.env.imports[:last]
 		if err := c.takeImport(u); err != nil {
 			return err
 		}
@@ -58,36 +58,36 @@ type declarations struct {
 
 // takeImport adds what u declares to the environment.
 func (c *converter) takeImport(u *unit) error {
-	if d := u.declares; d != nil && d.clang == c.clang {
+	if d := u.declares; d != nil && d.clang == c.env.clang {
 		for _, i := range d.items {
-			c.addItem(i)
+			c.env.add(i)
 		}
 		c.noteForeign(d)
 		for _, of := range d.imports {
-			c.importUnit(of)
+			c.env.importUnit(of)
 		}
-		c.candidates = append(c.candidates, d.candidates...)
+		c.env.candidates = append(c.env.candidates, d.candidates...)
 		return nil
 	}
 	if c.single {
 		return u.walk()
 	}
-	d := &declarations{clang: c.clang}
-	candidates := len(c.candidates)
-	c.recording = d
-	before := len(c.g.Nodes)
+	d := &declarations{clang: c.env.clang}
+	candidates := len(c.env.candidates)
+	c.env.recording = d
+	before := len(c.store.g.Nodes)
 	err := u.walk()
-	c.recording = nil
+	c.env.recording = nil
 	if err != nil {
 		return err
 	}
-	for _, f := range c.candidates[candidates:] {
+	for _, f := range c.env.candidates[candidates:] {
 		f.name = bytes.Clone(f.name)
 		d.candidates = append(d.candidates, f)
 	}
 	u.declares = d
 	if c.pinned {
-		c.foreignNodes += len(c.g.Nodes) - before
+		c.env.foreignNodes += len(c.store.g.Nodes) - before
 	}
 	c.noteForeign(d)
 	return nil
@@ -99,7 +99,7 @@ func (c *converter) noteForeign(d *declarations) {
 		return
 	}
 	for _, i := range d.items {
-		c.fromImports = append(c.fromImports, i.id)
+		c.env.fromImports = append(c.env.fromImports, i.id)
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *converter) reach() error {
 	if !c.main.r.RefersOut() {
 		return nil
 	}
-	return c.follow(func(t typeRef) bool { return c.imported[t.u] }, func(t typeRef) error {
+	return c.follow(func(t typeRef) bool { return c.env.imported[t.u] }, func(t typeRef) error {
 		e, err := t.u.r.Peek(t.off)
 		if err != nil {
 			return err

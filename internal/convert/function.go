@@ -27,7 +27,7 @@ func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) 
 		u.r.Value(k, dwarf.Inline).Val > inlined {
 		return u.visitBody(u.r.Body(k))
 	}
-	e := &u.c.subprogram
+	e := &u.c.scratch.subprogram
 	if err := u.r.Read(k.Off, e); err != nil {
 		return false, 0, err
 	}
@@ -67,10 +67,10 @@ func (u *unit) visitNameless() error {
 	for _, name := range u.tagged {
 		named[name] = true
 	}
-	for i := range u.c.candidates {
-		named[u.c.candidates[i].hash] = true
+	for i := range u.c.env.candidates {
+		named[u.c.env.candidates[i].hash] = true
 	}
-	e, f := &u.c.subprogram, &u.c.function
+	e, f := &u.c.scratch.subprogram, &u.c.scratch.function
 	for _, off := range u.nameless {
 		if err := u.r.Read(off, e); err != nil {
 			return err
@@ -94,7 +94,7 @@ func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
 	}
-	e := &u.c.subprogram
+	e := &u.c.scratch.subprogram
 	for _, off := range u.codeless {
 		if u.origins[off] {
 			continue
@@ -112,7 +112,7 @@ func (u *unit) visitCodeless() error {
 // addFunction makes e a candidate. One without a symbol at its entry comes twice, the second time
 // nameless.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) error {
-	f := &u.c.function
+	f := &u.c.scratch.function
 	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
 		return err
 	}
@@ -170,11 +170,11 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 	}
 	c := newCandidate(f.name, node, h)
 	if noted, err := f.annotated(); err != nil || !noted {
-		u.c.candidates = append(u.c.candidates, c)
+		u.c.env.candidates = append(u.c.env.candidates, c)
 		return err
 	}
-	u.c.lock()
-	defer u.c.mu.Unlock()
+	u.c.store.lock()
+	defer u.c.store.mu.Unlock()
 	id := u.c.addCandidate(&c)
 	u.tagged = append(u.tagged, c.hash)
 	if err := f.proto.u.declTags(f.protoDIE, id, -1); err != nil {
@@ -196,8 +196,8 @@ func (f *function) annotated() (bool, error) {
 // prototype adds the prototype of e, which f is, to the graph as in the source.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
 	c := u.c
-	base := len(c.elems)
-	defer func() { c.elems = c.elems[:base] }()
+	base := len(c.scratch.elems)
+	defer func() { c.scratch.elems = c.scratch.elems[:base] }()
 	d, err := f.proto.u.describeProto(f.protoDIE)
 	if err != nil {
 		return 0, types.Hash{}, err
@@ -208,17 +208,17 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 	if rest, err := u.takesMore(e, f); err != nil {
 		return 0, types.Hash{}, err
 	} else if rest {
-		c.elems = append(c.elems, elem{})
-		d.elems = c.elems[len(c.elems)-len(d.elems)-1:]
+		c.scratch.elems = append(c.scratch.elems, elem{})
+		d.elems = c.scratch.elems[len(c.scratch.elems)-len(d.elems)-1:]
 	}
 	h, err := f.proto.u.hashOf(&d, 0)
 	if err != nil {
 		return 0, h, err
 	}
-	c.lock()
-	defer c.mu.Unlock()
+	c.store.lock()
+	defer c.store.mu.Unlock()
 	id, err := f.proto.u.nodeOf(h, &d, f.proto.off, 0)
-	return id, c.g.Node(id).Hash, err
+	return id, c.store.g.Node(id).Hash, err
 }
 
 // takesMore reports whether e, which f is, takes parameters beyond those of its abstract origin:
@@ -252,19 +252,19 @@ func newCandidate(name []byte, node types.Node, proto types.Hash) candidate {
 
 // addCandidates adds the unit's functions, all under one lock.
 func (c *converter) addCandidates() {
-	c.lock()
-	defer c.mu.Unlock()
-	for i := range c.candidates {
-		c.addCandidate(&c.candidates[i])
+	c.store.lock()
+	defer c.store.mu.Unlock()
+	for i := range c.env.candidates {
+		c.addCandidate(&c.env.candidates[i])
 	}
-	c.candidates = c.candidates[:0]
+	c.env.candidates = c.env.candidates[:0]
 }
 
 // addCandidate adds a function to the graph, which is locked, and to the unit's environment.
 func (c *converter) addCandidate(f *candidate) types.ID {
-	f.node.Name = c.g.Strs.InternHashed(f.name, f.hash)
-	id := c.g.AddHashed(f.node, nil)
-	c.addItem(item{id: id})
+	f.node.Name = c.store.g.Strs.InternHashed(f.name, f.hash)
+	id := c.store.g.AddHashed(f.node, nil)
+	c.env.add(item{id: id})
 	return id
 }
 
@@ -272,10 +272,10 @@ func (c *converter) addCandidate(f *candidate) types.ID {
 // linked. h is the hash of its prototype.
 func (u *unit) addRenamed(e *dwarf.DIE, proto types.ID, h types.Hash) {
 	addr, _ := u.entry(e)
-	if name := u.c.symbols.nameAt(addr); name != "" {
+	if name := u.c.in.symbols.nameAt(addr); name != "" {
 		node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: types.LinkageGlobal,
 			Size: uint32(types.FuncRenamed)}
-		u.c.candidates = append(u.c.candidates, newCandidate([]byte(name), node, h))
+		u.c.env.candidates = append(u.c.env.candidates, newCandidate([]byte(name), node, h))
 	}
 }
 
@@ -335,16 +335,16 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 // called, with the feature true_signature. symbol is that at its entry.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
-	m := params.Machine{ID: u.c.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
+	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),
 		DWARF64: u.r.Unit.Dwarf64}
 	list, err := u.readParameters(e, f, m)
 	if err != nil {
 		return 0, sig, err
 	}
-	wanted := u.c.opt.Features.Has(features.TrueSignature)
+	wanted := u.c.in.has(features.TrueSignature)
 	var v params.Verdict
 	if len(list) > 0 {
-		v = params.Judge(m, params.Options{Clang: u.c.clang, NoCall: f.nocall,
+		v = params.Judge(m, params.Options{Clang: u.c.env.clang, NoCall: f.nocall,
 			Clone:         symbol.clone,
 			TrueSignature: wanted}, list)
 	}
@@ -363,8 +363,8 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 	if !wanted {
 		return flags, sig, nil
 	}
-	u.c.lock()
-	defer u.c.mu.Unlock()
+	u.c.store.lock()
+	defer u.c.store.mu.Unlock()
 	clone := symbol.suffixed != "" && !symbol.part()
 	if sig, err = u.trueSignature(e, f, &v, clone); clone {
 		flags &^= types.FuncReordered
@@ -374,7 +374,7 @@ func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncF
 
 // entry is where e's code starts.
 func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
-	if u.c.symbols.load() != nil {
+	if u.c.in.symbols.load() != nil {
 		return 0, false // File returns the error
 	}
 	return u.r.FirstAddress(e)
@@ -383,7 +383,7 @@ func (u *unit) entry(e *dwarf.DIE) (uint64, bool) {
 // mark is what the symbols at the function's own entry say.
 func (u *unit) mark(e *dwarf.DIE, f *function) mark {
 	if addr, ok := u.entry(e); ok {
-		return u.c.symbols.look(addr, f.name)
+		return u.c.in.symbols.look(addr, f.name)
 	}
 	return mark{nameless: true}
 }

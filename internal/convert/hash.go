@@ -44,26 +44,26 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 	if err != nil {
 		return types.Hash{}, err
 	}
-	if h := u.c.byPrint.hashes.get(fp); h != nil {
+	if h := u.c.store.byPrint.hashes.get(fp); h != nil {
 		u.memo.entries[i] = entry{hash: *h, state: entryHashed}
 		return *h, nil
 	}
 	u.memo.entries[i].state = entryBusy
 	uncovered := u.c.uncovered
-	base := len(u.c.elems)
+	base := len(u.c.scratch.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
 		return types.Hash{}, err
 	}
 	h, err := u.hashOf(&d, depth)
-	u.c.elems = u.c.elems[:base]
+	u.c.scratch.elems = u.c.scratch.elems[:base]
 	if err != nil {
 		return types.Hash{}, err
 	}
 	e := &u.memo.entries[i]
 	e.hash, e.state, e.uncovered = h, entryHashed, u.c.uncovered != uncovered
 	if !e.uncovered {
-		u.c.byPrint.hashes.put(fp, h)
+		u.c.store.byPrint.hashes.put(fp, h)
 	}
 	return h, nil
 }

@@ -15,7 +15,7 @@ import (
 // (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every member's
 // val becomes the bitfield's size in bits 24 to 31, 0 for no bitfield, and the bit offset below.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
-	start := len(u.c.elems)
+	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
 	for err := range u.r.Children(e, &c, std.TagMember) {
 		if err == nil {
@@ -25,7 +25,7 @@ func (u *unit) members(e *dwarf.DIE, d *desc) error {
 			return err
 		}
 	}
-	d.elems = u.c.elems[start:]
+	d.elems = u.c.scratch.elems[start:]
 	byPlace := func(a, b elem) int { return cmp.Compare(a.val&(1<<32-1), b.val&(1<<32-1)) }
 	if !slices.IsSortedFunc(d.elems, byPlace) {
 		slices.SortStableFunc(d.elems, byPlace)
@@ -92,7 +92,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 		return u.unencodable(m.die, "a member of a union at bit %d", bit)
 	}
 	m.val = bits<<32 | bit
-	u.c.elems = append(u.c.elems, m)
+	u.c.scratch.elems = append(u.c.scratch.elems, m)
 	return nil
 }
 
@@ -100,7 +100,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 // where DW_AT_bit_offset counts from the most significant bit (version 3, 5.6.6).
 func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error) {
 	from := c.Val[dwarf.BitOffset]
-	if u.c.d.Order == binary.ByteOrder(binary.BigEndian) {
+	if u.c.in.d.Order == binary.ByteOrder(binary.BigEndian) {
 		return from, nil
 	}
 	if c.Constant(dwarf.ByteSize) {

@@ -151,7 +151,7 @@ func (u *unit) intern(n name) (types.Str, error) {
 	if n.spelled {
 		b = spell(b)
 	}
-	str := u.c.g.Strs.InternHashed(b, n.hash)
+	str := u.c.store.g.Strs.InternHashed(b, n.hash)
 	if slot != nil {
 		slot.str = str
 	}

@@ -5,10 +5,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// repeats says how many of a unit's types are repeats of those of other units. That decides in which
-// of two ways a type comes into the graph. It is hashed first, without the lock, by its fingerprint
-// or from its description (hash.go); only if the graph doesn't have that hash, it is described once
-// more and added. Or it is described once and added at once, and the graph hashes it.
+// repeats says how many of a unit's types are repeats of those of other units, and with that in
+// which of two ways a type comes into the graph. It is hashed first, without the lock, by its
+// fingerprint or from its description (hash.go); only if the graph doesn't have that hash, it is
+// described once more and added. Or it is described once and added at once, and the graph hashes it.
 type repeats uint8
 
 const (
@@ -40,15 +40,15 @@ func (t typeRef) node(depth int) (types.ID, error) {
 	if u.memo.entries[i].state == entryAdded { // by hash
 		return u.memo.entries[i].id, nil
 	}
-	id := u.c.g.Find(h)
+	id := u.c.store.g.Find(h)
 	if id == 0 && h != (types.Hash{}) {
-		base := len(u.c.elems)
+		base := len(u.c.scratch.elems)
 		d, err := u.describe(t.off)
 		if err != nil {
 			return 0, err
 		}
 		id, err = u.nodeOf(h, &d, t.off, depth)
-		u.c.elems = u.c.elems[:base]
+		u.c.scratch.elems = u.c.scratch.elems[:base]
 		if err != nil {
 			return 0, err
 		}
@@ -63,17 +63,17 @@ func (t typeRef) addAtOnce(i uint32, depth int) (types.Hash, error) {
 	u := t.u
 	u.memo.entries[i].state = entryBusy
 	uncovered := u.c.uncovered
-	base := len(u.c.elems)
+	base := len(u.c.scratch.elems)
 	d, err := u.describe(t.off)
 	if err != nil {
 		return types.Hash{}, err
 	}
 	id, err := u.nodeOf(types.Hash{}, &d, t.off, depth)
-	u.c.elems = u.c.elems[:base]
+	u.c.scratch.elems = u.c.scratch.elems[:base]
 	if err != nil {
 		return types.Hash{}, err
 	}
-	h := u.c.g.Node(id).Hash // none for void
+	h := u.c.store.g.Node(id).Hash // none for void
 	e := &u.memo.entries[i]
 	e.hash, e.id, e.state, e.uncovered = h, id, entryAdded, u.c.uncovered != uncovered
 	return h, nil
@@ -87,7 +87,7 @@ func (u *unit) tooDeep(off uint32) error {
 // nodeOf returns the node of a description of the entry at off, adding what is new of it and of
 // what it refers to. h is what hashOf gave. The graph is locked.
 func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, error) {
-	g := u.c.g
+	g := u.c.store.g
 	if u.c.repeats == repeatMost {
 		if id := g.Find(h); id != 0 {
 			return id, nil
@@ -136,17 +136,17 @@ func (u *unit) nodeOf(h types.Hash, d *desc, off uint32, depth int) (types.ID, e
 		return 0, err
 	}
 	n.Ref = ref
-	base := len(u.c.built)
+	base := len(u.c.scratch.built)
 	id, err := u.addNode(&n, d, off, depth)
-	u.c.built = u.c.built[:base]
+	u.c.scratch.built = u.c.scratch.built[:base]
 	return id, err
 }
 
 // addNode adds n, the node of a description of the entry at off, with the description's elements,
-// which it leaves in u.c.built. The graph is locked.
+// which it leaves in u.c.scratch.built. The graph is locked.
 func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID, error) {
-	g := u.c.g
-	base := len(u.c.built)
+	g := u.c.store.g
+	base := len(u.c.scratch.built)
 	for i := range d.elems {
 		e := &d.elems[i]
 		r, err := e.ref.node(depth + 1)
@@ -165,9 +165,9 @@ func (u *unit) addNode(n *types.Node, d *desc, off uint32, depth int) (types.ID,
 		if err != nil {
 			return 0, err
 		}
-		u.c.built = append(u.c.built, types.Elem{Name: s, Ref: r, Val: e.val})
+		u.c.scratch.built = append(u.c.scratch.built, types.Elem{Name: s, Ref: r, Val: e.val})
 	}
-	elems := u.c.built[base:]
+	elems := u.c.scratch.built[base:]
 	if g.Depth(n.Ref, elems) > types.MaxDepth {
 		return 0, u.tooDeep(off)
 	}

@@ -22,7 +22,7 @@ func (c *converter) walkOrphans() error {
 		own = d.TypeUnits(func(*dwarf.Unit) bool { return true })
 	}
 	for _, h := range own {
-		if c.referred[h] {
+		if c.neighbours.referred[h] {
 			continue
 		}
 		u, err := c.foreign(d, h)
@@ -47,11 +47,11 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 		}
 	}
 	all = append([]*converter{c}, all...)
-	for _, h := range c.d.TypeUnits(func(h *dwarf.Unit) bool {
-		return !slices.ContainsFunc(all, func(c *converter) bool { return c.referred[h] })
+	for _, h := range c.in.d.TypeUnits(func(h *dwarf.Unit) bool {
+		return !slices.ContainsFunc(all, func(c *converter) bool { return c.neighbours.referred[h] })
 	}) {
-		err := c.convert(h, len(c.d.Units))
-		if c.opt.SkipUnencodable && isUnencodable(err) {
+		err := c.convert(h, len(c.in.d.Units))
+		if c.in.opt.SkipUnencodable && isUnencodable(err) {
 			warnings = append(warnings, err.Error()+"; the type unit is left out")
 			continue
 		}
@@ -64,10 +64,10 @@ func (c *converter) convertOrphans(all []*converter, apart []*dwarf.Unit) (warni
 
 // noteReferred notes the type units that compilation unit h refers to, directly or through others.
 func (c *converter) noteReferred(h *dwarf.Unit) error {
-	if err := c.main.load(c.d, h); err != nil {
+	if err := c.main.load(c.in.d, h); err != nil {
 		return err
 	}
-	if c.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {
+	if c.in.opt.excluded(&c.main.r.Root) || !c.main.r.RefersOut() {
 		return nil
 	}
 	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
@@ -78,14 +78,14 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 // takes the name of that alone), the linker keeps one of them, and so a unit gets the definition
 // that another has. C has several definitions of a tag only in blocks.
 func (c *converter) noteSignatures(number int) {
-	if c.single || !c.d.HasTypeUnits() || !c.main.r.IsC() {
+	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return
 	}
-	c.lock()
-	tag := c.g.Name(c.g.Node(c.conflicted))
-	c.mu.Unlock()
+	c.store.lock()
+	tag := c.store.g.Name(c.store.g.Node(c.env.conflicted))
+	c.store.mu.Unlock()
 	root := &c.main.r.Root
-	c.doubtful = append(c.doubtful, failure{number, c.main.r.Errorf(root.Off, "unit %s has several "+
-		"definitions of %s; if its source has one, it got the type units of others "+
-		"(-fdebug-types-section): convert the object files", c.file, tag)})
+	c.out.doubtful = append(c.out.doubtful, failure{number, c.main.r.Errorf(root.Off,
+		"unit %s has several definitions of %s; if its source has one, it got the type units of others "+
+			"(-fdebug-types-section): convert the object files", c.env.file, tag)})
 }

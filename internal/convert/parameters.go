@@ -30,7 +30,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	if err != nil {
 		return nil, err
 	}
-	ps := &u.c.parameters
+	ps := &u.c.scratch.parameters
 	ps.list, ps.entries = ps.list[:0], ps.entries[:0]
 	ps.locations, ps.expressions = ps.locations[:0], ps.expressions[:0]
 	for i := range own.Parameters {
@@ -66,7 +66,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 
 // locate reads the expressions of p's location into to, up to what they tell.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
-	ps := &u.c.parameters
+	ps := &u.c.scratch.parameters
 	first := len(ps.locations)
 	err := u.r.Locations(p.Off, p.Location, func(expr []byte) bool {
 		at := len(ps.expressions)
@@ -80,7 +80,7 @@ func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) er
 
 // completeParameters adds what only the types and the abstract origin's parameters tell.
 func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
-	ps := &u.c.parameters
+	ps := &u.c.scratch.parameters
 	if p := f.proto.u; f.proto.off != e.Off || p != u {
 		source, err := p.r.Function(f.protoDIE)
 		if err != nil {
@@ -101,7 +101,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 		if err := t.classify(&ps.list[i]); err != nil {
 			return err
 		}
-		if f.nocall && ps.list[i].Struct && u.c.opt.Features.Has(features.TrueSignature) {
+		if f.nocall && ps.list[i].Struct && u.c.in.has(features.TrueSignature) {
 			ps.list[i].MemberAt = func(offset uint32) bool {
 				at, _, err := t.memberAt(offset)
 				return err == nil && at.u != nil
@@ -114,7 +114,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 // matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its
 // type.
 func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
-	ps := &u.c.parameters
+	ps := &u.c.scratch.parameters
 	for i := range ps.entries {
 		p := &ps.entries[i]
 		if p.origin.u != u || p.origin.off != k.Off {

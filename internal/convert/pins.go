@@ -40,12 +40,12 @@ type pinReader struct {
 }
 
 func (c *converter) newPinReader() *pinReader {
-	p := &pinReader{converter: newConverter(c.input, nil), to: c.store}
+	p := &pinReader{converter: newConverter(c.in, nil), to: c.store}
 	p.pinned, p.single, p.repeats = true, c.single, repeatNone
-	p.store = &store{obj: newObject(c.d, c.opt, 0), size: int(c.main.r.Unit.Len)}
-	p.g = p.obj.Graph
+	p.store = &store{obj: newObject(c.in.d, c.in.opt, 0), size: int(c.main.r.Unit.Len)}
+	p.store.g = p.store.obj.Graph
 	p.names.reset(0) // not for long
-	p.importer = pin.NewImporter(c.g, p.g, &p.budget)
+	p.importer = pin.NewImporter(c.store.g, p.store.g, &p.budget)
 	return p
 }
 
@@ -53,11 +53,11 @@ func (c *converter) newPinReader() *pinReader {
 // imports is read and pinned once for all units in which its references mean the same.
 func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	var p *pinReader
-	keep := c.main.r.RefersOut() && c.main.r.D == c.d // not of a file that will be closed
+	keep := c.main.r.RefersOut() && c.main.r.D == c.in.d // not of a file that will be closed
 	if keep {
-		c.pins.mu.Lock()
-		defer c.pins.mu.Unlock()
-		p, c.pins.kept = c.pins.kept, nil
+		c.in.pins.mu.Lock()
+		defer c.in.pins.mu.Unlock()
+		p, c.in.pins.kept = c.in.pins.kept, nil
 	}
 	if p == nil || p.to != c.store {
 		p = c.newPinReader()
@@ -65,19 +65,19 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 	if err := p.read(c, h, file); err != nil {
 		return err
 	}
-	c.lock()
+	c.store.lock()
 	err := p.importer.Add()
-	c.mu.Unlock()
+	c.store.mu.Unlock()
 	if err != nil {
 		return c.main.r.Errorf(c.main.r.Root.Off, "%v", err)
 	}
 	c.begin(file)
-	for _, id := range p.items {
-		c.addItem(item{id: p.importer.ID(id)}) // equal ones once
+	for _, id := range p.env.items {
+		c.env.add(item{id: p.importer.ID(id)}) // equal ones once
 	}
 	// what is the units' own may take as much memory as what they import
-	if keep && len(p.g.Nodes) < 2*p.foreignNodes+1<<12 {
-		c.pins.kept = p
+	if keep && len(p.store.g.Nodes) < 2*p.env.foreignNodes+1<<12 {
+		c.in.pins.kept = p
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (c *converter) readPinned(h *dwarf.Unit, file string) error {
 // read reads unit h, which c has loaded, and settles what its references mean.
 func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	p.main, p.main.c = c.main, p.converter
-	p.main.number = p.number(h)
+	p.main.number = p.neighbours.number(h)
 	p.main.memo.reset(h.Len)
 	err := p.converter.read(file)
 	c.main, c.main.c = p.main, c
@@ -93,16 +93,16 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 		return err
 	}
 	var definitions []types.ID
-	for _, id := range p.items {
-		if p.g.Node(id).IsDefinition() {
+	for _, id := range p.env.items {
+		if p.store.g.Node(id).IsDefinition() {
 			definitions = append(definitions, id)
 		}
 	}
-	if err := c.main.r.Take(len(p.items)); err != nil {
+	if err := c.main.r.Take(len(p.env.items)); err != nil {
 		return err
 	}
-	err = c.pins.spend(&p.budget, func() error {
-		return p.importer.Settle(p.items, p.fromImports, [][]types.ID{definitions})
+	err = c.in.pins.spend(&p.budget, func() error {
+		return p.importer.Settle(p.env.items, p.env.fromImports, [][]types.ID{definitions})
 	})
 	if err != nil {
 		return c.main.r.Spent(c.main.r.Root.Off, "%v", err)

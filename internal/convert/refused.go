@@ -16,7 +16,7 @@ func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	if !modifier && len(d.tags) == 0 {
 		return nil
 	}
-	_, n := u.c.g.SkipModifiers(ref)
+	_, n := u.c.store.g.SkipModifiers(ref)
 	if modifier {
 		n++
 	}
@@ -29,12 +29,12 @@ func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 // checkSized refuses a type without a size, where what says what has it; off is the entry with the
 // reference. A struct that is only declared may be defined in other units.
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
-	switch u.c.g.Nodes[id].Kind {
+	switch u.c.store.g.Nodes[id].Kind {
 	case types.KindInt, types.KindPtr, types.KindStruct:
 		return nil // as most
 	}
-	to, _ := u.c.g.SkipModifiers(id)
-	switch u.c.g.Nodes[to].Kind {
+	to, _ := u.c.store.g.SkipModifiers(id)
+	switch u.c.store.g.Nodes[to].Kind {
 	case types.KindVoid:
 		return u.unencodable(off, "%s of type void", what)
 	case types.KindFuncProto:
@@ -52,8 +52,8 @@ func (u *unit) checkMember(d *desc, m *elem, id types.ID) error {
 		return nil
 	}
 	bits := uint32(m.val >> 24)
-	to, _ := u.c.g.SkipModifiers(id)
-	n := &u.c.g.Nodes[to]
+	to, _ := u.c.store.g.SkipModifiers(id)
+	n := &u.c.store.g.Nodes[to]
 	switch {
 	case n.Kind == types.KindInt:
 		if most := n.Aux & 0xff; bits > most {

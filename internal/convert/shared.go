@@ -85,17 +85,17 @@ func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	if !s.Joined {
 		return c.part(units)
 	}
-	o := *c.obj
+	o := *c.store.obj
 	o.Units = units
 	return &o
 }
 
 // part makes its own graph for the units, which are of the shared one.
 func (c *converter) part(units []object.Unit) *object.Object {
-	c.lock()
-	g := c.g.Snapshot()
-	c.mu.Unlock()
-	part := c.parter.Part(g, func(yield func(types.ID) bool) {
+	c.store.lock()
+	g := c.store.g.Snapshot()
+	c.store.mu.Unlock()
+	part := c.scratch.parter.Part(g, func(yield func(types.ID) bool) {
 		for i := range units {
 			for _, id := range units[i].Items {
 				if !yield(id) {
@@ -104,13 +104,13 @@ func (c *converter) part(units []object.Unit) *object.Object {
 			}
 		}
 	})
-	o := *c.obj
+	o := *c.store.obj
 	o.Graph, o.Units = part, units
 	for i := range units {
 		u := &units[i]
 		u.File = part.Strs.Intern(g.Strs.Bytes(u.File))
 		for j, id := range u.Items {
-			u.Items[j] = c.parter.ID(id)
+			u.Items[j] = c.scratch.parter.ID(id)
 		}
 	}
 	return &o

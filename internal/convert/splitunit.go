@@ -9,13 +9,13 @@ package convert
 // called.
 func (c *converter) enter() (leave func(), err error) {
 	u := &c.main
-	found, err := c.files.Load(&u.r)
+	found, err := c.in.files.Load(&u.r)
 	if err != nil {
 		return nil, err
 	}
 	before, file, merged := c.neighbours, u.prints.File, u.prints.Merged
 	c.neighbours = newNeighbours()
-	c.names, c.splitNames = c.splitNames, c.names
+	c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
 	c.names.reset(int(found.Unit.Len))
 	u.memo.reset(found.Unit.Len)
 	u.prints.Merged = false
@@ -23,13 +23,13 @@ func (c *converter) enter() (leave func(), err error) {
 	if c.repeats != repeatNone {
 		u.prints.Reset(&u.r)
 	}
-	c.split += found.Unit.Len
+	c.out.split += found.Unit.Len
 	return func() {
-		if c.unreleased += found.Unit.Len; c.unreleased >= releaseEvery {
-			c.unreleased = 0
+		if c.out.unreleased += found.Unit.Len; c.out.unreleased >= releaseEvery {
+			c.out.unreleased = 0
 			found.Data.Release()
 		}
-		c.names, c.splitNames = c.splitNames, c.names
+		c.names, c.scratch.splitNames = c.scratch.splitNames, c.names
 		c.neighbours, u.prints.Merged = before, merged
 		u.prints.Forget(file)
 		u.r.Forget()

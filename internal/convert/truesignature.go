@@ -67,7 +67,7 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 			if err != nil {
 				return s, err
 			}
-			if at := u.c.parameters.list[i].OriginIndex; at != params.NoOrigin && at < source {
+			if at := u.c.scratch.parameters.list[i].OriginIndex; at != params.NoOrigin && at < source {
 				s.index[at] = len(elems)
 			} else if f.proto.u == u && f.proto.off == e.Off {
 				s.index[i] = len(elems)
@@ -92,8 +92,8 @@ func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	if err != nil {
 		return s, err
 	}
-	s.proto = u.c.g.Add(types.Node{Kind: types.KindFuncProto, Ref: ref}, elems)
-	s.hash = u.c.g.Node(s.proto).Hash
+	s.proto = u.c.store.g.Add(types.Node{Kind: types.KindFuncProto, Ref: ref}, elems)
+	s.hash = u.c.store.g.Node(s.proto).Hash
 	return s, nil
 }
 
@@ -173,7 +173,7 @@ func (p *named) elem(u *unit) (types.Elem, error) {
 		if err != nil {
 			return types.Elem{}, err
 		}
-		s := &u.c.g.Strs
+		s := &u.c.store.g.Strs
 		str = s.Intern([]byte(s.String(str) + "__" + s.String(field)))
 	}
 	ref, err := p.ref.node(0)

@@ -28,7 +28,7 @@ type unit struct {
 // convert reads unit h, which is counted under number.
 func (c *converter) convert(h *dwarf.Unit, number int) error {
 	u := &c.main
-	if err := u.load(c.d, h); err != nil {
+	if err := u.load(c.in.d, h); err != nil {
 		return err
 	}
 	if u.r.Root.Has(dwarf.DwoName) && h.Kind == dwarf.UnitCompile {
@@ -39,10 +39,10 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 		defer leave()
 	}
 	if u.r.Root.Tag == std.TagPartialUnit {
-		c.partial++
+		c.out.partial++
 		return nil // read where it is imported
 	}
-	c.complete = true
+	c.out.complete = true
 	switch u.r.Root.Tag {
 	case std.TagCompileUnit, std.TagTypeUnit:
 	case std.TagSkeletonUnit: // of clang, where nothing was split off
@@ -50,8 +50,8 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 		return u.r.Errorf(u.r.Root.Off, "the unit's first entry is %v, not a compilation unit",
 			u.r.Root.Tag)
 	}
-	if c.opt.excluded(&u.r.Root) {
-		c.excluded++
+	if c.in.opt.excluded(&u.r.Root) {
+		c.out.excluded++
 		return nil
 	}
 	file, err := u.r.String(&u.r.Root, dwarf.Name)
@@ -65,7 +65,7 @@ func (c *converter) convert(h *dwarf.Unit, number int) error {
 	if err := c.read(name); err != nil {
 		return err
 	}
-	if c.conflict {
+	if c.env.conflict {
 		c.noteSignatures(number)
 		if err := c.readPinned(h, name); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (u *unit) load(d *dwarf.Data, h *dwarf.Unit) error {
 		return err
 	}
 	if u == &u.c.main {
-		u.prints.Merged = !u.c.d.File.Relocatable()
+		u.prints.Merged = !u.c.in.d.File.Relocatable()
 	}
 	if u.c.repeats != repeatNone {
 		u.prints.Reset(&u.r)

@@ -77,8 +77,8 @@ func (u *unit) visitVariable(off uint32) error {
 	if _, err := t.hash(0); err != nil {
 		return err
 	}
-	u.c.lock()
-	defer u.c.mu.Unlock()
+	u.c.store.lock()
+	defer u.c.store.mu.Unlock()
 	str, err := owner.intern(n)
 	if err != nil {
 		return err
@@ -87,9 +87,9 @@ func (u *unit) visitVariable(off uint32) error {
 	if err != nil {
 		return err
 	}
-	id := u.c.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
+	id := u.c.store.g.Add(types.Node{Kind: types.KindVar, Name: str, Size: uint32(size), Ref: ref,
 		Aux: linkageOf(external), Flag: in != perCPU}, nil)
-	u.c.addItem(item{id: id})
+	u.c.env.add(item{id: id})
 	return u.declTags(&e, id, -1)
 }
 
@@ -111,19 +111,19 @@ const (
 
 // sectionOf returns which section an address is in.
 func (c *converter) sectionOf(addr uint64) section {
-	s := c.lastSection
+	s, f := c.scratch.lastSection, c.in.d.File
 	if s == nil || !s.Contains(addr) {
-		if s = c.d.File.SectionAt(addr); s == nil {
-			if addr == 0 && c.d.File.Relocatable() {
+		if s = f.SectionAt(addr); s == nil {
+			if addr == 0 && f.Relocatable() {
 				// No section of an object file is at 0. The linker has yet to place this variable
 				// (-fcommon).
 				return otherSection
 			}
 			return noSection
 		}
-		c.lastSection = s
+		c.scratch.lastSection = s
 	}
-	if s.Name == percpuSection || c.d.File.Relocatable() && strings.HasPrefix(s.Name, percpuSection) {
+	if s.Name == percpuSection || f.Relocatable() && strings.HasPrefix(s.Name, percpuSection) {
 		return perCPU
 	}
 	return otherSection
@@ -131,7 +131,7 @@ func (c *converter) sectionOf(addr uint64) section {
 
 // encodes reports whether variables of a section are encoded.
 func (c *converter) encodes(s section) bool {
-	f := c.opt.Features
+	f := c.in.opt.Features
 	switch s {
 	case perCPU:
 		return f.Has(features.Var) || f.Has(features.GlobalVar)

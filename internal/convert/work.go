@@ -100,8 +100,8 @@ func (w *work) run() error {
 	}
 	first := failure{at: len(w.units)}
 	for _, c := range w.threads {
-		if c.failed.err != nil && c.failed.at < first.at {
-			first = c.failed
+		if c.out.failed.err != nil && c.out.failed.at < first.at {
+			first = c.out.failed
 		}
 	}
 	return cmp.Or(w.symbols.load(), first.err)
@@ -152,10 +152,10 @@ func (w *work) thread(c *converter) {
 		}
 		c.repeats = repeatMost
 		switch {
-		case c.shared:
+		case c.store.shared:
 		case w.single:
 			c.repeats = repeatNone
-		case len(w.threads) == 1 && len(c.g.Nodes) == 1:
+		case len(w.threads) == 1 && len(c.store.g.Nodes) == 1:
 			c.repeats = repeatLater
 		}
 		err := c.convert(w.units[i], i)
@@ -163,17 +163,17 @@ func (w *work) thread(c *converter) {
 			err = c.each(i)
 		}
 		if w.opt.SkipUnencodable && isUnencodable(err) {
-			c.skipped = append(c.skipped, failure{i, err})
-			clear(c.others) // they may be half read
+			c.out.skipped = append(c.out.skipped, failure{i, err})
+			clear(c.neighbours.others) // they may be half read
 			err = nil
 		}
 		if err != nil {
-			c.failed = failure{i, err}
+			c.out.failed = failure{i, err}
 			w.next.Store(int64(len(w.units)))
 			return
 		}
-		if c.unreleased += w.units[i].Len; c.unreleased >= releaseEvery {
-			c.unreleased = 0
+		if c.out.unreleased += w.units[i].Len; c.out.unreleased >= releaseEvery {
+			c.out.unreleased = 0
 			w.d.Release()
 		}
 		if w.opt.Progress != nil {
@@ -184,17 +184,17 @@ func (w *work) thread(c *converter) {
 
 // each calls opt.Each with the unit that was converted, if it was not left out.
 func (c *converter) each(number int) error {
-	if n := len(c.units); n > 0 && c.units[n-1].number == number {
-		one := *c.obj
-		one.Units = []object.Unit{c.units[n-1].Unit}
-		return c.opt.Each(number, &one)
+	if n := len(c.out.units); n > 0 && c.out.units[n-1].number == number {
+		one := *c.store.obj
+		one.Units = []object.Unit{c.out.units[n-1].Unit}
+		return c.in.opt.Each(number, &one)
 	}
 	return nil
 }
 
 // skipped are the units that were left out, in the order of the file.
 func (w *work) skipped() []failure {
-	return w.collect(func(c *converter) []failure { return c.skipped })
+	return w.collect(func(c *converter) []failure { return c.out.skipped })
 }
 
 // collect returns a list of all threads, in the order of the file.
@@ -216,7 +216,7 @@ func (w *work) orphans() error {
 		apart = append(apart, w.units[s.at])
 	}
 	c := newConverter(w.input, w.threads[0].store)
-	c.restart(w.input, w.threads[0].main.prints.File, c.size)
+	c.restart(w.input, w.threads[0].main.prints.File, c.store.size)
 	var err error
 	w.warnings, err = c.convertOrphans(w.threads, apart)
 	w.threads = append(w.threads, c)
@@ -229,13 +229,13 @@ func (w *work) object() (*object.Object, error) {
 	var all []numberedUnit
 	for _, c := range w.threads {
 		if w.opt.Each == nil {
-			all = append(all, c.units...)
+			all = append(all, c.out.units...)
 			continue
 		}
-		for _, u := range c.units {
-			c.obj.Units = append(c.obj.Units, u.Unit)
+		for _, u := range c.out.units {
+			c.store.obj.Units = append(c.store.obj.Units, u.Unit)
 		}
-		parts = append(parts, c.obj)
+		parts = append(parts, c.store.obj)
 	}
 	if w.opt.Each != nil {
 		return object.Join(parts)
@@ -245,7 +245,7 @@ func (w *work) object() (*object.Object, error) {
 	for _, u := range all {
 		units = append(units, u.Unit)
 	}
-	o := w.threads[0].obj
+	o := w.threads[0].store.obj
 	if c := w.threads[0]; w.shares() {
 		o = w.opt.Shared.object(c, units)
 		w.opt.Shared.done(c)
@@ -297,5 +297,5 @@ func (w *work) checkFinite(o *object.Object, units []numberedUnit) error {
 // hasComplete reports whether the file has a unit that is no partial one, or no units at all.
 func (w *work) hasComplete() bool {
 	return len(w.d.Units) == 0 || slices.ContainsFunc(w.threads,
-		func(c *converter) bool { return c.complete })
+		func(c *converter) bool { return c.out.complete })
 }
