@@ -43,20 +43,20 @@ func (u *unit) visitType(e dwarf.Head) (enter bool, end uint32, err error) {
 		u.r.Value(e, dwarf.Declaration).Val != 0 {
 		return true, 0, nil
 	}
-	held := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
+	anonymous := !e.Has(dwarf.Name) && !e.Has(dwarf.Signature) && !e.Has(dwarf.Specification) &&
 		e.Abbrev.Tag != std.TagEnumerationType
-	if held && !u.r.Annotated() {
+	if anonymous && !u.r.Annotated() {
 		return true, 0, nil // reached through what holds it
 	}
 	plain := e.Has(dwarf.Name) && !e.Has(dwarf.Declaration) && !e.Has(dwarf.Signature) ||
-		e.Abbrev.Tag == std.TagEnumerationType || held
+		e.Abbrev.Tag == std.TagEnumerationType || anonymous
 	if !plain || u.c.repeats == repeatNone {
 		_, err = u.visitNew(e.Off)
 		return true, 0, err
 	}
 	var fp dwarf.Fingerprint
 	u.prints.EnclosedRoot = false
-	if held || e.Abbrev.Tag == std.TagTypedef {
+	if anonymous || e.Abbrev.Tag == std.TagTypedef {
 		fp, err = u.prints.Type(e.Off, 0)
 		enter = true
 	} else {

@@ -84,7 +84,7 @@ func (u *unit) refTo(die uint32, a dwarf.Value) (typeRef, error) {
 		o, err := u.c.foreign(u.r.D, h)
 		return typeRef{o, uint32(h.TypeOffset)}, err
 	}
-	return typeRef{}, u.r.Errorf(die, "a reference in a form that is not for references")
+	return typeRef{}, u.r.Errorf(die, "invalid form of a reference")
 }
 
 // refInto is a reference to the entry at off of unit h.

@@ -157,7 +157,7 @@ func TestSupplementErrors(t *testing.T) {
 			"sup.o: .debug_info+0xd: a name that is not a string"},
 		{"an import of a file of the file", unit("\x20" + u32(12)),
 			dwarfOf{info: unitOf(3, "\x06\x20"+u32(0)+"\x00")}, nil,
-			"sup.o: .debug_info+0xd: a reference in a form that is not for references"},
+			"sup.o: .debug_info+0xd: invalid form of a reference"},
 		{"cut off", unit("\x20" + u32(12)), dwarfOf{info: s[:len(s)-2]}, nil,
 			"sup.o: .debug_info+0x0: the unit's length"},
 		{"another byte order", unit("\x20" + u32(12)), dwarfOf{}, big,

@@ -27,7 +27,7 @@ type abbrevTable struct {
 	plans     *plans
 	sparse    map[uint64]*Abbrev
 	size      uint64 // bytes of .debug_abbrev
-	notes     bool   // entries may have annotations
+	annotated bool   // entries may have annotations
 	refersOut bool   // entries may refer to other units
 
 	definition uint32 // no type definition is smaller, in bytes
@@ -74,7 +74,7 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		t.declared = make(declared, declaredSlots)
 	}
 	t.valid, t.f, t.definition = false, f, 1<<32-1
-	t.dense, t.sparse, t.notes, t.refersOut = t.dense[:0], nil, false, false
+	t.dense, t.sparse, t.annotated, t.refersOut = t.dense[:0], nil, false, false
 	if t.plans == nil {
 		t.plans = new(plans)
 	}
@@ -97,25 +97,25 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 		if a == nil {
 			return d.errorf(".debug_abbrev", uint64(at), "the abbreviation is cut off")
 		}
-		t.notes = t.notes || a.Tag == TagLLVMAnnotation || a.has(Annotation)
+		t.annotated = t.annotated || a.Tag == TagLLVMAnnotation || a.has(Annotation)
 		t.refersOut = t.refersOut || a.refersOut
 		if a.definition && a.plan.walk&planIdle == 0 {
 			t.definition = min(t.definition, 1+a.size)
 		}
 		t.add(code, a, n)
 	}
-	if t.notes {
-		t.showHeld()
+	if t.annotated {
+		t.stopAtAnonymous()
 	}
 	t.off, t.valid, t.size = off, true, uint64(c.pos)-off
 	return nil
 }
 
-// showHeld makes the fast paths stop at structs and unions without a name. Their annotations and
+// stopAtAnonymous makes the fast paths stop at structs and unions without a name. Their annotations and
 // those of their members are not reached through what holds them.
-func (t *abbrevTable) showHeld() {
+func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
-		if a != nil && a.held() && a.Children && code < plannedCodes {
+		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
 			t.plans.of[code].walk &^= planIdle
 			t.definition = min(t.definition, 1+a.size)
 		}
@@ -284,9 +284,9 @@ func IsDefinition(t std.Tag) bool {
 // has reports whether the attribute is declared.
 func (a *Abbrev) has(s Attr) bool { return a.mask>>s&1 != 0 }
 
-// held reports whether the entry is a struct or union without a name, not even that of a
+// anonymous reports whether the entry is a struct or union without a name, not even that of a
 // declaration that it completes.
-func (a *Abbrev) held() bool {
+func (a *Abbrev) anonymous() bool {
 	return a.mask&(1<<Name|1<<Signature|1<<Specification) == 0 && IsTagged(a.Tag) &&
 		a.Tag != std.TagEnumerationType
 }

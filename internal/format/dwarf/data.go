@@ -277,7 +277,7 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 		u.Signature = c.uint(d.Order, 8)
 		u.TypeOffset = c.uint(d.Order, offSize)
 	case unitSkel, unitSplit, unitSplitT:
-		return u, d.errorf(sec.Name, off, "a unit of type %d is not for this section", u.Kind)
+		return u, d.errorf(sec.Name, off, "unit type %#x not allowed in this section", uint8(u.Kind))
 	default:
 		return u, d.errorf(sec.Name, off, "unknown unit type %#x", uint8(u.Kind))
 	}

@@ -225,7 +225,7 @@ func (p *Prints) children(fp Fingerprint, off uint32, depth int) (_ Fingerprint,
 			return fp, c.Next, nil
 		}
 		if c.Abbrev.definition {
-			p.EnclosedRoot = p.EnclosedRoot || !c.Abbrev.held() || p.r.Annotated()
+			p.EnclosedRoot = p.EnclosedRoot || !c.Abbrev.anonymous() || p.r.Annotated()
 		}
 		if !c.Abbrev.Children {
 			if fp, err = p.mixEntry(fp, c, depth); err != nil {

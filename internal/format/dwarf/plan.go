@@ -300,8 +300,8 @@ func idle(a *Abbrev) walkFlags {
 	declaration := d != nil && d.size == 0 && d.imm != 0
 	switch a.Tag {
 	case std.TagStructType, std.TagClassType, std.TagUnionType, std.TagEnumerationType:
-		held := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what holds it
-		if (declaration || held) && !a.has(Signature) {
+		anonymous := !a.has(Name) && a.Tag != std.TagEnumerationType // reached through what holds it
+		if (declaration || anonymous) && !a.has(Signature) {
 			return planIdle
 		}
 	case std.TagSubprogram:

@@ -75,7 +75,7 @@ func (r *Reader) Forget() {
 }
 
 // Annotated reports whether the unit can hold annotations (btf_decl_tag, btf_type_tag).
-func (r *Reader) Annotated() bool { return r.abbrevs.notes }
+func (r *Reader) Annotated() bool { return r.abbrevs.annotated }
 
 // IsC reports whether the unit is written in C.
 func (r *Reader) IsC() bool { return r.isC }
