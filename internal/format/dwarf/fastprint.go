@@ -16,13 +16,11 @@ import (
 
 // planned is Reader.planned; the plan is the zero one where the entry is to be read plainly.
 func (p *Prints) planned(off uint32) (*window, *plan) {
-	if b, pl := p.r.planned(off); b != nil && !p.plainly {
-		return b, pl
+	if p.plainly {
+		return nil, &noPlan
 	}
-	return nil, &noPlan
+	return p.r.planned(off)
 }
-
-var noPlan plan
 
 // leaves mixes the entries from off on into fp, as long as they are leaves, as nearly all members,
 // parameters and enumerators are. It returns where it stopped, and whether that is beyond the end

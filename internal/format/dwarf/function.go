@@ -75,18 +75,12 @@ func (f *Function) clear(end uint32) {
 func (r *Reader) children(f *Function, wanted walkFlags) (err error) {
 	off, depth, stop := f.End, 1, wanted
 	for depth > 0 {
-		var deeper int
-		if r.begins(off, planIdle|planLocal) {
-			off, deeper = r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
-			depth += deeper
-		}
+		next, deeper := r.skip(off, planIdle|planLocal, stop, planEnter|planStruct)
+		off, depth = next, depth+deeper
 		if depth > 1 {
 			stop = 0 // what lies deeper is not a parameter of the function
 		}
 		b, p := r.planned(off)
-		if b == nil {
-			p = &plan{}
-		}
 		flags, after := p.walk, off+uint32(p.size)
 		if p.varying != 0 && flags&stop == 0 {
 			if after = r.overVarying(p, after); after == 0 {

@@ -8,15 +8,17 @@ import (
 // window is an entry that has a plan, and what follows it, from the last byte of its code on.
 type window = [planReach]byte
 
-// planned returns the entry at off and its plan, which may be the zero one; nil near the end of the
-// unit.
+// planned returns the entry at off and its plan: the zero one if it has none, or is near the end of
+// the unit.
 func (r *Reader) planned(off uint32) (*window, *plan) {
 	if int(off) > len(r.buf)-planReach {
-		return nil, nil
+		return nil, &noPlan
 	}
 	b := (*window)(r.buf[off:])
 	return b, &r.abbrevs.plans.of[b[0]]
 }
+
+var noPlan plan
 
 // SkipIdle moves from the entry at off over those that declare nothing that is encoded, and through
 // what they enclose. It stops at the first that may declare something, at the end of the list in
@@ -29,15 +31,7 @@ func (r *Reader) SkipIdle(off uint32, local bool) (next uint32, deeper int) {
 	} else if r.isC {
 		enter = planEnter
 	}
-	if !r.begins(off, over) {
-		return off, 0
-	}
 	return r.skip(off, over, 0, enter)
-}
-
-// begins reports whether skip may move at all, over plans with one of the flags.
-func (r *Reader) begins(off uint32, over walkFlags) bool {
-	return int(off) < len(r.buf) && r.abbrevs.plans.of[r.buf[off]].walk&over != 0
 }
 
 // isC reports whether a DW_AT_language is C. C compilers write all definitions in a struct of file
