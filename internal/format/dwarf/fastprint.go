@@ -7,12 +7,11 @@ import (
 )
 
 // What is here makes fingerprints by plans: the attributes are read at fixed distances, and those
-// of an entry are mixed in one step. It assumes that an entry's declaration says all about where
-// its wanted attributes are, which makePlan has seen to, and that the bytes up to planReach are
-// there. Where that is not so, the entry is fingerprinted plainly (plainprint.go). The two ways
-// need not give the same fingerprint, for all entries of a declaration go one way but for those at
-// the end of a unit. It is safe because entries that have equal fingerprints here have equal ones
-// there (TestFastFingerprints).
+// of an entry are mixed in one step. It assumes that the plan says where each wanted attribute is,
+// which makePlan has seen to, and that the unit goes on for planReach bytes. Where that is not so,
+// the entry is fingerprinted plainly (plainprint.go). The two ways need not give the same one, for
+// nearly all entries of a declaration go one way. It is safe because entries that have equal
+// fingerprints by either way, or by both, mean the same (TestFastFingerprints).
 
 // planned is Reader.planned; the plan is the zero one where the entry is to be read plainly.
 func (p *Prints) planned(off uint32) (*window, *plan) {

@@ -78,7 +78,7 @@ const (
 	// of the attributes of a planned entry, at most; its code, a leading string of 8 bytes and wide
 	// reads are added
 	planSize = 40
-	// codes of more than one byte, which compilers give to what is rare, have no plan
+	// codes of more than one byte, which compilers give to what is rare, are not in plans
 	plannedCodes = 0x80
 )
 
@@ -137,8 +137,9 @@ func makePlan(a *Abbrev) plan {
 		}
 		switch {
 		case isLEB(r.last.form):
-			r.last.off = size
-			wanted = append(wanted, r.last)
+			number := r.last
+			number.off = size
+			wanted = append(wanted, number)
 			p.tails[i] = tailLEB
 		case isBlock(r.last.form):
 			whole = false
