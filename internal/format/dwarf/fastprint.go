@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	std "debug/dwarf"
-	"encoding/binary"
 	"math/bits"
 )
 
@@ -25,57 +24,48 @@ func (p *Prints) planned(off uint32) (*window, *plan) {
 // parameters and enumerators are. It returns where it stopped, and whether that is beyond the end
 // of the list.
 //
-// This is the innermost loop of all: most of a kernel's DWARF are members. Those are read in line:
-// the tight ones as gcc writes them, the others as clang does.
+// This is the innermost loop of all: most of a kernel's DWARF are members. So these are read here,
+// not by attributes.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
 	if p.plainly {
 		return fp, off, false, nil
 	}
 	start, buf, plans := off, p.r.buf, p.r.abbrevs.plans
-	tight, member := printTightMember, printMember
+	member := printMember
 	if !p.Merged || !p.r.little {
-		tight, member = 0, 0
+		member = 0
 	}
-loop:
 	for int(off) <= len(buf)-planReach {
 		b := (*window)(buf[off:])
 		pl := &plans.of[b[0]]
-		var ref uint32
-		var word uint64
-		switch {
-		case pl.prints&tight != 0:
-			w := u64(b, pl.refAt)
-			ref = uint32(w)
-			word = pl.print ^ uint64(binary.LittleEndian.Uint32(b[1:5])&pl.nameMask) ^ w&pl.valueMask
-		case pl.prints&member != 0:
-			name := uint64(u32(b, pl.nameAt) & pl.nameMask)
-			if pl.indexed() {
-				var ok bool
-				if name, ok = p.strx(name); !ok {
-					break loop
-				}
+		if pl.prints&member == 0 {
+			if b[0] == 0 {
+				fp, off, end = fp.with(printSeedB, printSeedB), off+1, true
+				break
 			}
-			ref = u32(b, pl.refAt)
-			word = pl.print ^ name ^ uint64(u32(b, pl.valueAt))<<32&pl.valueMask
-		case pl.prints&printLeaf != 0:
+			if pl.prints&printLeaf == 0 {
+				break
+			}
 			sum, next, err := p.attributes(fp, pl, b, off, depth)
 			if err != nil {
 				return fp, off, false, err
 			}
 			if next == 0 {
-				break loop
+				break
 			}
 			fp, off = sum, next
 			continue
-		case b[0] == 0:
-			fp = fp.with(printSeedB, printSeedB)
-			end = true
-			off++
-			break loop
-		default:
-			break loop
 		}
+		name := uint64(u32(b, pl.nameAt) & pl.nameMask)
+		if pl.indexed() {
+			var ok bool
+			if name, ok = p.strx(name); !ok {
+				break
+			}
+		}
+		ref := u32(b, pl.refAt)
+		word := pl.print ^ name ^ uint64(u32(b, pl.valueAt)&pl.valueMask)<<32
 		t, known := p.types.slot(ref)
 		to := t.fp
 		if !known {
@@ -109,10 +99,10 @@ func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, dep
 		lead = uint8(n)
 	}
 	next = die + uint32(lead) + uint32(pl.size)
-	value := u32(b, lead+pl.valueAt) & uint32(pl.valueMask>>32)
+	value := u32(b, lead+pl.valueAt) & pl.valueMask
 	ref := u32(b, lead+pl.refAt)
 	if !p.r.little {
-		value, ref = bigEndian(value, uint32(pl.valueMask>>32)), bits.ReverseBytes32(ref)
+		value, ref = bigEndian(value, pl.valueMask), bits.ReverseBytes32(ref)
 	}
 	if pl.varying != 0 {
 		v, n := leb4(u32(b, pl.size))

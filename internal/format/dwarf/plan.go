@@ -15,7 +15,7 @@ type plan struct {
 	// itself holds (DW_FORM_implicit_const, DW_FORM_flag_present): mixed into every fingerprint of
 	// such an entry
 	print     uint64
-	valueMask uint64 // in the upper half: which bits at valueAt are the constant
+	valueMask uint32 // which bits at valueAt are the constant
 	nameMask  uint32 // which bits at nameAt are the name: all of an offset, fewer of an index
 	tag       uint16
 	walk      walkFlags
@@ -54,11 +54,7 @@ const (
 	printTag
 	printTagName // printTag, with its name in the plan
 	printLeaf    // printWhole, without children, and no type definition
-	// printLeaf with a reference; nothing in it varies in size
-	printMember
-	// printMember in which the name, if any, is an offset and in front, and the constant is right
-	// after the reference
-	printTightMember
+	printMember  // printLeaf with a reference; nothing in it varies in size
 )
 
 // varying says how many attributes of a declaration vary in size, but for the leading string:
@@ -230,10 +226,6 @@ func (p *plan) planPrint(a *Abbrev, wanted []attribute) {
 	}
 	if p.prints&printLeaf != 0 && p.refAt != 0 && !lead && p.varying == 0 {
 		p.prints |= printMember
-		if (p.nameMask == 0 || p.nameAt == 1 && !p.indexed()) &&
-			(p.valueMask == 0 || p.valueAt == p.refAt+4) {
-			p.prints |= printTightMember
-		}
 	}
 	if a.named() {
 		p.prints |= printTag
@@ -253,7 +245,7 @@ func (p *plan) mix(v uint64) {
 // addValue plans a constant of so many bytes that lies in the entry. There is room for one of 4
 // bytes, or for neighbours that are no larger together.
 func (p *plan) addValue(at, size uint8) bool {
-	before := uint8(bits.Len32(uint32(p.valueMask>>32)) / 8)
+	before := uint8(bits.Len32(p.valueMask) / 8)
 	if before == 0 {
 		p.valueAt = at
 	}
@@ -263,7 +255,7 @@ func (p *plan) addValue(at, size uint8) bool {
 	if before > 0 { // where one ends and the other begins counts
 		p.mix(uint64(before))
 	}
-	p.valueMask = (1<<(8*(before+size)) - 1) << 32
+	p.valueMask = 1<<(8*(before+size)) - 1
 	return true
 }
 
