@@ -75,7 +75,10 @@ func (c *converter) takeImport(u *unit) error {
 	d := &declarations{clang: c.env.clang}
 	candidates := len(c.env.candidates)
 	c.env.recording = d
-	before := len(c.store.g.Nodes)
+	if c.pinned { // the graph is no other thread's
+		before := len(c.store.g.Nodes)
+		defer func() { c.env.foreignNodes += len(c.store.g.Nodes) - before }()
+	}
 	err := u.walk()
 	c.env.recording = nil
 	if err != nil {
@@ -86,9 +89,6 @@ func (c *converter) takeImport(u *unit) error {
 		d.candidates = append(d.candidates, f)
 	}
 	u.declares = d
-	if c.pinned {
-		c.env.foreignNodes += len(c.store.g.Nodes) - before
-	}
 	c.noteForeign(d)
 	return nil
 }
