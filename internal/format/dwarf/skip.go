@@ -143,12 +143,6 @@ func u32(b *window, at uint8) uint32 {
 	return uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
 }
 
-// u64 is u32 for 8 bytes.
-func u64(b *window, at uint8) uint64 {
-	i := int(at & 63)
-	return binary.LittleEndian.Uint64(b[i : i+8])
-}
-
 // leb4 splits a LEB128 number of up to 4 bytes off those in w, as it is spelled. n is its length;
 // 0: it is longer.
 func leb4(w uint32) (v, n uint32) {
