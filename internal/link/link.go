@@ -67,15 +67,15 @@ func Link(inputs []*object.Object, opt Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	t, err := Trace(o, opt)
+	linked, err := Object(o, opt)
 	if err != nil {
 		return nil, err
 	}
-	return t.Result, nil
+	return linked.Result, nil
 }
 
-// Trace is Link of one object.
-func Trace(o *object.Object, opt Options) (*Traced, error) {
+// Object links one object: it is Link without the merge, and its result knows who holds what.
+func Object(o *object.Object, opt Options) (*Linked, error) {
 	if opt.Jobs == 0 {
 		opt.Jobs = runtime.GOMAXPROCS(0)
 	}
@@ -131,7 +131,7 @@ func Trace(o *object.Object, opt Options) (*Traced, error) {
 	}
 	result := &Result{BTF: w.BTF, Skipped: d.Skipped, Conflicts: t.Conflicts}
 	result.LeftOut, result.Absent = x.LeftOut(s)
-	return &Traced{result, copied, t, w}, nil
+	return &Linked{result, copied, t, w}, nil
 }
 
 // selectUnits looks at the units and the symbols, and drops the units that are not linked.

@@ -34,7 +34,7 @@ func (in *Inputs) Find(bases []Base) (*Report, error) {
 		}
 		opt.Base = parsed
 	}
-	linked, err := link.Trace(o, opt)
+	linked, err := link.Object(o, opt)
 	if err != nil {
 		return nil, err
 	}

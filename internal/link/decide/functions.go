@@ -120,14 +120,14 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 		if own = d.claimants(name, group); len(own) == 0 {
 			return
 		}
-		if reason := d.againstSymbols(name); reason != "" {
+		if reason := d.symbolReason(name); reason != "" {
 			d.skip(name, reason)
 			return
 		}
 	}
 	own = d.owners(name, own)
 	compared := d.withCopies(own, group)
-	if reason := d.against(name, own, compared); reason != "" {
+	if reason := d.skipReason(name, own, compared); reason != "" {
 		d.skip(name, reason)
 		return
 	}
@@ -165,8 +165,8 @@ func (d *decider) hasSymbol(name types.Str) bool {
 	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
 }
 
-// againstSymbols returns why the symbols of a function are against encoding it, "" if they are not.
-func (d *decider) againstSymbols(name types.Str) string {
+// symbolReason returns why the symbols of a function are against encoding it, "" if they are not.
+func (d *decider) symbolReason(name types.Str) string {
 	switch {
 	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
 		return params.ReasonClone
@@ -200,11 +200,11 @@ func flags(h *Holder) types.FuncFlags {
 	return types.FuncFlags(h.Size)
 }
 
-// against returns why a function can't be encoded, "" if it can. Reordered, uncertain and
+// skipReason returns why a function can't be encoded, "" if it can. Reordered, uncertain and
 // unexpected count if any owner has them, even a part that was split off; optimized and unlocated
 // count only if all owners have one of the two. The prototypes of the compared candidates must be
 // consistent.
-func (d *decider) against(name types.Str, own, compared []Holder) string {
+func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	const changed = types.FuncOptimized | types.FuncUnlocated
 	any, all := types.FuncFlags(0), ^types.FuncFlags(0)
 	allChanged := true

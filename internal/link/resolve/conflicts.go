@@ -20,7 +20,7 @@ type resolver struct {
 	roles     []role       // by node
 	anchors   []types.ID   // in the order of the graph
 	shapes    []types.Hash // of shape, by node; nil before it is needed
-	leads     []bool       // of leading, the same
+	reachTags []bool       // of refsToTags, the same
 	slots     slots
 
 	environments

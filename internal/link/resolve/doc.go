@@ -1,23 +1,42 @@
-// Package resolve finds out which type each shape is in each unit.
+// Package resolve finds out which type each shape is in each CU: its canonical type.
 //
-// A shape refers to tags by stubs. Where a tag has one definition, a stub is that definition, and a
-// shape that leads to no other tags is one type everywhere: it is fixed. A tag is conflicted if the
-// units define it in several ways, or in another way than the base. A shape that leads to a
-// conflicted tag varies: it is a variant for each meaning of what it leads to. A kernel has 10 to
-// 30 conflicted tags, and varying shapes are one in a thousand.
+// A shape refers to a struct, union or enum by its tag alone, as an FWD does. If a tag has one
+// definition, the reference means that, and nothing is left to decide. This package is for the
+// other tags, 10 to 30 in a kernel. Two CUs for an example:
 //
-// The steps, one file each:
+//	a.c                              b.c
+//	struct opts { int level; };      struct opts { long flags; };
+//	struct dev { struct opts *o; };  struct dev { struct opts *o; };
+//	struct node { struct node *n; }; struct node { struct node *n; };
 //
-//	conflicts.go    which tags are conflicted, and which shapes therefore vary
-//	slots.go        where the references of a varying shape end
-//	environment.go  units that hold the same varying definitions share an environment
+// Both CUs have the same shape struct dev, but it is two types. The passes of [Resolve]:
+//
+//  1. findConflicts: opts is conflicted: CUs define it in several ways, or in another way than the
+//     base BTF.
+//  2. findRoles: struct dev and the pointer in it vary, since they lead to opts. struct node is
+//     fixed: one type everywhere. Varying shapes are one in a thousand.
+//  3. findEnvironments: CUs that hold the same varying definitions and typedefs are one
+//     environment, for they mean the same by everything. a.c and b.c are two.
+//  4. settle: struct dev of a.c and struct dev of b.c become two nodes of a graph, whose references
+//     lead to the struct opts of each. A node that equals a type of the base BTF is that type;
+//     nodes that are equal, however deep one looks, are one type. FWDs are resolved on the way:
+//     settle.go has the example of a third CU with only "struct opts;".
+//  5. makeVariants: for each of the types its references, the anonymous ones in between included.
+//     So struct dev has two variants here, and the result two types of that name.
+//
+// The files, in this order:
+//
+//	conflicts.go    passes 1 and 2
+//	copies.go       units that are BTFs of the base: split BTF as an input brings its base along
+//	slots.go        slots: where the references of a varying shape end
+//	environment.go  pass 3
+//	settle.go       pass 4
 //	graph.go        the types of all environments as a graph
-//	match.go        which of them the base has
-//	forward.go      what a tag means in an environment that only declares it
-//	alike.go        the same, for those with uncommon definitions: what environments like it say
-//	settle.go       these steps in order
-//	variant.go      the types that varying shapes are
+//	match.go        which of them the base BTF has
+//	forward.go      what an FWD means
+//	peers.go        the same, for environments with uncommon definitions
+//	variant.go      pass 5
 //	types.go        the result, which nothing changes any more
 //
-// The words (slot, root, colour, alike, to lead to): docs/glossary.md, Link.
+// The words of this package beside those of libbpf: docs/glossary.md, Link.
 package resolve

@@ -6,7 +6,7 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 //
 //  1. if the tag has one shape, but leads to a conflicted tag of which this environment (units with
 //     the same varying definitions and typedefs) has an uncommon definition: what the tag means in
-//     environments with the same uncommon definitions, see alike;
+//     environments with the same uncommon definitions, see peers;
 //  2. what it means in the same root (the innermost named shape around it) in all units that hold
 //     the root and define the tag, if they agree;
 //  3. the definition that most units hold, ties by content;
@@ -26,7 +26,7 @@ type forwards struct {
 	votes map[ballot]*vote // by root and tag
 	most  []types.Hash     // by tag: the definition that most units hold; zero for none
 	only  []bool           // by tag: there is no other, in the base neither
-	alike *alike
+	peers *peers
 }
 
 // ballot is what a vote is about.
@@ -62,7 +62,7 @@ func newForwards(r *resolver, g *graph) *forwards {
 		}
 	}
 	f.count(weight)
-	f.alike = newAlike(r, g)
+	f.peers = newPeers(r, g)
 	return f
 }
 
@@ -124,7 +124,7 @@ func (f *forwards) meaning(v *view, root, slot types.ID) types.Hash {
 		}
 		return f.g.colour(forward(tag))
 	}
-	if m := f.alike.meaning(v.env, tag); m != (types.Hash{}) {
+	if m := f.peers.meaning(v.env, tag); m != (types.Hash{}) {
 		return m
 	}
 	if b := f.votes[ballot{f.r.shape(root), tag}]; b != nil && !b.split {

@@ -10,11 +10,12 @@ import (
 // there is a common environment, in which every tag is the definition that most units hold: it has
 // one node an anchor. Any other environment has nodes for those anchors that differ there.
 type graph struct {
-	r       *resolver
+	r *resolver
+	meanings
 	nodes   []node
 	targets []target
 	common  []int32     // by anchor: its node in the common environment, -1 for other definitions
-	differ  [][]differs // by environment
+	own     [][]ownNode // by environment
 	real    []bool      // by node of the common environment: some environment shares it
 	based   []uint32    // by node: the type of the base that it is, 0 for none
 	colours []types.Hash
@@ -27,8 +28,8 @@ type node struct {
 	first  uint32
 }
 
-// differs is an anchor that is another type in its environment than in the common one.
-type differs struct {
+// ownNode is the node of an anchor that is another type in its environment than in the common one.
+type ownNode struct {
 	anchor types.ID
 	node   int32
 }
@@ -91,10 +92,10 @@ func (g *graph) add(id types.ID, env int32) int32 {
 }
 
 // newGraph makes the nodes. An anchor differs in an environment when it is a definition that is not
-// the common one; when it has pinned stubs; when it has an open slot for which uncommon says that
-// it does not mean the common definition; and when it leads to an anchor that differs there.
-func newGraph(r *resolver, uncommon func(root, slot types.ID) bool) *graph {
-	g := &graph{r: r, common: make([]int32, len(r.Nodes)), differ: make([][]differs, len(r.list))}
+// the common one; when it has pinned stubs; when it has an open slot that does not mean the
+// common definition; and when it leads to an anchor that differs there.
+func newGraph(r *resolver, m meanings) *graph {
+	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)), own: make([][]ownNode, len(r.list))}
 	for id := range g.common {
 		g.common[id] = -1
 	}
@@ -105,20 +106,20 @@ func newGraph(r *resolver, uncommon func(root, slot types.ID) bool) *graph {
 	}
 	g.real = make([]bool, len(g.nodes))
 	for e := range r.list {
-		g.addEnvironment(int32(e), uncommon)
+		g.addEnvironment(int32(e))
 	}
 	return g
 }
 
 // addEnvironment makes the nodes of the anchors that differ in an environment.
-func (g *graph) addEnvironment(e int32, uncommon func(root, slot types.ID) bool) {
+func (g *graph) addEnvironment(e int32) {
 	r := g.r
 	v := r.enter(e)
 	var work []types.ID
 	mark := func(id types.ID) {
 		if v.node[id] < 0 {
 			v.node[id] = g.add(id, e)
-			g.differ[e] = append(g.differ[e], differs{id, v.node[id]})
+			g.own[e] = append(g.own[e], ownNode{id, v.node[id]})
 			work = append(work, id)
 		}
 	}
@@ -128,7 +129,7 @@ func (g *graph) addEnvironment(e int32, uncommon func(root, slot types.ID) bool)
 			continue
 		}
 		for _, s := range r.slotsOf(id) {
-			if r.pinned(s) || r.anchorOf(v, s) == 0 && uncommon(id, s) {
+			if r.pinned(s) || r.anchorOf(v, s) == 0 && g.differs(v, id, s) {
 				mark(id)
 				break
 			}
@@ -160,16 +161,21 @@ func (g *graph) addEnvironment(e int32, uncommon func(root, slot types.ID) bool)
 // enter lays open an environment with its nodes.
 func (g *graph) enter(e int32) *view {
 	v := g.r.enter(e)
-	for _, d := range g.differ[e] {
+	for _, d := range g.own[e] {
 		v.node[d.anchor] = d.node
 	}
 	return v
 }
 
-// connect fills in what the slots of all nodes mean. open says it of a slot of root that the
-// environment leaves open, inCommon of a tag in the common environment.
-func (g *graph) connect(open func(v *view, root, slot types.ID) target,
-	inCommon func(tag int32) target) {
+// tellApart finds which nodes are the same type.
+func (g *graph) tellApart() {
+	g.connect()
+	g.match()
+	g.refine()
+}
+
+// connect fills in what the slots of all nodes mean.
+func (g *graph) connect() {
 	var v *view
 	for i := range g.nodes {
 		n := &g.nodes[i]
@@ -180,19 +186,18 @@ func (g *graph) connect(open func(v *view, root, slot types.ID) target,
 		for j, s := range slots {
 			switch {
 			case n.env >= 0:
-				targets[j] = g.meaning(v, n.anchor, s, open)
+				targets[j] = g.meaning(v, n.anchor, s)
 			case g.r.roles[s] == anchor:
 				targets[j] = target(g.common[s])
 			default:
-				targets[j] = inCommon(g.r.Tags.Of(s))
+				targets[j] = g.inCommon(g.r.Tags.Of(s))
 			}
 		}
 	}
 }
 
 // meaning returns what a slot of root means in the environment that v shows.
-func (g *graph) meaning(v *view, root, slot types.ID,
-	open func(v *view, root, slot types.ID) target) target {
+func (g *graph) meaning(v *view, root, slot types.ID) target {
 	r := g.r
 	if id := r.anchorOf(v, slot); id != 0 {
 		return target(g.node(v, id))
@@ -205,7 +210,7 @@ func (g *graph) meaning(v *view, root, slot types.ID,
 	if to, ok := r.ofSplit(v, r.Tags.Of(slot)); ok {
 		return to
 	}
-	return open(v, root, slot)
+	return g.open(v, root, slot)
 }
 
 // pinnedNode returns the node of a definition that BTF pins but does not hold, as split BTF does

@@ -119,7 +119,7 @@ func (m *matcher) walk(shape types.ID, id uint32, f func(id uint32) bool) bool {
 	r := m.r
 	firstOwn, firstTheirs := len(m.own), len(m.theirs)
 	defer func() { m.own, m.theirs = m.own[:firstOwn], m.theirs[:firstTheirs] }()
-	m.own, m.theirs = r.leading(shape, m.own), r.base.Refs(id, m.theirs)
+	m.own, m.theirs = r.refsToTags(shape, m.own), r.base.Refs(id, m.theirs)
 	own, theirs := m.own[firstOwn:], m.theirs[firstTheirs:]
 	if len(own) != len(theirs) {
 		return false

@@ -21,7 +21,7 @@ type Types struct {
 	Conflicts int
 
 	r        *resolver
-	settled  *settled
+	settled  *graph
 	variants *variants
 	meant    []Type               // by node: the type of a fixed shape; of a stub, its definition
 	held     map[types.Str][]Type // by name: the variants of functions and variables
@@ -34,7 +34,8 @@ type attachment struct {
 	refs []Type // what its varying references are, in order
 }
 
-// Resolve finds the types. copies are what Copies has found.
+// Resolve finds the types, in the passes that the package comment lists. copies are what Copies has
+// found.
 func Resolve(s *survey.Survey, b base.Base, copies [][]types.ID, jobs int) *Types {
 	r := &resolver{Survey: s, base: b, copies: copies, jobs: jobs}
 	r.findConflicts()

@@ -21,7 +21,7 @@ type variant struct {
 // variants are the types that varying shapes are, each once.
 type variants struct {
 	r      *resolver
-	g      *settled
+	g      *graph
 	list   []variant // their Types begin where the nodes end
 	index  map[types.Hash]Type
 	work   []int32 // nodes of the graph whose references are still to be made
@@ -123,13 +123,13 @@ func (t *variants) in(v *view, id types.ID) Type {
 	}
 	var targets []target
 	for _, s := range t.r.slotsOf(id) {
-		targets = append(targets, t.g.meaning(v, id, s, t.g.open))
+		targets = append(targets, t.g.meaning(v, id, s))
 	}
 	return t.inner(id, targets)
 }
 
 // makeVariants makes every type of the varying shapes that some unit holds.
-func (r *resolver) makeVariants(g *settled) (*variants, []attachment) {
+func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	t := &variants{r: r, g: g, index: map[types.Hash]Type{}}
 	for i := range g.nodes {
 		if g.exists(i) && !g.copied(&g.nodes[i]) {
@@ -183,7 +183,7 @@ func (t *variants) matchInner() {
 		done[i] = true
 		var ids []uint32
 		refs := v.refs
-		for _, c := range t.r.leading(v.node, nil) {
+		for _, c := range t.r.refsToTags(v.node, nil) {
 			id := uint32(0)
 			if t.r.roles[c] == fixed {
 				id = t.r.fixedBaseID(c)
@@ -209,16 +209,17 @@ func (t *variants) matchInner() {
 	}
 }
 
-// leading appends the references of a shape that base.Base.Refs tells of too.
-func (r *resolver) leading(shape types.ID, into []types.ID) []types.ID {
-	if r.leads == nil {
-		r.leads = r.Graph.Leads()
+// refsToTags appends the references of a shape that base.Base.Refs lists too: those that are tags or
+// reach one.
+func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
+	if r.reachTags == nil {
+		r.reachTags = r.Graph.Leads()
 	}
 	first := len(into)
 	into = r.Graph.Refs(shape, into)
 	kept := into[:first]
 	for _, c := range into[first:] {
-		if r.leads[c] {
+		if r.reachTags[c] {
 			kept = append(kept, c)
 		}
 	}

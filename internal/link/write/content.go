@@ -60,10 +60,10 @@ func (w *writer) findContents() {
 // those that have the shape of another variant. What definitions of the base lead to does not
 // matter.
 func (w *writer) ambiguous(variants []Type) map[Type]bool {
-	meanings := map[int32]int{}   // by tag: how many definitions and forward declarations there are
-	alike := map[types.Hash]int{} // by shape: how many variants there are
+	meanings := map[int32]int{}     // by tag: how many definitions and forward declarations there are
+	ofShape := map[types.Hash]int{} // by shape: how many variants there are
 	for _, k := range variants {
-		alike[w.PlainShape(w.Shape(k))]++
+		ofShape[w.PlainShape(w.Shape(k))]++
 		if t := w.Tags.Of(w.Shape(k)); t >= 0 {
 			meanings[t]++
 		}
@@ -71,7 +71,7 @@ func (w *writer) ambiguous(variants []Type) map[Type]bool {
 	found := map[Type]bool{}
 	for _, k := range variants {
 		t := w.Tags.Of(w.Shape(k))
-		if t >= 0 && meanings[t] > 1 || alike[w.PlainShape(w.Shape(k))] > 1 {
+		if t >= 0 && meanings[t] > 1 || ofShape[w.PlainShape(w.Shape(k))] > 1 {
 			found[k] = true
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/write"
 )
 
-// Traced is a result of Link that still knows which unit holds which of its types.
-type Traced struct {
+// Linked is a result of Link that still knows which unit holds which of its types.
+type Linked struct {
 	*Result
 	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
 	types   *resolve.Types
@@ -20,9 +20,9 @@ type Traced struct {
 // object's Units, for each BTF id that want is true for. Types that are held so are base types,
 // typedefs and definitions of tags; a unit that only declares a tag doesn't hold it. Ids are of the
 // result or its bases.
-func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
-	all := t.types
-	found := map[uint32][]int{}
+func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
+	all := l.types
+	holders := map[uint32][]int{}
 	for u := range all.Units {
 		if !all.Selected[u] {
 			continue
@@ -31,15 +31,15 @@ func (t *Traced) Holders(want func(id uint32) bool) map[uint32][]int {
 			if !survey.Named(&all.Nodes[node]) {
 				continue
 			}
-			id := t.written.ID(all.In(u, node))
-			if want(id) && !slices.Contains(found[id][max(0, len(found[id])-1):], u) {
-				found[id] = append(found[id], u)
+			id := l.written.ID(all.In(u, node))
+			if want(id) && !slices.Contains(holders[id][max(0, len(holders[id])-1):], u) {
+				holders[id] = append(holders[id], u)
 			}
 		}
 	}
-	return found
+	return holders
 }
 
 // IsBase reports whether the unit with an index in the object's Units is one of the bases: split
 // BTF brings them along.
-func (t *Traced) IsBase(u int) bool { return t.copied != nil && t.copied[u] }
+func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
