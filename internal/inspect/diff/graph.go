@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // Nodes that are not a type of a blob.
@@ -155,30 +156,12 @@ func (r *reader) addRecord(n uint32) {
 	if t.KFlag {
 		flag |= 1
 	}
+	size, aux, _ := object.Head(b, t)
 	r.buf = r.buf[:0]
-	r.put(flag, name, t.Vlen, t.Extra)
-	if t.Kind.HasSize() {
-		r.put(t.SizeOrType)
-	}
-	switch t.Kind {
-	case btf.KindArray:
-		r.put(b.ArrayOf(t).Nelems)
-	case btf.KindStruct, btf.KindUnion:
-		for _, m := range b.MembersOf(t) {
-			r.put(r.name(m.NameOff), m.Offset)
-		}
-	case btf.KindFuncProto:
-		for _, p := range b.ParamsOf(t) {
-			r.put(r.name(p.NameOff))
-		}
-	case btf.KindEnum, btf.KindEnum64:
-		for _, e := range b.EnumsOf(t) {
-			r.put(r.name(e.NameOff), uint32(e.Value), uint32(e.Value>>32))
-		}
-	case btf.KindDatasec:
-		for _, s := range b.SecinfosOf(t) {
-			r.put(s.Offset, s.Size)
-		}
+	r.put(flag, name, size, aux, object.Elements(t))
+	for i := range object.Elements(t) {
+		nameOff, _, val := object.Element(b, t, i)
+		r.put(r.name(nameOff), uint32(val), uint32(val>>32))
 	}
 	for ref := range b.Refs(t) {
 		kid := nodeOf(r.chain, *ref)

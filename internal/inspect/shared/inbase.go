@@ -20,7 +20,7 @@ func (c *contents) inBase() []bool {
 			for ref := range b.Refs(t) {
 				g.refs = append(g.refs, min(*ref, end))
 			}
-			g.add(hashRecord(b, t, name, noRef))
+			g.add(object.HashRecord(b, t, name, noRef))
 		}
 	}
 	name := func(n uint32) types.Hash { return types.HashString(c.g.Strs.Bytes(types.Str(n))) }
@@ -36,7 +36,7 @@ func (c *contents) inBase() []bool {
 				own = own[1:]
 			}
 		}
-		g.add(hashRecord(&c.shapes.Blob, t, name, noRef))
+		g.add(object.HashRecord(&c.shapes.Blob, t, name, noRef))
 	}
 	class, count := refine.Classes(g.label, g.first, g.refs)
 	has := make([]bool, count)

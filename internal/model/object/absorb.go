@@ -251,7 +251,7 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		deepest, ok = max(deepest, deep), ok && good
 		return h
 	}
-	size, aux, to := head(&a.blob, t)
+	size, aux, to := Head(&a.blob, t)
 	var refers types.Hash
 	if t.Kind.HasType() || t.Kind == btf.KindArray {
 		refers = ref(to)
@@ -261,8 +261,8 @@ func (a *absorber) hash(id uint32, depth int) bool {
 		ok = s.chain <= btf.MaxModifiers
 	}
 	h := types.Start(types.Kind(t.Kind), size+a.sizes[id], aux, name, refers)
-	for i := range elements(t) {
-		nameOff, child, val := element(&a.blob, t, i)
+	for i := range Elements(t) {
+		nameOff, child, val := Element(&a.blob, t, i)
 		name, found := a.name(nameOff)
 		ok = ok && found
 		h.Elem(name, ref(child), val)
@@ -318,12 +318,12 @@ func (a *absorber) add(id uint32) types.ID {
 		}
 		return a.node(child)
 	}
-	size, aux, to := head(&a.blob, t)
+	size, aux, to := Head(&a.blob, t)
 	n := types.Node{Hash: s.hash, Kind: types.Kind(t.Kind), Flag: t.KFlag,
 		Name: a.intern(t.NameOff), Size: size + a.sizes[id], Aux: aux, Ref: ref(to)}
 	first := len(a.elems)
-	for i := range elements(t) {
-		name, child, val := element(&a.blob, t, i)
+	for i := range Elements(t) {
+		name, child, val := Element(&a.blob, t, i)
 		to := ref(child) // before append, for it appends too
 		a.elems = append(a.elems, types.Elem{Name: a.intern(name), Ref: to, Val: val})
 	}

@@ -55,7 +55,7 @@ func (s *shaper) shape(order []uint32) error {
 			s.ids[id] = s.g.Stub(tag, name)
 			continue
 		}
-		size, aux, ref := head(l.Blob, t)
+		size, aux, ref := Head(l.Blob, t)
 		if t.Kind == btf.KindFunc && aux > types.LinkageExtern {
 			return typeError(id, t, "linkage %d is not known (0 to 2 are)", aux)
 		}
@@ -63,8 +63,8 @@ func (s *shaper) shape(order []uint32) error {
 			size += s.sizes[id]
 		}
 		elems = elems[:0]
-		for i := range elements(t) {
-			nameOff, ref, val := element(l.Blob, t, i)
+		for i := range Elements(t) {
+			nameOff, ref, val := Element(l.Blob, t, i)
 			name, err := s.name(nameOff)
 			if err != nil {
 				return err
