@@ -161,7 +161,8 @@ func (r *reader) addRecord(n uint32) {
 	r.put(flag, name, size, aux, object.Elements(t))
 	for i := range object.Elements(t) {
 		nameOff, _, val := object.Element(b, t, i)
-		r.put(r.name(nameOff), uint32(val), uint32(val>>32))
+		r.buf = binary.LittleEndian.AppendUint32(r.buf, r.name(nameOff))
+		r.buf = binary.LittleEndian.AppendUint64(r.buf, val)
 	}
 	for ref := range b.Refs(t) {
 		kid := nodeOf(r.chain, *ref)

@@ -2,26 +2,49 @@ package object
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/model/pin"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// definitions are what references must tell apart, with a pin, in a chain of blobs: the definitions
-// of tags of which it holds several, or which one blob defines and another declares, and cyclic
-// typedefs.
+// BTF that was linked before may hold several definitions of a tag, and its shapes must say which
+// one a reference means. Two CUs, linked to one BTF:
+//
+//	a.c                                     b.c
+//	struct opts { int level; };             struct opts { long flags; };
+//	struct dev { struct opts *o; };         struct port { struct opts *o; };
+//
+//	[1] STRUCT opts  [2] PTR to [1]  [3] STRUCT dev, of [2]
+//	[4] STRUCT opts  [5] PTR to [4]  [6] STRUCT port, of [5]
+//
+// As plain shapes, [2] and [5] are both "pointer to struct opts". So:
+//
+//  1. findTags: struct opts is defined by [1] and [4].
+//  2. findAmbiguous: so references to [1] and [4] are ambiguous by name, and get pins.
+//  3. leading: [2], [3], [5] and [6] lead to these.
+//  4. shape: [1] to [6] become nodes of their own graph, in which the stubs in [2] and [5] have
+//     provisional pins: the ids, 1 and 4. From there pin.Import takes the nodes to the real graph:
+//     it replaces ids by hashes of what is defined, which don't depend on how types are numbered.
+//     If [1] and [4] turn out to be equal, it makes plain stubs.
+//
+// A chain of base BTF and split BTF on it has a scope for each blob, if the shapes of the base must
+// be the same whatever is based on it. Where the base defines struct opts once, and the split BTF
+// once more, references in the base are plain, and those in the split BTF have pins.
+
+// definitions are those to which references by name are ambiguous, in a chain of blobs.
 type definitions struct {
 	*records
-	apart  map[uint32]bool // the ids
-	scopes []scope
+	ambiguous map[uint32]bool // their ids
+	scopes    []scope
 }
 
 // scope is a range of ids, a chain or one of its blobs, whose references need a pin where the ids
 // up to its end hold several definitions.
 type scope struct {
 	start, end uint32
-	// the definitions in it of tags that have several; and declarations of tags that from this
-	// scope on do not mean the definition
+	// the ambiguous definitions in it; and declarations of tags that from this scope on do not mean
+	// the definition
 	listed []uint32
 }
 
@@ -35,43 +58,53 @@ type presence struct {
 	ids     []uint32 // of its definitions
 	fwd     uint32   // a declaration
 	layer   int      // where it was first seen
-	several bool     // it was seen in other layers too
-	apart   bool     // a blob declares it that is not the one that defines it
+	layers  bool     // it was seen in other layers too
+	foreign bool     // a blob declares it that is not the one that defines it
 }
 
-// definitions finds the definitions that must be distinguished: in the whole chain, or if bases is
-// set in each blob and those before it. The result is nil if there are none.
+// definitions finds the ambiguous definitions: in the whole chain, or if bases is set in each blob
+// and those before it. The result is nil if there are none.
 func (r *records) definitions(bases bool) (*definitions, error) {
-	d := &definitions{records: r, apart: map[uint32]bool{}, scopes: []scope{{start: 1, end: r.end}}}
+	d := &definitions{records: r, ambiguous: map[uint32]bool{},
+		scopes: []scope{{start: 1, end: r.end}}}
 	if bases {
 		d.scopes = nil
 		for _, l := range r.layers {
 			d.scopes = append(d.scopes, scope{start: l.StartID, end: l.EndID()})
 		}
 	}
-	for id, ok := range r.cyclic {
-		if ok {
-			d.apart[id] = true
-		}
+	tags, err := d.findTags()
+	if err != nil {
+		return nil, err
 	}
+	d.findAmbiguous(tags)
+	if len(d.ambiguous) == 0 {
+		return nil, nil
+	}
+	return d, nil
+}
+
+// findTags finds where each tag is defined and declared, and lists declarations that don't mean the
+// definition because another blob has that.
+func (d *definitions) findTags() ([]presence, error) {
 	index := map[tagName]int{}
 	var tags []presence
-	for id := uint32(1); id < r.end; id++ {
-		t, _ := r.at(id)
-		if !r.tagged(t) {
+	for id := uint32(1); id < d.end; id++ {
+		t, _ := d.at(id)
+		if !d.tagged(t) {
 			continue
 		}
-		name, err := r.name(t.NameOff)
+		name, err := d.name(t.NameOff)
 		if err != nil {
 			return nil, err
 		}
-		declared := r.declared(t)
+		declared := d.declared(t)
 		k := tagName{cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), name}
 		i, ok := index[k]
 		if !ok {
 			i = len(tags)
 			index[k] = i
-			tags = append(tags, presence{layer: r.layerOf(id)})
+			tags = append(tags, presence{layer: d.layerOf(id)})
 		}
 		p := &tags[i]
 		if declared != 0 {
@@ -79,24 +112,31 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 		} else {
 			p.ids = append(p.ids, id)
 		}
-		p.several = p.several || r.layerOf(id) != p.layer
-		if !p.apart && p.several && p.fwd != 0 && len(p.ids) > 0 {
-			p.apart = true
+		p.layers = p.layers || d.layerOf(id) != p.layer
+		if !p.foreign && p.layers && p.fwd != 0 && len(p.ids) > 0 {
+			p.foreign = true
 			d.list(id, p.fwd)
 		}
 	}
+	return tags, nil
+}
+
+// findAmbiguous finds the definitions of tags that have several, or that one blob defines and
+// another declares; and typedefs in cycles, which have no tag.
+func (d *definitions) findAmbiguous(tags []presence) {
+	for id, ok := range d.cyclic {
+		if ok {
+			d.ambiguous[id] = true
+		}
+	}
 	for i := range tags {
-		if p := &tags[i]; len(p.ids) > 1 || p.apart {
+		if p := &tags[i]; len(p.ids) > 1 || p.foreign {
 			for _, id := range p.ids {
-				d.apart[id] = true
+				d.ambiguous[id] = true
 				d.list(id, id)
 			}
 		}
 	}
-	if len(d.apart) == 0 {
-		return nil, nil
-	}
-	return d, nil
 }
 
 // list lists a definition or declaration in the scope of an id.
@@ -108,28 +148,20 @@ func (d *definitions) list(at, id uint32) {
 	d.scopes[i].listed = append(d.scopes[i].listed, id)
 }
 
-// shape adds the types that refer to definitions by pins, and the definitions, to the graph. The
-// result has their nodes by id, and 0 for the other types.
+// shape adds the types that lead to ambiguous definitions, and these, to the graph. The result has
+// their nodes by id, and 0 for the other types.
 //
 // What a blob takes from its base without a tag in between, such as a typedef, is its own part
 // shapes: there a tag may need a pin of which the base has one definition only.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	ids := make([]types.ID, d.end)
-	defined := make([][]types.ID, len(d.scopes))
+	listed := make([][]types.ID, len(d.scopes))
 	own := &shaper{records: d.with(types.New())}
-	lead := d.lead(order)
+	leading := d.leading(order)
 	for i := range d.scopes {
 		s := &d.scopes[i]
-		own.ids, own.pinned = make([]types.ID, d.end), nil
-		own.pin = func(_, _, target uint32) (types.Hash, bool) {
-			return pin.Provisional(uint64(target), i), d.apart[target]
-		}
-		for id := uint32(1); id < s.start; id++ {
-			if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
-				own.ids[id] = ids[id]
-			}
-		}
-		if err := own.shape(d.reach(order, lead, s)); err != nil {
+		d.beginScope(own, i, ids)
+		if err := own.shape(d.within(s, order, leading)); err != nil {
 			return nil, err
 		}
 		copy(ids[s.start:s.end], own.ids[s.start:])
@@ -139,10 +171,10 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 				name, _ := own.name(t.NameOff)
 				node = own.g.Stub(d.declared(t), name)
 			}
-			defined[i] = append(defined[i], node)
+			listed[i] = append(listed[i], node)
 		}
 	}
-	nodes, err := pin.Import(d.g, own.g, defined)
+	nodes, err := pin.Import(d.g, own.g, listed)
 	if err != nil {
 		return nil, err
 	}
@@ -152,30 +184,43 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	return ids, nil
 }
 
-// lead tells for each id whether it leads to one of the definitions, or is one.
-func (d *definitions) lead(order []uint32) []bool {
-	lead := make([]bool, d.end)
+// beginScope makes references to ambiguous definitions provisional pins of scope i. Of the scopes
+// before it, definitions keep their nodes; all else is shaped again.
+func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
+	own.ids, own.pinned = make([]types.ID, d.end), nil
+	own.pin = func(_, _, target uint32) (types.Hash, bool) {
+		return pin.Provisional(uint64(target), i), d.ambiguous[target]
+	}
+	for id := uint32(1); id < d.scopes[i].start; id++ {
+		if t, _ := d.at(id); d.tagged(t) || d.cyclic[id] {
+			own.ids[id] = ids[id]
+		}
+	}
+}
+
+// leading reports for each id whether it leads to an ambiguous definition, or is one.
+func (d *definitions) leading(order []uint32) []bool {
+	leading := make([]bool, d.end)
 	for _, id := range order {
-		lead[id] = d.apart[id]
+		leading[id] = d.ambiguous[id]
 		t, l := d.at(id)
 		for ref := range l.Refs(t) {
 			if child := *ref; child != 0 && d.crosses(t, child) {
-				lead[id] = lead[id] || d.apart[child]
+				leading[id] = leading[id] || d.ambiguous[child]
 			} else {
-				lead[id] = lead[id] || lead[child]
+				leading[id] = leading[id] || leading[child]
 			}
 		}
 	}
-	return lead
+	return leading
 }
 
-// reach returns those of a scope's types that lead to definitions, and what their shapes contain;
-// children first.
-func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
+// within returns the leading types of a scope, and what their shapes contain; children first.
+func (d *definitions) within(s *scope, order []uint32, leading []bool) []uint32 {
 	in := make([]bool, d.end)
 	for i := len(order) - 1; i >= 0; i-- {
 		id := order[i]
-		in[id] = in[id] || lead[id] && s.start <= id && id < s.end
+		in[id] = in[id] || leading[id] && s.start <= id && id < s.end
 		if !in[id] {
 			continue
 		}
@@ -184,11 +229,5 @@ func (d *definitions) reach(order []uint32, lead []bool, s *scope) []uint32 {
 			in[*ref] = in[*ref] || *ref != 0 && !d.crosses(t, *ref)
 		}
 	}
-	var list []uint32
-	for _, id := range order {
-		if in[id] {
-			list = append(list, id)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(order), func(id uint32) bool { return !in[id] })
 }
