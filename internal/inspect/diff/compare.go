@@ -1,13 +1,26 @@
 // Package diff compares the content of BTF blobs, whatever their type ids and order.
 //
-// The types of both sides are the nodes of one graph (graph.go). refine.Classes says which of them
-// have equal content, exactly and with cycles. Definitions that share a kind and a name are a
-// group, and are compared as sets (groups.go). Those that only one side has are paired with the
-// most similar ones of the other side (pair.go), and for each pair the first difference is looked
-// for (explain.go, record.go, layout.go) and written as text (typetext.go).
+// Two builds of one kernel for an example, of which the second has a longer struct opts:
 //
-// A type that differs only because a type that it refers to differs is counted, and listed only if
-// Options asks for it.
+//	A                                     B
+//	[1] INT int                           [1] STRUCT dev, of [2]
+//	[2] STRUCT opts, of [1]               [2] PTR to [3]
+//	[3] PTR to [2]                        [3] STRUCT opts, of [4], [4]
+//	[4] STRUCT dev, of [3]                [4] INT int
+//
+// The ids say nothing, and struct dev differs only because of what it leads to. The passes of
+// [Compare]:
+//
+//  1. add (graph.go): the types of both sides become nodes of one graph. Types whose records differ
+//     only in references have one label: INT int of both, PTR of both, struct dev of both.
+//  2. refine.Classes: which nodes have equal content, exactly and with cycles. That leaves INT int.
+//  3. collect (groups.go): definitions of one kind and name are a group: both struct opts, both
+//     struct dev. The contents of a group are compared as sets.
+//  4. pair (pair.go): contents that only one side has are paired with the most similar ones of the
+//     other side.
+//  5. explainGroup (groups.go, explain.go, record.go, layout.go): the first difference of each pair, as text
+//     (typetext.go): struct opts has a member more. struct dev differs only through it: that is
+//     counted, and listed only if Options asks for it.
 //
 // [Definitions] explains in the same way how types of one blob differ.
 package diff

@@ -1,9 +1,33 @@
-// Package object is the value that flows between the nodes of the graph: the shapes that some
-// translation units hold, and for each unit which of them it holds.
+// Package object is the value that flows between the nodes of the graph: the shapes that some CUs
+// hold, and for each CU which of them it holds.
 //
-// Merging is union: of shapes, and of units with their counts. It is associative and commutative,
-// and loses nothing that the link needs. What a set of units means as a whole (which definition of
-// a tag wins, which functions are encoded) is decided at link time alone.
+// Two CUs for an example:
+//
+//	a.c                                   b.c
+//	struct opts { int level; };           struct opts;
+//	struct dev { struct opts *o; };       struct dev { struct opts *o; };
+//	struct dev a;                         struct dev b;
+//
+// In the shape of struct dev, struct opts is only a name, so both CUs have the same one. The merge
+// of their objects has each shape once, and two units (int, a base type, left out):
+//
+//	shapes  struct opts, struct dev, variable a, variable b
+//	units   a.c: struct opts, struct dev, a
+//	        b.c: struct dev, b
+//
+// That b.c doesn't list struct opts says that it only declares it. The link decides what it means
+// there; the object loses nothing that the link needs. The ways in and out:
+//
+//  1. package convert makes an object of DWARF, [FromBTF] of BTF that was linked before. Where such
+//     BTF has several struct opts, references get pins (definitions.go).
+//  2. [Write] writes a .btfo file (write.go, numbering.go, write_units.go), in an order that
+//     depends on content alone.
+//  3. [ReadFile] reads one (read.go, read_units.go, shapes.go).
+//  4. [Merge] unites shapes and units; [MergeFiles] does so straight from files (absorb.go). It is
+//     associative and commutative, and units of equal content are counted.
+//
+// What a set of units means as a whole (which definition of a tag wins, which functions are
+// encoded) is decided at link time alone.
 package object
 
 import (
