@@ -18,8 +18,8 @@
 //     struct dev. The contents of a group are compared as sets.
 //  4. pair (pair.go): contents that only one side has are paired with the most similar ones of the
 //     other side.
-//  5. explainGroup (groups.go, explain.go, record.go, layout.go): the first difference of each pair, as text
-//     (typetext.go): struct opts has a member more. struct dev differs only through it: that is
+//  5. explainGroup (groups.go, explain.go, record.go, layout.go): the first difference of each
+//     pair, as text (typetext.go): struct opts has a member more. struct dev differs only through it: that is
 //     counted, and listed only if Options asks for it.
 //
 // [Definitions] explains in the same way how types of one blob differ.

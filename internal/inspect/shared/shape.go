@@ -14,20 +14,15 @@ func (m *module) shape(id uint32) (types.Hash, error) {
 		return types.HashStub(tagOf(t), name), err
 	}
 	var failed error
-	name := func(off uint32) types.Hash {
-		h, err := m.name(off)
-		if err != nil && failed == nil {
-			failed = err
+	keepError := func(hash func(uint32) (types.Hash, error)) func(uint32) types.Hash {
+		return func(n uint32) types.Hash {
+			h, err := hash(n)
+			if failed == nil {
+				failed = err
+			}
+			return h
 		}
-		return h
 	}
-	ref := func(id uint32) types.Hash {
-		h, err := m.ref(id)
-		if err != nil && failed == nil {
-			failed = err
-		}
-		return h
-	}
-	sum := object.HashRecord(m.Blob, t, name, ref)
+	sum := object.HashRecord(m.Blob, t, keepError(m.name), keepError(m.ref))
 	return sum, failed
 }

@@ -80,13 +80,13 @@ func setChecksum(data []byte) {
 	binary.LittleEndian.PutUint32(data[checksumAt:], crc32.Checksum(data[headerAt:], castagnoli))
 }
 
-// IsIndex reports whether data begins as an index does.
-func IsIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
+// isIndex reports whether data begins as an index does.
+func isIndex(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // parseIndex checks an index, and cuts it into its parts. What it holds is read only when asked.
 func parseIndex(data []byte) (*index, error) {
 	const again = "make it again with btfdedup index"
-	if !IsIndex(data) || len(data) < headerAt+headerLen {
+	if !isIndex(data) || len(data) < headerAt+headerLen {
 		return nil, fmt.Errorf("not an index of BTF, or cut off in its header (%d bytes); %s",
 			len(data), again)
 	}

@@ -142,7 +142,7 @@ func (f *Files) mapIndex(path string) ([]byte, error) {
 	if _, err := file.ReadAt(start[:], 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if !IsIndex(start[:]) {
+	if !isIndex(start[:]) {
 		return nil, nil
 	}
 	if info.Size() > 1<<40 {

@@ -95,7 +95,8 @@ func (g *graph) add(id types.ID, env int32) int32 {
 // the common one; when it has pinned stubs; when it has an open slot that does not mean the
 // common definition; and when it leads to an anchor that differs there.
 func newGraph(r *resolver, m meanings) *graph {
-	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)), own: make([][]ownNode, len(r.list))}
+	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
+		own: make([][]ownNode, len(r.list))}
 	for id := range g.common {
 		g.common[id] = -1
 	}

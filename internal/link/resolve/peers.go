@@ -8,9 +8,9 @@ import (
 )
 
 // peers say what a tag of one shape means in an environment that only declares it, when the tag
-// leads to conflicted tags of which the environment has uncommon definitions: what it means in its peers,
-// the environments that hold the tag, have the same uncommon definitions, and no other definition
-// of any conflicted tag that the tag leads to. So a unit with the less common definition of a tag
+// leads to conflicted tags of which the environment has uncommon definitions: what it means in its
+// peers, the environments that hold the tag, have the same uncommon definitions, and no other
+// definition of any conflicted tag that the tag leads to. So a unit with the less common definition of a tag
 // gets the types of the units that have that definition too, and not a mixture of both.
 type peers struct {
 	r       *resolver

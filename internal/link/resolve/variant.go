@@ -209,8 +209,8 @@ func (t *variants) matchInner() {
 	}
 }
 
-// refsToTags appends the references of a shape that base.Base.Refs lists too: those that are tags or
-// reach one.
+// refsToTags appends the references of a shape that base.Base.Refs lists too: those that are tags
+// or reach one.
 func (r *resolver) refsToTags(shape types.ID, into []types.ID) []types.ID {
 	if r.reachTags == nil {
 		r.reachTags = r.Graph.Leads()

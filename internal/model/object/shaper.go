@@ -22,12 +22,6 @@ type Shaper struct {
 	invalid map[types.ID]bool
 }
 
-// NewShaper returns a shaper for a graph.
-func NewShaper(g *types.Graph) *Shaper {
-	return &Shaper{absorber: absorber{set: &unitSet{g: g}}, defined: map[types.Hash]uint32{},
-		invalid: map[types.ID]bool{}}
-}
-
 // Graph returns the graph.
 func (s *Shaper) Graph() *types.Graph { return s.set.g }
 
@@ -49,7 +43,8 @@ func (p *Shapers) Take() *Shaper {
 			return s
 		}
 	}
-	return NewShaper(types.New())
+	return &Shaper{absorber: absorber{set: &unitSet{g: types.New()}},
+		defined: map[types.Hash]uint32{}, invalid: map[types.ID]bool{}}
 }
 
 // Return takes back a shaper.

@@ -185,7 +185,7 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 // PinnedStub returns the stub that means one certain definition of the tag: the one whose content
 // has the hash pin. The caller tells by Define which that is, when it has been added.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
-	h := HashPinnedStub(tag, g.Strs.Hash(name), pin)
+	h := hashPinnedStub(tag, g.Strs.Hash(name), pin)
 	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
 	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
 }

@@ -103,8 +103,8 @@ func HashStub(tag Tag, name Hash) Hash {
 	return h.Sum(false)
 }
 
-// HashPinnedStub is the hash of a stub that means one certain definition, see Graph.PinnedStub.
-func HashPinnedStub(tag Tag, name, pin Hash) Hash {
+// hashPinnedStub is the hash of a stub that means one certain definition, see Graph.PinnedStub.
+func hashPinnedStub(tag Tag, name, pin Hash) Hash {
 	h := Start(KindStub, 1, uint32(tag), name, pin)
 	return h.Sum(true)
 }
