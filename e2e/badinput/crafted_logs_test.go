@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // logsCrafted are execution logs of thousands of actions that differ, with as many others that each
@@ -36,14 +35,14 @@ func readers(name string, n int,
 		for side, file := range []string{"a.log", "b.log"} {
 			l := execlogtest.New()
 			var outputs []uint32
-			spawn := func(name string, s *logpb.Spawn) uint32 {
+			spawn := func(name string, s execlogtest.Spawn) uint32 {
 				out := l.File("bazel-out/k8-fastbuild/bin/"+name, fmt.Sprint(name, side))
 				s.Label, s.Mnemonic = "//:"+name, "M"
 				l.Spawn(s, out)
 				return out
 			}
 			for i := range n {
-				outputs = append(outputs, spawn(fmt.Sprint("m", i), &logpb.Spawn{}))
+				outputs = append(outputs, spawn(fmt.Sprint("m", i), execlogtest.Spawn{}))
 			}
 			all := l.Set(outputs...)
 			for i := range n {
@@ -51,7 +50,7 @@ func readers(name string, n int,
 				if set == 0 {
 					set = all
 				}
-				spawn(fmt.Sprint("r", i), &logpb.Spawn{Inputs: set})
+				spawn(fmt.Sprint("r", i), execlogtest.Spawn{Inputs: set})
 			}
 			if err := os.WriteFile(filepath.Join(dir, file), l.Zstd(t), 0o666); err != nil {
 				t.Fatal(err)

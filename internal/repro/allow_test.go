@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 func TestParseAllowance(t *testing.T) {
@@ -57,11 +56,11 @@ func TestMatches(t *testing.T) {
 // TestAllow allows an action, and with it those that differ through it alone.
 func TestAllow(t *testing.T) {
 	chain := func(l *execlogtest.Builder, b bool) {
-		x := action(l, "x", pick(b, "1", "2"), &logpb.Spawn{})
-		y := action(l, "y", pick(b, "1", "2"), &logpb.Spawn{}, x)
-		action(l, "z", pick(b, "1", "2"), &logpb.Spawn{}, y)
-		other := action(l, "other", pick(b, "1", "2"), &logpb.Spawn{})
-		action(l, "both", pick(b, "1", "2"), &logpb.Spawn{}, y, other)
+		x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})
+		y := action(l, "y", pick(b, "1", "2"), execlogtest.Spawn{}, x)
+		action(l, "z", pick(b, "1", "2"), execlogtest.Spawn{}, y)
+		other := action(l, "other", pick(b, "1", "2"), execlogtest.Spawn{})
+		action(l, "both", pick(b, "1", "2"), execlogtest.Spawn{}, y, other)
 	}
 	for _, c := range []struct {
 		allow string

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // TestSetDiff compares sets in sets, which the logs have in common or not, by what differs in them
@@ -25,7 +24,7 @@ func TestSetDiff(t *testing.T) {
 			for n := range 12 {
 				file := l.File(fmt.Sprint("s", n), "same")
 				if shape.IntN(3) == 0 {
-					file = action(l, fmt.Sprint("m", n), fmt.Sprint(i, shape.IntN(9)), &logpb.Spawn{})
+					file = action(l, fmt.Sprint("m", n), fmt.Sprint(i, shape.IntN(9)), execlogtest.Spawn{})
 				}
 				files = append(files, file)
 			}
@@ -49,7 +48,7 @@ func TestSetDiff(t *testing.T) {
 					items = append(items, l.File(fmt.Sprint("only", i, n), "x"))
 				}
 				sets = append(sets, l.Union(inner, items...))
-				l.Spawn(&logpb.Spawn{Label: fmt.Sprint("//:r", n), Mnemonic: "R",
+				l.Spawn(execlogtest.Spawn{Label: fmt.Sprint("//:r", n), Mnemonic: "R",
 					Inputs: sets[n]}, l.File(bin+fmt.Sprint("r", n), fmt.Sprint(i)))
 			}
 			logs[i] = l.Log(t)
@@ -104,11 +103,11 @@ func TestReadersOfAll(t *testing.T) {
 			l := execlogtest.New()
 			var outs []uint32
 			for m := range n {
-				outs = append(outs, action(l, fmt.Sprint("m", m), fmt.Sprint(m, i), &logpb.Spawn{}))
+				outs = append(outs, action(l, fmt.Sprint("m", m), fmt.Sprint(m, i), execlogtest.Spawn{}))
 			}
 			all := l.Set(outs...)
 			for m := range n {
-				s := &logpb.Spawn{Label: fmt.Sprint("//:r", m), Mnemonic: "R", Inputs: all}
+				s := execlogtest.Spawn{Label: fmt.Sprint("//:r", m), Mnemonic: "R", Inputs: all}
 				switch own {
 				case "the same file":
 					s.Inputs = l.Union([]uint32{all}, l.File(fmt.Sprint("s", m), "1"))

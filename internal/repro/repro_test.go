@@ -11,7 +11,6 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // build is one side of a case: what differs between the sides is decided by b.
@@ -28,7 +27,7 @@ func pick[T any](b bool, x, y T) T {
 const bin = "bazel-out/k8-fastbuild/bin/"
 
 // action adds an action with one output of its name.
-func action(l *execlogtest.Builder, name, content string, s *logpb.Spawn, inputs ...uint32) uint32 {
+func action(l *execlogtest.Builder, name, content string, s execlogtest.Spawn, inputs ...uint32) uint32 {
 	out := l.File(bin+name, content)
 	s.Label, s.Mnemonic = "//:"+name, "M"
 	if len(inputs) > 0 {
@@ -71,34 +70,33 @@ func TestVerdicts(t *testing.T) {
 		want  string
 	}{
 		{"same", func(l *execlogtest.Builder, b bool) {
-			action(l, "x", "1", &logpb.Spawn{}, l.File("s", "1"))
+			action(l, "x", "1", execlogtest.Spawn{}, l.File("s", "1"))
 		}, ""},
 		{"non-deterministic, and two actions downstream", func(l *execlogtest.Builder, b bool) {
-			x := action(l, "x", pick(b, "1", "2"), &logpb.Spawn{})
-			y := action(l, "y", pick(b, "3", "4"), &logpb.Spawn{}, x)
-			action(l, "z", pick(b, "5", "6"), &logpb.Spawn{}, y)
+			x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})
+			y := action(l, "y", pick(b, "3", "4"), execlogtest.Spawn{}, x)
+			action(l, "z", pick(b, "5", "6"), execlogtest.Spawn{}, y)
 		}, `//:x: non-deterministic #0
 //:y: downstream [input bazel-out/k8-fastbuild/bin/x] #0
 //:z: downstream [input bazel-out/k8-fastbuild/bin/y] #0
 #0 non-deterministic: M //:x bazel-out/k8-fastbuild/bin/x 1 2`},
 		{"a cut-off ends the chain", func(l *execlogtest.Builder, b bool) {
-			x := action(l, "x", "same", &logpb.Spawn{}, l.File("s", pick(b, "1", "2")))
-			action(l, "y", "3", &logpb.Spawn{}, x)
+			x := action(l, "x", "same", execlogtest.Spawn{}, l.File("s", pick(b, "1", "2")))
+			action(l, "y", "3", execlogtest.Spawn{}, x)
 		}, `//:x: cut-off [input s] #0
 #0 input: source file s 1 0`},
 		{"the same change in two actions is one cause", func(l *execlogtest.Builder, b bool) {
 			for _, name := range []string{"x", "y"} {
 				args := []string{"cc", pick(b, "-O1", "-O2")}
-				action(l, name, pick(b, "1", "2"), &logpb.Spawn{Args: args})
+				action(l, name, pick(b, "1", "2"), execlogtest.Spawn{Args: args})
 			}
 		}, `//:x: key changed [argument ] #0
 //:y: key changed [argument ] #0
 #0 argument: -O1 vs -O2 2 0`},
 		{"added variables, another platform, another timeout", func(l *execlogtest.Builder, b bool) {
-			action(l, "x", "1", &logpb.Spawn{
-				Env: pick(b, nil, []*logpb.Pair{{Name: "E", Value: "1"}}),
-				Platform: &logpb.Platform{Properties: []*logpb.Pair{
-					{Name: "os", Value: pick(b, "linux", "other")}}},
+			action(l, "x", "1", execlogtest.Spawn{
+				Env:           pick(b, nil, []execlog.Pair{{Name: "E", Value: "1"}}),
+				Platform:      []execlog.Pair{{Name: "os", Value: pick(b, "linux", "other")}},
 				TimeoutMillis: pick[int64](b, 0, 1000)})
 		}, `//:x: cut-off [environment E] [platform os] [timeout ] #0 #1 #2
 #0 environment: E: nothing vs 1 1 0
@@ -106,76 +104,76 @@ func TestVerdicts(t *testing.T) {
 #2 timeout: 0 ms vs 1000 ms 1 0`},
 		{"a tool that an action makes", func(l *execlogtest.Builder, b bool) {
 			args := []string{pick(b, "-a", "-b")}
-			link := action(l, "tool", pick(b, "1", "2"), &logpb.Spawn{Args: args})
+			link := action(l, "tool", pick(b, "1", "2"), execlogtest.Spawn{Args: args})
 			tools := l.Set(link)
 			out := l.File(bin+"x", pick(b, "3", "4"))
-			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", Tools: tools,
+			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", Tools: tools,
 				Inputs: l.Union([]uint32{tools})}, out)
 		}, `//:tool: key changed [argument ] #0
 //:x: downstream [tool bazel-out/k8-fastbuild/bin/tool] #0
 #0 argument: -a vs -b 1 1`},
 		{"inputs that come and go", func(l *execlogtest.Builder, b bool) {
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{}, l.File(pick(b, "old", "new"), "1"))
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{}, l.File(pick(b, "old", "new"), "1"))
 		}, `//:x: key changed [input new] [input old] #0 #1
 #0 input: source file new (only in B) 1 0
 #1 input: source file old (only in A) 1 0`},
 		{"a link to a source file, and to a link", func(l *execlogtest.Builder, b bool) {
 			l.Symlink("external/r/s", bin+"l1")
 			l.Symlink(bin+"l1", bin+"l2")
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{}, l.File(bin+"l2", pick(b, "1", "2")))
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{}, l.File(bin+"l2", pick(b, "1", "2")))
 		}, `//:x: key changed [input bazel-out/k8-fastbuild/bin/l2] #0
 #0 input: external file external/r/s 1 0`},
 		{"a link to itself", func(l *execlogtest.Builder, b bool) {
 			l.Symlink(bin+"l1", bin+"l2")
 			l.Symlink(bin+"l2", bin+"l1")
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{}, l.File(bin+"l2", pick(b, "1", "2")))
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{}, l.File(bin+"l2", pick(b, "1", "2")))
 		}, `//:x: key changed [input bazel-out/k8-fastbuild/bin/l2] #0
 #0 input: generated file bazel-out/k8-fastbuild/bin/l2 1 0`},
 		{"a param file", func(l *execlogtest.Builder, b bool) {
 			args := []string{"cc", "--list=@" + bin + "p"}
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{Args: args},
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{Args: args},
 				l.File(bin+"p", pick(b, "1", "2")))
 		}, `//:x: key changed [param file bazel-out/k8-fastbuild/bin/p] #0
 #0 param file: generated file bazel-out/k8-fastbuild/bin/p 1 0`},
 		{"only in one", func(l *execlogtest.Builder, b bool) {
-			action(l, pick(b, "x", "y"), "1", &logpb.Spawn{})
+			action(l, pick(b, "x", "y"), "1", execlogtest.Spawn{})
 		}, "//:x: only in A\n//:y: only in B"},
 		{"another name of the output", func(l *execlogtest.Builder, b bool) {
-			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M"}, l.File(bin+pick(b, "x1", "x2"), "1"))
+			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M"}, l.File(bin+pick(b, "x1", "x2"), "1"))
 		}, `//:x: key changed [declared outputs bazel-out/k8-fastbuild/bin/x1] ` +
 			`[declared outputs bazel-out/k8-fastbuild/bin/x2] #0 #1
 #0 declared outputs: bazel-out/k8-fastbuild/bin/x1 1 0
 #1 declared outputs: bazel-out/k8-fastbuild/bin/x2 1 0`},
 		{"missing output", func(l *execlogtest.Builder, b bool) {
-			s := &logpb.Spawn{Label: "//:x", Mnemonic: "M", ExitCode: pick[int32](b, 0, 2)}
+			s := execlogtest.Spawn{Label: "//:x", Mnemonic: "M", ExitCode: pick[int32](b, 0, 2)}
 			l.Spawn(s, pick[any](b, l.File(bin+"x", "1"), bin+"x"))
 		}, `//:x: non-deterministic failed: A: success; B: failed, exit code 2 #0
 #0 non-deterministic: M //:x bazel-out/k8-fastbuild/bin/x 1 0`},
 		{"fails in both, another key", func(l *execlogtest.Builder, b bool) {
-			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", ExitCode: 2, Status: "NON_ZERO_EXIT",
+			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", ExitCode: 2, Status: "NON_ZERO_EXIT",
 				Args: []string{pick(b, "1", "2")}}, bin+"x")
 		}, `//:x: key changed [argument ] failed: NON_ZERO_EXIT, exit code 2 in both #0
 #0 argument: 1 vs 2 1 0`},
 		{"only the digest of the action differs", func(l *execlogtest.Builder, b bool) {
-			action(l, "x", "1", &logpb.Spawn{Digest: execlogtest.Digest(pick(b, "1", "2"))})
+			action(l, "x", "1", execlogtest.Spawn{Digest: execlogtest.Digest(pick(b, "1", "2"))})
 		}, fmt.Sprintf(`//:x: cut-off [unlogged ] #0
 #0 unlogged: %s (1 bytes) vs %s (1 bytes) 1 0`, execlogtest.Digest("1").Hash,
 			execlogtest.Digest("2").Hash)},
 		{"files in runfiles", func(l *execlogtest.Builder, b bool) {
 			lib := l.File("lib", pick(b, "1", "2"))
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{}, l.Runfiles("t.runfiles", l.Set(lib), nil))
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{}, l.Runfiles("t.runfiles", l.Set(lib), nil))
 		}, `//:x: key changed [input lib] #0
 #0 input: source file lib 1 0`},
 		{"one file of a directory that an action makes", func(l *execlogtest.Builder, b bool) {
-			l.Spawn(&logpb.Spawn{Label: "//:d", Mnemonic: "M"},
+			l.Spawn(execlogtest.Spawn{Label: "//:d", Mnemonic: "M"},
 				l.Directory(bin+"d", "f", pick(b, "1", "2"), "g", "3"))
-			action(l, "x", pick(b, "1", "2"), &logpb.Spawn{}, l.File(bin+"d/f", pick(b, "1", "2")))
+			action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{}, l.File(bin+"d/f", pick(b, "1", "2")))
 		}, `//:d: non-deterministic #0
 //:x: downstream [input bazel-out/k8-fastbuild/bin/d/f] #0
 #0 non-deterministic: M //:d bazel-out/k8-fastbuild/bin/d 1 1`},
 		{"an absolute path is one cause", func(l *execlogtest.Builder, b bool) {
 			for _, name := range []string{"x", "y"} {
-				action(l, name, pick(b, "1", "2"), &logpb.Spawn{Args: []string{
+				action(l, name, pick(b, "1", "2"), execlogtest.Spawn{Args: []string{
 					"-I" + pick(b, "/home/a/.cache/bazel", "/ci") + "/execroot/_main/" + name}})
 			}
 		}, `//:x: key changed [argument ] #0
@@ -184,21 +182,21 @@ func TestVerdicts(t *testing.T) {
 		{"another configuration", func(l *execlogtest.Builder, b bool) {
 			dir := "bazel-out/k8-" + pick(b, "fastbuild", "opt") + "/bin/"
 			x := l.File(dir+"x", "1")
-			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", Args: []string{"-o", dir + "x"}}, x)
-			l.Spawn(&logpb.Spawn{Label: "//:y", Mnemonic: "M", Args: []string{dir + "x"},
+			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", Args: []string{"-o", dir + "x"}}, x)
+			l.Spawn(execlogtest.Spawn{Label: "//:y", Mnemonic: "M", Args: []string{dir + "x"},
 				Inputs: l.Set(x)}, l.File(dir+"y", "1"))
 		}, `//:x: cut-off [configuration ] #0
 //:y: cut-off [configuration ] #0
 #0 configuration: k8-fastbuild vs k8-opt 2 0`},
 		{"a second attempt of a test", func(l *execlogtest.Builder, b bool) {
 			for attempt := range pick(b, 1, 2) {
-				action(l, "t", pick(attempt == 0 && b, "passed", "failed"), &logpb.Spawn{})
+				action(l, "t", pick(attempt == 0 && b, "passed", "failed"), execlogtest.Spawn{})
 			}
 		}, `//:t: only in B`},
 		{"two causes", func(l *execlogtest.Builder, b bool) {
-			x := action(l, "x", pick(b, "1", "2"), &logpb.Spawn{})
-			y := action(l, "y", pick(b, "1", "2"), &logpb.Spawn{}, l.File("s", pick(b, "1", "2")))
-			action(l, "z", pick(b, "1", "2"), &logpb.Spawn{}, x, y, l.File("s", pick(b, "1", "2")))
+			x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})
+			y := action(l, "y", pick(b, "1", "2"), execlogtest.Spawn{}, l.File("s", pick(b, "1", "2")))
+			action(l, "z", pick(b, "1", "2"), execlogtest.Spawn{}, x, y, l.File("s", pick(b, "1", "2")))
 		}, `//:x: non-deterministic #1
 //:y: key changed [input s] #0
 //:z: key changed [input bazel-out/k8-fastbuild/bin/x] [input bazel-out/k8-fastbuild/bin/y]` +
@@ -242,7 +240,7 @@ func TestMapped(t *testing.T) {
 			if n == 3 {
 				content += pick(b, "x", "y")
 			}
-			l.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", Args: []string{fmt.Sprint("-", n)}},
+			l.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", Args: []string{fmt.Sprint("-", n)}},
 				l.File("bazel-out/cfg/bin/x", content))
 		}
 	}, Options{})
@@ -314,10 +312,10 @@ func TestPlanted(t *testing.T) {
 
 func TestMnemonicsAndCaches(t *testing.T) {
 	r := compare(t, func(l *execlogtest.Builder, b bool) {
-		x := action(l, "x", pick(b, "1", "2"), &logpb.Spawn{})
-		l.Spawn(&logpb.Spawn{Label: "//:y", Mnemonic: "Other", Inputs: l.Set(x), CacheHit: b},
+		x := action(l, "x", pick(b, "1", "2"), execlogtest.Spawn{})
+		l.Spawn(execlogtest.Spawn{Label: "//:y", Mnemonic: "Other", Inputs: l.Set(x), CacheHit: b},
 			l.File(bin+"y", "1"))
-		l.Spawn(&logpb.Spawn{Label: "//:z", Mnemonic: "Other", CacheHit: b}, l.File(bin+"z", "1"))
+		l.Spawn(execlogtest.Spawn{Label: "//:z", Mnemonic: "Other", CacheHit: b}, l.File(bin+"z", "1"))
 	}, Options{Mnemonics: []string{"Other"}})
 	c := r.Total
 	if c.Total != 2 || c.Spawns != [2]int{2, 2} || c.Hits != [2]int{0, 2} || c.SameCached != 1 ||

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // decoder makes a log of its messages.
@@ -17,6 +17,7 @@ type decoder struct {
 	ids     map[uint32]object // by the number of an entry
 	links   [][]File          // by number in object: sets of links in runfiles
 	copied  int               // links that are in the log once, and in several sets here
+	seen    int               // fields of the current entry
 }
 
 // object is what an entry with an id became.
@@ -41,50 +42,87 @@ func newDecoder() *decoder {
 	}
 }
 
-// text returns the one copy of a string.
-func (d *decoder) text(s string) string {
-	if t, ok := d.strings[s]; ok {
-		return t
-	}
-	d.strings[s] = s
-	return s
-}
-
-func (d *decoder) digest(p *logpb.Digest) Digest {
-	return Digest{d.text(p.GetHash()), p.GetSize()}
-}
-
-// entry takes one entry of the log.
-func (d *decoder) entry(e *logpb.Entry) error {
-	switch t := e.Type.(type) {
-	case *logpb.Entry_Invocation:
-		d.log.Hash = t.Invocation.HashFunction
-	case *logpb.Entry_File:
-		return d.artifact(e.Id, Artifact{Kind: FileKind, Path: t.File.Path,
-			Digest: d.digest(t.File.Digest)})
-	case *logpb.Entry_Directory:
-		a := Artifact{Kind: DirectoryKind, Path: t.Directory.Path}
-		for _, f := range t.Directory.Files {
-			a.Files = append(a.Files, File{d.text(f.Path), d.digest(f.Digest)})
+// add takes one entry of the log.
+func (d *decoder) add(message []byte) error {
+	d.seen = 0
+	var id uint32
+	var entry field
+	err := d.fields(message, func(f field) error {
+		switch {
+		case f.number == 1:
+			id = f.id()
+		case f.number <= runfilesEntry:
+			entry = f
 		}
-		return d.artifact(e.Id, a)
-	case *logpb.Entry_Link:
-		return d.artifact(e.Id, Artifact{Kind: LinkKind, Path: t.Link.Path,
-			Target: d.text(t.Link.Target)})
-	case *logpb.Entry_Runfiles:
-		return d.runfiles(e.Id, t.Runfiles)
-	case *logpb.Entry_Set:
-		return d.set(e.Id, t.Set)
-	case *logpb.Entry_LinkSet:
-		return d.linkSet(e.Id, t.LinkSet)
-	case *logpb.Entry_Spawn:
-		return d.spawn(t.Spawn)
-	case *logpb.Entry_SymlinkAction:
-		s := t.SymlinkAction
-		d.log.Symlinks = append(d.log.Symlinks,
-			Symlink{d.text(s.Input), d.text(s.Output), d.text(s.Label), d.text(s.Mnemonic)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch content := entry.content; entry.number {
+	case invocationEntry:
+		return d.texts(content, map[protowire.Number]*string{1: &d.log.Hash})
+	case fileEntry:
+		f, err := d.file(content)
+		return cmp.Or(err, d.artifact(id, Artifact{Kind: FileKind, Path: f.Path, Digest: f.Digest}))
+	case directoryEntry:
+		return d.directory(id, content)
+	case linkEntry:
+		a := Artifact{Kind: LinkKind}
+		err := d.texts(content, map[protowire.Number]*string{1: &a.Path, 2: &a.Target})
+		return cmp.Or(err, d.artifact(id, a))
+	case setEntry:
+		return d.set(id, content)
+	case spawnEntry:
+		return d.spawn(content)
+	case symlinkEntry:
+		var s Symlink
+		err := d.texts(content, map[protowire.Number]*string{1: &s.Input, 2: &s.Output, 3: &s.Label,
+			4: &s.Mnemonic})
+		d.log.Symlinks = append(d.log.Symlinks, s)
+		return err
+	case linkSetEntry:
+		return d.linkSet(id, content)
+	case runfilesEntry:
+		return d.runfiles(id, content)
 	}
 	return nil // of an unknown kind, from a later Bazel
+}
+
+// texts reads a message of strings.
+func (d *decoder) texts(message []byte, to map[protowire.Number]*string) error {
+	return d.fields(message, func(f field) error {
+		if s := to[f.number]; s != nil {
+			return d.text(s, f)
+		}
+		return nil
+	})
+}
+
+func (d *decoder) digest(to *Digest, message []byte) error {
+	return d.fields(message, func(f field) error {
+		switch f.number {
+		case 1:
+			return d.text(&to.Hash, f)
+		case 2:
+			to.Size = int64(f.value)
+		}
+		return nil
+	})
+}
+
+// file reads a file: a path, and a digest that may be absent if the file is empty.
+func (d *decoder) file(message []byte) (file File, err error) {
+	err = d.fields(message, func(f field) error {
+		switch f.number {
+		case 1:
+			return d.text(&file.Path, f)
+		case 2:
+			return d.digest(&file.Digest, f.content)
+		}
+		return nil
+	})
+	return file, err
 }
 
 // define gives an id to what an entry became.
@@ -103,12 +141,27 @@ func (d *decoder) artifact(id uint32, a Artifact) error {
 	if a.Path == "" {
 		return errors.New("a file without a path")
 	}
-	a.Path = d.text(a.Path)
 	slices.SortFunc(a.Files, func(x, y File) int {
 		return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Digest.Hash, y.Digest.Hash))
 	})
 	d.log.artifacts = append(d.log.artifacts, a)
 	return d.define(id, object{artifactObject, uint32(len(d.log.artifacts) - 1)})
+}
+
+func (d *decoder) directory(id uint32, message []byte) error {
+	a := Artifact{Kind: DirectoryKind}
+	err := d.fields(message, func(f field) error {
+		switch f.number {
+		case 1:
+			return d.text(&a.Path, f)
+		case 2:
+			file, err := d.file(f.content)
+			a.Files = append(a.Files, file)
+			return err
+		}
+		return nil
+	})
+	return cmp.Or(err, d.artifact(id, a))
 }
 
 // find returns what the entry with an id became.
@@ -123,31 +176,39 @@ func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	return o.at, nil
 }
 
-func (d *decoder) findSet(id uint32) (SetID, error) {
+// findSet sets a set to the one that an id names.
+func (d *decoder) findSet(set *SetID, id uint32) error {
 	if id == 0 {
-		return 0, nil
+		return nil
 	}
 	at, err := d.find(id, setObject)
-	return SetID(at), err
+	*set = SetID(at)
+	return err
 }
 
-func (d *decoder) set(id uint32, s *logpb.Set) error {
+// set reads a set. The first releases with this log had a list for each kind of artifact.
+func (d *decoder) set(id uint32, message []byte) error {
+	const oldFiles, oldDirectories, oldLinks, sets, inputs = 1, 2, 3, 4, 5
 	var made set
-	for _, list := range [][]uint32{s.OldFiles, s.OldDirectories, s.OldLinks, s.Inputs} {
-		for _, item := range list {
-			at, err := d.find(item, artifactObject)
-			if err != nil {
+	err := d.fields(message, func(f field) error {
+		switch f.number {
+		case oldFiles, oldDirectories, oldLinks, inputs:
+			return f.eachID(func(item uint32) error {
+				at, err := d.find(item, artifactObject)
+				made.items = append(made.items, ID(at))
 				return err
-			}
-			made.items = append(made.items, ID(at))
+			})
+		case sets:
+			return f.eachID(func(inner uint32) error {
+				at, err := d.find(inner, setObject)
+				made.sets = append(made.sets, SetID(at))
+				return err
+			})
 		}
-	}
-	for _, inner := range s.Sets {
-		at, err := d.find(inner, setObject)
-		if err != nil {
-			return err
-		}
-		made.sets = append(made.sets, SetID(at))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	d.log.sets = append(d.log.sets, made)
 	return d.define(id, object{setObject, uint32(len(d.log.sets) - 1)})
@@ -168,116 +229,75 @@ func (d *decoder) addLinks(files []File, id uint32) ([]File, error) {
 	return append(files, d.links[at]...), nil
 }
 
-func (d *decoder) linkSet(id uint32, s *logpb.LinkSet) error {
+// linkSet reads a set of symbolic links in runfiles, which are not where the file itself belongs.
+func (d *decoder) linkSet(id uint32, message []byte) error {
+	links := map[string]uint32{}
 	var files []File
-	for _, inner := range s.Sets {
-		var err error
-		if files, err = d.addLinks(files, inner); err != nil {
-			return err
+	err := d.fields(message, func(f field) (err error) {
+		switch f.number {
+		case 1:
+			return d.link(links, f.content)
+		case 2:
+			return f.eachID(func(inner uint32) (err error) {
+				files, err = d.addLinks(files, inner)
+				return err
+			})
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	for _, path := range slices.Sorted(maps.Keys(s.Links)) {
-		at, err := d.find(s.Links[path], artifactObject)
+	for _, path := range slices.Sorted(maps.Keys(links)) {
+		at, err := d.find(links[path], artifactObject)
 		if err != nil {
 			return err
 		}
-		files = append(files, File{d.text(path), d.log.artifacts[at].Digest})
+		files = append(files, File{path, d.log.artifacts[at].Digest})
 	}
 	d.links = append(d.links, files)
 	return d.define(id, object{linksObject, uint32(len(d.links) - 1)})
 }
 
-func (d *decoder) runfiles(id uint32, r *logpb.Runfiles) error {
-	a := Artifact{Kind: RunfilesKind, Path: r.Path}
-	var err error
-	if a.Inputs, err = d.findSet(r.Inputs); err != nil {
-		return err
-	}
-	for _, links := range []uint32{r.Links, r.RootLinks} {
-		if links == 0 {
-			continue
-		}
-		if a.Files, err = d.addLinks(a.Files, links); err != nil {
-			return err
-		}
-	}
-	for _, path := range r.EmptyFiles {
-		a.Files = append(a.Files, File{Path: d.text(path)})
-	}
-	if r.RepoMapping != nil {
-		a.Files = append(a.Files, File{"_repo_mapping", d.digest(r.RepoMapping.Digest)})
-	}
-	return d.artifact(id, a)
-}
-
-func (d *decoder) spawn(p *logpb.Spawn) error {
-	s := Spawn{
-		Label:    d.text(p.Label),
-		Mnemonic: d.text(p.Mnemonic),
-		Command: Command{
-			Env:      d.pairs(p.Env),
-			Platform: d.pairs(p.Platform.GetProperties()),
-			Timeout:  p.TimeoutMillis,
-		},
-		Result:   Result{ExitCode: p.ExitCode, Status: d.text(p.Status)},
-		Digest:   d.digest(p.Digest),
-		Runner:   d.text(p.Runner),
-		CacheHit: p.CacheHit,
-	}
-	var err error
-	if s.Inputs, err = d.findSet(p.Inputs); err != nil {
-		return err
-	}
-	if s.Tools, err = d.findSet(p.Tools); err != nil {
-		return err
-	}
-	s.Args = make([]string, len(p.Args))
-	for i, arg := range p.Args {
-		s.Args[i] = d.text(arg)
-	}
-	for _, o := range p.Outputs {
-		out, err := d.output(o)
-		if err != nil {
-			return err
-		}
-		s.Outputs = append(s.Outputs, out)
-	}
-	slices.SortStableFunc(s.Outputs, func(x, y Output) int { return cmp.Compare(x.Path, y.Path) })
-	d.log.Spawns = append(d.log.Spawns, s)
-	return nil
-}
-
-// pairs returns pairs in the order of their names.
-func (d *decoder) pairs(list []*logpb.Pair) []Pair {
-	var pairs []Pair
-	for _, p := range list {
-		pairs = append(pairs, Pair{d.text(p.Name), d.text(p.Value)})
-	}
-	slices.SortFunc(pairs, func(x, y Pair) int {
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Value, y.Value))
-	})
-	return pairs
-}
-
-func (d *decoder) output(o *logpb.Output) (Output, error) {
+// link reads a path and the id of what it leads to.
+func (d *decoder) link(to map[string]uint32, message []byte) error {
+	var path string
 	var id uint32
-	switch t := o.Type.(type) {
-	case *logpb.Output_InvalidPath:
-		return Output{Path: d.text(t.InvalidPath), Invalid: true}, nil
-	case *logpb.Output_Entry:
-		id = t.Entry
-	case *logpb.Output_OldFile:
-		id = t.OldFile
-	case *logpb.Output_OldDirectory:
-		id = t.OldDirectory
-	case *logpb.Output_OldLink:
-		id = t.OldLink
-	default:
-		return Output{}, errors.New("an output without a file; it is of a later Bazel")
-	}
-	at, err := d.find(id, artifactObject)
-	if err != nil {
-		return Output{}, err
-	}
-	return Output{Path: d.log.artifacts[at].Path, Artifact: ID(at)}, nil
+	err := d.fields(message, func(f field) error {
+		switch f.number {
+		case 1:
+			return d.text(&path, f)
+		case 2:
+			id = f.id()
+		}
+		return nil
+	})
+	to[path] = id
+	return err
+}
+
+func (d *decoder) runfiles(id uint32, message []byte) error {
+	a := Artifact{Kind: RunfilesKind}
+	err := d.fields(message, func(f field) (err error) {
+		switch f.number {
+		case 1:
+			return d.text(&a.Path, f)
+		case 2:
+			return d.findSet(&a.Inputs, f.id())
+		case 3, 4: // links, and links from the root
+			if f.id() != 0 {
+				a.Files, err = d.addLinks(a.Files, f.id())
+			}
+		case 5:
+			var empty File
+			err = d.text(&empty.Path, f)
+			a.Files = append(a.Files, empty)
+		case 6:
+			var mapping File
+			mapping, err = d.file(f.content)
+			a.Files = append(a.Files, File{"_repo_mapping", mapping.Digest})
+		}
+		return err
+	})
+	return cmp.Or(err, d.artifact(id, a))
 }

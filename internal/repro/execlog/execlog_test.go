@@ -14,8 +14,10 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
+
+// none is a message without fields.
+var none execlogtest.Message
 
 func sample() *execlogtest.Builder {
 	b := execlogtest.New()
@@ -24,10 +26,10 @@ func sample() *execlogtest.Builder {
 	inner := b.Set(in, b.Directory("dir", "z", "1", "y", "2"))
 	run := b.Runfiles("tool.runfiles", b.Set(b.File("lib.sh", "lib")), map[string]uint32{"link": in})
 	b.Symlink("a.c", "bazel-out/k8/bin/b.c")
-	b.Spawn(&logpb.Spawn{
+	b.Spawn(execlogtest.Spawn{
 		Label: "//:a", Mnemonic: "Compile", Args: []string{"tool", "-c", "a.c"},
-		Env:      []*logpb.Pair{{Name: "TZ", Value: "UTC"}, {Name: "PATH", Value: "/bin"}},
-		Platform: &logpb.Platform{Properties: []*logpb.Pair{{Name: "os", Value: "linux"}}},
+		Env:      []execlog.Pair{{Name: "TZ", Value: "UTC"}, {Name: "PATH", Value: "/bin"}},
+		Platform: []execlog.Pair{{Name: "os", Value: "linux"}},
 		Inputs:   b.Union([]uint32{inner, tool}, in, run), Tools: tool, ExitCode: 1,
 		Status: "NON_ZERO_EXIT", Runner: "remote cache hit", CacheHit: true,
 		Digest: execlogtest.Digest("action"), TimeoutMillis: 5,
@@ -79,7 +81,7 @@ func TestRead(t *testing.T) {
 // TestForms reads the same log with and without compression.
 func TestForms(t *testing.T) {
 	b := sample()
-	plain, err := execlog.Read(bytes.NewReader(b.Plain(t)))
+	plain, err := execlog.Read(bytes.NewReader(b.Plain()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +106,10 @@ func TestBazel(t *testing.T) {
 func TestOldFields(t *testing.T) {
 	b := execlogtest.New()
 	file, dir := b.File("f", "f"), b.Directory("d")
-	b.Add(&logpb.Entry{Id: 100, Type: &logpb.Entry_Link{Link: &logpb.Link{Path: "l", Target: "t"}}})
-	b.Add(&logpb.Entry{Id: 101, Type: &logpb.Entry_Set{Set: &logpb.Set{OldFiles: []uint32{file},
-		OldDirectories: []uint32{dir}, OldLinks: []uint32{100}}}})
-	b.Add(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 101,
-		Outputs: []*logpb.Output{{Type: &logpb.Output_OldFile{OldFile: file}},
-			{Type: &logpb.Output_OldDirectory{OldDirectory: dir}},
-			{Type: &logpb.Output_OldLink{OldLink: 100}}}}}})
+	b.Entry(100, 5, none.Text(1, "l").Text(2, "t"))
+	b.Entry(101, 6, none.IDs(1, file).Number(2, uint64(dir)).IDs(3, 100))
+	b.Entry(0, 7, none.Number(4, 101).Message(6, none.Number(1, uint64(file))).
+		Message(6, none.Number(2, uint64(dir))).Message(6, none.Number(3, 100)))
 	log := b.Log(t)
 	var paths []string
 	for id := range execlog.NewWalker(log).All(log.Spawns[0].Inputs) {
@@ -140,10 +139,10 @@ func TestErrors(t *testing.T) {
 	}
 	// A directory of empty files: two bytes each.
 	many := field(4, bytes.Repeat([]byte{0x12, 0}, 3<<20))
-	entry := func(e *logpb.Entry) []byte {
+	entry := func(id uint32, kind protowire.Number, content execlogtest.Message) []byte {
 		b := execlogtest.New()
-		b.Add(e)
-		return b.Plain(t)
+		b.Entry(id, kind, content)
+		return b.Plain()
 	}
 	for _, c := range []struct {
 		name string
@@ -162,15 +161,13 @@ func TestErrors(t *testing.T) {
 		{"many entries", make([]byte, 9<<20), "more than 8388608 entries"},
 		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "no message"},
 		{"many fields", delimited(many), "more than 2097152 fields"},
-		{"unknown reference",
-			entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 7}}}),
+		{"unknown reference", entry(0, 7, none.Number(4, 7)),
 			"the entry 7, which did not come before it"},
-		{"set in itself", entry(&logpb.Entry{Id: 1, Type: &logpb.Entry_Set{
-			Set: &logpb.Set{Sets: []uint32{1}}}}), "the entry 1, which did not come before it"},
-		{"no path", entry(&logpb.Entry{Type: &logpb.Entry_File{File: &logpb.File{}}}),
-			"without a path"},
-		{"output without file", entry(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{
-			Outputs: []*logpb.Output{{}}}}}), "an output without a file"},
+		{"set in itself", entry(1, 6, none.IDs(4, 1)), "the entry 1, which did not come before it"},
+		{"no path", entry(0, 3, none), "without a path"},
+		{"output without file", entry(0, 7, none.Message(6, nil)), "an output without a file"},
+		{"path that isn't text", entry(0, 3, none.Text(1, "\xff")), "no message"},
+		{"cut list", entry(0, 6, none.Text(4, "\xff")), "no message"},
 	} {
 		_, err := execlog.Read(bytes.NewReader(c.data))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
@@ -178,14 +175,14 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	b := sample()
-	b.Add(&logpb.Entry{Id: 1, Type: &logpb.Entry_File{File: &logpb.File{Path: "again"}}})
-	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+	b.Entry(1, 3, none.Text(1, "again"))
+	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
 		!strings.Contains(err.Error(), "a second entry with the id 1") {
 		t.Errorf("two entries of one id: %v", err)
 	}
 	b = sample()
-	b.Add(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: &logpb.Spawn{Inputs: 2 + 1}}})
-	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+	b.Entry(0, 7, none.Number(4, 2+1))
+	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
 		!strings.Contains(err.Error(), "of another kind") {
 		t.Errorf("a file for a set: %v", err)
 	}
@@ -195,13 +192,11 @@ func TestErrors(t *testing.T) {
 func TestLinksAreBounded(t *testing.T) {
 	b := execlogtest.New()
 	file := b.File("f", "f")
-	b.Add(&logpb.Entry{Id: 100, Type: &logpb.Entry_LinkSet{LinkSet: &logpb.LinkSet{
-		Links: map[string]uint32{"l": file}}}})
+	b.Entry(100, 9, none.Message(1, none.Text(1, "l").Number(2, uint64(file))))
 	for id := uint32(101); id < 160; id++ {
-		b.Add(&logpb.Entry{Id: id, Type: &logpb.Entry_LinkSet{LinkSet: &logpb.LinkSet{
-			Sets: []uint32{id - 1, id - 1}}}})
+		b.Entry(id, 9, none.IDs(2, id-1, id-1))
 	}
-	if _, err := execlog.Read(bytes.NewReader(b.Plain(t))); err == nil ||
+	if _, err := execlog.Read(bytes.NewReader(b.Plain())); err == nil ||
 		!strings.Contains(err.Error(), "links in runfiles") {
 		t.Error(err)
 	}
@@ -216,7 +211,7 @@ func TestDeepSets(t *testing.T) {
 		for range 100000 / (width * width * width) {
 			set = b.Union(slices.Repeat([]uint32{set}, width))
 		}
-		b.Spawn(&logpb.Spawn{Inputs: set})
+		b.Spawn(execlogtest.Spawn{Inputs: set})
 		log := b.Log(t)
 		n := 0
 		for range execlog.NewWalker(log).All(log.Spawns[0].Inputs) {
@@ -231,7 +226,7 @@ func TestDeepSets(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	b := sample()
 	f.Add(b.Zstd(f))
-	f.Add(b.Plain(f))
+	f.Add(b.Plain())
 	f.Add([]byte{})
 	for _, name := range []string{"planted_b", "mapped_a"} {
 		data, err := os.ReadFile("../testdata/" + name + ".log")

@@ -1,7 +1,7 @@
 // Package execlog reads Bazel's compact execution log (--execution_log_compact_file): a stream of
-// messages, each after its length as a varint, compressed with zstd or plain. The messages are in
-// logpb; their order and their ids differ from build to build of the same targets, so nothing of
-// the two is left in a [Log] but the order of the spawns.
+// messages, each after its length as a varint, compressed with zstd or plain. Their order and their
+// ids differ from build to build of the same targets, so nothing of the two is left in a [Log] but
+// the order of the spawns.
 //
 // A log is untrusted: the size of a message and of the log, the number of fields and the depth of
 // sets are bounded, and a reference to what did not come before it is an error, so that there are

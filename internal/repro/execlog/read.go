@@ -9,9 +9,7 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/proto"
 
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
@@ -121,18 +119,4 @@ func readError(err error) error {
 			"or this is no compact execution log")
 	}
 	return err
-}
-
-var unmarshal = proto.UnmarshalOptions{DiscardUnknown: true}
-
-// add takes one message.
-func (d *decoder) add(message []byte) error {
-	if n := countFields(message); n > maxFields {
-		return fmt.Errorf("it has more than %d fields", maxFields)
-	}
-	var e logpb.Entry
-	if err := unmarshal.Unmarshal(message, &e); err != nil {
-		return errors.New("it is no message of a compact execution log")
-	}
-	return d.entry(&e)
 }

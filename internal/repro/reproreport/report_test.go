@@ -12,7 +12,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // planted compares the logs of two real builds with all kinds of differences.
@@ -159,7 +158,7 @@ func TestLargePage(t *testing.T) {
 func TestSummary(t *testing.T) {
 	none := execlogtest.New().Log(t)
 	one := execlogtest.New()
-	one.Spawn(&logpb.Spawn{Label: "//:x", Mnemonic: "M", CacheHit: true})
+	one.Spawn(execlogtest.Spawn{Label: "//:x", Mnemonic: "M", CacheHit: true})
 	for _, c := range []struct {
 		log   *execlog.Log
 		want  string

@@ -9,7 +9,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 const bin = "bazel-out/k8-fastbuild/bin/"
@@ -50,9 +49,9 @@ func builds(t *testing.T, sizes [2]uint32) (list [2]Build) {
 			t.Fatal(err)
 		}
 		vmlinux, index := put("vmlinux.btf", kernel), put("vmlinux.btfbase", []byte("index"))
-		l.Spawn(&logpb.Spawn{Label: "//:vmlinux", Mnemonic: "BtfLink"}, vmlinux)
-		l.Spawn(&logpb.Spawn{Label: "//:vmlinux", Mnemonic: "BtfBase", Inputs: l.Set(vmlinux)}, index)
-		l.Spawn(&logpb.Spawn{Label: "//:m", Mnemonic: "BtfLink", Inputs: l.Set(index)},
+		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfLink"}, vmlinux)
+		l.Spawn(execlogtest.Spawn{Label: "//:vmlinux", Mnemonic: "BtfBase", Inputs: l.Set(vmlinux)}, index)
+		l.Spawn(execlogtest.Spawn{Label: "//:m", Mnemonic: "BtfLink", Inputs: l.Set(index)},
 			put("m.btf", encode(t, base, "module", size)))
 		list[i] = Build{l.Log(t), dir}
 	}
@@ -108,7 +107,7 @@ func TestDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l.Spawn(&logpb.Spawn{Label: "//:d", Mnemonic: "BtfModules"}, l.Directory(bin+"d", files...))
+		l.Spawn(execlogtest.Spawn{Label: "//:d", Mnemonic: "BtfModules"}, l.Directory(bin+"d", files...))
 		list[i] = Build{l.Log(t), dir}
 	}
 	got := lines(t, list)
@@ -163,7 +162,7 @@ func TestLimit(t *testing.T) {
 		l := execlogtest.New()
 		for n := range 2 * maxFiles {
 			name := string(rune('a'+n)) + ".btf"
-			l.Spawn(&logpb.Spawn{Label: "//:" + name, Mnemonic: "M"},
+			l.Spawn(execlogtest.Spawn{Label: "//:" + name, Mnemonic: "M"},
 				l.File(bin+name, string(rune('1'+i))))
 		}
 		logs[i] = Build{l.Log(t), t.TempDir()}

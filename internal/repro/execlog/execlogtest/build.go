@@ -8,59 +8,65 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
 )
 
 // Builder collects the entries of a log. Methods that return a number return the id by which
 // others refer to the entry.
 type Builder struct {
-	entries []*logpb.Entry
-	files   map[uint32]*logpb.File // by id
+	log     []byte
+	digests map[uint32]execlog.Digest // of files, by id
 	next    uint32
 }
 
 // New begins a log.
 func New() *Builder {
-	b := &Builder{files: map[uint32]*logpb.File{}}
-	b.Add(&logpb.Entry{Type: &logpb.Entry_Invocation{
-		Invocation: &logpb.Invocation{HashFunction: "SHA-256"}}})
+	b := &Builder{digests: map[uint32]execlog.Digest{}}
+	b.Entry(0, 2, Message{}.Text(1, "SHA-256"))
 	return b
 }
 
-// Add adds an entry as it is.
-func (b *Builder) Add(e *logpb.Entry) { b.entries = append(b.entries, e) }
+// Entry adds an entry: its content is in the field with the number kind. An id of 0 is none.
+func (b *Builder) Entry(id uint32, kind protowire.Number, content Message) {
+	b.log = protowire.AppendBytes(b.log, Message{}.Number(1, uint64(id)).Message(kind, content))
+}
 
-func (b *Builder) add(e *logpb.Entry) uint32 {
+func (b *Builder) add(kind protowire.Number, content Message) uint32 {
 	b.next++
-	e.Id = b.next
-	b.Add(e)
-	return e.Id
+	b.Entry(b.next, kind, content)
+	return b.next
 }
 
 // Digest is the digest of a content.
-func Digest(content string) *logpb.Digest {
-	return &logpb.Digest{Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
+func Digest(content string) execlog.Digest {
+	return execlog.Digest{Hash: fmt.Sprintf("%x", sha256.Sum256([]byte(content))),
 		Size: int64(len(content))}
+}
+
+func file(path, content string) Message {
+	return Message{}.Text(1, path).Message(2, digest(Digest(content)))
+}
+
+func digest(d execlog.Digest) Message {
+	return Message{}.Text(1, d.Hash).Number(2, uint64(d.Size))
 }
 
 // File adds a file.
 func (b *Builder) File(path, content string) uint32 {
-	f := &logpb.File{Path: path, Digest: Digest(content)}
-	id := b.add(&logpb.Entry{Type: &logpb.Entry_File{File: f}})
-	b.files[id] = f
+	id := b.add(3, file(path, content))
+	b.digests[id] = Digest(content)
 	return id
 }
 
 // Directory adds a directory of files, which are pairs of path and content.
 func (b *Builder) Directory(path string, files ...string) uint32 {
-	d := &logpb.Directory{Path: path}
+	d := Message{}.Text(1, path)
 	for i := 0; i < len(files); i += 2 {
-		d.Files = append(d.Files, &logpb.File{Path: files[i], Digest: Digest(files[i+1])})
+		d = d.Message(2, file(files[i], files[i+1]))
 	}
-	return b.add(&logpb.Entry{Type: &logpb.Entry_Directory{Directory: d}})
+	return b.add(4, d)
 }
 
 // Set adds a set of files.
@@ -68,46 +74,61 @@ func (b *Builder) Set(files ...uint32) uint32 { return b.Union(nil, files...) }
 
 // Union adds a set of sets and files.
 func (b *Builder) Union(sets []uint32, files ...uint32) uint32 {
-	return b.add(&logpb.Entry{Type: &logpb.Entry_Set{Set: &logpb.Set{Sets: sets, Inputs: files}}})
+	return b.add(6, Message{}.IDs(4, sets...).IDs(5, files...))
 }
 
-// Runfiles adds the runfiles of an executable: a set of files, and links to files.
+// Runfiles adds the runfiles of an executable: a set of files, and a link to a file.
 func (b *Builder) Runfiles(path string, set uint32, links map[string]uint32) uint32 {
-	id := b.add(&logpb.Entry{Type: &logpb.Entry_LinkSet{LinkSet: &logpb.LinkSet{Links: links}}})
-	return b.add(&logpb.Entry{Type: &logpb.Entry_Runfiles{Runfiles: &logpb.Runfiles{Path: path,
-		Inputs: set, Links: id, EmptyFiles: []string{"__init__.py"}}}})
+	var content Message
+	for path, id := range links {
+		content = content.Message(1, Message{}.Text(1, path).Number(2, uint64(id)))
+	}
+	id := b.add(9, content)
+	return b.add(10, Message{}.Text(1, path).Number(2, uint64(set)).Number(3, uint64(id)).
+		Text(5, "__init__.py"))
 }
 
 // Symlink adds an action that made a link.
 func (b *Builder) Symlink(input, output string) {
-	b.Add(&logpb.Entry{Type: &logpb.Entry_SymlinkAction{
-		SymlinkAction: &logpb.SymlinkAction{Input: input, Output: output}}})
+	b.Entry(0, 8, Message{}.Text(1, input).Text(2, output))
+}
+
+// Spawn is a spawn of which Builder.Spawn makes an entry.
+type Spawn struct {
+	Args                            []string
+	Env, Platform                   []execlog.Pair
+	Inputs, Tools                   uint32 // sets
+	Label, Mnemonic, Status, Runner string
+	ExitCode                        int32
+	CacheHit                        bool
+	Digest                          execlog.Digest
+	TimeoutMillis                   int64
 }
 
 // Spawn adds a spawn with outputs: ids of files, or paths of what is missing.
-func (b *Builder) Spawn(s *logpb.Spawn, outputs ...any) {
+func (b *Builder) Spawn(s Spawn, outputs ...any) {
+	var m Message
+	for _, arg := range s.Args {
+		m = m.Message(1, Message(arg))
+	}
+	m = m.pairs(2, s.Env).Message(3, Message{}.pairs(1, s.Platform)).
+		Number(4, uint64(s.Inputs)).Number(5, uint64(s.Tools))
 	for _, o := range outputs {
 		switch o := o.(type) {
 		case uint32:
-			s.Outputs = append(s.Outputs, &logpb.Output{Type: &logpb.Output_Entry{Entry: o}})
+			m = m.Message(6, Message{}.Number(5, uint64(o)))
 		case string:
-			s.Outputs = append(s.Outputs, &logpb.Output{Type: &logpb.Output_InvalidPath{InvalidPath: o}})
+			m = m.Message(6, Message{}.Text(4, o))
 		}
 	}
-	b.Add(&logpb.Entry{Type: &logpb.Entry_Spawn{Spawn: s}})
+	m = m.Text(7, s.Label).Text(8, s.Mnemonic).Number(9, uint64(int64(s.ExitCode))).
+		Text(10, s.Status).Text(11, s.Runner).Number(12, protowire.EncodeBool(s.CacheHit)).
+		Message(16, digest(s.Digest)).Number(17, uint64(s.TimeoutMillis))
+	b.Entry(0, 7, m)
 }
 
 // Plain returns the log without compression.
-func (b *Builder) Plain(t testing.TB) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	for _, e := range b.entries {
-		if _, err := protodelim.MarshalTo(&out, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out.Bytes()
-}
+func (b *Builder) Plain() []byte { return b.log }
 
 // Zstd returns the log as Bazel writes it.
 func (b *Builder) Zstd(t testing.TB) []byte {
@@ -117,13 +138,13 @@ func (b *Builder) Zstd(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	return z.EncodeAll(b.Plain(t), nil)
+	return z.EncodeAll(b.log, nil)
 }
 
 // Log returns the log as it is read.
 func (b *Builder) Log(t testing.TB) *execlog.Log {
 	t.Helper()
-	log, err := execlog.Read(bytes.NewReader(b.Plain(t)))
+	log, err := execlog.Read(bytes.NewReader(b.log))
 	if err != nil {
 		t.Fatal(err)
 	}

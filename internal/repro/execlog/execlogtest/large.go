@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/rules-btf/rules_btf/internal/repro/execlog/logpb"
+	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 )
 
 // Edits are what Large changes in a log of many actions.
@@ -39,7 +39,7 @@ func Large(n int, e Edits) *Builder {
 	units := n * 100 / 204
 	objects := make([]uint32, units)
 	converted := make([]uint32, units)
-	env := []*logpb.Pair{{Name: "PATH", Value: "/bin:/usr/bin"}, {Name: "TZ", Value: "UTC"}}
+	env := []execlog.Pair{{Name: "PATH", Value: "/bin:/usr/bin"}, {Name: "TZ", Value: "UTC"}}
 	rnd := rand.New(rand.NewPCG(e.Order, 1))
 	for _, i := range rnd.Perm(units) {
 		content := fmt.Sprint("object ", i, header)
@@ -53,14 +53,14 @@ func Large(n int, e Edits) *Builder {
 		for j := range 40 {
 			args = append(args, fmt.Sprint("-Wflag", j))
 		}
-		b.Spawn(&logpb.Spawn{Label: fmt.Sprintf("//drivers/d%d:f%d", i/50, i), Mnemonic: "CppCompile",
+		b.Spawn(Spawn{Label: fmt.Sprintf("//drivers/d%d:f%d", i/50, i), Mnemonic: "CppCompile",
 			Args: args, Env: env, Inputs: b.Union([]uint32{common, gcc}, source), Tools: gcc,
 			Runner: "linux-sandbox"}, objects[i])
 		converted[i] = b.File(bin+name+".o.btfo", "types of "+content)
 	}
 	for _, i := range rnd.Perm(units) {
 		name := fmt.Sprintf("drivers/d%d/f%d", i/50, i)
-		b.Spawn(&logpb.Spawn{Label: "//:objects", Mnemonic: "BtfGen", Env: env,
+		b.Spawn(Spawn{Label: "//:objects", Mnemonic: "BtfGen", Env: env,
 			Args:   []string{bin + "tools/btfgen", "object", "@" + bin + name + ".o.btfo-0.params"},
 			Inputs: b.Union([]uint32{btfgen}, objects[i]), Tools: btfgen, Runner: "linux-sandbox"},
 			converted[i])
@@ -76,18 +76,18 @@ func (b *Builder) merges(n int, converted []uint32, tool uint32, flag string) {
 		parts := converted[len(converted)*i/(n-1) : len(converted)*(i+1)/(n-1)]
 		content := ""
 		for _, p := range parts {
-			content += b.files[p].Digest.Hash
+			content += b.digests[p].Hash
 		}
 		out := b.File(fmt.Sprintf("bazel-out/k8-fastbuild/bin/merge%d.btfo", i), content)
-		b.Spawn(&logpb.Spawn{Label: "//:objects", Mnemonic: "BtfMerge", Args: []string{"merge"},
+		b.Spawn(Spawn{Label: "//:objects", Mnemonic: "BtfMerge", Args: []string{"merge"},
 			Inputs: b.Union([]uint32{tool}, parts...), Tools: tool, Runner: "linux-sandbox"}, out)
 		merged = append(merged, out)
 	}
 	content := flag
 	for _, p := range merged {
-		content += b.files[p].Digest.Hash
+		content += b.digests[p].Hash
 	}
-	b.Spawn(&logpb.Spawn{Label: "//:vmlinux_btf", Mnemonic: "BtfLink", Args: []string{"link", flag},
+	b.Spawn(Spawn{Label: "//:vmlinux_btf", Mnemonic: "BtfLink", Args: []string{"link", flag},
 		Inputs: b.Union([]uint32{tool}, merged...), Tools: tool, Runner: "linux-sandbox"},
 		b.File("bazel-out/k8-fastbuild/bin/vmlinux_btf.btf", content))
 }

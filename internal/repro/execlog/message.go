@@ -1,0 +1,99 @@
+package execlog
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The kinds of entries: the field of an entry that has its content. The numbers are those of Bazel's
+// src/main/protobuf/spawn.proto, here as in the methods of decoder.
+const (
+	invocationEntry protowire.Number = iota + 2
+	fileEntry
+	directoryEntry
+	linkEntry
+	setEntry
+	spawnEntry
+	symlinkEntry
+	linkSetEntry
+	runfilesEntry
+)
+
+var errNoMessage = errors.New("it is no message of a compact execution log")
+
+// field is a field of a message. Which of value and content counts is a matter of its number.
+type field struct {
+	number  protowire.Number
+	value   uint64
+	content []byte // valid until the next entry is read
+}
+
+// id is a field's value as the id of an entry.
+func (f *field) id() uint32 { return uint32(f.value) }
+
+// fields calls visit for each field of a message. It fails when those of the whole entry are too
+// many, because an empty message is two bytes in the log and a hundred in memory.
+func (d *decoder) fields(message []byte, visit func(f field) error) error {
+	for len(message) > 0 {
+		number, kind, size := protowire.ConsumeTag(message)
+		if size < 0 {
+			return errNoMessage
+		}
+		if d.seen++; d.seen > maxFields {
+			return fmt.Errorf("it has more than %d fields", maxFields)
+		}
+		message = message[size:]
+		f := field{number: number}
+		switch kind {
+		case protowire.VarintType:
+			f.value, size = protowire.ConsumeVarint(message)
+		case protowire.BytesType:
+			f.content, size = protowire.ConsumeBytes(message)
+		default:
+			size = protowire.ConsumeFieldValue(number, kind, message)
+		}
+		if size < 0 {
+			return errNoMessage
+		}
+		message = message[size:]
+		if err := visit(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachID calls do for each id in a field that may be repeated: one number, or many as bytes.
+func (f *field) eachID(do func(id uint32) error) error {
+	if f.content == nil {
+		return do(f.id())
+	}
+	for b := f.content; len(b) > 0; {
+		id, size := protowire.ConsumeVarint(b)
+		if size < 0 {
+			return errNoMessage
+		}
+		b = b[size:]
+		if err := do(uint32(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text sets s to the one copy of a field's string.
+func (d *decoder) text(s *string, f field) error {
+	text, ok := d.strings[string(f.content)]
+	if !ok {
+		if !utf8.Valid(f.content) {
+			return errNoMessage
+		}
+		text = string(f.content)
+		d.strings[text] = text
+	}
+	*s = text
+	return nil
+}
