@@ -9,15 +9,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Section is a section of plain data (SHT_PROGBITS), or of memory without data (SHT_NOBITS).
+// Section is a section of plain data (SHT_PROGBITS).
 type Section struct {
-	Name   string
-	Data   []byte
-	Align  uint64 // of the data in the file: a power of two up to 4096; 0 means 1
-	Alloc  bool   // whether a program that it is linked into loads it (SHF_ALLOC)
-	Exec   bool   // whether it is code (SHF_EXECINSTR)
-	Addr   uint64 // in a linked file
-	Memory uint64 // if not 0, it has so many bytes of memory and no data
+	Name  string
+	Data  []byte
+	Align uint64 // of the data in the file: a power of two up to 4096; 0 means 1
+	Alloc bool   // whether a program that it is linked into loads it (SHF_ALLOC)
 }
 
 const maxAlign = 4096
@@ -29,13 +26,6 @@ func (s Section) header(name uint32) sectionHeader {
 	if s.Alloc {
 		h.flags = uint64(stdelf.SHF_ALLOC)
 	}
-	if s.Exec {
-		h.flags |= uint64(stdelf.SHF_EXECINSTR)
-	}
-	if s.Memory != 0 {
-		h.typ, h.size = uint32(stdelf.SHT_NOBITS), s.Memory
-	}
-	h.addr = s.Addr
 	return h
 }
 
@@ -50,27 +40,14 @@ func (s Section) check() error {
 	return nil
 }
 
-// Function is a function symbol.
-type Function struct {
-	Name    string
-	Bind    uint8 // STB_*
-	Section int   // its index in Object.Sections
-	Value   uint64
-}
-
-// Object is an ELF file without code: a relocatable one, or a linked one without segments. Where
-// there are no functions its symbol table has only the null entry; it is there because some readers
-// refuse files without one.
+// Object is a relocatable ELF file without code. Its symbol table has only the null entry; it is
+// there because some readers refuse files without one.
 type Object struct {
 	AddrSize int // 4 (ELFCLASS32) or 8 (ELFCLASS64)
 	Order    binary.ByteOrder
 	Machine  uint16 // EM_*
 	Flags    uint32 // of the processor's supplement (e_flags); linkers compare them
 	Sections []Section
-	// Linked: it is not relocatable, but an executable (ET_EXEC). It has no segments, so nothing
-	// can execute it.
-	Linked    bool
-	Functions []Function // local ones first
 }
 
 // Like returns an object without sections for the machine and ABI that f is for.
@@ -78,32 +55,6 @@ func Like(f *elf.File) *Object {
 	at := class{f.AddrSize == 8, f.Order}.flagsOffset()
 	return &Object{AddrSize: f.AddrSize, Order: f.Order, Machine: uint16(f.Machine),
 		Flags: f.Order.Uint32(f.Bytes()[at:])}
-}
-
-// symbols returns the symbol table and how many of its entries are local, and appends the names to
-// the string table.
-func (o *Object) symbols(c class, names []byte) (table []byte, locals int, _ []byte) {
-	size := c.pick(16, 24)
-	table, locals = make([]byte, size*(1+len(o.Functions))), 1
-	for i, f := range o.Functions {
-		b := table[size*(i+1):]
-		info := f.Bind<<4 | uint8(stdelf.STT_FUNC)
-		c.bo.PutUint32(b, uint32(len(names)))
-		if c.wide {
-			b[4] = info
-			c.bo.PutUint16(b[6:], uint16(f.Section+1))
-			c.bo.PutUint64(b[8:], f.Value)
-		} else {
-			c.bo.PutUint32(b[4:], uint32(f.Value))
-			b[12] = info
-			c.bo.PutUint16(b[14:], uint16(f.Section+1))
-		}
-		names = append(append(names, f.Name...), 0)
-		if f.Bind == uint8(stdelf.STB_LOCAL) {
-			locals++
-		}
-	}
-	return table, locals, names
 }
 
 // Bytes returns the file: header, sections in the given order, symbol table, string table (for
@@ -130,13 +81,12 @@ func (o *Object) Bytes() ([]byte, error) {
 	}
 	total += padding(total, 8)
 	strndx := len(o.Sections) + 2
-	symtabName := len(names)
+	symSize := c.pick(16, 24)
+	headers = append(headers, sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_SYMTAB),
+		offset: total, size: uint64(symSize), link: uint32(strndx), info: 1, addralign: 8,
+		entsize: uint64(symSize)})
 	names = append(names, ".symtab\x00"...)
-	symtab, locals, names := o.symbols(c, names)
-	headers = append(headers, sectionHeader{name: uint32(symtabName), typ: uint32(stdelf.SHT_SYMTAB),
-		offset: total, size: uint64(len(symtab)), link: uint32(strndx), info: uint32(locals),
-		addralign: 8, entsize: uint64(c.pick(16, 24))})
-	total += uint64(len(symtab))
+	total += uint64(symSize)
 	strtab := sectionHeader{name: uint32(len(names)), typ: uint32(stdelf.SHT_STRTAB), offset: total,
 		addralign: 1}
 	names = append(names, ".strtab\x00"...)
@@ -155,7 +105,7 @@ func (o *Object) Bytes() ([]byte, error) {
 	for _, s := range o.Sections {
 		out = append(pad(out, max(s.Align, 1)), s.Data...)
 	}
-	out = append(pad(out, 8), symtab...)
+	out = append(pad(out, 8), make([]byte, symSize)...)
 	out = pad(append(out, names...), 8)
 	for _, h := range headers {
 		out = c.appendSectionHeader(out, h)
@@ -173,9 +123,6 @@ func (o *Object) putHeader(b []byte, c class) {
 	}
 	b[stdelf.EI_VERSION] = byte(stdelf.EV_CURRENT)
 	c.bo.PutUint16(b[16:], uint16(stdelf.ET_REL))
-	if o.Linked {
-		c.bo.PutUint16(b[16:], uint16(stdelf.ET_EXEC))
-	}
 	c.bo.PutUint16(b[18:], o.Machine)
 	c.bo.PutUint32(b[20:], uint32(stdelf.EV_CURRENT))
 	tail := b[c.flagsOffset():]
