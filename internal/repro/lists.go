@@ -77,8 +77,7 @@ func (l *lists) share(parent *List, items []int32) *List {
 
 // readers puts actions in an order in which each comes after those it reads from.
 type readers struct {
-	acts  []Action
-	lists []*List
+	acts []Action
 
 	waits    []int     // by list: for how many actions, and its parent
 	users    [][]int32 // by list: the actions that have it
@@ -91,7 +90,7 @@ type readers struct {
 }
 
 func newReaders(acts []Action, all []*List) *readers {
-	r := &readers{acts: acts, lists: all, waits: make([]int, len(all)),
+	r := &readers{acts: acts, waits: make([]int, len(all)),
 		users: make([][]int32, len(all)), children: make([][]int32, len(all)),
 		starts: make([]int, len(acts)+1)}
 	size := 0

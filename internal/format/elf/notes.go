@@ -10,10 +10,10 @@ const noteBuildID = 3
 
 // BuildID returns the build-id, the linker's hash of what it has linked (ld --build-id): the same
 // in a stripped file and in its debug file. It returns nil if there is none. The bytes are the
-// file's.
+// file's. In kernels that some linkers made, .notes is of another type than that of notes.
 func (f *File) BuildID() []byte {
 	for _, s := range f.Sections {
-		if s.Type != stdelf.SHT_NOTE {
+		if s.Type != stdelf.SHT_NOTE && s.Name != ".notes" {
 			continue
 		}
 		if id := f.findBuildID(s.raw, s.Align); id != nil {

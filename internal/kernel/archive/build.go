@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -205,7 +206,7 @@ func readShared(file string) part {
 
 // addLists puts the lists of objects in order, and reads the distilled bases.
 func (b *builder) addLists() error {
-	for _, name := range sortedKeys(b.release.Objects) {
+	for _, name := range slices.Sorted(maps.Keys(b.release.Objects)) {
 		p := b.module(name)
 		if p == nil {
 			return fmt.Errorf("a list of objects is for %s, which is none of the modules", name)
@@ -214,7 +215,7 @@ func (b *builder) addLists() error {
 		slices.Sort(list)
 		p.objects = slices.Compact(list)
 	}
-	for _, name := range sortedKeys(b.release.Distilled) {
+	for _, name := range slices.Sorted(maps.Keys(b.release.Distilled)) {
 		file, p := b.release.Distilled[name], b.module(name)
 		if p == nil {
 			return fmt.Errorf("%s is a distilled base of %s, which is none of the modules", file, name)
@@ -261,7 +262,7 @@ func (b *builder) stack() error {
 
 // levels lists the modules, as indexes in parts, by how many files they are based on.
 func (b *builder) levels() (map[int][]int, error) {
-	for _, name := range sortedKeys(b.release.On) {
+	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil && (x != Vmlinux || x == name) {
 				return nil, fmt.Errorf("%s is to be based on %s, but %s is none of the modules", name,
@@ -334,13 +335,4 @@ func putOn(s *source, base *btf.Blob) ([]byte, error) {
 		return nil, err
 	}
 	return btf.Encode(moved, btf.EncodeOptions{})
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -164,7 +165,7 @@ func (c *checker) list(m *Manifest) {
 			x.report("%s is the module %s", f.Path, Name(f.Path))
 		}
 	}
-	for _, name := range sortedKeys(alike) {
+	for _, name := range slices.Sorted(maps.Keys(alike)) {
 		if list := alike[name]; len(list) > 1 {
 			c.report("%s: to the kernel all are %s", strings.Join(list, ", "), name)
 		} else if list[0] != name && list[0] != m.SharedBase {

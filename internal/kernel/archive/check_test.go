@@ -312,14 +312,3 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
-
-// FuzzBuildID looks for a build id in any bytes.
-func FuzzBuildID(f *testing.F) {
-	f.Add([]byte("\x04\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
-	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff\x03\x00\x00\x00GNU\x00\xab\xcd\x00\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if id := buildID(data, binary.LittleEndian.Uint32); len(id) > maxBuildID {
-			t.Errorf("%d bytes", len(id))
-		}
-	})
-}

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -151,7 +153,7 @@ func sameTypes(has, want []byte) error {
 
 // checkOthers reports the files that need BTF of which the manifest knows nothing.
 func (c *checker) checkOthers() {
-	for _, name := range sortedKeys(c.images) {
+	for _, name := range slices.Sorted(maps.Keys(c.images)) {
 		if c.files[name] != nil {
 			continue
 		}

@@ -64,30 +64,8 @@ func (s *source) readParts(f *elf.File) error {
 			}
 		}
 	}
-	for _, name := range []string{".notes", ".note.gnu.build-id"} {
-		if notes := f.Section(name); notes != nil && s.buildID == "" {
-			s.buildID = hex.EncodeToString(buildID(notes.Raw(), f.Order.Uint32))
-		}
-	}
-	return nil
-}
-
-// buildID finds the note NT_GNU_BUILD_ID among ELF notes, nil if it isn't there. A note is the
-// lengths of its name and content, its type, then both, each padded to 4 bytes.
-func buildID(notes []byte, word func([]byte) uint32) []byte {
-	const typeBuildID, header = 3, 12
-	for len(notes) >= header {
-		nameLen, size, kind := uint64(word(notes)), uint64(word(notes[4:])), word(notes[8:])
-		content := header + (nameLen+3)&^3
-		end := content + size
-		if end > uint64(len(notes)) {
-			return nil
-		}
-		if kind == typeBuildID && string(notes[header:header+nameLen]) == "GNU\x00" &&
-			size <= maxBuildID {
-			return notes[content:end]
-		}
-		notes = notes[min((end+3)&^3, uint64(len(notes))):]
+	if id := f.BuildID(); len(id) <= maxBuildID {
+		s.buildID = hex.EncodeToString(id)
 	}
 	return nil
 }

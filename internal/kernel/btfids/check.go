@@ -10,23 +10,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// Wrong is a word of a section that is not what its symbol says.
-type Wrong struct {
-	Symbol string // that names what belongs there
-	Offset uint32 // of the word, in bytes
-	Text   string
-}
-
-func (w Wrong) String() string {
-	return fmt.Sprintf("section %s: symbol %q at offset %#x: %s", SectionName, w.Symbol, w.Offset,
-		w.Text)
-}
-
-// Check compares the ids that the section of a file has with those that Resolve would give it. The
-// result is by offset, and empty if the file has no section. In a set8 each name must be found, for
+// Check compares the ids that the section of a file has with those that Resolve would give it. It
+// returns the words that are not what their symbols say, by offset; none if the file has no section. In a set8 each name must be found, for
 // the kernel refuses a set of kfuncs with an id 0 (btf_check_kfunc_protos); elsewhere 0 is right
 // for a name that is not found.
-func Check(f *elf.File, b *btf.Blob) ([]Wrong, error) {
+func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {
 		return nil, err
@@ -39,7 +27,7 @@ func Check(f *elf.File, b *btf.Blob) ([]Wrong, error) {
 }
 
 // check compares data, the bytes that Parse has read, with the types of b.
-func (s *Section) check(data []byte, b *btf.Blob) []Wrong {
+func (s *Section) check(data []byte, b *btf.Blob) []Finding {
 	c := &check{Section: Section{data: data, order: s.order}, types: b, due: map[uint32]uint32{}}
 	for _, t := range s.find(b) {
 		if len(t.found) > 0 {
@@ -57,9 +45,9 @@ func (s *Section) check(data []byte, b *btf.Blob) []Wrong {
 	for i := range s.sets {
 		c.set(&s.sets[i])
 	}
-	slices.SortStableFunc(c.wrong, func(a, b Wrong) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(c.wrong, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	if len(c.wrong) > 0 && !s.had {
-		return []Wrong{{c.wrong[0].Symbol, c.wrong[0].Offset,
+		return []Finding{{c.wrong[0].Symbol, c.wrong[0].Offset,
 			"no id or count of the section is filled in; use btfdedup resolve-ids"}}
 	}
 	return c.wrong
@@ -70,12 +58,12 @@ type check struct {
 	Section
 	types *btf.Blob
 	due   map[uint32]uint32 // the id of what a symbol names, by the symbol's offset
-	wrong []Wrong
+	wrong []Finding
 }
 
 func (c *check) report(symbol string, at uint32, text string) {
 	// The name lies in the file, which may be closed before the result is read.
-	c.wrong = append(c.wrong, Wrong{strings.Clone(symbol), at, text})
+	c.wrong = append(c.wrong, Finding{strings.Clone(symbol), at, text})
 }
 
 // explain tells what a wrong id is.

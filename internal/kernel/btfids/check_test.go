@@ -54,7 +54,7 @@ func (s *Section) isFlags(at uint32) bool {
 }
 
 // checkIn is Check of the file at path.
-func checkIn(t *testing.T, path string, b *btf.Blob) []Wrong {
+func checkIn(t *testing.T, path string, b *btf.Blob) []Finding {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {

@@ -10,17 +10,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// Warning tells of a name that is not one type: the kernel will not find it, or maybe not the one
-// that is meant. resolve_btfids prints a WARN for each, and goes on.
-type Warning struct {
-	Symbol string // the first of those that name it
-	Offset uint32 // of that symbol
+// Finding is what Check and Resolve have to say of a word of the section.
+type Finding struct {
+	Symbol string // that names what belongs there; of several, the first
+	Offset uint32 // of the word, in bytes
 	Text   string
 }
 
-func (w Warning) String() string {
-	return fmt.Sprintf("section %s: symbol %q at offset %#x: %s", SectionName, w.Symbol, w.Offset,
-		w.Text)
+func (f Finding) String() string {
+	return fmt.Sprintf("section %s: symbol %q at offset %#x: %s", SectionName, f.Symbol, f.Offset,
+		f.Text)
 }
 
 // target is a name to be found among the types.
@@ -30,13 +29,20 @@ type target struct {
 	more  int      // how many others there are
 }
 
+// key is what tells one target from another.
+type key struct {
+	kind btf.Kind
+	name string
+}
+
 // maxFound is how many types of one name a warning lists.
 const maxFound = 4
 
 // Resolve returns the section with the ids that types have in b, which may be split BTF on its
-// bases: as many bytes as Parse has read. The warnings are by offset. Calling it again with other
-// BTF is fine. It is an error if the section needs Restore first.
-func (s *Section) Resolve(b *btf.Blob) ([]byte, []Warning, error) {
+// bases: as many bytes as Parse has read. The warnings, by offset, are of names that are not one type:
+// the kernel will not find it, or maybe not the one that is meant; resolve_btfids prints a WARN for
+// each, and goes on. Calling it again with other BTF is fine. It is an error if the section needs Restore first.
+func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, nil, err
 	}
@@ -57,10 +63,6 @@ func (s *Section) Resolve(b *btf.Blob) ([]byte, []Warning, error) {
 
 // find finds all names in b and its bases, from the deepest base on.
 func (s *Section) find(b *btf.Blob) []target {
-	type key struct {
-		kind btf.Kind
-		name string
-	}
 	at := map[key]int{}
 	var targets []target
 	var wanted [btf.NumKinds]bool
@@ -129,8 +131,8 @@ func (s *Section) finish(x *set) {
 }
 
 // warnings are those of the names that mean no type or several.
-func warnings(targets []target) []Warning {
-	var list []Warning
+func warnings(targets []target) []Finding {
+	var list []Finding
 	for i := range targets {
 		t := &targets[i]
 		x := &t.ids[0]
@@ -154,8 +156,8 @@ func warnings(targets []target) []Warning {
 		default:
 			continue
 		}
-		list = append(list, Warning{x.symbol, x.at, text})
+		list = append(list, Finding{x.symbol, x.at, text})
 	}
-	slices.SortFunc(list, func(a, b Warning) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortFunc(list, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
 	return list
 }

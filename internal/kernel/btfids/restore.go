@@ -54,10 +54,6 @@ func (s *Section) restore(x *set, old *btf.Blob) error {
 		return fmt.Errorf("the set has %d entries, but symbols for %d of them; "+
 			"is the symbol table stripped?", x.n, len(x.ids))
 	}
-	type key struct {
-		kind btf.Kind
-		name string
-	}
 	left := map[key][]id{} // those that have no flags yet, by offset
 	for _, y := range x.ids {
 		left[key{y.kind, y.name}] = append(left[key{y.kind, y.name}], y)

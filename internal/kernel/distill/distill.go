@@ -57,9 +57,7 @@ func Split(b *btf.Blob) (base, split *btf.Blob, err error) {
 	if err := d.findNeeded(); err != nil {
 		return nil, nil, err
 	}
-	if base, err = d.makeBase(); err != nil {
-		return nil, nil, err
-	}
+	base = d.makeBase()
 	if split, err = d.makeSplit(base); err != nil {
 		return nil, nil, err
 	}
@@ -128,7 +126,7 @@ func (d *distiller) toBase(id uint32, t *btf.Type) bool {
 }
 
 // makeBase makes the distilled base, in the order of names, and sets the new ids.
-func (d *distiller) makeBase() (*btf.Blob, error) {
+func (d *distiller) makeBase() *btf.Blob {
 	list := d.placed(inBase)
 	if len(list) == 0 {
 		list = d.anyInt()
@@ -150,7 +148,7 @@ func (d *distiller) makeBase() (*btf.Blob, error) {
 			d.ids[id] = w.Add(x)
 		}
 	}
-	return w.Finish(), nil
+	return w.Finish()
 }
 
 // anyInt returns the id of an INT of the old base that the kernel can find: "int" or else the first

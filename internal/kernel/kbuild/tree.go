@@ -131,10 +131,7 @@ func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y
 // path is that of a file of the tree, to open it.
 func (r *reader) path(name string) string { return filepath.Join(r.dir, filepath.FromSlash(name)) }
 
-func (r *reader) exists(name string) bool {
-	st, err := os.Stat(r.path(name))
-	return err == nil && st.Mode().IsRegular()
-}
+func (r *reader) exists(name string) bool { return isFile(r.dir, name) }
 
 // note reports whether a file exists, on which what is read depends.
 func (r *reader) note(name string) bool {
