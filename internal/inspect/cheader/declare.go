@@ -85,7 +85,7 @@ func (g *generator) declarator(bottom int, name string, level int) {
 			g.array(o.ArrayOf(t), bottom, name, afterStar, level)
 			return
 		case btf.KindFuncProto:
-			g.function(id, t, o, bottom, name, afterStar, level)
+			g.function(t, o, bottom, name, afterStar, level)
 			return
 		default:
 			g.base(id, t, o, bottom, level)
@@ -208,8 +208,8 @@ func (g *generator) array(a btf.Array, bottom int, name string, afterStar bool, 
 	g.str("]")
 }
 
-func (g *generator) function(id uint32, t *btf.Type, o *btf.Blob, bottom int, name string,
-	afterStar bool, level int) {
+func (g *generator) function(t *btf.Type, o *btf.Blob, bottom int, name string, afterStar bool,
+	level int) {
 	g.dropQualifiers(bottom)
 	if len(g.chain) == bottom {
 		g.declared(name, afterStar)
@@ -219,11 +219,11 @@ func (g *generator) function(id uint32, t *btf.Type, o *btf.Blob, bottom int, na
 		g.str(")")
 	}
 	g.str("(")
-	g.params(id, o.ParamsOf(t), level)
+	g.params(o.ParamsOf(t), level)
 	g.str(")")
 }
 
-func (g *generator) params(id uint32, params []btf.Param, level int) {
+func (g *generator) params(params []btf.Param, level int) {
 	if len(params) == 0 || len(params) == 1 && params[0].Type == 0 {
 		g.str("void")
 		return

@@ -155,7 +155,7 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 	}
 	g.str(" {")
 	s := g.layouts.shape(id)
-	fields := g.layouts.fields(id, t, o, s)
+	fields := g.layouts.fields(t, o, s)
 	members := o.MembersOf(t)
 	for _, f := range fields {
 		switch {

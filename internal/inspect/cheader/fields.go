@@ -14,7 +14,7 @@ type field struct {
 const longGap = 1 << 18
 
 // fields returns the lines that spell a struct or union in a style.
-func (l *layouts) fields(id uint32, t *btf.Type, o *btf.Blob, s shape) []field {
+func (l *layouts) fields(t *btf.Type, o *btf.Blob, s shape) []field {
 	if s.style == bytes {
 		return []field{{member: -1, bytes: uint64(t.SizeOrType)}}
 	}

@@ -1,6 +1,7 @@
 package cheader
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -110,16 +111,11 @@ func newLayouts(g *generator) *layouts {
 // pointerSize is the size of a long, which is that of a pointer on all machines that run Linux: 8
 // if there is no such type. Of split BTF the base says it.
 func pointerSize(b *btf.Blob) uint32 {
-	if b == nil {
-		return 8
+	size := uint32(0)
+	for o := b; o != nil; o = o.Base {
+		size = cmp.Or(longOf(o), size)
 	}
-	if size := pointerSize(b.Base); b.Base != nil && longOf(b.Base) != 0 {
-		return size
-	}
-	if size := longOf(b); size != 0 {
-		return size
-	}
-	return 8
+	return cmp.Or(size, 8)
 }
 
 func longOf(b *btf.Blob) uint32 {
@@ -218,7 +214,7 @@ func (l *layouts) shape(id uint32) shape {
 	found := shape{style: bytes}
 	if l.g.enter(id) {
 		t, o := l.g.blob.ByID(id)
-		found = l.find(id, t, o)
+		found = l.find(t, o)
 	}
 	l.g.leave()
 	for m := range l.models {
@@ -228,7 +224,7 @@ func (l *layouts) shape(id uint32) shape {
 	return found
 }
 
-func (l *layouts) find(id uint32, t *btf.Type, o *btf.Blob) shape {
+func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 	for _, m := range o.MembersOf(t) {
 		_, width := l.place(t, m)
 		of, _, _, _, ok := l.terminal(m.Type)
@@ -248,7 +244,7 @@ func (l *layouts) find(id uint32, t *btf.Type, o *btf.Blob) shape {
 			{style: natural, aligned: largest}, {style: spacer}}
 	}
 	for _, s := range candidates {
-		fields := l.fields(id, t, o, s)
+		fields := l.fields(t, o, s)
 		right := true
 		for m := range l.models {
 			size := uint64(0)

@@ -76,8 +76,6 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 			g.fail(id, "it leads through more than %d types", maxDepth)
 			return k
 		}
-		at := t
-		t, at = at, nil
 		kind := btf.KindVoid
 		if t != nil {
 			kind = t.Kind
