@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
-	"github.com/rules-btf/rules_btf/internal/format/kimage"
+	"github.com/rules-btf/rules_btf/internal/format/kernelimage"
 	"github.com/rules-btf/rules_btf/internal/kernel/verify"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
@@ -54,13 +54,13 @@ func runImport(env *cli.Env, args []string, maxDecompressed int) error {
 	if err != nil {
 		return err
 	}
-	content := kimage.Content{Form: kimage.ELF, Label: args[0]}
+	content := kernelimage.Content{Form: kernelimage.ELF, Label: args[0]}
 	if f == nil {
-		if content, err = kimage.Unpack(args[0], data, maxDecompressed); err != nil {
+		if content, err = kernelimage.Unpack(args[0], data, maxDecompressed); err != nil {
 			return err
 		}
 	}
-	if f == nil && content.Form == kimage.ELF {
+	if f == nil && content.Form == kernelimage.ELF {
 		if f, err = elf.Parse(content.Label, content.Data); err != nil {
 			return err
 		}
@@ -124,8 +124,8 @@ func noSection(f *elf.File, packed bool) error {
 }
 
 // plainBTF is the BTF of what is no ELF file.
-func plainBTF(c kimage.Content) ([]byte, error) {
-	if c.Form != kimage.Flat {
+func plainBTF(c kernelimage.Content) ([]byte, error) {
+	if c.Form != kernelimage.Flat {
 		if len(c.Data) > 0 && !btf.HasMagic(c.Data) {
 			return nil, fmt.Errorf("neither a kernel image that is supported, nor an ELF file, nor raw BTF "+
 				"(it starts with %q); of other images, extract vmlinux first with scripts/extract-vmlinux "+
@@ -133,7 +133,7 @@ func plainBTF(c kimage.Content) ([]byte, error) {
 		}
 		return c.Data, nil
 	}
-	data, err := kimage.FindBTF(c.Data)
+	data, err := kernelimage.FindBTF(c.Data)
 	if data == nil && err == nil {
 		err = noBTF("kernel", "CONFIG_DEBUG_INFO_BTF")
 	}

@@ -1,4 +1,4 @@
-// Package kimage finds the kernel, and its BTF, in the files that machines boot from.
+// Package kernelimage finds the kernel, and its BTF, in the files that machines boot from.
 //
 // A file is unpacked layer by layer: a bzImage of x86 and an EFI zboot image (arm64, riscv,
 // loongarch) have a compressed payload, of which their headers say where it is; other files are
@@ -14,4 +14,4 @@
 //
 // Input is untrusted: offsets and lengths are checked, and so are the number of layers and the size
 // of each when it is decompressed.
-package kimage
+package kernelimage

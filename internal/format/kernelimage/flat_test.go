@@ -1,4 +1,4 @@
-package kimage
+package kernelimage
 
 import (
 	"bytes"
