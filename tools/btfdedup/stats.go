@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
-	"github.com/rules-btf/rules_btf/internal/inspect/inventory"
+	"github.com/rules-btf/rules_btf/internal/inspect/stats"
 )
 
 func statsVerb() cli.Verb {
@@ -45,7 +45,7 @@ func (r *statsRun) run(env *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	found := inventory.Take(b, r.limit)
+	found := stats.Take(b, r.limit)
 	return env.WriteOutput(env.Output, func(w io.Writer) error {
 		if r.format == "text" {
 			return found.WriteText(w)

@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
 	"github.com/rules-btf/rules_btf/internal/inspect/dump"
-	"github.com/rules-btf/rules_btf/internal/inspect/inventory"
+	"github.com/rules-btf/rules_btf/internal/inspect/stats"
 )
 
 // FuzzWrite prints any BTF that can be read, in all forms: without a panic, and with the same text
@@ -36,7 +36,7 @@ func FuzzWrite(f *testing.F) {
 		if err := dump.Raw(io.Discard, b); err != nil {
 			t.Fatal(err)
 		}
-		if err := inventory.Take(b, 3).WriteText(io.Discard); err != nil {
+		if err := stats.Take(b, 3).WriteText(io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		var one, two bytes.Buffer

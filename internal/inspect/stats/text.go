@@ -1,4 +1,4 @@
-package inventory
+package stats
 
 import (
 	"bytes"
@@ -49,13 +49,15 @@ func (r *Report) WriteText(w io.Writer) error {
 		if name == "" {
 			name = "(anon)"
 		}
-		rows = append(rows, []any{t.Kind + " " + message.Printable(name), t.ID, t.Elements, t.Bytes, r.share(t.Bytes)})
+		rows = append(rows, []any{t.Kind + " " + message.Printable(name), t.ID, t.Elements, t.Bytes,
+			r.share(t.Bytes)})
 	}
 	table(&b, "Largest types", rows)
 
 	rows = [][]any{{"SECTION", "VARIABLES", "SIZE", "BYTES", "SHARE"}}
 	for _, s := range r.Sections {
-		rows = append(rows, []any{message.Printable(s.Name), s.Variables, s.Size, s.Bytes, r.share(s.Bytes)})
+		rows = append(rows, []any{message.Printable(s.Name), s.Variables, s.Size, s.Bytes,
+			r.share(s.Bytes)})
 	}
 	table(&b, "Sections", rows)
 	_, err := b.WriteTo(w)

@@ -1,5 +1,5 @@
-// Package inventory counts what is in a BTF and says what makes it large.
-package inventory
+// Package stats counts what is in a BTF and says what makes it large.
+package stats
 
 import (
 	"cmp"
