@@ -12,7 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
 	"github.com/rules-btf/rules_btf/internal/repro/reproreport"
-	"github.com/rules-btf/rules_btf/internal/repro/reprotypes"
+	"github.com/rules-btf/rules_btf/internal/repro/typediff"
 )
 
 func diffVerb() cli.Verb {
@@ -105,8 +105,8 @@ func (r *reportFlags) run(env *cli.Env, files, names, dirs [2]string) error {
 		return err
 	}
 	if dirs[0] != "" && dirs[1] != "" {
-		reprotypes.Add(report, reprotypes.Build{Log: logs[0], Dir: dirs[0]},
-			reprotypes.Build{Log: logs[1], Dir: dirs[1]})
+		typediff.Add(report, typediff.Build{Log: logs[0], Dir: dirs[0]},
+			typediff.Build{Log: logs[1], Dir: dirs[1]})
 	}
 	if err := r.write(env, report, names); err != nil {
 		return err

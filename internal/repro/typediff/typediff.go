@@ -1,6 +1,6 @@
-// Package reprotypes says which types differ where repro found that an output with BTF does. For
+// Package typediff says which types differ where repro found that an output with BTF does. For
 // that the files of both builds must still be there.
-package reprotypes
+package typediff
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package reprotypes
+package typediff
 
 import (
 	"os"
