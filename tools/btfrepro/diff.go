@@ -11,7 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
-	"github.com/rules-btf/rules_btf/internal/repro/reproreport"
+	"github.com/rules-btf/rules_btf/internal/repro/render"
 	"github.com/rules-btf/rules_btf/internal/repro/typediff"
 )
 
@@ -148,7 +148,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	}
 	if r.json != "" {
 		err := env.WriteOutput(r.json, func(w io.Writer) error {
-			return reproreport.JSON(w, report, names[0], names[1])
+			return render.JSON(w, report, names[0], names[1])
 		})
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	}
 	if r.html != "" {
 		err := env.WriteOutput(r.html, func(w io.Writer) error {
-			return reproreport.HTML(w, report, names[0], names[1])
+			return render.HTML(w, report, names[0], names[1])
 		})
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (r *reportFlags) write(env *cli.Env, report *repro.Report, names [2]string)
 	if r.json == "-" || r.html == "-" {
 		return nil
 	}
-	return reproreport.Text(env.Stdout, report, reproreport.Options{All: r.all})
+	return render.Text(env.Stdout, report, r.all)
 }
 
 // allowances are those of the flags and of the file.

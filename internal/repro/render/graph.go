@@ -1,4 +1,4 @@
-package reproreport
+package render
 
 import (
 	"cmp"
@@ -197,7 +197,7 @@ func (g *graph) causes(r *repro.Report) []*node {
 			of[i] = others
 			continue
 		}
-		text := CauseText(c)
+		text := causeText(c)
 		kind, rest := c.Kind, shortHashes(c.Text)
 		switch {
 		case c.Kind == string(repro.Input):

@@ -1,4 +1,4 @@
-package reproreport
+package render
 
 import (
 	_ "embed"
@@ -15,7 +15,7 @@ import (
 var page string
 
 var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"class": class, "ratio": Ratio, "short": shortHashes, "name": ActionName,
+	"class": class, "ratio": ratio, "short": shortHashes, "name": actionName,
 	"count": message.Count[int],
 }).Parse(page))
 
@@ -91,7 +91,7 @@ type actionView struct {
 
 // HTML writes a report of the logs with the names a and b as one page, which needs no other file.
 func HTML(w io.Writer, r *repro.Report, a, b string) error {
-	v := view{A: a, B: b, Summary: Summary(r), OK: !r.Differs(), Notes: Notes(r), Graph: draw(r),
+	v := view{A: a, B: b, Summary: summary(r), OK: !r.Differs(), Notes: notes(r), Graph: draw(r),
 		Verdicts: repro.Verdicts, Counts: append(append([]repro.Count{}, r.Counts...), r.Total),
 	}
 	for i := range r.Allowances {
@@ -110,7 +110,7 @@ func HTML(w io.Writer, r *repro.Report, a, b string) error {
 			break
 		}
 		c := &r.Causes[i]
-		cv := causeView{Number: i + 1, Text: CauseText(c), Reach: reach(c), Allowed: c.Allowed}
+		cv := causeView{Number: i + 1, Text: causeText(c), Reach: reach(c), Allowed: c.Allowed}
 		cv.Tree, cv.More = t.of(i)
 		v.Causes = append(v.Causes, cv)
 	}
@@ -141,7 +141,7 @@ func groupOf(r *repro.Report, verdict repro.Verdict) group {
 		}
 		av := actionView{Action: act}
 		for j := range act.Changes {
-			av.Lines = append(av.Lines, ChangeText(r, &act.Changes[j]))
+			av.Lines = append(av.Lines, changeText(r, &act.Changes[j]))
 		}
 		m.Actions = append(m.Actions, av)
 	}

@@ -1,5 +1,5 @@
-// Package reproreport writes what repro found as text, JSON and HTML.
-package reproreport
+// Package render writes what repro found as text, JSON and HTML.
+package render
 
 import (
 	"bufio"
@@ -13,12 +13,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Options choose what a text lists.
-type Options struct {
-	// All lists the actions that differ only through others, and those that are allowed to differ.
-	All bool
-}
-
 // maxCauses is how many causes a text lists, and maxActions how many actions with their changes.
 const (
 	maxCauses  = 50
@@ -26,8 +20,9 @@ const (
 )
 
 // Text writes a report for a terminal. The lines of an action begin with its verdict; those that
-// begin with a space explain it.
-func Text(w io.Writer, r *repro.Report, opt Options) error {
+// begin with a space explain it. all lists the actions that differ only through others, and those
+// that are allowed to differ, too.
+func Text(w io.Writer, r *repro.Report, all bool) error {
 	out := bufio.NewWriter(w)
 	writeCauses(out, r)
 	listed := 0
@@ -37,15 +32,15 @@ func Text(w io.Writer, r *repro.Report, opt Options) error {
 		}
 		for _, i := range r.Listed {
 			act := &r.Actions[i]
-			if act.Verdict != verdict || !opt.All && !shown(act) {
+			if act.Verdict != verdict || !all && !shown(act) {
 				continue
 			}
-			if listed++; listed <= maxActions || opt.All {
+			if listed++; listed <= maxActions || all {
 				writeAction(out, r, act)
 			}
 		}
 	}
-	if listed > maxActions && !opt.All {
+	if listed > maxActions && !all {
 		line(out, "… and %d more actions; --all lists them", listed-maxActions)
 	}
 	if listed > 0 {
@@ -55,7 +50,7 @@ func Text(w io.Writer, r *repro.Report, opt Options) error {
 		return err
 	}
 	writeNotes(out, r)
-	fmt.Fprintln(out, Summary(r))
+	fmt.Fprintln(out, summary(r))
 	return out.Flush()
 }
 
@@ -76,7 +71,7 @@ func writeCauses(out io.Writer, r *repro.Report) {
 	fmt.Fprintln(out, "causes:")
 	for i := range r.Causes[:min(len(r.Causes), maxCauses)] {
 		c := &r.Causes[i]
-		line(out, "  %d. %s", i+1, CauseText(c))
+		line(out, "  %d. %s", i+1, causeText(c))
 		line(out, "       %s", reach(c))
 	}
 	if more := len(r.Causes) - maxCauses; more > 0 {
@@ -85,8 +80,8 @@ func writeCauses(out io.Writer, r *repro.Report) {
 	fmt.Fprintln(out)
 }
 
-// CauseText is a cause in one line.
-func CauseText(c *repro.Cause) string {
+// causeText is a cause in one line.
+func causeText(c *repro.Cause) string {
 	switch {
 	case strings.HasPrefix(c.Text, "absolute path "):
 		return shortHashes(c.Text) + " in " + c.Kind + "s"
@@ -115,12 +110,12 @@ func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
 	if act.Allowed != "" {
 		allowed = fmt.Sprintf(" (allowed: %s)", act.Allowed)
 	}
-	line(out, "%s: %s%s", act.Verdict, ActionName(act), allowed)
+	line(out, "%s: %s%s", act.Verdict, actionName(act), allowed)
 	if act.Failed != "" {
 		line(out, "  failed: %s", act.Failed)
 	}
 	for i := range act.Changes {
-		line(out, "  %s", ChangeText(r, &act.Changes[i]))
+		line(out, "  %s", changeText(r, &act.Changes[i]))
 	}
 	if act.More > 0 {
 		line(out, "  … and %s", message.Count(act.More, "more change"))
@@ -133,14 +128,14 @@ func writeAction(out io.Writer, r *repro.Report, act *repro.Action) {
 	}
 }
 
-// ActionName is an action in one line.
-func ActionName(act *repro.Action) string {
+// actionName is an action in one line.
+func actionName(act *repro.Action) string {
 	parts := []string{act.Mnemonic, act.Label, act.Output}
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// ChangeText is a change of a key in one line.
-func ChangeText(r *repro.Report, ch *repro.Change) string {
+// changeText is a change of a key in one line.
+func changeText(r *repro.Report, ch *repro.Change) string {
 	text := string(ch.Kind)
 	if ch.Name != "" {
 		text += " " + ch.Name
@@ -154,7 +149,7 @@ func ChangeText(r *repro.Report, ch *repro.Change) string {
 		text += fmt.Sprintf(": %s vs %s", value(ch, ch.A), value(ch, ch.B))
 	}
 	if ch.From >= 0 {
-		text += fmt.Sprintf(" (an output of %s, which differs)", ActionName(&r.Actions[ch.From]))
+		text += fmt.Sprintf(" (an output of %s, which differs)", actionName(&r.Actions[ch.From]))
 	} else if ch.Note != "" {
 		text += " (" + ch.Note + ")"
 	}
@@ -212,21 +207,21 @@ func writeTable(out io.Writer, r *repro.Report) error {
 			}
 			fmt.Fprintf(table, "%s\t", n)
 		}
-		fmt.Fprintf(table, "%s\t%s\t\n", Ratio(c.Hits[0], c.Spawns[0]), Ratio(c.Hits[1], c.Spawns[1]))
+		fmt.Fprintf(table, "%s\t%s\t\n", ratio(c.Hits[0], c.Spawns[0]), ratio(c.Hits[1], c.Spawns[1]))
 	}
 	return table.Flush()
 }
 
-// Ratio is a part of a whole in percent, such as "97%". It says 100% of the whole alone.
-func Ratio(n, of int) string {
+// ratio is a part of a whole in percent, such as "97%". It says 100% of the whole alone.
+func ratio(n, of int) string {
 	if of == 0 {
 		return "."
 	}
 	return fmt.Sprintf("%d%%", n*100/of)
 }
 
-// Notes are what a reader of a report must know besides.
-func Notes(r *repro.Report) []string {
+// notes are what a reader of a report must know besides.
+func notes(r *repro.Report) []string {
 	var notes []string
 	for _, x := range r.Renamed {
 		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is taken for bazel-out/%s of B", x.A, x.B))
@@ -244,14 +239,14 @@ func Notes(r *repro.Report) []string {
 }
 
 func writeNotes(out io.Writer, r *repro.Report) {
-	for _, note := range Notes(r) {
+	for _, note := range notes(r) {
 		line(out, "note: %s", note)
 	}
 }
 
-// Summary is a report in one line.
-func Summary(r *repro.Report) string {
-	differ, allowed := Differing(r)
+// summary is a report in one line.
+func summary(r *repro.Report) string {
+	differ, allowed := differing(r)
 	switch {
 	case r.Total.Total == 0:
 		return "the logs have no actions to compare"
@@ -265,8 +260,8 @@ func Summary(r *repro.Report) string {
 	return text
 }
 
-// Differing counts the actions that differ, without and with an allowance.
-func Differing(r *repro.Report) (differ, allowed int) {
+// differing counts the actions that differ, without and with an allowance.
+func differing(r *repro.Report) (differ, allowed int) {
 	for _, i := range r.Listed {
 		switch act := &r.Actions[i]; {
 		case act.Verdict == repro.Same:

@@ -1,4 +1,4 @@
-package reproreport
+package render
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := planted(t, repro.Options{Allow: []repro.Allowance{a}})
-	got := write(t, func(w io.Writer) error { return Text(w, r, Options{}) })
+	got := write(t, func(w io.Writer) error { return Text(w, r, false) })
 	for _, want := range []string{
 		"causes:\n  1. source file source.in\n       in 3 actions directly, 2 downstream\n",
 		"  6. absolute path /home/one/work vs /srv/two in arguments\n",
@@ -64,7 +64,7 @@ func TestText(t *testing.T) {
 	if strings.Contains(got, "\ndownstream: ") || regexp.MustCompile(`[0-9a-f]{32}`).MatchString(got) {
 		t.Errorf("it has actions downstream, or whole digests:\n%s", got)
 	}
-	all := write(t, func(w io.Writer) error { return Text(w, r, Options{All: true}) })
+	all := write(t, func(w io.Writer) error { return Text(w, r, true) })
 	if !strings.Contains(all, "\ndownstream: Joined //:joined ") ||
 		!strings.Contains(all, "(an output of Both //:both") ||
 		!strings.Contains(all, "\ncut-off: Comment ") {
@@ -165,8 +165,8 @@ func TestSummary(t *testing.T) {
 		notes int
 	}{{none, "the logs have no actions to compare", 0}, {one.Log(t), "same: 1 action", 1}} {
 		r, err := repro.Compare(c.log, c.log, repro.Options{})
-		if err != nil || Summary(r) != c.want || len(Notes(r)) != c.notes {
-			t.Errorf("%s, %q, %v; want %s", Summary(r), Notes(r), err, c.want)
+		if err != nil || summary(r) != c.want || len(notes(r)) != c.notes {
+			t.Errorf("%s, %q, %v; want %s", summary(r), notes(r), err, c.want)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestTextEscapes(t *testing.T) {
 	for i := range r.Counts {
 		r.Counts[i].Mnemonic += "\x1b"
 	}
-	got := write(t, func(w io.Writer) error { return Text(w, r, Options{All: true}) })
+	got := write(t, func(w io.Writer) error { return Text(w, r, true) })
 	if i := strings.IndexFunc(got, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) }); i >= 0 {
 		t.Errorf("%q at %d of\n%s", got[i], i, got)
 	}

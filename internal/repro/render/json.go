@@ -1,4 +1,4 @@
-package reproreport
+package render
 
 import (
 	"io"
@@ -7,9 +7,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-// Version is that of the JSON. It changes when a field changes its meaning or goes; new fields
+// version is that of the JSON. It changes when a field changes its meaning or goes; new fields
 // don't change it.
-const Version = 1
+const version = 1
 
 // document is the JSON of a report.
 type document struct {
@@ -30,11 +30,11 @@ type document struct {
 
 // JSON writes a report of the logs with the names a and b.
 func JSON(w io.Writer, r *repro.Report, a, b string) error {
-	d := document{Format: "btfrepro", Version: Version, A: a, B: b, Total: r.Total,
+	d := document{Format: "btfrepro", Version: version, A: a, B: b, Total: r.Total,
 		Mnemonics: emptyNotNull(r.Counts), Causes: emptyNotNull(r.Causes),
 		Actions: []*repro.Action{}, Renamed: emptyNotNull(r.Renamed),
 		Allowances: emptyNotNull(r.Allowances)}
-	d.Differ, d.Allowed = Differing(r)
+	d.Differ, d.Allowed = differing(r)
 	for _, i := range r.Listed {
 		if r.Actions[i].Verdict != repro.Same {
 			d.Actions = append(d.Actions, &r.Actions[i])
