@@ -129,6 +129,19 @@ func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	return nil, nil
 }
 
+// All is the types of the blob and its bases with their ids, the blob's own first.
+func (b *Blob) All() iter.Seq2[uint32, *Type] {
+	return func(yield func(uint32, *Type) bool) {
+		for o := b; o != nil; o = o.Base {
+			for i := range o.Types {
+				if !yield(o.StartID+uint32(i), &o.Types[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Name is the string at an offset, from the blob or its bases.
 func (b *Blob) Name(off uint32) (string, error) {
 	for o := b; o != nil; o = o.Base {

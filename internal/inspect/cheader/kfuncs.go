@@ -44,24 +44,21 @@ type functionTags struct{ kfunc, fastcall bool }
 
 func (g *generator) taggedFunctions() map[uint32]functionTags {
 	tagged := map[uint32]functionTags{}
-	for o := g.blob; o != nil; o = o.Base {
-		for i := range o.Types {
-			t := &o.Types[i]
-			if t.Kind != btf.KindDeclTag || t.Extra != btf.DeclTagWhole {
-				continue
-			}
-			if f, _ := g.blob.ByID(t.SizeOrType); f == nil || f.Kind != btf.KindFunc {
-				continue
-			}
-			tags := tagged[t.SizeOrType]
-			switch g.blob.TypeName(t) {
-			case tagKfunc:
-				tags.kfunc = true
-			case tagFastcall:
-				tags.fastcall = true
-			}
-			tagged[t.SizeOrType] = tags
+	for _, t := range g.blob.All() {
+		if t.Kind != btf.KindDeclTag || t.Extra != btf.DeclTagWhole {
+			continue
 		}
+		if f, _ := g.blob.ByID(t.SizeOrType); f == nil || f.Kind != btf.KindFunc {
+			continue
+		}
+		tags := tagged[t.SizeOrType]
+		switch g.blob.TypeName(t) {
+		case tagKfunc:
+			tags.kfunc = true
+		case tagFastcall:
+			tags.fastcall = true
+		}
+		tagged[t.SizeOrType] = tags
 	}
 	return tagged
 }

@@ -134,12 +134,9 @@ func (n *names) claim(name string) bool {
 
 func (n *names) givenTags() map[string]bool {
 	given := map[string]bool{}
-	for o := n.blob; o != nil; o = o.Base {
-		for i := range o.Types {
-			switch t := &o.Types[i]; t.Kind {
-			case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFwd:
-				addSuffixed(given, n.blob.TypeName(t))
-			}
+	for _, t := range n.blob.All() {
+		if t.Kind.IsComposite() || t.Kind.IsEnum() || t.Kind == btf.KindFwd {
+			addSuffixed(given, n.blob.TypeName(t))
 		}
 	}
 	return given
@@ -174,11 +171,9 @@ func (n *names) givenWords() map[string]bool {
 func (n *names) isTypedef(name string) bool {
 	if n.typedefs == nil {
 		n.typedefs = map[string]bool{}
-		for o := n.blob; o != nil; o = o.Base {
-			for i := range o.Types {
-				if t := &o.Types[i]; t.Kind == btf.KindTypedef {
-					n.typedefs[n.blob.TypeName(t)] = true
-				}
+		for _, t := range n.blob.All() {
+			if t.Kind == btf.KindTypedef {
+				n.typedefs[n.blob.TypeName(t)] = true
 			}
 		}
 	}

@@ -24,13 +24,11 @@ type sortKey struct {
 // hash that decides between types of equal names is bpftool's too.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
-	for o := g.blob; o != nil; o = o.Base {
-		for i := range o.Types {
-			switch t := &o.Types[i]; t.Kind {
-			case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
-			default:
-				keys = append(keys, g.sortKey(o.StartID+uint32(i), t))
-			}
+	for id, t := range g.blob.All() {
+		switch t.Kind {
+		case btf.KindInt, btf.KindFloat, btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
+		default:
+			keys = append(keys, g.sortKey(id, t))
 		}
 	}
 	type known struct {

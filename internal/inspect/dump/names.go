@@ -22,16 +22,13 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	}
 	delete(byName, "") // anonymous types
 	var ids []uint32
-	for o := b; o != nil; o = o.Base {
-		for i := range o.Types {
-			t := &o.Types[i]
-			for _, w := range byName[b.TypeName(t)] {
-				if is := keyword(t); w.keyword == "" || w.keyword == is {
-					w.found = true
-					ids = append(ids, o.StartID+uint32(i))
-				} else if !slices.Contains(w.others, is) {
-					w.others = append(w.others, is)
-				}
+	for id, t := range b.All() {
+		for _, w := range byName[b.TypeName(t)] {
+			if is := keyword(t); w.keyword == "" || w.keyword == is {
+				w.found = true
+				ids = append(ids, id)
+			} else if !slices.Contains(w.others, is) {
+				w.others = append(w.others, is)
 			}
 		}
 	}
@@ -95,16 +92,14 @@ func suggest(b *btf.Blob, typed string) string {
 	}
 	var all []near
 	seen := map[string]bool{}
-	for o := b; o != nil; o = o.Base {
-		for i := range o.Types {
-			name := b.TypeName(&o.Types[i])
-			if name == "" || seen[name] || len(name) < len(typed)-limit || len(name) > len(typed)+limit {
-				continue
-			}
-			seen[name] = true
-			if n := edits(typed, name, limit); n <= limit {
-				all = append(all, near{n, name})
-			}
+	for _, t := range b.All() {
+		name := b.TypeName(t)
+		if name == "" || seen[name] || len(name) < len(typed)-limit || len(name) > len(typed)+limit {
+			continue
+		}
+		seen[name] = true
+		if n := edits(typed, name, limit); n <= limit {
+			all = append(all, near{n, name})
 		}
 	}
 	slices.SortFunc(all, func(x, y near) int {

@@ -80,20 +80,17 @@ func relink(b, edited *btf.Blob, jobs int) ([]byte, error) {
 // parameters still: a kernel since 7.0 would not pass them.
 func Left(b *btf.Blob, kfuncs []string) []string {
 	var left []string
-	for layer := b; layer != nil; layer = layer.Base {
-		for i := range layer.Types {
-			t := &layer.Types[i]
-			if t.Kind != btf.KindFunc {
-				continue
-			}
-			name := layer.TypeName(t)
-			if _, ok := slices.BinarySearch(kfuncs, name); !ok {
-				continue
-			}
-			if p, in := layer.ByID(t.SizeOrType); p != nil && p.Kind == btf.KindFuncProto &&
-				explicit(in, p) < p.Vlen {
-				left = append(left, name)
-			}
+	for _, t := range b.All() {
+		if t.Kind != btf.KindFunc {
+			continue
+		}
+		name := b.TypeName(t)
+		if _, ok := slices.BinarySearch(kfuncs, name); !ok {
+			continue
+		}
+		if p, in := b.ByID(t.SizeOrType); p != nil && p.Kind == btf.KindFuncProto &&
+			explicit(in, p) < p.Vlen {
+			left = append(left, name)
 		}
 	}
 	slices.Sort(left)
@@ -146,11 +143,9 @@ func newEditor(b *btf.Blob) *editor {
 			e.tags = append(e.tags, i)
 		}
 	}
-	for layer := b; layer != nil; layer = layer.Base {
-		for i := range layer.Types {
-			if t := &layer.Types[i]; t.Kind == btf.KindFunc {
-				e.funcs[layer.TypeName(t)] = true
-			}
+	for _, t := range b.All() {
+		if t.Kind == btf.KindFunc {
+			e.funcs[b.TypeName(t)] = true
 		}
 	}
 	return e
