@@ -1,4 +1,6 @@
 // Package cheader writes the types of a BTF as a C header, such as the vmlinux.h of BPF programs.
+// BTF says where each member is, not the attributes and paddings that put it there, and has names
+// that C can't repeat: so [Write] has to find a spelling that compilers lay out in the same way.
 //
 // The text is that of bpftool btf dump with the format c, wherever that compiles and has the layout
 // that the BTF says; docs/inside.md lists the differences. Steps: the types that are asked for are

@@ -1,4 +1,6 @@
-// Package stats counts what is in a BTF and says what makes it large.
+// Package stats counts what is in a BTF and says what makes it large: the records of each kind, the
+// strings by what they are names of, the largest types. So one sees, for example, that a third of
+// a kernel's BTF is names, and most of these those of functions.
 package stats
 
 import (

@@ -1,4 +1,5 @@
-// Package btfload asks the running kernel to load a BTF blob: the oracle of tests.
+// Package btfload asks the running kernel to load a BTF blob. It is for tests, which compare what
+// package verify finds with what the kernel says, as far as it lets them load BTF.
 package btfload
 
 import (

@@ -1,5 +1,10 @@
 // Package kbuild reads from a built Linux tree, or from a built directory of modules, which object
 // files Kbuild linked vmlinux and the modules of.
+//
+// Nothing in such a tree has that list as a whole, and where its parts are differs from release to
+// release: in linkers' maps, in archives, in the commands that Kbuild keeps. Of the module
+// fs/fat/fat.ko, fs/fat/fat.mod names fs/fat/cache.o, fs/fat/dir.o and others, and
+// fs/fat/.fat.ko.cmd what was linked to it besides: fs/fat/fat.mod.o and .module-common.o.
 package kbuild
 
 import (

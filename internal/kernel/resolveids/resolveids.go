@@ -1,6 +1,10 @@
-// Package resolveids fills in .BTF_ids of an ELF file: what the verbs share that do that. Find puts
-// the flags of a file that was resolved before back to their functions, with the help of its old
-// .BTF, so it reads the file as it was before other BTF is embedded.
+// Package resolveids fills in .BTF_ids of an ELF file: what the verbs resolve-ids and embed share.
+// Package btfids knows the section alone; here are the file around it, the BTF that the file had
+// before, and kfuncs with implicit arguments.
+//
+// A file may be resolved again with other BTF, as vmlinux is when its BTF is replaced. Find puts
+// the flags of such a file back to their functions, with the help of its old .BTF, so it reads the
+// file as it was before other BTF is embedded.
 package resolveids
 
 import (

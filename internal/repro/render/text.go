@@ -1,4 +1,9 @@
-// Package render writes what repro found as text, JSON and HTML.
+// Package render writes what repro found as text for a terminal, as JSON for programs, and as a
+// page of HTML with a graph of the causes. The text names a cause and how far it reaches:
+//
+//	causes:
+//	  1. source file lib/a.c
+//	       in 1 action directly, 3 downstream
 package render
 
 import (

@@ -1,6 +1,7 @@
 // Package twobuilds builds the same targets twice with Bazel in surroundings that differ, so that
-// what depends on them shows. Everything that it makes is in one directory, which is removed, and
-// the Bazel servers end.
+// what depends on them shows: two builds in one directory can't tell that an action writes the
+// directory's path into its output. Everything that it makes is in one directory, which is removed,
+// and the Bazel servers end.
 package twobuilds
 
 import (

@@ -1,5 +1,8 @@
-// Package typediff says which types differ where repro found that an output with BTF does. For
-// that the files of both builds must still be there.
+// Package typediff says which types differ where repro found that an output with BTF does. A log
+// has only the digests of files, so the files of both builds must still be there. The output
+// vmlinux.btf of an action gets the lines of package diff, such as those that a member of struct
+// page has another type. What split BTF is based on is found in the log too: in the inputs of the
+// action that made it.
 package typediff
 
 import (

@@ -1,5 +1,6 @@
-// Package message has what the output of several packages shares: counts, names from files that
-// nobody trusts, what is said of files that are empty, and JSON.
+// Package message has what the output of several packages shares: counts ("1 type", "2 types"),
+// names from files that nobody trusts, without what would control a terminal, what is said of files
+// that are empty, and JSON.
 package message
 
 import (

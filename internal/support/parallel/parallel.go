@@ -1,4 +1,7 @@
-// Package parallel runs the parts of a step on several threads.
+// Package parallel runs the parts of a step on several threads. A panic in a goroutine ends the
+// process, whatever its caller recovers; one of these parts is a panic of who waits for them.
+//
+//	parallel.Do(jobs, len(files), func(i int) { blobs[i], errs[i] = btf.ReadOne(files[i], base) })
 package parallel
 
 import (

@@ -1,5 +1,14 @@
 // Package buildfiles writes the BUILD files with which Bazel makes the BTF of a tree that Kbuild
-// built.
+// built. People edit such files, and the tree changes, so an existing file is brought up to date
+// and what is marked "# keep" in it stays. fs/fat/BUILD.bazel gets, of the module fat,
+//
+//	btf_objects(
+//	    name = "fat_objects",
+//	    srcs = ["cache.o", "dir.o"],
+//	    tags = ["kbuild"],
+//	)
+//
+// and the tree's own BUILD.bazel a module_btf of that and of the other directories' objects.
 package buildfiles
 
 import (
