@@ -4,7 +4,9 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
@@ -154,8 +156,9 @@ func (f *File) nameSections(strndx uint32) error {
 	return nil
 }
 
-const bitcodeText = "LLVM bitcode (made with -flto), not an ELF file; " +
-	"pass the object that the linker makes of it, or compile without -flto"
+// ErrBitcode is the error of a file that has no machine code yet.
+var ErrBitcode = errors.New("LLVM bitcode (made with -flto), not an ELF file; " +
+	"pass the object that the linker makes of it, or compile without -flto")
 
 const readsBTF = "btfdedup merge, link and diff read it (or this file and that of --btf are " +
 	"swapped)"
@@ -165,8 +168,8 @@ var foreign = []struct {
 	magic string
 	text  string
 }{
-	{"BC\xc0\xde", bitcodeText},
-	{"\xde\xc0\x17\x0b", "wrapped " + bitcodeText},
+	{"BC\xc0\xde", ErrBitcode.Error()},
+	{"\xde\xc0\x17\x0b", "wrapped " + ErrBitcode.Error()},
 	{archiveMagic, "an ar archive, not an ELF file; btfgen object converts all of its members"},
 	{thinMagic, "a thin ar archive, not an ELF file; btfgen object converts all of its members"},
 	{"\x1f\x8b", "gzip-compressed; decompress it first (gzip -d)"},
@@ -201,6 +204,9 @@ func checkMagic(name string, data []byte) error {
 		return fmt.Errorf("%s: %w", name, message.Empty("an ELF file"))
 	}
 	if text := Foreign(data); text != "" {
+		if before, ok := strings.CutSuffix(text, ErrBitcode.Error()); ok {
+			return fmt.Errorf("%s: %s%w", name, before, ErrBitcode)
+		}
 		return fmt.Errorf("%s: %s", name, text)
 	}
 	return fmt.Errorf("%s: not an ELF file (starts with %q); "+

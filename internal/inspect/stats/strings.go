@@ -27,53 +27,47 @@ var userNames = []string{"types", "members", "enumerators", "functions", "parame
 
 // eachName calls yield for each name of a type or an element that is not empty.
 func eachName(b *btf.Blob, yield func(of user, off uint32)) {
-	name := func(of user, off uint32) {
-		if off != 0 {
-			yield(of, off)
-		}
-	}
 	for i := range b.Types {
 		t := &b.Types[i]
-		name(ofKind(t.Kind), t.NameOff)
-		switch t.Kind {
-		case btf.KindStruct, btf.KindUnion:
-			for _, m := range b.MembersOf(t) {
-				name(ofMembers, m.NameOff)
+		of, elements := users(t.Kind)
+		for off := range b.Names(t) { // the type's own, then those of its elements
+			if off != 0 {
+				yield(of, off)
 			}
-		case btf.KindEnum, btf.KindEnum64:
-			for _, e := range b.EnumsOf(t) {
-				name(ofEnumerators, e.NameOff)
-			}
-		case btf.KindFuncProto:
-			for _, p := range b.ParamsOf(t) {
-				name(ofParameters, p.NameOff)
-			}
+			of = elements
 		}
 	}
 }
 
-func ofKind(k btf.Kind) user {
+// users are what has the name of a type of some kind, and the names of its elements.
+func users(k btf.Kind) (of, elements user) {
 	switch k {
+	case btf.KindStruct, btf.KindUnion:
+		return ofTypes, ofMembers
+	case btf.KindEnum, btf.KindEnum64:
+		return ofTypes, ofEnumerators
+	case btf.KindFuncProto:
+		return ofTypes, ofParameters
 	case btf.KindFunc:
-		return ofFunctions
+		return ofFunctions, 0
 	case btf.KindVar, btf.KindDatasec:
-		return ofVariables
+		return ofVariables, 0
 	case btf.KindDeclTag, btf.KindTypeTag:
-		return ofTags
+		return ofTags, 0
 	}
-	return ofTypes
+	return ofTypes, 0
 }
 
 // countStrings counts the strings of b itself. A name may begin inside of a string, which it uses
 // then.
 func countStrings(b *btf.Blob) Strings {
-	users := make([]user, len(b.Strings)) // by the offset of a string's first byte
+	has := make([]user, len(b.Strings)) // by the offset of a string's first byte
 	eachName(b, func(of user, off uint32) {
 		if off < b.BaseStrLen || off-b.BaseStrLen >= uint32(len(b.Strings)) {
 			return
 		}
 		at := off - b.BaseStrLen
-		users[strings.LastIndexByte(b.Strings[:at], 0)+1] |= of
+		has[strings.LastIndexByte(b.Strings[:at], 0)+1] |= of
 	})
 	const several, none = "several of these", "none"
 	counts := make([]Users, len(userNames), len(userNames)+2)
@@ -88,9 +82,9 @@ func countStrings(b *btf.Blob) Strings {
 			size = len(b.Strings) - at
 		}
 		class := len(counts) - 1
-		switch n := bits.OnesCount8(uint8(users[at])); {
+		switch n := bits.OnesCount8(uint8(has[at])); {
 		case n == 1:
-			class = bits.TrailingZeros8(uint8(users[at]))
+			class = bits.TrailingZeros8(uint8(has[at]))
 		case n > 1:
 			class--
 		}

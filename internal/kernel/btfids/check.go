@@ -11,9 +11,9 @@ import (
 )
 
 // Check compares the ids that the section of a file has with those that Resolve would give it. It
-// returns the words that are not what their symbols say, by offset; none if the file has no section. In a set8 each name must be found, for
-// the kernel refuses a set of kfuncs with an id 0 (btf_check_kfunc_protos); elsewhere 0 is right
-// for a name that is not found.
+// returns the words that are not what their symbols say, by offset; none if the file has no
+// section. In a set8 each name must be found, for the kernel refuses a set of kfuncs with an id 0
+// (btf_check_kfunc_protos); elsewhere 0 is right for a name that is not found.
 func Check(f *elf.File, b *btf.Blob) ([]Finding, error) {
 	s, err := Find(f)
 	if s == nil || err != nil {

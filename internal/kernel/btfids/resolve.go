@@ -39,9 +39,10 @@ type key struct {
 const maxFound = 4
 
 // Resolve returns the section with the ids that types have in b, which may be split BTF on its
-// bases: as many bytes as Parse has read. The warnings, by offset, are of names that are not one type:
-// the kernel will not find it, or maybe not the one that is meant; resolve_btfids prints a WARN for
-// each, and goes on. Calling it again with other BTF is fine. It is an error if the section needs Restore first.
+// bases: as many bytes as Parse has read. The warnings, by offset, are of names that are not one
+// type: the kernel will not find it, or maybe not the one that is meant; resolve_btfids prints a
+// WARN for each, and goes on. Calling it again with other BTF is fine. It is an error if the
+// section needs Restore first.
 func (s *Section) Resolve(b *btf.Blob) ([]byte, []Finding, error) {
 	if err := s.checkRestored(); err != nil {
 		return nil, nil, err

@@ -1,11 +1,9 @@
 package kbuild
 
 import (
-	"bytes"
 	stdelf "debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -20,9 +18,6 @@ type found struct {
 	types   bool     // it has DWARF, or BTF that the compiler wrote
 	sources []string // base names, of its symbols STT_FILE
 }
-
-// Magic numbers of LLVM's bitcode, and of its wrapper.
-var bitcode = [][]byte{[]byte("BC\xc0\xde"), {0xde, 0xc0, 0x17, 0x0b}}
 
 // ErrLTO is of trees whose objects get machine code and DWARF only when they are linked: what is
 // linked is to be read, by NoObjects and Whole.
@@ -95,10 +90,10 @@ func (r *reader) look(owner, object string) (found, error) {
 
 // inspect reads what is needed of an object, by its path.
 func inspect(object string) (f found, err error) {
-	if err := refuseBitcode(object); err != nil {
-		return f, err
-	}
 	file, err := elf.Open(object)
+	if errors.Is(err, elf.ErrBitcode) {
+		return f, fmt.Errorf("%s (LLVM bitcode: CONFIG_LTO_CLANG) %w", object, ErrLTO)
+	}
 	if err != nil {
 		return f, err
 	}
@@ -122,25 +117,6 @@ func inspect(object string) (f found, err error) {
 func ofBTF(object string) bool {
 	name := path.Base(filepath.ToSlash(object))
 	return strings.HasPrefix(name, ".btf.") || strings.HasSuffix(name, ".btf.o")
-}
-
-// refuseBitcode looks at the first bytes of a file.
-func refuseBitcode(path string) error {
-	fd, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer fd.Close()
-	var magic [4]byte
-	if _, err := io.ReadFull(fd, magic[:]); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return err
-	}
-	for _, b := range bitcode {
-		if bytes.Equal(magic[:], b) {
-			return fmt.Errorf("%s (LLVM bitcode: CONFIG_LTO_CLANG) %w", path, ErrLTO)
-		}
-	}
-	return nil
 }
 
 // sources returns the base names of a file's symbols STT_FILE.

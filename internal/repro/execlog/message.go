@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The kinds of entries: the field of an entry that has its content. The numbers are those of Bazel's
-// src/main/protobuf/spawn.proto, here as in the methods of decoder.
+// The kinds of entries: the field of an entry that has its content. The numbers are those of
+// Bazel's src/main/protobuf/spawn.proto, here as in the methods of decoder.
 const (
 	invocationEntry protowire.Number = iota + 2
 	fileEntry
