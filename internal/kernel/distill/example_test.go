@@ -9,7 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/kernel/distill"
 )
 
-// ExampleSplit distills the base of a module that has a struct page in a struct of its own: of the
+// ExampleSplit distills the base of a module whose struct holds a struct page of the kernel: of the
 // kernel's types only the name and the size of that one are left.
 func ExampleSplit() {
 	kernel := btf.NewBuilder(nil, nil, nil)

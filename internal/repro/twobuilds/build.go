@@ -39,7 +39,7 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 		args = append(args, "--repository_cache="+dir)
 	}
 	cmd := b.command(i, append(args, b.opt.Args...)...)
-	err = b.stop.run(cmd)
+	err = b.process.run(cmd)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
 		failed, err = true, nil
 	}
@@ -52,7 +52,7 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 	// Its memory is needed for the other, and it shouldn't write while the files are read.
 	shutdown := b.command(i, "shutdown")
 	shutdown.Stdout, shutdown.Stderr = nil, nil
-	if err := b.stop.run(shutdown); err != nil {
+	if err := b.process.run(shutdown); err != nil {
 		return false, fmt.Errorf("bazel shutdown: %w", err)
 	}
 	return failed, nil

@@ -12,42 +12,28 @@ import (
 	"time"
 )
 
-// stopper ends what runs.
-type stopper struct {
-	b       *Builds
-	mu      sync.Mutex
+// process is the command that runs.
+type process struct {
+	mu      sync.Mutex // held while it changes; after Interrupt for good
 	running *os.Process
 	ended   chan struct{} // closed when running has ended
-	stopped bool
 }
 
-func newStopper(b *Builds) *stopper { return &stopper{b: b} }
-
 // run runs a command. After Interrupt it doesn't return.
-func (s *stopper) run(cmd *exec.Cmd) error {
-	s.mu.Lock()
-	if s.stopped {
-		s.mu.Unlock()
-		select {}
-	}
-	err := cmd.Start()
+func (p *process) run(cmd *exec.Cmd) error {
 	ended := make(chan struct{})
-	if err == nil {
-		s.running, s.ended = cmd.Process, ended
-	}
-	s.mu.Unlock()
+	p.mu.Lock()
+	err := cmd.Start()
+	p.running, p.ended = cmd.Process, ended
+	p.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	err = cmd.Wait()
 	close(ended)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = nil
-	if s.stopped {
-		s.mu.Unlock()
-		select {}
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = nil
 	return err
 }
 
@@ -57,25 +43,22 @@ const patience = 10 * time.Second
 // Interrupt ends the builds and removes all that they made. The process should end after it: the
 // calls of Build and Close don't return any more.
 func (b *Builds) Interrupt() {
-	s := b.stop
-	s.mu.Lock()
-	s.stopped = true
-	running, ended := s.running, s.ended
-	s.mu.Unlock()
-	if running != nil {
-		syscall.Kill(-running.Pid, syscall.SIGINT)
+	p := &b.process
+	p.mu.Lock()
+	if p.running != nil {
+		syscall.Kill(-p.running.Pid, syscall.SIGINT)
 		select {
-		case <-ended:
+		case <-p.ended:
 		case <-time.After(patience):
-			syscall.Kill(-running.Pid, syscall.SIGKILL)
+			syscall.Kill(-p.running.Pid, syscall.SIGKILL)
 		}
 	}
 	b.remove()
 }
 
 // servers ends the Bazel servers of both output bases, if they run.
-func (s *stopper) servers() {
-	for _, of := range s.b.Of {
+func (b *Builds) servers() {
+	for _, of := range b.Of {
 		if of.OutputBase == "" {
 			continue
 		}

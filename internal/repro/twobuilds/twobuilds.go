@@ -48,7 +48,7 @@ type Builds struct {
 	root    string // what is copied
 	Of      [2]Surroundings
 	Logs    [2]string // paths of the execution logs
-	stop    *stopper
+	process process
 }
 
 // New makes the directory for all that the builds make. Close removes it.
@@ -76,7 +76,6 @@ func New(opt Options) (*Builds, error) {
 		return nil, err
 	}
 	b := &Builds{opt: opt, scratch: scratch, root: root}
-	b.stop = newStopper(b)
 	b.choose(workspace, filepath.Join(b.copied(), below))
 	return b, nil
 }
@@ -158,17 +157,13 @@ func (b *Builds) Varied() []string {
 
 // Close ends the servers and removes the directory. After Interrupt it doesn't return.
 func (b *Builds) Close() error {
-	b.stop.mu.Lock()
-	stopped := b.stop.stopped
-	b.stop.mu.Unlock()
-	if stopped {
-		select {}
-	}
+	b.process.mu.Lock()
+	defer b.process.mu.Unlock()
 	return b.remove()
 }
 
 func (b *Builds) remove() error {
-	b.stop.servers()
+	b.servers()
 	return removeAll(b.scratch)
 }
 

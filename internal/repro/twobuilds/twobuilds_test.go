@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tree makes files in a directory, and returns that: "dir/" is a directory, "a -> b" a link, and
@@ -104,6 +105,7 @@ for arg; do
     shutdown) exit 0 ;;
     fail) code=1 ;;
     broken) exit 2 ;;
+    slow) mkdir -p "$base"; touch "$base/began"; exec sleep 1000 ;;
   esac
 done
 mkdir -p "$base/execroot/_main/bazel-out"
@@ -166,6 +168,32 @@ func TestSurroundings(t *testing.T) {
 	}
 	if left := list(t, scratch); len(left) > 0 {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// TestInterrupt interrupts a build. Nothing may be left, and the build may not seem to end.
+func TestInterrupt(t *testing.T) {
+	b, scratch := newBuilds(t, "slow")
+	returned := make(chan struct{})
+	go func() {
+		b.Build(0)
+		close(returned)
+	}()
+	began := filepath.Join(b.Of[0].OutputBase, "began")
+	for {
+		if _, err := os.Stat(began); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	b.Interrupt()
+	if left := list(t, scratch); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	select {
+	case <-returned:
+		t.Error("Build returns")
+	case <-time.After(10 * time.Millisecond):
 	}
 }
 
