@@ -40,12 +40,7 @@ type view struct {
 	Verdicts   []repro.Verdict
 	Counts     []repro.Count
 	Groups     []group
-	Allowances []allowView
-}
-
-type allowView struct {
-	Text    string
-	Matched int
+	Allowances []repro.Allowance
 }
 
 // slice is a part of the bar of verdicts.
@@ -93,10 +88,7 @@ type actionView struct {
 func HTML(w io.Writer, r *repro.Report, a, b string) error {
 	v := view{A: a, B: b, Summary: summary(r), OK: !r.Differs(), Notes: notes(r), Graph: draw(r),
 		Verdicts: repro.Verdicts, Counts: append(append([]repro.Count{}, r.Counts...), r.Total),
-	}
-	for i := range r.Allowances {
-		v.Allowances = append(v.Allowances, allowView{r.Allowances[i].String(), r.Allowances[i].Matched})
-	}
+		Allowances: r.Allowances}
 	for _, verdict := range repro.Verdicts {
 		if n := r.Total.Verdicts[verdict]; n > 0 {
 			v.Bar = append(v.Bar, slice{verdict, n,
