@@ -18,7 +18,7 @@ import (
 func TestInside(t *testing.T) {
 	harness.Need(t, "bpftool", "gcc", "clang")
 	vmlinux := vmlinux(t)
-	ours, _ := convert(t, vmlinux, nil)
+	ours, _ := encode(t, vmlinux, nil)
 	dump := func(format string) (mine, bpftools string) {
 		mine = harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "dump", "--format="+format, ours.Path)
 		return mine, harness.MustRun(t, "", "bpftool", "btf", "dump", "file", ours.Path, "format", format)

@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"bytes"
 	"debug/elf"
 	"encoding/json"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
-	"github.com/rules-btf/rules_btf/e2e/internal/measure"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
@@ -29,9 +27,9 @@ func vmlinux(t *testing.T) string {
 	return path
 }
 
-// convert makes our BTF of file; options are btfgen's. The second result is the list of what was
+// encode makes our BTF of file; options are btfgen's. The second result is the list of what was
 // skipped.
-func convert(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
+func encode(t *testing.T, file string, bases []string, options ...string) (oracle.Blob, string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), filepath.Base(file))
 	ours := oracle.Blob{Path: out + ".btf", Bases: bases}
@@ -52,7 +50,7 @@ func convert(t *testing.T, file string, bases []string, options ...string) (orac
 // for them in, separated by spaces).
 func TestKernel(t *testing.T) {
 	vmlinux := vmlinux(t)
-	ours, skipped := convert(t, vmlinux, nil)
+	ours, skipped := encode(t, vmlinux, nil)
 	pahole := oracle.Pahole(t, vmlinux)
 
 	t.Run("pahole", func(t *testing.T) { oracle.SameTypes(t, vmlinux, ours, skipped, pahole) })
@@ -66,7 +64,7 @@ func TestKernel(t *testing.T) {
 	})
 	for _, ko := range modules(t) {
 		t.Run(filepath.Base(ko), func(t *testing.T) {
-			ours, skipped := convert(t, ko, []string{ours.Path})
+			ours, skipped := encode(t, ko, []string{ours.Path})
 			oracle.SameTypes(t, ko, ours, skipped, oracle.Pahole(t, ko, pahole.Path))
 		})
 	}
@@ -82,8 +80,8 @@ func loads(t *testing.T, vmlinux string) bool {
 // kernel takes the result, if it can, in which nothing is missing that the units of C alone give.
 func TestKernelWithRust(t *testing.T) {
 	vmlinux := vmlinux(t)
-	without, _ := convert(t, vmlinux, nil)
-	with, _ := convert(t, vmlinux, nil, "--lang-exclude=")
+	without, _ := encode(t, vmlinux, nil)
+	with, _ := encode(t, vmlinux, nil, "--lang-exclude=")
 	if loads(t, vmlinux) {
 		oracle.KernelAccepts(t, with)
 	}
@@ -112,7 +110,7 @@ func TestKernelWithRust(t *testing.T) {
 func TestMoreFeatures(t *testing.T) {
 	vmlinux := vmlinux(t)
 	const features = oracle.Features + ",attributes,global_var"
-	ours, skipped := convert(t, vmlinux, nil, "--features="+features)
+	ours, skipped := encode(t, vmlinux, nil, "--features="+features)
 	oracle.SameTypes(t, vmlinux, ours, skipped, oracle.PaholeWith(t, features, vmlinux))
 }
 
@@ -146,29 +144,4 @@ func modules(t *testing.T) []string {
 		}
 	}
 	return found
-}
-
-// TestUnits converts the kernel unit by unit and links them, and compares the result with that of
-// the whole kernel.
-func TestUnits(t *testing.T) {
-	vmlinux := vmlinux(t)
-	whole, _ := convert(t, vmlinux, nil)
-	dir := t.TempDir()
-	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
-	facts, units := filepath.Join(dir, "facts"), filepath.Join(dir, "units")
-	linked := filepath.Join(dir, "linked.btf")
-	harness.MustRun(t, "", btfgen, "facts", "-o", facts, vmlinux)
-
-	if err := measure.Units(vmlinux, units); err != nil {
-		t.Fatal(err)
-	}
-	each, err := filepath.Glob(filepath.Join(units, "*.btfo"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	harness.MustRun(t, "", btfdedup, "link", "-o", linked, "--facts", facts,
-		harness.ParamFile(t, each))
-	if !bytes.Equal(harness.ReadFile(t, linked), harness.ReadFile(t, whole.Path)) {
-		t.Errorf("%d units linked are not the kernel's BTF", len(each))
-	}
 }

@@ -93,7 +93,7 @@ func TestModuleVariables(t *testing.T) {
 		t.Skip("SKIPPED: set MODULES to modules of VMLINUX, or directories of them")
 	}
 	vmlinux := vmlinux(t)
-	base, _ := convert(t, vmlinux, nil)
+	base, _ := encode(t, vmlinux, nil)
 	pahole := oracle.Pahole(t, vmlinux)
 	dir := t.TempDir()
 	own, apart := filepath.Join(dir, "own"), filepath.Join(dir, "extra")
@@ -104,7 +104,7 @@ func TestModuleVariables(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(ko), ".debug"), ".ko")
 		t.Run(name, func(t *testing.T) {
 			linked := linkAlone(t, ko)
-			ours, skipped := convert(t, linked, []string{base.Path}, globalVar)
+			ours, skipped := encode(t, linked, []string{base.Path}, globalVar)
 			oracle.SameTypes(t, linked, ours, skipped,
 				oracle.PaholeWith(t, oracle.Features+",global_var", linked, pahole.Path))
 

@@ -1,0 +1,60 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/internal/convert"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/model/language"
+	"github.com/rules-btf/rules_btf/internal/model/object"
+)
+
+// TestUnits converts the kernel unit by unit and links them, and compares the result with that of
+// the whole kernel.
+func TestUnits(t *testing.T) {
+	vmlinux := vmlinux(t)
+	whole, _ := encode(t, vmlinux, nil)
+	facts, linked := filepath.Join(t.TempDir(), "facts"), filepath.Join(t.TempDir(), "linked.btf")
+	harness.MustRun(t, "", harness.Tool(t, "btfgen"), "facts", "-o", facts, vmlinux)
+	each := units(t, vmlinux)
+	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "link", "-o", linked, "--facts", facts,
+		harness.ParamFile(t, each))
+	if !bytes.Equal(harness.ReadFile(t, linked), harness.ReadFile(t, whole.Path)) {
+		t.Errorf("%d units linked are not the kernel's BTF", len(each))
+	}
+}
+
+// units writes a BTF object of each unit of a linked file, but for those in Rust, and returns the
+// objects' paths.
+func units(t *testing.T, path string) (paths []string) {
+	t.Helper()
+	rust, err := language.Parse("rust")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	dir := t.TempDir()
+	_, err = convert.File(f, convert.Options{Features: features.Default(), LangExclude: rust,
+		Each: func(number int, o *object.Object) error {
+			data, err := object.Write(o)
+			if err != nil {
+				return err
+			}
+			paths = append(paths, filepath.Join(dir, fmt.Sprintf("%05d.btfo", number)))
+			return os.WriteFile(paths[len(paths)-1], data, 0o666)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
