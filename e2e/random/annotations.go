@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
 // What holds a tag: clang writes children of what it is a tag of, gcc a chain of references.
@@ -83,10 +85,7 @@ func (m *matcher) functionTags(d *die, f *btf.Func) error {
 // checkTags: each declaration tag of the result is one that a declaration of that name has in the
 // DWARF, and is there once.
 func checkTags(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
+	v := b.view()
 	type tagOf struct{ name, tag string }
 	said := map[tagOf]bool{}
 	for _, unit := range v.info.units {
@@ -101,7 +100,7 @@ func checkTags(b *Build) error {
 		for i, tag := range tags {
 			if !said[tagOf{name, tag}] || slices.Contains(tags[:i], tag) {
 				wrong = append(wrong, fmt.Sprintf("%s: no %q in the DWARF has the declaration tag %q, or the "+
-					"result has it twice", describe(what), name, tag))
+					"result has it twice", content.Text(what), name, tag))
 			}
 		}
 	}

@@ -3,9 +3,7 @@ package random
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,7 +12,7 @@ import (
 )
 
 // Build is a program that is built in a directory, with what the tools make of it. Everything is
-// made once, when a check first asks for it.
+// made once, when a check first asks for it. What goes wrong ends the check (must).
 type Build struct {
 	Program *Program
 	Options Options
@@ -32,21 +30,16 @@ type Build struct {
 type notBuilt struct{ error }
 
 // NewBuild writes the program's sources into dir and compiles them. Object files are kept in cache.
-func NewBuild(p *Program, o Options, seed uint64, dir, cache string, tools Tools) (*Build, error) {
+func NewBuild(
+	p *Program, o Options, seed uint64, dir, cache string, tools Tools,
+) (*Build, error) {
 	b := &Build{Program: p, Options: o, Dir: dir, Seed: seed, Tools: tools, cache: cache,
 		Runs: 3, made: map[string]bool{}}
-	for i, u := range p.Units {
-		if u.gone {
-			continue
-		}
-		if err := b.compile(i, u, o, object(u)); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := b.Linked(); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return b, caught(func() error {
+		b.compileAll(o, "")
+		b.Linked()
+		return nil
+	})
 }
 
 // random is the source of the choices that a check makes.
@@ -66,51 +59,57 @@ func (b *Build) Objects() []string {
 	return all
 }
 
-// compile makes output of unit i.
-func (b *Build) compile(i int, u *Unit, o Options, output string) error {
+// compileAll makes the object files of all units, below a directory. Flags are added to o's.
+func (b *Build) compileAll(o Options, dir string, flags ...string) (objects []string) {
+	for i, u := range b.Program.Units {
+		if !u.gone {
+			output := filepath.Join(dir, object(u))
+			b.compile(i, u, o, output, flags...)
+			objects = append(objects, output)
+		}
+	}
+	return objects
+}
+
+// compile makes output of unit i. With flags there may be a second output, and none is kept.
+func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...string) {
 	source := u.Text()
-	argv := append(o.Command(i, u), "-o", output, u.Path)
-	if err := b.write(u.Path, []byte(source)); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(b.path(output)), 0o777); err != nil {
-		return err
-	}
+	argv := append(append(o.Command(i, u), flags...), "-o", output, u.Path)
+	b.write(u.Path, []byte(source))
+	must(os.MkdirAll(filepath.Dir(b.path(output)), 0o777))
 	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00") + "\x00" + source))
 	kept := filepath.Join(b.cache, hex.EncodeToString(sum[:]))
-	if err := os.Link(kept, b.path(output)); err == nil {
-		return nil
+	if len(flags) > 0 || os.Link(kept, b.path(output)) != nil {
+		b.compiler(b.Dir, argv...)
 	}
-	if _, err := run(b.Dir, argv...); err != nil {
-		return notBuilt{err}
+	if len(flags) == 0 {
+		os.Link(b.path(output), kept) // it is there already, or is compiled again
 	}
-	if err := os.Link(b.path(output), kept); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+}
+
+// compiler runs a compiler or a linker.
+func (b *Build) compiler(dir string, argv ...string) {
+	if err := run(dir, argv...); err != nil {
+		must(notBuilt{err})
 	}
-	return nil
 }
 
 func (b *Build) path(name string) string { return filepath.Join(b.Dir, name) }
 
-func (b *Build) write(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(b.path(name), data, 0o666)
+func (b *Build) write(name string, data []byte) {
+	must(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
+	must(os.WriteFile(b.path(name), data, 0o666))
 }
 
-func (b *Build) read(name string) ([]byte, error) { return os.ReadFile(b.path(name)) }
+func (b *Build) read(name string) []byte { return get(os.ReadFile(b.path(name))) }
 
 // once runs make, which makes the file name, if that was not made yet.
-func (b *Build) once(name string, make func() error) (string, error) {
-	if b.made[name] {
-		return name, nil
+func (b *Build) once(name string, make func()) string {
+	if !b.made[name] {
+		make()
+		b.made[name] = true
 	}
-	if err := make(); err != nil {
-		return "", err
-	}
-	b.made[name] = true
-	return name, nil
+	return name
 }
 
 // temporary is the name of a new file.
@@ -121,16 +120,14 @@ func (b *Build) temporary(suffix string) string {
 
 // link has the C linker make a static program of objects, with a section of per-CPU variables as in
 // a kernel.
-func (b *Build) link(output string, objects []string) error {
+func (b *Build) link(output string, objects []string) {
 	argv := []string{b.Options.Linker, "-static", "-e", "start", "--unresolved-symbols=ignore-all",
 		"-o", output}
 	if b.Options.Linker != "mold" { // it has no scripts
 		const script = "percpu.lds"
-		if err := b.write(script, fmt.Appendf(nil,
+		b.write(script, fmt.Appendf(nil,
 			"SECTIONS { %[1]s %[2]s : { *(%[1]s) } } INSERT AFTER .bss;\n",
-			perCPUSection, b.Options.PerCPU)); err != nil {
-			return err
-		}
+			perCPUSection, b.Options.PerCPU))
 		argv = append(argv, "--no-check-sections", "-T", script)
 	}
 	if b.Options.Collect {
@@ -139,96 +136,73 @@ func (b *Build) link(output string, objects []string) error {
 			argv = append(argv, "-u", root)
 		}
 	}
-	if _, err := run(b.Dir, append(argv, objects...)...); err != nil {
-		return notBuilt{err}
-	}
-	return nil
+	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
 // relocatable has the C linker make one object file of objects. mold 1.10 loses strings there.
-func (b *Build) relocatable(output string, objects []string, flags ...string) error {
+func (b *Build) relocatable(output string, objects []string, flags ...string) {
 	linker := b.Options.Linker
 	if linker == "mold" {
 		linker = "ld"
 	}
 	argv := append([]string{linker, "-r", "-o", output}, flags...)
-	if _, err := run(b.Dir, append(argv, objects...)...); err != nil {
-		return notBuilt{err}
-	}
-	return nil
+	b.compiler(b.Dir, append(argv, objects...)...)
 }
 
 // Linked is the program.
-func (b *Build) Linked() (string, error) {
-	return b.once("linked", func() error { return b.link("linked", b.Objects()) })
+func (b *Build) Linked() string {
+	return b.once("linked", func() { b.link("linked", b.Objects()) })
 }
 
-func (b *Build) btfgen(args ...string) error {
-	_, err := run(b.Dir, append([]string{b.Tools.Btfgen}, args...)...)
-	return err
+func (b *Build) btfgen(args ...string) {
+	must(run(b.Dir, append([]string{b.Tools.Btfgen}, args...)...))
 }
 
-func (b *Build) btfdedup(args ...string) error {
-	_, err := run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...)
-	return err
+func (b *Build) btfdedup(args ...string) { must(b.tryDedup(args...)) }
+
+// tryDedup is btfdedup where it may fail.
+func (b *Build) tryDedup(args ...string) error {
+	return run(b.Dir, append([]string{b.Tools.Btfdedup}, args...)...)
 }
 
 // Facts are the link facts of the program.
-func (b *Build) Facts() (string, error) {
-	linked, err := b.Linked()
-	if err != nil {
-		return "", err
-	}
-	return b.once("facts", func() error { return b.btfgen("facts", "-o", "facts", linked) })
+func (b *Build) Facts() string {
+	return b.once("facts", func() { b.btfgen("facts", "-o", "facts", b.Linked()) })
 }
 
 // OneShot is the BTF that btfgen elf makes of the program.
-func (b *Build) OneShot() (string, error) {
-	linked, err := b.Linked()
-	if err != nil {
-		return "", err
-	}
-	return b.once("elf.btf", func() error {
-		return b.btfgen("elf", "-j1", "-o", "elf.btf", "--skipped", "elf.skipped", linked)
+func (b *Build) OneShot() string {
+	return b.once("elf.btf", func() {
+		b.btfgen("elf", "-j1", "-o", "elf.btf", "--skipped", "elf.skipped", b.Linked())
 	})
 }
 
 // BTFObjects are the BTF objects of the object files.
-func (b *Build) BTFObjects() ([]string, error) {
+func (b *Build) BTFObjects() []string {
 	var all []string
 	for _, o := range b.Objects() {
-		name, err := b.BTFObject(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, name)
+		all = append(all, b.BTFObject(o))
 	}
-	return all, nil
+	return all
 }
 
 // BTFObject is the BTF object of an ELF file.
-func (b *Build) BTFObject(elf string) (string, error) {
+func (b *Build) BTFObject(elf string) string {
 	name := elf + ".btfo"
-	return b.once(name, func() error { return b.btfgen("object", "-o", name, elf) })
+	return b.once(name, func() { b.btfgen("object", "-o", name, elf) })
 }
 
 // LinkBTF links BTF objects with the program's facts, and returns the result.
-func (b *Build) LinkBTF(jobs int, in []string) ([]byte, error) {
-	facts, err := b.Facts()
-	if err != nil {
-		return nil, err
-	}
-	return b.make(func(out string) error {
-		return b.btfdedup(append([]string{"link", "-j", strconv.Itoa(jobs), "--facts", facts, "-o", out},
+func (b *Build) LinkBTF(jobs int, in ...string) []byte {
+	return b.make(func(out string) {
+		b.btfdedup(append([]string{"link", "-j", strconv.Itoa(jobs), "--facts", b.Facts(), "-o", out},
 			in...)...)
 	})
 }
 
 // make reads the file that do makes.
-func (b *Build) make(do func(output string) error) ([]byte, error) {
+func (b *Build) make(do func(output string)) []byte {
 	name := b.temporary("")
-	if err := do(name); err != nil {
-		return nil, err
-	}
+	do(name)
 	return b.read(name)
 }

@@ -22,150 +22,93 @@ func sameBytes(all ...result) error {
 	for _, r := range all[1:] {
 		if !bytes.Equal(r.bytes, all[0].bytes) {
 			return fmt.Errorf("%s and %s give other bytes (%d and %d)\n%s", all[0].way, r.way,
-				len(all[0].bytes),
-				len(r.bytes), difference(all[0], r))
+				len(all[0].bytes), len(r.bytes), difference(all[0], r))
 		}
 	}
 	return nil
 }
 
+// oneShot is the result of btfgen elf.
+func (b *Build) oneShot() result { return result{"btfgen elf", b.read(b.OneShot())} }
+
 // expectOneShot wants bytes to be those of btfgen elf.
-func (b *Build) expectOneShot(way string, do func() ([]byte, error)) error {
-	name, err := b.OneShot()
-	if err != nil {
-		return err
-	}
-	want, err := b.read(name)
-	if err != nil {
-		return err
-	}
-	return b.expect(result{"btfgen elf", want}, way, do)
+func (b *Build) expectOneShot(way string, have []byte) error {
+	return b.expect(b.oneShot(), result{way, have})
 }
 
-// expectGraph checks that bytes are those of the link of the objects.
-func (b *Build) expectGraph(way string, do func() ([]byte, error)) error {
-	objects, err := b.BTFObjects()
-	if err != nil {
-		return err
-	}
-	want, err := b.LinkBTF(1, objects)
-	if err != nil {
-		return err
-	}
-	return b.expect(result{"btfdedup link of the objects", want}, way, do)
+// expectGraph wants bytes to be those of the link of the objects.
+func (b *Build) expectGraph(way string, have []byte) error {
+	want := result{"btfdedup link of the objects", b.LinkBTF(1, b.BTFObjects()...)}
+	return b.expect(want, result{way, have})
 }
 
-func (b *Build) expect(want result, way string, do func() ([]byte, error)) error {
-	have, err := do()
-	if err != nil {
-		return err
+func (b *Build) expect(want, have result) error {
+	if b.losesScopes() {
+		return sameNames(want, have)
 	}
-	same := sameBytes
-	if loses, err := b.losesScopes(); err != nil {
-		return err
-	} else if loses {
-		same = sameNames
-	}
-	return same(want, result{way, have})
+	return sameBytes(want, have)
 }
 
 // checkJobs: -j and the schedule of the threads don't show, neither in BTF nor in the lists of the
 // functions that are left out.
 func checkJobs(b *Build) error {
-	objects, err := b.BTFObjects()
-	if err != nil {
-		return err
-	}
-	facts, err := b.Facts()
-	if err != nil {
-		return err
-	}
 	const skipped = "jobs.skipped"
 	verbs := map[string][]string{
 		"elf":    {b.Tools.Btfgen, "elf", "linked", "--skipped", skipped},
 		"object": {b.Tools.Btfgen, "object", "linked"},
-		"merge":  append([]string{b.Tools.Btfdedup, "merge"}, objects...),
-		"link": append([]string{b.Tools.Btfdedup, "link", "--facts", facts, "--skipped", skipped},
-			objects...),
+		"merge":  append([]string{b.Tools.Btfdedup, "merge"}, b.BTFObjects()...),
+		"link": append([]string{b.Tools.Btfdedup, "link", "--facts", b.Facts(), "--skipped", skipped},
+			b.BTFObjects()...),
 	}
 	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
 		var all, lists []result
 		for i := range b.Runs {
 			j := "-j" + strconv.Itoa([]int{1, 8, 2}[i%3])
-			if err := b.write(skipped, nil); err != nil {
-				return err
-			}
+			b.write(skipped, nil)
 			out := b.temporary("")
-			if _, err := run(b.Dir, append(slices.Clone(verbs[verb]), j, "-o", out)...); err != nil {
-				return err
-			}
-			have, err := b.results(fmt.Sprintf("%s, run %d with %s", verb, i, j), out, skipped)
-			if err != nil {
-				return err
-			}
-			all, lists = append(all, have[0]), append(lists, have[1])
-			if err := sameLines(lists[0], have[1]); err != nil {
-				return err
-			}
+			must(run(b.Dir, append(slices.Clone(verbs[verb]), j, "-o", out)...))
+			way := fmt.Sprintf("%s, run %d with %s", verb, i, j)
+			all = append(all, result{way, b.read(out)})
+			lists = append(lists, result{way, b.read(skipped)})
+			must(sameLines(lists[0], lists[i]))
 		}
-		if err := sameBytes(all...); err != nil {
-			return err
-		}
+		must(sameBytes(all...))
 	}
 	return nil
 }
 
 func shuffled(r *rand.Rand, in []string) []string {
-	out := append([]string{}, in...)
+	out := slices.Clone(in)
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 
 // merged is the BTF object of others.
-func (b *Build) merged(in ...string) (string, error) {
+func (b *Build) merged(in ...string) string {
 	out := b.temporary(".btfo")
-	return out, b.btfdedup(append([]string{"merge", "-o", out}, in...)...)
+	b.btfdedup(append([]string{"merge", "-o", out}, in...)...)
+	return out
 }
 
 // checkMerge: any order and tree of merges gives the same object and the same BTF.
 func checkMerge(b *Build) error {
-	objects, err := b.BTFObjects()
-	if err != nil {
-		return err
-	}
 	r := b.random(1)
 	var merges, links []result
 	for i := range max(4, b.Runs/4) {
-		tree, how, err := b.mergeTree(r, objects)
-		if err != nil {
-			return err
-		}
-		data, err := b.LinkBTF(2, tree)
-		if err != nil {
-			return err
-		}
-		links = append(links, result{fmt.Sprintf("link of %s", how), data})
-		all, err := b.merged(shuffled(r, tree)...)
-		if err != nil {
-			return err
-		}
-		if data, err = b.read(all); err != nil {
-			return err
-		}
-		merges = append(merges, result{fmt.Sprintf("merge %d of %s", i, how), data})
+		tree, how := b.mergeTree(r, b.BTFObjects())
+		links = append(links, result{"link of " + how, b.LinkBTF(2, tree...)})
+		merges = append(merges, result{fmt.Sprintf("merge %d of %s", i, how),
+			b.read(b.merged(shuffled(r, tree)...))})
 	}
-	if err := sameBytes(merges...); err != nil {
-		return err
-	}
-	return b.expectGraph(links[0].way, func() ([]byte, error) {
-		return links[0].bytes, sameBytes(links...)
-	})
+	must(sameBytes(merges...))
+	must(sameBytes(links...))
+	return b.expectGraph(links[0].way, links[0].bytes)
 }
 
 // mergeTree merges objects in random groups, which may be of one, once or twice. It tells how.
-func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how string, err error) {
+func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how string) {
 	level = shuffled(r, objects)
-	names := append([]string{}, level...)
+	names := slices.Clone(level)
 	for range 1 + r.IntN(2) {
 		var above, aboveNames []string
 		for len(level) > 0 {
@@ -173,60 +116,39 @@ func (b *Build) mergeTree(r *rand.Rand, objects []string) (level []string, how s
 			if size == 1 && r.IntN(2) == 0 {
 				above, aboveNames = append(above, level[0]), append(aboveNames, names[0])
 			} else {
-				one, err := b.merged(level[:size]...)
-				if err != nil {
-					return nil, "", err
-				}
-				above = append(above, one)
+				above = append(above, b.merged(level[:size]...))
 				aboveNames = append(aboveNames, "merge("+strings.Join(names[:size], " ")+")")
 			}
 			level, names = level[size:], names[size:]
 		}
 		level, names = above, aboveNames
 	}
-	return level, strings.Join(names, " "), nil
+	return level, strings.Join(names, " ")
 }
 
 // checkRelink: linking a result gives it back, from raw BTF and by way of an object.
 func checkRelink(b *Build) error {
-	name, err := b.OneShot()
-	if err != nil {
-		return err
+	name := b.OneShot()
+	link := func(in string) []byte {
+		return b.make(func(out string) { b.btfdedup("link", "-o", out, in) })
 	}
-	if err := b.expectOneShot("btfdedup link of its result", func() ([]byte, error) {
-		return b.make(func(out string) error { return b.btfdedup("link", "-o", out, name) })
-	}); err != nil {
-		return err
-	}
-	return b.expectOneShot("btfdedup link of the merged result", func() ([]byte, error) {
-		object, err := b.merged(name)
-		if err != nil {
-			return nil, err
-		}
-		return b.make(func(out string) error { return b.btfdedup("link", "-o", out, object) })
-	})
+	must(b.expectOneShot("btfdedup link of its result", link(name)))
+	return b.expectOneShot("btfdedup link of the merged result", link(b.merged(name)))
 }
 
 // checkLinked: the object of the linked file is what those of its objects are.
 func checkLinked(b *Build) error {
-	return b.expectOneShot("btfdedup link of the linked file's object", func() ([]byte, error) {
-		whole, err := b.BTFObject("linked")
-		if err != nil {
-			return nil, err
-		}
-		return b.LinkBTF(1, []string{whole})
-	})
+	return b.expectOneShot("btfdedup link of the linked file's object",
+		b.LinkBTF(1, b.BTFObject("linked")))
 }
 
 // checkRelocatable: ld -r of all objects is what the objects are.
-func checkRelocatable(b *Build) error {
-	return b.expectRelocatable("relocatable.o")
-}
+func checkRelocatable(b *Build) error { return b.expectRelocatable("relocatable.o") }
 
 // checkStrings: so is a file in which each object still has its own .debug_str. The tool may say
 // that it doesn't take several.
 func checkStrings(b *Build) error {
-	err := b.expectRelocatable("strings.o", "--unique=.debug_str")
+	err := caught(func() error { return b.expectRelocatable("strings.o", "--unique=.debug_str") })
 	var failed *commandError
 	if errors.As(err, &failed) && strings.Contains(failed.result.Stderr, " several .debug_str") {
 		return nil
@@ -235,15 +157,7 @@ func checkStrings(b *Build) error {
 }
 
 func (b *Build) expectRelocatable(name string, flags ...string) error {
-	if err := b.relocatable(name, b.Objects(), flags...); err != nil {
-		return err
-	}
+	b.relocatable(name, b.Objects(), flags...)
 	way := "the object of " + strings.Join(append([]string{"ld -r"}, flags...), " ")
-	return b.expectGraph(way, func() ([]byte, error) {
-		object, err := b.BTFObject(name)
-		if err != nil {
-			return nil, err
-		}
-		return b.LinkBTF(1, []string{object})
-	})
+	return b.expectGraph(way, b.LinkBTF(1, b.BTFObject(name)))
 }

@@ -5,8 +5,7 @@ import "github.com/rules-btf/rules_btf/e2e/internal/harness"
 // Check is one promise of the tools.
 type Check struct {
 	Name string
-	// Run returns an error that tells how the promise is broken.
-	Run func(*Build) error
+	run  func(*Build) error
 	// applies says whether the check fits a program; nil: it fits all.
 	applies func(*Program, Options) bool
 	needs   string // a program
@@ -14,31 +13,34 @@ type Check struct {
 
 // Checks are all promises.
 var Checks = []Check{
-	{Name: "graph", Run: checkGraph},
-	{Name: "features", Run: checkFeatures},
-	{Name: "jobs", Run: checkJobs},
-	{Name: "merge", Run: checkMerge},
-	{Name: "order", Run: checkOrder, applies: noWeak},
-	{Name: "relink", Run: checkRelink},
-	{Name: "linked", Run: checkLinked},
-	{Name: "edits", Run: checkEdits},
-	{Name: "relocatable", Run: checkRelocatable},
-	{Name: "strings", Run: checkStrings, applies: linkedByLD},
-	{Name: "dwz", Run: checkDWZ, needs: "dwz"},
-	{Name: "dwz-m", Run: checkSupplement, needs: "dwz"},
-	{Name: "splitdwarf", Run: checkSplitDWARF, applies: splits, needs: "llvm-dwp"},
-	{Name: "typeunits", Run: checkTypeUnits, applies: typeUnits},
-	{Name: "verify", Run: checkVerify},
-	{Name: "twins", Run: checkTwins},
-	{Name: "definitions", Run: checkDefinitions, applies: noTypeUnits},
-	{Name: "tags", Run: checkTags, applies: noTypeUnits},
-	{Name: "variables", Run: checkVariables, applies: noTypeUnits},
-	{Name: "globals", Run: checkGlobals},
-	{Name: "functions", Run: checkFunctions, applies: noTypeUnits},
-	{Name: "pahole", Run: checkPahole, applies: paholeReads, needs: "pahole"},
-	{Name: "split", Run: checkSplit, applies: keepsAll},
-	{Name: "compilerbtf", Run: checkCompilerBTF, applies: gccWritesBTF},
+	{Name: "graph", run: checkGraph},
+	{Name: "features", run: checkFeatures},
+	{Name: "jobs", run: checkJobs},
+	{Name: "merge", run: checkMerge},
+	{Name: "order", run: checkOrder, applies: noWeak},
+	{Name: "relink", run: checkRelink},
+	{Name: "linked", run: checkLinked},
+	{Name: "edits", run: checkEdits},
+	{Name: "relocatable", run: checkRelocatable},
+	{Name: "strings", run: checkStrings, applies: linkedByLD},
+	{Name: "dwz", run: checkDWZ, needs: "dwz"},
+	{Name: "dwz-m", run: checkSupplement, needs: "dwz"},
+	{Name: "splitdwarf", run: checkSplitDWARF, applies: splits, needs: "llvm-dwp"},
+	{Name: "typeunits", run: checkTypeUnits, applies: typeUnits},
+	{Name: "verify", run: checkVerify},
+	{Name: "twins", run: checkTwins},
+	{Name: "definitions", run: checkDefinitions, applies: noTypeUnits},
+	{Name: "tags", run: checkTags, applies: noTypeUnits},
+	{Name: "variables", run: checkVariables, applies: noTypeUnits},
+	{Name: "globals", run: checkGlobals},
+	{Name: "functions", run: checkFunctions, applies: noTypeUnits},
+	{Name: "pahole", run: checkPahole, applies: paholeReads, needs: "pahole"},
+	{Name: "split", run: checkSplit, applies: keepsAll},
+	{Name: "compilerbtf", run: checkCompilerBTF, applies: gccWritesBTF},
 }
+
+// Run returns an error that tells how the promise is broken.
+func (c Check) Run(b *Build) error { return caught(func() error { return c.run(b) }) }
 
 // Applies says whether the check fits a program and can be made here.
 func (c Check) Applies(p *Program, o Options) bool {

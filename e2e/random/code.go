@@ -17,13 +17,9 @@ type code struct {
 	units    map[*die]bool     // those with a linked function
 }
 
-func (v *view) code() (*code, error) {
-	symbols, err := v.symbols(elf.STT_FUNC)
-	if err != nil {
-		return nil, err
-	}
+func (v *view) code() *code {
 	at := map[uint64][]string{}
-	for _, s := range symbols {
+	for _, s := range v.symbols(elf.STT_FUNC) {
 		if s.Section != elf.SHN_UNDEF {
 			at[s.Value] = append(at[s.Value], s.Name)
 		}
@@ -47,7 +43,7 @@ func (v *view) code() (*code, error) {
 			}
 		})
 	}
-	return c, nil
+	return c
 }
 
 // isOf says whether a symbol is that of a function or of a clone, not of a part that was split off.
@@ -59,20 +55,10 @@ func isOf(symbol, function string) bool {
 // checkFunctions: each function with code and a symbol of its name is in the result, or listed as
 // left out, once. What is in the result has the prototype and the tags of such a function.
 func checkFunctions(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	code, err := v.code()
-	if err != nil {
-		return err
-	}
-	lines, err := b.read("elf.skipped")
-	if err != nil {
-		return err
-	}
+	v := b.view()
+	code := v.code()
 	count := map[string]int{}
-	for line := range strings.Lines(string(lines)) {
+	for line := range strings.Lines(string(b.read("elf.skipped"))) {
 		name, _, _ := strings.Cut(line, "\t")
 		count[name]++
 	}

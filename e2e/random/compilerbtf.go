@@ -44,20 +44,15 @@ func gccWritesBTF(p *Program, _ Options) bool {
 // says more of where parameters are.
 func checkCompilerBTF(b *Build) error {
 	for _, opt := range []string{"-O0", "-O2"} {
-		roads, err := b.compileRoads(opt)
-		if err != nil {
-			return err
-		}
+		dwarf, btf := b.compileRoads(opt)
 		same := sameButFunctions
 		if opt == "-O0" {
 			same = sameBytes
-			for i := range roads[0] {
-				if err := b.sameFiles(same, roads[0][i], roads[1][i]); err != nil {
-					return err
-				}
+			for i := range dwarf {
+				must(same(result{dwarf[i], b.read(dwarf[i])}, result{btf[i], b.read(btf[i])}))
 			}
 		}
-		if err := b.linkRoads(same, roads); err != nil {
+		if err := b.linkRoads(same, dwarf, btf); err != nil {
 			return fmt.Errorf("%s: %w", opt, err)
 		}
 	}
@@ -66,106 +61,62 @@ func checkCompilerBTF(b *Build) error {
 
 // compileRoads makes the BTF objects of the units, of DWARF and of BTF, and links the objects with
 // BTF.
-func (b *Build) compileRoads(opt string) (roads [2][]string, err error) {
+func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 	var linked []string
 	for i, u := range b.Program.Files() {
 		source := "outline/" + u.Path
-		if err := b.write(source, []byte(u.Outline())); err != nil {
-			return roads, err
-		}
-		for road, flag := range []string{"-gdwarf-5", "-gbtf"} {
+		b.write(source, []byte(u.Outline()))
+		compile := func(flag string) string {
 			o := b.Options
 			o.Compilers, o.DWARF, o.Opt = []string{"gcc"}, []string{flag}, opt
-			object := fmt.Sprintf("outline/%d%s/%s", road, opt, object(u))
-			if err := os.MkdirAll(filepath.Dir(b.path(object)), 0o777); err != nil {
-				return roads, err
-			}
-			if _, err := run(b.Dir, append(o.Command(i, u), "-o", object, source)...); err != nil {
-				return roads, notBuilt{err}
-			}
-			if road == 1 {
-				linked = append(linked, object)
-			}
-			roads[road] = append(roads[road], object+".btfo")
-			if err := b.btfgen("object", "-q", "-o", object+".btfo", object); err != nil {
-				return roads, err
-			}
+			name := fmt.Sprintf("outline/%s%s/%s", flag, opt, object(u))
+			must(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
+			b.compiler(b.Dir, append(o.Command(i, u), "-o", name, source)...)
+			b.btfgen("object", "-q", "-o", name+".btfo", name)
+			return name
 		}
+		dwarf = append(dwarf, compile("-gdwarf-5")+".btfo")
+		linked = append(linked, compile("-gbtf"))
+		btf = append(btf, linked[i]+".btfo")
 	}
-	if err := b.link("outline.linked", linked); err != nil {
-		return roads, err
-	}
-	return roads, b.btfgen("facts", "-o", "outline.facts", "outline.linked")
+	b.link("outline.linked", linked)
+	b.btfgen("facts", "-o", "outline.facts", "outline.linked")
+	return dwarf, btf
 }
 
 // linkRoads links the objects that DWARF gave, those that BTF gave, and some of each.
-func (b *Build) linkRoads(same func(...result) error, roads [2][]string) error {
-	mixed := append([]string{}, roads[0]...)
-	for i := range mixed {
-		mixed[i] = roads[i%2][i]
+func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error {
+	link := func(way string, objects []string) result {
+		return result{way, b.make(func(out string) {
+			b.btfdedup(append([]string{"link", "--facts", "outline.facts", "-o", out}, objects...)...)
+		})}
 	}
-	results := map[string]result{}
-	for way, objects := range map[string][]string{"objects of DWARF": roads[0],
-		"objects of BTF": roads[1], "objects of both": mixed,
-		"objects of BTF in another order": shuffled(b.random(9), roads[1])} {
-		data, err := b.make(func(out string) error {
-			return b.btfdedup(append([]string{"link", "--facts", "outline.facts", "-o", out},
-				objects...)...)
-		})
-		if err != nil {
-			return err
-		}
-		results[way] = result{way, data}
+	mixed := slices.Clone(dwarf)
+	for i := 1; i < len(mixed); i += 2 {
+		mixed[i] = btf[i]
 	}
-	ofBTF := results["objects of BTF"]
-	if err := same(results["objects of DWARF"], ofBTF); err != nil {
-		return err
-	}
-	if err := same(results["objects of DWARF"], results["objects of both"]); err != nil {
-		return err
-	}
-	if err := sameBytes(ofBTF, results["objects of BTF in another order"]); err != nil {
-		return err
-	}
+	ofDWARF, ofBTF := link("objects of DWARF", dwarf), link("objects of BTF", btf)
+	must(same(ofDWARF, ofBTF, link("objects of both", mixed)))
+	must(sameBytes(ofBTF, link("objects of BTF in another order", shuffled(b.random(9), btf))))
 	if !noWeak(b.Program, b.Options) || b.Options.Collect {
 		return nil // a linked file's BTF doesn't say which function or unit was kept
 	}
-	data, err := b.make(func(out string) error {
-		return b.btfgen("elf", "-q", "-o", out, "outline.linked")
-	})
-	if err != nil {
-		return err
-	}
-	return sameBytes(ofBTF, result{"the linked file's BTF", data})
+	return sameBytes(ofBTF, result{"the linked file's BTF", b.make(func(out string) {
+		b.btfgen("elf", "-q", "-o", out, "outline.linked")
+	})})
 }
 
 // sameButFunctions is an error unless all results have the same types but for functions, their
 // prototypes and what only those lead to.
 func sameButFunctions(all ...result) error {
 	for _, r := range all[1:] {
-		lost, added, err := oneSided(all[0], r)
-		if err != nil {
-			return err
-		}
+		lost, added := oneSided(all[0], r)
 		if slices.ContainsFunc(slices.Concat(lost, added), func(line string) bool {
-			return slices.ContainsFunc([]string{"Struct t", "Union t", "Enum t", "Typedef ", "Var "},
+			return slices.ContainsFunc([]string{"struct t", "union t", "enum t", "typedef ", "var "},
 				func(kind string) bool { return strings.HasPrefix(line, kind) })
 		}) {
 			return errors.New(sides(all[0], lost, r, added))
 		}
 	}
 	return nil
-}
-
-// sameFiles is an error unless two files have the same content.
-func (b *Build) sameFiles(same func(...result) error, x, y string) error {
-	var all []result
-	for _, name := range []string{x, y} {
-		data, err := b.read(name)
-		if err != nil {
-			return err
-		}
-		all = append(all, result{name, data})
-	}
-	return same(all...)
 }

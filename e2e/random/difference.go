@@ -1,20 +1,19 @@
 package random
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
 // sameTypes is an error unless two results have the same types. Only sections may differ.
 func sameTypes(a, b result) error {
-	left, right, err := oneSided(a, b)
-	if err != nil {
-		return err
-	}
-	if len(left)+len(right) > 0 {
+	if left, right := oneSided(a, b); len(left)+len(right) > 0 {
 		return errors.New(sides(a, left, b, right))
 	}
 	return nil
@@ -22,14 +21,10 @@ func sameTypes(a, b result) error {
 
 // difference says how the types of two results differ.
 func difference(a, b result) string {
-	left, right, err := oneSided(a, b)
-	switch {
-	case err != nil:
+	if err := caught(func() error { return sameTypes(a, b) }); err != nil {
 		return err.Error()
-	case len(left)+len(right) == 0:
-		return "they have the same types in another form"
 	}
-	return sides(a, left, b, right)
+	return "they have the same types in another form"
 }
 
 func sides(a result, left []string, b result, right []string) string {
@@ -44,41 +39,37 @@ func sides(a result, left []string, b result, right []string) string {
 	return list(a, left) + list(b, right)
 }
 
-// oneSided returns the types that only one of two blobs has, sorted. They may be BTF objects.
-func oneSided(a, b result) (left, right []string, err error) {
-	var all [2][]btf.Type
-	for i, r := range []result{a, b} {
-		spec, err := loadBTF(r.bytes, nil)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: cilium/ebpf: %w", r.way, err)
-		}
-		if all[i], err = allTypes(spec); err != nil {
-			return nil, nil, err
-		}
+// spec is the BTF of a result, which may be a BTF object, as cilium/ebpf reads it.
+func (r result) spec() *btf.Spec {
+	spec, err := content.Read(bytes.NewReader(r.bytes), nil)
+	if err != nil {
+		must(fmt.Errorf("%s: cilium/ebpf: %w", r.way, err))
 	}
+	return spec
+}
+
+func (r result) types() []btf.Type { return get(content.Types(r.spec())) }
+
+// oneSided returns the types that only one of two results has, sorted.
+func oneSided(a, b result) (left, right []string) {
+	all := [2][]btf.Type{a.types(), b.types()}
 	class := classes(all[0], all[1])
-	count := map[int]int{}
-	for _, t := range all[1] {
+	count := map[int]int{} // by class: how many more the one has than the other
+	for _, t := range all[0] {
 		count[class[t]]++
 	}
-	for _, t := range all[0] {
-		if _, section := t.(*btf.Datasec); section {
-			continue
-		}
-		if count[class[t]]--; count[class[t]] < 0 {
-			left = append(left, describe(t))
-		}
-	}
 	for _, t := range all[1] {
-		if _, section := t.(*btf.Datasec); section {
-			continue
-		}
-		if count[class[t]] > 0 {
-			count[class[t]]--
-			right = append(right, describe(t))
-		}
+		count[class[t]]--
 	}
-	slices.Sort(left)
-	slices.Sort(right)
-	return left, right, nil
+	only := func(types []btf.Type, more int) (list []string) {
+		for _, t := range types {
+			if _, section := t.(*btf.Datasec); !section && count[class[t]]*more > 0 {
+				count[class[t]] -= more
+				list = append(list, content.Text(t))
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	return only(all[0], 1), only(all[1], -1)
 }

@@ -255,12 +255,8 @@ func TestKnown(t *testing.T) {
 
 // wantCount wants the program's BTF to have as many types of some names as want says.
 func wantCount(t *testing.T, b *Build, want map[string]int) {
-	types, err := b.oneShotBTF()
-	if err != nil {
-		t.Fatal(err)
-	}
 	have := map[string]int{}
-	for _, t := range types {
+	for _, t := range b.types() {
 		have[definitionKind(t)+" "+t.TypeName()]++
 	}
 	for name, n := range want {

@@ -14,23 +14,11 @@ import (
 // checkPahole: pahole's BTF of the program has the same types by name. It doesn't compare tags with
 // several definitions that a unit only declares: which one is meant is a rule of each tool.
 func checkPahole(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
+	v := b.view()
 	theirs := b.temporary(".pahole.btf")
-	if _, err := run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
-		"--btf_encode_detached="+theirs, "linked"); err != nil {
-		return err
-	}
-	ours, err := content.Load(b.path("elf.btf"))
-	if err != nil {
-		return err
-	}
-	other, err := content.Load(b.path(theirs))
-	if err != nil {
-		return err
-	}
+	must(run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
+		"--btf_encode_detached="+theirs, "linked"))
+	ours, other := get(content.Load(b.path("elf.btf"))), get(content.Load(b.path(theirs)))
 	ambiguous := v.ambiguous()
 	r := compare.Contents(ours, other)
 	r.Explain(compare.Against(ours, v.skipped))

@@ -1,9 +1,10 @@
 package random
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
 // checkSplit: a part of the objects is a kernel and the rest is a module. The module's BTF depends
@@ -15,80 +16,45 @@ func checkSplit(b *Build) error {
 	}
 	n := 1 + b.random(5).IntN(len(objects)-1)
 	kernel, module := objects[:n], objects[n:]
-	if err := b.link("kernel", kernel); err != nil {
-		return err
-	}
-	if err := b.btfgen("elf", "-o", "kernel.btf", "kernel"); err != nil {
-		return err
-	}
-	if err := b.relocatable("module.ko", module); err != nil {
-		return err
-	}
-	if err := b.btfgen("facts", "-o", "module.facts", "module.ko"); err != nil {
-		return err
-	}
+	b.link("kernel", kernel)
+	b.btfgen("elf", "-o", "kernel.btf", "kernel")
+	b.relocatable("module.ko", module)
+	b.btfgen("facts", "-o", "module.facts", "module.ko")
 	var all []result
-	add := func(way string, do func(out string) error) error {
-		data, err := b.make(do)
-		all = append(all, result{way, data})
-		return err
-	}
-	link := func(way, jobs string, in ...string) error {
-		return add(way, func(out string) error {
-			return b.btfdedup(append([]string{"link", jobs, "--base", "kernel.btf", "--facts",
-				"module.facts",
+	link := func(way, jobs string, in ...string) {
+		all = append(all, result{way, b.make(func(out string) {
+			b.btfdedup(append([]string{"link", jobs, "--base", "kernel.btf", "--facts", "module.facts",
 				"-o", out}, in...)...)
-		})
+		})})
 	}
 	var units []string
 	for _, o := range module {
-		unit, err := b.BTFObject(o)
-		if err != nil {
-			return err
-		}
-		units = append(units, unit)
+		units = append(units, b.BTFObject(o))
 	}
 	reversed := slices.Clone(units)
 	slices.Reverse(reversed)
-	merged, err := b.merged(reversed...)
-	if err != nil {
-		return err
-	}
+	link("btfdedup link of the module's objects", "-j1", units...)
+	link("btfdedup link of them reversed", "-j8", reversed...)
+	link("btfdedup link of them merged", "-j2", b.merged(reversed...))
 	split := b.temporary(".split.btf")
-	for _, err := range []error{
-		link("btfdedup link of the module's objects", "-j1", units...),
-		b.write(split, all[0].bytes),
-		link("btfdedup link of them reversed", "-j8", reversed...),
-		link("btfdedup link of them merged", "-j2", merged),
-		add("btfgen elf of the module", func(out string) error {
-			return b.btfgen("elf", "-j2", "--base", "kernel.btf", "-o", out, "module.ko")
-		}),
-	} {
-		if err != nil {
-			return err
-		}
+	b.write(split, all[0].bytes)
+	whole := b.make(func(out string) {
+		b.btfgen("elf", "-j2", "--base", "kernel.btf", "-o", out, "module.ko")
+	})
+	if !b.losesScopes() { // else the module's file says less than its objects
+		all = append(all, result{"btfgen elf of the module", whole})
 	}
 	// A declaration tag of a type of the base that the module declares too may add a declaration.
 	if !b.Program.contains("btf_decl_tag") {
-		if err := add("btfdedup link of the result", func(out string) error {
-			return b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
-		}); err != nil {
-			return err
-		}
+		all = append(all, result{"btfdedup link of the result", b.make(func(out string) {
+			b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
+		})})
 	}
-	if loses, err := b.losesScopes(); err != nil {
-		return err
-	} else if loses { // the module's file says less than its objects
-		all = slices.Delete(all, 3, 4)
-	}
-	if err := sameBytesOf(all,
-		"kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)); err != nil {
-		return err
-	}
-	if err := b.verify("--base", "kernel.btf", split); err != nil {
-		return err
-	}
-	return b.splitTwins("kernel.btf", split)
+	must(sameBytesOf(all, "kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)))
+	b.verify("--base", "kernel.btf", split)
+	base := get(content.Open(b.path("kernel.btf"), nil))
+	return twins(get(content.Types(base)),
+		get(content.Types(get(content.Open(b.path(split), base)))))
 }
 
 // sameBytesOf is sameBytes for split BTF, whose types can't be compared without the base.
@@ -97,34 +63,8 @@ func sameBytesOf(all []result, who string) error {
 	for _, r := range all[1:] {
 		if string(r.bytes) != string(all[0].bytes) {
 			other = append(other, fmt.Sprintf("%s and %s give other bytes (%d and %d); %s", all[0].way,
-				r.way,
-				len(all[0].bytes), len(r.bytes), who))
+				r.way, len(all[0].bytes), len(r.bytes), who))
 		}
 	}
 	return list(other)
-}
-
-func (b *Build) splitTwins(base, split string) error {
-	baseData, err := b.read(base)
-	if err != nil {
-		return err
-	}
-	splitData, err := b.read(split)
-	if err != nil {
-		return err
-	}
-	baseSpec, err := loadBTF(baseData, nil)
-	if err != nil {
-		return err
-	}
-	spec, err := loadBTF(splitData, baseSpec)
-	if err != nil {
-		return fmt.Errorf("cilium/ebpf: %w", err)
-	}
-	baseTypes, err := allTypes(baseSpec)
-	if err != nil {
-		return err
-	}
-	types, err := allTypes(spec)
-	return errors.Join(err, twins(baseTypes, types))
 }

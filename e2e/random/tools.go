@@ -40,14 +40,41 @@ func clip(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// run runs a command in dir, and returns what it wrote to stdout.
-func run(dir string, argv ...string) (string, error) {
+// run runs a command in dir.
+func run(dir string, argv ...string) error {
 	r, err := harness.Command{Argv: argv, Dir: dir, Timeout: commandTimeout}.Run()
+	if err == nil && r.Exit != 0 {
+		err = &commandError{argv, r}
+	}
+	return err
+}
+
+// failure is a panic that ends a check, or a build: with the error by which it fails.
+type failure struct{ err error }
+
+// must ends the check if there is an error.
+func must(err error) {
 	if err != nil {
-		return "", err
+		panic(failure{err})
 	}
-	if r.Exit != 0 {
-		return r.Stdout, &commandError{argv, r}
-	}
-	return r.Stdout, nil
+}
+
+// get is must for a call with a result.
+func get[T any](v T, err error) T {
+	must(err)
+	return v
+}
+
+// caught calls f and returns its error, or that of a failure.
+func caught(f func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	return f()
 }

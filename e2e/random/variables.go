@@ -9,43 +9,26 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf/btf"
+
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
-	"github.com/rules-btf/rules_btf/e2e/internal/content"
 )
 
 // checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
 // as left out.
 func checkVariables(b *Build) error {
-	v, err := b.view()
-	if err != nil {
-		return err
-	}
-	return v.variables(func(section string) bool { return section == perCPUSection })
+	return b.view().variables(func(section string) bool { return section == perCPUSection })
 }
 
 // checkGlobals: so has each variable with the feature global_var, one shot and as a graph.
 func checkGlobals(b *Build) error {
-	globals, err := b.sameRoads("linked", "default,global_var")
-	if err != nil {
-		return err
+	globals := b.sameRoads("linked", "default,global_var")
+	b.verify(globals)
+	if b.Options.TypeUnits() {
+		return nil
 	}
-	if err := b.verify(globals); err != nil {
-		return err
-	}
-	v, err := b.view()
-	if err != nil || b.Options.TypeUnits() {
-		return err
-	}
-	spec, err := content.Open(b.path(globals), nil)
-	if err != nil {
-		return err
-	}
-	if v.types, err = allTypes(spec); err != nil {
-		return err
-	}
-	if v.skipped, err = compare.LoadSkips(b.path(globals + ".skipped")); err != nil {
-		return err
-	}
+	v := b.view()
+	v.types = result{globals, b.read(globals)}.types()
+	v.skipped = get(compare.LoadSkips(b.path(globals + ".skipped")))
 	return v.variables(func(section string) bool { return true })
 }
 
@@ -79,11 +62,7 @@ func (v *view) variables(wanted func(section string) bool) error {
 			}
 		}
 	}
-	symbols, err := v.symbols(elf.STT_OBJECT)
-	if err != nil {
-		return err
-	}
-	for _, s := range symbols {
+	for _, s := range v.symbols(elf.STT_OBJECT) {
 		if int(s.Section) >= len(v.elf.Sections) || !wanted(v.elf.Sections[s.Section].Name) ||
 			found[s.Value] {
 			continue

@@ -9,6 +9,7 @@ package content
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sort"
 	"strings"
@@ -68,10 +69,27 @@ func Open(path string, base *btf.Spec) (*btf.Spec, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return Read(f, base)
+}
+
+// Read is Open of a file's content.
+func Read(r io.ReaderAt, base *btf.Spec) (*btf.Spec, error) {
 	if base == nil {
-		return btf.LoadSpecFromReader(f)
+		return btf.LoadSpecFromReader(r)
 	}
-	return btf.LoadSplitSpecFromReader(f, base)
+	return btf.LoadSplitSpecFromReader(r, base)
+}
+
+// Types returns the types of spec without those of its base.
+func Types(spec *btf.Spec) ([]btf.Type, error) {
+	var all []btf.Type
+	for t, err := range spec.All() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // Of returns the contents of spec without those of its base.
