@@ -77,13 +77,13 @@ func (k kernel) checkBoot(t *testing.T) {
 	for _, line := range lines {
 		k.checkLine(t, line)
 	}
-	if want := len(k.modules); len(result.Loaded) != want {
-		t.Errorf("loaded %v, not all of %v", result.Loaded, k.modules)
+	if want := len(k.modules); len(result.loaded) != want {
+		t.Errorf("loaded %v, not all of %v", result.loaded, k.modules)
 	}
-	if len(result.Ran) != len(plan.Checks) {
-		t.Errorf("ran %v, not all of %v", result.Ran, plan.Checks)
+	if len(result.ran) != len(plan.Checks) {
+		t.Errorf("ran %v, not all of %v", result.ran, plan.Checks)
 	}
-	slices.Sort(result.Ran)
+	slices.Sort(result.ran)
 }
 
 // machine returns a machine with the kernel's image.
@@ -131,7 +131,7 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 	switch {
 	case line.Start != nil:
 		t.Logf("Linux %s", line.Start.Release)
-		result.Release = line.Start.Release
+		result.release = line.Start.Release
 		if line.Start.BTF != digest(sectionOf(t, k.vmlinux(), ".BTF")) {
 			t.Error("/sys/kernel/btf/vmlinux is not the .BTF of vmlinux")
 		}
@@ -143,7 +143,7 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 		if line.Check.Error != "" {
 			t.Errorf("%s: %s", line.Check.Name, line.Check.Error)
 		} else {
-			result.Ran = append(result.Ran, line.Check.Name)
+			result.ran = append(result.ran, line.Check.Name)
 		}
 		log = line.Check.Log
 	case line.End != nil:
@@ -161,7 +161,7 @@ func (k kernel) checkModule(t *testing.T, m *report.Module) {
 		t.Errorf("%s: %s; the kernel's log:\n%s", m.Name, m.Error, strings.Join(m.Log, "\n"))
 		return
 	}
-	result.Loaded = append(result.Loaded, m.Name)
+	result.loaded = append(result.loaded, m.Name)
 	path := k.out(filepath.Base(m.File))
 	want := sectionOf(t, path, ".BTF")
 	if sectionOf(t, path, ".BTF.base") != nil {

@@ -26,7 +26,7 @@ func (k kernel) checkIDs(t *testing.T) {
 		absent[name] = true
 	}
 	t.Run("vmlinux", func(t *testing.T) { checkIDsOf(t, k.vmlinux(), spec, absent) })
-	if result.IDs == 0 {
+	if result.ids == 0 {
 		t.Error("vmlinux has no entries: nothing was checked")
 	}
 	for _, name := range k.modules {
@@ -45,7 +45,7 @@ func (k kernel) checkIDs(t *testing.T) {
 			checkIDsOf(t, k.module(name), split, nil)
 		})
 	}
-	fmt.Println(result.IDs, "entries of .BTF_ids")
+	fmt.Println(result.ids, "entries of .BTF_ids")
 }
 
 // A type's symbol is __BTF_ID__KIND__NAME__NUMBER. That of a set begins so too, and covers its
@@ -110,7 +110,7 @@ func checkIDsOf(t *testing.T, path string, spec *btf.Spec, absent map[string]boo
 		want[place] = append(want[place], text)
 		id := btf.TypeID(f.ByteOrder.Uint32(data[s.Value:]))
 		found[place] = append(found[place], describe(spec, id))
-		result.IDs++
+		result.ids++
 	}
 	for place, names := range want {
 		slices.Sort(names)

@@ -17,11 +17,7 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
-	"github.com/rules-btf/rules_btf/e2e/matrix/record"
 )
-
-// result is filled in by the tests.
-var result record.Result
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
@@ -39,12 +35,13 @@ func TestKernel(t *testing.T) {
 	if k.dir == "" {
 		t.Skip("SKIPPED: no kernel; run e2e/matrix/run")
 	}
+	cell := os.Getenv("MATRIX_CELL")
 	k.arch = "x86_64"
-	if strings.HasSuffix(os.Getenv("MATRIX_CELL"), "-arm64") {
+	if strings.HasSuffix(cell, "-arm64") {
 		k.arch = "arm64"
 	}
 	k.modules = k.inOrder(t, strings.Fields(string(harness.ReadFile(t, k.out("modules")))))
-	result.Compiler = k.compiler(t)
+	result.compiler = k.compiler(t)
 
 	t.Run("warnings", k.checkLog)
 	t.Run("pahole", k.checkTypes)
@@ -52,11 +49,8 @@ func TestKernel(t *testing.T) {
 	t.Run("bpftool", k.checkHeaders)
 	t.Run("boot", k.checkBoot)
 	t.Run("rebuilt", k.checkRebuilt)
-	if t.Failed() {
-		return
-	}
-	if err := result.Write(k.dir); err != nil {
-		t.Error(err)
+	if !t.Failed() {
+		k.writeResult(t, cell)
 	}
 }
 
@@ -169,7 +163,6 @@ func (k kernel) checkLog(t *testing.T) {
 				t.Errorf("resolve_btfids finds no %s, but in pahole's BTF there is %v", name, typ)
 			}
 		}
-		result.Absent = append(result.Absent, name)
 	}
 }
 
@@ -187,7 +180,7 @@ func (k kernel) checkRebuilt(t *testing.T) {
 		if what != "the same" {
 			t.Errorf("with %s these differ: %s", how, what)
 		}
-		result.Rebuilt = append(result.Rebuilt, how)
+		result.rebuilt = append(result.rebuilt, how)
 	}
 }
 

@@ -29,14 +29,14 @@ func (k kernel) checkTypes(t *testing.T) {
 				t.Errorf("ours said %q, pahole %q", c.OursSaid, c.PaholeSaid)
 			}
 			r := k.compare(t, c)
-			sum := &result.Modules
+			sum := &result.modules
 			if !isModule(c) {
-				sum = &result.Vmlinux
+				sum = &result.vmlinux
 			}
 			for class, n := range r.Ours {
-				sum.Equal += n - differing(r, string(class))
+				sum.equal += n - differing(r, string(class))
 			}
-			sum.Explained += len(r.Differences)
+			sum.explained += len(r.Differences)
 		})
 	}
 }

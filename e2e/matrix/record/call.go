@@ -1,5 +1,5 @@
 // Package record is what the matrix keeps of a kernel: what the program in pahole measured at each
-// call that encodes BTF, and what the tests saw.
+// call that encodes BTF.
 package record
 
 import (

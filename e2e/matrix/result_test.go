@@ -1,0 +1,61 @@
+package matrix
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
+	"github.com/rules-btf/rules_btf/e2e/internal/measure"
+	"github.com/rules-btf/rules_btf/e2e/matrix/record"
+)
+
+// result is what the tests saw of the kernel; they fill it in.
+var result struct {
+	compiler string // as the kernel's configuration has it
+	release  string // of the kernel, as uname -r prints it
+	// Names of types, functions and variables that ours and pahole's BTF define alike, and
+	// differences, each of which has a reason: of vmlinux, and of all modules together.
+	vmlinux, modules struct{ equal, explained int }
+	ids              int      // entries of .BTF_ids that were looked up
+	loaded           []string // modules
+	ran              []string // programs of BPF
+	rebuilt          []string // how the BTF was made again, to the same bytes
+}
+
+// writeResult writes the kernel's rows of the tables that e2e/matrix/run prints.
+func (k kernel) writeResult(t *testing.T, cell string) {
+	t.Helper()
+	r := &result
+	if r.release != "" {
+		cell = r.release + ", " + cell
+	}
+	if r.rebuilt == nil {
+		r.rebuilt = []string{"–"}
+	}
+	harness.WriteFile(t, filepath.Join(k.dir, "result"), fmt.Sprintf(
+		"| %s | %s | %d | %d | %d | %d | %d | %d | %d | %s |\n", cell, r.compiler, r.vmlinux.equal,
+		r.vmlinux.explained, r.modules.equal, r.modules.explained, r.ids, len(r.loaded), len(r.ran),
+		strings.Join(r.rebuilt, "; ")))
+
+	list, err := record.ReadCalls(k.calls(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := func(run func(record.Call) measure.Run, modules bool) string {
+		var cpu time.Duration
+		var peak int64
+		for _, c := range list {
+			if isModule(c) == modules {
+				cpu, peak = cpu+run(c).CPU, max(peak, run(c).Peak)
+			}
+		}
+		return fmt.Sprintf("%.2f s, %d MB", cpu.Seconds(), peak/1e6)
+	}
+	pahole := func(c record.Call) measure.Run { return c.Pahole }
+	ours := func(c record.Call) measure.Run { return c.Ours }
+	harness.WriteFile(t, filepath.Join(k.dir, "used"), fmt.Sprintf("| %s | %s | %s | %s | %s |\n",
+		cell, used(pahole, false), used(ours, false), used(pahole, true), used(ours, true)))
+}
