@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rules-btf/rules_btf/e2e/internal/flatten"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
@@ -38,9 +37,9 @@ func TestFlattened(t *testing.T) {
 	harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "modules", "-q", "--lang-exclude=rust",
 		"--base", base, "-o", out, "--skipped-dir", skipped, harness.ParamFile(t, all))
 
-	bases := make(chan *flatten.Base, runtime.GOMAXPROCS(0))
+	bases := make(chan *kernelBase, runtime.GOMAXPROCS(0))
 	for range cap(bases) {
-		b, err := flatten.ReadBase(base)
+		b, err := readBase(base)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +54,11 @@ func TestFlattened(t *testing.T) {
 				whole := oracle.Pahole(t, ko)
 				b := <-bases
 				defer func() { bases <- b }()
-				r, err := b.Compare(filepath.Join(out, name+".btf"), whole.Path)
+				r, err := flatten(b, filepath.Join(out, name+".btf"), whole.Path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				oracle.Explain(t, r.Result, r.Contents, ko, filepath.Join(skipped, name+".skipped"))
+				oracle.Explain(t, r.Result, r.contents, ko, filepath.Join(skipped, name+".skipped"))
 				check(t, r)
 				sum.add(name, r)
 			})
@@ -72,13 +71,13 @@ func TestFlattened(t *testing.T) {
 }
 
 // check reports the differences that have no reason.
-func check(t *testing.T, r *flatten.Result) {
+func check(t *testing.T, r *flattened) {
 	t.Helper()
 	for _, d := range r.Unexplained() {
 		t.Errorf("%s %s: %s\n  ours   %s\n  pahole %s", d.Class, d.Name, d.Kind,
 			strings.Join(d.Ours, "\n         "), strings.Join(d.Oracle, "\n         "))
 	}
-	if r.Types == 0 {
+	if r.types == 0 {
 		t.Error("pahole's BTF has no types: nothing was compared")
 	}
 }

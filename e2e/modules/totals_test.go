@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
-	"github.com/rules-btf/rules_btf/e2e/internal/flatten"
 )
 
 // totals sums up the comparisons of modules.
@@ -22,18 +21,18 @@ type totals struct {
 
 type reason struct{ class, kind, why string }
 
-func (s *totals) add(module string, r *flatten.Result) {
+func (s *totals) add(module string, r *flattened) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.names == nil {
 		s.names, s.reasons = map[content.Class][2]int{}, map[reason][]string{}
 	}
 	s.modules++
-	s.types += r.Types
-	s.base += r.Base
-	s.own += r.Own
-	s.indirect += r.Indirect
-	s.declared += r.Declared
+	s.types += r.types
+	s.base += r.inBase
+	s.own += r.inOwn
+	s.indirect += r.indirect
+	s.declared += len(r.declared)
 	for _, class := range content.Classes {
 		n := s.names[class]
 		s.names[class] = [2]int{n[0] + r.Ours[class], n[1] + r.Oracle[class]}

@@ -31,15 +31,7 @@ type Difference struct {
 	Name   string
 	Ours   []string // texts that only our side has, sorted
 	Oracle []string // texts that only the oracle has, sorted
-	Leads  []Lead   // of the kind Leads: the definitions that differ
-	Extra  bool     // of the kind Leads: it is ours that the oracle has no equal of
 	Reason string   // why the difference is expected; "" if it is not explained
-}
-
-// Lead is two definitions of one tag that the two sides lead to.
-type Lead struct {
-	Tag          string // "struct foo"
-	Ours, Oracle string // their Signature
 }
 
 // Result is the result of Contents.

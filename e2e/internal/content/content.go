@@ -243,6 +243,21 @@ func reference(t btf.Type) string {
 	return ""
 }
 
+// Tag returns the kind and name of a struct, union or enum, whether it is defined or only declared,
+// and "" for other types.
+func Tag(t btf.Type) string {
+	if t.TypeName() == "" {
+		return ""
+	}
+	switch t := t.(type) {
+	case *btf.Struct, *btf.Union, *btf.Enum:
+		return reference(t)
+	case *btf.Fwd:
+		return forward(t)
+	}
+	return ""
+}
+
 func forward(t *btf.Fwd) string {
 	if t.Kind == btf.FwdUnion {
 		return "union " + t.Name

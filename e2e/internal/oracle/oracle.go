@@ -115,7 +115,6 @@ func Explain(
 	r.Explain(compare.Against(ours, skips))
 	explainByDWARF(tb, r, elfPath)
 	explainVariables(tb, r, elfPath)
-	explainLeads(tb, r, elfPath)
 }
 
 // DropBase removes from c the definitions of types that a base has too. In pahole's split BTF

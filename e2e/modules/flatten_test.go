@@ -1,0 +1,258 @@
+package modules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// kernelBase is the BTF that split BTF is based on. It is not for several goroutines.
+type kernelBase struct {
+	spec     *btf.Spec
+	contents *content.Contents
+	side     *side
+}
+
+func readBase(path string) (*kernelBase, error) {
+	spec, err := content.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	b := &kernelBase{spec: spec}
+	if b.side, err = read(spec); err != nil {
+		return nil, err
+	}
+	b.contents, err = content.Of(spec)
+	return b, err
+}
+
+// flattened is a comparison of split BTF (ours) with BTF of the same module without a base (the
+// oracle's). The split BTF and its base, taken together, must have all that the other one has, and
+// the split BTF alone nothing that the other one has not.
+//
+// Definitions are compared twice: by what they say (package content), where a type that is referred
+// to is its kind and name; and by what they mean, where it must be the same type, as deep as it
+// goes (relation). The second way distinguishes definitions of one name.
+type flattened struct {
+	*compare.Result
+	contents *content.Contents // of the split BTF
+	relation
+
+	// Types of the whole BTF that were compared, and how many of them are the same as one of the
+	// base, or else of the split BTF.
+	types, inBase, inOwn int
+	found map[btf.Type]bool
+	// Types that differ only because a type that they lead to does.
+	indirect int
+	// Tags that the base only declares, where the whole BTF has the definition.
+	declared map[string]bool
+}
+
+// flatten compares two files.
+func flatten(b *kernelBase, split, whole string) (*flattened, error) {
+	ours, err := content.Open(split, b.spec)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := content.Open(whole, nil)
+	if err != nil {
+		return nil, err
+	}
+	f := &flattened{declared: map[string]bool{}, found: map[btf.Type]bool{}}
+	if f.contents, err = content.Of(ours); err != nil {
+		return nil, err
+	}
+	wholeContents, err := content.Of(theirs)
+	if err != nil {
+		return nil, err
+	}
+	f.Result = compare.Contents(b.join(f.contents, wholeContents), wholeContents)
+	f.relation = relation{base: b.side, index: map[pair]int{}}
+	if f.own, err = read(ours); err != nil {
+		return nil, err
+	}
+	if f.whole, err = read(theirs); err != nil {
+		return nil, err
+	}
+	f.match()
+	return f, nil
+}
+
+// join returns what the split BTF defines, and of the base what the whole BTF has too. Where a name
+// has a definition that neither has, all that the base has of that name are added, to show them.
+func (b *kernelBase) join(own, whole *content.Contents) *content.Contents {
+	all := &content.Contents{Definitions: map[content.Class]map[string][]string{}}
+	for _, class := range content.Classes {
+		names := map[string][]string{}
+		for name, texts := range own.Definitions[class] {
+			names[name] = slices.Clone(texts)
+		}
+		all.Definitions[class] = names
+		if local(class) {
+			continue
+		}
+		for name, texts := range whole.Definitions[class] {
+			var add []string
+			lost := false
+			has := b.contents.Definitions[class][name]
+			for _, text := range texts {
+				switch {
+				case slices.Contains(names[name], text):
+				case slices.Contains(has, text), class == content.Forward && b.defines(own, text),
+					// An enum without constants is DWARF's word for a declaration.
+					class == content.Enum && strings.HasSuffix(text, "{ }") && len(has)+len(names[name]) > 0:
+					add = append(add, text)
+				default:
+					lost = true
+				}
+			}
+			if lost {
+				add = append(add, has...)
+			}
+			if names[name] = append(names[name], add...); len(names[name]) == 0 {
+				delete(names, name)
+			}
+		}
+	}
+	return all
+}
+
+// defines reports whether the base or the split BTF define a tag, "struct foo".
+func (b *kernelBase) defines(own *content.Contents, tag string) bool {
+	class, name, _ := strings.Cut(tag, " ")
+	return b.contents.Definitions[content.Class(class)][name] != nil ||
+		own.Definitions[content.Class(class)][name] != nil
+}
+
+// local reports whether definitions of a class are the module's own, even if the base has equal
+// ones.
+func local(class content.Class) bool {
+	return class == content.Func || class == content.Var || class == content.Section
+}
+
+// match compares all roots of both sides, and adds to the result what content alone can't say.
+func (f *flattened) match() {
+	candidates := map[btf.Type][]int{} // by root of either side: the pairs that it is in
+	for _, w := range f.whole.roots {
+		k := f.whole.key(w)
+		others := f.own.named[k]
+		if !local(k.class) {
+			others = slices.Concat(others, f.base.named[k])
+		}
+		for _, o := range others {
+			at := f.add(pair{w, o})
+			candidates[w], candidates[o] = append(candidates[w], at), append(candidates[o], at)
+		}
+	}
+	f.settle()
+	isSame := func(at int) bool { return !f.pairs[at].differs }
+	inBase := func(at int) bool { return isSame(at) && f.base.nodes[f.pairs[at].ours] != nil }
+	for _, w := range f.whole.roots {
+		f.types++
+		if f.found[w] = slices.ContainsFunc(candidates[w], isSame); !f.found[w] {
+			continue
+		}
+		if slices.ContainsFunc(candidates[w], inBase) {
+			f.inBase++
+		} else {
+			f.inOwn++
+		}
+	}
+	for _, w := range f.whole.roots {
+		if !f.found[w] {
+			f.explain(w, candidates[w], compare.OnlyOracle)
+		}
+	}
+	for _, o := range f.own.roots {
+		if !slices.ContainsFunc(candidates[o], isSame) {
+			f.explain(o, candidates[o], compare.OnlyOurs)
+		}
+	}
+	for _, p := range f.pairs {
+		if t := content.Tag(p.whole); t != "" && t == content.Tag(p.ours) && f.onlyDeclared(p.pair) {
+			f.declared[t] = true
+		}
+	}
+	if f.indirect > 0 && len(f.Differences) == 0 {
+		f.Differences = append(f.Differences, compare.Difference{Class: content.Nameless,
+			Kind: compare.Leads, Name: "types that differ, and nothing says why"})
+	}
+}
+
+const (
+	reasonUnused    = "nothing that is encoded refers to it, and it has no name"
+	reasonAmbiguous = "leads to a tag of which units have several definitions"
+)
+
+// explain reports why a type has no equal one among the candidates.
+func (f *flattened) explain(t btf.Type, candidates []int, kind compare.Kind) {
+	class, name := content.NameOf(t)
+	d := compare.Difference{Class: class, Kind: compare.Leads, Name: name}
+	equal, told := false, false
+	for _, at := range candidates {
+		if !f.pairs[at].sameText() {
+			continue // which comparing them by content has told
+		}
+		equal = true
+		for _, lead := range f.leads(at) {
+			p := f.pairs[lead]
+			told = told || !f.known(p.whole)
+			d.Ours = append(d.Ours, "leads to "+content.Text(p.ours))
+			d.Oracle = append(d.Oracle, "leads to "+content.Text(p.whole))
+			if len(f.whole.named[f.whole.key(p.whole)]) > 1 {
+				d.Reason = reasonAmbiguous
+			}
+		}
+	}
+	switch {
+	case equal && (told || len(d.Ours) == 0):
+		f.indirect++
+		return
+	case equal:
+	case name != "":
+		return // likewise
+	default:
+		d.Class, d.Kind = content.Nameless, kind
+		if kind == compare.OnlyOurs {
+			d.Ours = []string{content.Text(t)}
+		} else if d.Oracle = []string{content.Text(t)}; class != content.Enum {
+			d.Reason = reasonUnused
+		}
+	}
+	f.Differences = append(f.Differences, d)
+}
+
+// leads returns the pairs through which a pair differs: those with other texts by themselves. What
+// lies beyond a named type that has no equal at all is reported for that.
+func (f *flattened) leads(at int) (list []int) {
+	seen := map[int]bool{at: true}
+	work := []int{at}
+	for len(work) > 0 {
+		i := work[0]
+		work = work[1:]
+		for _, kid := range f.pairs[i].kids {
+			p := &f.pairs[kid]
+			switch {
+			case seen[kid] || !p.differs:
+			case !p.sameText():
+				list = append(list, kid)
+			case p.whole.TypeName() == "" || f.found[p.whole]:
+				work = append(work, kid)
+			}
+			seen[kid] = true
+		}
+	}
+	return list
+}
+
+// known reports whether ours has a definition that says the same as a type of the whole BTF.
+func (f *flattened) known(w btf.Type) bool {
+	k := f.whole.key(w)
+	return slices.ContainsFunc(slices.Concat(f.own.named[k], f.base.named[k]), func(o btf.Type) bool {
+		return content.Text(o) == content.Text(w)
+	})
+}

@@ -1,0 +1,172 @@
+package modules
+
+import (
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/content"
+)
+
+// key is what types are looked up by.
+type key struct {
+	class content.Class
+	name  string // of an anonymous type, the text of its definition
+}
+
+// side is the types of one BTF, without those of its base.
+type side struct {
+	// roots are the types that are compared for their own sake, in the order of the file: those with
+	// a name, anonymous enums, for the names of their constants, and what no type of the side refers
+	// to.
+	roots []btf.Type
+	named map[key][]btf.Type
+	nodes map[btf.Type]*node
+}
+
+// node is the definition of a type, without what it refers to.
+type node struct {
+	text string
+	refs []btf.Type
+}
+
+// read takes in all types of spec.
+func read(spec *btf.Spec) (*side, error) {
+	all, err := content.Types(spec)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{named: map[key][]btf.Type{}, nodes: map[btf.Type]*node{}}
+	used := map[btf.Type]bool{}
+	for _, t := range all {
+		for _, ref := range s.node(t).refs {
+			used[ref] = true
+		}
+		if f, ok := t.(*btf.Func); ok {
+			used[f.Type] = true
+		}
+	}
+	for _, t := range all {
+		k := s.key(t)
+		if k.class == content.Forward || t.TypeName() == "" && k.class != content.Enum && used[t] {
+			continue
+		}
+		s.roots = append(s.roots, t)
+		s.named[k] = append(s.named[k], t)
+	}
+	return s, nil
+}
+
+func (s *side) node(t btf.Type) *node {
+	n := s.nodes[t]
+	if n == nil {
+		n = &node{}
+		n.text, n.refs = content.Shape(t)
+		s.nodes[t] = n
+	}
+	return n
+}
+
+func (s *side) key(t btf.Type) key {
+	class, name := content.NameOf(t)
+	if name == "" {
+		name = s.node(t).text
+	}
+	return key{class, name}
+}
+
+// pair is a type of the whole BTF, and one of the split BTF or its base that may be the same.
+type pair struct{ whole, ours btf.Type }
+
+// relation says which pairs of types are the same, as deep as they go. It is the greatest one: a
+// pair is the same unless something shows that it is not. So cycles of types need no care.
+//
+// Where the whole BTF only declares a tag, any definition of it is the same. Where the base only
+// declares a tag that the module defines, so is that declaration, because a base can't refer to
+// what is based on it.
+type relation struct {
+	whole, own, base *side
+
+	index map[pair]int
+	pairs []state
+}
+
+type state struct {
+	pair
+	kids, users []int
+	differs     bool
+}
+
+// sameText reports whether two types with a name are defined by the same text.
+func (p pair) sameText() bool {
+	return p.whole.TypeName() == "" || content.Text(p.whole) == content.Text(p.ours)
+}
+
+// add adds a pair, and all pairs that it depends on.
+func (r *relation) add(p pair) int {
+	at, known := r.index[p]
+	if known {
+		return at
+	}
+	at = len(r.pairs)
+	r.index[p] = at
+	r.pairs = append(r.pairs, state{pair: p})
+	t := content.Tag(p.whole)
+	if t != "" && t == content.Tag(p.ours) && (declares(p.whole) || r.onlyDeclared(p)) {
+		return at
+	}
+	w, o := r.whole.node(p.whole), r.ours(p.ours)
+	if w.text != o.text {
+		r.pairs[at].differs = true
+		return at
+	}
+	for n := range w.refs {
+		kid := r.add(pair{w.refs[n], o.refs[n]})
+		r.pairs[at].kids = append(r.pairs[at].kids, kid)
+		r.pairs[kid].users = append(r.pairs[kid].users, at)
+	}
+	return at
+}
+
+// onlyDeclared reports whether the base only declares what the module defines. A type of the base
+// can't refer to one of the module.
+func (r *relation) onlyDeclared(p pair) bool {
+	return declares(p.ours) && !declares(p.whole) && r.base.nodes[p.ours] != nil
+}
+
+// ours returns the node of a type of the split BTF or its base.
+func (r *relation) ours(t btf.Type) *node {
+	if n := r.base.nodes[t]; n != nil {
+		return n
+	}
+	return r.own.node(t)
+}
+
+// settle makes each pair differ that depends on one that does.
+func (r *relation) settle() {
+	var work []int
+	for i := range r.pairs {
+		if r.pairs[i].differs {
+			work = append(work, i)
+		}
+	}
+	for len(work) > 0 {
+		i := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, user := range r.pairs[i].users {
+			if u := &r.pairs[user]; !u.differs {
+				u.differs = true
+				work = append(work, user)
+			}
+		}
+	}
+}
+
+// declares reports whether t is a tag without its definition.
+func declares(t btf.Type) bool {
+	switch t := t.(type) {
+	case *btf.Fwd:
+		return true
+	case *btf.Enum:
+		return t.Name != "" && len(t.Values) == 0
+	}
+	return false
+}
