@@ -330,12 +330,16 @@ func TestModuleTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Symlink("tree", p("linked")); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want string // the files written
 		err  string
 	}{
 		{[]string{p("tree")}, "a b c", ""},
+		{[]string{p("linked")}, "a b c", ""},
 		{[]string{p("tree/net")}, "b c", ""},
 		{[]string{p("tree/net"), p("tree/a.ko")}, "a b c", ""},
 		{[]string{"--order", p("order"), p("tree")}, "a c", ""},

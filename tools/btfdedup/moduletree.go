@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,14 +99,8 @@ func findTargets(list []module, dir string) error {
 
 // modulesBelow returns the modules in a directory, by their paths from there on.
 func modulesBelow(dir string) ([]string, error) {
-	var rels []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(strings.TrimSuffix(path, ".debug"), ".ko") {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		rels = append(rels, rel)
-		return err
+	rels, err := archive.Below(dir, func(rel string) bool {
+		return strings.HasSuffix(strings.TrimSuffix(rel, ".debug"), ".ko")
 	})
 	if err == nil && len(rels) == 0 {
 		err = fmt.Errorf("%s: there is no file *.ko in this directory", dir)

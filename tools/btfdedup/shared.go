@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/inspect/shared"
+	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
@@ -103,18 +103,17 @@ func splitFiles(args, bases []string) ([]string, error) {
 			files = append(files, arg)
 			continue
 		}
-		n := len(files)
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && strings.HasSuffix(path, ".btf") && !isBase(path) {
-				files = append(files, path)
-			}
-			return err
+		rels, err := archive.Below(arg, func(rel string) bool {
+			return strings.HasSuffix(rel, ".btf") && !isBase(filepath.Join(arg, rel))
 		})
 		if err != nil {
 			return nil, err
 		}
-		if len(files) == n {
+		if len(rels) == 0 {
 			return nil, fmt.Errorf("%s: there is no file *.btf in this directory", arg)
+		}
+		for _, rel := range rels {
+			files = append(files, filepath.Join(arg, rel))
 		}
 	}
 	return files, nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -37,25 +36,17 @@ func (x Images) find() (map[string][]string, error) {
 	if x.Modules == "" {
 		return found, nil
 	}
-	dir, err := filepath.EvalSymlinks(x.Modules) // WalkDir doesn't follow them
-	if err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		switch name, ok := moduleFile(rel); {
-		case err != nil:
-			return err
-		case ok:
-			found[name] = append(found[name], filepath.Join(x.Modules, rel))
-		case rel == Vmlinux && x.Vmlinux == "":
-			found[Vmlinux] = []string{filepath.Join(x.Modules, rel)}
-		}
-		return nil
+	rels, err := Below(x.Modules, func(rel string) bool {
+		_, isModule := moduleFile(rel)
+		return isModule || rel == Vmlinux && x.Vmlinux == ""
 	})
+	for _, rel := range rels {
+		name, isModule := moduleFile(rel)
+		if !isModule {
+			name = Vmlinux
+		}
+		found[name] = append(found[name], filepath.Join(x.Modules, rel))
+	}
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("%s: there is no file *.ko and no vmlinux in this directory", x.Modules)
 	}
