@@ -32,8 +32,8 @@ func main() {
 		log.Fatalf("RUNS is %s, expected a number from 1 on", args[0])
 	}
 	fmt.Printf("\n### %s\n\n", args[1])
-	fmt.Println("| command | wall: median | least | most | user + sys | peak memory | wall, relative " +
-		"| memory, relative |\n|---|--:|--:|--:|--:|--:|--:|--:|")
+	fmt.Println("| command | wall: median | least | most | user + sys | peak memory " +
+		"| wall, relative | memory, relative |\n|---|--:|--:|--:|--:|--:|--:|--:|")
 	commands := slices.Collect(slices.Chunk(args[2:], 2))
 	used := make([][]measure.Run, len(commands))
 	for n := range 1 + runs {

@@ -45,7 +45,7 @@ type flattened struct {
 	// Types of the whole BTF that were compared, and how many of them are the same as one of the
 	// base, or else of the split BTF.
 	types, inBase, inOwn int
-	found map[btf.Type]bool
+	found                map[btf.Type]bool
 	// Types that differ only because a type that they lead to does.
 	indirect int
 	// Tags that the base only declares, where the whole BTF has the definition.

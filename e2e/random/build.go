@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // Build is a program that is built in a directory, with what the tools make of it. Everything is
-// made once, when a check first asks for it. What goes wrong ends the check (must).
+// made once, when a check first asks for it. What goes wrong ends the check (harness.Check).
 type Build struct {
 	Program *Program
 	Options Options
@@ -35,7 +37,7 @@ func NewBuild(
 ) (*Build, error) {
 	b := &Build{Program: p, Options: o, Dir: dir, Seed: seed, Tools: tools, cache: cache,
 		Runs: 3, made: map[string]bool{}}
-	return b, caught(func() error {
+	return b, harness.Caught(func() error {
 		b.compileAll(o, "")
 		b.Linked()
 		return nil
@@ -76,7 +78,7 @@ func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...strin
 	source := u.Text()
 	argv := append(append(o.Command(i, u), flags...), "-o", output, u.Path)
 	b.write(u.Path, []byte(source))
-	must(os.MkdirAll(filepath.Dir(b.path(output)), 0o777))
+	harness.Check(os.MkdirAll(filepath.Dir(b.path(output)), 0o777))
 	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00") + "\x00" + source))
 	kept := filepath.Join(b.cache, hex.EncodeToString(sum[:]))
 	if len(flags) > 0 || os.Link(kept, b.path(output)) != nil {
@@ -90,18 +92,18 @@ func (b *Build) compile(i int, u *Unit, o Options, output string, flags ...strin
 // compiler runs a compiler or a linker.
 func (b *Build) compiler(dir string, argv ...string) {
 	if err := run(dir, argv...); err != nil {
-		must(notBuilt{err})
+		harness.Check(notBuilt{err})
 	}
 }
 
 func (b *Build) path(name string) string { return filepath.Join(b.Dir, name) }
 
 func (b *Build) write(name string, data []byte) {
-	must(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
-	must(os.WriteFile(b.path(name), data, 0o666))
+	harness.Check(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
+	harness.Check(os.WriteFile(b.path(name), data, 0o666))
 }
 
-func (b *Build) read(name string) []byte { return get(os.ReadFile(b.path(name))) }
+func (b *Build) read(name string) []byte { return harness.Get(os.ReadFile(b.path(name))) }
 
 // once runs make, which makes the file name, if that was not made yet.
 func (b *Build) once(name string, make func()) string {
@@ -155,10 +157,10 @@ func (b *Build) Linked() string {
 }
 
 func (b *Build) btfgen(args ...string) {
-	must(run(b.Dir, append([]string{b.Tools.Btfgen}, args...)...))
+	harness.Check(run(b.Dir, append([]string{b.Tools.Btfgen}, args...)...))
 }
 
-func (b *Build) btfdedup(args ...string) { must(b.tryDedup(args...)) }
+func (b *Build) btfdedup(args ...string) { harness.Check(b.tryDedup(args...)) }
 
 // tryDedup is btfdedup where it may fail.
 func (b *Build) tryDedup(args ...string) error {

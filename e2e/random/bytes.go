@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // result is what one way to the BTF gave.
@@ -66,13 +68,13 @@ func checkJobs(b *Build) error {
 			j := "-j" + strconv.Itoa([]int{1, 8, 2}[i%3])
 			b.write(skipped, nil)
 			out := b.temporary("")
-			must(run(b.Dir, append(slices.Clone(verbs[verb]), j, "-o", out)...))
+			harness.Check(run(b.Dir, append(slices.Clone(verbs[verb]), j, "-o", out)...))
 			way := fmt.Sprintf("%s, run %d with %s", verb, i, j)
 			all = append(all, result{way, b.read(out)})
 			lists = append(lists, result{way, b.read(skipped)})
-			must(sameLines(lists[0], lists[i]))
+			harness.Check(sameLines(lists[0], lists[i]))
 		}
-		must(sameBytes(all...))
+		harness.Check(sameBytes(all...))
 	}
 	return nil
 }
@@ -100,8 +102,8 @@ func checkMerge(b *Build) error {
 		merges = append(merges, result{fmt.Sprintf("merge %d of %s", i, how),
 			b.read(b.merged(shuffled(r, tree)...))})
 	}
-	must(sameBytes(merges...))
-	must(sameBytes(links...))
+	harness.Check(sameBytes(merges...))
+	harness.Check(sameBytes(links...))
 	return b.expectGraph(links[0].way, links[0].bytes)
 }
 
@@ -132,7 +134,7 @@ func checkRelink(b *Build) error {
 	link := func(in string) []byte {
 		return b.make(func(out string) { b.btfdedup("link", "-o", out, in) })
 	}
-	must(b.expectOneShot("btfdedup link of its result", link(name)))
+	harness.Check(b.expectOneShot("btfdedup link of its result", link(name)))
 	return b.expectOneShot("btfdedup link of the merged result", link(b.merged(name)))
 }
 
@@ -148,7 +150,9 @@ func checkRelocatable(b *Build) error { return b.expectRelocatable("relocatable.
 // checkStrings: so is a file in which each object still has its own .debug_str. The tool may say
 // that it doesn't take several.
 func checkStrings(b *Build) error {
-	err := caught(func() error { return b.expectRelocatable("strings.o", "--unique=.debug_str") })
+	err := harness.Caught(func() error {
+		return b.expectRelocatable("strings.o", "--unique=.debug_str")
+	})
 	var failed *commandError
 	if errors.As(err, &failed) && strings.Contains(failed.result.Stderr, " several .debug_str") {
 		return nil

@@ -40,7 +40,7 @@ var Checks = []Check{
 }
 
 // Run returns an error that tells how the promise is broken.
-func (c Check) Run(b *Build) error { return caught(func() error { return c.run(b) }) }
+func (c Check) Run(b *Build) error { return harness.Caught(func() error { return c.run(b) }) }
 
 // Applies says whether the check fits a program and can be made here.
 func (c Check) Applies(p *Program, o Options) bool {

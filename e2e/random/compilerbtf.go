@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // gccVersion is the first number of gcc's version, 0 without a gcc.
@@ -49,7 +51,7 @@ func checkCompilerBTF(b *Build) error {
 		if opt == "-O0" {
 			same = sameBytes
 			for i := range dwarf {
-				must(same(result{dwarf[i], b.read(dwarf[i])}, result{btf[i], b.read(btf[i])}))
+				harness.Check(same(result{dwarf[i], b.read(dwarf[i])}, result{btf[i], b.read(btf[i])}))
 			}
 		}
 		if err := b.linkRoads(same, dwarf, btf); err != nil {
@@ -70,7 +72,7 @@ func (b *Build) compileRoads(opt string) (dwarf, btf []string) {
 			o := b.Options
 			o.Compilers, o.DWARF, o.Opt = []string{"gcc"}, []string{flag}, opt
 			name := fmt.Sprintf("outline/%s%s/%s", flag, opt, object(u))
-			must(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
+			harness.Check(os.MkdirAll(filepath.Dir(b.path(name)), 0o777))
 			b.compiler(b.Dir, append(o.Command(i, u), "-o", name, source)...)
 			b.btfgen("object", "-q", "-o", name+".btfo", name)
 			return name
@@ -96,8 +98,9 @@ func (b *Build) linkRoads(same func(...result) error, dwarf, btf []string) error
 		mixed[i] = btf[i]
 	}
 	ofDWARF, ofBTF := link("objects of DWARF", dwarf), link("objects of BTF", btf)
-	must(same(ofDWARF, ofBTF, link("objects of both", mixed)))
-	must(sameBytes(ofBTF, link("objects of BTF in another order", shuffled(b.random(9), btf))))
+	harness.Check(same(ofDWARF, ofBTF, link("objects of both", mixed)))
+	other := link("objects of BTF in another order", shuffled(b.random(9), btf))
+	harness.Check(sameBytes(ofBTF, other))
 	if !noWeak(b.Program, b.Options) || b.Options.Collect {
 		return nil // a linked file's BTF doesn't say which function or unit was kept
 	}

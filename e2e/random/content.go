@@ -12,6 +12,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // checkVerify: the result is BTF by the kernel's rules, and cilium/ebpf reads it.
@@ -29,7 +30,7 @@ func (b *Build) verify(args ...string) {
 	err := b.tryDedup(append([]string{"verify", "--sorted"}, args...)...)
 	var failed *commandError
 	if !errors.As(err, &failed) || failed.result.Stdout == "" {
-		must(err)
+		harness.Check(err)
 		return
 	}
 	clang := slices.Contains(b.Options.Compilers, "clang")
@@ -40,7 +41,7 @@ func (b *Build) verify(args ...string) {
 		case strings.Contains(line, "member-bounds:") && (clang || smallEnum):
 		case strings.Contains(line, "member-offset:") && clang:
 		default:
-			must(err)
+			harness.Check(err)
 		}
 	}
 }
@@ -56,10 +57,10 @@ type view struct {
 
 func (b *Build) view() *view {
 	v := &view{types: b.types(), path: b.path("linked"),
-		skipped: get(compare.LoadSkips(b.path("elf.skipped")))}
+		skipped: harness.Get(compare.LoadSkips(b.path("elf.skipped")))}
 	info, f, err := readDWARF(v.path)
 	if err != nil {
-		must(fmt.Errorf("debug/dwarf: %w", err))
+		harness.Check(fmt.Errorf("debug/dwarf: %w", err))
 	}
 	v.elf, v.matcher = f, &matcher{info: info, matched: map[pair]bool{}}
 	return v
@@ -67,9 +68,9 @@ func (b *Build) view() *view {
 
 // symbols are those of the program of one type.
 func (v *view) symbols(kind elf.SymType) []elf.Symbol {
-	f := get(elf.Open(v.path))
+	f := harness.Get(elf.Open(v.path))
 	defer f.Close()
-	return slices.DeleteFunc(get(f.Symbols()), func(s elf.Symbol) bool {
+	return slices.DeleteFunc(harness.Get(f.Symbols()), func(s elf.Symbol) bool {
 		return elf.ST_TYPE(s.Info) != kind
 	})
 }

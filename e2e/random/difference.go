@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // sameTypes is an error unless two results have the same types. Only sections may differ.
@@ -21,7 +22,7 @@ func sameTypes(a, b result) error {
 
 // difference says how the types of two results differ.
 func difference(a, b result) string {
-	if err := caught(func() error { return sameTypes(a, b) }); err != nil {
+	if err := harness.Caught(func() error { return sameTypes(a, b) }); err != nil {
 		return err.Error()
 	}
 	return "they have the same types in another form"
@@ -43,12 +44,12 @@ func sides(a result, left []string, b result, right []string) string {
 func (r result) spec() *btf.Spec {
 	spec, err := content.Read(bytes.NewReader(r.bytes), nil)
 	if err != nil {
-		must(fmt.Errorf("%s: cilium/ebpf: %w", r.way, err))
+		harness.Check(fmt.Errorf("%s: cilium/ebpf: %w", r.way, err))
 	}
 	return spec
 }
 
-func (r result) types() []btf.Type { return get(content.Types(r.spec())) }
+func (r result) types() []btf.Type { return harness.Get(content.Types(r.spec())) }
 
 // oneSided returns the types that only one of two results has, sorted.
 func oneSided(a, b result) (left, right []string) {

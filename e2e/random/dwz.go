@@ -1,5 +1,7 @@
 package random
 
+import "github.com/rules-btf/rules_btf/e2e/internal/harness"
+
 // checkDWZ: what dwz moves into partial units and replaces by references stays the same.
 func checkDWZ(b *Build) error {
 	if run(b.Dir, "dwz", "-o", "dwz", "linked") != nil {
@@ -15,7 +17,7 @@ func checkSupplement(b *Build) error {
 		if run(b.Dir, "sh", "-ec", script) != nil {
 			return nil
 		}
-		must(b.expectAfterDWZ("dwz " + form + " -m"))
+		harness.Check(b.expectAfterDWZ("dwz " + form + " -m"))
 	}
 	return nil
 }
@@ -23,7 +25,7 @@ func checkSupplement(b *Build) error {
 // expectAfterDWZ compares the BTF of the file dwz with that of the file before.
 func (b *Build) expectAfterDWZ(how string) error {
 	for _, j := range []string{"-j1", "-j8"} {
-		must(b.expectOneShot("btfgen elf "+j+" after "+how,
+		harness.Check(b.expectOneShot("btfgen elf "+j+" after "+how,
 			b.make(func(out string) { b.btfgen("elf", j, "-o", out, "dwz") })))
 	}
 	return b.expectOneShot("btfdedup link of the object after "+how,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 	"github.com/rules-btf/rules_btf/e2e/internal/oracle"
 )
 
@@ -16,9 +17,10 @@ import (
 func checkPahole(b *Build) error {
 	v := b.view()
 	theirs := b.temporary(".pahole.btf")
-	must(run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
+	harness.Check(run(b.Dir, "pahole", "-J", "-j1", "--btf_features="+oracle.Features,
 		"--btf_encode_detached="+theirs, "linked"))
-	ours, other := get(content.Load(b.path("elf.btf"))), get(content.Load(b.path(theirs)))
+	ours := harness.Get(content.Load(b.path("elf.btf")))
+	other := harness.Get(content.Load(b.path(theirs)))
 	ambiguous := v.ambiguous()
 	r := compare.Contents(ours, other)
 	r.Explain(compare.Against(ours, v.skipped))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // checkGraph: the graph over the objects gives what btfgen elf gives of the linked file, and of
@@ -40,7 +41,7 @@ func (b *Build) sameRoads(linked, features string) string {
 	same := sameBytes
 	if err := b.tryDedup(append(argv, "--strict")...); err != nil {
 		if !unitsAbsent(err) {
-			must(err)
+			harness.Check(err)
 		}
 		b.btfdedup(argv...)
 		same = sameFunctions
@@ -50,8 +51,9 @@ func (b *Build) sameRoads(linked, features string) string {
 	}
 	what := " of " + linked + " with --features=" + features
 	one, other := "btfgen elf"+what, "btfdedup link of the objects"+what
-	must(same(result{one, b.read(elf)}, result{other, b.read(graph)}))
-	must(sameLines(result{one, b.read(elf + ".skipped")}, result{other, b.read(graph + ".skipped")}))
+	harness.Check(same(result{one, b.read(elf)}, result{other, b.read(graph)}))
+	harness.Check(sameLines(result{one, b.read(elf + ".skipped")},
+		result{other, b.read(graph + ".skipped")}))
 	return elf
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 const perCPUSection = ".data..percpu"
@@ -57,7 +58,7 @@ func sameNames(all ...result) error { return sameClasses(typeClasses, all...) }
 func sameClasses(classes []content.Class, all ...result) error {
 	var first *content.Contents
 	for i, r := range all {
-		contents := get(content.Of(r.spec()))
+		contents := harness.Get(content.Of(r.spec()))
 		if i == 0 {
 			first = contents
 			continue
@@ -91,7 +92,7 @@ var typeClasses = []content.Class{content.Struct, content.Union, content.Enum, c
 // checkOrder: the order in which the C linker takes the objects changes no type. Without per-CPU
 // variables it changes nothing.
 func checkOrder(b *Build) error {
-	f := get(elf.Open(b.path(b.Linked())))
+	f := harness.Get(elf.Open(b.path(b.Linked())))
 	perCPU := f.Section(perCPUSection) != nil // their offsets are up to the C linker
 	f.Close()
 	reversed := b.Objects()
@@ -99,7 +100,7 @@ func checkOrder(b *Build) error {
 	for i, objects := range [][]string{reversed, shuffled(b.random(3), reversed)} {
 		name := []string{"reversed", "shuffled"}[i]
 		b.link(name, objects)
-		must(b.compareBuilt("btfgen elf of the "+name+" objects", name, !perCPU))
+		harness.Check(b.compareBuilt("btfgen elf of the "+name+" objects", name, !perCPU))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // checkSplit: a part of the objects is a kernel and the rest is a module. The module's BTF depends
@@ -50,11 +51,11 @@ func checkSplit(b *Build) error {
 			b.btfdedup("link", "--base", "kernel.btf", "-o", out, split)
 		})})
 	}
-	must(sameBytesOf(all, "kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)))
+	harness.Check(sameBytesOf(all, "kernel: "+fmt.Sprint(kernel)+", module: "+fmt.Sprint(module)))
 	b.verify("--base", "kernel.btf", split)
-	base := get(content.Open(b.path("kernel.btf"), nil))
-	return twins(get(content.Types(base)),
-		get(content.Types(get(content.Open(b.path(split), base)))))
+	base := harness.Get(content.Open(b.path("kernel.btf"), nil))
+	return twins(harness.Get(content.Types(base)),
+		harness.Get(content.Types(harness.Get(content.Open(b.path(split), base)))))
 }
 
 // sameBytesOf is sameBytes for split BTF, whose types can't be compared without the base.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // splits says whether the compilers can split the program's DWARF as the standard and its extension
@@ -32,13 +34,13 @@ func checkSplitDWARF(b *Build) error {
 	b.link(linked, objects)
 	// What nothing refers to is another unit's if types are in their own units.
 	bytesToo := !b.Options.TypeUnits()
-	must(b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo))
+	harness.Check(b.compareBuilt("btfgen elf with .dwo files", linked, bytesToo))
 	if b.Options.has("-gdwarf-5") && slices.Contains(b.Options.Compilers, "gcc") {
 		return nil // llvm-dwp does not end
 	}
 	b.compiler(b.Dir, append([]string{"llvm-dwp", "-o", linked + ".dwp"}, dwos...)...)
 	for _, dwo := range dwos {
-		must(os.Remove(b.path(dwo)))
+		harness.Check(os.Remove(b.path(dwo)))
 	}
 	return b.compareBuilt("btfgen elf with a package", linked, bytesToo)
 }

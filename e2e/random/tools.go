@@ -48,33 +48,3 @@ func run(dir string, argv ...string) error {
 	}
 	return err
 }
-
-// failure is a panic that ends a check, or a build: with the error by which it fails.
-type failure struct{ err error }
-
-// must ends the check if there is an error.
-func must(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-// get is must for a call with a result.
-func get[T any](v T, err error) T {
-	must(err)
-	return v
-}
-
-// caught calls f and returns its error, or that of a failure.
-func caught(f func() error) (err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case failure:
-			err = p.err
-		default:
-			panic(p)
-		}
-	}()
-	return f()
-}

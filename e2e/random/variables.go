@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // checkVariables: each per-CPU variable has the type of the variable at its address, or is listed
@@ -28,7 +29,7 @@ func checkGlobals(b *Build) error {
 	}
 	v := b.view()
 	v.types = result{globals, b.read(globals)}.types()
-	v.skipped = get(compare.LoadSkips(b.path(globals + ".skipped")))
+	v.skipped = harness.Get(compare.LoadSkips(b.path(globals + ".skipped")))
 	return v.variables(func(section string) bool { return true })
 }
 

@@ -1,0 +1,31 @@
+package harness
+
+// failure is a panic that ends what Caught calls: with the error by which it fails.
+type failure struct{ err error }
+
+// Check ends what Caught has called if there is an error.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Get is Check for a call with a result.
+func Get[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Caught calls f and returns its error, or that of Check.
+func Caught(f func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failure:
+			err = p.err
+		default:
+			panic(p)
+		}
+	}()
+	return f()
+}
