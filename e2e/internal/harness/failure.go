@@ -1,5 +1,7 @@
 package harness
 
+import "testing"
+
 // failure is a panic that ends what Caught calls: with the error by which it fails.
 type failure struct{ err error }
 
@@ -28,4 +30,12 @@ func Caught(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// Do calls f, and fails the test with the error of Check.
+func Do(tb testing.TB, f func()) {
+	tb.Helper()
+	if err := Caught(func() error { f(); return nil }); err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -3,16 +3,15 @@ package oracle
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // explainByDWARF sets the reasons of differences of functions that follow from the DWARF and the
 // symbols of the file that both sides were made from.
-func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
-	tb.Helper()
+func explainByDWARF(r *compare.Result, elfPath string) {
 	var names []string
 	for _, d := range r.Unexplained(content.Func) {
 		names = append(names, d.Name)
@@ -20,10 +19,7 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 	if len(names) == 0 {
 		return
 	}
-	found, err := readSubprograms(elfPath, names)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	found := readSubprograms(elfPath, names)
 	r.Explain(func(d *compare.Difference) string {
 		if d.Class != content.Func {
 			return ""
@@ -68,13 +64,9 @@ func explainByDWARF(tb testing.TB, r *compare.Result, elfPath string) {
 
 // explainBase sets the reasons of definitions that only our BTF of a module has, but that pahole's
 // base has too: functions, which libbpf drops then, and types that our base lacks.
-func explainBase(tb testing.TB, r *compare.Result, bases []string) {
-	tb.Helper()
+func explainBase(r *compare.Result, bases []string) {
 	last := len(bases) - 1
-	base, err := content.Load(bases[last], bases[:last]...)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	base := harness.Get(content.Load(bases[last], bases[:last]...))
 	r.Explain(func(d *compare.Difference) string {
 		if d.Class == content.Func && d.Kind == compare.OnlyOurs &&
 			slices.Equal(d.Ours, base.Definitions[content.Func][d.Name]) {

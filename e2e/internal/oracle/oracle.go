@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,23 +60,20 @@ func SameTypes(
 	tb testing.TB, elfPath string, ours Blob, skipped string, pahole Blob,
 ) *compare.Result {
 	tb.Helper()
-	a, err := content.Load(ours.Path, ours.Bases...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := content.Load(pahole.Path, pahole.Bases...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if len(ours.Bases) > 0 {
-		DropBase(tb, a, ours.Bases)
-		DropBase(tb, b, pahole.Bases)
-	}
-	r := compare.Contents(a, b)
-	Explain(tb, r, a, elfPath, skipped)
-	if len(ours.Bases) > 0 {
-		explainBase(tb, r, pahole.Bases)
-	}
+	var r *compare.Result
+	harness.Do(tb, func() {
+		a := harness.Get(content.Load(ours.Path, ours.Bases...))
+		b := harness.Get(content.Load(pahole.Path, pahole.Bases...))
+		if len(ours.Bases) > 0 {
+			DropBase(a, ours.Bases)
+			DropBase(b, pahole.Bases)
+		}
+		r = compare.Contents(a, b)
+		Explain(tb, r, a, elfPath, skipped)
+		if len(ours.Bases) > 0 {
+			explainBase(r, pahole.Bases)
+		}
+	})
 	var text strings.Builder
 	r.Print(&text, 5)
 	fmt.Println(text.String())
@@ -108,43 +106,28 @@ func Explain(
 	tb testing.TB, r *compare.Result, ours *content.Contents, elfPath, skipped string,
 ) {
 	tb.Helper()
-	skips, err := compare.LoadSkips(skipped)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r.Explain(compare.Against(ours, skips))
-	explainByDWARF(tb, r, elfPath)
-	explainVariables(tb, r, elfPath)
+	harness.Do(tb, func() {
+		r.Explain(compare.Against(ours, harness.Get(compare.LoadSkips(skipped))))
+		explainByDWARF(r, elfPath)
+		explainVariables(r, elfPath)
+	})
 }
 
 // DropBase removes from c the definitions of types that a base has too. In pahole's split BTF
 // libbpf leaves some of them; ours never has them.
-func DropBase(tb testing.TB, c *content.Contents, bases []string) {
-	tb.Helper()
+func DropBase(c *content.Contents, bases []string) {
 	for i, path := range bases {
-		base, err := content.Load(path, bases[:i]...)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		base := harness.Get(content.Load(path, bases[:i]...))
 		for class, names := range c.Definitions {
 			if class == content.Func || class == content.Var || class == content.Section {
 				continue
 			}
 			for name, texts := range names {
-				in := map[string]bool{}
-				for _, t := range base.Definitions[class][name] {
-					in[t] = true
-				}
-				var left []string
-				for _, t := range texts {
-					if !in[t] {
-						left = append(left, t)
-					}
-				}
-				if len(left) == 0 {
+				names[name] = slices.DeleteFunc(texts, func(text string) bool {
+					return slices.Contains(base.Definitions[class][name], text)
+				})
+				if len(names[name]) == 0 {
 					delete(names, name)
-				} else {
-					names[name] = left
 				}
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // subprograms is what the DWARF and the symbols of a linked ELF file say about some functions, by
@@ -40,16 +42,9 @@ type subprograms struct {
 }
 
 // readSubprograms reads what the file at path says about some functions.
-func readSubprograms(path string, functions []string) (*subprograms, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func readSubprograms(path string, functions []string) *subprograms {
+	f := harness.Get(elf.Open(path))
 	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil {
-		return nil, err
-	}
 	found := &subprograms{
 		machine: f.Machine,
 		kept:    map[string][][]string{}, others: map[string][][]string{},
@@ -61,7 +56,7 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 	for _, name := range functions {
 		addresses[name] = nil
 	}
-	for _, s := range symbols {
+	for _, s := range harness.Get(f.Symbols()) {
 		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
 			continue
 		}
@@ -79,67 +74,55 @@ func readSubprograms(path string, functions []string) (*subprograms, error) {
 			found.split[base] = true
 		}
 	}
-	data, err := f.DWARF()
-	if err != nil {
-		return nil, err
-	}
-	r := data.Reader()
-	for {
-		die, err := r.Next()
-		if err != nil || die == nil {
-			return found, err
+	data := harness.Get(f.DWARF())
+	topLevel(data, func(_ *dwarf.Reader, die *dwarf.Entry) {
+		if die.Tag == dwarf.TagSubprogram { // functions of C are children of the unit
+			found.add(data, die, addresses)
 		}
-		switch {
-		case die.Tag == dwarf.TagCompileUnit || die.Tag == dwarf.TagPartialUnit:
-			continue
-		case die.Tag == dwarf.TagSubprogram:
-			if err := found.add(data, die, addresses); err != nil {
-				return nil, err
-			}
+	})
+	return found
+}
+
+// topLevel calls do with each unit, and with each child of a unit.
+func topLevel(data *dwarf.Data, do func(r *dwarf.Reader, die *dwarf.Entry)) {
+	for r := data.Reader(); ; {
+		die := harness.Get(r.Next())
+		if die == nil {
+			return
 		}
-		if die.Children {
-			r.SkipChildren() // functions of C are children of the unit
+		do(r, die)
+		if die.Children && die.Tag != dwarf.TagCompileUnit && die.Tag != dwarf.TagPartialUnit {
+			r.SkipChildren()
 		}
 	}
 }
 
 // add adds what a DW_TAG_subprogram says, if it is one of the functions in addresses.
-func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) error {
+func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[string][]uint64) {
 	const declaredInlined = 3 // DW_INL_declared_inlined
-	name, err := nameOf(data, die)
-	if err != nil {
-		return err
-	}
+	name := nameOf(data, die)
 	wanted, ok := addresses[name]
 	if !ok {
-		return nil
+		return
 	}
 	if how, _ := die.Val(dwarf.AttrInline).(int64); how == declaredInlined {
 		s.inlined[name] = true
 	}
 	if die.Val(dwarf.AttrDeclaration) != nil {
-		return nil
+		return
 	}
-	names, types, err := parameters(data, die)
-	if err != nil {
-		return err
-	}
+	names, types := parameters(data, die)
 	// A function that is split into a hot and a cold part has two ranges.
-	ranges, err := data.Ranges(die)
-	if err != nil {
-		return err
-	}
+	ranges := harness.Get(data.Ranges(die))
 	if slices.ContainsFunc(ranges, func(r [2]uint64) bool { return slices.Contains(wanted, r[0]) }) {
 		s.kept[name] = append(s.kept[name], names)
 	} else {
 		s.others[name] = append(s.others[name], names)
 	}
 	if len(ranges) == 0 {
-		return nil
+		return
 	}
-	if s.varying[name], err = onlyCodeVaries(data, die); err != nil {
-		return err
-	}
+	s.varying[name] = onlyCodeVaries(data, die)
 	switch here := s.at[ranges[0][0]]; {
 	case slices.Contains(here, name):
 		s.arguments[name] = types
@@ -148,119 +131,93 @@ func (s *subprograms) add(data *dwarf.Data, die *dwarf.Entry, addresses map[stri
 	default:
 		s.lost[name] = true
 	}
-	return nil
 }
 
 // origin follows abstract origins and specifications from die to the first DIE that has the
 // attribute. It returns nil if no DIE has it.
-func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) (*dwarf.Entry, error) {
+func origin(data *dwarf.Data, die *dwarf.Entry, attr dwarf.Attr) *dwarf.Entry {
 	for range 4 {
 		if die.Val(attr) != nil {
-			return die, nil
+			return die
 		}
 		next, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {
 			if next, ok = die.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
-				return nil, nil
+				return nil
 			}
 		}
-		r := data.Reader()
-		r.Seek(next)
-		var err error
-		if die, err = r.Next(); err != nil {
-			return nil, err
-		}
-		if die == nil {
-			return nil, fmt.Errorf("no DIE at %#x", next)
-		}
+		die = at(data, next)
 	}
-	return nil, errors.New("a chain of more than 4 abstract origins")
+	harness.Check(errors.New("a chain of more than 4 abstract origins"))
+	return nil
+}
+
+// at returns the DIE at an offset.
+func at(data *dwarf.Data, offset dwarf.Offset) *dwarf.Entry {
+	r := data.Reader()
+	r.Seek(offset)
+	die := harness.Get(r.Next())
+	if die == nil {
+		harness.Check(fmt.Errorf("no DIE at %#x", offset))
+	}
+	return die
 }
 
 // nameOf returns the name of a DIE or of its abstract origin, "" if neither has a name.
-func nameOf(data *dwarf.Data, die *dwarf.Entry) (string, error) {
-	die, err := origin(data, die, dwarf.AttrName)
-	if die == nil || err != nil {
-		return "", err
+func nameOf(data *dwarf.Data, die *dwarf.Entry) string {
+	if die = origin(data, die, dwarf.AttrName); die == nil {
+		return ""
 	}
 	name, _ := die.Val(dwarf.AttrName).(string)
-	return name, nil
+	return name
 }
 
 // typeOf returns the type of a DIE or of its abstract origin, nil if neither has a type.
-func typeOf(data *dwarf.Data, die *dwarf.Entry) (dwarf.Type, error) {
-	die, err := origin(data, die, dwarf.AttrType)
-	if die == nil || err != nil {
-		return nil, err
+func typeOf(data *dwarf.Data, die *dwarf.Entry) dwarf.Type {
+	if die = origin(data, die, dwarf.AttrType); die == nil {
+		return nil
 	}
-	return data.Type(die.Val(dwarf.AttrType).(dwarf.Offset))
+	return harness.Get(data.Type(die.Val(dwarf.AttrType).(dwarf.Offset)))
 }
 
 // onlyCodeVaries reports whether die ends its parameters with "..." and its abstract origin
 // doesn't.
-func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) (bool, error) {
+func onlyCodeVaries(data *dwarf.Data, die *dwarf.Entry) bool {
 	offset, ok := die.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
-	if !ok {
-		return false, nil
-	}
-	varies := func(die *dwarf.Entry) (found bool, err error) {
-		err = children(data, die, func(child *dwarf.Entry) error {
-			found = found || child.Tag == dwarf.TagUnspecifiedParameters
-			return nil
-		})
-		return found, err
-	}
-	if found, err := varies(die); !found || err != nil {
-		return false, err
-	}
-	r := data.Reader()
-	r.Seek(offset)
-	abstract, err := r.Next()
-	if abstract == nil || err != nil {
-		return false, err
-	}
-	found, err := varies(abstract)
-	return !found, err
+	return ok && varies(data, die) && !varies(data, at(data, offset))
+}
+
+func varies(data *dwarf.Data, die *dwarf.Entry) bool {
+	return slices.ContainsFunc(children(data, die), func(child *dwarf.Entry) bool {
+		return child.Tag == dwarf.TagUnspecifiedParameters
+	})
 }
 
 // parameters returns the names and types of the parameters among the children of die.
-func parameters(
-	data *dwarf.Data, die *dwarf.Entry,
-) (names []string, types []dwarf.Type, err error) {
+func parameters(data *dwarf.Data, die *dwarf.Entry) (names []string, types []dwarf.Type) {
 	names = []string{}
-	err = children(data, die, func(child *dwarf.Entry) error {
-		if child.Tag != dwarf.TagFormalParameter {
-			return nil
+	for _, child := range children(data, die) {
+		if child.Tag == dwarf.TagFormalParameter {
+			names, types = append(names, nameOf(data, child)), append(types, typeOf(data, child))
 		}
-		name, err := nameOf(data, child)
-		if err != nil {
-			return err
-		}
-		typ, err := typeOf(data, child)
-		names, types = append(names, name), append(types, typ)
-		return err
-	})
-	return names, types, err
+	}
+	return names, types
 }
 
-// children calls do with each child of die.
-func children(data *dwarf.Data, die *dwarf.Entry, do func(child *dwarf.Entry) error) error {
+// children returns the children of die.
+func children(data *dwarf.Data, die *dwarf.Entry) (list []*dwarf.Entry) {
 	if !die.Children {
 		return nil
 	}
 	r := data.Reader()
 	r.Seek(die.Offset)
-	if _, err := r.Next(); err != nil {
-		return err
-	}
+	harness.Get(r.Next())
 	for {
-		child, err := r.Next()
-		if err != nil || child == nil || child.Tag == 0 {
-			return err
+		child := harness.Get(r.Next())
+		if child == nil || child.Tag == 0 {
+			return list
 		}
-		if err := do(child); err != nil {
-			return err
-		}
+		list = append(list, child)
 		if child.Children {
 			r.SkipChildren()
 		}

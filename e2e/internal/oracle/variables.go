@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/content"
+	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // Reasons for differences of variables.
@@ -25,8 +25,7 @@ const (
 
 // explainVariables sets the reasons of differences of variables, and of sections that differ only
 // in such variables.
-func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
-	tb.Helper()
+func explainVariables(r *compare.Result, elfPath string) {
 	wanted := map[string]bool{}
 	for _, d := range r.Unexplained(content.Var) {
 		wanted[d.Name] = true
@@ -41,10 +40,7 @@ func explainVariables(tb testing.TB, r *compare.Result, elfPath string) {
 	if len(wanted) == 0 {
 		return
 	}
-	v, err := readVariables(elfPath, wanted)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := readVariables(elfPath, wanted)
 	r.Explain(func(d *compare.Difference) string {
 		switch d.Class {
 		case content.Var:
@@ -134,59 +130,38 @@ func without(a, b map[string]string) map[string]string {
 }
 
 // readVariables reads what the file at path says about some variables.
-func readVariables(path string, wanted map[string]bool) (*variables, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func readVariables(path string, wanted map[string]bool) *variables {
+	f := harness.Get(elf.Open(path))
 	defer f.Close()
 	v := &variables{relocatable: f.Type == elf.ET_REL, symbols: map[string]bool{},
 		open: map[string]bool{}, nameless: map[string]bool{}, computed: map[string]bool{},
 		lost: map[string]bool{}}
-	symbols, err := f.Symbols()
-	if err != nil {
-		return nil, err
-	}
-	at := map[uint64][]string{}
+	names := map[uint64][]string{} // by address
 	sizes := map[string]uint64{}
-	for _, s := range symbols {
+	for _, s := range harness.Get(f.Symbols()) {
 		if elf.ST_TYPE(s.Info) == elf.STT_OBJECT {
 			v.symbols[s.Name] = true
-			at[s.Value] = append(at[s.Value], s.Name)
+			names[s.Value] = append(names[s.Value], s.Name)
 			sizes[s.Name] = s.Size
 		}
 	}
 	if v.relocatable {
-		return v, nil
+		return v
 	}
-	data, err := f.DWARF()
-	if err != nil {
-		return nil, err
-	}
+	data := harness.Get(f.DWARF())
 	pool := addressPool{order: f.ByteOrder}
 	if s := f.Section(".debug_addr"); s != nil {
-		if pool.data, err = s.Data(); err != nil {
-			return nil, err
-		}
+		pool.data = harness.Get(s.Data())
 	}
-	for r := data.Reader(); ; {
-		die, err := r.Next()
-		if err != nil || die == nil {
-			return v, err
-		}
+	topLevel(data, func(r *dwarf.Reader, die *dwarf.Entry) {
 		switch die.Tag {
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit:
 			pool.base, _ = die.Val(dwarf.AttrAddrBase).(int64)
-			continue
 		case dwarf.TagVariable:
-			if err := v.add(data, r, die, wanted, at, sizes, pool); err != nil {
-				return nil, err
-			}
+			v.add(data, r, die, wanted, names, sizes, pool)
 		}
-		if die.Children {
-			r.SkipChildren()
-		}
-	}
+	})
+	return v
 }
 
 // addressPool is .debug_addr, with the offset of a unit's addresses in it (DW_AT_addr_base).
@@ -229,48 +204,27 @@ func (p *addressPool) address(location []byte, size int) (address uint64, rest [
 // add adds what a DW_TAG_variable at a fixed address says.
 func (v *variables) add(
 	data *dwarf.Data, r *dwarf.Reader, die *dwarf.Entry, wanted map[string]bool,
-	at map[uint64][]string, sizes map[string]uint64, pool addressPool,
-) error {
+	names map[uint64][]string, sizes map[string]uint64, pool addressPool,
+) {
 	location, _ := die.Val(dwarf.AttrLocation).([]byte)
 	address, rest, ok := pool.address(location, r.AddressSize())
-	if !ok {
-		return nil
-	}
-	name, err := nameOf(data, die)
-	if err != nil || !wanted[name] {
-		return err
+	name := nameOf(data, die)
+	if !ok || !wanted[name] {
+		return
 	}
 	if len(rest) > 0 {
 		v.computed[name] = true
-		return nil
+		return
 	}
-	if !slices.Contains(at[address], name) {
+	if !slices.Contains(names[address], name) {
 		v.nameless[name] = true
 	} else if die.Val(dwarf.AttrType) != nil {
-		t, err := typeOf(data, die)
-		if err != nil {
-			return err
-		}
-		if size := t.Size(); size > 0 && uint64(size) != sizes[name] {
+		if size := typeOf(data, die).Size(); size > 0 && uint64(size) != sizes[name] {
 			v.lost[name] = true
 		}
 	}
-	declared, ok := die.Val(dwarf.AttrSpecification).(dwarf.Offset)
-	if !ok {
-		return nil
+	if declared, ok := die.Val(dwarf.AttrSpecification).(dwarf.Offset); ok {
+		array, ok := plain(typeOf(data, at(data, declared))).(*dwarf.ArrayType)
+		v.open[name] = v.open[name] || ok && array.Count <= 0
 	}
-	declaration := data.Reader()
-	declaration.Seek(declared)
-	first, err := declaration.Next()
-	if err != nil || first == nil {
-		return err
-	}
-	t, err := typeOf(data, first)
-	if err != nil {
-		return err
-	}
-	if array, ok := plain(t).(*dwarf.ArrayType); ok && array.Count <= 0 {
-		v.open[name] = true
-	}
-	return nil
 }
