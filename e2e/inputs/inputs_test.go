@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
@@ -29,7 +30,7 @@ type kernel struct {
 	kind, tree string
 	object     string // the BTF object of vmlinux's objects
 	btf        string // of vmlinux
-	skipped    Skipped
+	skipped    compare.Skips
 }
 
 // kernelOf is the tree of a kind.
@@ -53,7 +54,10 @@ func (k *kernel) make(t *testing.T, dir string) *kernel {
 	harness.MustRun(t, k.tree, btfgen, "facts", "-q", "-o", path(".facts"), "vmlinux")
 	harness.MustRun(t, k.tree, btfdedup, "link", "-q", "--facts", path(".facts"), "--skipped",
 		path(".skipped"), "-o", k.btf, k.object)
-	k.skipped = ReadSkipped(string(harness.ReadFile(t, path(".skipped"))))
+	var err error
+	if k.skipped, err = compare.LoadSkips(path(".skipped")); err != nil {
+		t.Fatal(err)
+	}
 	harness.MustRun(t, dir, btfdedup, "verify", k.btf)
 	t.Logf("%s: BTF of vmlinux: %d bytes; %d functions and variables skipped", k.kind,
 		fileSize(t, k.btf), len(k.skipped))

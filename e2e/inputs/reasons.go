@@ -4,6 +4,8 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"strings"
+
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 )
 
 // Difference is one of "btfdedup diff --format=json".
@@ -111,20 +113,6 @@ func (b Blocks) has(title string) bool {
 	return b[strings.TrimSuffix(first, "}")]
 }
 
-// Skipped are reasons by function or variable, as --skipped lists them.
-type Skipped map[string]string
-
-// ReadSkipped reads the content of such a list.
-func ReadSkipped(text string) Skipped {
-	s := Skipped{}
-	for line := range strings.Lines(text) {
-		if name, reason, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			s[name] = reason
-		}
-	}
-	return s
-}
-
 // The differences between the roads that are known and can't be otherwise; see docs/inputs.md.
 const (
 	reasonBlock    = "a type of a function's block"
@@ -139,7 +127,7 @@ const (
 
 // Explain returns the reason for a difference, "" if there is none. dwarf and btf are what each
 // road has skipped.
-func Explain(d Difference, blocks Blocks, dwarf, btf Skipped) string {
+func Explain(d Difference, blocks Blocks, dwarf, btf compare.Skips) string {
 	_, name, _ := strings.Cut(d.Type, " ")
 	switch {
 	case d.Kind == "func" && d.Class == "only in A" && btf[name] == "unknown parameters of a clone":

@@ -4,14 +4,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/e2e/internal/compare"
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
 // TestExplain is of one difference of each reason, and of one without.
 func TestExplain(t *testing.T) {
 	blocks := Blocks{"struct in_block": true, "enum (anon) {FIRST": true, "func assembled": true}
-	dwarf := Skipped{"located": "unexpected register", "inlined": "inconsistent prototype"}
-	btf := Skipped{"clone": "unknown parameters of a clone", "lost": "no variable of file scope"}
+	dwarf := compare.Skips{"located": "unexpected register", "inlined": "inconsistent prototype"}
+	btf := compare.Skips{"clone": "unknown parameters of a clone", "lost": "no variable of file scope"}
 	for _, c := range []struct {
 		Difference
 		want string
