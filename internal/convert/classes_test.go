@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestClasses has what docs/inputs.md says of C++: references are pointers, and a derived struct
 // has its own members alone, in their places.
 func TestClasses(t *testing.T) {
-	needs(t, "g++")
+	programtest.Need(t, "g++")
 	dir := t.TempDir()
 	text := `struct base { int a, b; };
 		struct derived : base { int c; int &r; derived(int &r) : r(r) {} };
@@ -19,7 +21,7 @@ func TestClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
-	run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions", "-c", "-o", object, "a.cc")
+	programtest.Run(t, dir, "g++", "-w", "-g", "-O1", "-fno-pic", "-fno-exceptions", "-c", "-o", object, "a.cc")
 	linkObjects(t, linked, nil, object)
 	want := []string{
 		"int f(struct derived *x, int *y);",

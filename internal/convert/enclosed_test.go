@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestEnclosedDefinitions converts definitions that are children of other entries than their unit:
@@ -129,10 +131,10 @@ func TestEnclosedDefinitions(t *testing.T) {
 				compiler := "gcc"
 				if filepath.Ext(file) == ".cc" {
 					compiler = "g++"
-					needs(t, compiler)
+					programtest.Need(t, compiler)
 				}
 				out := filepath.Join(dir, file+".o")
-				run(t, dir, compiler, append([]string{"-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
+				programtest.Run(t, dir, compiler, append([]string{"-w", "-g", "-O1", "-fno-pic", "-fno-exceptions",
 					"-c", "-o", out, file}, flags...)...)
 				return out
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/language"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // build runs commands of the shell in a new directory that holds a few sources, and returns the
@@ -31,7 +32,7 @@ func build(t *testing.T, script, out string) string {
 			t.Fatal(err)
 		}
 	}
-	run(t, dir, "sh", "-ec", script)
+	programtest.Run(t, dir, "sh", "-ec", script)
 	return filepath.Join(dir, out)
 }
 

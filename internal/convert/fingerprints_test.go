@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestFingerprintsOfUnequalTypes links units whose types are spelled the same but for something
@@ -63,7 +65,7 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 			if filepath.Ext(tt.file) == ".cc" {
 				compiler = "g++"
 			}
-			needs(t, compiler)
+			programtest.Need(t, compiler)
 			var objs []string
 			for _, x := range []string{"int", "long"} {
 				source := x + tt.file
@@ -71,7 +73,7 @@ func TestFingerprintsOfUnequalTypes(t *testing.T) {
 					t.Fatal(err)
 				}
 				out := filepath.Join(dir, x+".o")
-				run(t, dir, compiler, "-w", "-g", "-O0", "-fno-pic", "-fno-exceptions", "-DX="+x,
+				programtest.Run(t, dir, compiler, "-w", "-g", "-O0", "-fno-pic", "-fno-exceptions", "-DX="+x,
 					"-Df_X=f_"+x, "-Dg_X=g_"+x, "-c", "-o", out, source)
 				objs = append(objs, out)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestKABIPrefix has a struct whose hidden member gets another name from the preprocessor in each
@@ -22,13 +23,13 @@ func TestKABIPrefix(t *testing.T) {
 	var objs []string
 	for _, name := range []string{"a", "b"} {
 		out := filepath.Join(dir, name+".o")
-		run(t, dir, "gcc", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c", "-DHIDDEN=__hide_"+name,
+		programtest.Run(t, dir, "gcc", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c", "-DHIDDEN=__hide_"+name,
 			"-DFUNCTION="+name, "-o", out, source)
 		objs = append(objs, out)
 	}
 	linked, joined := filepath.Join(dir, "linked"), filepath.Join(dir, "joined.o")
 	linkObjects(t, linked, nil, objs...)
-	run(t, dir, "ld", "-r", "-o", joined, objs[0], objs[1])
+	programtest.Run(t, dir, "ld", "-r", "-o", joined, objs[0], objs[1])
 	own := func(hidden string) string {
 		return "struct s { union { long int now @0; struct { int was @0; } 4 " + hidden +
 			" @0; } 8 @0; int __hid @64; } 16"

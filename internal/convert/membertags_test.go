@@ -14,6 +14,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // Two units with declaration tags on members of structs and unions without a name: nested ones,
@@ -95,7 +96,7 @@ func compileTexts(t *testing.T, texts []string, flags ...string) (linked string,
 			t.Fatal(err)
 		}
 		objs = append(objs, c+".o")
-		run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic", "-c", "-o",
+		programtest.Run(t, dir, flags[0], append(slices.Clone(flags[1:]), "-g", "-O1", "-fno-pic", "-c", "-o",
 			c+".o", c)...)
 	}
 	linked = filepath.Join(dir, "linked")
@@ -135,7 +136,7 @@ func TestTagsOfNamelessMembers(t *testing.T) {
 				if len(flags) > 1 {
 					return
 				}
-				needs(t, "pahole")
+				programtest.Need(t, "pahole")
 				(&source{features: "default"}).compareWithPahole(t, linked, ours)
 				theirs, err := os.ReadFile(linked + ".btf")
 				if err != nil {
@@ -182,7 +183,7 @@ func checkMerges(t *testing.T, want []byte, linked string, objs []string) {
 // TestTagsInPartialUnits: dwz moves what units share to partial units, gcc's annotations apart from
 // what they belong to. No tag is lost.
 func TestTagsInPartialUnits(t *testing.T) {
-	needs(t, "dwz")
+	programtest.Need(t, "dwz")
 	for _, cc := range compilersOfTags(t) {
 		t.Run(cc, func(t *testing.T) {
 			dir := t.TempDir()
@@ -194,7 +195,7 @@ func TestTagsInPartialUnits(t *testing.T) {
 					t.Fatal(err)
 				}
 				objs = append(objs, c+".o")
-				run(t, dir, cc, "-g", "-gdwarf-4", "-O1", "-fno-pic", "-c", "-o", c+".o", c)
+				programtest.Run(t, dir, cc, "-g", "-gdwarf-4", "-O1", "-fno-pic", "-c", "-o", c+".o", c)
 			}
 			linked := filepath.Join(dir, "linked")
 			linkObjects(t, linked, nil, objs...)
@@ -202,7 +203,7 @@ func TestTagsInPartialUnits(t *testing.T) {
 			if n := len(tagLines(t, want.BTF)); n < 15 {
 				t.Errorf("%d declaration tags, want 15 and more", n)
 			}
-			run(t, "", "dwz", linked)
+			programtest.Run(t, "", "dwz", linked)
 			if got := linkFile(t, linked, "default"); !bytes.Equal(got.BTF, want.BTF) {
 				t.Errorf("-as it was +as dwz writes it\n%s",
 					diff(dump(t, got.BTF, true), dump(t, want.BTF, true)))
@@ -317,8 +318,8 @@ func TestTagsOfSeveralDefinitions(t *testing.T) {
 				if len(flags) > 1 {
 					return
 				}
-				needs(t, "pahole")
-				run(t, "", "pahole", "-J", "--btf_features=default", "--btf_encode_detached="+linked+".btf",
+				programtest.Need(t, "pahole")
+				programtest.Run(t, "", "pahole", "-J", "--btf_features=default", "--btf_encode_detached="+linked+".btf",
 					linked)
 				theirs, err := os.ReadFile(linked + ".btf")
 				if err != nil {

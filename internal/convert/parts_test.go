@@ -13,6 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // linkedSources links all sources of testdata that go together to one program.
@@ -29,7 +30,7 @@ func linkedSources(t *testing.T) string {
 		obj, _ := compile(t, s.path, s.flags...)
 		args = append(args, obj)
 	}
-	run(t, dir, "ld", args...)
+	programtest.Run(t, dir, "ld", args...)
 	linkObjects(t, linked, nil, joined)
 	return linked
 }

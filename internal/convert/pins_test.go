@@ -11,6 +11,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // inBlocks is a source with a function of that name, in whose blocks the tags t0, t1 and t2 are
@@ -43,7 +44,7 @@ func TestPinsAreGlobal(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, name+".c"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir, "gcc", "-std=gnu17", "-g", "-O0", "-c", name+".c")
+		programtest.Run(t, dir, "gcc", "-std=gnu17", "-g", "-O0", "-c", name+".c")
 		objs = append(objs, filepath.Join(dir, name+".o"))
 	}
 	linked := filepath.Join(dir, "linked")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestRenamedSymbols joins code whose symbols objcopy has given a prefix, as arm64 and x86 kernels
@@ -29,15 +31,15 @@ func TestRenamedSymbols(t *testing.T) {
 				if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2", "-DVISIBILITY="+visibility, "-c",
+				programtest.Run(t, dir, "gcc", "-std=gnu17", "-w", "-fpic", "-g", "-O2", "-DVISIBILITY="+visibility, "-c",
 					"-o", out, source)
 				return out
 			}
 			first, second, linked := object("early", early), object("rest", rest), filepath.Join(dir,
 				"linked")
-			run(t, dir, "objcopy", "--prefix-symbols=__early_", first)
+			programtest.Run(t, dir, "objcopy", "--prefix-symbols=__early_", first)
 			// arm64's kernel is linked so. It makes hidden symbols local.
-			run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", linked, first, second)
+			programtest.Run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", linked, first, second)
 			r := twoRoads(t, "default", linked, first, second)
 			want := []string{
 				"int setup(struct late *p);", "long int helper(struct late *p, int n);",
@@ -49,7 +51,7 @@ func TestRenamedSymbols(t *testing.T) {
 
 			// Where nothing of the renamed code was linked, its types aren't there either.
 			alone := filepath.Join(dir, "alone")
-			run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", alone, second)
+			programtest.Run(t, dir, "ld", "-shared", "-Bsymbolic", "-o", alone, second)
 			without := linkTo(t, alone, parseFeatures(t, "default"),
 				convertFile(t, first, Options{Features: parseFeatures(t, "default")}), convertFile(t, second,
 					Options{Features: parseFeatures(t, "default")}))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestSeveralObjects links several sources. The objects one by one, the objects joined by ld -r,
@@ -199,7 +200,7 @@ func TestSeveralObjects(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(text), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
+				programtest.Run(t, dir, "gcc", append([]string{"-w", "-std=gnu17", "-g", "-O1", "-fno-pic", "-c",
 					name + ext}, tt.flags...)...)
 				objs = append(objs, filepath.Join(dir, name+".o"))
 			}
@@ -213,7 +214,7 @@ func TestSeveralObjects(t *testing.T) {
 			if got := skippedLines(r); !slices.Equal(got, tt.skipped) {
 				t.Errorf("skipped %q, want %q", got, tt.skipped)
 			}
-			run(t, dir, "ld", append([]string{"-r", "-o", joined}, objs...)...)
+			programtest.Run(t, dir, "ld", append([]string{"-r", "-o", joined}, objs...)...)
 			twoRoads(t, "default", linked, joined)
 			slices.Reverse(objs)
 			twoRoads(t, "default", linked, objs...)
@@ -233,7 +234,7 @@ func TestThreads(t *testing.T) {
 		obj, _ := compile(t, s.path, s.flags...)
 		args = append(args, obj)
 	}
-	run(t, dir, "ld", args...)
+	programtest.Run(t, dir, "ld", args...)
 	var first []byte
 	for _, jobs := range []int{1, 2, 3, 16} {
 		data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: jobs}))
@@ -261,8 +262,8 @@ func TestManySections(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "many.s"), []byte(s.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, "gcc", "-c", "many.s")
-	run(t, dir, "ld", "-r", "-o", "joined.o", "many.o", obj)
+	programtest.Run(t, dir, "gcc", "-c", "many.s")
+	programtest.Run(t, dir, "ld", "-r", "-o", "joined.o", "many.o", obj)
 	opt := Options{Features: features.Default(), Jobs: 1}
 	want, err := object.Write(convertFile(t, obj, opt))
 	if err != nil {
@@ -289,7 +290,7 @@ func TestEqualSignatures(t *testing.T) {
 				t.Fatal(err)
 			}
 			objs = append(objs, c+".o")
-			run(t, dir, "gcc", "-w", "-g", "-fdebug-types-section", "-c", "-o", c+".o", c)
+			programtest.Run(t, dir, "gcc", "-w", "-g", "-fdebug-types-section", "-c", "-o", c+".o", c)
 		}
 		linked := filepath.Join(dir, name)
 		linkObjects(t, linked, nil, objs...)

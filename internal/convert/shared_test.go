@@ -12,6 +12,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // sharedHeader is what the files of TestShared have in common, but for what the macros change.
@@ -66,7 +67,7 @@ func sharedFiles(t *testing.T) (paths []string) {
 		if err := os.WriteFile(c, []byte(sharedHeader+s.text+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-g", "-O1", "-fno-pic", "-c", "-o", o,
+		programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-g", "-O1", "-fno-pic", "-c", "-o", o,
 			"-fno-eliminate-unused-debug-types", c}, s.flags...)...)
 		objects[s.file] = append(objects[s.file], o)
 	}
@@ -76,7 +77,7 @@ func sharedFiles(t *testing.T) (paths []string) {
 			continue
 		}
 		joined := filepath.Join(dir, file+".ko")
-		run(t, dir, "ld", append([]string{"-r", "-o", joined}, list...)...)
+		programtest.Run(t, dir, "ld", append([]string{"-r", "-o", joined}, list...)...)
 		paths = append(paths, joined)
 	}
 	stored, err := filepath.Glob("testdata/objects/*.o")

@@ -18,6 +18,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // source is a C file of testdata with what is expected of it. Its comments say:
@@ -77,16 +78,6 @@ func readSource(t *testing.T, path string) source {
 	return s
 }
 
-// run runs a command in dir.
-func run(t testing.TB, dir, name string, args ...string) {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-}
-
 // compile makes an object of a C file and a linked file of the object.
 func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	t.Helper()
@@ -96,7 +87,7 @@ func compile(t testing.TB, path string, flags ...string) (obj, linked string) {
 	}
 	dir := t.TempDir()
 	obj, linked = filepath.Join(dir, "x.o"), filepath.Join(dir, "x")
-	run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
+	programtest.Run(t, dir, "gcc", append([]string{"-std=gnu17", "-w", "-fno-pic",
 		"-fno-eliminate-unused-debug-types", "-c", "-o", obj, abs}, flags...)...)
 	linkObjects(t, linked, flags, obj)
 	return obj, linked
@@ -114,7 +105,7 @@ func linkObjects(t testing.TB, out string, flags []string, objs ...string) {
 	args := append(mode, "-nostdlib", "-static", "-no-pie",
 		"-Wl,-e,0,--unresolved-symbols=ignore-all,--build-id=none", "-Wl,-T,testdata/percpu.ld",
 		"-o", out)
-	run(t, "", "gcc", append(args, objs...)...)
+	programtest.Run(t, "", "gcc", append(args, objs...)...)
 }
 
 func parseFeatures(t testing.TB, list string) features.Set {
@@ -381,7 +372,7 @@ func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Resul
 		t.Skip("pahole is not installed")
 	}
 	out := linked + ".btf"
-	run(t, "", "pahole", "-J", "--btf_features="+s.features, "--btf_encode_detached="+out, linked)
+	programtest.Run(t, "", "pahole", "-J", "--btf_features="+s.features, "--btf_encode_detached="+out, linked)
 	data, err := os.ReadFile(out)
 	if err != nil {
 		t.Fatal(err)
@@ -389,13 +380,5 @@ func (s *source) compareWithPahole(t *testing.T, linked string, ours *link.Resul
 	theirs := dump(t, data, false)
 	if d := diff(dump(t, ours.BTF, false), theirs); d != "" {
 		t.Errorf("-pahole +ours\n%s", d)
-	}
-}
-
-// needs skips a test on a machine without the tool.
-func needs(t testing.TB, tool string) {
-	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skip(tool + " is not installed")
 	}
 }

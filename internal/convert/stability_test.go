@@ -9,6 +9,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // edit fills markers of testdata/stable.c.
@@ -47,7 +48,7 @@ func (e *edit) objectOf(t *testing.T) []byte {
 		}
 	}
 	out := filepath.Join(dir, "stable.o")
-	run(t, dir, "gcc", append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
+	programtest.Run(t, dir, "gcc", append([]string{"-w", "-g", "-O2", "-c", "-o", out, "stable.c"}, e.flags...)...)
 	data, err := object.Write(convertFile(t, out, Options{Features: features.Default(), Jobs: 1}))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestTagsOfSeveralUnits converts units whose types are the same but for their annotations, alone
@@ -16,11 +17,11 @@ import (
 // what the linked file must hold, in which a type of unit 3 is known from unit 1, and one of unit 2
 // may not be.
 func TestTagsOfSeveralUnits(t *testing.T) {
-	needs(t, "ld")
+	programtest.Need(t, "ld")
 	const dir = "testdata/objects/"
 	objs := []string{dir + "tags1-clang.o", dir + "tags2-clang.o", dir + "tags3-clang.o"}
 	joined := filepath.Join(t.TempDir(), "joined.o") // where strings are taken by content
-	run(t, ".", "ld", append([]string{"-r", "-o", joined}, objs...)...)
+	programtest.Run(t, ".", "ld", append([]string{"-r", "-o", joined}, objs...)...)
 	opt := Options{Features: features.Default(), Jobs: 1}
 	for _, linked := range []string{dir + "tags-4-clang.elf", dir + "tags-5-clang.elf"} {
 		compareWithFile(t, dir+"tags-clang.txt", twoRoads(t, "default", linked, objs...))

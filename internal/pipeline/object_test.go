@@ -10,6 +10,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestObject: which of a file's debugging information is read.
@@ -19,23 +20,23 @@ func TestObject(t *testing.T) {
 	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
 		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
 	}
-	w := workspace{t, t.TempDir()}
+	w := workspace{programtest.NewDir(t)}
 	// The DWARF alone has the struct of the block.
-	w.write("a.c", "int f(int a) { struct in_block { int l; } x = { a }; return x.l; }\n")
-	w.write("b.c", "struct s { int a; } s; int g(void) { return s.a; }\n")
-	w.write("c.c", "struct t { int b; } t; int h(void) { return t.b; }\n")
-	w.write("asm.s", "nop\n")
-	w.run("gcc", "-g", "-c", "-o", "dwarf.o", "a.c")
-	w.run("gcc", "-gbtf", "-c", "-o", "btf.o", "a.c")
-	w.run("gcc", "-gbtf", "-c", "-o", "other.o", "b.c")
-	w.run("gcc", "-gbtf", "-c", "-o", "third.o", "c.c")
-	w.run("gcc", "-g", "-gbtf", "-c", "-o", "both.o", "a.c")
-	w.run("gcc", "-c", "-o", "neither.o", "a.c")
-	w.run("gcc", "-c", "-o", "asm.o", "asm.s")
-	w.run("gcc", "-g", "-c", "-o", "asm_g.o", "asm.s")
-	w.run("ld", "-r", "-o", "mixed.o", "dwarf.o", "other.o", "third.o")
-	w.run("ld", "-r", "-o", "assembled.o", "asm_g.o", "btf.o")
-	w.run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
+	w.Write("a.c", "int f(int a) { struct in_block { int l; } x = { a }; return x.l; }\n")
+	w.Write("b.c", "struct s { int a; } s; int g(void) { return s.a; }\n")
+	w.Write("c.c", "struct t { int b; } t; int h(void) { return t.b; }\n")
+	w.Write("asm.s", "nop\n")
+	w.Run("gcc", "-g", "-c", "-o", "dwarf.o", "a.c")
+	w.Run("gcc", "-gbtf", "-c", "-o", "btf.o", "a.c")
+	w.Run("gcc", "-gbtf", "-c", "-o", "other.o", "b.c")
+	w.Run("gcc", "-gbtf", "-c", "-o", "third.o", "c.c")
+	w.Run("gcc", "-g", "-gbtf", "-c", "-o", "both.o", "a.c")
+	w.Run("gcc", "-c", "-o", "neither.o", "a.c")
+	w.Run("gcc", "-c", "-o", "asm.o", "asm.s")
+	w.Run("gcc", "-g", "-c", "-o", "asm_g.o", "asm.s")
+	w.Run("ld", "-r", "-o", "mixed.o", "dwarf.o", "other.o", "third.o")
+	w.Run("ld", "-r", "-o", "assembled.o", "asm_g.o", "btf.o")
+	w.Run("ld", "-r", "-o", "both_assembled.o", "asm_g.o", "both.o")
 	read := func(name string, input convert.Input) ([]byte, string, error) {
 		var warnings []string
 		o, err := Object(w.open(name), convert.Options{Features: features.Default(), Input: input,
@@ -53,7 +54,7 @@ func TestObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("converted.btfo", string(data))
+	w.Write("converted.btfo", string(data))
 	block, function := []byte("in_block"), []byte("\x00f\x00")
 	for _, c := range []struct {
 		file    string

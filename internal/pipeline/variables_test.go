@@ -7,9 +7,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +20,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // kernel is a program with variables in several sections. Two of its files have one base name, and
@@ -97,32 +95,7 @@ const linkScript = `SECTIONS {
 
 // workspace is a directory with the files that a test makes.
 type workspace struct {
-	*testing.T
-	dir string
-}
-
-func (w workspace) write(name, content string) {
-	w.Helper()
-	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// run runs a tool in the workspace, and skips the test if it isn't installed.
-func (w workspace) run(command string, args ...string) {
-	w.Helper()
-	if _, err := exec.LookPath(command); err != nil {
-		w.Skipf("no %s", command)
-	}
-	cmd := exec.Command(command, args...)
-	cmd.Dir = w.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
-	}
+	programtest.Dir
 }
 
 // compile makes an object of each source.
@@ -130,10 +103,10 @@ func (w workspace) compile(command string, sources map[string]string) []string {
 	w.Helper()
 	var objects []string
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		w.write(name, preamble+sources[name])
+		w.Write(name, preamble+sources[name])
 		objects = append(objects, strings.TrimSuffix(name, ".c")+".o")
 		words := strings.Fields(command)
-		w.run(words[0], append(words[1:], "-gdwarf-4", "-c", "-ffreestanding", "-fno-pic",
+		w.Run(words[0], append(words[1:], "-gdwarf-4", "-c", "-ffreestanding", "-fno-pic",
 			"-o", objects[len(objects)-1], name)...)
 	}
 	return objects
@@ -161,8 +134,8 @@ func (w workspace) inputs(set features.Set, linked string, objects ...string) *i
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.write(name+".btfo", string(data))
-		if o, err = object.ReadFile(filepath.Join(w.dir, name+".btfo"), nil); err != nil {
+		w.Write(name+".btfo", string(data))
+		if o, err = object.ReadFile(w.Path(name+".btfo"), nil); err != nil {
 			w.Fatal(err)
 		}
 		in.objects = append(in.objects, o)
@@ -189,7 +162,7 @@ func (w workspace) text(f *facts.Facts) string {
 
 func (w workspace) open(name string) *elf.File {
 	w.Helper()
-	f, err := elf.Open(filepath.Join(w.dir, name))
+	f, err := elf.Open(w.Path(name))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -275,7 +248,7 @@ func (w workspace) variables(b *btf.Blob) map[string]string {
 // standard library reads of its DWARF.
 func (w workspace) oracle(file string) map[string]string {
 	w.Helper()
-	f, err := stdelf.Open(filepath.Join(w.dir, file))
+	f, err := stdelf.Open(w.Path(file))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -401,10 +374,10 @@ var compilers = []string{"gcc", "gcc -O2", "gcc -O2 -fdata-sections", "clang"}
 func TestVariables(t *testing.T) {
 	for _, compiler := range compilers {
 		t.Run(compiler, func(t *testing.T) {
-			w := workspace{t, t.TempDir()}
-			w.write("link.lds", linkScript)
+			w := workspace{programtest.NewDir(t)}
+			w.Write("link.lds", linkScript)
 			objects := w.compile(compiler, kernel)
-			w.run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", "kernel"}, objects...)...)
+			w.Run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", "kernel"}, objects...)...)
 			objects = append(objects, w.compile(compiler, unlinked)...)
 			extra := w.checkParts("kernel", nil, objects...)
 			tags := 0
@@ -419,7 +392,7 @@ func TestVariables(t *testing.T) {
 
 			below, _ := w.link(w.inputs(features.Default(), "kernel", objects...), 0, nil)
 			own := w.compile(compiler, ofModule)
-			w.run("ld", append([]string{"-r", "-o", "mod.ko"}, own...)...)
+			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, own...)...)
 			onModule := w.checkParts("mod.ko", below, own...)
 
 			// Without the module's own BTF below it, the extra part has the module's types too.

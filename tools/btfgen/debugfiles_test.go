@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // debugSources are two programs that share types. They have per-CPU variables, static variables of
@@ -70,15 +72,6 @@ func debugTree(t *testing.T, script string) {
 	}
 }
 
-func needPrograms(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("SKIPPED:", err)
-		}
-	}
-}
-
 // madeOf is what each verb makes of a file, with flags.
 func madeOf(t *testing.T, path string, flags ...string) map[string][]byte {
 	t.Helper()
@@ -116,7 +109,7 @@ func sameMade(t *testing.T, name string, got, want map[string][]byte) {
 // TestDWZ: what dwz does to a file, alone or with another one, changes nothing of what is made of
 // it.
 func TestDWZ(t *testing.T) {
-	needPrograms(t, "gcc", "ld", "dwz")
+	programtest.Need(t, "gcc", "ld", "dwz")
 	for name, options := range map[string]string{
 		"alone": "", "with ODR": "--odr", "a supplementary file": "-m sup",
 		"a supplementary file of DWARF 5": "--dwarf-5 -m sup", "ODR": "--odr -m sup",
@@ -166,7 +159,7 @@ func TestSeparateDebugFiles(t *testing.T) {
 		for _, file := range []string{"a", "m"} {
 			t.Run(tt.name+" "+file, func(t *testing.T) {
 				program, _, _ := strings.Cut(tt.name, ",")
-				needPrograms(t, "gcc", "ld", program)
+				programtest.Need(t, "gcc", "ld", program)
 				debugTree(t, "sh -e build -g; f="+file+";"+tt.script)
 				want := madeOf(t, file)
 				sameMade(t, "--dwarf", madeOf(t, "x", "--dwarf=x.debug"), want)
@@ -197,7 +190,7 @@ func objectOf(t *testing.T, path string) []byte {
 
 // TestSupplementOfDebugFile: distributions run dwz over debug files.
 func TestSupplementOfDebugFile(t *testing.T) {
-	needPrograms(t, "gcc", "ld", "objcopy", "dwz")
+	programtest.Need(t, "gcc", "ld", "objcopy", "dwz")
 	debugTree(t, `sh -e build -g
 		mkdir -p root/bin root/usr/lib/debug/bin root/usr/lib/debug/.dwz plain
 		debug=root/usr/lib/debug

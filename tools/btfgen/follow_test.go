@@ -8,13 +8,14 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/command/worker"
 	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // followTree makes, in a directory that becomes the current one, files that lead to others, which
 // lie where they are looked for; and in the directory plain what has all in itself.
 func followTree(t *testing.T) {
 	t.Helper()
-	needPrograms(t, "gcc", "ld", "ar", "objcopy", "dwz")
+	programtest.Need(t, "gcc", "ld", "ar", "objcopy", "dwz")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for _, to := range []struct{ dir, flags string }{{"plain", ""}, {"split", " -gsplit-dwarf"}} {
@@ -102,7 +103,7 @@ func TestFollow(t *testing.T) {
 
 // TestFollowPackage: a package beside the file is not read, unless it is named.
 func TestFollowPackage(t *testing.T) {
-	needPrograms(t, "clang", "ld", "llvm-dwp")
+	programtest.Need(t, "clang", "ld", "llvm-dwp")
 	dir := t.TempDir()
 	t.Chdir(dir)
 	compileForms(t, dir, "clang", "-gdwarf-5 -O1 -gsplit-dwarf", true)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestModuleWithoutBase: the BTF of a module that stands alone is of no use to a kernel, so there
@@ -18,7 +20,7 @@ func TestModuleWithoutBase(t *testing.T) {
 	if err := os.WriteFile(p("m.c"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	needPrograms(t, "gcc")
+	programtest.Need(t, "gcc")
 	gcc := exec.Command("gcc", "-g", "-c", "-o", p("m.ko"), p("m.c"))
 	if out, err := gcc.CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // The sources of TestSplitDWARF: functions that are inlined, that lose parameters and that have
@@ -129,14 +130,6 @@ func sameForms(t *testing.T, want, have string, forms []string, args ...string) 
 	}
 }
 
-// need skips the test without a program.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		t.Skipf("SKIPPED: %v", err)
-	}
-}
-
 // TestSplitDWARF wants the same bytes whether or not -gsplit-dwarf is among the flags.
 func TestSplitDWARF(t *testing.T) {
 	for _, c := range []struct {
@@ -163,7 +156,7 @@ func TestSplitDWARF(t *testing.T) {
 		{compiler: "clang", flags: "-gdwarf-5 -O1 -target i386-linux-gnu"},
 	} {
 		t.Run(strings.Join([]string{c.compiler, c.flags, c.split, c.types}, " "), func(t *testing.T) {
-			need(t, strings.Fields(c.compiler)[0])
+			programtest.Need(t, strings.Fields(c.compiler)[0])
 			plain, where := t.TempDir(), filepath.Join(t.TempDir(), "where it was compiled")
 			if c.split == "" {
 				c.split = "-gsplit-dwarf"
@@ -291,8 +284,8 @@ func TestDamagedPackage(t *testing.T) {
 		{"clang", "-gdwarf-5 -O2", ".debug_loclists.dwo"},
 	} {
 		t.Run(c.compiler+" "+c.flags, func(t *testing.T) {
-			need(t, "llvm-dwp")
-			need(t, c.compiler)
+			programtest.Need(t, "llvm-dwp")
+			programtest.Need(t, c.compiler)
 			dir := t.TempDir()
 			at := func(name string) string { return filepath.Join(dir, name) }
 			compileForms(t, dir, c.compiler, c.flags+" -gsplit-dwarf", true)
@@ -340,8 +333,8 @@ func TestDamagedPackage(t *testing.T) {
 // TestTypeUnitsWithoutLocations: type units have none, so their index may have no such column. They
 // still belong to the units of their .dwo files, also types that nothing refers to.
 func TestTypeUnitsWithoutLocations(t *testing.T) {
-	need(t, "gcc")
-	need(t, "llvm-dwp")
+	programtest.Need(t, "gcc")
+	programtest.Need(t, "llvm-dwp")
 	plain, dir := t.TempDir(), t.TempDir()
 	for i, d := range []string{plain, dir} {
 		for _, name := range []string{"x", "y"} {
@@ -366,7 +359,7 @@ func TestTypeUnitsWithoutLocations(t *testing.T) {
 // TestSplitDWARFOfSeveral converts several files and parts of one; one of the units is in no .dwo
 // file.
 func TestSplitDWARFOfSeveral(t *testing.T) {
-	need(t, "gcc")
+	programtest.Need(t, "gcc")
 	plain, dir := t.TempDir(), t.TempDir()
 	compileForms(t, plain, "gcc", "-gdwarf-5 -O1", true)
 	compileForms(t, dir, "gcc", "-gdwarf-5 -O1 -gsplit-dwarf", true)
@@ -388,7 +381,7 @@ func TestSplitDWARFOfSeveral(t *testing.T) {
 
 // TestSplitDWARFErrors wants one line that says what is wrong.
 func TestSplitDWARFErrors(t *testing.T) {
-	need(t, "gcc")
+	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	compileForms(t, dir, "gcc", "-gdwarf-5 -gsplit-dwarf", true)
 	shell(t, dir, `mkdir other none junk; mv *.dwo other; cp other/y.dwo other/z.dwo
@@ -462,7 +455,7 @@ const skeletons = `
 // do: an offset means another string in another .dwo file. They are made of units that aren't
 // split.
 func TestSplitDWARFStrings(t *testing.T) {
-	need(t, "gcc")
+	programtest.Need(t, "gcc")
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "skeletons.s"), skeletons)
 	shell(t, dir, `for i in a b; do

@@ -26,7 +26,7 @@ func BenchmarkRoads(b *testing.B) {
 	}{{"dwarf", "a.d.o", convert.File}, {"btf", "a.b.o", File}} {
 		b.Run(road.name, func(b *testing.B) {
 			for b.Loop() {
-				f, err := elf.Open(w.path(road.file))
+				f, err := elf.Open(w.Path(road.file))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -3,9 +3,7 @@ package compilerbtf
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +18,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // workspace is a directory with the files that a test makes.
 type workspace struct {
-	testing.TB
-	dir string
+	programtest.Dir
 	set features.Set
 }
 
@@ -41,36 +39,20 @@ func newWorkspace(t testing.TB) workspace {
 	if n, _ := strconv.Atoi(version); err != nil || n < 16 {
 		t.Skipf("SKIPPED: no gcc 16, but %q, %v (./bazelw --root-exec has it)", version, err)
 	}
-	return workspace{t, t.TempDir(), features.Default()}
-}
-
-func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }
-
-func (w workspace) write(name, content string) {
-	w.Helper()
-	if err := os.WriteFile(w.path(name), []byte(content), 0o666); err != nil {
-		w.Fatal(err)
-	}
+	return workspace{programtest.NewDir(t), features.Default()}
 }
 
 // run runs a command in the workspace, and skips the test if it isn't installed.
 func (w workspace) run(command string) {
 	w.Helper()
 	words := strings.Fields(command)
-	if _, err := exec.LookPath(words[0]); err != nil {
-		w.Skipf("SKIPPED: no %s", words[0])
-	}
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = w.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.Fatalf("%s: %v\n%s", command, err, out)
-	}
+	w.Run(words[0], words[1:]...)
 }
 
 // compile makes two objects of a source: NAME.d.o with DWARF and NAME.b.o with BTF.
 func (w workspace) compile(name, source, flags string) {
 	w.Helper()
-	w.write(name+".c", source)
+	w.Write(name+".c", source)
 	gcc := "gcc -w -std=gnu11 -ffreestanding -fno-pic -c " + flags + " " + name + ".c"
 	w.run(gcc + " -g -o " + name + ".d.o")
 	w.run(gcc + " -gbtf -o " + name + ".b.o")
@@ -78,7 +60,7 @@ func (w workspace) compile(name, source, flags string) {
 
 func (w workspace) open(name string) *elf.File {
 	w.Helper()
-	f, err := elf.Open(w.path(name))
+	f, err := elf.Open(w.Path(name))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -70,11 +70,11 @@ func (w workspace) build(flags string) {
 	for name, source := range program {
 		w.compile(name, preamble+source, flags)
 	}
-	w.write("none.c", "_Decimal64 none;")
+	w.Write("none.c", "_Decimal64 none;")
 	w.run("gcc -gbtf -c -o none.o none.c")
-	w.write("empty.s", ".file \"empty.s\"\n.text\nlocal: nop\n.section .note.GNU-stack\n")
+	w.Write("empty.s", ".file \"empty.s\"\n.text\nlocal: nop\n.section .note.GNU-stack\n")
 	w.run("gcc -c -o empty.o empty.s")
-	w.write("link.lds", linkScript)
+	w.Write("link.lds", linkScript)
 	for _, road := range []string{"d", "b"} {
 		w.run("ld -T link.lds -e 0 -o linked." + road + " empty.o " + files(road))
 	}
@@ -202,7 +202,7 @@ func TestShapers(t *testing.T) {
 	opt := convert.Options{Features: w.set, Jobs: 1, Shapers: new(object.Shapers)}
 	made := make([]*object.Object, len(names))
 	parallel.Do(3, len(names), func(i int) {
-		f, err := elf.Open(w.path(names[i]))
+		f, err := elf.Open(w.Path(names[i]))
 		if err == nil {
 			defer f.Close()
 			made[i], err = File(f, opt)
@@ -261,7 +261,7 @@ func TestEdits(t *testing.T) {
 		static inline __attribute__((always_inline)) int in_header(shared_t *s) { return s->a; }
 		static NOINLINE int helper(struct inner *i) { return i->c; }
 		int f(shared_t *s) { struct inner local = { 1 }; %s return helper(&local); }`
-	w.write("a.c", fmt.Sprintf(source, ""))
+	w.Write("a.c", fmt.Sprintf(source, ""))
 	for _, flags := range []string{"-O0", "-O2"} {
 		var want []byte
 		for _, body := range []string{"", "/* comment\n\n\n */", "int x = 3; local.c += x;",
@@ -285,7 +285,7 @@ func TestEndian(t *testing.T) {
 	w.set = w.set.With(features.GlobalVar)
 	orders := map[binary.ByteOrder]bool{}
 	for _, target := range []string{"bpfel", "bpfeb"} {
-		w.write("prog.c", `
+		w.Write("prog.c", `
 			struct inner { int c[3]; }; struct shared { int a : 3; struct inner *p; };
 			extern int helper(struct shared *); extern const int config;
 			int counter; static volatile int state[4];

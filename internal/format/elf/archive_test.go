@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // archiveDir makes a directory with the objects a.o, sub/b.o, c.o, one with a long name, and a text
@@ -20,7 +22,7 @@ func archiveDir(t *testing.T) string {
 	for _, name := range []string{"a", "sub/b", "a_name_that_is_longer_than_sixteen_bytes", "c"} {
 		base := filepath.Base(name)
 		write(t, filepath.Join(dir, name+".c"), "int "+base+" = 1;")
-		run(t, dir, "gcc", "-c", "-o", name+".o", name+".c")
+		programtest.Run(t, dir, "gcc", "-c", "-o", name+".o", name+".c")
 	}
 	write(t, filepath.Join(dir, "text"), "odd")
 	return dir
@@ -56,15 +58,15 @@ const longName = "a_name_that_is_longer_than_sixteen_bytes"
 func TestArchives(t *testing.T) {
 	dir := archiveDir(t)
 	objects := []string{"a.o", "sub/b.o", longName + ".o"}
-	run(t, dir, "ar", append([]string{"rcsD", "gnu.a"}, objects...)...)
-	run(t, dir, "ar", append([]string{"rcSD", "nosyms.a"}, objects...)...)
-	run(t, dir, "ar", append([]string{"rcsDT", "thin.a"}, objects...)...)
-	run(t, dir, "ar", "rcsDT", "sub/inner.a", "sub/b.o")
-	run(t, dir, "ar", "rcsDT", "outer.a", "a.o", "sub/inner.a", "c.o")
-	run(t, dir, "ar", "rcsD", "fat.a", "a.o", "c.o")
-	run(t, dir, "ar", "rcsDT", "overfat.a", "sub/b.o", "fat.a")
-	run(t, dir, "ar", "rcSD", "mixed.a", "text", "a.o")
-	run(t, dir, "ar", "rcsDT", "twice.a", "sub/b.o", "outer.a")
+	programtest.Run(t, dir, "ar", append([]string{"rcsD", "gnu.a"}, objects...)...)
+	programtest.Run(t, dir, "ar", append([]string{"rcSD", "nosyms.a"}, objects...)...)
+	programtest.Run(t, dir, "ar", append([]string{"rcsDT", "thin.a"}, objects...)...)
+	programtest.Run(t, dir, "ar", "rcsDT", "sub/inner.a", "sub/b.o")
+	programtest.Run(t, dir, "ar", "rcsDT", "outer.a", "a.o", "sub/inner.a", "c.o")
+	programtest.Run(t, dir, "ar", "rcsD", "fat.a", "a.o", "c.o")
+	programtest.Run(t, dir, "ar", "rcsDT", "overfat.a", "sub/b.o", "fat.a")
+	programtest.Run(t, dir, "ar", "rcSD", "mixed.a", "text", "a.o")
+	programtest.Run(t, dir, "ar", "rcsDT", "twice.a", "sub/b.o", "outer.a")
 	labels := func(archive string, names ...string) (list []string) {
 		for _, n := range names {
 			list = append(list, archive+"("+n+")")

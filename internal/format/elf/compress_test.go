@@ -9,6 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestCompressedObjects compresses the debug sections of an object in each way and wants the
@@ -19,7 +21,7 @@ func TestCompressedObjects(t *testing.T) {
 	for _, kind := range []string{"zlib-gabi", "zlib-gnu", "zstd"} {
 		t.Run(kind, func(t *testing.T) {
 			out := path + "." + kind
-			run(t, "", "objcopy", "--compress-debug-sections="+kind, path, out)
+			programtest.Run(t, "", "objcopy", "--compress-debug-sections="+kind, path, out)
 			f := open(t, out)
 			compressed := 0
 			for _, want := range plain.Sections {

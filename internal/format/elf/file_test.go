@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 const smallC = `
@@ -80,7 +81,7 @@ func TestOpenErrors(t *testing.T) {
 func TestAgainstStandardLibrary(t *testing.T) {
 	obj := compile(t, smallC, "-g")
 	exe := filepath.Join(filepath.Dir(obj), "exe")
-	run(t, "", "ld", "-e", "0", "--emit-relocs", "-o", exe, obj)
+	programtest.Run(t, "", "ld", "-e", "0", "--emit-relocs", "-o", exe, obj)
 	for _, path := range []string{obj, exe} {
 		f := open(t, path)
 		std, err := stdelf.Open(path)
@@ -141,8 +142,8 @@ func TestSymbolFiles(t *testing.T) {
 			`static int same = 1; int *X(void) { return &same; }
 			extern int undefined; int *uX(void) { return &undefined; }`, "X", name[:1]))
 	}
-	run(t, dir, "gcc", "-c", "-fno-pic", "a.c", "b.c")
-	run(t, dir, "ld", "-r", "-o", "ab.o", "a.o", "b.o")
+	programtest.Run(t, dir, "gcc", "-c", "-fno-pic", "a.c", "b.c")
+	programtest.Run(t, dir, "ld", "-r", "-o", "ab.o", "a.o", "b.o")
 	syms := symbolsOf(t, open(t, filepath.Join(dir, "ab.o")))
 	var got, files []string
 	for _, s := range syms {
@@ -259,7 +260,7 @@ func TestManySections(t *testing.T) {
 	src.WriteString(".section .debug_x,\"\",@progbits\n.quad v0\n.quad v69999\n")
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.s"), src.String())
-	run(t, dir, "as", "-o", "x.o", "x.s")
+	programtest.Run(t, dir, "as", "-o", "x.o", "x.s")
 	f := open(t, filepath.Join(dir, "x.o"))
 	if len(f.Sections) < n {
 		t.Fatalf("%d sections", len(f.Sections))
@@ -355,7 +356,7 @@ start:	.rept %d
 	.set i,i+1
 	.endr
 `, n, n))
-	run(t, dir, "as", "-o", "x.o", "x.s")
+	programtest.Run(t, dir, "as", "-o", "x.o", "x.s")
 	if err := os.Truncate(path, keepOpenSize); err != nil {
 		t.Fatal(err)
 	}

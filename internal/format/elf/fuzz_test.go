@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // exercise reads everything that a file has.
@@ -33,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal("no seeds", err)
 	}
 	for _, p := range paths {
-		f.Add(readGzip(f, p))
+		f.Add(programtest.Gunzip(f, p))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := Parse("fuzz", data)
@@ -108,7 +110,7 @@ func FuzzThin(f *testing.F) {
 }
 
 func FuzzArchive(f *testing.F) {
-	object := string(readGzip(f, "testdata/machines/i386.o.gz"))
+	object := string(programtest.Gunzip(f, "testdata/machines/i386.o.gz"))
 	for _, s := range []string{
 		archiveMagic + arMember("/", "sym") + arMember("//", "first/\nsecond name/\n") +
 			arMember("/7", "two") + arMember("x.o/", object),

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // A large section that is relocated has its own memory, and one that isn't is the mapped file.
@@ -23,7 +25,7 @@ func TestLargeSections(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "large.s"), []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	run(t, dir, "gcc", "-c", "large.s")
+	programtest.Run(t, dir, "gcc", "-c", "large.s")
 	f := open(t, filepath.Join(dir, "large.o"))
 	relocated, plain := f.Section(".debug_relocated"), f.Section(".debug_plain")
 	data, err := relocated.Data()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 const shtARMExidx = 0x70000001
@@ -60,11 +62,11 @@ func TestRelocateLikeLinker(t *testing.T) {
 	for _, path := range paths {
 		name := strings.TrimSuffix(filepath.Base(path), ".o.gz")
 		t.Run(name, func(t *testing.T) {
-			obj, err := Parse(name, readGzip(t, path))
+			obj, err := Parse(name, programtest.Gunzip(t, path))
 			if err != nil {
 				t.Fatal(err)
 			}
-			linked, err := Parse(name, readGzip(t, strings.TrimSuffix(path, ".o.gz")+".linked.gz"))
+			linked, err := Parse(name, programtest.Gunzip(t, strings.TrimSuffix(path, ".o.gz")+".linked.gz"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +121,7 @@ func TestRelocateGCC(t *testing.T) {
 			// Merged strings would get other offsets than in the object.
 			path := compile(t, string(source), append(flags, "-fno-merge-debug-strings", "-fno-pic",
 				"-fno-asynchronous-unwind-tables")...)
-			run(t, "", "objcopy", "--set-section-flags", ".debug_line_str=readonly,debug", path)
+			programtest.Run(t, "", "objcopy", "--set-section-flags", ".debug_line_str=readonly,debug", path)
 			obj := open(t, path)
 			var script strings.Builder
 			script.WriteString("SECTIONS {\n")
@@ -135,7 +137,7 @@ func TestRelocateGCC(t *testing.T) {
 			if obj.AddrSize == 4 {
 				mode = "elf_i386"
 			}
-			run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all", "-e", "0",
+			programtest.Run(t, dir, "ld", "-m", mode, "-O0", "-T", "x.ld", "--unresolved-symbols=ignore-all", "-e", "0",
 				"-z", "noseparate-code", "--no-relax", "-o", "x", "x.o")
 			sections, relocs := compareLinked(t, obj, open(t, filepath.Join(dir, "x")))
 			if sections < 4 || relocs < 30 {
@@ -208,7 +210,7 @@ func TestRelocationErrors(t *testing.T) {
 }
 
 func TestULEBPairErrors(t *testing.T) {
-	f, err := Parse("riscv64", readGzip(t, "testdata/machines/riscv64.o.gz"))
+	f, err := Parse("riscv64", programtest.Gunzip(t, "testdata/machines/riscv64.o.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

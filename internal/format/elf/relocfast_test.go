@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // plainData returns a section's content relocated by run alone.
@@ -47,7 +49,7 @@ func checkFast(t *testing.T, s *Section) (inParts bool, err error) {
 // TestFastEqualsPlain relocates the sections of real objects by both paths.
 func TestFastEqualsPlain(t *testing.T) {
 	for _, m := range []string{"x86_64", "aarch64", "riscv64", "loongarch64", "powerpc64le"} {
-		f, err := Parse(m, readGzip(t, "testdata/machines/"+m+".o.gz"))
+		f, err := Parse(m, programtest.Gunzip(t, "testdata/machines/"+m+".o.gz"))
 		if err != nil {
 			t.Fatal(err)
 		}

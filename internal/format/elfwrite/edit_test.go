@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 const source = `
@@ -28,7 +29,7 @@ func build(t *testing.T, flags ...string) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "x")
-	run(t, "gcc", append(flags, "-o", out, c)...)
+	programtest.Run(t, "", "gcc", append(flags, "-o", out, c)...)
 	return out
 }
 
@@ -91,12 +92,12 @@ func TestSet(t *testing.T) {
 			readelf(t, twicePath)
 			// GNU objcopy reads the same section, and can write the file.
 			dump := filepath.Join(t.TempDir(), "dump")
-			run(t, "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc",
+			programtest.Run(t, "", "objcopy", "-O", "binary", "--only-section=.BTF", "--set-section-flags=.BTF=alloc",
 				twicePath, dump)
 			if got, err := os.ReadFile(dump); err != nil || !bytes.Equal(got, second.Data) {
 				t.Errorf("objcopy finds %d bytes, want %d: %v", len(got), len(second.Data), err)
 			}
-			run(t, "strip", "-g", "-o", dump, twicePath)
+			programtest.Run(t, "", "strip", "-g", "-o", dump, twicePath)
 			if flags[len(flags)-1] != "-c" && flags[len(flags)-1] != "-m32" {
 				if err := os.Chmod(twicePath, 0o777); err != nil {
 					t.Fatal(err)
@@ -152,7 +153,7 @@ func TestSetForeign(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			plain := writeFile(t, gunzip(t, path))
+			plain := writeFile(t, programtest.Gunzip(t, path))
 			sec := Section{Name: ".BTF", Data: []byte("some data"), Align: 4}
 			out := replaced(t, plain, sec)
 			checkSections(t, out, []Section{sec})
@@ -193,7 +194,7 @@ func TestEditErrors(t *testing.T) {
 	object := build(t, "-c", "-g")
 	exe := build(t, "-g")
 	split := filepath.Join(t.TempDir(), "debug")
-	run(t, "objcopy", "--only-keep-debug", exe, split)
+	programtest.Run(t, "", "objcopy", "--only-keep-debug", exe, split)
 	for _, tt := range []struct {
 		path, removed string
 		section       Section

@@ -2,34 +2,13 @@ package elfwrite
 
 import (
 	"bytes"
-	"compress/gzip"
 	stdelf "debug/elf"
-	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
-
-// gunzip returns what is in a compressed file.
-func gunzip(t testing.TB, path string) []byte {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 func FuzzEdit(f *testing.F) {
 	paths, _ := filepath.Glob("../elf/testdata/machines/*.gz")
@@ -37,7 +16,7 @@ func FuzzEdit(f *testing.F) {
 		f.Fatal("no seeds")
 	}
 	for _, p := range paths {
-		f.Add(gunzip(f, p), []byte("data"), p[len(p)-5]%2 == 0)
+		f.Add(programtest.Gunzip(f, p), []byte("data"), p[len(p)-5]%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, data, content []byte, remove bool) {
 		in, err := elf.Parse("fuzz", data)

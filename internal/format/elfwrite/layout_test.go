@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestHistory edits a file twice, which must give the same as the second edit alone, wherever the
@@ -21,9 +22,9 @@ func TestHistory(t *testing.T) {
 	plain := build(t, "-c", "-g")
 	data := writeFile(t, []byte("from objcopy"))
 	middle := filepath.Join(t.TempDir(), "middle.o")
-	run(t, "objcopy", "--add-section=.BTF="+data, plain, middle)
+	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+data, plain, middle)
 	both := filepath.Join(t.TempDir(), "both.o")
-	run(t, "objcopy", "--add-section=.BTF="+data, "--add-section=.BTF.base="+data, plain, both)
+	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+data, "--add-section=.BTF.base="+data, plain, both)
 	for _, path := range []string{plain, middle, both} {
 		for _, tt := range []struct{ first, second []Section }{
 			{[]Section{btf}, []Section{btf}},
@@ -75,7 +76,7 @@ func editBTF(t *testing.T, path string, sections []Section) ([]byte, error) {
 func TestNothingStale(t *testing.T) {
 	large := writeFile(t, bytes.Repeat([]byte("STALE"), 20_000))
 	path := filepath.Join(t.TempDir(), "x.o")
-	run(t, "objcopy", "--add-section=.BTF="+large, build(t, "-c", "-g"), path)
+	programtest.Run(t, "", "objcopy", "--add-section=.BTF="+large, build(t, "-c", "-g"), path)
 	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)

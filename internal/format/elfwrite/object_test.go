@@ -6,28 +6,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
-	"github.com/rules-btf/rules_btf/internal/format/elf"
-)
 
-// run runs a program, or skips the test if it is not installed.
-func run(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("no %s on this machine", name)
-	}
-	out, err := exec.Command(path, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
+	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
+)
 
 func writeFile(t *testing.T, data []byte) string {
 	t.Helper()
@@ -41,7 +28,7 @@ func writeFile(t *testing.T, data []byte) string {
 // readelf fails the test if readelf complains about a file.
 func readelf(t *testing.T, path string) string {
 	t.Helper()
-	out := run(t, "readelf", "-WaS", path)
+	out := programtest.Run(t, "", "readelf", "-WaS", path)
 	for _, word := range []string{"Warning", "Error", "corrupt"} {
 		if strings.Contains(out, word) {
 			t.Errorf("readelf complains:\n%s", out)
@@ -185,13 +172,13 @@ func TestBTFReaders(t *testing.T) {
 	}
 	path := writeFile(t, data)
 	t.Run("bpftool", func(t *testing.T) {
-		if out := run(t, "bpftool", "btf", "dump", "file", path); !strings.Contains(out,
+		if out := programtest.Run(t, "", "bpftool", "btf", "dump", "file", path); !strings.Contains(out,
 			"STRUCT 'embedded' size=4 vlen=1") {
 			t.Errorf("bpftool:\n%s", out)
 		}
 	})
 	t.Run("pahole", func(t *testing.T) {
-		if out := run(t, "pahole", "-F", "btf", path); !strings.Contains(out, "struct embedded {") {
+		if out := programtest.Run(t, "", "pahole", "-F", "btf", path); !strings.Contains(out, "struct embedded {") {
 			t.Errorf("pahole:\n%s", out)
 		}
 	})

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // macros lay out the section as those of include/linux/btf_ids.h do.
@@ -46,12 +46,7 @@ var compilers = []struct {
 // run runs a program, and skips the test if it isn't installed.
 func run(t *testing.T, argv ...string) {
 	t.Helper()
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Skipf("no %s", argv[0])
-	}
-	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", argv, err, out)
-	}
+	programtest.Run(t, "", argv[0], argv[1:]...)
 }
 
 // compile makes an object file of macros and a source.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // TestMachines embeds into objects and linked files of many machines, and finds that nothing else
@@ -24,7 +25,7 @@ func TestMachines(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			in := gunzip(t, path)
+			in := programtest.Gunzip(t, path)
 			f, err := elf.Parse("in", in)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +124,7 @@ func TestObjcopy(t *testing.T) {
 			f := open(t, plain)
 			types, base := someBTF(t, f.Order, "types", 9), someBTF(t, f.Order, "base", 2)
 			want := filepath.Join(t.TempDir(), "objcopy")
-			run(t, "objcopy", "--add-section", ".BTF="+write(t, "types", types.Data),
+			programtest.Run(t, "", "objcopy", "--add-section", ".BTF="+write(t, "types", types.Data),
 				"--add-section", ".BTF.base="+write(t, "base", base.Data), plain, want)
 			theirs, err := os.ReadFile(want)
 			if err != nil {
@@ -155,7 +156,7 @@ func TestObjcopy(t *testing.T) {
 			}
 			other := someBTF(t, f.Order, "other", 30)
 			updated := filepath.Join(t.TempDir(), "updated")
-			run(t, "objcopy", "--update-section", ".BTF="+write(t, "other", other.Data), want, updated)
+			programtest.Run(t, "", "objcopy", "--update-section", ".BTF="+write(t, "other", other.Data), want, updated)
 			if theirs, err = os.ReadFile(updated); err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +208,7 @@ func TestReaders(t *testing.T) {
 	} {
 		t.Run(strings.Fields(tt.args)[0], func(t *testing.T) {
 			args := strings.Fields(tt.args)
-			if got := run(t, args[0], append(args[1:], path)...); !strings.Contains(got, tt.want) {
+			if got := programtest.Run(t, "", args[0], append(args[1:], path)...); !strings.Contains(got, tt.want) {
 				t.Errorf("%s:\n%s", tt.args, got)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // FuzzInto embeds any bytes into any file. What comes out can be read, holds the BTF once, and
@@ -19,7 +20,7 @@ func FuzzInto(f *testing.F) {
 	}
 	little, big := someBTF(f, binary.LittleEndian, "s", 2), someBTF(f, binary.BigEndian, "s", 2)
 	for i, path := range paths {
-		in, types := gunzip(f, path), little.Data
+		in, types := programtest.Gunzip(f, path), little.Data
 		if file, err := elf.Parse("seed", in); err == nil && file.Order == big.Order {
 			types = big.Data
 		}

@@ -2,7 +2,6 @@ package embed
 
 import (
 	"bytes"
-	"compress/gzip"
 	stdelf "debug/elf"
 	"encoding/binary"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // someBTF encodes a struct of a name, with so many int members.
@@ -38,20 +38,6 @@ func someBTF(t testing.TB, order binary.ByteOrder, name string, members int) *Bl
 	return blob
 }
 
-// run runs a program, or skips the test if it is not installed.
-func run(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("no %s on this machine", name)
-	}
-	out, err := exec.Command(path, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
-
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -65,7 +51,7 @@ func write(t *testing.T, name string, data []byte) string {
 func compile(t *testing.T, source, compiler string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "x.o")
-	run(t, compiler, append(flags, "-o", out, write(t, "x.c", []byte(source)))...)
+	programtest.Run(t, "", compiler, append(flags, "-o", out, write(t, "x.c", []byte(source)))...)
 	return out
 }
 
@@ -77,24 +63,6 @@ func open(t *testing.T, path string) *elf.File {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
-}
-
-func gunzip(t testing.TB, path string) []byte {
-	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // into returns f with BTF.

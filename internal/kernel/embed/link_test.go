@@ -11,6 +11,7 @@ import (
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // kernel is a kernel in small: code that takes its BTF from the linker.
@@ -46,14 +47,14 @@ func linked(t *testing.T, types func(f stdelf.FileHeader) *Blob, linker, compile
 		t.Fatal(err)
 	}
 	object = write(t, "vmlinux.btf.o", data)
-	if out := run(t, "readelf", "-hSW", object); strings.Contains(out, "Warning") {
+	if out := programtest.Run(t, "", "readelf", "-hSW", object); strings.Contains(out, "Warning") {
 		t.Errorf("readelf:\n%s", out)
 	}
 	partly := filepath.Join(t.TempDir(), "vmlinux.o")
 	ld := strings.Fields(linker)
-	run(t, ld[0], append(ld[1:], "-r", "-o", partly, code, object)...)
+	programtest.Run(t, "", ld[0], append(ld[1:], "-r", "-o", partly, code, object)...)
 	vmlinux = filepath.Join(t.TempDir(), "vmlinux")
-	run(t, ld[0], append(ld[1:], "-z", "noexecstack", "-T", write(t, "vmlinux.lds", []byte(script)),
+	programtest.Run(t, "", ld[0], append(ld[1:], "-z", "noexecstack", "-T", write(t, "vmlinux.lds", []byte(script)),
 		"-o", vmlinux, partly)...)
 	return vmlinux, object
 }
@@ -147,7 +148,7 @@ func TestLoaded(t *testing.T) {
 		if !beside || s.Alloc() || string(s.Raw()) != string(other.Data) {
 			t.Errorf("beside what is loaded: %v, %+v", beside, s)
 		}
-		if text := run(t, "readelf", "-aW", o.Path); strings.Contains(text, "Warning") {
+		if text := programtest.Run(t, "", "readelf", "-aW", o.Path); strings.Contains(text, "Warning") {
 			t.Errorf("readelf:\n%s", text)
 		}
 		at := strings.Index(in, string(old.Data)) // what is loaded stays
@@ -195,7 +196,7 @@ func TestEmptyLoaded(t *testing.T) {
 	code := compile(t, kernel, "gcc", "-g", "-c", "-ffreestanding", "-fno-pic")
 	empty := compile(t, `asm(".section .BTF,\"a\"");`, "gcc", "-c")
 	vmlinux := filepath.Join(t.TempDir(), "vmlinux")
-	run(t, "ld", "-z", "noexecstack", "--emit-relocs", "-T",
+	programtest.Run(t, "", "ld", "-z", "noexecstack", "--emit-relocs", "-T",
 		write(t, "vmlinux.lds", []byte(script)), "-o", vmlinux, code, empty)
 	f := open(t, vmlinux)
 	if s := f.Section(btf.SectionTypes); s == nil || !s.Alloc() || s.Size != 0 {
@@ -211,11 +212,11 @@ func TestEmptyLoaded(t *testing.T) {
 	if s == nil || s.Alloc() || string(s.Raw()) != string(types.Data) {
 		t.Errorf("it has %+v", s)
 	}
-	if text := run(t, "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
+	if text := programtest.Run(t, "", "readelf", "-aW", vmlinux); strings.Contains(text, "Warning") {
 		t.Errorf("readelf:\n%s", text)
 	}
 	object := filepath.Join(t.TempDir(), "vmlinux.btf.o") // as link-vmlinux.sh did until Linux 6.18
-	run(t, "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
+	programtest.Run(t, "", "objcopy", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc,readonly",
 		"--strip-all", vmlinux, object)
 	if s := open(t, object).Section(btf.SectionTypes); string(s.Raw()) != string(types.Data) {
 		t.Errorf("objcopy takes %d bytes of it, not %d", s.Size, len(types.Data))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // signed returns a file with a signature of so many bytes, which claims a length.
@@ -17,7 +18,7 @@ func signed(data []byte, size int, claimed uint32) []byte {
 }
 
 func TestUnsigned(t *testing.T) {
-	plain := gunzip(t, "../../format/elf/testdata/machines/s390x.o.gz")
+	plain := programtest.Gunzip(t, "../../format/elf/testdata/machines/s390x.o.gz")
 	once := signed(plain, 700, 700)
 	for _, tt := range []struct {
 		name string

@@ -28,7 +28,7 @@ func (w workspace) withBTF(objects []string) (compiled []string) {
 	for _, name := range objects {
 		source := strings.TrimSuffix(name, ".o")
 		compiled = append(compiled, source+".b.o")
-		w.run("gcc", "-O2", "-gbtf", "-c", "-ffreestanding", "-fno-pic", "-o", source+".b.o",
+		w.Run("gcc", "-O2", "-gbtf", "-c", "-ffreestanding", "-fno-pic", "-o", source+".b.o",
 			source+".c")
 	}
 	return compiled
@@ -42,8 +42,8 @@ func TestCompilerBTF(t *testing.T) {
 		t.Run(program.name, func(t *testing.T) {
 			w := newWorkspace(t)
 			objects := w.compile("gcc -O2", program.sources)
-			w.write("asm.s", ".file \"asm.s\"\nlocal: nop\n")
-			w.run("gcc", "-c", "-o", "asm.o", "asm.s")
+			w.Write("asm.s", ".file \"asm.s\"\nlocal: nop\n")
+			w.Run("gcc", "-c", "-o", "asm.o", "asm.s")
 			for _, order := range []string{"forth", "back"} {
 				linked := w.link(order, objects...)
 				compiled := w.withBTF(objects)
@@ -55,7 +55,7 @@ func TestCompilerBTF(t *testing.T) {
 				if got := skipped(res); got != "" {
 					t.Errorf("%s: skipped %s", order, got)
 				}
-				w.run("ld", append([]string{"-r", "-o", "mod.ko"}, compiled...)...)
+				w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, compiled...)...)
 				w.roads("mod.ko", compiled...)
 				slices.Reverse(objects)
 			}
@@ -98,10 +98,10 @@ func TestLinkedBTF(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", likeFiles[0].sources)
 	linked := w.link("linked", objects...)
-	w.write("btf", string(w.roads(linked, objects...).BTF))
-	w.run("objcopy", "--strip-debug", "--keep-file-symbols", linked, "stripped")
+	w.Write("btf", string(w.roads(linked, objects...).BTF))
+	w.Run("objcopy", "--strip-debug", "--keep-file-symbols", linked, "stripped")
 	before := w.facts("stripped")
-	w.run("objcopy", "--add-section", ".BTF=btf", "stripped", "with.btf")
+	w.Run("objcopy", "--add-section", ".BTF=btf", "stripped", "with.btf")
 	if !slices.Equal(w.facts("with.btf").Objects, before.Objects) {
 		t.Errorf("facts %v, without .BTF %v", w.facts("with.btf").Objects, before.Objects)
 	}

@@ -6,7 +6,6 @@ import (
 	stdelf "debug/elf"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,42 +19,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/object"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // workspace is a directory with the files that a test makes.
 type workspace struct {
-	*testing.T
-	dir string
+	programtest.Dir
 	set features.Set
 }
 
 func newWorkspace(t *testing.T) workspace {
-	return workspace{t, t.TempDir(), features.Default()}
-}
-
-func (w workspace) path(name string) string { return filepath.Join(w.dir, name) }
-
-func (w workspace) write(name, content string) {
-	w.Helper()
-	if err := os.MkdirAll(filepath.Dir(w.path(name)), 0o777); err != nil {
-		w.Fatal(err)
-	}
-	if err := os.WriteFile(w.path(name), []byte(content), 0o666); err != nil {
-		w.Fatal(err)
-	}
-}
-
-// run runs a tool in the workspace, and skips the test if it isn't installed.
-func (w workspace) run(command string, args ...string) {
-	w.Helper()
-	if _, err := exec.LookPath(command); err != nil {
-		w.Skipf("no %s", command)
-	}
-	cmd := exec.Command(command, args...)
-	cmd.Dir = w.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
-	}
+	return workspace{programtest.NewDir(t), features.Default()}
 }
 
 // preamble begins every source.
@@ -68,10 +42,10 @@ func (w workspace) compile(command string, sources map[string]string) []string {
 	w.Helper()
 	var objects []string
 	for name, text := range sources {
-		w.write(name, preamble+text)
+		w.Write(name, preamble+text)
 		objects = append(objects, strings.TrimSuffix(name, ".c")+".o")
 		words := strings.Fields(command)
-		w.run(words[0], append(words[1:], "-g", "-c", "-ffreestanding", "-fno-pic",
+		w.Run(words[0], append(words[1:], "-g", "-c", "-ffreestanding", "-fno-pic",
 			"-o", objects[len(objects)-1], name)...)
 	}
 	slices.Sort(objects)
@@ -91,15 +65,15 @@ const linkScript = `SECTIONS {
 // link makes an executable.
 func (w workspace) link(out string, objects ...string) string {
 	w.Helper()
-	w.write("link.lds", linkScript)
-	w.run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", out}, objects...)...)
+	w.Write("link.lds", linkScript)
+	w.Run("ld", append([]string{"-T", "link.lds", "-e", "0", "-o", out}, objects...)...)
 	return out
 }
 
 // open opens a file until the test ends.
 func (w workspace) open(name string) *elf.File {
 	w.Helper()
-	f, err := elf.Open(w.path(name))
+	f, err := elf.Open(w.Path(name))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -233,7 +207,7 @@ func (w workspace) variables(r *link.Result) map[place]string {
 // oracle is what variables should give: what the standard library reads of the file's DWARF.
 func (w workspace) oracle(file string) map[place]string {
 	w.Helper()
-	f, err := stdelf.Open(w.path(file))
+	f, err := stdelf.Open(w.Path(file))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestRelocatable(t *testing.T) {
 		t.Run(program.name, func(t *testing.T) {
 			w := newWorkspace(t)
 			objects := w.compile("gcc -O2", program.sources)
-			w.run("ld", append([]string{"-r", "-o", "mod.ko"}, objects...)...)
+			w.Run("ld", append([]string{"-r", "-o", "mod.ko"}, objects...)...)
 			w.compare("mod.ko", objects...)
 		})
 	}
@@ -120,7 +120,7 @@ func TestDwz(t *testing.T) {
 		t.Run(program.name, func(t *testing.T) {
 			w := newWorkspace(t)
 			objects := w.compile("gcc -O2", program.sources)
-			w.run("dwz", "-o", "dwz", w.link("linked", objects...))
+			w.Run("dwz", "-o", "dwz", w.link("linked", objects...))
 			w.compare("dwz", objects...)
 		})
 	}
@@ -172,7 +172,7 @@ func TestStripped(t *testing.T) {
 		objects := w.compile("gcc -O2", program.sources)
 		linked := w.link("linked", objects...)
 		for _, files := range []string{"--keep-file-symbols", "--strip-symbol=core.c"} {
-			w.run("objcopy", "--strip-debug", files, linked, "stripped")
+			w.Run("objcopy", "--strip-debug", files, linked, "stripped")
 			res := w.graph("stripped", objects...)
 			if got := w.variables(res); len(got) != 0 || skipped(res) != several {
 				t.Errorf("%s, %s: variables %v, skipped %s", program.name, files, got, skipped(res))
@@ -187,7 +187,7 @@ func TestStripped(t *testing.T) {
 			"(void) {}"
 	}
 	objects := w.compile("gcc -O2", sources)
-	w.run("objcopy", "--strip-debug", "--keep-file-symbols", w.link("linked", objects...), "stripped")
+	w.Run("objcopy", "--strip-debug", "--keep-file-symbols", w.link("linked", objects...), "stripped")
 	res := w.graph("stripped", objects...)
 	if got, want := w.variables(res), w.oracle("linked"); !maps.Equal(got, want) ||
 		skipped(res) != "" {
@@ -204,7 +204,7 @@ func TestHidden(t *testing.T) {
 		"b.c": likeFiles[0].sources["d2/core.c"],
 	})
 	w.compare(w.link("linked", objects...), objects...)
-	w.run("ld.lld", "-T", "link.lds", "-e", "0", "-o", "by-lld", objects[0], objects[1])
+	w.Run("ld.lld", "-T", "link.lds", "-e", "0", "-o", "by-lld", objects[0], objects[1])
 	w.compare("by-lld", objects...)
 }
 
@@ -212,7 +212,7 @@ func TestHidden(t *testing.T) {
 func TestFileWithoutDWARF(t *testing.T) {
 	w := newWorkspace(t)
 	objects := w.compile("gcc -O2", likeFiles[0].sources)
-	w.run("strip", "-g", objects[1])
+	w.Run("strip", "-g", objects[1])
 	linked := w.link("linked", objects...)
 	res := w.roads(linked, objects[0], objects[2])
 	if got, want := w.variables(res), w.oracle(linked); len(got) != 2 || !maps.Equal(got, want) {
@@ -235,10 +235,10 @@ func TestLinkTimeOptimization(t *testing.T) {
 			t.Run(program.name+"/"+compiler, func(t *testing.T) {
 				w := newWorkspace(t)
 				objects := w.compile(compiler+" -flto -Wno-unused-command-line-argument", program.sources)
-				w.write("link.lds", linkScript)
+				w.Write("link.lds", linkScript)
 				words := append(strings.Fields(compiler), "-flto", "-nostdlib", "-static", "-no-pie",
 					"-Wl,-e,0,-T,link.lds", "-o", "linked")
-				w.run(words[0], append(words[1:], objects...)...)
+				w.Run(words[0], append(words[1:], objects...)...)
 				res := w.roads("linked", "linked")
 				got, want := w.variables(res), w.oracle("linked")
 				if words[0] == "gcc" { // one unit has them all: they can't be distinguished
@@ -280,8 +280,8 @@ func TestTypesHash(t *testing.T) {
 		t.Run(compiler, func(t *testing.T) {
 			w := newWorkspace(t)
 			objects := w.compile(compiler, sources)
-			w.run("objcopy", "--prefix-symbols=__pi_", objects[2], "renamed.o")
-			w.run("objcopy", "--redefine-sym", "__pi_g=g", "renamed.o")
+			w.Run("objcopy", "--prefix-symbols=__pi_", objects[2], "renamed.o")
+			w.Run("objcopy", "--redefine-sym", "__pi_g=g", "renamed.o")
 			objects[2] = "renamed.o"
 			var want []types.Hash
 			for _, name := range objects {
@@ -289,10 +289,10 @@ func TestTypesHash(t *testing.T) {
 				want = append(want, o.Units[0].TypesHash(o.Graph))
 			}
 			w.link("linked", objects...)
-			w.run("ld", append([]string{"-T", "link.lds", "--gc-sections", "-e", "entry",
+			w.Run("ld", append([]string{"-T", "link.lds", "--gc-sections", "-e", "entry",
 				"-u", "g", "-u", "__pi_k", "-o",
 				"dropped"}, objects...)...)
-			w.run("ld", append([]string{"-r", "-o", "module"}, objects...)...)
+			w.Run("ld", append([]string{"-r", "-o", "module"}, objects...)...)
 			for _, name := range []string{"linked", "dropped", "module"} {
 				o := w.convert(name)
 				for i := range o.Units {

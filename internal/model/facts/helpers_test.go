@@ -3,13 +3,13 @@ package facts
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
+	"github.com/rules-btf/rules_btf/internal/support/programtest"
 )
 
 // workspace is a directory with the files that a test makes.
@@ -36,14 +36,7 @@ func (w workspace) write(name, content string) string {
 // run runs a tool in the workspace, and skips the test if it isn't installed.
 func (w workspace) run(command string, args ...string) {
 	w.t.Helper()
-	if _, err := exec.LookPath(command); err != nil {
-		w.t.Skipf("no %s", command)
-	}
-	cmd := exec.Command(command, args...)
-	cmd.Dir = w.dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("%s %s: %v\n%s", command, strings.Join(args, " "), err, out)
-	}
+	programtest.Run(w.t, w.dir, command, args...)
 }
 
 // compile makes an object of a source that it writes.

@@ -1,0 +1,84 @@
+// Package programtest is for tests that run compilers and other programs on files that they write.
+package programtest
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Need skips the test if one of the programs is not installed.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("SKIPPED: %s isn't on PATH (./bazelw --root-exec has it)", name)
+		}
+	}
+}
+
+// Run runs a program in a directory, and returns all that it prints. It skips the test if the
+// program is not installed.
+func Run(t testing.TB, dir, program string, args ...string) string {
+	t.Helper()
+	Need(t, program)
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Dir is a directory with the files that a test makes.
+type Dir struct {
+	testing.TB
+	dir string
+}
+
+// NewDir makes an empty one.
+func NewDir(t testing.TB) Dir { return Dir{t, t.TempDir()} }
+
+// Path is that of a file in the directory.
+func (d Dir) Path(name string) string { return filepath.Join(d.dir, name) }
+
+// Write writes a file, and the directories above it.
+func (d Dir) Write(name, content string) {
+	d.Helper()
+	if err := os.MkdirAll(filepath.Dir(d.Path(name)), 0o777); err != nil {
+		d.Fatal(err)
+	}
+	if err := os.WriteFile(d.Path(name), []byte(content), 0o666); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// Run runs a program in the directory, as the function Run.
+func (d Dir) Run(program string, args ...string) {
+	d.Helper()
+	Run(d.TB, d.dir, program, args...)
+}
+
+// Gunzip returns what is in a compressed file.
+func Gunzip(t testing.TB, path string) []byte {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
