@@ -46,10 +46,6 @@ func run(repo, revision, out string) (err error) {
 	if _, err := os.Lstat(out); err == nil {
 		return fmt.Errorf("%s exists already: name a new directory", out)
 	}
-	s, err := openSource(repo, revision)
-	if err != nil {
-		return err
-	}
 	partial, err := os.MkdirTemp(filepath.Dir(out), ".release")
 	if err != nil {
 		return err
@@ -60,6 +56,10 @@ func run(repo, revision, out string) (err error) {
 		return err
 	}
 	defer os.RemoveAll(scratch)
+	s, err := openSource(repo, revision, filepath.Join(scratch, "source"))
+	if err != nil {
+		return err
+	}
 
 	module, err := s.publish(filepath.Join(scratch, "proxy"))
 	if err != nil {

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
@@ -23,19 +20,24 @@ import (
 type source struct {
 	repo   string
 	commit string
+	dir    string         // has the commit's files
 	module module.Version // of Go
 	sums   map[string]bool
 	tools  []string // names of the programs
 }
 
-// openSource reads what a release needs to know of a commit.
-func openSource(repo, revision string) (*source, error) {
-	s := &source{repo: repo}
+// openSource writes the files of a commit to the new directory dir, and reads what a release needs to
+// know of them.
+func openSource(repo, revision, dir string) (*source, error) {
+	s := &source{repo: repo, dir: dir}
 	out, err := s.git("rev-parse", "--verify", revision+"^{commit}")
 	if err != nil {
 		return nil, fmt.Errorf("there is no commit %s in %s: %w", revision, repo, err)
 	}
 	s.commit = strings.TrimSpace(string(out))
+	if err := s.extract(); err != nil {
+		return nil, err
+	}
 	text, err := s.read("MODULE.bazel")
 	if err != nil {
 		return nil, err
@@ -64,22 +66,34 @@ func openSource(repo, revision string) (*source, error) {
 	return s, s.findTools()
 }
 
-// findTools finds the programs of a release: those in directories of tools, but not of tools/dev.
-func (s *source) findTools() error {
-	list, err := s.git("ls-tree", "-r", "--name-only", s.commit, "tools/")
+// extract writes the files of the commit. (modzip.CreateFromVCS knows no work trees.)
+func (s *source) extract() error {
+	data, err := s.git("-c", "core.autocrlf=input", "-c", "core.eol=lf", "archive", "--format=tar",
+		s.commit)
 	if err != nil {
 		return err
 	}
-	for _, name := range strings.Fields(string(list)) {
-		if ok, _ := path.Match("tools/*/main.go", name); ok {
-			s.tools = append(s.tools, path.Base(path.Dir(name)))
-		}
+	if err := os.Mkdir(s.dir, 0o755); err != nil {
+		return err
 	}
-	slices.Sort(s.tools)
-	if len(s.tools) == 0 {
-		return fmt.Errorf("%s: no file tools/*/main.go", s.commit)
+	tar := exec.Command("tar", "--extract")
+	tar.Dir, tar.Stdin = s.dir, bytes.NewReader(data)
+	if out, err := tar.CombinedOutput(); err != nil {
+		return fmt.Errorf("tar: %w: %s", err, bytes.TrimSpace(out))
 	}
 	return nil
+}
+
+// findTools finds the programs of a release: those in directories of tools, but not of tools/dev.
+func (s *source) findTools() error {
+	programs, err := filepath.Glob(filepath.Join(s.dir, "tools/*/main.go"))
+	for _, path := range programs { // sorted
+		s.tools = append(s.tools, filepath.Base(filepath.Dir(path)))
+	}
+	if err == nil && len(s.tools) == 0 {
+		err = fmt.Errorf("%s: no file tools/*/main.go", s.commit)
+	}
+	return err
 }
 
 // name is that of a file of the release.
@@ -90,7 +104,9 @@ func (s *source) name(ending string) string {
 func (s *source) version() string { return strings.TrimPrefix(s.module.Version, "v") }
 
 // read returns the content of a file of the commit.
-func (s *source) read(name string) ([]byte, error) { return s.git("show", s.commit+":"+name) }
+func (s *source) read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(s.dir, name))
+}
 
 func (s *source) git(args ...string) ([]byte, error) {
 	cmd := exec.Command("git", args...)
@@ -119,55 +135,19 @@ func (s *source) publish(proxy string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(dir, s.module.Version)
-	if err := os.WriteFile(file+".mod", mod, 0o644); err != nil {
-		return "", err
+	for name, data := range map[string][]byte{s.module.Version + ".mod": mod,
+		s.module.Version + ".info": info, "list": []byte(s.module.Version + "\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return "", err
+		}
 	}
-	if err := os.WriteFile(file+".info", info, 0o644); err != nil {
-		return "", err
-	}
-	list := []byte(s.module.Version + "\n")
-	if err := os.WriteFile(filepath.Join(dir, "list"), list, 0o644); err != nil {
-		return "", err
-	}
-	archive, err := os.Create(file + ".zip")
+	archive, err := os.Create(filepath.Join(dir, s.module.Version+".zip"))
 	if err != nil {
 		return "", err
 	}
-	files, err := s.files()
-	if err != nil {
-		return "", err
-	}
-	if err := modzip.Create(archive, s.module, files); err != nil {
+	if err := modzip.CreateFromDir(archive, s.module, s.dir); err != nil {
 		archive.Close()
 		return "", err
 	}
 	return s.module.String(), archive.Close()
 }
-
-// files are all files of the commit. (modzip.CreateFromVCS knows no work trees.)
-func (s *source) files() ([]modzip.File, error) {
-	data, err := s.git("-c", "core.autocrlf=input", "-c", "core.eol=lf", "archive", "--format=zip",
-		s.commit)
-	if err != nil {
-		return nil, err
-	}
-	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, err
-	}
-	var files []modzip.File
-	for _, f := range archive.File {
-		if !strings.HasSuffix(f.Name, "/") {
-			files = append(files, archived{f})
-		}
-	}
-	return files, nil
-}
-
-// archived is a file in an archive of git's.
-type archived struct{ file *zip.File }
-
-func (a archived) Path() string                 { return a.file.Name }
-func (a archived) Lstat() (os.FileInfo, error)  { return a.file.FileInfo(), nil }
-func (a archived) Open() (io.ReadCloser, error) { return a.file.Open() }
