@@ -3,8 +3,6 @@
 package boot
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,7 +61,7 @@ func (k kernel) checkEnds(t *testing.T, lines []report.Line) {
 		t.Fatal("the report has no first or no last line")
 	}
 	t.Logf("Linux %s", first.Release)
-	if want := digest(t, k.vmlinuxBTF()); first.BTF != want {
+	if want := report.Digest(harness.ReadFile(t, k.vmlinuxBTF())); first.BTF != want {
 		t.Errorf("/sys/kernel/btf/vmlinux is not the .BTF that we took from vmlinux")
 	}
 	for _, line := range machine.Complaints(last.Log) {
@@ -76,7 +74,7 @@ func (k kernel) checkModule(t *testing.T, dir string, m *report.Module) {
 	if m.Error != "" {
 		t.Errorf("not loaded: %s", m.Error)
 	}
-	switch want := digest(t, btfOf(dir, m.Name)); m.BTF {
+	switch want := report.Digest(harness.ReadFile(t, btfOf(dir, m.Name))); m.BTF {
 	case want:
 	case "":
 		t.Errorf("/sys/kernel/btf/%s is missing", m.Name)
@@ -128,10 +126,4 @@ func (k kernel) checkAll(t *testing.T, lines []report.Line, controls map[string]
 	if len(run) != len(programs) {
 		t.Errorf("%d programs of %d were run", len(run), len(programs))
 	}
-}
-
-func digest(t *testing.T, path string) string {
-	t.Helper()
-	sum := sha256.Sum256(harness.ReadFile(t, path))
-	return hex.EncodeToString(sum[:])
 }

@@ -2,8 +2,6 @@ package matrix
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -132,7 +130,7 @@ func (k kernel) checkLine(t *testing.T, line report.Line) {
 	case line.Start != nil:
 		t.Logf("Linux %s", line.Start.Release)
 		result.release = line.Start.Release
-		if line.Start.BTF != digest(sectionOf(t, k.vmlinux(), ".BTF")) {
+		if line.Start.BTF != report.Digest(harness.Section(t, k.vmlinux(), ".BTF")) {
 			t.Error("/sys/kernel/btf/vmlinux is not the .BTF of vmlinux")
 		}
 	case line.Module != nil:
@@ -163,22 +161,17 @@ func (k kernel) checkModule(t *testing.T, m *report.Module) {
 	}
 	result.loaded = append(result.loaded, m.Name)
 	path := k.out(filepath.Base(m.File))
-	want := sectionOf(t, path, ".BTF")
-	if sectionOf(t, path, ".BTF.base") != nil {
+	want := harness.Section(t, path, ".BTF")
+	if harness.Section(t, path, ".BTF.base") != nil {
 		relocated := filepath.Join(t.TempDir(), "relocated.btf")
 		harness.MustRun(t, "", harness.Tool(t, "btfdedup"), "relocate", "--base="+k.vmlinux(), "-o",
 			relocated, path)
 		want = harness.ReadFile(t, relocated)
 	}
-	if m.BTF != digest(want) {
+	if m.BTF != report.Digest(want) {
 		t.Errorf("/sys/kernel/btf/%s is not its BTF", m.Name)
 	}
 }
 
 // kernelName is the name of a module in the kernel.
 func kernelName(file string) string { return strings.ReplaceAll(file, "-", "_") }
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}

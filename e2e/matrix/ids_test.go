@@ -32,12 +32,12 @@ func (k kernel) checkIDs(t *testing.T) {
 	for _, name := range k.modules {
 		t.Run(name, func(t *testing.T) {
 			base := spec
-			if distilled := sectionOf(t, k.module(name), ".BTF.base"); distilled != nil {
+			if distilled := harness.Section(t, k.module(name), ".BTF.base"); distilled != nil {
 				if base, err = btf.LoadSpecFromReader(bytes.NewReader(distilled)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			own := bytes.NewReader(sectionOf(t, k.module(name), ".BTF"))
+			own := bytes.NewReader(harness.Section(t, k.module(name), ".BTF"))
 			split, err := btf.LoadSplitSpecFromReader(own, base)
 			if err != nil {
 				t.Fatal(err)
@@ -129,22 +129,4 @@ func describe(spec *btf.Spec, id btf.TypeID) string {
 	}
 	kind := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", typ), "*btf."))
 	return kind + " " + typ.TypeName()
-}
-
-// sectionOf returns the content of a section, nil if the file has none of that name.
-func sectionOf(t *testing.T, path, name string) []byte {
-	t.Helper()
-	f, err := elf.NewFile(bytes.NewReader(harness.ReadFile(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	section := f.Section(name)
-	if section == nil {
-		return nil
-	}
-	data, err := section.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }

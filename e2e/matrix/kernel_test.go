@@ -62,7 +62,7 @@ func (k kernel) inOrder(t *testing.T, names []string) (sorted []string) {
 		if slices.Contains(sorted, name) {
 			return
 		}
-		for field := range bytes.SplitSeq(sectionOf(t, k.module(name), ".modinfo"), []byte{0}) {
+		for field := range bytes.SplitSeq(harness.Section(t, k.module(name), ".modinfo"), []byte{0}) {
 			if needed, ok := bytes.CutPrefix(field, []byte("depends=")); ok && len(needed) > 0 {
 				for other := range strings.SplitSeq(string(needed), ",") {
 					add(other)

@@ -2,7 +2,6 @@ package pahole
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -136,18 +135,9 @@ func (p places) call(t *testing.T, tool string, l line) (path string, bases []st
 // section copies a section of the file at path to its own file.
 func section(t *testing.T, path, name string) (out string, ok bool) {
 	t.Helper()
-	f, err := elf.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	s := f.Section(name)
-	if s == nil {
+	data := harness.Section(t, path, name)
+	if data == nil {
 		return "", false
-	}
-	data, err := s.Data()
-	if err != nil {
-		t.Fatal(err)
 	}
 	out = path + name
 	harness.WriteFile(t, out, string(data))

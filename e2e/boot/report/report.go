@@ -2,7 +2,11 @@
 // of what to load, and lines of JSON about what happened.
 package report
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+)
 
 // PlanFile is where the guest finds its plan.
 const PlanFile = "/plan.json"
@@ -65,3 +69,6 @@ func (l Line) Encode() string {
 	}
 	return string(b)
 }
+
+// Digest returns the SHA-256 of BTF, in hexadecimal.
+func Digest(btf []byte) string { return fmt.Sprintf("%x", sha256.Sum256(btf)) }
