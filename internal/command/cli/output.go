@@ -13,7 +13,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 )
 
-// Artifact is a file or directory that a verb writes. Either File or Dir is set.
+// Artifact is a file or directory that a command writes. Either File or Dir is set.
 type Artifact struct {
 	Path string                  // "-" is standard output
 	File func(w io.Writer) error // writes a file's content
@@ -54,10 +54,10 @@ func (e *Env) WriteOutput(path string, write func(w io.Writer) error) error {
 	return e.WriteOutputs(Artifact{Path: path, File: write})
 }
 
-// WriteOutputs writes outputs like WriteFile, WriteDir and WriteOutput, all of them or none: after
-// an error nothing new is left at any path, and what was there is still there. Their content is
-// written in the order given; they take their places in the other order, so that the first one is
-// the last to appear.
+// WriteOutputs writes outputs like WriteFile, WriteDir and WriteOutput: each is whole or not there,
+// and none of them appears before the content of all is complete. Their content is written in the
+// order given; they take their places in the other order, so that the first one is the last to
+// appear.
 //
 // What went to a device, a pipe or Stdout can't be taken back. So these are written when all
 // content is complete, before the files take their places.

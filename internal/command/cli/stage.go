@@ -24,10 +24,6 @@ type staged struct {
 	content bytes.Buffer // for what is not a file
 	stdout  io.Writer    // if path is "-", or leads to the descriptor of standard output
 	fd      int          // the descriptor that path leads to, or -1
-
-	dir   bool   // the content is a directory
-	empty bool   // and takes the place of an empty one
-	old   string // another name of the file that was at path, if there was one
 }
 
 // writeOutputs is Env.WriteOutputs. check, nil for none, is asked before anything appears.
@@ -35,7 +31,9 @@ func writeOutputs(stdout io.Writer, outputs []Artifact, check func() error) (err
 	var all []*staged
 	defer func() {
 		for _, s := range all {
-			s.discard()
+			if s.temp != "" {
+				temps.remove(s.temp)
+			}
 		}
 	}()
 	for _, o := range outputs {
@@ -107,7 +105,6 @@ func (s *staged) fill(o Artifact, stdout io.Writer) error {
 
 // fillDir fills a temporary directory.
 func (s *staged) fillDir(write func(dir string) error) error {
-	s.dir = true
 	list, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("output: %w", err)
@@ -180,84 +177,16 @@ func (s *staged) open() (*os.File, error) {
 	return os.NewFile(uintptr(fd), s.path), nil
 }
 
-// place lets files and directories take their places: all of them, or none. An interrupt waits for
-// it.
+// place lets files and directories take their places, as far as the first that can't. An interrupt
+// waits for it.
 func place(files []*staged) error {
 	temps.mu.Lock()
 	defer temps.mu.Unlock()
-	for i, s := range files {
-		err := s.keepOld(i == len(files)-1)
-		if err == nil {
-			err = os.Rename(s.temp, s.path)
+	for _, s := range files {
+		// Unlike os.Rename, this replaces an empty directory.
+		if err := syscall.Rename(s.temp, s.path); err != nil {
+			return fmt.Errorf("output %s: %w", s.path, err)
 		}
-		if err == nil {
-			continue
-		}
-		if le, ok := errors.AsType[*os.LinkError](err); ok {
-			err = le.Err
-		} else if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
-		}
-		errs := []error{fmt.Errorf("output %s: %w", s.path, err), s.restore(false)}
-		for _, placed := range slices.Backward(files[:i]) {
-			errs = append(errs, placed.restore(true))
-		}
-		return errors.Join(errs...)
 	}
 	return nil
-}
-
-// keepOld gives the file at s.path, if there is one, a second name, from which restore can put it
-// back. The last of the files needs none: nothing can fail after it. An empty directory is removed.
-func (s *staged) keepOld(last bool) error {
-	if s.dir {
-		err := os.Remove(s.path)
-		s.empty = err == nil
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	if _, err := os.Lstat(s.path); err != nil || last {
-		return nil // Rename will say what is wrong, if anything
-	}
-	old := s.temp + ".old"
-	if os.Link(s.path, old) != nil { // with a link there is no moment without a file
-		if err := os.Rename(s.path, old); err != nil {
-			return err
-		}
-	}
-	s.old = old
-	temps.names[old] = true
-	return nil
-}
-
-// restore undoes keepOld, and Rename if placed is true.
-func (s *staged) restore(placed bool) error {
-	if placed && s.old == "" {
-		os.Rename(s.path, s.temp) // discard removes it
-	}
-	if s.empty {
-		return os.Mkdir(s.path, 0o777)
-	}
-	if s.old == "" {
-		return nil
-	}
-	if err := os.Rename(s.old, s.path); err != nil {
-		delete(temps.names, s.old)
-		err = fmt.Errorf("what was at %s is now %s: %w", s.path, s.old, err)
-		s.old = ""
-		return err
-	}
-	return nil // if both names were of one file, both are still there, and discard removes old
-}
-
-// discard removes what is left of a temporary file or directory, and of what it replaced.
-func (s *staged) discard() {
-	if s.old != "" {
-		temps.remove(s.old)
-	}
-	if s.temp != "" {
-		temps.remove(s.temp)
-	}
 }
