@@ -213,7 +213,7 @@ func TestVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := exec.Command(path, "--version").CombinedOutput()
-		if want := tool + " " + version(t) + "\n"; err != nil || string(out) != want {
+		if want := tool + " version " + version(t) + "\n"; err != nil || string(out) != want {
 			t.Errorf("%s --version: %q, want %q; %v", tool, out, want, err)
 		}
 	}

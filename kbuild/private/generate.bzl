@@ -12,6 +12,7 @@ _MODULES = {
         2,
     ),
     "github.com/klauspost/compress": (Label("@com_github_klauspost_compress//zstd:zstd.go"), 2),
+    "github.com/spf13/cobra": (Label("@com_github_spf13_cobra//:command.go"), 1),
     "github.com/spf13/pflag": (Label("@com_github_spf13_pflag//:flag.go"), 1),
     "golang.org/x/sys": (Label("@org_golang_x_sys//unix:syscall.go"), 2),
     "google.golang.org/protobuf": (

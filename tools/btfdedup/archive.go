@@ -7,15 +7,16 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
 )
 
-func archiveVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "archive",
-		Summary: "collect the BTF of a kernel release, as in /sys/kernel/btf, with a manifest",
-		Args:    "[MODULE...]",
+func archiveCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "archive [MODULE...]",
+		Short: "Collect the BTF of a kernel release, as in /sys/kernel/btf, with a manifest",
 		Long: `
 Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and each module by the name that
 the kernel has for it, with _ for -. Beside them manifest.json says what each file is, and by
@@ -39,38 +40,34 @@ that is based on vmlinux's alone all the same.
 
 All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
 error.`,
-		Examples: []string{
-			"btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf",
-			"# one argument a line: kernel/fs/ext4/ext4.ko=out/ext4.btf",
-			"btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules",
-		},
-		Flags:    cli.Output,
-		NoStdin:  "the name of its file is that of the module",
-		Required: []string{"release", "vmlinux"},
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var a archiveRun
-			flags.Func("release", "the kernel's `RELEASE`, as uname -r says", func(name string) error {
-				a.release.Name = name
-				return checkRelease(name)
-			})
-			flags.InputVar(&a.release.Vmlinux, "vmlinux",
-				"the kernel's own BTF: `FILE`, raw or an ELF file")
-			flags.InputVar(&a.release.Shared, "shared-base",
-				"split BTF on vmlinux's, on which the modules are based: `FILE`")
-			flags.StringVar(&a.release.BuildID, "build-id", "",
-				"the build id of vmlinux in `HEX`; without it, that of its ELF file")
-			flags.StringArrayVar(&a.objects, "objects", nil,
-				"`NAME=FILE`, the objects of which the module NAME was linked, one a line; or FILE alone"+
-					" if it is called NAME.mod, as Kbuild's are")
-			flags.StringArrayVar(&a.distilled, "distilled-base", nil,
-				"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
-					" on vmlinux's")
-			flags.StringArrayVar(&a.on, "on", nil,
-				"`MODULE=BASE`, by name: a module that is based on another one, not on vmlinux alone; or, with"+
-					" --shared-base, on vmlinux")
-			return a.run
-		},
-	}
+		Example: `
+btfdedup archive -o btf --release 7.2.12 --vmlinux vmlinux.btf btf/ext4.btf btf/xfs.btf
+# one argument a line: kernel/fs/ext4/ext4.ko=out/ext4.btf
+btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`,
+	}, cli.Output)
+	flags.NoStdin = "the name of its file is that of the module"
+	flags.MarkRequired("release", "vmlinux")
+	var a archiveRun
+	flags.Func("release", "the kernel's `RELEASE`, as uname -r says", func(name string) error {
+		a.release.Name = name
+		return checkRelease(name)
+	})
+	flags.InputVar(&a.release.Vmlinux, "vmlinux",
+		"the kernel's own BTF: `FILE`, raw or an ELF file")
+	flags.InputVar(&a.release.Shared, "shared-base",
+		"split BTF on vmlinux's, on which the modules are based: `FILE`")
+	flags.StringVar(&a.release.BuildID, "build-id", "",
+		"the build id of vmlinux in `HEX`; without it, that of its ELF file")
+	flags.StringArrayVar(&a.objects, "objects", nil,
+		"`NAME=FILE`, the objects of which the module NAME was linked, one a line; or FILE alone"+
+			" if it is called NAME.mod, as Kbuild's are")
+	flags.StringArrayVar(&a.distilled, "distilled-base", nil,
+		"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
+			" on vmlinux's")
+	flags.StringArrayVar(&a.on, "on", nil,
+		"`MODULE=BASE`, by name: a module that is based on another one, not on vmlinux alone; or, with"+
+			" --shared-base, on vmlinux")
+	return flags.Command(a.run)
 }
 
 // archiveRun is one run of the verb.

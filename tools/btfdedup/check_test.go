@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 )
@@ -37,9 +38,7 @@ func writeBTF(t *testing.T, dir, name string, base *btf.Blob, build func(b *btf.
 // btfdedup runs the command.
 func btfdedup(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	p := program()
-	p.Stdout, p.Stderr = &o, &e
-	code = p.Run(args)
+	code = cli.Execute(program, args, nil, &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -107,7 +106,7 @@ func TestVerifyVerb(t *testing.T) {
 		{text, 1, "", "btfdedup: " + text +
 			": BTF at offset 0x0: no BTF magic 0xeb9f; it starts with \"no B\"\n"},
 		{dir + "/none", 1, "", "btfdedup: open " + dir + "/none: no such file or directory\n"},
-		{"--for=me x", 2, "", `--for: "me" is none of kernel, load and all`},
+		{"--for=me x", 2, "", `"me" for "--for" flag: none of kernel, load and all`},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"verify"}, strings.Fields(c.args)...)...)
 		if code != c.code || !strings.HasPrefix(stdout, c.stdout) || (c.stdout == "") != (stdout == "") ||
@@ -182,7 +181,7 @@ func TestDiffVerb(t *testing.T) {
 		{"--limit=2 " + a + " " + other, 1,
 			last + first + second + "1 more difference left out; --limit=0 prints all\n", ""},
 		{"--limit=1 " + a + " " + same, 0, "equal: 2 types compared (2 in A, 2 in B)\n", ""},
-		{"--limit=x " + a + " " + same, 2, "", "is not a number of differences"},
+		{"--limit=x " + a + " " + same, 2, "", "not a number of differences"},
 		{"--kinds=typedef,FUNC " + a + " " + other, 0, "equal: 0 types compared (2 in A, 2 in B)\n", ""},
 		// ids mean other types there
 		{"--base-a " + a + " --base-b " + same + " " + split + " " + split, 1, "", ""},
@@ -191,8 +190,8 @@ func TestDiffVerb(t *testing.T) {
 			"equal: 1 type compared (1 in A, 3 in B)\n", ""},
 		{a + " " + dir + "/none", 1, "", "btfdedup: open "},
 		{"--kinds=class " + a + " " + a, 2, "",
-			`--kinds: "class": unknown kind "class"; the kinds are int, ptr`},
-		{"--format=xml " + a + " " + a, 2, "", `--format: "xml" is neither text nor json`},
+			`"class" for "--kinds" flag: unknown kind "class"; the kinds are int, ptr`},
+		{"--format=xml " + a + " " + a, 2, "", `"xml" for "--format" flag: neither text nor json`},
 		{"--base x --base-a y " + a + " " + a, 2, "", "--base is for both sides"},
 	} {
 		code, stdout, stderr := btfdedup(append([]string{"diff"}, strings.Fields(c.args)...)...)

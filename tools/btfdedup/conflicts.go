@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/conflict"
@@ -11,20 +13,19 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-func conflictsVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "conflicts",
-		Summary: "list the structs, unions, enums and typedefs that have several definitions",
-		Args:    "FILE...",
+func conflictsCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "conflicts FILE...",
+		Short: "List the structs, unions, enums and typedefs that have several definitions",
 		Long: `
 For each name that would occur several times in the linked BTF, prints which files hold which
 definition and where each definition first differs from the one that most units hold:
 
-  struct opts: 2 definitions
-    A in 12 units: a.btfo (a.c), b.btfo (b.c), d.btfo (d.c) and 9 more files
-    B in 1 unit: c.btfo (c.c)
-    A vs B: member bar.baz: type long int vs int (size 24 vs 16)
-    because of it also struct dev, typedef dev_t
+    struct opts: 2 definitions
+      A in 12 units: a.btfo (a.c), b.btfo (b.c), d.btfo (d.c) and 9 more files
+      B in 1 unit: c.btfo (c.c)
+      A vs B: member bar.baz: type long int vs int (size 24 vs 16)
+      because of it also struct dev, typedef dev_t
 
 Definitions are compared as link does: once forward declarations are resolved. A type that
 differs only because it leads to such a name is in that name's last line, and in no other.
@@ -37,23 +38,19 @@ a base's own are none. docs/conflicts.md describes what --format=json prints.
 
 Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict;
 2 wrong usage.`,
-		Examples: []string{
-			"btfdedup conflicts @objects.params",
-			"# fails a build that has any",
-			"btfdedup conflicts --check net.btfo drivers.btfo",
-			"# what a module has otherwise than the kernel",
-			"btfdedup conflicts --base vmlinux.btf module.btfo",
-		},
-		Flags: cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r conflictsRun
-			flags.FormatVar(&r.format)
-			flags.BoolVar(&r.all, "all", false,
-				"list all files and names, however many, as JSON does anyway")
-			flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup conflicts @objects.params
+# fails a build that has any
+btfdedup conflicts --check net.btfo drivers.btfo
+# what a module has otherwise than the kernel
+btfdedup conflicts --base vmlinux.btf module.btfo`,
+	}, cli.Base)
+	var r conflictsRun
+	flags.FormatVar(&r.format)
+	flags.BoolVar(&r.all, "all", false,
+		"list all files and names, however many, as JSON does anyway")
+	flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
+	return flags.Command(r.run)
 }
 
 // conflictsRun is one run of the verb.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/diff"
@@ -13,19 +15,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-func diffVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "diff",
-		Summary: "compare the content of two BTFs, whatever their ids and order",
-		Args:    "A B",
+func diffCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare the content of two BTFs, whatever their ids and order",
 		Long: `
 Compares named types, functions, variables, sections and tags by content, through all that
 they refer to. Definitions that share a name are compared as sets. Prints one line a
 difference, sorted, then a summary; with --limit the summary is first:
 
-  only in A: struct foo
-  differs: struct foo: member bar.baz: type u32 vs u64
-  forward: struct foo: member next: type struct bar (declared) * vs struct bar *
+    only in A: struct foo
+    differs: struct foo: member bar.baz: type u32 vs u64
+    forward: struct foo: member next: type struct bar (declared) * vs struct bar *
 
 Types that differ only because a type that they refer to differs are counted; --indirect
 lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF give the
@@ -34,29 +35,25 @@ docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file
 (nothing on stdout, one line on stderr), 2 wrong usage.`,
-		Examples: []string{
-			"btfdedup diff old/vmlinux.btf new/vmlinux.btf",
-			"# one module from two builds",
-			"btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf",
-			"btfdedup diff --kinds=struct,union --format=json a.btf b.btf",
-		},
-		Flags: cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r diffRun
-			flags.InputsVar(&r.baseA, "base-a",
-				"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
-			flags.InputsVar(&r.baseB, "base-b", "a base of B: `FILE`, likewise")
-			flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
-			flags.FormatVar(&r.format)
-			flags.BoolVar(&r.ownOnly, "own-only", false,
-				"what is in a base of the other side does not count as there")
-			flags.BoolVar(&r.indirect, "indirect", false,
-				"also list types that differ only through others")
-			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
-				"print `N` differences at most, after the summary, and how many are left out; 0 for all")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup diff old/vmlinux.btf new/vmlinux.btf
+# one module from two builds
+btfdedup diff --base-a old/vmlinux.btf --base-b new/vmlinux.btf old/ext4.btf new/ext4.btf
+btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
+	}, cli.Base)
+	var r diffRun
+	flags.InputsVar(&r.baseA, "base-a",
+		"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
+	flags.InputsVar(&r.baseB, "base-b", "a base of B: `FILE`, likewise")
+	flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
+	flags.FormatVar(&r.format)
+	flags.BoolVar(&r.ownOnly, "own-only", false,
+		"what is in a base of the other side does not count as there")
+	flags.BoolVar(&r.indirect, "indirect", false,
+		"also list types that differ only through others")
+	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
+		"print `N` differences at most, after the summary, and how many are left out; 0 for all")
+	return flags.Command(r.run)
 }
 
 // diffRun is one run of the verb.

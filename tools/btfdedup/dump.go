@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/inspect/cheader"
@@ -11,41 +13,37 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-func dumpVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "dump",
-		Summary: "print BTF: type by type, or as a C header",
-		Args:    "FILE",
+func dumpCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "dump FILE",
+		Short: "Print BTF: type by type, or as a C header",
 		Long: `
 Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
 
-  raw  one record after the other, with its id, as bpftool btf dump file FILE format raw does;
-       of split BTF its own types alone
-  c    a C header that compiles and has the layout that the BTF says, such as the vmlinux.h of BPF
-       programs: bpftool's text, except where that doesn't; of split BTF with the types of its bases
+    raw  one record after the other, with its id, as "bpftool btf dump file FILE format raw"
+         does; of split BTF its own types alone
+    c    a C header that compiles and has the layout that the BTF says, such as the vmlinux.h of
+         BPF programs: bpftool's text, except where that doesn't; of split BTF with the types of
+         its bases
 
 Split BTF, such as that of a module, needs --base. A module that has a base in its section
 .BTF.base is printed as it is based on that; with --base, as the kernel relocates it.`,
-		Examples: []string{
-			"btfdedup dump vmlinux.btf",
-			"btfdedup dump --format=c -o vmlinux.h vmlinux",
-			"# one struct, with what it needs",
-			"btfdedup dump --format=c --name task_struct vmlinux.btf",
-			"# a module's own types",
-			"btfdedup dump --base vmlinux.btf ext4.ko",
-		},
-		Flags: cli.Printed | cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r dumpRun
-			r.format = "raw"
-			flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
-			flags.StringArrayVar(&r.names, "name", nil,
-				"only types with the name `N`, those of bases too: of all kinds, or of one, as in\n"+
-					"\"struct sock\"; may be repeated. With --format=c also what they need")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup dump vmlinux.btf
+btfdedup dump --format=c -o vmlinux.h vmlinux
+# one struct, with what it needs
+btfdedup dump --format=c --name task_struct vmlinux.btf
+# a module's own types
+btfdedup dump --base vmlinux.btf ext4.ko`,
+	}, cli.Printed|cli.Base)
+	var r dumpRun
+	r.format = "raw"
+	flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
+	flags.StringArrayVar(&r.names, "name", nil,
+		"only types with the name `N`, those of bases too: of all kinds, or of one, as in\n"+
+			"\"struct sock\"; may be repeated. With --format=c also what they need")
+	return flags.Command(r.run)
 }
 
 // dumpRun is one run of the verb.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -14,11 +16,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-func embedVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "embed",
-		Summary: "put BTF into a module or vmlinux, or into an object to link vmlinux with",
-		Args:    "IN",
+func embedCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "embed IN",
+		Short: "Put BTF into a module or vmlinux, or into an object to link vmlinux with",
 		Long: `
 Writes the ELF file IN with the BTF of --btf as its section .BTF, and with that of --btf-base,
 the distilled base, as .BTF.base; without --btf-base it has no .BTF.base. Sections that IN has
@@ -41,34 +42,30 @@ With --object it writes a relocatable ELF file that has only the BTF, in a secti
 that is loaded, for the linker to put between __start_BTF and __stop_BTF. IN is then any ELF
 file for the same machine and ABI, such as an object or an earlier link of the kernel; only its
 ELF header is used.`,
-		Examples: []string{
-			"btfdedup embed -o out/disk.ko --btf disk.btf disk.ko",
-			"# a module that has kfuncs, maybe",
-			"btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko",
-			"# an external module, whose BTF is based on a distilled base",
-			"btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko",
-			"# for the last link of vmlinux",
-			"btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1",
-		},
-		Flags: cli.Output | cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r embedRun
-			flags.InputVar(&r.types, "btf", "the BTF, raw: a `FILE` from btfdedup link")
-			flags.InputVar(&r.base, "btf-base",
-				"the distilled base that the BTF is based on: a `FILE` from btfdedup link --distilled-base")
-			flags.BoolVar(&r.dropSignature, "drop-signature", false,
-				"cut off the signature of a signed module, which would no longer hold")
-			flags.BoolVar(&r.resolve, "resolve-ids", false,
-				"fill in the ids of the BTF in the section .BTF_ids")
-			flags.InputVar(&r.oldBase, "old-base",
-				"what the .BTF section of a module that was resolved before is based on: `FILE`")
-			flags.OutputVar(&r.typesOut, "btf-out",
-				"with --resolve-ids: write the BTF that is embedded to `FILE`")
-			flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
-			flags.BoolVar(&r.object, "object", false, "write an object to link with")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup embed -o out/disk.ko --btf disk.btf disk.ko
+# a module that has kfuncs, maybe
+btfdedup embed -o out/nf.ko --btf nf.btf --resolve-ids --base vmlinux.btf nf.ko
+# an external module, whose BTF is based on a distilled base
+btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
+# for the last link of vmlinux
+btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
+	}, cli.Output|cli.Base)
+	var r embedRun
+	flags.InputVar(&r.types, "btf", "the BTF, raw: a `FILE` from btfdedup link")
+	flags.InputVar(&r.base, "btf-base",
+		"the distilled base that the BTF is based on: a `FILE` from btfdedup link --distilled-base")
+	flags.BoolVar(&r.dropSignature, "drop-signature", false,
+		"cut off the signature of a signed module, which would no longer hold")
+	flags.BoolVar(&r.resolve, "resolve-ids", false,
+		"fill in the ids of the BTF in the section .BTF_ids")
+	flags.InputVar(&r.oldBase, "old-base",
+		"what the .BTF section of a module that was resolved before is based on: `FILE`")
+	flags.OutputVar(&r.typesOut, "btf-out",
+		"with --resolve-ids: write the BTF that is embedded to `FILE`")
+	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
+	flags.BoolVar(&r.object, "object", false, "write an object to link with")
+	return flags.Command(r.run)
 }
 
 // embedRun is one run of the verb.

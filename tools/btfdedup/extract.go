@@ -3,40 +3,37 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-func extractVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "extract",
-		Summary: "copy the BTF out of an ELF file, to the byte",
-		Args:    "FILE",
+func extractCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "extract FILE",
+		Short: "Copy the BTF out of an ELF file, to the byte",
 		Long: `
 Writes the content of the section .BTF of FILE, an ELF file such as vmlinux or a module, as it is:
 nothing is checked or changed, except that a compressed section is decompressed. FILE may be raw BTF
 too, such as /sys/kernel/btf/vmlinux, which is copied.
 
 For kernel images (vmlinuz) and compressed modules, and with a check, use import.`,
-		Examples: []string{
-			"btfdedup extract -o vmlinux.btf vmlinux",
-			"btfdedup extract --section=.BTF.base -o ext4.base.btf ext4.ko",
-		},
-		Flags: cli.Printed,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			section := btf.SectionTypes
-			flags.ChoiceVar(&section, "section",
-				"which `section`: .BTF, or .BTF.base, the base that some modules bring",
-				btf.SectionTypes, btf.SectionBase)
-			return func(env *cli.Env, args []string) error {
-				data, err := sectionOf(args[0], section)
-				if err != nil {
-					return err
-				}
-				return env.WriteOutput(env.Output, cli.Bytes(data))
-			}
-		},
-	}
+		Example: `
+btfdedup extract -o vmlinux.btf vmlinux
+btfdedup extract --section=.BTF.base -o ext4.base.btf ext4.ko`,
+	}, cli.Printed)
+	section := btf.SectionTypes
+	flags.ChoiceVar(&section, "section",
+		"which `section`: .BTF, or .BTF.base, the base that some modules bring",
+		btf.SectionTypes, btf.SectionBase)
+	return flags.Command(func(env *cli.Env, args []string) error {
+		data, err := sectionOf(args[0], section)
+		if err != nil {
+			return err
+		}
+		return env.WriteOutput(env.Output, cli.Bytes(data))
+	})
 }
 
 // sectionOf is the content of a section of an ELF file, or of raw BTF if .BTF is asked for.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -13,36 +15,33 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-func importVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "import",
-		Summary: "take the BTF out of a kernel image or module that something else made",
-		Args:    "FILE",
+func importCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "import FILE",
+		Short: "Take the BTF out of a kernel image or module that something else made",
 		Long: `
 Writes the BTF of FILE, raw and as it is, to the byte, after a check against the rules by which
 the kernel reads it. Modules can then be linked against kernels that are shipped.
 
 FILE is
-  - a kernel as it is booted: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or
-    loongarch, an EFI zboot image,
-  - vmlinux or a module, or any other ELF file with a section .BTF,
-  - raw BTF, such as /sys/kernel/btf/vmlinux,
+
+    - a kernel as it is booted: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or
+      loongarch, an EFI zboot image,
+    - vmlinux or a module, or any other ELF file with a section .BTF,
+    - raw BTF, such as /sys/kernel/btf/vmlinux,
+
 or one of these compressed. Compression is gzip, xz, zstd, lz4, lzma or bzip2; lzo is not
 supported. Of images in other formats, extract vmlinux first, with scripts/extract-vmlinux of the
 kernel's source.
 
 The BTF of a module is based on that of its kernel; --base names that.`,
-		Examples: []string{
-			"btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0",
-			"btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz",
-		},
-		Flags: cli.Output | cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var max int
-			flags.MaxDecompressedVar(&max)
-			return func(env *cli.Env, args []string) error { return runImport(env, args, max) }
-		},
-	}
+		Example: `
+btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0
+btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz`,
+	}, cli.Output|cli.Base)
+	var max int
+	flags.MaxDecompressedVar(&max)
+	return flags.Command(func(env *cli.Env, args []string) error { return runImport(env, args, max) })
 }
 
 func runImport(env *cli.Env, args []string, maxDecompressed int) error {

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
-func indexVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "index",
-		Summary: "make an index of BTF, on which modules are linked faster",
-		Args:    "FILE",
+func indexCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "index FILE",
+		Short: "Make an index of BTF, on which modules are linked faster",
 		Long: `
 Writes an index of BTF: a file that answers what the link of a module asks of its base, without
 reading the rest. The verbs "btfdedup link", "btfdedup modules" and "btfgen elf" take it as --base
@@ -18,14 +19,12 @@ in place of the BTF, with the same result to the byte.
 
 FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names what it
 is based on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
-		Examples: []string{
-			"btfdedup index -o vmlinux.btfbase vmlinux.btf",
-			"# of BTF that is based on another one: for --base vmlinux.btfbase --base mod.btfbase",
-			"btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf",
-		},
-		Flags: cli.Output | cli.Base | cli.Report,
-		Setup: func(*cli.FlagSet) cli.Run { return runIndex },
-	}
+		Example: `
+btfdedup index -o vmlinux.btfbase vmlinux.btf
+# of BTF that is based on another one: for --base vmlinux.btfbase --base mod.btfbase
+btfdedup index --base vmlinux.btf -o mod.btfbase mod.btf`,
+	}, cli.Output|cli.Base|cli.Report)
+	return flags.Command(runIndex)
 }
 
 func runIndex(env *cli.Env, args []string) error {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
@@ -69,15 +70,15 @@ func TestInside(t *testing.T) {
 	}{
 		{"dump --name task_strukt " + vmlinux, 1,
 			vmlinux + `: no type has the name "task_strukt"; did you mean task_struct?`},
-		{"dump --format=d " + vmlinux, 2, `--format: "d" is neither raw nor c`},
-		{"stats --format=c " + vmlinux, 2, `--format: "c" is neither text nor json`},
-		{"stats --limit=-1 " + vmlinux, 2, `--limit: "-1" is not a number of types, 0 or more`},
+		{"dump --format=d " + vmlinux, 2, `"d" for "--format" flag: neither raw nor c`},
+		{"stats --format=c " + vmlinux, 2, `"c" for "--format" flag: neither text nor json`},
+		{"stats --limit=-1 " + vmlinux, 2, `"-1" for "--limit" flag: not a number of types, 0 or more`},
 		{"dump " + module, 1, "name the BTF that it is based on with --base"},
 		{"dump --format=c " + cycle, 1, "BTF type [1] STRUCT s: it holds itself, which no C type does"},
 		{"extract " + bare, 1, "no section .BTF; make BTF of its DWARF with btfgen elf"},
 		{"extract --section=.BTF.base " + elf, 1, "no section .BTF.base"},
 		{"extract --section=.BTF.base " + vmlinux, 1, "raw BTF has no section .BTF.base"},
-		{"extract --section=.text " + elf, 2, `--section: ".text" is neither .BTF nor .BTF.base`},
+		{"extract --section=.text " + elf, 2, `".text" for "--section" flag: neither .BTF nor .BTF.base`},
 		{"extract " + file(t, p("text"), "no BTF"), 1, "neither an ELF file nor raw BTF"},
 	} {
 		old := file(t, p("out"), "old")
@@ -170,8 +171,6 @@ func TestControlCharacters(t *testing.T) {
 
 func runBtfdedup(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	p := program()
-	p.Stdout, p.Stderr = &o, &e
-	code = p.Run(args)
+	code = cli.Execute(program, args, nil, &o, &e)
 	return code, o.String(), e.String()
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
@@ -18,11 +20,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-func linkVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "link",
-		Summary: "make the final BTF of a kernel or module from BTF objects",
-		Args:    "FILE...",
+func linkCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "link FILE...",
+		Short: "Make the final BTF of a kernel or module from BTF objects",
 		Long: `
 Writes the final BTF: each type once, forward declarations resolved, functions and variables
 decided upon, in canonical order. The result depends on the set of inputs, the facts and the
@@ -48,28 +49,23 @@ With --facts, compilation units of which nothing is in the linked file are left 
 a library that nothing needed; --verbose names some. If they have functions but no global ones,
 they are of other files, such as modules, or ld --gc-sections has dropped all of them: a warning
 says so, and --strict makes that an error.`,
-		Examples: []string{
-			"btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params",
-			"# a module's BTF is based on the kernel's",
-			"btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo",
-			"# for the sections .BTF and .BTF.base of an external module",
-			"btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo",
-			"# objects made with global_var: BTF as without that, and the other variables on it",
-			"btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params",
-			"btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params",
-		},
-		Flags:  cli.Output | cli.Base | cli.Skipped | cli.DistilledBase | cli.Report,
-		Worker: true,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r linkRun
-			flags.InputVar(&r.facts, "facts",
-				"what is known of the linked file: a `FILE` from btfgen facts")
-			conversion.VariablesVar(flags, &r.which)
-			flags.BoolVar(&r.strict, "strict", false,
-				"units with functions, none of them global or linked, are an error, not a warning")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params
+# a module's BTF is based on the kernel's
+btfdedup link -o module.btf --base vmlinux.btf --facts module.facts module.btfo
+# for the sections .BTF and .BTF.base of an external module
+btfdedup link -o module.btf --distilled-base module.base.btf --base vmlinux.btf module.btfo
+# objects made with global_var: BTF as without that, and the other variables on it
+btfdedup link -o vmlinux.btf --variables=percpu --facts f @objects.params
+btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objects.params`,
+	}, cli.Output|cli.Base|cli.Skipped|cli.DistilledBase|cli.Report|cli.Worker)
+	var r linkRun
+	flags.InputVar(&r.facts, "facts",
+		"what is known of the linked file: a `FILE` from btfgen facts")
+	conversion.VariablesVar(flags, &r.which)
+	flags.BoolVar(&r.strict, "strict", false,
+		"units with functions, none of them global or linked, are an error, not a warning")
+	return flags.Command(r.run)
 }
 
 // linkRun is one run of the verb.

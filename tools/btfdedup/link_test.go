@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elfwrite"
 	"github.com/rules-btf/rules_btf/internal/link"
 	"github.com/rules-btf/rules_btf/internal/link/linktest"
@@ -72,10 +73,8 @@ func TestObjectsOfOtherFiles(t *testing.T) {
 			args = append(args, arg)
 		}
 		os.Remove(p("out"))
-		prog := program()
 		var out, errs bytes.Buffer
-		prog.Stdout, prog.Stderr = &out, &errs
-		code := prog.Run(args)
+		code := cli.Execute(program, args, nil, &out, &errs)
 		told := strings.ReplaceAll(errs.String(), dir, "DIR")
 		if code != c.code || (c.told == "") != (told == "") || !strings.Contains(told, c.told) {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", c.args, code, told, c.code, c.told)
@@ -150,10 +149,8 @@ func TestFactsOfAnotherMachine(t *testing.T) {
 			}
 			args = append(args, arg)
 		}
-		prog := program()
 		var out, errs bytes.Buffer
-		prog.Stdout, prog.Stderr = &out, &errs
-		code := prog.Run(args)
+		code := cli.Execute(program, args, nil, &out, &errs)
 		message := strings.ReplaceAll(errs.String(), dir, "DIR")
 		file := "btfdedup: DIR/" + args[len(args)-1][len(dir)+1:] + ": "
 		if (code != 0) != (c.want != "") || !strings.Contains(message, c.want) ||

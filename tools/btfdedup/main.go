@@ -1,36 +1,35 @@
-// Btfdedup merges, links, embeds, checks and compares BTF. Each verb is its own file; see
+// Btfdedup merges, links, embeds, checks and compares BTF. Each command is its own file; see
 // btfdedup --help.
 package main
 
-import "github.com/rules-btf/rules_btf/internal/command/cli"
+import (
+	"github.com/spf13/cobra"
 
-func main() {
-	program().Main()
-}
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+)
 
-func program() *cli.Program {
-	return &cli.Program{
-		Name: "btfdedup",
-		Summary: "btfdedup turns BTF objects into the final BTF of a kernel or module, puts BTF into" +
-			" files,\nchecks it and compares it.",
-		Verbs: []cli.Verb{
-			mergeVerb(),
-			linkVerb(),
-			modulesVerb(),
-			sharedVerb(),
-			indexVerb(),
-			importVerb(),
-			embedVerb(),
-			resolveIDsVerb(),
-			relocateVerb(),
-			verifyVerb(),
-			diffVerb(),
-			conflictsVerb(),
-			archiveVerb(),
-			reportVerb(),
-			dumpVerb(),
-			statsVerb(),
-			extractVerb(),
-		},
-	}
+func main() { cli.Main(program) }
+
+func program() *cobra.Command {
+	return cli.NewProgram("btfdedup",
+		"btfdedup turns BTF objects into the final BTF of a kernel or module, puts BTF into files,\n"+
+			"checks it and compares it.",
+		mergeCommand(),
+		linkCommand(),
+		modulesCommand(),
+		sharedCommand(),
+		indexCommand(),
+		importCommand(),
+		embedCommand(),
+		resolveIDsCommand(),
+		relocateCommand(),
+		verifyCommand(),
+		diffCommand(),
+		conflictsCommand(),
+		archiveCommand(),
+		reportCommand(),
+		dumpCommand(),
+		statsCommand(),
+		extractCommand(),
+	)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -10,11 +12,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
-func mergeVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "merge",
-		Summary: "merge BTF objects into one",
-		Args:    "FILE...",
+func mergeCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "merge FILE...",
+		Short: "Merge BTF objects into one",
 		Long: `
 Writes the union of BTF objects as one BTF object. The result depends on the set of inputs
 only: any order and any tree of merges gives the same bytes. Nothing is decided here; that is
@@ -23,15 +24,12 @@ the work of link.
 FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
 with a .BTF section, such as an object that gcc -gbtf made. Inputs must be for one target, and
 made with the same --features.`,
-		Examples: []string{
-			"btfdedup merge -o net.btfo net/*.btfo",
-			"# the inputs from a file, one a line",
-			"btfdedup merge -o all.btfo @inputs.params",
-		},
-		Flags:  cli.Output | cli.Base | cli.Report,
-		Worker: true,
-		Setup:  func(*cli.FlagSet) cli.Run { return runMerge },
-	}
+		Example: `
+btfdedup merge -o net.btfo net/*.btfo
+# the inputs from a file, one a line
+btfdedup merge -o all.btfo @inputs.params`,
+	}, cli.Output|cli.Base|cli.Report|cli.Worker)
+	return flags.Command(runMerge)
 }
 
 func runMerge(env *cli.Env, files []string) error {

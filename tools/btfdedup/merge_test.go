@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
@@ -33,10 +34,8 @@ func TestMerge(t *testing.T) {
 	rawBTF(t, p("c.btf"), "other", 4)
 	merge := func(args ...string) string {
 		t.Helper()
-		prog := program()
 		var out, errs bytes.Buffer
-		prog.Stdout, prog.Stderr = &out, &errs
-		if code := prog.Run(append([]string{"merge"}, args...)); code != 0 {
+		if code := cli.Execute(program, append([]string{"merge"}, args...), nil, &out, &errs); code != 0 {
 			return strings.TrimSpace(errs.String())
 		}
 		return ""

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
@@ -19,11 +21,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-func modulesVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "modules",
-		Summary: "make the BTF of many modules in one go",
-		Args:    "KO|DIR...",
+func modulesCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "modules KO|DIR...",
+		Short: "Make the BTF of many modules in one go",
 		Long: `
 Writes OUT/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
 is read once for all of them. Of a directory, all files *.ko below it are taken; with --order, those
@@ -52,36 +53,32 @@ NAME.btf is as without global_var. That needs the BTF of the base.
 
 --base is BTF, or an index of it (btfdedup index), which is there at once. Where the BTF of the base
 is needed, --base-btf gives it beside the index; it is read when the first module needs it.`,
-		Examples: []string{
-			"btfdedup modules --base vmlinux.btf -o btf kernel/*.ko",
-			"# those of a kernel that Kbuild has built",
-			"btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux",
-			"# some modules with their BTF, quickly",
-			"btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko",
-			"# a whole kernel, with the BTF in the modules",
-			"btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux",
-			"# all variables of a whole kernel, those that are not per CPU in their own BTF",
-			"btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux",
-		},
-		Flags:   cli.OutputDir | cli.Base | cli.Features | cli.Report,
-		NoStdin: "the name of its file is that of the module",
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			b := &batch{}
-			b.conversion.Define(flags)
-			flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
-			flags.InputsVar(&b.baseBTF, "base-btf",
-				"the BTF of which --base is an index: `FILE`; repeat it as --base")
-			flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
-			flags.OutputDirVar(&b.skippedDir, "skipped-dir",
-				"list what is not encoded in files in the directory `SKIPPED`")
-			flags.Var(&b.variables.Which, "variables", "`which` variables are encoded, of those"+
-				" that global_var lists: percpu or all; without it, those that the features say")
-			flags.OutputDirVar(&b.extraDir, "extra-dir",
-				"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
-			b.embedding.define(flags)
-			return b.run
-		},
-	}
+		Example: `
+btfdedup modules --base vmlinux.btf -o btf kernel/*.ko
+# those of a kernel that Kbuild has built
+btfdedup modules --base vmlinux.btfbase -o btf --order linux/modules.order linux
+# some modules with their BTF, quickly
+btfdedup modules --base vmlinux.btfbase --base-btf vmlinux.btf -o btf --embed out a.ko b.ko
+# a whole kernel, with the BTF in the modules
+btfdedup modules --vmlinux linux/vmlinux -o btf --embed modules linux
+# all variables of a whole kernel, those that are not per CPU in their own BTF
+btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir extra linux`,
+	}, cli.OutputDir|cli.Base|cli.Features|cli.Report)
+	flags.NoStdin = "the name of its file is that of the module"
+	b := &batch{}
+	b.conversion.Define(flags)
+	flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
+	flags.InputsVar(&b.baseBTF, "base-btf",
+		"the BTF of which --base is an index: `FILE`; repeat it as --base")
+	flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
+	flags.OutputDirVar(&b.skippedDir, "skipped-dir",
+		"list what is not encoded in files in the directory `SKIPPED`")
+	flags.Var(&b.variables.Which, "variables", "`which` variables are encoded, of those"+
+		" that global_var lists: percpu or all; without it, those that the features say")
+	flags.OutputDirVar(&b.extraDir, "extra-dir",
+		"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
+	b.embedding.define(flags)
+	return flags.Command(b.run)
 }
 
 // batch is one run of "btfdedup modules".

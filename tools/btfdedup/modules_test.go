@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
@@ -26,10 +27,8 @@ int use_%[1]d(struct own_%[1]d *o, struct s *s) { return o->s.i + s->i; }
 
 // runVerb runs the program and returns the exit code and what it printed on standard error.
 func runVerb(args ...string) (int, string) {
-	p := program()
 	var out, errs bytes.Buffer
-	p.Stdout, p.Stderr = &out, &errs
-	return p.Run(args), strings.TrimSpace(errs.String())
+	return cli.Execute(program, args, nil, &out, &errs), strings.TrimSpace(errs.String())
 }
 
 // compileModules writes modules with DWARF, and returns their paths.

@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-func relocateVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "relocate",
-		Summary: "put BTF that is based on a distilled base on the base of a kernel",
-		Args:    "FILE",
+func relocateCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "relocate FILE",
+		Short: "Put BTF that is based on a distilled base on the base of a kernel",
 		Long: `
 Writes the split BTF of FILE on the base that --base names, as the kernel does when it loads a
 module with the sections .BTF and .BTF.base: each type of the distilled base is looked up in the
@@ -26,21 +27,17 @@ is based. link --distilled-base makes such BTF.
 A type matches by name and kind, and by size unless it is a forward declaration, or a struct or
 union of which the base has one only and that no type of FILE embeds. A type without a match, or
 with several, is an error, as it is for the kernel.`,
-		Examples: []string{
-			"btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko",
-			"# raw BTF on its distilled base",
-			"btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf",
-		},
-		Flags: cli.Output | cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var distilled string
-			flags.InputVar(&distilled, "distilled-base",
-				"the distilled base on which FILE is based: `BASE`; without it, FILE's section .BTF.base")
-			return func(env *cli.Env, files []string) error {
-				return runRelocate(env, distilled, files[0])
-			}
-		},
-	}
+		Example: `
+btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko
+# raw BTF on its distilled base
+btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf disk.btf`,
+	}, cli.Output|cli.Base)
+	var distilled string
+	flags.InputVar(&distilled, "distilled-base",
+		"the distilled base on which FILE is based: `BASE`; without it, FILE's section .BTF.base")
+	return flags.Command(func(env *cli.Env, files []string) error {
+		return runRelocate(env, distilled, files[0])
+	})
 }
 
 func runRelocate(env *cli.Env, distilled, file string) error {

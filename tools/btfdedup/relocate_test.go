@@ -100,7 +100,7 @@ func TestRelocateVerb(t *testing.T) {
 		{"--base DIR/grown.btf DIR/m.ko", 1, "DIR/m.ko on DIR/grown.btf: type [1] STRUCT dev" +
 			" (16 bytes) of the distilled base is not in the base, which has [3] STRUCT dev (24 bytes);" +
 			" [2] STRUCT own embeds it"},
-		{"DIR/m.ko", 2, "relocate: --base FILE is missing"},
+		{"DIR/m.ko", 2, "btfdedup: --base FILE is missing"},
 		{"--base DIR/old.btf DIR/m.btf", 1, "DIR/m.btf: it is no ELF file"},
 		{"--base DIR/old.btf DIR/none.ko", 1, "DIR/none.ko: the ELF file has no section .BTF.base;"},
 		{"--base DIR/old.btf DIR/plain.ko", 1, "DIR/plain.ko: the ELF file has no section .BTF.base;"},

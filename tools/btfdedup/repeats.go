@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
-func reportVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "report",
-		Summary: "tell where the bytes of modules go, and which types repeat across them",
-		Args:    "BTF|DIR...",
+func reportCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "report BTF|DIR...",
+		Short: "Tell where the bytes of modules go, and which types repeat across them",
 		Long: `
 Lists the named types that several modules hold: how many do, the bytes of one record, and the bytes
 that all records but one take, those that take most first. Then for each kind, and for strings, how
@@ -31,22 +32,18 @@ order. docs/command-line.md describes what --format=json prints.
 
 Exit codes: 0; 1 an unreadable file or, with --check, a type that the base has, or that one module
 holds twice; 2 wrong usage.`,
-		Examples: []string{
-			"btfdedup report --base vmlinux.btf --limit=20 modules",
-			"btfdedup report --base vmlinux.btf --format=json @modules.params",
-		},
-		Flags: cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r reportRun
-			r.limit = 50
-			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
-				"list `N` types at most, 0 for all")
-			flags.FormatVar(&r.format)
-			flags.BoolVar(&r.check, "check", false,
-				"exit with 1 if a module holds a type twice, or one that the base has")
-			return r.run
-		},
-	}
+		Example: `
+btfdedup report --base vmlinux.btf --limit=20 modules
+btfdedup report --base vmlinux.btf --format=json @modules.params`,
+	}, cli.Base)
+	var r reportRun
+	r.limit = 50
+	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
+		"list `N` types at most, 0 for all")
+	flags.FormatVar(&r.format)
+	flags.BoolVar(&r.check, "check", false,
+		"exit with 1 if a module holds a type twice, or one that the base has")
+	return flags.Command(r.run)
 }
 
 type reportRun struct {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -19,11 +21,10 @@ type resolveIDs struct {
 	fatal                    bool
 }
 
-func resolveIDsVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "resolve-ids",
-		Summary: "fill in the type ids in the section .BTF_ids of a kernel or module",
-		Args:    "ELF",
+func resolveIDsCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "resolve-ids ELF",
+		Short: "Fill in the type ids in the section .BTF_ids of a kernel or module",
 		Long: `
 Writes a copy of the ELF file in which .BTF_ids has the ids that types and functions have in the
 BTF, sets sorted, as the kernel's resolve_btfids does. The BTF is that of --btf, or else the
@@ -39,25 +40,21 @@ resolve_btfids does, and the ids are of that BTF.
 
 A file that was resolved before can be resolved again. Its set8s with several flags are sorted
 by the old ids; what those mean is looked up in the file's .BTF, on --old-base or else --base.`,
-		Examples: []string{
-			"btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved",
-			"# a kernel since 7.0: kfuncs with implicit arguments",
-			"btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved",
-			"# a module's BTF is based on the kernel's",
-			"btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko",
-		},
-		Flags: cli.Output | cli.Base | cli.Report,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r resolveIDs
-			flags.InputVar(&r.types, "btf", "the BTF whose ids are filled in: raw BTF or an ELF `FILE`")
-			flags.InputVar(&r.oldBase, "old-base",
-				"what the .BTF section of a file that was resolved before is based on: `FILE`")
-			flags.OutputVar(&r.typesOut, "btf-out",
-				"write the BTF without implicit arguments of kfuncs to `FILE`")
-			flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")
-			return func(env *cli.Env, args []string) error { return r.run(env, args[0]) }
-		},
-	}
+		Example: `
+btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved
+# a kernel since 7.0: kfuncs with implicit arguments
+btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.unresolved
+# a module's BTF is based on the kernel's
+btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
+	}, cli.Output|cli.Base|cli.Report)
+	var r resolveIDs
+	flags.InputVar(&r.types, "btf", "the BTF whose ids are filled in: raw BTF or an ELF `FILE`")
+	flags.InputVar(&r.oldBase, "old-base",
+		"what the .BTF section of a file that was resolved before is based on: `FILE`")
+	flags.OutputVar(&r.typesOut, "btf-out",
+		"write the BTF without implicit arguments of kfuncs to `FILE`")
+	flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")
+	return flags.Command(func(env *cli.Env, args []string) error { return r.run(env, args[0]) })
 }
 
 func (r *resolveIDs) run(env *cli.Env, path string) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/inspect/shared"
@@ -14,17 +16,16 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/base"
 )
 
-func sharedVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "shared",
-		Summary: "make a base of the types that repeat across modules",
-		Args:    "BTF|DIR...",
+func sharedCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "shared BTF|DIR...",
+		Short: "Make a base of the types that repeat across modules",
 		Long: `
 Writes split BTF with the types that two or more modules hold, and what these refer to. It is based
 on the kernel's BTF, and the modules are to be linked again on both:
 
-  btfdedup shared --base vmlinux.btf -o shared.btf modules
-  btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
+    btfdedup shared --base vmlinux.btf -o shared.btf modules
+    btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
 
 So each such type is stored once. That is for archives of BTF and tools that know chains of bases.
 The kernel's loader does not: it wants modules that are based on vmlinux alone.
@@ -36,14 +37,12 @@ result depends on the set of inputs only, not on order.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
 *.btf below it are taken, except the bases. "btfdedup report" tells what a shared base would save.`,
-		Examples: []string{
-			"btfdedup shared --base vmlinux.btf -o shared.btf @modules.params",
-			"# all of a directory",
-			"btfdedup shared --base vmlinux.btf -o shared.btf modules",
-		},
-		Flags: cli.Output | cli.Base | cli.Report,
-		Setup: func(*cli.FlagSet) cli.Run { return runShared },
-	}
+		Example: `
+btfdedup shared --base vmlinux.btf -o shared.btf @modules.params
+# all of a directory
+btfdedup shared --base vmlinux.btf -o shared.btf modules`,
+	}, cli.Output|cli.Base|cli.Report)
+	return flags.Command(runShared)
 }
 
 func runShared(env *cli.Env, args []string) error {

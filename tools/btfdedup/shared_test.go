@@ -96,7 +96,7 @@ func TestSharedVerbs(t *testing.T) {
 		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base FILE is missing"},
 		{verb("report", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
 		{verb("report", kernel, "--limit=-1", p("alone")), 2,
-			`--limit: "-1" is not a number of types, 0 or more`},
+			`"-1" for "--limit" flag: not a number of types, 0 or more`},
 		{[]string{"report", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
 		{verb("report", kernel, ""), 2, "argument 1 is empty"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
@@ -35,10 +36,8 @@ func TestStdinIsTheFile(t *testing.T) {
 			}
 			defer f.Close()
 			var out bytes.Buffer
-			p := program()
-			p.Stdin, p.Stdout, p.Stderr = f, &out, &out
-			code := p.Run(strings.Fields(strings.NewReplacer("BASE", base, "SPLIT", split).Replace(
-				command)))
+			args := strings.NewReplacer("BASE", base, "SPLIT", split).Replace(command)
+			code := cli.Execute(program, strings.Fields(args), f, &out, &out)
 			return code, out.String()
 		}
 		code, want := run(os.DevNull, command)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/command/screen"
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -37,9 +38,8 @@ func slowLink(t *testing.T, s *screen.Screen, ready func(), args ...string) (cod
 		defer os.WriteFile(pipe, []byte(someFacts), 0) // also if ready ends the test
 		ready()
 	}()
-	p := program()
-	p.Stdout, p.Stderr = new(bytes.Buffer), s.TTY
-	code = p.Run(append(args, "-o", out, "--facts", pipe, in))
+	code = cli.Execute(program, append(args, "-o", out, "--facts", pipe, in), nil,
+		new(bytes.Buffer), s.TTY)
 	result, err := os.ReadFile(out)
 	if err != nil && code == 0 {
 		t.Fatal(err)

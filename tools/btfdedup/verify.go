@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/kernel/archive"
@@ -11,11 +13,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
 )
 
-func verifyVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "verify",
-		Summary: "check BTF against the kernel's rules",
-		Args:    "FILE...",
+func verifyCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Check BTF against the kernel's rules",
 		Long: `
 Prints every violation of the rules by which the Linux 7.2 kernel reads BTF, one a line:
 type id, kind, name, rule, and what is wrong; of many the first 100, unless --limit says otherwise.
@@ -23,9 +24,10 @@ FILE is raw BTF or an ELF file with a .BTF section; a linked file that holds sev
 of them checked.
 
 --for says who is to read the BTF:
-  kernel  the kernel, from its own image or a module: the form of every type
-  load    also BPF_BTF_LOAD, which resolves all references between types
-  all     also older kernels and other readers
+
+    kernel  the kernel, from its own image or a module: the form of every type
+    load    also BPF_BTF_LOAD, which resolves all references between types
+    all     also older kernels and other readers
 
 Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on stderr), 2 wrong
 usage.
@@ -42,36 +44,32 @@ their BTF is that of the archive, and that each id in .BTF_ids is that of the ty
 names.
 
 docs/command-line.md describes what --format=json prints.`,
-		Examples: []string{
-			"btfdedup verify vmlinux.btf",
-			"# a module's BTF is based on the kernel's",
-			"btfdedup verify --base vmlinux.btf module.btf",
-			"btfdedup verify --format=json --base vmlinux.btf module.btf",
-			"# before boot: does all that was archived fit together?",
-			"btfdedup verify --manifest btf/manifest.json",
-			"btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux",
-		},
-		Flags: cli.Base,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			r := verifyRun{scope: "all", limit: 100}
-			flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
-				"kernel", "load", "all")
-			flags.BoolVar(&r.rules.Sorted, "sorted", false,
-				"also want types sorted by name, as Linux 7.0 and later search them")
-			flags.FormatVar(&r.format)
-			flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
-				"as text, print `N` violations at most, and how many there are besides; 0 for all")
-			flags.BoolVar(&r.manifest, "manifest", false,
-				"FILE is the manifest of an archive of BTF, or a tar archive that has one")
-			flags.InputVar(&r.images.Modules, "modules",
-				"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
-			flags.InputVar(&r.images.Vmlinux, "vmlinux",
-				"with --manifest: also check those of vmlinux, the ELF file `FILE`")
-			return func(env *cli.Env, files []string) error {
-				return r.run(env, files, flags.Changed("for"))
-			}
-		},
-	}
+		Example: `
+btfdedup verify vmlinux.btf
+# a module's BTF is based on the kernel's
+btfdedup verify --base vmlinux.btf module.btf
+btfdedup verify --format=json --base vmlinux.btf module.btf
+# before boot: does all that was archived fit together?
+btfdedup verify --manifest btf/manifest.json
+btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux vmlinux`,
+	}, cli.Base)
+	r := verifyRun{scope: "all", limit: 100}
+	flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
+		"kernel", "load", "all")
+	flags.BoolVar(&r.rules.Sorted, "sorted", false,
+		"also want types sorted by name, as Linux 7.0 and later search them")
+	flags.FormatVar(&r.format)
+	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
+		"as text, print `N` violations at most, and how many there are besides; 0 for all")
+	flags.BoolVar(&r.manifest, "manifest", false,
+		"FILE is the manifest of an archive of BTF, or a tar archive that has one")
+	flags.InputVar(&r.images.Modules, "modules",
+		"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
+	flags.InputVar(&r.images.Vmlinux, "vmlinux",
+		"with --manifest: also check those of vmlinux, the ELF file `FILE`")
+	return flags.Command(func(env *cli.Env, files []string) error {
+		return r.run(env, files, flags.Changed("for"))
+	})
 }
 
 // verifyRun is one run of the verb.

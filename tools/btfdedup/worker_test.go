@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/worker"
 	"github.com/rules-btf/rules_btf/internal/command/worker/workertest"
 )
@@ -35,10 +36,9 @@ func TestWorker(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		t.Chdir(dir)
-		p := program()
 		var out, errs bytes.Buffer
-		p.Stdout, p.Stderr = &out, &errs
-		if code := p.Run(append(link, args...)); code != 0 || out.Len()+errs.Len() != 0 {
+		code := cli.Execute(program, append(link, args...), nil, &out, &errs)
+		if code != 0 || out.Len()+errs.Len() != 0 {
 			t.Fatalf("code %d: %s%s", code, &out, &errs)
 		}
 		wants[id] = contentOf(t, "out.btf")
@@ -52,7 +52,7 @@ func TestWorker(t *testing.T) {
 		}
 		requests = append(requests, q)
 	}
-	got := workertest.Ask(t, program(), link, requests)
+	got := workertest.Ask(t, program, link, requests)
 	for _, q := range requests {
 		r := got[q.ID]
 		out, err := os.ReadFile(filepath.Join(q.SandboxDir, "out.btf"))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
@@ -11,12 +13,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// elfVerb is "btfgen elf".
-func elfVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "elf",
-		Summary: "make the final BTF of a linked ELF file in one go",
-		Args:    "ELF",
+// elfCommand is "btfgen elf".
+func elfCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "elf ELF",
+		Short: "Make the final BTF of a linked ELF file in one go",
 		Long: `
 Reads vmlinux, a module or a program with DWARF, or with the BTF that the compiler wrote (see
 --input of "btfgen object"), and writes its BTF: what "btfgen object", "btfgen facts" and
@@ -37,24 +38,22 @@ supplementary file is read there: --alt names it, else it is looked for.
 
 --skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
 and the reason.`,
-		Examples: []string{
-			"btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux",
-			"btfgen elf --base vmlinux.btf -o mod.btf mod.ko",
-			"btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko",
-			"btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux",
-			"# the other variables, on vmlinux.btf",
-			"btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux",
-		},
-		Flags: cli.Output | cli.Base | cli.Features | cli.Skipped | cli.DistilledBase | cli.Report,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var c conversion.Flags
-			c.Define(flags)
-			conversion.DWARFVar(flags, &c.Files)
-			var which link.Which
-			conversion.VariablesVar(flags, &which)
-			return func(env *cli.Env, args []string) error { return runElf(env, &c, which, args[0]) }
-		},
-	}
+		Example: `
+btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux
+btfgen elf --base vmlinux.btf -o mod.btf mod.ko
+btfgen elf --base vmlinux.btf --distilled-base mod.base.btf -o mod.btf mod.ko
+btfgen elf --dwarf vmlinux.debug -o vmlinux.btf vmlinux
+# the other variables, on vmlinux.btf
+btfgen elf --features=+global_var --variables=extra --base vmlinux.btf -o extra.btf vmlinux`,
+	}, cli.Output|cli.Base|cli.Features|cli.Skipped|cli.DistilledBase|cli.Report)
+	var c conversion.Flags
+	c.Define(flags)
+	conversion.DWARFVar(flags, &c.Files)
+	var which link.Which
+	conversion.VariablesVar(flags, &which)
+	return flags.Command(func(env *cli.Env, args []string) error {
+		return runElf(env, &c, which, args[0])
+	})
 }
 
 func runElf(env *cli.Env, c *conversion.Flags, which link.Which, path string) error {

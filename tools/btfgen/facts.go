@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
@@ -13,12 +15,11 @@ import (
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// factsVerb is "btfgen facts".
-func factsVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "facts",
-		Summary: "write what only a linked ELF file knows: functions, variables, kfuncs",
-		Args:    "ELF",
+// factsCommand is "btfgen facts".
+func factsCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "facts ELF",
+		Short: "Write what only a linked ELF file knows: functions, variables, kfuncs",
 		Long: `
 Reads the symbol table, the section headers and .BTF_ids of a linked file (vmlinux, a module, a
 program) and writes them as sorted text for "btfdedup link". The text holds no address of a
@@ -33,21 +34,17 @@ is looked for, as by "btfgen elf"; kfuncs are read of the stripped file.
 
 A module whose .BTF_ids is resolved already may need --base to tell which flags belong to which
 kfunc.`,
-		Examples: []string{
-			"btfgen facts -o vmlinux.facts vmlinux",
-			"btfgen facts -o mod.facts --base vmlinux.btf mod.ko",
-		},
-		Flags: cli.Output | cli.Base | cli.Features | cli.Report,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			files, split := new(debugfile.Search), new(splitdwarf.Finder)
-			conversion.FilesVar(flags, files)
-			conversion.DWARFVar(flags, files)
-			conversion.SplitVar(flags, split, files)
-			return func(env *cli.Env, args []string) error {
-				return runFacts(env, files, split, args)
-			}
-		},
-	}
+		Example: `
+btfgen facts -o vmlinux.facts vmlinux
+btfgen facts -o mod.facts --base vmlinux.btf mod.ko`,
+	}, cli.Output|cli.Base|cli.Features|cli.Report)
+	files, split := new(debugfile.Search), new(splitdwarf.Finder)
+	conversion.FilesVar(flags, files)
+	conversion.DWARFVar(flags, files)
+	conversion.SplitVar(flags, split, files)
+	return flags.Command(func(env *cli.Env, args []string) error {
+		return runFacts(env, files, split, args)
+	})
 }
 
 func runFacts(env *cli.Env, files *debugfile.Search, split *splitdwarf.Finder,

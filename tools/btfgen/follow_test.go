@@ -42,7 +42,7 @@ func followed(t *testing.T, args ...string) (data []byte, message string) {
 		data = read(t, out)
 	}
 	if args[0] == "object" {
-		r := workertest.Ask(t, program(), nil, []worker.Request{{Arguments: args, ID: 1}})[1]
+		r := workertest.Ask(t, program, nil, []worker.Request{{Arguments: args, ID: 1}})[1]
 		if int(r.ExitCode) != code || r.Output != message || code == 0 && !bytes.Equal(read(t, out), data) {
 			t.Errorf("%q in a worker: %+v; in a process code %d, %s", args, r, code, message)
 		}

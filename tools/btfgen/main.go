@@ -1,20 +1,18 @@
-// Btfgen makes BTF from the DWARF of ELF files. Each verb is its own file; see btfgen --help.
+// Btfgen makes BTF from the DWARF of ELF files. Each command is its own file; see btfgen --help.
 package main
 
-import "github.com/rules-btf/rules_btf/internal/command/cli"
+import (
+	"github.com/spf13/cobra"
 
-func main() {
-	program().Main()
-}
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+)
 
-func program() *cli.Program {
-	return &cli.Program{
-		Name:    "btfgen",
-		Summary: "btfgen turns the DWARF of ELF files into BTF.",
-		Verbs: []cli.Verb{
-			elfVerb(),
-			objectVerb(),
-			factsVerb(),
-		},
-	}
+func main() { cli.Main(program) }
+
+func program() *cobra.Command {
+	return cli.NewProgram("btfgen", "btfgen turns the DWARF of ELF files into BTF.",
+		elfCommand(),
+		objectCommand(),
+		factsCommand(),
+	)
 }

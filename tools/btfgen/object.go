@@ -1,18 +1,19 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/conversion"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/pipeline"
 )
 
-// objectVerb is "btfgen object".
-func objectVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "object",
-		Summary: "convert the debugging information of object files and archives into one BTF object",
-		Args:    "INPUT...",
+// objectCommand is "btfgen object".
+func objectCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "object INPUT...",
+		Short: "Convert the debugging information of object files and archives into one BTF object",
 		Long: `
 Reads object files, archives of them (thin ones too) and linked files, and writes a BTF object
 (.btfo) for "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line
@@ -29,21 +30,16 @@ then nothing is written.
 
 The DWARF of a stripped file, and what dwz -m has moved out of it, are in other files: --dwarf,
 --alt and --debug-dir say where, as with "btfgen elf".`,
-		Examples: []string{
-			"btfgen object -o foo.btfo foo.o",
-			"btfgen object --lang-exclude=rust -o lib.btfo lib.a",
-			"# the inputs from a file, one a line",
-			"btfgen object -o dir.btfo @inputs.params",
-		},
-		Flags:  cli.Output | cli.Features | cli.Report,
-		Worker: true,
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r objectRun
-			r.Define(flags)
-			conversion.DWARFVar(flags, &r.Files)
-			return func(env *cli.Env, args []string) error { return r.run(env, args) }
-		},
-	}
+		Example: `
+btfgen object -o foo.btfo foo.o
+btfgen object --lang-exclude=rust -o lib.btfo lib.a
+# the inputs from a file, one a line
+btfgen object -o dir.btfo @inputs.params`,
+	}, cli.Output|cli.Features|cli.Report|cli.Worker)
+	var r objectRun
+	r.Define(flags)
+	conversion.DWARFVar(flags, &r.Files)
+	return flags.Command(r.run)
 }
 
 // objectRun is one run of the verb.

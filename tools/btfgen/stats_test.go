@@ -16,6 +16,7 @@ import (
 
 	cilium "github.com/cilium/ebpf/btf"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/report"
 )
 
@@ -25,9 +26,7 @@ const objects = "../../internal/convert/testdata/objects"
 // btfgen runs the command.
 func btfgen(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	p := program()
-	p.Stdout, p.Stderr = &o, &e
-	code = p.Run(args)
+	code = cli.Execute(program, args, nil, &o, &e)
 	return code, o.String(), e.String()
 }
 

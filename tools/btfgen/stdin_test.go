@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/command/cli/clitest"
 )
 
@@ -35,9 +36,9 @@ func TestStdinIsTheFile(t *testing.T) {
 			t.Fatalf("%s: exit code %d, %s", verb, code, stderr)
 		}
 		var stdout bytes.Buffer
-		p := program()
-		p.Stdin, p.Stdout = bytes.NewReader(data), &stdout
-		if code := p.Run([]string{verb, "-o", "-", "-"}); code != 0 || stdout.String() != want {
+		args := []string{verb, "-o", "-", "-"}
+		code = cli.Execute(program, args, bytes.NewReader(data), &stdout, nil)
+		if code != 0 || stdout.String() != want {
 			t.Errorf("%s: exit code %d, %q, want %q", verb, code, &stdout, want)
 		}
 	}

@@ -76,7 +76,7 @@ func TestWorker(t *testing.T) {
 			}
 		}
 	}
-	got := workertest.Ask(t, program(), []string{"object", "-j", "1"}, requests)
+	got := workertest.Ask(t, program, []string{"object", "-j", "1"}, requests)
 	for i, q := range requests {
 		r, w := got[q.ID], alone[inputs[i]]
 		out, err := os.ReadFile(filepath.Join(q.SandboxDir, "out/x.btfo"))
@@ -111,14 +111,14 @@ func TestWorkerVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	got := workertest.Ask(t, program(), nil, []worker.Request{
+	got := workertest.Ask(t, program, nil, []worker.Request{
 		{Arguments: []string{"object", "-o", out, in}, ID: 1},
 		{Arguments: []string{"elf", "-o", out, in}, ID: 2},
 		{Arguments: []string{"--version"}, ID: 3},
 		{ID: 4},
 	})
 	for id, want := range map[int32]string{1: "", 2: "a persistent worker doesn't do that",
-		3: "btfgen ", 4: "VERB is missing"} {
+		3: "btfgen ", 4: "a command is missing"} {
 		if r := got[id]; !strings.Contains(r.Output, want) || (r.ExitCode == 2) != (id%2 == 0) {
 			t.Errorf("%d: %+v, want %q", id, r, want)
 		}

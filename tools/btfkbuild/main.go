@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
-	"github.com/rules-btf/rules_btf/internal/command/version"
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild"
 	"github.com/rules-btf/rules_btf/internal/kernel/kbuild/buildfiles"
 	"github.com/rules-btf/rules_btf/internal/model/features"
@@ -21,8 +21,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
-const usage = `usage: btfkbuild [OPTION]… TREE
-
+const description = `
 Writes BUILD files into the directory TREE, in which Kbuild built a kernel or modules: one for each
 directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
 TREE/kbuild.skipped lists the objects that have no DWARF. A second run changes nothing. Whatever is
@@ -31,9 +30,7 @@ no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), what is linked is conv
 --vmlinux=whole --modules=whole.
 
 Exit codes: 0 all files are as they should be; 1 the tree can't be read, or with --check a file is
-not up to date; 2 wrong usage.
-
-`
+not up to date; 2 wrong usage.`
 
 // options are the flags.
 type options struct {
@@ -45,45 +42,34 @@ type options struct {
 	vmlinux      string
 	build        buildfiles.Options
 	excludeSet   bool
-	version      bool
 }
 
 // errStale is that of --check.
 var errStale = errors.New("not up to date; run without --check")
 
-func main() { command().Main() }
+func main() { cli.Main(command) }
 
-func command() *cli.Single {
-	return &cli.Single{Name: "btfkbuild", Run: func(env *cli.Env, args []string) error {
-		o, err := parse(args, env.Stdout)
-		switch {
-		case errors.Is(err, pflag.ErrHelp):
-			return nil
-		case err != nil:
-			return cli.Usagef("%v (see btfkbuild --help)", err)
-		case o.version:
-			_, err := fmt.Fprintln(env.Stdout, "btfkbuild", version.Line())
-			return err
-		}
-		return o.run(env.Stdout, env.Stderr)
-	}}
-}
-
-// parse reads the command line. It writes the help text, if that is asked for, to help.
-func parse(args []string, help io.Writer) (*options, error) {
+func command() *cobra.Command {
 	o := &options{}
-	flags := pflag.NewFlagSet("btfkbuild", pflag.ContinueOnError)
+	c := &cobra.Command{Use: "btfkbuild TREE", Long: strings.TrimSpace(description),
+		Short: "Write BUILD files for a tree that Kbuild built",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 || args[0] == "":
+				return errors.New("TREE is missing: the directory in which Kbuild built")
+			case len(args) > 1:
+				return fmt.Errorf("too many arguments: it takes TREE, and after that there is %q", args[1])
+			}
+			return nil
+		}}
+	flags := c.Flags()
 	flags.SortFlags = false
-	flags.Usage = func() {
-		fmt.Fprint(help, usage+flags.FlagUsages())
-	}
 	flags.StringVar(&o.modules, "modules", "objects", "`what` modules' BTF is made of: objects,"+
 		" whole (the .ko files), none")
 	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` vmlinux's BTF is made of: objects,"+
 		" whole (vmlinux itself)")
 	flags.StringVar(&o.build.Base, "base", "", "what the modules are based on, where TREE has no "+
-		"vmlinux:"+
-		" `LABEL`")
+		"vmlinux: `LABEL`")
 	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`"+
 		" (docs/features.md)")
 	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "lang_exclude of the targets:"+
@@ -97,42 +83,49 @@ func parse(args []string, help io.Writer) (*options, error) {
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")
 	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
-	flags.BoolVar(&o.version, "version", false, "print the version")
-	if err := cli.ParseFlags(flags, args, "out", "inputs"); err != nil || o.version {
-		return o, err
-	}
+	c.RunE = cli.RunE(func(env *cli.Env, args []string) error {
+		if err := o.verify(flags); err != nil {
+			return cli.Usagef("%v", err)
+		}
+		o.locate(args[0])
+		return o.run(env.Stdout, env.Stderr)
+	})
+	return c
+}
+
+// verify checks the values of the flags.
+func (o *options) verify(flags *pflag.FlagSet) error {
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
 	case flags.Changed("out") && o.out == "":
-		return nil, errors.New("--out is empty; name a directory")
+		return errors.New("--out is empty; name a directory")
 	case flags.Changed("inputs") && o.inputs == "":
-		return nil, errors.New("--inputs is empty; name a file")
-	case flags.NArg() == 0 || flags.Arg(0) == "":
-		return nil, errors.New("TREE is missing: the directory in which Kbuild built")
-	case flags.NArg() > 1:
-		return nil, fmt.Errorf("too many arguments: it takes TREE, and after that there is %q",
-			flags.Arg(1))
+		return errors.New("--inputs is empty; name a file")
 	case !slices.Contains([]string{"objects", "whole", "none"}, o.modules):
-		return nil, fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
+		return fmt.Errorf("--modules=%s is not objects, whole or none", o.modules)
 	case !slices.Contains([]string{"objects", "whole"}, o.vmlinux):
-		return nil, fmt.Errorf("--vmlinux=%s is not objects or whole", o.vmlinux)
+		return fmt.Errorf("--vmlinux=%s is not objects or whole", o.vmlinux)
 	case o.symlinks && o.out == "":
-		return nil, errors.New("--symlinks needs --out")
+		return errors.New("--symlinks needs --out")
 	}
 	if _, err := features.Parse(strings.Join(o.build.Features, ",")); err != nil {
-		return nil, fmt.Errorf("--btf-features: %w", err)
+		return fmt.Errorf("--btf-features: %w", err)
 	}
 	if _, err := language.Parse(strings.Join(o.build.LangExclude, ",")); err != nil {
-		return nil, fmt.Errorf("--lang-exclude: %w", err)
+		return fmt.Errorf("--lang-exclude: %w", err)
 	}
-	o.tree = place(flags.Arg(0))
+	return nil
+}
+
+// locate makes paths absolute.
+func (o *options) locate(tree string) {
+	o.tree = place(tree)
 	if o.out != "" {
 		o.out = place(o.out)
 	}
 	if o.inputs != "" {
 		o.inputs = place(o.inputs)
 	}
-	return o, nil
 }
 
 // place makes a path absolute. "bazel run" says where it was called.

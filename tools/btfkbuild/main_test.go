@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
-	"io"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
 // tree makes a built tree of one object below dir.
@@ -30,12 +32,10 @@ func tree(t *testing.T, dir string) {
 // generate runs the command.
 func generate(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	o, err := parse(args, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out, errs bytes.Buffer
-	err = o.run(&out, &errs)
+	if code := cli.Execute(command, args, nil, &out, &errs); code != 0 {
+		err = errors.New(errs.String())
+	}
 	return out.String(), errs.String(), err
 }
 
@@ -148,18 +148,15 @@ func TestUsage(t *testing.T) {
 		{"--modules=some a", 2, "--modules=some is not objects, whole or none"},
 		{"--vmlinux=none a", 2, "--vmlinux=none is not objects or whole"},
 		{"--symlinks a", 2, "--symlinks needs --out"},
-		{"--no-such a", 2, "unknown flag --no-such ("},
-		{"--chek a", 2, "unknown flag --chek; did you mean --check? ("},
-		{"-check a", 2, "the flag -check has two dashes: --check ("},
-		{"--out", 2, "--out DIR is missing"},
+		{"--no-such a", 2, "unknown flag: --no-such ("},
+		{"--out", 2, "flag needs an argument: --out ("},
 		{"--btf-features=vra a", 2, `--btf-features: features "vra": unknown feature "vra"`},
 		{"--lang-exclude=rust,klingon a", 2, `--lang-exclude: unknown language "klingon"; known are`},
 		{none, 1, "no such file"},
 	} {
 		var out, errs bytes.Buffer
-		cmd := command()
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		code, line := cmd.Exec(strings.Fields(c.args)), errs.String()
+		code := cli.Execute(command, strings.Fields(c.args), nil, &out, &errs)
+		line := errs.String()
 		if code != c.code || out.Len() > 0 || strings.Count(line, "\n") != 1 ||
 			!strings.HasPrefix(line, "btfkbuild: ") || !strings.Contains(line, c.want) ||
 			code == 2 && !strings.HasSuffix(line, " (see btfkbuild --help)\n") {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog"
@@ -15,21 +17,20 @@ import (
 	"github.com/rules-btf/rules_btf/internal/repro/typediff"
 )
 
-func diffVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "diff",
-		Summary: "compare two execution logs",
-		Args:    "A.log B.log",
+func diffCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "diff A.log B.log",
+		Short: "Compare two execution logs",
 		Long: `
 Reads the logs that bazel build --execution_log_compact_file=FILE wrote, and gives each action
 a verdict:
 
-  same               the same key and the same outputs
-  non-deterministic  the same key, other outputs
-  key changed        another argument, variable, platform, tool, input or param file
-  downstream         only outputs of other actions changed it
-  cut-off            the key changed, the outputs did not
-  only in A, only in B
+    same               the same key and the same outputs
+    non-deterministic  the same key, other outputs
+    key changed        another argument, variable, platform, tool, input or param file
+    downstream         only outputs of other actions changed it
+    cut-off            the key changed, the outputs did not
+    only in A, only in B
 
 Prints the causes, the actions where differences begin, and counts for each mnemonic. An action
 that was up to date is in no log: build with a fresh output base, and without a cache, or it
@@ -37,29 +38,26 @@ tells nothing about its outputs.
 
 Exit codes: 0 all actions are the same, or allowed to differ; 1 some differ (the report is on
 stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong usage.`,
-		Examples: []string{
-			"btfrepro diff a.log b.log",
-			"# for people, with a graph of the causes",
-			"btfrepro diff --html=report.html a.log b.log",
-			"btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log",
-			"# with the types that differ",
-			"btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log",
-		},
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r reportFlags
-			r.define(flags)
-			var dirs [2]string
-			flags.InputVar(&dirs[0], "a-dir",
-				"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
-			flags.InputVar(&dirs[1], "b-dir", "likewise of B: `DIR`")
-			return func(env *cli.Env, args []string) error {
-				if (dirs[0] == "") != (dirs[1] == "") {
-					return cli.Usagef("--a-dir and --b-dir go together")
-				}
-				return r.run(env, [2]string(args), [2]string(args), dirs)
-			}
-		},
-	}
+		Example: `
+btfrepro diff a.log b.log
+# for people, with a graph of the causes
+btfrepro diff --html=report.html a.log b.log
+btfrepro diff --mnemonic=BtfGen,BtfLink --allow-file=expected.txt a.log b.log
+# with the types that differ
+btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
+	}, 0)
+	var r reportFlags
+	r.define(flags)
+	var dirs [2]string
+	flags.InputVar(&dirs[0], "a-dir",
+		"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
+	flags.InputVar(&dirs[1], "b-dir", "likewise of B: `DIR`")
+	return flags.Command(func(env *cli.Env, args []string) error {
+		if (dirs[0] == "") != (dirs[1] == "") {
+			return cli.Usagef("--a-dir and --b-dir go together")
+		}
+		return r.run(env, [2]string(args), [2]string(args), dirs)
+	})
 }
 
 // reportFlags are the flags that say what is compared and reported.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro/execlog/execlogtest"
 )
 
@@ -29,9 +30,7 @@ func largeLogs(t testing.TB) (a, b string) {
 // run runs the tool and returns its exit code and standard output.
 func run(args ...string) (int, string, string) {
 	var stdout, stderr bytes.Buffer
-	p := program()
-	p.Stdout, p.Stderr = &stdout, &stderr
-	return p.Run(args), stdout.String(), stderr.String()
+	return cli.Execute(program, args, nil, &stdout, &stderr), stdout.String(), stderr.String()
 }
 
 func TestLarge(t *testing.T) {

@@ -1,21 +1,20 @@
-// Btfrepro compares two builds by their execution logs, action by action. Each verb is its
+// Btfrepro compares two builds by their execution logs, action by action. Each command is its
 // own file; see btfrepro --help.
 package main
 
-import "github.com/rules-btf/rules_btf/internal/command/cli"
+import (
+	"github.com/spf13/cobra"
 
-func main() {
-	program().Main()
-}
+	"github.com/rules-btf/rules_btf/internal/command/cli"
+)
 
-func program() *cli.Program {
-	return &cli.Program{
-		Name: "btfrepro",
-		Summary: "btfrepro says whether two builds of the same targets are the same, and where what" +
-			" differs\nbegins. It reads Bazel's execution logs.",
-		Verbs: []cli.Verb{
-			diffVerb(),
-			runVerb(),
-		},
-	}
+func main() { cli.Main(program) }
+
+func program() *cobra.Command {
+	return cli.NewProgram("btfrepro",
+		"btfrepro says whether two builds of the same targets are the same, and where what differs\n"+
+			"begins. It reads Bazel's execution logs.",
+		diffCommand(),
+		runCommand(),
+	)
 }

@@ -8,16 +8,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 	"github.com/rules-btf/rules_btf/internal/repro/twobuilds"
 )
 
-func runVerb() cli.Verb {
-	return cli.Verb{
-		Name:    "run",
-		Summary: "build targets twice, in surroundings that differ, and compare",
-		Args:    "TARGET...",
-		NoStdin: "arguments are Bazel's",
+func runCommand() *cobra.Command {
+	flags := cli.NewFlags(&cobra.Command{
+		Use:   "run TARGET...",
+		Short: "Build targets twice, in surroundings that differ, and compare",
 		Long: `
 Builds the targets in the workspace, and again in a copy of it, with another directory, output
 base, HOME, USER, locale, time zone, umask and number of jobs; then compares the logs as
@@ -29,36 +29,34 @@ an interrupt; the Bazel servers end. Nothing is written in the workspace but wha
 yours writes there (MODULE.bazel.lock).
 
 Exit codes: as those of btfrepro diff, and 1 if a build fails.`,
-		Examples: []string{
-			"btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf",
-			"# a workspace that refers to ../.. of itself",
-			"btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...",
-		},
-		Setup: func(flags *cli.FlagSet) cli.Run {
-			var r reportFlags
-			r.define(flags)
-			var opt twobuilds.Options
-			var keep string
-			flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
-				"the `COMMAND`; without it bazelisk, bazel, or bazelw in the workspace")
-			flags.Lookup("bazel").DefValue = ""
-			flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
-			flags.InputVar(&opt.CopyRoot, "copy-root",
-				"copy this `DIR` around the workspace, of which the workspace needs other parts")
-			flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with room for two output bases")
-			flags.StringArrayVar(&opt.Startup, "startup", nil,
-				"a `FLAG` for Bazel before the command; repeat it for more")
-			flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
-				"--jobs of the first build: `N`")
-			flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
-				"--jobs of the second build: `N`")
-			flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to `DIR`, which exists")
-			return func(env *cli.Env, args []string) error {
-				opt.Args, opt.Out = args, env.Stderr
-				return runBuilds(env, opt, &r, keep)
-			}
-		},
-	}
+		Example: `
+btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf
+# a workspace that refers to ../.. of itself
+btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci //...`,
+	}, 0)
+	flags.NoStdin = "arguments are Bazel's"
+	var r reportFlags
+	r.define(flags)
+	var opt twobuilds.Options
+	var keep string
+	flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
+		"the `COMMAND`; without it bazelisk, bazel, or bazelw in the workspace")
+	flags.Lookup("bazel").DefValue = ""
+	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
+	flags.InputVar(&opt.CopyRoot, "copy-root",
+		"copy this `DIR` around the workspace, of which the workspace needs other parts")
+	flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with room for two output bases")
+	flags.StringArrayVar(&opt.Startup, "startup", nil,
+		"a `FLAG` for Bazel before the command; repeat it for more")
+	flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
+		"--jobs of the first build: `N`")
+	flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
+		"--jobs of the second build: `N`")
+	flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to `DIR`, which exists")
+	return flags.Command(func(env *cli.Env, args []string) error {
+		opt.Args, opt.Out = args, env.Stderr
+		return runBuilds(env, opt, &r, keep)
+	})
 }
 
 func runBuilds(env *cli.Env, opt twobuilds.Options, r *reportFlags, keep string) (err error) {

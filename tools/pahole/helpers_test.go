@@ -88,9 +88,7 @@ func copied(t *testing.T, path string) string {
 // pahole runs the command.
 func pahole(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	p := program()
-	p.Stdout, p.Stderr = &out, &err
-	code = p.Exec(args)
+	code = cli.Execute(program, args, nil, &out, &err)
 	return code, out.String(), err.String()
 }
 

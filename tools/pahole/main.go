@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/command/cli"
 )
 
-func main() {
-	program().Main()
-}
+func main() { cli.Main(program) }
 
-func program() *cli.Single { return &cli.Single{Name: "pahole", Run: run} }
+// program leaves the arguments, pahole's, to run.
+func program() *cobra.Command {
+	return &cobra.Command{Use: "pahole", DisableFlagParsing: true, RunE: cli.RunE(run),
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
+}
 
 func run(env *cli.Env, args []string) error {
 	c, err := newCommand(os.Getenv(versionVariable), os.Getenv(excludeVariable))

@@ -45,7 +45,7 @@ func ignore(*command, string) error { return nil }
 // notEmpty refuses the empty name of a file, such as that of a shell's variable that is not set.
 func notEmpty(option, value string) error {
 	if value == "" {
-		return usage("--%s is empty; name a file", option)
+		return cli.Usagef("--%s is empty; name a file", option)
 	}
 	return nil
 }

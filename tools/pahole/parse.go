@@ -52,10 +52,10 @@ func (p *parser) long(word string) (err error) {
 	case err != nil:
 		return err
 	case given && o.takes == noValue:
-		return usage("option '--%s' doesn't allow an argument", o.name)
+		return cli.Usagef("option '--%s' doesn't allow an argument", o.name)
 	case !given && o.takes == needsValue:
 		if len(p.args) == 0 {
-			return usage("option '--%s' requires an argument", o.name)
+			return cli.Usagef("option '--%s' requires an argument", o.name)
 		}
 		value, p.args = p.args[0], p.args[1:]
 	}
@@ -77,7 +77,7 @@ func (p *parser) find(name string) (*option, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, usage("unrecognized option '--%s'%s", name, p.didYouMean(name))
+		return nil, cli.Usagef("unrecognized option '--%s'%s", name, p.didYouMean(name))
 	case 1:
 		return found[0], nil
 	}
@@ -85,16 +85,16 @@ func (p *parser) find(name string) (*option, error) {
 	for _, o := range found {
 		names.WriteString(" '--" + o.name + "'")
 	}
-	return nil, usage("option '--%s' is ambiguous; possibilities:%s", name, names.String())
+	return nil, cli.Usagef("option '--%s' is ambiguous; possibilities:%s", name, names.String())
 }
 
-// didYouMean is a hint at options that may have been meant, - for _ for example.
+// didYouMean is a hint at the option that may have been meant, with _ for -.
 func (p *parser) didYouMean(name string) string {
-	var names []string
-	for i := range p.options {
-		names = append(names, "--"+p.options[i].name)
+	name = strings.ReplaceAll(name, "-", "_")
+	if slices.ContainsFunc(p.options, func(o option) bool { return o.name == name }) {
+		return "; did you mean --" + name + "?"
 	}
-	return cli.DidYouMean("--"+strings.ReplaceAll(name, "-", "_"), names)
+	return ""
 }
 
 // shorts reads short options in one word, without the dash. The value of one is the rest of the
@@ -103,7 +103,7 @@ func (p *parser) shorts(word string) (err error) {
 	for i := 0; i < len(word) && !p.done; i++ {
 		at := slices.IndexFunc(p.options, func(o option) bool { return o.short == word[i] })
 		if at < 0 || word[i] == 0 {
-			return usage("invalid option -- '%c'", word[i])
+			return cli.Usagef("invalid option -- '%c'", word[i])
 		}
 		o, value := &p.options[at], ""
 		if o.takes != noValue {
@@ -111,7 +111,7 @@ func (p *parser) shorts(word string) (err error) {
 		}
 		if value == "" && o.takes == needsValue {
 			if len(p.args) == 0 {
-				return usage("option requires an argument -- '%c'", o.short)
+				return cli.Usagef("option requires an argument -- '%c'", o.short)
 			}
 			value, p.args = p.args[0], p.args[1:]
 		}
@@ -120,8 +120,4 @@ func (p *parser) shorts(word string) (err error) {
 		}
 	}
 	return nil
-}
-
-func usage(format string, args ...any) error {
-	return cli.Usagef(format+" (see pahole --help)", args...)
 }

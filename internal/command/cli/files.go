@@ -1,17 +1,27 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// FlagSet is the flags that a verb defines. It knows which of them name files.
+// FlagSet is the flags of a command. It knows which of them name files.
 type FlagSet struct {
 	*pflag.FlagSet
+	NoStdin string // why an argument - is not standard input; "" if it is
+
+	command  *cobra.Command
+	takes    Common
+	values   Flags
+	required []string // names of flags
+
 	outputs, inputs []fileFlag
 	inputLists      []fileList
 	inputDirs       []fileList // of which a name may be empty
@@ -31,10 +41,37 @@ type fileList struct {
 	paths *[]string
 }
 
+// path is the value of a flag that names one file.
+type path struct {
+	name  *string
+	given bool
+}
+
+func (p *path) Set(name string) error {
+	if name == "" { // a variable of a shell that is not set
+		return errors.New("name a file")
+	}
+	if p.given {
+		return fmt.Errorf("%s is given already; name one file", *p.name)
+	}
+	*p.name, p.given = name, true
+	return nil
+}
+
+func (p *path) String() string { return *p.name }
+
+func (*path) Type() string { return "string" }
+
+// output defines the flag -o.
+func (f *FlagSet) output(usage string) {
+	f.VarP(&path{name: &f.values.Output}, "output", "o", usage)
+	f.outputs = append(f.outputs, fileFlag{"-o", &f.values.Output})
+}
+
 // InputVar defines a flag that names a file to read.
-func (f *FlagSet) InputVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.inputs = append(f.inputs, fileFlag{"--" + name, path})
+func (f *FlagSet) InputVar(file *string, name, usage string) {
+	f.Var(&path{name: file}, name, usage)
+	f.inputs = append(f.inputs, fileFlag{"--" + name, file})
 }
 
 // InputsVar defines a flag that names files to read, and may be repeated.
@@ -69,15 +106,15 @@ func (f *FlagSet) checkFollow() error {
 }
 
 // OutputVar defines a flag that names a file to write.
-func (f *FlagSet) OutputVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.outputs = append(f.outputs, fileFlag{"--" + name, path})
+func (f *FlagSet) OutputVar(file *string, name, usage string) {
+	f.Var(&path{name: file}, name, usage)
+	f.outputs = append(f.outputs, fileFlag{"--" + name, file})
 }
 
 // OutputDirVar defines a flag that names a directory to write to. Several may name the same.
-func (f *FlagSet) OutputDirVar(path *string, name, usage string) {
-	f.StringVar(path, name, "", usage)
-	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, path})
+func (f *FlagSet) OutputDirVar(file *string, name, usage string) {
+	f.Var(&path{name: file}, name, usage)
+	f.outputDirs = append(f.outputDirs, fileFlag{"--" + name, file})
 }
 
 // moveTo makes the paths of the flags, and of the arguments, which it returns, those in dir, if dir
@@ -104,23 +141,6 @@ func inDir(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
-}
-
-// checkEmpty refuses flags that are given and name no file, as with a variable of a shell that is
-// not set.
-func (f *FlagSet) checkEmpty() error {
-	for _, file := range slices.Concat(f.inputs, f.outputs, f.outputDirs) {
-		if name := strings.TrimPrefix(file.flag, "--"); *file.path == "" && name != file.flag &&
-			f.Changed(name) {
-			return Usagef("%s is empty; name a file", file.flag)
-		}
-	}
-	for _, list := range f.inputLists {
-		if slices.Contains(*list.paths, "") {
-			return Usagef("%s is empty; name a file", list.flag)
-		}
-	}
-	return nil
 }
 
 // check refuses an output that is another output or an input, by whatever path. Devices and pipes
@@ -155,16 +175,6 @@ func (out fileFlag) check(others []fileFlag, inputs []string) error {
 		}
 	}
 	return nil
-}
-
-// once are the names of the flags that name one file, and so can't be given twice.
-func (f *FlagSet) once() (names []string) {
-	for _, file := range slices.Concat(f.inputs, f.outputs, f.outputDirs) {
-		if name, long := strings.CutPrefix(file.flag, "--"); long {
-			names = append(names, name)
-		}
-	}
-	return append(names, "output")
 }
 
 // missingDirs warns of directories to read that are not there.

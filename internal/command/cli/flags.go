@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"runtime"
 	"slices"
-
-	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// Common is a set of the flags that several verbs share. Every verb has -j besides.
+// Common is a set of the flags that several commands share. Every command has -j besides.
 type Common uint
 
 const (
@@ -22,6 +19,7 @@ const (
 	DistilledBase                    // --distilled-base: a base for other builds of the kernel
 	Report                           // -q, -v, --stats: what the run tells about itself
 	Printed                          // -o as in Output, but without it standard output is written
+	Worker                           // no flag: a worker may do it, all paths are flags or arguments
 )
 
 // Flags are the values of the common flags.
@@ -37,45 +35,24 @@ type Flags struct {
 	Stats         string
 }
 
-// newFlagSet makes the flags of a verb: the common ones, and its own.
-func (v *Verb) newFlagSet(values *Flags) (*FlagSet, Run) {
-	f := &FlagSet{FlagSet: pflag.NewFlagSet(v.Name, pflag.ContinueOnError)}
-	f.Usage = func() {}
-	defined := false
-	f.SetNormalizeFunc(func(fs *pflag.FlagSet, name string) pflag.NormalizedName {
-		return pflag.NormalizedName(v.normal(fs, name, defined))
-	})
-	f.common(v.Flags, values)
-	f.BoolP("help", "h", false, "print this text")
-	run := v.Setup(f)
-	defined = true
-	return f, run
-}
-
-// NewFlags makes the flags of a verb, for texts about them.
-func (v *Verb) NewFlags() *pflag.FlagSet {
-	f, _ := v.newFlagSet(new(Flags))
-	return f.FlagSet
-}
-
 // common defines the common flags.
-func (f *FlagSet) common(takes Common, values *Flags) {
+func (f *FlagSet) common() {
+	takes, values := f.takes, &f.values
 	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
 		"how many `threads` may work at the same time; without it, one for each processor. The result"+
 			" doesn't depend on it")
 	if takes&Output != 0 {
-		f.StringVarP(&values.Output, "output", "o", "", "the `FILE` to write; - means standard output")
-		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+		f.output("the `FILE` to write; - means standard output")
+		f.MarkRequired("output")
 	}
 	if takes&OutputDir != 0 {
-		f.StringVarP(&values.Output, "output", "o", "", "the directory to write: `OUT`")
-		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+		f.output("the directory to write: `OUT`")
+		f.MarkRequired("output")
 		f.outputDirs = append(f.outputDirs, fileFlag{"-o", &values.Output})
 	}
 	if takes&Printed != 0 {
-		f.StringVarP(&values.Output, "output", "o", "-",
-			"the `FILE` to write; - means standard output")
-		f.outputs = append(f.outputs, fileFlag{"-o", &values.Output})
+		values.Output = "-"
+		f.output("the `FILE` to write; - means standard output")
 	}
 	if takes&Base != 0 {
 		f.InputsVar(&values.Bases, "base",
@@ -106,30 +83,31 @@ func (f *FlagSet) common(takes Common, values *Flags) {
 
 // check checks the values of the common flags, and which files are read and written. args are the
 // files that the command line names without a flag.
-func (f *FlagSet) check(takes Common, values *Flags, args []string) error {
+func (f *FlagSet) check(args []string) error {
+	values := &f.values
 	switch {
-	case takes&(Output|OutputDir) != 0 && values.Output == "":
-		return Usagef("-o OUT is missing")
-	case takes&Printed != 0 && values.Output == "":
-		return Usagef("-o is empty; name a file")
 	case values.Quiet && values.Verbose:
 		return Usagef("--quiet and --verbose contradict each other")
 	case values.DistilledBase != "" && len(values.Bases) == 0:
-		return Usagef("--distilled-base=%s without --base: what stands alone has no base",
-			values.DistilledBase)
+		return Usagef("--distilled-base requires --base")
 	}
 	for _, dir := range f.outputDirs {
 		if *dir.path == "-" {
 			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
 		}
 	}
-	if err := cmp.Or(f.checkEmpty(), f.checkFollow()); err != nil {
+	if err := f.checkFollow(); err != nil {
 		return err
 	}
 	inputs := slices.Clone(args)
 	for _, in := range f.inputs {
 		if *in.path != "" {
 			inputs = append(inputs, *in.path)
+		}
+	}
+	for _, list := range f.inputLists {
+		if slices.Contains(*list.paths, "") {
+			return Usagef("%s is empty; name a file", list.flag)
 		}
 	}
 	for _, list := range slices.Concat(f.inputLists, f.follow) {

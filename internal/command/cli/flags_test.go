@@ -9,29 +9,38 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// copier is a program with a verb that takes all common flags, some others that name files,
-// and calls run.
-func copier(run Run) *Program {
-	return &Program{Name: "copier", Verbs: []Verb{{
-		Name: "copy", Args: "A B", Flags: Output | Base | Features | Skipped | DistilledBase | Report,
-		Setup: func(fs *FlagSet) Run {
-			fs.InputVar(new(string), "also-read", "")
-			fs.OutputVar(new(string), "also-write", "")
-			fs.OutputDirVar(new(string), "directory", "")
-			return run
-		},
-	}}}
+// of is a program with a command that takes the common flags and those that define defines, which
+// returns what the command does.
+func of(use string, takes Common, define func(*FlagSet) Run) func() *cobra.Command {
+	return func() *cobra.Command {
+		f := NewFlags(&cobra.Command{Use: use}, takes)
+		return NewProgram("prog", "", f.Command(define(f)))
+	}
 }
 
-// runCopier returns the exit code and what is on standard error.
+// call runs a program on words and returns the exit code and what is on standard error.
+func call(program func() *cobra.Command, words string) (int, string) {
+	var stderr bytes.Buffer
+	code := Execute(program, strings.Fields(words), nil, new(bytes.Buffer), &stderr)
+	return code, stderr.String()
+}
+
+// runCopier runs a command that takes all common flags, some others that name files, and calls run.
+// It returns the exit code and what is on standard error.
 func runCopier(run Run, args ...string) (int, string) {
 	var stderr bytes.Buffer
-	p := copier(run)
-	p.Stdout, p.Stderr = new(bytes.Buffer), &stderr
-	code := p.Run(append([]string{"copy"}, args...))
+	p := of("copy A B", Output|Base|Features|Skipped|DistilledBase|Report, func(fs *FlagSet) Run {
+		fs.InputVar(new(string), "also-read", "")
+		fs.OutputVar(new(string), "also-write", "")
+		fs.OutputDirVar(new(string), "directory", "")
+		return run
+	})
+	code := Execute(p, append([]string{"copy"}, args...), nil, new(bytes.Buffer), &stderr)
 	return code, stderr.String()
 }
 
@@ -55,13 +64,13 @@ func TestCommonFlags(t *testing.T) {
 // TestEmptyNames gives flags the empty name, as a shell does for a variable that is not set.
 func TestEmptyNames(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"--also-read= -o out", "--also-read is empty; name a file"},
-		{"--also-write= -o out", "--also-write is empty; name a file"},
-		{"--directory= -o out", "--directory is empty; name a file"},
-		{"--stats= -o out", "--stats is empty; name a file"},
+		{"--also-read= -o out", `"" for "--also-read" flag: name a file`},
+		{"--also-write= -o out", `"" for "--also-write" flag: name a file`},
+		{"--directory= -o out", `"" for "--directory" flag: name a file`},
+		{"--stats= -o out", `"" for "--stats" flag: name a file`},
 		{"--base= -o out", "--base is empty; name a file"},
 		{"--base x --base= -o out", "--base is empty; name a file"},
-		{"--output=", "-o OUT is missing"},
+		{"--output=", `"" for "-o, --output" flag: name a file`},
 		{"-o out", ""},
 	} {
 		ran := false
@@ -71,11 +80,10 @@ func TestEmptyNames(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; want %s", c.args, code, stderr, c.want)
 		}
 	}
-	printer := Program{Name: "printer", Stderr: new(bytes.Buffer), Verbs: []Verb{{Name: "print",
-		Flags: Printed, Setup: func(*FlagSet) Run {
-			return func(*Env, []string) error { t.Error("-o=: it runs"); return nil }
-		}}}}
-	if code := printer.Run([]string{"print", "--output="}); code != 2 {
+	printer := of("print", Printed, func(*FlagSet) Run {
+		return func(*Env, []string) error { t.Error("-o=: it runs"); return nil }
+	})
+	if code, _ := call(printer, "print --output="); code != 2 {
 		t.Errorf("-o= where that is standard output without it: exit code %d", code)
 	}
 }
@@ -84,11 +92,11 @@ func TestEmptyNames(t *testing.T) {
 // twice.
 func TestGivenTwice(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"-o x -o y", "-o is given twice; give it once"},
-		{"-ox --output=x", "-o is given twice; give it once"},
-		{"-o x --stats=y --stats z", "--stats is given twice; give it once"},
-		{"-o x --also_read y --also-read z", "--also-read is given twice; give it once"},
-		{"-o x --directory y --directory z", "--directory is given twice; give it once"},
+		{"-o x -o y", `"y" for "-o, --output" flag: x is given already; name one file`},
+		{"-ox --output=x", "x is given already"},
+		{"-o x --stats=y --stats z", "y is given already"},
+		{"-o x --also_read y --also-read z", "y is given already"},
+		{"-o x --directory y --directory z", "y is given already"},
 		{"-o x --base y --base y -j1 -j2 --features=var --features=float", ""},
 	} {
 		code, stderr := runCopier(func(*Env, []string) error { return nil },
@@ -105,21 +113,17 @@ func TestMissingDirs(t *testing.T) {
 	if err := os.Mkdir("here", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	const warning = "finder: warning: --debug-dir nope: there is no such directory\n"
+	const warning = "prog: warning: --debug-dir nope: there is no such directory\n"
 	for args, want := range map[string]string{
 		"": "", "--debug-dir here": "", "--debug-dir=": "", "--debug-dir here --debug-dir nope": warning,
 		"-q --debug-dir nope -o out": "",
 	} {
-		var stderr bytes.Buffer
-		p := Program{Name: "finder", Stderr: &stderr, Verbs: []Verb{{Name: "find", Flags: Report,
-			Setup: func(fs *FlagSet) Run {
-				fs.OutputVar(new(string), "out", "")
-				fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
-				return func(*Env, []string) error { return nil }
-			}}}}
-		args = strings.ReplaceAll(args, "-o ", "--out ")
-		if code := p.Run(strings.Fields("find " + args)); code != 0 || stderr.String() != want {
-			t.Errorf("%s: exit code %d, %q; want %q", args, code, &stderr, want)
+		p := of("find", Report|Printed, func(fs *FlagSet) Run {
+			fs.DirsVar(new([]string), "debug-dir", []string{"/none/at/all"}, "")
+			return func(*Env, []string) error { return nil }
+		})
+		if code, stderr := call(p, "find "+args); code != 0 || stderr != want {
+			t.Errorf("%s: exit code %d, %q; want %q", args, code, stderr, want)
 		}
 	}
 }
@@ -135,20 +139,17 @@ func TestFollowFlag(t *testing.T) {
 		"--follow= --debug-dir d -q": "--follow and --debug-dir contradict each other",
 	} {
 		var follow, dirs []string
-		var stderr bytes.Buffer
 		got := ""
-		p := Program{Name: "finder", Stderr: &stderr, Verbs: []Verb{{Name: "find", Flags: Report | Printed,
-			Setup: func(fs *FlagSet) Run {
-				fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
-				fs.FollowVar(&follow)
-				return func(*Env, []string) error {
-					got = fmt.Sprintf("%q %t", follow, follow != nil)
-					return nil
-				}
-			}}}}
-		code := p.Run(strings.Fields("find " + args))
+		code, stderr := call(of("find", Report|Printed, func(fs *FlagSet) Run {
+			fs.DirsVar(&dirs, "debug-dir", []string{"/none"}, "")
+			fs.FollowVar(&follow)
+			return func(*Env, []string) error {
+				got = fmt.Sprintf("%q %t", follow, follow != nil)
+				return nil
+			}
+		}), "find "+args)
 		if code == 2 {
-			got = stderr.String()
+			got = stderr
 		}
 		if !strings.Contains(got, want) {
 			t.Errorf("%s: exit code %d, %s; want %s", args, code, got, want)
@@ -195,8 +196,8 @@ func TestOutputsAndInputs(t *testing.T) {
 		{"-o OUT --skipped old --also-write new --stats -", ""},
 		{"-o /dev/null --skipped /dev/null --base /dev/null", ""},
 		{"-o OUT --directory other", ""},
-		{"", "copy: -o OUT is missing"},
-		{"-o in", "copy: output in is also an input (in); write to another file"},
+		{"", `required flag(s) "output" not set`},
+		{"-o in", "output in is also an input (in); write to another file"},
 		{"-o in.link", "output in.link is also an input (in)"},
 		{"-o ./in", "output ./in is also an input (in)"},
 		{"-o OUT --stats in", "output in is also an input"},
@@ -221,27 +222,24 @@ func TestOutputsAndInputs(t *testing.T) {
 // TestMoveTo: a persistent worker finds relative paths, but for empty ones, in the directory of the
 // request.
 func TestMoveTo(t *testing.T) {
-	var values Flags
 	var file string
 	var dirs, follow []string
-	v := Verb{Name: "move", Args: "A...", Flags: Output | Base, Setup: func(fs *FlagSet) Run {
-		fs.InputVar(&file, "file", "")
-		fs.DirsVar(&dirs, "dir", []string{"/usr"}, "")
-		fs.FollowVar(&follow)
-		return nil
-	}}
 	for _, tt := range []struct{ args, want string }{
 		{"-o out --base b --base /c --file f a /b -", "[dir/a /b -] dir/out [dir/b /c] dir/f [/usr] []"},
 		{"-o - --dir d --dir= --dir /e a", `[dir/a] - [] "" [dir/d "" /e] []`},
 		{"-o - --follow= --follow x a", `[dir/a] - [] "" [/usr] ["" dir/x]`},
 	} {
-		flags, _ := v.newFlagSet(&values)
+		file = ""
+		flags := NewFlags(&cobra.Command{Use: "move A..."}, Output|Base)
+		flags.InputVar(&file, "file", "")
+		flags.DirsVar(&dirs, "dir", []string{"/usr"}, "")
+		flags.FollowVar(&follow)
 		if err := flags.Parse(strings.Fields(tt.args)); err != nil {
 			t.Fatal(err)
 		}
 		args := flags.moveTo("dir", flags.Args())
-		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q %q", args, values.Output, values.Bases,
-			file, dirs, follow), `"`, "")
+		got := strings.ReplaceAll(fmt.Sprintf("%q %q %q %q %q %q", args, flags.values.Output,
+			flags.values.Bases, file, dirs, follow), `"`, "")
 		if got != strings.ReplaceAll(tt.want, `"`, "") {
 			t.Errorf("%s: %s, want %s", tt.args, got, tt.want)
 		}

@@ -9,13 +9,19 @@ import (
 // Users of pahole know its options. Those that are flags here under another name are accepted; for
 // those that are features here the message says which.
 
-// paholeNames are pahole's names for common flags, with - for _, and who takes them.
-var paholeNames = map[string]struct {
-	flag  string
-	taken Common
-}{
-	"btf-features": {"features", Features},
-	"btf-base":     {"base", Base},
+// paholeFlags are pahole's names for common flags.
+var paholeFlags = [...]struct{ pahole, here string }{
+	{"btf-features", "features"}, {"btf-base", "base"}}
+
+// paholeNames adds pahole's names for flags, unless the command has flags of these names.
+func (f *FlagSet) paholeNames() {
+	for _, name := range paholeFlags {
+		if flag := f.Lookup(name.here); flag != nil && f.Lookup(name.pahole) == nil {
+			alias := *flag
+			alias.Name, alias.Hidden = name.pahole, true
+			f.AddFlag(&alias)
+		}
+	}
 }
 
 // paholeFeatures are pahole's options that are a choice of features.
@@ -33,32 +39,13 @@ var paholeFeatures = map[string]string{
 	"reproducible-build":                   "--features=+reproducible_build",
 }
 
-// normal is a flag's name as the verb defines it: _ is the same as -, and pahole's names stand for
-// those here, unless the verb has a flag of that name. all says whether all flags are defined.
-func (v *Verb) normal(fs *pflag.FlagSet, name string, all bool) string {
+// paholeHint says what stands for an option of pahole's that is no flag; "" if nothing does.
+func paholeHint(flags *pflag.FlagSet, name string) string {
 	name = strings.ReplaceAll(name, "_", "-")
-	if !all {
-		return name
-	}
-	alias, ok := paholeNames[name]
-	if !ok || v.Flags&alias.taken == 0 {
-		return name
-	}
-	own := false
-	fs.VisitAll(func(f *pflag.Flag) { own = own || f.Name == name })
-	if own {
-		return name
-	}
-	return alias.flag
-}
-
-// paholeHint says what stands for an option of pahole's; "" if nothing does.
-func (v *Verb) paholeHint(name string) string {
-	name = strings.ReplaceAll(name, "_", "-")
-	if flag, ok := paholeFeatures[name]; ok && v.Flags&Features != 0 {
+	if flag, ok := paholeFeatures[name]; ok && flags.Lookup("features") != nil {
 		return " of pahole; here it is " + flag
 	}
-	if name == "btf-encode-detached" && v.Flags&Output != 0 {
+	if name == "btf-encode-detached" && flags.ShorthandLookup("o") != nil {
 		return " of pahole; here it is -o"
 	}
 	return ""

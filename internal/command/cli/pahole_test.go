@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
@@ -12,46 +13,32 @@ import (
 func TestPaholeNames(t *testing.T) {
 	var got Flags
 	var own string
-	program := func() (*Program, *bytes.Buffer) {
-		stderr := new(bytes.Buffer)
-		return &Program{Name: "p", Stderr: stderr, Verbs: []Verb{{
-			Name: "all", Args: "FILE", Flags: Base | Features | Output,
-			Setup: func(fs *FlagSet) Run {
-				fs.InputVar(new(string), "some-long-name", "")
-				return func(env *Env, _ []string) error { got = env.Flags; return nil }
-			},
-		}, {
-			Name: "own", Args: "FILE", Flags: Base,
-			Setup: func(fs *FlagSet) Run {
-				fs.InputVar(&own, "btf-base", "")
-				return func(env *Env, _ []string) error { got = env.Flags; return nil }
-			},
-		}}}, stderr
+	run := func(env *Env, _ []string) error { got = env.Flags; return nil }
+	program := func() *cobra.Command {
+		all := NewFlags(&cobra.Command{Use: "all FILE"}, Base|Features|Output)
+		all.InputVar(new(string), "some-long-name", "")
+		other := NewFlags(&cobra.Command{Use: "own FILE"}, Base)
+		other.InputVar(&own, "btf-base", "")
+		return NewProgram("p", "", all.Command(run), other.Command(run))
 	}
-	p, stderr := program()
-	code := p.Run(strings.Fields(
-		"all -o x --btf_features=float --btf_base=b --some_long_name y f"))
+	code, stderr := call(program, "all -o x --btf_features=float --btf_base=b --some_long_name y f")
 	if code != 0 || got.Features != features.Of(features.Float) ||
 		strings.Join(got.Bases, " ") != "b" {
 		t.Errorf("exit code %d, %+v\n%s", code, got, stderr)
 	}
-	p, stderr = program()
-	if code := p.Run(strings.Fields("own --btf_base=b f")); code != 0 || own != "b" ||
-		len(got.Bases) != 0 {
+	code, stderr = call(program, "own --btf_base=b f")
+	if code != 0 || own != "b" || len(got.Bases) != 0 {
 		t.Errorf("exit code %d, %+v, own flag %q\n%s", code, got, own, stderr)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"all --skip_encoding_btf_vars f", "unknown flag --skip_encoding_btf_vars of pahole; here it is" +
+		{"all --skip_encoding_btf_vars f", "unknown flag: --skip_encoding_btf_vars of pahole; here it is" +
 			" --features=-var (see"},
 		{"all --btf_encode_detached=x f", "of pahole; here it is -o (see"},
-		{"all --btf-features_stric=x f", "unknown flag --btf-features_stric ("},
-		{"all --some_long_nam=x f", "unknown flag --some_long_nam; did you mean --some-long-name? ("},
-		{"own --skip_encoding_btf_vars f", "unknown flag --skip_encoding_btf_vars ("},
-		{"own --btf_features=var f", "unknown flag --btf_features ("},
+		{"all --btf-features_stric=x f", "unknown flag: --btf-features_stric ("},
+		{"own --skip_encoding_btf_vars f", "unknown flag: --skip_encoding_btf_vars ("},
+		{"own --btf_features=var f", "unknown flag: --btf_features ("},
 	} {
-		p, stderr := program()
-		code := p.Run(strings.Fields(c.args))
-		if code != 2 || !strings.Contains(stderr.String(), c.want) {
+		if code, stderr := call(program, c.args); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%s: exit code %d, %s; want %q", c.args, code, stderr, c.want)
 		}
 	}

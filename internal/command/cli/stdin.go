@@ -16,7 +16,7 @@ const maxStdin = 1 << 34
 
 // takeStdin makes inputs that are - paths of standard input. args are the files that the command
 // line names without a flag. The result undoes what it changes of the process.
-func (f *FlagSet) takeStdin(v *Verb, env *Env, args []string) (undo func(), err error) {
+func (f *FlagSet) takeStdin(env *Env, args []string) (undo func(), err error) {
 	var found []*string
 	collect := func(path *string) {
 		if *path == "-" {
@@ -26,8 +26,8 @@ func (f *FlagSet) takeStdin(v *Verb, env *Env, args []string) (undo func(), err 
 	for i := range args {
 		collect(&args[i])
 	}
-	if len(found) > 0 && v.NoStdin != "" {
-		return nil, Usagef("it doesn't read standard input: %s", v.NoStdin)
+	if len(found) > 0 && f.NoStdin != "" {
+		return nil, Usagef("it doesn't read standard input: %s", f.NoStdin)
 	}
 	for _, in := range f.inputs {
 		collect(in.path)

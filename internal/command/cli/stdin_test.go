@@ -8,37 +8,34 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // cat is a program that prints the files that are its inputs.
-func cat() *Program {
-	return &Program{Name: "cat", Verbs: []Verb{{
-		Name: "files", Args: "[FILE...]", Worker: true, Flags: Base,
-		Setup: func(fs *FlagSet) Run {
-			var also string
-			var list []string
-			fs.InputVar(&also, "also", "")
-			fs.InputsVar(&list, "list", "")
-			return func(env *Env, args []string) error {
-				for _, path := range append(append(append(args, env.Bases...), also), list...) {
-					if path == "" {
-						continue
-					}
-					for range 2 { // unlike a pipe, it can be read again
-						data, err := os.ReadFile(path)
-						if err != nil {
-							return err
-						}
-						fmt.Fprintf(env.Stdout, "%s: %s\n", path, data)
-					}
-				}
-				return nil
+func cat() *cobra.Command {
+	f := NewFlags(&cobra.Command{Use: "files [FILE...]"}, Base|Worker)
+	var also string
+	var list []string
+	f.InputVar(&also, "also", "")
+	f.InputsVar(&list, "list", "")
+	names := NewFlags(&cobra.Command{Use: "names FILE..."}, 0)
+	names.NoStdin = "names are needed"
+	return NewProgram("cat", "", f.Command(func(env *Env, args []string) error {
+		for _, path := range append(append(append(args, env.Bases...), also), list...) {
+			if path == "" {
+				continue
 			}
-		},
-	}, {
-		Name: "names", Args: "FILE...", NoStdin: "names are needed",
-		Setup: func(*FlagSet) Run { return func(*Env, []string) error { return nil } },
-	}}}
+			for range 2 { // unlike a pipe, it can be read again
+				data, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(env.Stdout, "%s: %s\n", path, data)
+			}
+		}
+		return nil
+	}), names.Command(func(*Env, []string) error { return nil }))
 }
 
 func TestStdin(t *testing.T) {
@@ -52,15 +49,13 @@ func TestStdin(t *testing.T) {
 		{"files --base=-", 0, twice, ""},
 		{"files --also=-", 0, twice, ""},
 		{"files --list - --list=/dev/null", 0, twice + "/dev/null: \n/dev/null: \n", ""},
-		{"files - -", 2, "", "cat: files: 2 inputs are standard input (-), which can be read once (see"},
+		{"files - -", 2, "", "cat: 2 inputs are standard input (-), which can be read once (see"},
 		{"files --base=- --also - -", 2, "", "3 inputs are standard input"},
-		{"names x -", 2, "", "cat: names: it doesn't read standard input: names are needed (see"},
+		{"names x -", 2, "", "cat: it doesn't read standard input: names are needed (see"},
 	} {
 		var stdout, stderr bytes.Buffer
-		p := cat()
-		p.Stdin, p.Stdout, p.Stderr = strings.NewReader("hello"), &stdout, &stderr
-		if code := p.Run(strings.Fields(c.args)); code != c.code || stdout.String() != c.stdout ||
-			!strings.Contains(stderr.String(), c.stderr) {
+		code := Execute(cat, strings.Fields(c.args), strings.NewReader("hello"), &stdout, &stderr)
+		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
 			t.Errorf("%s: exit code %d, %q, %s\nwant %d, %q, %s", c.args, code, &stdout, &stderr, c.code,
 				c.stdout, c.stderr)
 		}
@@ -72,7 +67,7 @@ func TestStdin(t *testing.T) {
 func TestStdinOfProcess(t *testing.T) {
 	const helper = "CLI_TEST_CAT"
 	if os.Getenv(helper) != "" {
-		os.Exit(cat().Run([]string{"files", "-"}))
+		os.Exit(Execute(cat, []string{"files", "-"}, nil, nil, nil))
 	}
 	path := filepath.Join(t.TempDir(), "input")
 	if err := os.WriteFile(path, []byte("head tail"), 0o666); err != nil {

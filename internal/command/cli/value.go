@@ -11,17 +11,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// A value that a flag refuses is quoted in the message. What is wrong with it follows: a predicate
-// ("is not a number") or, after a colon, anything else.
-
-// wrongValue is the usage error for a value that a flag refuses.
-func wrongValue(flag, value string, cause error) error {
-	if text := cause.Error(); strings.HasPrefix(text, "is ") {
-		return Usagef("%s: %q %s", flag, value, text)
-	}
-	return Usagef("%s: %q: %v", flag, value, cause)
-}
-
 // choice is a flag with one of several words for a value.
 type choice struct {
 	value *string
@@ -41,7 +30,7 @@ func (f *FlagSet) FormatVar(p *string) {
 
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.words, s) {
-		return NoChoice(c.words)
+		return noChoice(c.words)
 	}
 	*c.value = s
 	return nil
@@ -53,13 +42,13 @@ func (*choice) Type() string { return "string" } // its default is shown in quot
 
 func (c *choice) Choices() (words []string, list bool) { return c.words, false }
 
-// NoChoice is the error of a flag's value that is none of these words.
-func NoChoice(words []string) error {
+// noChoice is the error of a flag's value that is none of these words.
+func noChoice(words []string) error {
 	n := len(words) - 1
 	if n == 1 {
-		return fmt.Errorf("is neither %s nor %s", words[0], words[1])
+		return fmt.Errorf("neither %s nor %s", words[0], words[1])
 	}
-	return fmt.Errorf("is none of %s and %s", strings.Join(words[:n], ", "), words[n])
+	return fmt.Errorf("none of %s and %s", strings.Join(words[:n], ", "), words[n])
 }
 
 // number is a flag whose value is a number.
@@ -86,9 +75,9 @@ func (n *number) Set(s string) error {
 	i, err := strconv.Atoi(s)
 	if err != nil || i < n.min || i > n.max {
 		if n.max == math.MaxInt {
-			return fmt.Errorf("is not a number of %s, %d or more", n.what, n.min)
+			return fmt.Errorf("not a number of %s, %d or more", n.what, n.min)
 		}
-		return fmt.Errorf("is not a number of %s from %d to %d", n.what, n.min, n.max)
+		return fmt.Errorf("not a number of %s from %d to %d", n.what, n.min, n.max)
 	}
 	*n.value = i
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/worker"
 )
@@ -23,15 +26,19 @@ const workerHeap = 400
 
 // serve runs the program for each request that arrives on Stdin, and returns the exit code of the
 // worker. Stdout has responses and nothing else.
-func (p *Program) serve(env *Env, first []string) (code int) {
+func serve(env *Env, program func() *cobra.Command, first []string) (code int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(workerHeap)
 	}
 	err := worker.Serve(env.Stdin, env.Stdout, runtime.GOMAXPROCS(0),
 		func(args []string, dir string, output io.Writer) (code int) {
 			var text bytes.Buffer
-			code = p.run(&Env{Program: p.Name, Worker: true, Stdin: strings.NewReader(""), Stdout: &text,
-				Stderr: &text}, slices.Concat(first, args), dir)
+			root := program()
+			root.SetIn(strings.NewReader(""))
+			root.SetOut(&text)
+			root.SetErr(&text)
+			root.SetContext(context.WithValue(context.Background(), workDirKey{}, dir))
+			code = execute(root, slices.Concat(first, args))
 			shown := text.String()
 			if dir != "" { // as the user knows the paths
 				shown = strings.ReplaceAll(shown, strings.TrimSuffix(dir, "/")+"/", "")

@@ -53,7 +53,7 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 		out, err := exec.Command(path, "--version").Output()
-		if want := name + " " + version + "\n"; err != nil || string(out) != want {
+		if want := name + " version " + version + "\n"; err != nil || string(out) != want {
 			t.Errorf("%s --version: %q, want %q; %v", name, out, want, err)
 		}
 		// Bazel's own directories, where this runs and where the programs were linked. btfrepro knows

@@ -20,11 +20,12 @@ type program struct {
 	info           *debug.BuildInfo
 }
 
-// build builds the tools for a platform, of the module that publish wrote to scratch/proxy.
-func (s *source) build(scratch, platform string) ([]program, error) {
+// build builds the tools for a platform, of the module that publish wrote to scratch/proxy. flags
+// are the Go command's.
+func (s *source) build(scratch, platform string, flags ...string) ([]program, error) {
 	goos, goarch, _ := strings.Cut(platform, "-")
-	gopath := filepath.Join(scratch, "gopath")
-	args := []string{"install", "-trimpath"}
+	gopath := filepath.Join(scratch, "gopath"+strings.Join(flags, ""))
+	args := append([]string{"install", "-trimpath"}, flags...)
 	for _, tool := range s.tools {
 		args = append(args, s.module.Path+"/tools/"+tool+"@"+s.module.Version)
 	}

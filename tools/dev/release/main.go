@@ -75,7 +75,7 @@ func run(repo, revision, out string) (err error) {
 		all = append(all, programs...)
 	}
 	share := filepath.Join(scratch, "manuals")
-	if err := s.writeManuals(scratch, share, all); err != nil {
+	if err := s.writeManuals(scratch, share); err != nil {
 		return err
 	}
 	for _, platform := range platforms {

@@ -2,44 +2,39 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/rules-btf/rules_btf/internal/command/manuals"
 )
 
-// withVerbs are the programs that describe themselves.
-var withVerbs = []string{"btfdedup", "btfgen", "btfrepro"}
+// withManuals are the programs that write man pages and completions if they are built with the tag
+// manuals.
+var withManuals = []string{"btfdedup", "btfgen", "btfrepro"}
 
-// writeManuals writes man pages and completions for shells to a directory, as the programs that run
-// here describe themselves: all has those of the platforms. The pages show the month of the commit.
-func (s *source) writeManuals(scratch, dir string, all []program) error {
-	out, err := s.git("show", "-s", "--format=%ct", s.commit)
+// writeManuals writes man pages and completions for shells below a directory. The pages show the
+// month of the commit.
+func (s *source) writeManuals(scratch, dir string) error {
+	seconds, err := s.git("show", "-s", "--format=%ct", s.commit)
 	if err != nil {
 		return err
 	}
-	seconds, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	programs, err := s.build(scratch, runtime.GOOS+"-"+runtime.GOARCH, "-tags=manuals")
 	if err != nil {
 		return err
 	}
-	here := runtime.GOOS + "-" + runtime.GOARCH
-	if !slices.Contains(platforms, here) {
-		if all, err = s.build(scratch, here); err != nil {
-			return err
-		}
-	}
-	for _, p := range all {
-		if p.platform != here || !slices.Contains(withVerbs, p.name) {
+	for _, p := range programs {
+		if !slices.Contains(withManuals, p.name) {
 			continue
 		}
-		if err := manuals.Write(dir, p.path, time.Unix(seconds, 0)); err != nil {
-			return err
+		cmd := exec.Command(p.path, "manuals", dir)
+		cmd.Env = []string{"SOURCE_DATE_EPOCH=" + string(bytes.TrimSpace(seconds)), "TZ=UTC"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%q: %w\n%s", cmd.Args, err, bytes.TrimSpace(out))
 		}
 	}
 	return nil

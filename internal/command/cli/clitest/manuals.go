@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
@@ -22,63 +21,54 @@ import (
 // asProgram is a variable that makes a test of Manuals be the program.
 const asProgram = "CLITEST_PROGRAM"
 
-// Manuals wants man pages of all verbs that man finds nothing wrong with, and a completion of bash,
-// run by bash, that knows all verbs and flags. The test that calls it must do nothing before.
-func Manuals(t *testing.T, program func() *cli.Program) {
+// Manuals wants man pages of all commands that man finds nothing wrong with, and a completion of
+// bash, run by bash, that knows all commands and flags. The test that calls it must do nothing
+// before.
+func Manuals(t *testing.T, program func() *cobra.Command) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(program().Run(flag.Args()))
+		os.Exit(cli.Execute(program, flag.Args(), nil, nil, nil))
 	}
-	dir, again := t.TempDir(), t.TempDir()
-	path := filepath.Join(dir, program().Name)
-	test, err := os.Executable()
-	if err != nil {
+	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
+	dir, name := t.TempDir(), program().Name()
+	if err := manuals.Write(program(), dir); err != nil {
 		t.Fatal(err)
-	}
-	// GO_TEST_WRAP is for tests that Bazel runs: their output isn't wrapped again.
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 GO_TEST_WRAP=0 exec %s -test.run='^%s$' -- \"$@\"\n",
-		asProgram, test, t.Name())
-	if err := os.WriteFile(path, []byte(script), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, to := range []string{dir, again} {
-		if err := manuals.Write(to, path, time.Unix(1e9, 0)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	made := files(t, filepath.Join(dir, "share"))
-	if !maps.Equal(made, files(t, filepath.Join(again, "share"))) {
-		t.Error("the second run writes other files")
-	}
 	t.Run("man", func(t *testing.T) { manPages(t, program(), filepath.Join(dir, "share"), made) })
-	t.Run("shells", func(t *testing.T) { syntax(t, dir, program().Name, made) })
-	t.Run("bash", func(t *testing.T) { bash(t, program(), dir) })
+	t.Run("shells", func(t *testing.T) { syntax(t, dir, name, made) })
+	t.Run("bash", func(t *testing.T) {
+		test, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// GO_TEST_WRAP is for tests that Bazel runs: their output isn't wrapped again.
+		script := fmt.Sprintf("#!/bin/sh\n%s=1 GO_TEST_WRAP=0 exec %s -test.run='^%s$' -- \"$@\"\n",
+			asProgram, test, strings.TrimSuffix(t.Name(), "/bash"))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		bash(t, program(), dir)
+	})
 }
 
-// manPages wants a page for the program and each verb, and on this each flag and example.
-func manPages(t *testing.T, p *cli.Program, share string, made map[string]string) {
-	names := []string{p.Name}
-	for _, v := range p.Verbs {
-		name := p.Name + "-" + v.Name
-		names = append(names, name)
-		page := strings.ReplaceAll(made["man/man1/"+name+".1"], `\`, "")
-		for _, example := range v.Examples {
-			if !strings.Contains(page, example) {
-				t.Errorf("%s lacks the example %s", name, example)
-			}
-		}
-		v.NewFlags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(page, "fB--"+f.Name+"fP") {
-				t.Errorf("%s lacks the flag %s", name, f.Name)
-			}
-		})
-	}
+// manPages wants a page for the program and each command, and on this each flag and example.
+func manPages(t *testing.T, root *cobra.Command, share string, made map[string]string) {
 	var paths []string
-	for _, name := range names {
-		page := "man/man1/" + name + ".1"
+	for _, c := range append(root.Commands(), root) {
+		page := "man/man1/" + strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		paths = append(paths, filepath.Join(share, page))
 		if !strings.HasPrefix(made[page], ".nh\n.TH") || !strings.Contains(made[page], "Sep 2001") {
 			t.Errorf("%s: not a page of September 2001: %.80q", page, made[page])
 		}
+		text := strings.ReplaceAll(made[page], `\`, "")
+		if !strings.Contains(text, c.Example) {
+			t.Errorf("%s lacks the examples", page)
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(text, "fB--"+f.Name+"fP") {
+				t.Errorf("%s lacks the flag %s", page, f.Name)
+			}
+		})
 	}
 	for _, lint := range [][]string{
 		{"man", "--warnings=all", "-l"}, {"mandoc", "-T", "lint", "-W", "error"}} {
@@ -137,29 +127,27 @@ done
 `
 
 // bash wants bash to complete the beginnings of verbs and flags.
-func bash(t *testing.T, p *cli.Program, dir string) {
+func bash(t *testing.T, root *cobra.Command, dir string) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("SKIPPED:", err)
 	}
 	var lines, wants []string
 	ask := func(line, want string) { lines, wants = append(lines, line), append(wants, want) }
 	asked := map[string]bool{}
-	for _, v := range p.Verbs {
-		ask(p.Name+" "+v.Name[:len(v.Name)-1], v.Name)
-		v.NewFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name == "jobs" {
-				ask(p.Name+" "+v.Name+" --j", "--jobs")
-			}
+	for _, c := range root.Commands() {
+		ask(root.Name()+" "+c.Name()[:len(c.Name())-1], c.Name())
+		ask(root.Name()+" "+c.Name()+" --j", "--jobs")
+		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if chooser, ok := f.Value.(cli.Chooser); ok && !asked[f.Name] {
 				asked[f.Name] = true
 				words, _ := chooser.Choices()
-				ask(p.Name+" "+v.Name+" --"+f.Name+" "+words[0][:2], words[0])
+				ask(root.Name()+" "+c.Name()+" --"+f.Name+" "+words[0][:2], words[0])
 			}
 		})
 	}
-	ask(p.Name+" ", "version")
-	cmd := exec.Command("bash", "-c", bashDriver, "bash", p.Name,
-		filepath.Join(dir, "share", "bash-completion", "completions", p.Name))
+	ask(root.Name()+" ", "completion")
+	cmd := exec.Command("bash", "-c", bashDriver, "bash", root.Name(),
+		filepath.Join(dir, "share", "bash-completion", "completions", root.Name()))
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
 	var stderr bytes.Buffer

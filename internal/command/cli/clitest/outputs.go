@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
@@ -22,7 +23,7 @@ const Out = "{out}"
 // AllOrNone runs command lines with several outputs, in each of which the outputs are below Out, on
 // disks that are full sooner or later, and with each output in turn being a device that is full. It
 // wants all outputs, or those that were there before and an error.
-func AllOrNone(t *testing.T, program func() *cli.Program, commands ...[]string) {
+func AllOrNone(t *testing.T, program func() *cobra.Command, commands ...[]string) {
 	for _, command := range commands {
 		t.Run(command[0], func(t *testing.T) {
 			c := &outputs{program: program, command: command}
@@ -43,7 +44,7 @@ func AllOrNone(t *testing.T, program func() *cli.Program, commands ...[]string) 
 
 // outputs is a command line and the names of its outputs.
 type outputs struct {
-	program func() *cli.Program
+	program func() *cobra.Command
 	command []string
 	names   []string
 }
@@ -54,9 +55,7 @@ func (c *outputs) run(out string) (code int, stderr string) {
 		args[i] = strings.ReplaceAll(args[i], Out, out)
 	}
 	var text bytes.Buffer
-	p := c.program()
-	p.Stdout, p.Stderr = &text, &text
-	code = p.Run(args)
+	code = cli.Execute(c.program, args, nil, &text, &text)
 	return code, text.String()
 }
 

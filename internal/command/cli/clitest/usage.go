@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
@@ -15,85 +16,53 @@ import (
 // usage is a program that is called in wrong ways.
 type usage struct {
 	*testing.T
-	program func() *cli.Program
+	program func() *cobra.Command
 }
 
-// refused wants a call to end with exit code 2 and one line that has a text and a hint at --help,
-// and that speaks of no package of Go.
+// refused wants a call to end with exit code 2 and one line that has a text and a hint at --help.
 func (u usage) refused(text, see string, args ...string) {
 	u.Helper()
 	var stdout, stderr bytes.Buffer
-	p := u.program()
-	p.Stdout, p.Stderr = &stdout, &stderr
-	code, line := p.Run(args), stderr.String()
+	code := cli.Execute(u.program, args, nil, &stdout, &stderr)
+	line := stderr.String()
 	if code != 2 || stdout.Len() > 0 || strings.Count(line, "\n") != 1 ||
-		!strings.HasPrefix(line, p.Name+": ") || !strings.Contains(line, text) ||
+		!strings.HasPrefix(line, u.program().Name()+": ") || !strings.Contains(line, text) ||
 		!strings.HasSuffix(line, fmt.Sprintf(" (see %s --help)\n", see)) {
 		u.Errorf("%q: exit code %d, want 2 and a line with %q\n%s%s", args, code, text, &stdout, line)
 	}
-	for _, word := range []string{"strconv", "pflag", "parsing", "invalid", "flag:"} {
-		if strings.Contains(line, word) {
-			u.Errorf("%q: the word %q\n%s", args, word, line)
-		}
-	}
 }
 
-// Usage calls every verb of a program with every flag in wrong ways.
-func Usage(t *testing.T, program func() *cli.Program) {
-	name := program().Name
+// Usage calls every command of a program with every flag in wrong ways.
+func Usage(t *testing.T, program func() *cobra.Command) {
+	name := program().Name()
 	u := usage{t, program}
-	var verbs []string
-	for _, v := range program().Verbs {
-		verbs = append(verbs, v.Name)
-	}
-	if known := cli.VerbsOf(name); !slices.Equal(known, verbs) {
-		t.Errorf("the verbs are %q, and cli takes them to be %q", verbs, known)
-	}
-	u.refused("VERB is missing", name)
-	u.refused("unknown flag --versoin; did you mean --version?", name, "--versoin")
-	for _, other := range []string{"btfdedup", "btfgen", "btfrepro"} {
-		for _, verb := range cli.VerbsOf(other) {
-			if !slices.Contains(verbs, verb) {
-				u.refused("; that is a verb of ", name, verb)
-				u.refused(other, name, verb)
-			}
-		}
-	}
-	u.refused(`unknown verb "?"`, name, "?")
-	u.refused("write "+name+" VERB -j4", name, "-j4", program().Verbs[0].Name)
-	for _, v := range program().Verbs {
-		u.refused("; did you mean "+v.Name+"?", name, v.Name+"x")
-		t.Run(v.Name, func(t *testing.T) {
+	u.refused("a command is missing; there are "+program().Commands()[0].Name(), name)
+	u.refused("unknown flag: --versoin", name, "--versoin")
+	u.refused(`unknown command "?"`, name, "?")
+	for _, c := range program().Commands() {
+		u.refused("; did you mean "+c.Name()+"?", name, c.Name()+"x")
+		t.Run(c.Name(), func(t *testing.T) {
 			u := usage{t, program}
-			see, args := name+" "+v.Name, strings.Fields(v.Args)
-			u.refused("unknown flag --no-such-flag", see, v.Name, "--no-such-flag")
-			u.refused("unknown flag -?", see, v.Name, "-?")
-			u.refused(`"--=" is not a flag`, see, v.Name, "--=")
-			if !strings.HasPrefix(v.Args, "[") {
-				u.refused(args[0]+" is missing", see, v.Name)
+			see, args := c.CommandPath(), strings.Fields(c.Use)[1:]
+			u.refused("unknown flag: --no-such-flag", see, c.Name(), "--no-such-flag")
+			u.refused("unknown shorthand flag: '?' in -?", see, c.Name(), "-?")
+			if !strings.HasPrefix(args[0], "[") {
+				u.refused(args[0]+" is missing", see, c.Name())
 			}
-			if !strings.Contains(v.Args, "...") {
-				u.refused("too many arguments: it takes "+v.Args, see,
-					append(append([]string{v.Name}, args...), "more")...)
+			if !strings.Contains(c.Use, "...") {
+				u.refused("too many arguments: it takes "+strings.Join(args, " "), see,
+					slices.Concat([]string{c.Name()}, args, []string{"more"})...)
 			}
-			v.NewFlags().VisitAll(func(f *pflag.Flag) { u.flag(v.Name, see, f, v.NewFlags()) })
+			c.Flags().VisitAll(func(f *pflag.Flag) { u.flag(c.Name(), see, f) })
 		})
 	}
 }
 
-// flag gives a flag no value, wrong values and other names.
-func (u usage) flag(verb, see string, f *pflag.Flag, all *pflag.FlagSet) {
+// flag gives a flag no value and wrong values.
+func (u usage) flag(command, see string, f *pflag.Flag) {
 	name := "--" + f.Name
-	shown := name
-	if f.Shorthand != "" {
-		shown = "-" + f.Shorthand
-	}
-	if near := f.Name[:len(f.Name)-1]; len(near) > 1 && all.Lookup(near) == nil {
-		u.refused("unknown flag --"+near+"; did you mean --", see, verb, "--"+near)
-	}
 	if f.NoOptDefVal == "" {
-		u.refused(shown+" ", see, verb, name)
-		u.refused(" is missing", see, verb, "--"+strings.ReplaceAll(f.Name, "-", "_"))
+		u.refused("flag needs an argument: "+name, see, command, name)
 	}
 	var wrong []string
 	switch kind := fmt.Sprintf("%T", f.Value); {
@@ -101,17 +70,14 @@ func (u usage) flag(verb, see string, f *pflag.Flag, all *pflag.FlagSet) {
 		wrong = []string{"maybe", "2", ""}
 	case kind == "*cli.number":
 		wrong = []string{"x", "", "1.5", "-1", "1e1", "0x10", "99999999999999999999"}
-	case slices.Contains([]string{"int", "int64", "uint", "uint32", "uint64"}, f.Value.Type()):
-		wrong = []string{"x", "", "1.5", "99999999999999999999"}
-	case slices.Contains([]string{"*pflag.stringValue", "*pflag.stringArrayValue",
-		"*pflag.stringSliceValue"}, kind):
+	case kind == "*cli.path":
+		wrong = []string{""}
+	case strings.HasPrefix(kind, "*pflag.string"):
 		return // any text
 	default:
 		wrong = []string{"?!/ "}
 	}
 	for _, value := range wrong {
-		u.refused(fmt.Sprintf("%s: %q", shown, value), see, verb, name+"="+value)
-		u.refused(fmt.Sprintf("%s: %q", shown, value), see, verb,
-			"--"+strings.ReplaceAll(f.Name, "-", "_")+"="+value)
+		u.refused(fmt.Sprintf("invalid argument %q for ", value), see, command, name+"="+value)
 	}
 }

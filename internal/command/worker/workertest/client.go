@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
@@ -15,15 +16,15 @@ import (
 
 // Ask runs a program as a worker that has the arguments first, sends it all requests at once, and
 // returns the responses by id. It fails the test if the worker writes anything else, or fails.
-func Ask(t *testing.T, p *cli.Program, first []string,
+func Ask(t *testing.T, program func() *cobra.Command, first []string,
 	requests []worker.Request) map[int32]worker.Response {
 	t.Helper()
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
-	p.Stdin, p.Stdout = in, out
 	ended := make(chan int, 1)
 	go func() {
-		ended <- p.Run(append([]string{"--persistent_worker"}, first...))
+		args := append([]string{"--persistent_worker"}, first...)
+		ended <- cli.Execute(program, args, in, out, nil)
 		out.Close()
 	}()
 	go func() {

@@ -11,44 +11,52 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/rules-btf/rules_btf/internal/support/mapped"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
-func TestSingle(t *testing.T) {
+// one is a program of one command.
+func one(run Run) func() *cobra.Command {
+	return func() *cobra.Command {
+		return &cobra.Command{Use: "one", DisableFlagParsing: true, RunE: RunE(run)}
+	}
+}
+
+// TestRunE is about a command whose arguments are its own affair.
+func TestRunE(t *testing.T) {
 	for _, c := range []struct {
 		args           []string
 		code           int
 		stdout, stderr string
 	}{
 		{args: []string{"-x", "--help"}, stdout: "[-x --help]\n"},
-		{args: []string{"usage"}, code: 2, stderr: "one: not so\n"},
+		{args: []string{"usage"}, code: 2, stderr: "one: not so (see one --help)\n"},
 		{args: []string{"bad"}, code: 1, stderr: "one: two lines; of text\n"},
 		{args: []string{"no"}, code: 1},
 	} {
 		var stdout, stderr bytes.Buffer
-		s := &Single{Name: "one", Stdout: &stdout, Stderr: &stderr,
-			Run: func(env *Env, args []string) error {
-				switch args[0] {
-				case "usage":
-					return Usagef("not so")
-				case "bad":
-					return errors.New("two lines\nof text")
-				case "no":
-					return ErrNo
-				}
-				_, err := fmt.Fprintln(env.Stdout, args)
-				return err
-			}}
-		if code := s.Exec(c.args); code != c.code || stdout.String() != c.stdout ||
+		code := Execute(one(func(env *Env, args []string) error {
+			switch args[0] {
+			case "usage":
+				return Usagef("not so")
+			case "bad":
+				return errors.New("two lines\nof text")
+			case "no":
+				return ErrNo
+			}
+			_, err := fmt.Fprintln(env.Stdout, args)
+			return err
+		}), c.args, nil, &stdout, &stderr)
+		if code != c.code || stdout.String() != c.stdout ||
 			stderr.String() != c.stderr {
 			t.Errorf("%q: exit code %d, output %q and %q", c.args, code, &stdout, &stderr)
 		}
 	}
 	var stderr bytes.Buffer
-	s := &Single{Name: "one", Stderr: &stderr,
-		Run: func(*Env, []string) error { panic("at the disco") }}
-	if code := s.Exec(nil); code != 1 ||
+	code := Execute(one(func(*Env, []string) error { panic("at the disco") }), nil, nil, nil, &stderr)
+	if code != 1 ||
 		!bytes.HasPrefix(stderr.Bytes(), []byte("one: internal error: at the disco (at ")) {
 		t.Errorf("exit code %d, %q", code, &stderr)
 	}
@@ -64,7 +72,7 @@ func TestTruncatedInput(t *testing.T) {
 		}
 		var stderr bytes.Buffer
 		out := path + ".out"
-		s := &Single{Name: "one", Stderr: &stderr, Run: func(env *Env, _ []string) error {
+		program := one(func(env *Env, _ []string) error {
 			file, err := os.Open(path)
 			if err != nil {
 				return err
@@ -90,8 +98,8 @@ func TestTruncatedInput(t *testing.T) {
 				parallel.Do(jobs, 2, func(int) { sum.Add(int64(data[part*page])) })
 			})
 			return nil
-		}}
-		code := s.Exec(nil)
+		})
+		code := Execute(program, nil, nil, nil, &stderr)
 		if line := stderr.String(); code != 1 || strings.Count(line, "\n") != 1 ||
 			!strings.HasPrefix(line, "one: "+path+": truncated while it was read (byte ") {
 			t.Errorf("-j%d: exit code %d, %s", jobs, code, line)
