@@ -10,8 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/e2e/internal/harness"
 )
 
-// TestDamaged feeds every verb with some hundred broken files. A change that does no harm may be
-// accepted, and then what is written must be valid.
+// TestDamaged feeds every verb with broken files: one verb of those with the same reader with each,
+// the others with every fourth. A change that does no harm may be accepted, and then what is written
+// must be valid.
 func TestDamaged(t *testing.T) {
 	harness.Need(t, "gcc", "ar")
 	btfgen, btfdedup := harness.Tool(t, "btfgen"), harness.Tool(t, "btfdedup")
@@ -39,20 +40,24 @@ func TestDamaged(t *testing.T) {
 		name     string
 		variants []damage.Variant
 		verbs    []verb
+		every    string // the verb that is run with each variant
 	}{
-		{"object.o", elfOf(object), elfVerbs(t)[:2]},
-		{"dwarf4.o", elfOf(dwarf4), elfVerbs(t)[:1]},
-		{"linked", elfOf(linked), elfVerbs(t)[1:]},
-		{"object.o", elfOf(object), embedVerbs(t, btf)},
-		{"linked", elfOf(linked), embedVerbs(t, btf)},
-		{"archive.a", damage.Archive(harness.ReadFile(t, archive)), elfVerbs(t)[:1]},
-		{"object.btfo", elfOf(btfo), btfVerbs(t, btf, btfo)},
-		{"linked.btf", damage.BTF(harness.ReadFile(t, btf)), btfVerbs(t, btf, btfo)},
+		{"object.o", elfOf(object), elfVerbs(t)[:2], "btfgen object"},
+		{"dwarf4.o", elfOf(dwarf4), elfVerbs(t)[:1], "btfgen object"},
+		{"linked", elfOf(linked), elfVerbs(t)[1:], "btfgen elf"},
+		{"object.o", elfOf(object), embedVerbs(t, btf), "btfdedup embed"},
+		{"linked", elfOf(linked), embedVerbs(t, btf), "btfdedup embed --object"},
+		{"archive.a", damage.Archive(harness.ReadFile(t, archive)), elfVerbs(t)[:1], "btfgen object"},
+		{"object.btfo", elfOf(btfo), btfVerbs(t, btf, btfo), "btfdedup merge"},
+		{"linked.btf", damage.BTF(harness.ReadFile(t, btf)), btfVerbs(t, btf, btfo), "btfdedup link"},
 	} {
 		in := filepath.Join(t.TempDir(), c.name)
-		for _, v := range c.verbs {
+		for n, v := range c.verbs {
 			refused, accepted := 0, 0
-			for _, d := range c.variants {
+			for i, d := range c.variants {
+				if v.name != c.every && i%4 != n%4 {
+					continue
+				}
 				harness.WriteFile(t, in, string(d.Data))
 				what := c.name + ": " + d.Name
 				if check(t, v, what, in) != "" {
@@ -71,8 +76,8 @@ func TestDamaged(t *testing.T) {
 					}
 				}
 			}
-			total += len(c.variants)
-			fmt.Printf("| %s | %s | %d | %d | %d |\n", c.name, v.name, len(c.variants), refused, accepted)
+			total += refused + accepted
+			fmt.Printf("| %s | %s | %d | %d | %d |\n", c.name, v.name, refused+accepted, refused, accepted)
 			if refused == 0 {
 				t.Errorf("%s: %s accepted every damaged file", c.name, v.name)
 			}

@@ -174,7 +174,8 @@ var truncatedLine = regexp.MustCompile(`^\S+: \S+: (truncated while it was read 
 
 // TestTruncated truncates an input when it has just been mapped: so that one section after the
 // other can't be read. Each run must end with the result of the whole file, if it doesn't need
-// those, or with one line.
+// those, or with one line. The first command that reads a file sees all sizes, the others every
+// fourth.
 func TestTruncated(t *testing.T) {
 	harness.Need(t, "gcc", "ar", "objcopy", "llvm-dwp")
 	dir := t.TempDir()
@@ -228,6 +229,7 @@ func TestTruncated(t *testing.T) {
 	large := slices.Concat(harness.ReadFile(t, "object.o"), make([]byte, 17<<20))
 	harness.WriteFile(t, "large.o", string(large))
 
+	readers := map[string]int{} // of each file, so far
 	for _, c := range []struct {
 		line string
 		file string // that is truncated
@@ -288,7 +290,12 @@ func TestTruncated(t *testing.T) {
 				t.Fatalf("the whole file: exit %d, %s", code, said)
 			}
 			refused := 0
-			for _, size := range cuts(t, data) {
+			reader := readers[c.file]
+			readers[c.file]++
+			for i, size := range cuts(t, data) {
+				if reader > 0 && i%4 != reader%4 {
+					continue
+				}
 				got, hit, result, stderr := run(cut{path, size})
 				switch {
 				case !hit:
