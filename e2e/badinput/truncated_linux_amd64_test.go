@@ -263,7 +263,7 @@ func TestTruncated(t *testing.T) {
 		{line: "btfdedup diff with.o base.btf", file: "with.o"},
 		{line: "btfdedup conflicts -j4 a.btfo with.o", file: "with.o"},
 		{line: "btfdedup archive -o OUT --release 1 --vmlinux with.o", file: "with.o"},
-		{line: "btfdedup report -j4 --base base.btf other.btf split.ko", file: "split.ko"},
+		{line: "btfdedup stats -j4 --base base.btf other.btf split.ko", file: "split.ko"},
 		{line: "btfdedup dump with.o", file: "with.o"},
 		{line: "btfdedup dump --format=c with.o", file: "with.o"},
 		{line: "btfdedup stats with.o", file: "with.o"},

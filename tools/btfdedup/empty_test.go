@@ -47,7 +47,7 @@ func TestEmptyFiles(t *testing.T) {
 		{"diff a.btf empty", aBTF},
 		{"conflicts empty", aBTF},
 		{"archive -o out --release 1 --vmlinux empty", aBTF},
-		{"report --base a.btf empty", aBTF},
+		{"stats --base a.btf empty", aBTF},
 		{"dump empty", aBTF},
 		{"stats empty", aBTF},
 		{"extract -o out empty", aBTF},

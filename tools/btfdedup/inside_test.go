@@ -152,7 +152,7 @@ func TestControlCharacters(t *testing.T) {
 		append([]string{"stats"}, both[:3]...),
 		append([]string{"diff", "--base-a", vmlinux, "--base-b", vmlinux}, both[2:]...),
 		append([]string{"verify"}, both...),
-		append([]string{"report"}, both...),
+		append([]string{"stats"}, both...),
 		append([]string{"conflicts"}, both...),
 		append([]string{"link", "-v", "-o", dir + "/out.btf"}, both...),
 	} {

@@ -27,7 +27,6 @@ func program() *cobra.Command {
 		diffCommand(),
 		conflictsCommand(),
 		archiveCommand(),
-		reportCommand(),
 		dumpCommand(),
 		statsCommand(),
 		extractCommand(),

@@ -36,7 +36,7 @@ declares the tag. Functions, variables, sections and declaration tags stay in th
 result depends on the set of inputs only, not on order.
 
 BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
-*.btf below it are taken, except the bases. "btfdedup report" tells what a shared base would save.`,
+*.btf below it are taken, except the bases. "btfdedup stats" shows what a shared base would save.`,
 		Example: `
 btfdedup shared --base vmlinux.btf -o shared.btf @modules.params
 # all of a directory

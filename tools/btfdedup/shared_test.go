@@ -62,16 +62,16 @@ func TestSharedVerbs(t *testing.T) {
 			p("shared.btf"), p("alone/"+m), p("small/"+m))
 	}
 
-	text := run(0, verb("report", kernel, "--check", p("alone"))...)
+	text := run(0, verb("stats", kernel, p("alone"))...)
 	if !strings.Contains(text, "      3      24         48  struct s\n") {
 		t.Error(text)
 	}
 	var r shared.Report
-	if err := json.Unmarshal([]byte(run(0, verb("report", both, "--format=json", p("small"))...)),
+	if err := json.Unmarshal([]byte(run(0, verb("stats", both, "--format=json", p("small"))...)),
 		&r); err != nil || r.Modules != 3 || r.Repeats != 0 || r.Shared.Types.Count != 0 {
 		t.Errorf("%v %+v", err, r)
 	}
-	text = run(0, verb("report", kernel, "--limit=1", p("alone"), p("alone"))...)
+	text = run(0, verb("stats", kernel, "--limit=1", p("alone"), p("alone"))...)
 	if !strings.Contains(text, "more named types that several modules hold") {
 		t.Error(text)
 	}
@@ -79,26 +79,28 @@ func TestSharedVerbs(t *testing.T) {
 	if err := os.Link(p("vmlinux.btf"), p("alone/vmlinux.btf")); err != nil {
 		t.Fatal(err)
 	}
-	if again := run(0, verb("report", kernel, "--limit=1", p("alone"), p("alone"))...); again != text {
+	if again := run(0, verb("stats", kernel, "--limit=1", p("alone"), p("alone"))...); again != text {
 		t.Errorf("with the base in the directory:\n%s", again)
 	}
 
 	_, base := writeBTF(t, dir, "base.btf", nil, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
 	writeBTF(t, dir, "twice.btf", base, func(b *btf.Builder) { b.Int("int", 4, 0, 0) })
-	run(1, "report", "--check", "--base", p("base.btf"), p("twice.btf"))
-	run(0, "report", "--base", p("base.btf"), p("twice.btf"))
+	text = run(0, "stats", "--base", p("base.btf"), p("twice.btf"), p("twice.btf"))
+	if !strings.Contains(text, "types that the base has already") {
+		t.Error(text)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"report", p("alone")}, 2, "--base FILE is missing"},
+		{[]string{"stats", p("alone")}, 2, "--base FILE is missing"},
 		{[]string{"shared", "-o", p("x"), p("alone")}, 2, "--base FILE is missing"},
-		{verb("report", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
-		{verb("report", kernel, "--limit=-1", p("alone")), 2,
+		{verb("stats", kernel, "--format=xml", p("alone")), 2, "neither text nor json"},
+		{verb("stats", kernel, "--limit=-1", p("alone")), 2,
 			`"-1" for "--limit" flag: not a number of types, 0 or more`},
-		{[]string{"report", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
-		{verb("report", kernel, ""), 2, "argument 1 is empty"},
+		{[]string{"stats", "--base", p("vmlinux.btfbase"), p("alone")}, 1, "is an index"},
+		{verb("stats", kernel, ""), 2, "argument 1 is empty"},
 		{verb("shared", kernel, "-o", p("x"), t.TempDir()), 1, "no file *.btf in this directory"},
 		{verb("shared", kernel, "-o", p("x"), p("m-1.ko")), 1, ": the ELF file has no .BTF"},
 	} {

@@ -3,31 +3,43 @@ package main
 import (
 	"io"
 	"math"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rules-btf/rules_btf/internal/command/cli"
+	"github.com/rules-btf/rules_btf/internal/command/report"
 	"github.com/rules-btf/rules_btf/internal/inspect/stats"
 )
 
 func statsCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
-		Use:   "stats FILE",
-		Short: "Count what is in BTF, and tell what makes it large",
+		Use:   "stats FILE|DIR...",
+		Short: "Count what is in BTF, and show what makes it large",
 		Long: `
-Prints how many types of each kind and how many strings FILE has, how many bytes they take, what the
-strings are names of, the largest types, and the sections. FILE is raw BTF, or an ELF file with a
-section .BTF. Of split BTF, which needs --base, its own part is counted, and how much it uses of its
-base. docs/inside.md describes the fields of --format=json.`,
+Of one file: how many types of each kind and how many strings it has, how many bytes they take, what
+the strings are names of, the largest types, and the sections. Of split BTF, which needs --base, its
+own part is counted, and how much it uses of its base.
+
+Of several files or a directory, which are the modules of one kernel and need --base: the same
+counts over all modules, and which types repeat. For each of those, the number of modules that hold
+it, the bytes of one record, and the bytes of all records but one; then what "btfdedup shared" would
+save. Types are equal if a link would make them one, with forward declarations resolved.
+
+A FILE is raw BTF, or an ELF file with a section .BTF. Of a directory, all files *.btf below it are
+read, except the bases. The order of the files doesn't matter. docs/inside.md describes the fields
+of --format=json.`,
 		Example: `
 btfdedup stats vmlinux.btf
-btfdedup stats --base vmlinux.btf --format=json ext4.ko`,
+btfdedup stats --base vmlinux.btf --format=json ext4.ko
+# all modules of a kernel
+btfdedup stats --base vmlinux.btf --limit=20 modules`,
 	}, cli.Printed|cli.Base)
 	var r statsRun
 	flags.FormatVar(&r.format)
 	r.limit = 20
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
-		"list `N` of the largest types, 0 for all")
+		"list `N` types, those that take most bytes first, 0 for all")
 	return flags.Command(r.run)
 }
 
@@ -37,16 +49,36 @@ type statsRun struct {
 	limit  int
 }
 
+// figures are what the verb prints.
+type figures interface{ WriteText(io.Writer) error }
+
 func (r *statsRun) run(env *cli.Env, args []string) error {
-	b, err := readBlob(env, args[0])
+	found, err := r.count(env, args)
 	if err != nil {
 		return err
 	}
-	found := stats.Take(b, r.limit)
 	return env.WriteOutput(env.Output, func(w io.Writer) error {
 		if r.format == "text" {
 			return found.WriteText(w)
 		}
 		return writeJSON(w, found)
 	})
+}
+
+func (r *statsRun) count(env *cli.Env, args []string) (figures, error) {
+	if info, err := os.Stat(args[0]); len(args) == 1 && (err != nil || !info.IsDir()) {
+		b, err := readBlob(env, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return stats.Take(b, r.limit), nil
+	}
+	run := report.Start(env, args)
+	defer run.Close()
+	bases, set, err := readModules(env, run, args)
+	if err != nil {
+		return nil, err
+	}
+	defer bases.Close()
+	return set.Report(bases.Base, r.limit), nil
 }

@@ -27,7 +27,7 @@ func TestStdinIsTheFile(t *testing.T) {
 	for _, command := range []string{
 		"link -o - BASE", "merge -o - BASE", "index -o - BASE", "import -o - BASE", "verify BASE",
 		"diff BASE BASE", "conflicts --base BASE SPLIT", "link -o - --base BASE SPLIT",
-		"shared -o - --base BASE SPLIT SPLIT", "report --base BASE SPLIT",
+		"shared -o - --base BASE SPLIT SPLIT", "stats --base BASE SPLIT SPLIT",
 	} {
 		run := func(in string, command string) (int, string) {
 			f, err := os.Open(in)
