@@ -1,4 +1,4 @@
-"""The BTF of what Kbuild built. docs/kbuild.md says which of these is for which kind of build."""
+"""The BTF of what Kbuild built. docs/kernel.md says which of these is for which kind of build."""
 
 load("//kbuild/private:file.bzl", "kbuild_file")
 load("//kbuild/private:tree.bzl", _kbuild_tree = "kbuild_tree")
