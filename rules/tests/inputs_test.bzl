@@ -50,8 +50,8 @@ _strict_test = analysistest.make(_strict_impl)
 def _failing(message):
     return analysistest.make(failure_test(message), expect_failure = True)
 
-_object_test = _failing("x.btfo in srcs is converted already: name it in srcs of a vmlinux_btf")
-_source_test = _failing("source.c in srcs is source code: name what compiles it")
+_object_test = _failing("x.btfo in srcs is converted already: put it into srcs of a vmlinux_btf")
+_source_test = _failing("source.c in srcs is source code: use its object file")
 _idle_test = _failing("has lang_exclude and skip_unencodable, but its srcs are converted already")
 
 _empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
