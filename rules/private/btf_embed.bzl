@@ -20,7 +20,8 @@ default a signed module is an error.""",
     ),
     "old_base": attr.label(
         doc = """The base, raw or ELF, of the `.BTF` that a module already has: the vmlinux that it
-was built for. Needed for modules whose kfuncs have different flags, which the old ids sorted.""",
+was built for. Needed if kfuncs of the module have different flags, because the old ids determined
+their order.""",
         allow_single_file = True,
     ),
     "resolve_ids": attr.bool(
