@@ -31,7 +31,7 @@ GRAIN_SETTINGS = {
 
 GRAIN_ATTRS = GRAIN_SETTINGS | {
     "grain": attr.string(
-        doc = """How many object files an action converts:""" + _DOC + """ The result is the same,
+        doc = """How many object files an action converts: """ + _DOC + """ The result is the same,
 to the byte. Empty: the flag `@rules_btf//rules/settings:grain`.""",
     ),
 }
