@@ -1,4 +1,4 @@
-"""The BTF of what Kbuild built. docs/kbuild.md says which of these is for which kind of build."""
+"""The BTF of kernels that Kbuild built. docs/kernel.md says which rule is for which build."""
 
 load("//kbuild/private:file.bzl", "kbuild_file")
 load("//kbuild/private:tree.bzl", _kbuild_tree = "kbuild_tree")
@@ -27,9 +27,9 @@ def kbuild_btf(
         vmlinux: path of the linked kernel in it.
         modules: whether the modules (all files *.ko below the directory) get BTF, too.
         order: path of a modules.order in the directory, to take only the modules that it lists.
-        btf_features: as the rules have it.
-        lang_exclude: as the rules have it.
-        **kwargs: what all rules have, such as visibility and tags.
+        btf_features: as in the rules.
+        lang_exclude: as in the rules.
+        **kwargs: attributes of all rules, such as visibility and tags.
     """
     kbuild_file(name = name + "_vmlinux", tree = tree, path = vmlinux, **kwargs)
     vmlinux_btf(

@@ -1,4 +1,4 @@
-"""A module extension that downloads the tools of a release, so that nothing of Go is built.
+"""A module extension that downloads the tools of a release, so that no Go is built.
 
 ```starlark
 btf = use_extension("@rules_btf//rules:extensions.bzl", "btf")
@@ -25,26 +25,26 @@ def _check(tag):
     """Fails with a message that says what to write, unless the tag is complete."""
     known = ", ".join(PLATFORMS)
     if not tag.sha256:
-        fail(("btf.toolchain: sha256 is empty; it needs the checksum of the release's archive " +
-              "for each platform that runs actions: {}").format(known))
+        fail(("btf.toolchain: sha256 is empty; give the checksum of the release's archive for " +
+              "each platform that runs actions: {}").format(known))
     for platform, sum in tag.sha256.items():
         if platform not in PLATFORMS:
-            fail("btf.toolchain: sha256 has the platform {}; there are {}".format(platform, known))
+            fail("btf.toolchain: sha256 of unknown platform {}; known: {}".format(platform, known))
         if len(sum) != 64 or sum.lower().strip("0123456789abcdef"):
-            fail("btf.toolchain: sha256 of {} is no SHA-256, 64 hexadecimal digits: {}".format(
+            fail("btf.toolchain: sha256 of {}: expected 64 hexadecimal digits, not {}".format(
                 platform,
                 repr(sum),
             ))
     for url in tag.urls:
         if "{platform}" not in url and len(tag.sha256) > 1:
-            fail(("btf.toolchain: the URL {} needs {{platform}}, of which sha256 has " +
-                  "several").format(url))
+            fail(("btf.toolchain: sha256 has several platforms, so the URL {} needs " +
+                  "{{platform}}").format(url))
 
 def _btf_impl(ctx):
-    # Which tools run is the root module's choice. Others name the repository, and it is there.
+    # The root module chooses the tools. Other modules may name the repository, so it always exists.
     tags = [tag for module in ctx.modules if module.is_root for tag in module.tags.toolchain]
     if len(tags) > 1:
-        fail("btf.toolchain: there is one for each workspace, not {}".format(len(tags)))
+        fail("btf.toolchain: {} tags in the root module, expected one".format(len(tags)))
     sums, urls = {}, []
     for tag in tags:
         _check(tag)
@@ -64,16 +64,16 @@ _toolchain = tag_class(
     doc = "The tools of a release as the toolchain, downloaded when an action first needs them.",
     attrs = {
         "sha256": attr.string_dict(
-            doc = """The checksum of the archive for each platform that runs actions, of those that
-a release has: `linux-amd64`, `linux-arm64`. On others the tools are built from source.""",
+            doc = """The checksum of the archive for each platform that runs actions: `linux-amd64`,
+`linux-arm64`. For other platforms the tools are built from source.""",
             mandatory = True,
         ),
         "urls": attr.string_list(
-            doc = """Where the archive is, one URL or several that are tried in turn, with
-`{version}` and `{platform}` for what they say; a mirror, or `file:///…` of files here.""",
+            doc = """URLs of the archive, tried in order: the project's releases, a mirror, or
+`file:///…`. `{version}` and `{platform}` are replaced.""",
             default = DEFAULT_URLS,
         ),
-        "version": attr.string(doc = "The release's version, without v.", mandatory = True),
+        "version": attr.string(doc = "The release's version, without `v`.", mandatory = True),
     },
 )
 

@@ -4,9 +4,9 @@ load(":providers.bzl", "BtfToolchainInfo")
 
 TOOLCHAIN_TYPE = Label("//rules/toolchain:toolchain_type")
 
-# What the settings of conversions are for the tools. None of them changes a tool, but each is a
+# The settings of conversions while the tools are built. None of them changes a tool, but each is a
 # part of the configuration, and so of the paths and keys of the actions that build the tools. Bazel
-# names a configuration by what differs from the command line; a value that no user sets always
+# names a configuration by its differences from the command line; a value that no user sets always
 # differs.
 _SETTINGS = {
     str(Label("//rules/settings:btf_features")): ["(tools)"],
@@ -18,7 +18,7 @@ _SETTINGS = {
 def _same_settings_impl(_settings, _attr):
     return _SETTINGS
 
-# The tools are built by the same actions whatever a flag or a transition gives the targets.
+# The same actions build the tools, whatever a flag or a transition sets for the targets.
 _same_settings = transition(
     implementation = _same_settings_impl,
     inputs = [],
@@ -42,9 +42,8 @@ def _btf_toolchain_impl(ctx):
 btf_toolchain = rule(
     implementation = _btf_toolchain_impl,
     cfg = _same_settings,
-    doc = """Names the tools that the rules run: files, or targets that can be run. Wrap it in a
-`toolchain` and register that, to use your own tools instead of the default toolchain, which
-builds them from source.
+    doc = """Names the tools that the rules run: files or executable targets. Wrap it in a
+`toolchain` and register that, to replace the default toolchain, which builds the tools from source.
 
 ```starlark
 # BUILD.bazel
@@ -66,8 +65,8 @@ toolchain(
 register_toolchains("//:prebuilt")
 ```
 
-Without the second file the tools are built from source, and nothing says so. Those of
-[a release](releases.md#bazel-with-the-tools-of-a-release) are downloaded, with no `btf_toolchain`:
+Without the second file, Bazel silently builds the tools from source. The tools of [a
+release](releases.md#bazel-with-the-tools-of-a-release) need no `btf_toolchain`:
 
 ```starlark
 # MODULE.bazel
@@ -82,21 +81,21 @@ register_toolchains("@btf_toolchains//:all")
 ```""",
     attrs = {
         "btfdedup": attr.label(
-            doc = "The tool that merges and links BTF objects.",
+            doc = "The tool for BTF: `btfdedup`.",
             allow_files = True,
             mandatory = True,
             executable = True,
             cfg = "exec",
         ),
         "btfgen": attr.label(
-            doc = "The tool that reads ELF and DWARF.",
+            doc = "The tool that reads DWARF: `btfgen`.",
             allow_files = True,
             mandatory = True,
             executable = True,
             cfg = "exec",
         ),
         "btfrepro": attr.label(
-            doc = "The tool that compares builds, for `btf_repro_test`.",
+            doc = "The tool that compares builds, `btfrepro`, for `btf_repro_test`.",
             allow_files = True,
             executable = True,
             cfg = "exec",

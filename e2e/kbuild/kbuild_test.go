@@ -1,5 +1,5 @@
 // Package kbuild has Bazel make the BTF of a small tree, which is laid out as Kbuild's are, in all
-// ways that docs/kbuild.md shows.
+// ways that docs/kernel.md shows.
 package kbuild
 
 import (

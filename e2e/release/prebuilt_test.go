@@ -128,9 +128,9 @@ func TestPrebuilt(t *testing.T) {
 	sum := sums(t, dir)["rules_btf-"+v+"-linux-amd64.tar.gz"]
 	for _, wrong := range []struct{ from, to, want string }{
 		{sum, strings.Repeat("0", 64), "Checksum was " + sum + " but wanted 0000"},
-		{sum, "abc", `btf.toolchain: sha256 of linux-amd64 is no SHA-256`},
-		{"linux-amd64", "linux-riscv64", "has the platform linux-riscv64; there are linux-amd64"},
-		{"-{platform}", "", "needs {platform}, of which sha256 has several"},
+		{sum, "abc", `sha256 of linux-amd64: expected 64 hexadecimal digits`},
+		{"linux-amd64", "linux-riscv64", "unknown platform linux-riscv64; known: linux-amd64"},
+		{"-{platform}", "", "sha256 has several platforms, so the URL"},
 	} {
 		write(strings.Replace(call, wrong.from, wrong.to, 1))
 		result, err := w.run("build", "//:vmlinux_btf")

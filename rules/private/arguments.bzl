@@ -1,7 +1,7 @@
-"""How paths of files are passed on a command line, whatever characters they have."""
+"""How paths of files are passed on a command line, whatever characters they contain."""
 
 def add_files(args, files, **kwargs):
-    """Adds the paths of files, such that no tool takes one for a flag or a parameter file.
+    """Adds the paths of files so that no tool takes one for a flag or a parameter file.
 
     Args:
         args: Args.
@@ -14,11 +14,11 @@ def _path_of(file):
     return argument_of(file.path)
 
 def argument_of(path):
-    """A path such that no tool takes it for a flag or a parameter file."""
+    """The path so that no tool takes it for a flag or a parameter file."""
     return "./" + path if path[0] in ["-", "@"] else path
 
 def add_named(args, files, **kwargs):
-    """Adds paths of files for a tool that takes NAME=FILE too: so, where the path holds "=".
+    """Adds paths of files for a tool that accepts NAME=FILE, which is used if a path contains "=".
 
     Args:
         args: Args.

@@ -7,14 +7,14 @@ load(":module_actions.bzl", "btf_archive_files")
 _SUFFIX = "_btf"
 
 def _path_of(target, paths):
-    """The path of a module, or its name alone: that of its target without `_btf`."""
+    """The path of a module, else its name: that of its target without `_btf`."""
     path = paths.get(target.label) or target.label.name.removesuffix(_SUFFIX)
     if path[0] in ["-", "@"] or "=" in path:
-        fail("{} can't be the path of a module: say in paths where {} is".format(path, target.label))
+        fail("{} can't be the path of a module: set paths[{}]".format(path, target.label))
     return path
 
 def _modules_of(ctx, vmlinux, shared):
-    """What btf_archive_files wants to know of each module.
+    """The modules, as btf_archive_files takes them.
 
     Args:
         ctx: context of the rule.
@@ -30,7 +30,7 @@ def _modules_of(ctx, vmlinux, shared):
     by_file = {target[BtfInfo].btf: target for target in single}
     for label in paths:
         if label not in [target.label for target in single]:
-            fail("{}: paths has {}, which is no module_btf in modules".format(ctx.label, label))
+            fail("{}: paths has {}, but modules has no such module_btf".format(ctx.label, label))
     modules = []
     for target in single:
         info = target[BtfInfo]
@@ -39,7 +39,7 @@ def _modules_of(ctx, vmlinux, shared):
         if getattr(info, "distilled", False):
             distilled = chain[0]
         elif not chain or chain[0] != vmlinux:
-            fail("{} is not based on {}, the vmlinux of {}".format(
+            fail("{} is not based on {}, the vmlinux of {}: give both the same base".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
@@ -47,7 +47,7 @@ def _modules_of(ctx, vmlinux, shared):
         elif len(chain) > 1:
             below = by_file.get(chain[-1])
             if not below:
-                fail("{} is based on {}, which is not in the modules of {}".format(
+                fail("{} is based on {}, which is not in the modules of {}: add that module".format(
                     target.label,
                     chain[-1].short_path,
                     ctx.label,
@@ -72,14 +72,14 @@ def _shared_of(ctx, vmlinux):
         info = target[BtfModulesInfo]
         below = [info.shared] if info.shared else []
         if info.bases.to_list() != [vmlinux] + below:
-            fail("{} is not based on {} alone, the vmlinux of {}".format(
+            fail("{} is not based on {} alone, the vmlinux of {}: give both the same base".format(
                 target.label,
                 ctx.attr.vmlinux.label,
                 ctx.label,
             ))
         found.setdefault(info.shared, target.label)
     if len(found) > 1:
-        fail(("{}: an archive has one shared base for all modules_btf or none, and these " +
+        fail(("{}: all modules_btf of an archive must have the same shared base or none; these " +
               "differ: {}").format(ctx.label, ", ".join([str(label) for label in found.values()])))
     return found.keys()[0] if found else None
 
@@ -87,8 +87,8 @@ def _out(ctx):
     """Declares the output."""
     out, format = ctx.outputs.out, ctx.attr.format
     if out and not out.basename.endswith("." + format):
-        fail(("{}: out is {}, and format is {}: out names a tar archive, *.tar or *.tar.zst, " +
-              "with the format that says so; a directory is NAME").format(
+        fail(("{}: out is {}, but format is {}: out must be *.tar or *.tar.zst, with that " +
+              "format; a directory is always NAME").format(
             ctx.label,
             out.basename,
             format,
@@ -100,7 +100,7 @@ def _out(ctx):
 def _btf_archive_impl(ctx):
     vmlinux = ctx.attr.vmlinux[BtfInfo]
     if vmlinux.bases:
-        fail("{}: {} is not vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
+        fail("{}: {} is no vmlinux's BTF: it has a base".format(ctx.label, ctx.attr.vmlinux.label))
     shared = _shared_of(ctx, vmlinux.btf)
     out = _out(ctx)
     btf_archive_files(
@@ -123,7 +123,7 @@ def _btf_archive_impl(ctx):
 btf_archive = rule(
     implementation = _btf_archive_impl,
     doc = """Collects the BTF of a kernel release: the files that the kernel shows in
-`/sys/kernel/btf`, and [manifest.json](manifest.md), which says what is based on what.
+`/sys/kernel/btf`, and a [manifest](manifest.md) with the base of each.
 
 ```starlark
 btf_archive(
@@ -140,36 +140,34 @@ btf_archive(
 ```
 
 The output is the directory `NAME`, or the file `NAME.tar` or `NAME.tar.zst`. A module with a
-distilled base is put on vmlinux's BTF, as the kernel does when it loads the module. What the kernel
-would refuse is an error. With a `modules_btf` that has a `shared_base`, that is the file
-`shared-base` of the archive, and the manifest says that the modules are based on it: such an
-archive is for tools that read chains of bases, not for the kernel. `btfdedup verify --manifest
-NAME/manifest.json` checks a directory that was copied elsewhere.""",
+distilled base is put on vmlinux's BTF, as at module load. What the kernel would refuse is an error,
+except for a `modules_btf` with `shared_base`: such an archive is for tools that read chains of
+bases. `btfdedup verify --manifest NAME/manifest.json` checks a copy.""",
     attrs = {
         "build_id": attr.string(doc = "The build id of vmlinux in hexadecimal, for the manifest."),
         "format": attr.string(
             default = "dir",
-            doc = """`dir`, `tar` or `tar.zst`. The tar archives have no times and users: the same
-content is the same bytes.""",
+            doc = """`dir`, `tar` or `tar.zst`. Tar archives have no times and users, so the same
+content has the same bytes.""",
             values = ["dir", "tar", "tar.zst"],
         ),
         "modules": attr.label_list(
-            doc = """The `module_btf` and `modules_btf` of the modules. A module that is based on
-others needs these here too.""",
+            doc = """The `module_btf` and `modules_btf` of the modules, with all that they are based
+on.""",
             providers = [[BtfInfo], [BtfModulesInfo]],
         ),
         "objects": attr.label_list(
             allow_files = [".mod"],
-            doc = """For the manifest: of which objects a module was linked. A file `m.mod` lists
-those of the module `m`, one a line, as Kbuild makes it.""",
+            doc = """For the manifest: Kbuild's files `m.mod`, which list the objects of the module
+`m`, one a line.""",
         ),
         "out": attr.output(
             doc = """The tar archive to write. By default `NAME.tar` or `NAME.tar.zst`.""",
         ),
         "paths": attr.label_keyed_string_dict(
-            doc = """Where the module of a `module_btf` is in `/lib/modules/RELEASE`:
-`kernel/fs/ext4/ext4.ko`. The name of the module is that of its path, or else that of its target
-without `_btf`; with `_` for `-`.""",
+            doc = """The path of the module of a `module_btf` in `/lib/modules/RELEASE`, such as
+`kernel/fs/ext4/ext4.ko`. The module has the name of its path, else of its target without `_btf`;
+with `_` for `-`.""",
         ),
         "release": attr.string(
             doc = "The kernel's release, as `uname -r` says.",

@@ -1,11 +1,11 @@
-"""btf_diff_test: a test that two BTF files say the same."""
+"""btf_diff_test: a test that two BTF files have the same content."""
 
 load("@bazel_skylib//lib:shell.bzl", "shell")
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":arguments.bzl", "argument_of")
 
-# How many differences are printed: Bazel shows nothing of a test that prints more than a megabyte
+# How many differences are printed: Bazel hides output of more than a megabyte
 # (--experimental_ui_max_stdouterr_bytes).
 _LIMIT = 500
 
@@ -20,7 +20,7 @@ def _side(target, bases, flag, args):
     """
     if BtfInfo in target:
         if bases:
-            fail("{} knows its bases: name none".format(target.label))
+            fail("{} has its own bases: don't set others".format(target.label))
         file, chain = target[BtfInfo].btf, target[BtfInfo].bases
     else:
         file, chain = target[DefaultInfo].files.to_list()[0], depset(bases)
@@ -77,8 +77,8 @@ def btf_diff_test(
         **kwargs):
     """Tests that two BTF files hold the same types, functions and variables.
 
-    Their ids and order don't count. Prints a summary and the first 500 differences. All of them are
-    printed by `bazel run //:NAME -- --limit=0`, which takes other flags of `btfdedup diff` too.
+    Ids and order don't matter. Prints a summary and the first 500 differences;
+    `bazel run //:NAME -- --limit=0` prints all, and takes other flags of `btfdedup diff` too.
 
     ```starlark
     btf_diff_test(
@@ -91,12 +91,12 @@ def btf_diff_test(
     Args:
         name: The test.
         actual: A `vmlinux_btf`, a `module_btf`, or a file with BTF.
-        expected: What `actual` is compared with, in the same forms.
-        actual_bases: The chain that `actual` is split against, outermost first, when it is a file.
-            A `module_btf` brings its own.
-        expected_bases: The chain that `expected` is split against, as in `actual_bases`.
+        expected: The BTF to compare with, in the same forms.
+        actual_bases: The bases of `actual`, outermost first, if it is a file. A `module_btf` has
+            its own.
+        expected_bases: The bases of `expected`, likewise.
         size: The test's size for Bazel: the BTF of a kernel takes a second or two.
-        **kwargs: What all tests have, such as `tags`.
+        **kwargs: Attributes of all tests, such as `tags`.
     """
     _btf_diff_test(
         name = name,

@@ -15,27 +15,26 @@ _BTF_ATTR = attr.label(
 
 EMBED_ATTRS = {
     "drop_signature": attr.bool(
-        doc = """Whether to cut off the signature of a signed module, which would no longer
-hold. Without it a signed module is an error.""",
+        doc = """Whether to cut off the signature of a signed module, which would no longer hold. By
+default a signed module is an error.""",
     ),
     "old_base": attr.label(
-        doc = """What the `.BTF` of a module that was built with BTF is based on, raw or ELF: the
-vmlinux that it was built for. It is read if the module has kfuncs with different flags, which were
-sorted by the old ids.""",
+        doc = """The base, raw or ELF, of the `.BTF` that a module already has: the vmlinux that it
+was built for. Needed if kfuncs of the module have different flags, because the old ids determined
+their order.""",
         allow_single_file = True,
     ),
     "resolve_ids": attr.bool(
-        doc = """Whether the type ids in `.BTF_ids`, if the file has that section, become those
-of the BTF that is embedded. A kernel refuses a module with ids of other BTF. And if the file has
-kfuncs with implicit arguments (`KF_IMPLICIT_ARGS`, since Linux 7.0), the BTF that is embedded
-doesn't show these, as the kernel wants it. For this the action reads the chain of bases, so it runs
-again when the kernel's BTF changes.""",
+        doc = """Whether to fill in `.BTF_ids`, if the file has it, with the [type ids](ids.md) of
+the embedded BTF, without which a kernel refuses the module. The embedded BTF then doesn't show
+implicit arguments of kfuncs (`KF_IMPLICIT_ARGS`, since Linux 7.0). The action reads the chain of
+bases, so it runs again when the kernel's BTF changes.""",
         default = True,
     ),
 }
 
 def how_to_embed(ctx):
-    """How BTF is embedded, as EMBED_ATTRS say.
+    """How to embed BTF, from EMBED_ATTRS.
 
     Args:
         ctx: context of a rule with EMBED_ATTRS.
@@ -50,7 +49,7 @@ def how_to_embed(ctx):
     )
 
 def _embedded_info(ctx, info, btf):
-    """BtfInfo of BTF that was embedded, and may be other BTF than that of info."""
+    """BtfInfo of embedded BTF, which may differ from that of info."""
     index = None
     distilled = getattr(info, "distilled", False)
     if not distilled:
@@ -108,19 +107,18 @@ btf_embed(
 )
 ```
 
-Type ids in `.BTF_ids` become those of the BTF, unless `resolve_ids` is False. All else in the file
-stays as it is. What is based on the BTF as it was embedded names this target as its base: modules
-of a kernel since 7.0, the `btf_embed` of vmlinux, whose BTF lost the implicit arguments of kfuncs.
-A distilled base, if the BTF is based on one, goes into `.BTF.base`. BTF that the file had is
-replaced. In a linked vmlinux that loads its BTF the new one must have the same size: link with a
-`btf_section_object` instead.""",
+It replaces the BTF that the file had, puts a distilled base into `.BTF.base`, and fills in
+`.BTF_ids` unless `resolve_ids` is False. The rest of the file stays the same. Modules of a kernel
+since 7.0 need the `btf_embed` of vmlinux as their base, because it takes implicit arguments of
+kfuncs out of the BTF. A linked vmlinux that loads its BTF can't take BTF of another size: link it
+with a `btf_section_object` instead.""",
     attrs = EMBED_ATTRS | {
         "btf": _BTF_ATTR,
         "out": attr.output(
             doc = "The file to write. By default `NAME/` and the name of `src`.",
         ),
         "src": attr.label(
-            doc = "The module, not compressed; any ELF file with section headers will do.",
+            doc = "The module, uncompressed, or any ELF file with section headers.",
             allow_single_file = True,
             mandatory = True,
         ),
@@ -147,14 +145,13 @@ btf_section_object(
 )
 ```
 
-The object has only a section `.BTF` that is loaded. The kernel's linker script puts it
-between `__start_BTF` and `__stop_BTF`.""",
+The object has only a loaded section `.BTF`. The kernel's linker script puts it between
+`__start_BTF` and `__stop_BTF`.""",
     attrs = {
         "btf": _BTF_ATTR,
         "machine_of": attr.label(
-            doc = """An ELF file for the machine and ABI of the kernel. Only its ELF header is used,
-but any change of the file runs the action: one of the kernel's objects that seldom changes is
-best.""",
+            doc = """An ELF file for the machine and ABI of the kernel, best one of the kernel's
+objects that seldom changes: only its ELF header is used, but any change runs the action.""",
             allow_single_file = True,
             mandatory = True,
         ),

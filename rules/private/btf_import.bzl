@@ -15,8 +15,8 @@ def _btf_import_impl(ctx):
 
 btf_import = rule(
     implementation = _btf_import_impl,
-    doc = """Takes the BTF, `NAME.btf`, out of a kernel that something else made: a distribution's,
-a vendor's. Modules are then linked against the kernel that is shipped.
+    doc = """Takes the BTF, `NAME.btf`, out of a distribution's or vendor's kernel, as a base for
+modules.
 
 ```starlark
 btf_import(
@@ -31,19 +31,17 @@ module_btf(
 )
 ```
 
-The BTF is the kernel's to the byte, after a check against the rules by which the kernel reads it.
-Its order is the kernel's own, too. Output group: `btf_base`.""",
+The BTF is the kernel's to the byte, after a check by the kernel's rules. Output group:
+`btf_base`.""",
     attrs = OUT_ATTRS | {
         "base": attr.label(
-            doc = """What the BTF of a module is based on: the `btf_import` of its kernel, or
-whatever
-else provides the kernel's own BTF.""",
+            doc = """For a module: the base of its BTF, such as the `btf_import` of its kernel.""",
             allow_files = True,
         ),
         "src": attr.label(
-            doc = """The kernel as it is booted: a bzImage (vmlinuz) of x86, an Image of arm64,
-riscv or loongarch, an EFI zboot image. Or vmlinux, a module or another ELF file with a section
-`.BTF`; or raw BTF. Any of them may be compressed.""",
+            doc = """A bootable kernel: bzImage (vmlinuz) of x86, Image of arm64, riscv or
+loongarch, EFI zboot image. Or vmlinux, a module or another ELF file with a section `.BTF`, or raw
+BTF. Any of them may be compressed.""",
             allow_single_file = True,
             mandatory = True,
         ),

@@ -15,14 +15,14 @@ def convert_all(ctx, elves, prefix, conversion):
 
     Args:
         ctx: context of a rule or aspect with the toolchain and GRAIN_SETTINGS.
-        elves: list of File, object files, archives and directories of them. One that is there
-            several times is converted once.
+        elves: list of File, object files, archives and directories of them. Repeated ones are
+            converted once.
         prefix: directory for the BTF objects, unique in the package.
         conversion: what `conversion_of` returned.
 
     Returns:
-        dict from the path of each ELF file, or group of them, to its BTF object. The path is
-        relative to the package if the file is inside of that.
+        dict from the path of each ELF file, or group of them, to its BTF object. Paths in the
+        package are relative to it.
     """
     package = paths.join(ctx.label.workspace_root, ctx.label.package)
     by_path = laid_out(ctx, elves, package + "/" if package else "")
@@ -51,8 +51,8 @@ def _btf_objects_impl(ctx):
 
 btf_objects = rule(
     implementation = _btf_objects_impl,
-    doc = """Converts object files and archives: `BtfGen` actions for some object files each, as
-`grain` says, then `BtfMerge` actions that follow the directories.
+    doc = """Converts object files and archives, by `BtfGen` actions for some object files each (see
+`grain`), then `BtfMerge` actions along the directories.
 
 ```starlark
 btf_objects(
@@ -61,17 +61,14 @@ btf_objects(
 )
 ```
 
-Use one target for each directory where you can. Its default output is one BTF object with
-everything merged; the output group `btf_objects` has those of the `BtfGen` actions.""",
+Preferably use one target for each directory. The default output is one merged BTF object; the
+output group `btf_objects` has those of the `BtfGen` actions.""",
     attrs = CONVERSION_ATTRS | GRAIN_ATTRS | {
         "srcs": attr.label_list(
-            doc = """Object files, archives (of a thin one, the members are in `debug`; or name them
-here in its place), and linked files: `vmlinux`, modules, their separate debug files. Each must have
-DWARF, or BTF that the compiler wrote: compile with `-g` or `-gbtf`. A `cc_library` counts as its
-archive.
-
-Also directories that an action makes (`ctx.actions.declare_directory`), with only such
-files in them. One action converts a whole directory.""",
+            doc = """Object files, archives (for a thin one, list its members in `debug`, or here
+instead), and linked files: `vmlinux`, modules, their separate debug files. Each must have DWARF or
+a compiler's BTF: compile with `-g` or `-gbtf`. A `cc_library` counts as its archive. Also tree
+artifacts (`ctx.actions.declare_directory`) with only such files, each converted by one action.""",
             allow_files = True,
             allow_empty = False,
             mandatory = True,

@@ -14,7 +14,7 @@ def _runfiles_path(file):
 def _btf_repro_test_impl(ctx):
     btfrepro = ctx.toolchains[TOOLCHAIN_TYPE].btf.btfrepro
     if not btfrepro:
-        fail("the toolchain has no btfrepro: set that attribute of its btf_toolchain")
+        fail("the toolchain has no btfrepro: set the attribute btfrepro of its btf_toolchain")
     args = ctx.actions.args()
     args.set_param_file_format("multiline")
     args.add_joined(ctx.attr.mnemonics, join_with = ",", format_joined = "--mnemonic=%s")
@@ -42,12 +42,11 @@ def _btf_repro_test_impl(ctx):
 
 btf_repro_test = rule(
     implementation = _btf_repro_test_impl,
-    doc = """Tests that two builds were the same, action by action, by the logs that
-`bazel build --execution_log_compact_file` wrote. Prints where the differences begin.
-`--test_arg` adds flags of `btfrepro diff`, such as `--all`. [repro.md](repro.md) has examples, and
-`btfrepro run`, which makes two builds itself.
-
-A build can't read its own log, so the logs are files that earlier steps of the CI put there.
+    doc = """Tests that two builds were the same, action by action, from logs of
+`bazel build --execution_log_compact_file`. Prints where the differences begin. `--test_arg` adds
+flags of `btfrepro diff`, such as `--all`. A build can't read its own log, so earlier steps of the
+CI must provide the files. [repro.md](repro.md) has examples, and `btfrepro run`, which makes two
+builds itself.
 
 ```starlark
 btf_repro_test(
@@ -66,9 +65,9 @@ btf_repro_test(
             mandatory = True,
         ),
         "allow": attr.string_list(
-            doc = """Differences that are expected: patterns `label=`, `mnemonic=`, `output=`,
-`verdict=`, all of which must match, and after `#` the reason. What differs through such an action
-alone is allowed too.""",
+            doc = """Expected differences: patterns `label=`, `mnemonic=`, `output=`, `verdict=`,
+all of which must match, and the reason after `#`. Differences that only such an action causes are
+allowed too.""",
         ),
         "allow_file": attr.label(
             doc = "A file with such lines.",
@@ -80,7 +79,7 @@ alone is allowed too.""",
             mandatory = True,
         ),
         "mnemonics": attr.string_list(
-            doc = "Compare the actions with these mnemonics only; all by default.",
+            doc = "Compare only actions with these mnemonics; by default all.",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

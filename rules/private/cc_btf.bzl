@@ -1,4 +1,4 @@
-"""cc_btf and btf_cc_aspect: BTF objects of what cc_library and cc_binary compile."""
+"""cc_btf and btf_cc_aspect: BTF objects from cc_library and cc_binary."""
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
@@ -18,12 +18,12 @@ load(":debug_files.bzl", "debug_files")
 load(":grain.bzl", "GRAIN_SETTINGS")
 load(":merge_tree.bzl", "merge_tree")
 
-# Attributes that lead from a linked target to what may be linked into it. What is, the links say;
-# what other attributes lead to, the target converts that wants it.
+# Attributes that lead from a linked target to its possible inputs. The links decide which of these
+# are inputs; the target with the cc_btf converts those that other attributes lead to.
 _EDGES = ["deps", "implementation_deps", "link_extra_lib", "malloc", "srcs"]
 
 def _linked(target, rule, below):
-    """What a link reads that the target does, or that has the target among its libraries.
+    """The inputs of the target's own link, or those that it adds to a link as a library.
 
     Args:
         target: Target.
@@ -31,9 +31,8 @@ def _linked(target, rule, below):
         below: list of BtfCcInfo, of what the aspect visited below the target.
 
     Returns:
-        struct of `own` (list of struct, as `libraries_of` returns them), what the target itself
-        brings to a link, as opposed to its dependencies; and `linker_inputs` and `libraries`, as
-        BtfCcInfo has them.
+        struct of `own` (list of struct, as `libraries_of` returns them), the target's own
+        libraries without its dependencies; and `linker_inputs` and `libraries`, as in BtfCcInfo.
     """
     linker_inputs = depset()
     if CcInfo in target:
@@ -57,7 +56,7 @@ def _linked(target, rule, below):
     )
 
 def _dependencies(rule_attr):
-    """BtfCcInfo of the targets that the aspect visited below this one."""
+    """BtfCcInfo of the dependencies that the aspect visited."""
     found = []
     for edge in _EDGES:
         value = getattr(rule_attr, edge, None)
@@ -104,9 +103,8 @@ def _btf_cc_aspect_impl(target, ctx):
 
 btf_cc_aspect = aspect(
     implementation = _btf_cc_aspect_impl,
-    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and the
-merge of them. The actions are the target's own, so all who link it share them. Follows `deps`,
-`implementation_deps`, `link_extra_lib`, `malloc` and `srcs`.""",
+    doc = """Declares `BtfGen` actions for the objects that a C or C++ target compiles, and their
+merge. All targets that link it share these actions.""",
     attr_aspects = _EDGES,
     attrs = CONVERSION_SETTINGS | GRAIN_SETTINGS,
     toolchains = [TOOLCHAIN_TYPE],
@@ -114,11 +112,11 @@ merge of them. The actions are the target's own, so all who link it share them. 
 )
 
 def _convert(ctx, where, files, dwos, conversion):
-    """Declares actions of the rule's own.
+    """Declares the rule's own actions.
 
     Args:
         ctx: context of the rule.
-        where: string, how the paths of what they write begin.
+        where: string, the beginning of the paths of their outputs.
         files: list of File, the ELF files.
         dwos: list of File, the .dwo files of some of them.
         conversion: what `conversion_of` returned.
@@ -140,7 +138,7 @@ def _libraries(ctx):
         info = dep[BtfCcInfo]
         if CcInfo not in dep and not info.libraries and not info.linker_inputs:
             fail(("{}: {} compiles and links no object file: deps takes cc_library, cc_binary " +
-                  "and the like; object files and archives are srcs of a btf_objects").format(
+                  "and the like; use btf_objects for object files and archives").format(
                 ctx.label,
                 dep.label,
             ))
@@ -148,16 +146,16 @@ def _libraries(ctx):
     libraries = depset(transitive = [dep[BtfCcInfo].libraries for dep in ctx.attr.deps])
     found = libraries_of(linker_inputs) + libraries.to_list()
     if not found:
-        fail(("{}: deps have headers alone, and no object file with types: name what " +
+        fail(("{}: deps have only headers and no object file with types: add a target that " +
               "compiles").format(ctx.label))
     return found
 
 def _chosen_libraries(ctx):
-    """Those libraries that deps link and exclude doesn't name, and who converts them.
+    """The libraries that deps link, without those in exclude, and the targets that convert them.
 
     Returns:
-        struct of `targets` (list of struct, of BtfCcInfo, whose actions convert most), and `rest`
-        (dict from the Label of each other owner to the list of its ELF files).
+        struct of `targets` (list of struct, of BtfCcInfo, whose actions convert most of them), and
+        `rest` (dict from the Label of each other owner to the list of its ELF files).
     """
     libraries = _libraries(ctx)
     visited = depset(
@@ -182,8 +180,8 @@ def _chosen_libraries(ctx):
     rest = {label: files for label, files in rest.items() if files}
     idle = [str(label) for label, found in excluded.items() if not found]
     if idle:
-        fail(("{}: exclude names {}, but deps link no object file of that target itself: name " +
-              "the library that has the object or archive in its srcs").format(
+        fail(("{}: exclude has {}, but deps link no object file of that target: exclude the " +
+              "library with the object or archive in its srcs").format(
             ctx.label,
             ", ".join(idle),
         ))
@@ -235,8 +233,8 @@ def _cc_btf_impl(ctx):
 
 cc_btf = rule(
     implementation = _cc_btf_impl,
-    doc = """Converts everything that C and C++ targets link: the objects of each target once,
-however many paths lead to it, by `BtfGen` actions for some objects each.
+    doc = """Converts everything that C and C++ targets link, each object once, by `BtfGen` actions
+for some objects each.
 
 ```starlark
 cc_btf(
@@ -245,9 +243,8 @@ cc_btf(
 )
 ```
 
-Compile with debug information, for example `--copt=-g`: an object without any is an error, which
-names the library that it is of (`for //third_party:zlib`). A library that comes without is left
-out:
+Compile with debug information, for example `--copt=-g`. An object without it is an error that names
+its library (`for //third_party:zlib`), which you can exclude:
 
 ```starlark
 cc_btf(
@@ -257,17 +254,14 @@ cc_btf(
 )
 ```
 
-What the link of a `cc_binary` reads is converted, nothing else: also a library that comes by
-`malloc` or by your own rule that forwards `CcInfo`, and each of several configurations of one
-library; not a library that only a `genrule` reads.
+All inputs of a `cc_binary`'s link are converted, also libraries from `malloc` or from your own rule
+that forwards `CcInfo`, and each configuration of a library; a library that only a `genrule` reads
+is not. With `--fission` the `.dwo` files are read too; for that, a library that your own rule
+forwards must be in `deps`.
 
-With `--fission` the `.dwo` files are read, too; a library that your own rule forwards must be
-in `deps` for that. What to encode comes from the flags `@rules_btf//rules/settings:btf_features`
-and `:lang_exclude`, what to read from `:input`, and how many objects an action converts from
-`:grain`.
-
-All `cc_btf` share the actions of a library that several link. One with attributes that say
-otherwise than the flags has its own actions:
+The flags `btf_features`, `lang_exclude`, `input` and `grain` in `@rules_btf//rules/settings` set
+what to encode, what to read and how many objects an action converts. All `cc_btf` share the actions
+of a library, except one whose attributes differ from the flags:
 
 ```starlark
 cc_btf(
@@ -278,15 +272,15 @@ cc_btf(
 ```""",
     attrs = CONVERSION_SETTINGS | CHOICE_ATTRS | GRAIN_SETTINGS | {
         "deps": attr.label_list(
-            doc = """`cc_library`, `cc_binary` and other targets that link; what they depend on is
-included. A library of headers has no types of its own, and may be among them.""",
+            doc = """`cc_library`, `cc_binary` and other targets that link, with their dependencies.
+Libraries of headers are allowed, and add nothing.""",
             aspects = [btf_cc_aspect],
             allow_empty = False,
             mandatory = True,
         ),
         "exclude": attr.label_list(
-            doc = """Targets among `deps` and what they depend on whose own objects are left out:
-those without debug information. What such a target depends on is converted.""",
+            doc = """Targets among `deps` and their dependencies whose own objects are left out,
+because they have no debug information. Dependencies of such a target are converted.""",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -1,8 +1,8 @@
-"""What the link of a C or C++ target reads, and which target's actions convert it."""
+"""The inputs of a C or C++ target's link, and which target's actions convert them."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
-# A link of objects for ThinLTO reads others, which the indexing of these tells.
+# A ThinLTO link reads other objects, which are inputs of the indexing action.
 _LINKS = ["CppLTOIndexing", "CppLink"]
 
 _PREBUILT = ["a", "lo", "o", "rlib"]
@@ -10,8 +10,8 @@ _PREBUILT = ["a", "lo", "o", "rlib"]
 def _library_objects(library):
     """The ELF files of one LibraryToLink: its objects, or its archive where it has no objects.
 
-    Of objects in two kinds of code those that aren't position independent are taken, as they are
-    where the linker chooses between both.
+    If there is position independent code and other code, the other objects are taken, as the
+    linker would.
     """
     for objects in [library.objects, library.pic_objects]:
         if objects:
@@ -22,7 +22,7 @@ def _library_objects(library):
     return []
 
 def _archives(library):
-    """The files each of which is all of a LibraryToLink."""
+    """All files that contain a whole LibraryToLink."""
     return [
         file
         for file in [
@@ -37,21 +37,21 @@ def _archives(library):
     ]
 
 def _is_read(library, read):
-    """Whether a link that reads some paths reads a LibraryToLink, in whatever form."""
+    """Whether a link that reads these paths reads a LibraryToLink, in any form."""
     files = _archives(library) + (library.objects or []) + (library.pic_objects or [])
     return bool([file for file in files if file.path in read])
 
 def libraries_of(linker_inputs, owner = None, read = None):
-    """The libraries with ELF files to convert of some linker inputs.
+    """The libraries in linker inputs that have ELF files to convert.
 
     Args:
         linker_inputs: depset of LinkerInput.
-        owner: Label, whose alone are wanted, or None.
-        read: dict by path, of a link whose libraries alone are wanted, or None.
+        owner: Label, to return only its libraries, or None.
+        read: dict by path, the inputs of a link, to return only libraries among them, or None.
 
     Returns:
         list of struct: `label` (Label, the owner), `files` (tuple of File, the objects, or the
-        archive where there are none), `archives` (tuple of File, each of which has all of that).
+        archive if there are none), `archives` (tuple of File, each with all of that).
     """
     return [
         struct(
@@ -77,10 +77,10 @@ def _attribute_targets(rule_attr):
     return found
 
 def _compiled(target, read):
-    """The objects that a target compiled, in the kind of code that its link reads."""
+    """The objects that a target compiled, position independent or not as its link reads them."""
     found = {}
     for file in target[OutputGroupInfo].compilation_outputs.to_list():
-        # The group has position independent objects even where the link takes the others.
+        # The group has position independent objects even if the link takes the others.
         other = file.path.replace("/_pic_objs/", "/_objs/")  # of a directory of objects
         if other.endswith(".pic.o"):
             other = other.removesuffix(".pic.o") + ".o"
@@ -90,16 +90,16 @@ def _compiled(target, read):
     return found.keys()
 
 def linked_by(target, rule, visited):
-    """What the link of a target reads that links itself, as a cc_binary does.
+    """The inputs of the link of a target that links, such as a cc_binary.
 
     Args:
         target: Target.
         rule: `ctx.rule` of an aspect.
-        visited: depset of struct, of BtfCcInfo, what the aspect found below the target.
+        visited: depset of struct, of BtfCcInfo, from the target's dependencies.
 
     Returns:
-        list of struct, as `libraries_of` returns them, those of its own files with the target's
-        label; None if the target links nothing.
+        list of struct, as `libraries_of` returns them, with the target's label for its own files;
+        None if the target links nothing.
     """
     read = {
         file.path: file
@@ -124,7 +124,7 @@ def linked_by(target, rule, visited):
         if file.path in read and file.extension in _PREBUILT
     ]
 
-    # A library may be among the sources, too, as the archive that it is.
+    # The archive of a library may be among the sources, too.
     libraries = found + [library for other in visited.to_list() for library in other.libraries]
     by_archive = {file.path: library for library in libraries for file in library.archives}
     for library in found:
@@ -146,15 +146,15 @@ def files_of(target):
     return [file for library in target.libraries for file in library.files]
 
 def owner_by_file(targets, libraries):
-    """Which target's actions convert what a link reads.
+    """Which target's actions convert the inputs of a link.
 
     Args:
         targets: list of struct, of BtfCcInfo, dependencies first.
-        libraries: list of struct, as `libraries_of` returns them: all that is linked.
+        libraries: list of struct, as `libraries_of` returns them: all inputs of the link.
 
     Returns:
-        dict from the path of a file to one of targets. Only those are there that have only
-        what is linked, and nothing that another has already.
+        dict from the path of a file to one of targets. A target is used only if all of its files
+        are linked, and none of them belongs to another target.
     """
     linked = {
         file.path: None
@@ -178,7 +178,7 @@ def owners_of(library, owners):
         owners: dict from path to struct, of `owner_by_file`.
 
     Returns:
-        struct of `targets`, list of struct, and `rest`, list of File that none of them converts.
+        struct of `targets`, list of struct, and `rest`, list of File that no target converts.
     """
     for file in library.archives:
         if file.path in owners:

@@ -1,4 +1,4 @@
-"""The attributes of rules that convert debug information: what to read, and what to encode."""
+"""Attributes of rules that convert debug information: what to read, and what to encode."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":debug_files.bzl", "DEBUG_ATTRS", "debug_files", "debug_files_of")
@@ -7,17 +7,17 @@ load(":features.bzl", "check_names")
 # Build settings, for rules and for the aspect, which can have no list attributes.
 CONVERSION_SETTINGS = {
     "_btf_features": attr.label(
-        doc = "Features of targets that name none.",
+        doc = "Features of targets that set none.",
         default = Label("//rules/settings:btf_features"),
         providers = [BuildSettingInfo],
     ),
     "_input": attr.label(
-        doc = "Which debug information is read of targets that don't say.",
+        doc = "Which debug information to read for targets that don't set input.",
         default = Label("//rules/settings:input"),
         providers = [BuildSettingInfo],
     ),
     "_lang_exclude": attr.label(
-        doc = "Languages that targets which name none leave out.",
+        doc = "Excluded languages of targets that set none.",
         default = Label("//rules/settings:lang_exclude"),
         providers = [BuildSettingInfo],
     ),
@@ -28,34 +28,33 @@ CONVERSION_SETTINGS = {
     ),
 }
 
-# What a target may say in place of the flags.
+# Attributes of a target that replace the flags.
 CHOICE_ATTRS = {
     "btf_features": attr.string_list(
-        doc = """What to encode: [names of features](features.md), such as `["default",
-"global_var"]`. Empty: the value of the flag `@rules_btf//rules/settings:btf_features`, whose
-default is the tool's, `default`.""",
+        doc = """What to encode: [names of features](features.md), such as
+`["default", "global_var"]`. Empty: the flag `@rules_btf//rules/settings:btf_features`, by default
+`default`.""",
     ),
     "input": attr.string(
-        doc = """Which debug information is read: `dwarf`; `btf`, which is BTF that the compiler
-wrote (`gcc -gbtf`); or `auto`, DWARF where a file has some, else BTF. Empty: the value of the flag
-`@rules_btf//rules/settings:input`, which is `auto` by default.""",
+        doc = """Which debug information to read: `dwarf`; `btf`, that of the compiler
+(`gcc -gbtf`); or `auto`, DWARF if a file has it, else BTF. Empty: the flag
+`@rules_btf//rules/settings:input`, by default `auto`.""",
         values = ["", "auto", "btf", "dwarf"],
     ),
     "lang_exclude": attr.string_list(
-        doc = """Source languages (`rust`, `c++`, ...) whose units are left out; `c++` is each of
-its versions. Empty: the value of the flag `@rules_btf//rules/settings:lang_exclude`, which is empty
-too by default.""",
+        doc = """Source languages (`rust`, `c++`, ...) to leave out; `c++` is each of its versions.
+Empty: the flag `@rules_btf//rules/settings:lang_exclude`, by default none.""",
     ),
     "skip_unencodable": attr.bool(
-        doc = """Whether units with something that BTF has no word for, such as C++ pointers to
-members, are left out, with a warning. Otherwise they are an error.""",
+        doc = """Whether units that BTF can't express, such as those with C++ pointers to members,
+are left out with a warning. By default they are an error.""",
     ),
 }
 
 CONVERSION_ATTRS = CONVERSION_SETTINGS | DEBUG_ATTRS | CHOICE_ATTRS
 
 def conversion_of(attr):
-    """What a target or an aspect application asks for.
+    """The conversion that a target or an aspect application asks for.
 
     Args:
         attr: `ctx.attr` of a rule with CONVERSION_ATTRS or of an aspect with CONVERSION_SETTINGS.
@@ -80,7 +79,7 @@ def chosen(attr):
     return [name for name in CHOICE_ATTRS if getattr(attr, name)]
 
 def with_debug_files(conversion, beside):
-    """A conversion of ELF files that have other files beside them, or none.
+    """The conversion with other debug files.
 
     Args:
         conversion: what `conversion_of` returned.
@@ -98,6 +97,6 @@ def with_debug_files(conversion, beside):
     )
 
 def for_objects(conversion):
-    """A conversion of the objects of a linked file, to which a package or a debug file belongs."""
+    """The conversion for objects: a package or a debug file belongs to their linked file only."""
     beside = conversion.beside
     return with_debug_files(conversion, debug_files(beside.dwos + beside.members, beside.alt))

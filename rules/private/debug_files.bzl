@@ -1,21 +1,20 @@
-"""Files that ELF files and archives refer to, and that hold their debug information or parts of it.
+"""Files with the debug information of ELF files and archives that refer to them.
 
-An action reads no file but those that its command line names: the tools get `--follow` for each
-that an input may refer to.
+An action reads only files on its command line: the tools get `--follow` for each that an input may
+refer to.
 """
 
 load(":arguments.bzl", "add_files")
 
 DEBUG_ATTRS = {
     "alt": attr.label(
-        doc = """The supplementary file that `dwz -m` made, if the ELF files refer to one.""",
+        doc = "The supplementary file of `dwz -m` that the ELF files refer to.",
         allow_single_file = True,
     ),
     "debug": attr.label_list(
-        doc = """Files that the ELF files refer to: `.dwo` files of `-gsplit-dwarf`, each beside its
-object file, or a package of them (`.dwp`); `.o` and `.a` files that are members of a thin archive;
-or the separate debug file of the one ELF file, if that is stripped (`vmlinux.debug`, whatever its
-name). Actions read no others.""",
+        doc = """Files that the ELF files refer to; actions read no others. `.dwo` files of
+`-gsplit-dwarf`, each beside its object file, or a package of them (`.dwp`); `.o` and `.a` members
+of a thin archive; or the separate debug file of one stripped ELF file, such as `vmlinux.debug`.""",
         allow_files = True,
     ),
 }
@@ -24,15 +23,15 @@ name). Actions read no others.""",
 _MEMBERS = ["a", "o"]
 
 def debug_files(files = [], alt = None):
-    """What a target has beside its ELF files.
+    """The files that a target has besides its ELF files.
 
     Args:
         files: list of File, as the attribute `debug` has them.
         alt: File or None, the supplementary file.
 
     Returns:
-        struct of `dwos` and `members` (lists of File), `packages` and `separate` (lists of File, of
-        which a conversion takes one), and `alt` (File or None).
+        struct of `dwos` and `members` (lists of File), `packages` and `separate` (lists of at most
+        one File), and `alt` (File or None).
     """
     return struct(
         dwos = [file for file in files if file.extension == "dwo"],
@@ -43,7 +42,7 @@ def debug_files(files = [], alt = None):
     )
 
 def debug_files_of(attr):
-    """What the attributes of a rule with DEBUG_ATTRS name; nothing for an aspect.
+    """The files in DEBUG_ATTRS of a rule; none for an aspect.
 
     Args:
         attr: `ctx.attr`.
@@ -58,7 +57,7 @@ def debug_files_of(attr):
     )
 
 def check_debug_files(label, beside, elves):
-    """Fails if a target names files that can't be those of its ELF files.
+    """Fails if debug files of a target can't belong to its ELF files.
 
     Args:
         label: Label of the target.
@@ -67,27 +66,27 @@ def check_debug_files(label, beside, elves):
     """
     for files, what in [(beside.packages, "packages"), (beside.separate, "separate debug files")]:
         if len(files) > 1:
-            fail("{}: debug names {} {}, of which there can be one: {}".format(
+            fail("{}: debug has {} {}, at most one is allowed: {}".format(
                 label,
                 len(files),
                 what,
                 ", ".join([file.short_path for file in files]),
             ))
     if beside.separate and len(elves) != 1:
-        fail("{}: {} is the debug file of one ELF file, and there are {}".format(
+        fail("{}: {} is the debug file of one ELF file, but there are {}".format(
             label,
             beside.separate[0].short_path,
             len(elves),
         ))
 
-# What makes the tools read no file that the command line doesn't name.
+# Makes the tools read only files on the command line.
 FOLLOW_NONE = "--follow="
 
 def _dwo_in(file):
     return file.path if file.extension == "dwo" else None
 
 def add_debug_files(args, elves, beside):
-    """Adds the flags of `btfgen object` that name what the ELF files refer to.
+    """Adds the flags of `btfgen object` for the files that the ELF files refer to.
 
     Args:
         args: Args.
@@ -107,7 +106,7 @@ def _stem(file):
     return file.dirname + "/" + file.basename.partition(".")[0]
 
 def _followed(elves, beside):
-    """The .dwo files and members of archives that an action reads. Objects have their own alone."""
+    """The .dwo files and members of archives that an action reads: for objects only their own."""
     objects = {_stem(elf): None for elf in elves if elf.extension == "o"}
     dwos = beside.dwos
     if len(objects) == len(elves):
@@ -116,7 +115,7 @@ def _followed(elves, beside):
     return dwos + (beside.members if archives else [])
 
 def debug_inputs(elves, beside):
-    """Which of the files an action reads that converts some of the ELF files.
+    """The files that an action reads besides the ELF files that it converts.
 
     Args:
         elves: list of File, what the action converts.

@@ -1,8 +1,8 @@
-"""What lists of features mean, as `btfgen object --features` takes them (internal/model/features)."""
+"""Lists of features, as `btfgen object --features` takes them (internal/model/features)."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 
-# What "default" stands for; the test e2e/features compares it with the tool's.
+# The features of "default"; the test e2e/features compares them with the tool's.
 _DEFAULT = [
     "encode_force",
     "var",
@@ -15,21 +15,20 @@ _DEFAULT = [
     "decl_tag_kfuncs",
 ]
 
-# What "all" stands for: each feature that the BTF of any file can have.
+# The features of "all": each one that the BTF of any file can have.
 _ALL = _DEFAULT + ["reproducible_build", "global_var", "attributes", "true_signature"]
 
-# What BTF may differ in from the BTF that it is based on: where it goes, and which variables it
-# has.
+# Features in which BTF may differ from its base: where it goes, and which variables it has.
 _OWN = ["distilled_base", "global_var", "reproducible_build"]
 
-# Names that stand for several features, or for none.
+# Names of several features, or of none.
 _SETS = {"all": _ALL, "default": _DEFAULT, "force_cu_merging": [], "none": []}
 
-# All names that a list may have.
+# All names in lists.
 _NAMES = _ALL + ["distilled_base", "layout"] + _SETS.keys()
 
 def check_names(features):
-    """Fails if a list of features has a name that is none.
+    """Fails if a list of features has an unknown name.
 
     Args:
         features: list of string, as for `feature_set`.
@@ -37,7 +36,7 @@ def check_names(features):
     for item in ",".join(features).split(","):
         name = item[1:] if item[:1] in ["+", "-"] else item
         if item and name not in _NAMES:
-            fail("btf_features: there is no feature \"{}\"; there are {}".format(
+            fail("btf_features: unknown feature \"{}\"; known are {}".format(
                 name,
                 ", ".join(_NAMES),
             ))
@@ -46,7 +45,7 @@ def _meant(name):
     return _SETS.get(name, [name])
 
 def feature_set(features):
-    """The features that a list means.
+    """The features in a list.
 
     Args:
         features: list of string, items as `--features` takes them joined by commas.
@@ -68,7 +67,7 @@ def feature_set(features):
     return sorted(found)
 
 def has_feature(features, name):
-    """Whether a list of features means one of them.
+    """Whether a list of features has one of them.
 
     Args:
         features: list of string, as for `feature_set`.
@@ -94,15 +93,15 @@ def check_same(label, what, chosen):
     for target, features in chosen.items():
         first.setdefault(",".join(feature_set(features)), (target, features))
     if len(first) > 1:
-        fail(("{} {} different btf_features: {}; give them the same, in their attributes or by " +
-              "the flag @rules_btf//rules/settings:btf_features").format(
+        fail(("{} {} different btf_features: {}; set the same in their attributes or in the flag " +
+              "@rules_btf//rules/settings:btf_features").format(
             label,
             what,
             ", ".join(["{} with {}".format(t, _say(f)) for t, f in first.values()]),
         ))
 
 def check_base(label, features, base, base_features):
-    """Fails if types of a target are encoded otherwise than those of the base that it is based on.
+    """Fails if a target encodes types in another way than its base.
 
     Args:
         label: Label of the target.
@@ -115,8 +114,8 @@ def check_base(label, features, base, base_features):
     mine = [name for name in feature_set(features) if name not in _OWN]
     others = [name for name in feature_set(base_features) if name not in _OWN]
     if mine != others:
-        fail(("{} has btf_features {}, and its base {} has {}: what both hold would be in it " +
-              "twice; give both the same (distilled_base and global_var may differ)").format(
+        fail(("{} has btf_features {}, but its base {} has {}, so common types would be " +
+              "repeated: set the same for both (distilled_base and global_var may differ)").format(
             label,
             _say(features),
             base,
@@ -124,7 +123,7 @@ def check_base(label, features, base, base_features):
         ))
 
 def check_distilled(ctx, features):
-    """Fails if a flag alone asks for a distilled base: that suits no tree of modules.
+    """Fails if only the flag asks for a distilled base, which suits no tree of modules.
 
     Args:
         ctx: context of a rule with CONVERSION_ATTRS that makes the BTF of modules.
@@ -135,7 +134,7 @@ def check_distilled(ctx, features):
     if (not asked and has_feature(flag, "distilled_base") and
         has_feature(features, "distilled_base")):
         fail(("{}: the flag @rules_btf//rules/settings:btf_features has distilled_base, which is " +
-              "for a module that other builds of the kernel load, not for all of one: take it " +
-              "out of the flag, and name it in btf_features of that module's module_btf").format(
+              "not for all modules: set it in btf_features of the module_btf that other builds " +
+              "of the kernel load").format(
             ctx.label,
         ))

@@ -1,29 +1,29 @@
 """Grain: how many object files one BtfGen action converts.
 
-Any grouping gives the same bytes in the end, so cost alone decides. An action costs the same
-however little it does, and objects that are converted together are read faster, because they have
-most types in common. But an edit of one object converts its whole group again, and where only the
-cache is at hand all objects of the group are fetched for it.
+Any grouping gives the same bytes in the end, so only cost matters. Each action has a fixed cost,
+and objects that are converted together are read faster, because they have most types in common.
+But an edit of one object converts its whole group again, and a machine that has only the cache
+fetches all objects of the group.
 
-Groups are cut as merges are (merge_tree.bzl): along directories, and in a directory by a hash of
-each path, so that a new file joins one group and moves none of its neighbours.
+Groups are made like merges (merge_tree.bzl): along directories, and in a directory by a hash of
+each path, so that a new file joins one group and leaves the others as they are.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load(":merge_tree.bzl", "buckets_of")
 
-# As many objects of a directory as are one action with the grain "directory".
+# The most objects of a directory in one action with the grain "directory".
 DIRECTORY_MOST = 128
 
-_DOC = """`object` (an action for each), `directory` (one for the objects of a directory, in which
-large ones are cut in several), or a number such as `16`: about so many at most, of one directory
-and of those below it that have few. Archives and modules always have their own actions."""
+_DOC = """`object` (an action for each), `directory` (one for each directory, several for large
+ones), or a number such as `16`: about that many at most, from one directory and small ones below
+it. Archives and modules always have their own actions."""
 
-# For the aspect, which can have no attribute that any string may be the value of.
+# For the aspect, whose attributes can't be arbitrary strings.
 GRAIN_SETTINGS = {
     "_grain": attr.label(
-        doc = "The grain of targets that have none.",
+        doc = "The grain of targets that set none.",
         default = Label("//rules/settings:grain"),
         providers = [BuildSettingInfo],
     ),
@@ -32,7 +32,7 @@ GRAIN_SETTINGS = {
 GRAIN_ATTRS = GRAIN_SETTINGS | {
     "grain": attr.string(
         doc = """How many object files an action converts: """ + _DOC + """ The result is the same,
-to the byte. Empty: the value of the flag `@rules_btf//rules/settings:grain`.""",
+to the byte. Empty: the flag `@rules_btf//rules/settings:grain`.""",
     ),
 }
 
@@ -43,8 +43,8 @@ def grain_of(ctx):
         ctx: context of a rule with GRAIN_ATTRS or of an aspect with GRAIN_SETTINGS.
 
     Returns:
-        struct of `most` (int, how many objects a group has at most), and `few` (int, how many a
-        directory must have not to leave them to its parent).
+        struct of `most` (int, the most objects in a group), and `few` (int: a directory with fewer
+        objects leaves them to its parent).
     """
     own = getattr(ctx.attr, "grain", "")
     value = own or ctx.attr._grain[BuildSettingInfo].value
@@ -53,7 +53,7 @@ def grain_of(ctx):
     if value == "directory":
         return struct(most = DIRECTORY_MOST, few = 0)
     if not value.isdigit() or int(value) < 1:
-        fail("{}: {} is \"{}\"; it is \"object\", \"directory\" or a number from 1 on".format(
+        fail("{}: {} is \"{}\"; expected \"object\", \"directory\" or a number from 1 on".format(
             ctx.label,
             "grain" if own else "@rules_btf//rules/settings:grain",
             value,
@@ -69,8 +69,8 @@ def groups_of(elves, grain, extensions = ["o"]):
         extensions: list of string, of the files that may be converted with others.
 
     Returns:
-        dict from a path, by which the group is laid out, to the list of its files. A file that is
-        alone has its own path.
+        dict from a path, by which the group is laid out, to the list of its files. A group of one
+        file has the path of the file.
     """
     groups = {}
     directories = {}

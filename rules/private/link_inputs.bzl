@@ -1,4 +1,4 @@
-"""What vmlinux_btf and module_btf share: their sources, and which files a link of them reads."""
+"""What vmlinux_btf and module_btf share: their sources, and the inputs of their links."""
 
 load("//rules:providers.bzl", "BtfInfo", "BtfObjectsInfo")
 load(":btf_objects.bzl", "convert_all")
@@ -13,9 +13,9 @@ load(":variables.bzl", "link_extra")
 
 STRICT_ATTRS = {
     "strict": attr.bool(
-        doc = """Whether it is an error, and not a warning, if objects are among `srcs` of which
-the linked file has no function: objects of modules in the link of `vmlinux`, say. They are left
-out, as are members of an archive that nothing needed, without a word.""",
+        doc = """Whether objects in `srcs` without a function in the linked file, such as modules'
+objects in a link of `vmlinux`, are an error. By default they are left out with a warning. Unneeded
+members of archives are always left out silently.""",
     ),
 }
 
@@ -38,18 +38,18 @@ def srcs_attr(mandatory, doc):
     )
 
 def linked_file(ctx, name):
-    """The linked file that an attribute names.
+    """The linked file in an attribute.
 
     Args:
         ctx: context of a rule.
-        name: string, the attribute, which has allow_single_file.
+        name: string, the attribute, with allow_single_file.
 
     Returns:
         File or None
     """
     file = getattr(ctx.file, name)
     if file and file.is_directory:
-        fail("{}: {} names a directory, {}: name the linked file".format(
+        fail("{}: {} is a directory, {}: set it to the linked file".format(
             ctx.label,
             name,
             file.short_path,
@@ -127,7 +127,7 @@ def _converted_srcs(ctx):
             graphs.append(src[BtfObjectsInfo].roots)
     idle = [name for name in chosen(ctx.attr) if name != "btf_features"]
     if idle and not elves:
-        fail("{} has {}, but its srcs are converted already: name it where they are".format(
+        fail("{} has {}, but its srcs are converted already: set it on their targets".format(
             ctx.label,
             " and ".join(idle),
         ))
@@ -142,26 +142,26 @@ def _converted_srcs(ctx):
     )
 
 def _roots_of(parts):
-    """The BTF objects of parts of graphs, one of those with the same ELF files, in any order."""
+    """The BTF objects of parts of graphs, one for the same ELF files, in any order."""
     by_files = {}
     for part in sorted(parts.to_list(), key = lambda part: part.root.path):
         by_files.setdefault(part.files, part.root)
     return by_files.values()
 
 def _is_elf(src):
-    """Whether a target in `srcs` has files that are to be converted."""
+    """Whether a target in `srcs` has files to convert."""
     if BtfObjectsInfo in src:
         return False
     return bool([file for file in src[DefaultInfo].files.to_list() if file.extension != "btfo"])
 
 def linked_features(ctx):
-    """What the sources of a link were converted with.
+    """The features of the sources of a link.
 
     Args:
         ctx: context of a rule with `srcs_attr` and CONVERSION_SETTINGS.
 
     Returns:
-        list of string. Where no source says, what the target or the flag says.
+        list of string. If no source has features, those of the target or the flag.
     """
     found = {
         src.label: src[BtfObjectsInfo].btf_features
@@ -175,7 +175,7 @@ def linked_features(ctx):
     return found.values()[0]
 
 def btf_info(ctx, name, target):
-    """The BtfInfo of a target that an attribute with allow_files names, which fails without.
+    """The BtfInfo of a target in an attribute with allow_files. Fails if it has none.
 
     Args:
         ctx: context of a rule.
@@ -186,17 +186,17 @@ def btf_info(ctx, name, target):
         BtfInfo
     """
     if BtfInfo not in target:
-        fail(("{}: {}: {} has no BTF of a kernel or module: name the vmlinux_btf or module_btf " +
-              "that makes it, or a btf_import of the file").format(ctx.label, name, target.label))
+        fail(("{}: {}: {} has no BTF of a kernel or module: use its vmlinux_btf or module_btf, " +
+              "or a btf_import of the file").format(ctx.label, name, target.label))
     return target[BtfInfo]
 
 def chain_of(ctx, base, features = None):
-    """The chain of bases of what is based on a target.
+    """The chain of bases of BTF that is based on a target.
 
     Args:
         ctx: context of a rule.
-        base: Target of the attribute base, which has a BtfInfo if it is right.
-        features: list of string, the features of what is based on it; None if nobody knows.
+        base: Target of the attribute base.
+        features: list of string, the features of that BTF; None if they are unknown.
 
     Returns:
         struct of `bases` and `indices`, depsets of File.
@@ -204,9 +204,8 @@ def chain_of(ctx, base, features = None):
     label = base.label
     info = btf_info(ctx, "base", base)
     if info.distilled:
-        fail(("{} can't be based on {}: that was made with the feature distilled_base, so it " +
-              "fits " +
-              "many kernels and has the ids of none").format(ctx.label, label))
+        fail(("{} can't be based on {}: with the feature distilled_base it fits many kernels and " +
+              "has the ids of none; use a base without that feature").format(ctx.label, label))
     if features != None:
         check_base(ctx.label, features, label, getattr(info, "btf_features", None))
     return struct(

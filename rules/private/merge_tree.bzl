@@ -1,17 +1,15 @@
-"""How many BTF objects become few: the layout of BtfMerge actions.
+"""The layout of BtfMerge actions.
 
-Merging is associative and commutative, so any layout gives the same bytes and the cache alone
-decides which is best:
+Merging is associative and commutative, so any layout gives the same bytes, and caching decides:
 
-  - The tree follows the directories. What changes together mostly lies together, and an edited
-    header of one directory reruns that directory's merges and the few above it.
-  - A directory with more than FAN_IN things is cut into buckets by a hash of each thing's path,
-    never by position: a new file joins one bucket and moves none of its neighbours. The number of
-    buckets is a power of two, so it changes rarely.
-  - A directory with few things gets no merge of its own; they count as its parent's.
+  - The tree follows the directories, because files of one directory often change together: an
+    edited header of a directory reruns that directory's merges and the few above it.
+  - A directory with more than FAN_IN files is cut into buckets by a hash of each path, never by
+    position: a new file joins one bucket and leaves the others as they are. The number of buckets
+    is a power of two, so it changes rarely.
+  - Files of a directory with few are merged with those of its parent.
 
-So an edit of one object reruns at most one merge at each level, and each reads about FAN_IN files
-at most.
+So an edit of one object reruns at most one merge at each level, each of about FAN_IN files.
 """
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
@@ -19,10 +17,10 @@ load(":link_actions.bzl", "btf_merge")
 
 FAN_IN = 32
 
-# A directory with fewer things than this leaves them to its parent.
+# A directory with fewer files than this leaves them to its parent.
 _FEW = 8
 
-# More rounds than any number of files needs: each divides it by FAN_IN / 2 at least.
+# Enough rounds for any number of files: each divides it by FAN_IN / 2 at least.
 _ROUNDS = 8
 
 def layout_path(file):
@@ -38,7 +36,7 @@ def layout_path(file):
     return "external/" + path[len("../"):] if path.startswith("../") else path
 
 def put(things, path, file):
-    """Adds a file to a dict by path, in which no two files may have one place.
+    """Adds a file to a dict by path. Fails if the path is taken.
 
     Args:
         things: dict from a path to a File.
@@ -46,7 +44,7 @@ def put(things, path, file):
         file: File.
     """
     if path in things:
-        fail("{} and {} have the same place, {}: rename one of them".format(
+        fail("{} and {} have the same path in the merges, {}: rename one of them".format(
             things[path].path,
             file.path,
             path,
@@ -56,15 +54,15 @@ def put(things, path, file):
 def laid_out(ctx, files, directory = ""):
     """Gives files the paths by which they are laid out.
 
-    A path depends on the file alone, so it stays as it is whatever else there is. Only where files
-    of several configurations have one path, those that the target's own configuration didn't make
-    have the configuration at the end of theirs.
+    A path depends on the file only, so other files don't change it. If files of several
+    configurations have one path, the configuration is appended to the paths of those from other
+    configurations than the target's.
 
     Args:
         ctx: context of a rule or aspect.
         files: list of File, in which a file may be several times.
-        directory: string, what is cut off the paths, with a slash at its end. Paths of files that
-            are elsewhere begin with "@".
+        directory: string with a slash at its end, which is cut off the paths. Paths of files
+            elsewhere begin with "@".
 
     Returns:
         dict from a path to its File.
@@ -88,14 +86,14 @@ def laid_out(ctx, files, directory = ""):
     return found
 
 def buckets_of(things, most):
-    """Cuts things into buckets by a hash of their paths.
+    """Cuts files into buckets by a hash of their paths.
 
     Args:
         things: dict from a path to a File.
-        most: int, how many things a bucket is to have at most, on the average.
+        most: int, the most files in a bucket, on average.
 
     Returns:
-        dict from the name of a bucket, such as "3of8", to the part of things that is in it.
+        dict from the name of a bucket, such as "3of8", to its part of things.
     """
     count = 1
     for _ in range(32):
@@ -128,7 +126,7 @@ def _bucketed(ctx, prefix, directory, things):
     return things
 
 def merge_tree(ctx, objects, prefix, single):
-    """Declares the BtfMerge actions that bring objects down to few files.
+    """Declares the BtfMerge actions that merge objects into few files.
 
     Args:
         ctx: context of a rule or aspect with the toolchain.
@@ -146,7 +144,7 @@ def merge_tree(ctx, objects, prefix, single):
         directories.setdefault(directory, {})[path] = file
         depth = max(depth, path.count("/"))
 
-    # Deepest directories first; each hands what it is left with to its parent.
+    # Deepest directories first; each passes its remaining files to its parent.
     for level in range(depth, 0, -1):
         for directory in sorted([d for d in directories if d and d.count("/") == level - 1]):
             things = _bucketed(ctx, prefix, directory, directories.pop(directory))

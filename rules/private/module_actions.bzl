@@ -1,4 +1,4 @@
-"""The actions on whole files and trees: modules, vmlinux, the BTF of a release."""
+"""Actions on whole files and trees: modules, vmlinux, the BTF of a release."""
 
 load(":arguments.bzl", "add_files", "add_named")
 load(":debug_files.bzl", "debug_inputs")
@@ -27,14 +27,14 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
         ctx: context of a rule with the toolchain.
         modules: list of File, linked modules, or one directory of them.
         outputs: struct of lists of File to write, of each a directory or files of one directory:
-            `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what of it was left out),
+            `btfs` (NAME.btf of each module), `skipped` (NAME.skipped, what was left out),
             `extras` (NAME-btf-extra.btf, the variables that are not per CPU, and its list in
             `skipped`; or empty), `embedded` (NAME.ko, the module with its BTF; or empty).
         conversion: what `conversion_of` returned.
         chain: what `chain_of` returned, the chain to split against.
         order: File or None, Kbuild's modules.order, which lists the modules to take of a directory.
-        variables: which variables are encoded, as `btfdedup modules --variables` takes it; empty
-            for those that the features say.
+        variables: which variables are encoded, as for `btfdedup modules --variables`; empty for
+            those of the features.
         how: struct, how to embed: what `how_to_embed` returned.
     """
     args = ctx.actions.args()
@@ -55,7 +55,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
     read = [chain.indices]
     more = debug_inputs(modules, conversion.beside)
     if outputs.extras or outputs.embedded and how.resolve_ids:
-        # An index has no names, which ids need, and no types, which other BTF on a module's needs.
+        # Type ids need names, and extra BTF needs types: an index has neither.
         args.add_all(chain.bases, before_each = "--base-btf")
         read.append(chain.bases)
     if order:
@@ -73,7 +73,7 @@ def btf_modules(ctx, modules, outputs, conversion, chain, order = None, variable
             add_files(args, [how.old_base], before_each = "--old-base")
     add_files(args, modules, expand_directories = False)
 
-    # Groups of files are small, and there are many of them.
+    # There are many groups of files, and each is small.
     several = modules[0].is_directory
     exec_group = LINK_EXEC_GROUP if several else None
     run_tool(
@@ -99,7 +99,7 @@ def btf_embed_action(
         distilled = False,
         how = None,
         btf_out = None):
-    """Declares BtfEmbed: an ELF file with BTF in it.
+    """Declares BtfEmbed: embeds BTF in an ELF file.
 
     Args:
         ctx: context of a rule with the toolchain.

@@ -1,4 +1,4 @@
-"""module_btf: the BTF of a kernel module, split against what it builds upon."""
+"""module_btf: the split BTF of a kernel module."""
 
 load("//rules:providers.bzl", "BtfInfo")
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
@@ -55,8 +55,7 @@ _ATTRS = (
 
 module_btf = rule(
     implementation = _module_btf_impl,
-    doc = """Links the BTF of a module, `NAME.btf`: only what the chain of bases doesn't have
-already.
+    doc = """Links the split BTF of a module, `NAME.btf`: what its bases don't have.
 
 ```starlark
 module_btf(
@@ -72,27 +71,26 @@ module_btf(
 )
 ```
 
-The base is read as its own small file, the index that `BtfBase` makes of its BTF, and never
-as the linked kernel. So a kernel whose types stay as they are leaves all modules' actions in the
-cache. Output groups: `btf_skipped`, `btf_facts`, `btf_base`, `btf_extra`
-(`NAME-btf-extra.btf`, with `variables = "separate"`).
+The link reads only an index of the base (`BtfBase`), never the linked kernel, so modules' actions
+stay cached as long as the kernel's types don't change. Output groups: `btf_skipped`, `btf_facts`,
+`btf_base`, `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).
 
-With the feature `distilled_base`, which is for modules that other builds of the kernel load,
-`NAME.btf` is based on its own small base instead, `NAME.base.btf`: output group
-`btf_distilled_base`. They are the contents of the sections `.BTF` and `.BTF.base`.""",
+With the feature `distilled_base`, for modules that other builds of the kernel load, `NAME.btf` is
+based on its own small base, `NAME.base.btf` (output group `btf_distilled_base`). They are the
+contents of `.BTF` and `.BTF.base`.""",
     attrs = _ATTRS | {
         "base": attr.label(
-            doc = "The `vmlinux_btf`, or a `module_btf` that this one builds upon, to any depth.",
+            doc = "The `vmlinux_btf`, or the `module_btf` of a module whose types this one uses.",
             allow_files = True,
             mandatory = True,
         ),
         "module": attr.label(
-            doc = "The linked module. Its facts are read; its DWARF too, when there are no `srcs`.",
+            doc = "The linked module, read for its facts; without `srcs` also for its DWARF.",
             allow_single_file = True,
         ),
         "srcs": srcs_attr(
             mandatory = False,
-            doc = """The module's objects, for actions as small as the edits: targets of
+            doc = """The module's objects, so that an edit converts only some of them: targets of
 `btf_objects` and `cc_btf`, `.btfo` files, or object files, which are converted here.""",
         ),
     },

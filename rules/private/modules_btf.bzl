@@ -18,31 +18,31 @@ def _name_of(ko):
     """The name of a module, as `btfdedup modules` takes it."""
     return ko.basename.removesuffix(".debug").removesuffix(".ko")
 
-# What a module is linked of, or made of it.
+# Extensions of inputs and outputs of modules.
 _NO_MODULES = ["a", "btf", "btfo", "o", "so"]
 
 def _groups(ctx):
-    """Which modules are converted together: lists of File, of modules or of one directory."""
+    """The groups of modules: lists of File, modules or one directory."""
     directories, by_path, by_name = {}, {}, {}
     for ko in ctx.files.modules:
         if ko.is_directory:
             other = directories.setdefault(ko.basename, [ko])[0]
             if other != ko:
-                fail(("{}: the directories {} and {} have one name, which is that of what is made of " +
-                      "them: give one its own modules_btf").format(
+                fail(("{}: the directories {} and {} have the same name, so their outputs would " +
+                      "have too: give one its own modules_btf").format(
                     ctx.label,
                     other.short_path,
                     ko.short_path,
                 ))
             continue
         if ko.extension in _NO_MODULES:
-            fail("{}: {} is no linked module: name the .ko file that it becomes a part of".format(
+            fail("{}: {} is not a linked module: use the .ko file that it is linked into".format(
                 ctx.label,
                 ko.short_path,
             ))
         name = _name_of(ko).replace("-", "_").replace(",", "_")  # as the kernel calls it
         if name in by_name:
-            fail("{}: {} and {} are both the module {}".format(
+            fail("{}: {} and {} are both the module {}: rename or remove one".format(
                 ctx.label,
                 by_name[name].short_path,
                 ko.short_path,
@@ -53,7 +53,7 @@ def _groups(ctx):
     return groups_of(by_path, grain_of(ctx), ["ko", "debug"]).values() + directories.values()
 
 def _outputs(ctx, kos, where, separate, embed):
-    """Declares what is made of modules, or of a directory of them: lists of File."""
+    """Declares the outputs for modules, or for a directory of them: lists of File."""
     if kos[0].is_directory:
         path = where + "/" + kos[0].basename
         declare = ctx.actions.declare_directory
@@ -77,7 +77,7 @@ def _outputs(ctx, kos, where, separate, embed):
     )
 
 def _link(ctx, kos, where, conversion, chain, result):
-    """Declares the action of some modules, or of a directory, on a chain; `where` it writes to."""
+    """Declares the action for some modules, or for a directory. It writes to `where`."""
     separate = result.extra and ctx.attr.variables == "separate"
     outputs = _outputs(ctx, kos, where, separate, result.embed)
     btf_modules(
@@ -111,7 +111,7 @@ def _shared_base(ctx, groups, conversion, chain, variables):
     )
 
 def _infos(kos, outputs):
-    """What BtfModulesInfo says of each module of a group."""
+    """The modules of a group, for BtfModulesInfo."""
     if kos[0].is_directory:
         return []
     return [
@@ -141,18 +141,18 @@ def _modules_btf_impl(ctx):
     check_distilled(ctx, features)
     chain = chain_of(ctx, ctx.attr.base, features)
     if conversion.beside.packages or conversion.beside.separate:
-        fail(("{}: debug names {}, which is one module's: name it in a module_btf of that").format(
+        fail("{}: debug has {}, which belongs to one module: use a module_btf for that".format(
             ctx.label,
             (conversion.beside.packages + conversion.beside.separate)[0].short_path,
         ))
     if has_feature(features, "distilled_base"):
-        fail(("{}: modules of one kernel build need no distilled base; module_btf makes one, for " +
-              "a module that other builds load").format(ctx.label))
+        fail(("{}: modules of one kernel build need no distilled base; use module_btf for a " +
+              "module that other builds load").format(ctx.label))
     if ctx.attr.shared_base and ctx.attr.embed:
-        fail(("{}: embed and shared_base contradict each other: the kernel's loader takes no " +
-              "chain of bases").format(ctx.label))
+        fail(("{}: embed and shared_base exclude each other: the kernel can't load a chain of " +
+              "bases").format(ctx.label))
     if ctx.file.order and not [ko for ko in ctx.files.modules if ko.is_directory]:
-        fail("{}: order lists what to take of a directory, and modules has none".format(ctx.label))
+        fail("{}: order is for directories, but modules has none".format(ctx.label))
     variables = variables_of(ctx, conversion.btf_features, facts = True)
     groups = _groups(ctx)
     shared = None
@@ -181,8 +181,7 @@ def _modules_btf_impl(ctx):
 
 modules_btf = rule(
     implementation = _modules_btf_impl,
-    doc = """Links the BTF of many modules that are based on one kernel, each as `module_btf` does:
-`NAME/MODULE.btf` for each `MODULE.ko`.
+    doc = """Links the BTF of many modules of one kernel: `NAME/MODULE.btf` for each `MODULE.ko`.
 
 ```starlark
 modules_btf(
@@ -192,55 +191,49 @@ modules_btf(
 )
 ```
 
-An action (`BtfModules`) does all of this for some modules, as `grain` says; an edit of one of them
-runs it again, and what is made of the others has the same bytes as before. Modules in a directory,
-a tree artifact whose files are known only when it is made, are one action for all. Modules that
-are based on other modules need `module_btf`. Output groups: `btf_skipped`, `btf_facts`,
-`btf_extra`,
-`btf_embedded`.
+Each `BtfModules` action converts, links and embeds some modules (see `grain`); an edit of one
+module runs it again, with the same bytes for the others. A tree artifact of modules is one action.
+Modules that are based on other modules need `module_btf`. Output groups: `btf_skipped`,
+`btf_facts`, `btf_extra`, `btf_embedded`.
 
-With `variables = "separate"` there is `NAME/MODULE-btf-extra.btf` for each, on `NAME/MODULE.btf`;
-of a directory `DIR`, these are in the directory `NAME/DIR.btf-extra.d`. For that, the actions read
-the chain of BTF, so they run again when the kernel's BTF changes.
-
-With `embed`, the output group `btf_embedded` has the modules with their BTF, as `btf_embed` makes
-them: `NAME/MODULE.ko`, or of a directory `DIR` the directory `NAME/DIR.ko.d`. `NAME/MODULE.btf` is
-what is embedded, without the implicit arguments of kfuncs.""",
+With `variables = "separate"` there are also `NAME/MODULE-btf-extra.btf`, for a directory `DIR` in
+`NAME/DIR.btf-extra.d`. With `embed`, the output group `btf_embedded` has the modules with their
+BTF, as from `btf_embed`: `NAME/MODULE.ko`, for a directory `NAME/DIR.ko.d`. In both cases the
+actions read the chain of BTF, so they run again when the kernel's BTF changes.""",
     attrs = CONVERSION_ATTRS | EMBED_ATTRS | GRAIN_SETTINGS | VARIABLES_ATTRS | {
         "base": attr.label(
-            doc = "The `vmlinux_btf`, or whatever else the modules are based on.",
+            doc = "The `vmlinux_btf` or other base of the modules.",
             allow_files = True,
             mandatory = True,
         ),
         "embed": attr.bool(
-            doc = """Whether there are modules with their BTF, too: the output group
-`btf_embedded`. Then a module must be the file that is loaded, with its DWARF.""",
+            doc = """Whether to write modules with their BTF, too (output group `btf_embedded`).
+Each module must be the file to load, with its DWARF.""",
         ),
         "grain": attr.string(
-            doc = """How many modules that are files an action takes: `object` (an action for each),
-`directory` (one for those of a directory, in which large ones are cut in several), or a number such
-as `16`: about so many at most, of one directory and of those below it that have few. The result is
-the same, to the byte. Empty: the value of the flag `@rules_btf//rules/settings:grain`.""",
+            doc = """How many modules an action takes: `object` (an action for each), `directory`
+(one for each directory, several for large ones), or a number such as `16`: about that many at most,
+from one directory and small ones below it. The result is the same, to the byte. Empty: the flag
+`@rules_btf//rules/settings:grain`.""",
         ),
         "modules": attr.label_list(
-            doc = """The linked modules, `.ko` files with DWARF, each with its own name, for which `-`
-is `_`; or directories of them, each with its own name.""",
+            doc = """The linked modules: `.ko` files with DWARF, with different names (`-` is `_`),
+or directories of them, with different names.""",
             allow_empty = False,
             allow_files = True,
             mandatory = True,
         ),
         "order": attr.label(
-            doc = """Kbuild's `modules.order`: of a directory, only the modules that it lists are
-taken. Its paths begin at the directory.""",
+            doc = """Kbuild's `modules.order`, which selects modules of a directory. Its paths are
+relative to the directory.""",
             allow_single_file = True,
         ),
         "shared_base": attr.bool(
-            doc = """Whether types that two or more of the modules hold are stored once, in
-`NAME.shared.btf`, on which all modules are based then. A third of the bytes of a small kernel's
-modules goes, and nearly two thirds of a distribution's. It is for archives of BTF, such as
-BTFHub's, and for tracing tools that take a chain of bases, the kernel's BTF first, then the shared
-one. The kernel's loader takes no chain, so don't embed such BTF in modules. All modules are
-converted twice, and an edit of one that changes what is shared converts all of them again.""",
+            doc = """Whether to store types of two or more modules once, in `NAME.shared.btf`, as a
+base of all modules. This saves a third of the bytes of a small kernel's modules, and nearly two
+thirds of a distribution's. It is for archives such as BTFHub's and for tools that read a chain of
+bases; the kernel can't load such BTF. All modules are converted twice, and again when an edit of
+one changes the shared types.""",
             default = False,
         ),
     },

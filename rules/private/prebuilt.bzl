@@ -49,7 +49,7 @@ toolchain(
 """
 
 def _btf_toolchains_impl(ctx):
-    # A separate repository, so that a platform's tools are downloaded when they are chosen.
+    # A separate repository, so that a platform's tools are downloaded only when they are chosen.
     text = "".join([
         _TOOLCHAIN.format(
             constraints = PLATFORMS[platform],
@@ -66,7 +66,7 @@ def _btf_toolchains_impl(ctx):
 
 btf_toolchains = repository_rule(
     implementation = _btf_toolchains_impl,
-    doc = "Toolchains of the tools of a release, for each platform that they are for.",
+    doc = "Toolchains with the tools of a release, one for each platform.",
     attrs = {"platforms": attr.string_list(mandatory = True)},
 )
 
@@ -81,14 +81,14 @@ def _btf_kbuild_impl(ctx):
             sha256 = sha256,
         )
     else:
-        # The label is no attribute, which would be fetched in any case.
+        # Not an attribute, which would always be fetched.
         ctx.symlink(Label("@rules_btf_kbuild_generate//:generate"), "btfkbuild")
     ctx.file("BUILD.bazel", "exports_files([\"btfkbuild\"])\n")
 
 btf_kbuild = repository_rule(
     implementation = _btf_kbuild_impl,
-    doc = """The command that reads Kbuild's trees, for repository rules: that of a release if it
-has one for this machine, else built from source.""",
+    doc = """The command that reads Kbuild's trees, for repository rules: from a release if that
+supports this machine, else built from source.""",
     attrs = {
         "sha256": attr.string_dict(),
         "urls": attr.string_list(),

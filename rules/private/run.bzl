@@ -1,21 +1,21 @@
 """How actions run. The functions that declare them are in convert_actions.bzl, link_actions.bzl and
 module_actions.bzl, one for each mnemonic.
 
-Every action is one run of a static tool with a parameter file: no shell, and nothing that the
-machine decides. Each says that it supports path mapping, because the tools never let a path reach
-an output. Each runs as many threads (-j) as it reserves CPUs.
+Every action runs a static tool with a parameter file, without a shell, in the same way on every
+machine. Each supports path mapping, because no path reaches an output. Each runs as many threads
+(-j) as it reserves CPUs.
 """
 
 load("//rules:toolchain.bzl", "TOOLCHAIN_TYPE")
 load(":debug_files.bzl", "add_debug_files")
 
-# The exec group of the one big action, so that a user can give it a machine of another size:
+# The exec group of the large actions, so that a user can choose their machine:
 # exec_properties = {"btf_link.mem": "16g"}.
 LINK_EXEC_GROUP = "btf_link"
 LINK_EXEC_GROUPS = {LINK_EXEC_GROUP: exec_group(toolchains = [TOOLCHAIN_TYPE])}
 
-# How many threads a tool gets where there is work for several. Part of the command line, so the
-# same everywhere. Other actions get one.
+# The threads of large actions; others get one. It is part of the command line, so the same
+# everywhere.
 THREADS = 4
 
 # Tells the tools that a message is for a user of the rules. It reaches no output.
@@ -23,8 +23,8 @@ ENVIRONMENT = {"RULES_BTF_ACTION": "1"}
 
 EXECUTION_REQUIREMENTS = {"supports-path-mapping": "1"}
 
-# Of actions that may run in a worker, which takes many requests at the same time. Bazel 7.7 starts
-# a worker without a sandbox by its mapped path, where there is nothing; so these map no paths.
+# For actions that may run in a worker, which serves many requests at a time. They don't map paths,
+# because Bazel 7.7 starts a worker without a sandbox by its mapped path, which doesn't exist.
 _WORKER_REQUIREMENTS = {
     "requires-worker-protocol": "proto",
     "supports-multiplex-sandboxing": "1",

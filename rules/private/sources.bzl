@@ -1,22 +1,22 @@
 """Which files of `srcs` are converted."""
 
-# What isn't converted, and where it belongs.
+# Files that aren't converted, and where they belong.
 _OTHERS = {
-    "btf": "is BTF already: a target that provides it, such as a btf_import, is a module's base",
-    "btfo": "is converted already: name it in srcs of a vmlinux_btf or module_btf",
-    "dwo": "belongs to an object file: name it in debug",
-    "dwp": "belongs to an object file: name it in debug",
+    "btf": "is BTF already: use it as base, by a btf_import",
+    "btfo": "is converted already: put it into srcs of a vmlinux_btf or module_btf",
+    "dwo": "belongs to an object file: put it into debug",
+    "dwp": "belongs to an object file: put it into debug",
 }
 _OTHERS.update({
-    extension: "is source code: name what compiles it, a cc_library in a cc_btf or an object file"
+    extension: "is source code: use its object file, or its cc_library in a cc_btf"
     for extension in ["c", "cc", "cpp", "cxx", "h", "hpp", "rs", "S", "s"]
 })
 
 def _one_form(files):
-    """The files of one target without other forms of the same library.
+    """The files of one target, each library in one form.
 
-    A library comes as an archive and as a shared object, and the archive may come as position
-    independent code, too.
+    A library may be an archive and a shared object, and also an archive of position independent
+    code.
     """
     paths = {file.path: None for file in files}
     chosen = []
@@ -37,7 +37,7 @@ def elves_of(label, src):
     """The ELF files of a target in `srcs`, and directories of them.
 
     Args:
-        label: Label of the target that has it.
+        label: Label of the target with these srcs.
         src: Target.
 
     Returns:

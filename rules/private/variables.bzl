@@ -5,11 +5,10 @@ load(":link_actions.bzl", "btf_link")
 
 VARIABLES_ATTRS = {
     "variables": attr.string(
-        doc = """Which variables are encoded, and where:
-`percpu`, those that are per CPU, as kernels do; `separate`, these, and all others in split BTF on
-that, `NAME-btf-extra.btf`, so that `NAME.btf` is as with `percpu`, to the byte; `all`, all in one
-BTF. The latter two need objects that were converted with the feature `global_var`. Empty: `all`
-with objects of that feature, else `percpu`.""",
+        doc = """[Which variables](features.md#btf-of-all-variables) to encode, and where: `percpu`,
+only per-CPU variables; `separate`, these, and all others in `NAME-btf-extra.btf`, split BTF on
+`NAME.btf`; `all`, all in one BTF. The latter two need objects with the feature `global_var`. Empty:
+`all` with such objects, else `percpu`.""",
         values = ["", "percpu", "separate", "all"],
     ),
 }
@@ -20,7 +19,7 @@ def variables_of(ctx, features, facts, distilled = False):
     Args:
         ctx: context of a rule with VARIABLES_ATTRS.
         features: list of string, what the objects were converted with.
-        facts: File or None, link facts; True if there are such for each of many links.
+        facts: File or None, link facts; True if each of many links has them.
         distilled: whether the BTF is to be based on a distilled base.
 
     Returns:
@@ -30,32 +29,31 @@ def variables_of(ctx, features, facts, distilled = False):
     if wanted in ["separate", "all"]:
         if not has_feature(features, "global_var"):
             fail(("{} has variables = \"{}\", but its objects are converted without the feature " +
-                  "global_var: set btf_features = [\"default\", \"global_var\"] where they are " +
-                  "converted, or the flag @rules_btf//rules/settings:btf_features").format(
+                  "global_var: add it to btf_features of the objects, or to the flag " +
+                  "@rules_btf//rules/settings:btf_features").format(
                 ctx.label,
                 wanted,
             ))
         if not facts:
-            fail(("{} has variables = \"{}\", but no linked file, which alone tells where " +
-                  "variables are: name it").format(ctx.label, wanted))
+            fail(("{} has variables = \"{}\", but no linked file with their addresses: set " +
+                  "vmlinux or module").format(ctx.label, wanted))
     if wanted == "separate" and distilled:
-        fail(("{} has variables = \"separate\" and the feature distilled_base: the extra " +
-              "variables would be based on BTF that has no kernel's ids").format(ctx.label))
+        fail(("{} has variables = \"separate\" and the feature distilled_base: use one of " +
+              "them, as BTF on a distilled base can't be a base").format(ctx.label))
     return "percpu" if wanted == "separate" else wanted
 
 def link_extra(ctx, path, objects, facts, bases):
-    """Declares the link of the variables that are not per CPU, if they are wanted apart.
+    """Declares the link of the variables that are not per CPU, with `variables = "separate"`.
 
     Args:
         ctx: context of a rule with LINK_EXEC_GROUPS and VARIABLES_ATTRS.
         path: string, of the BTF itself without `.btf`.
         objects: depset of File, BTF objects.
         facts: File, link facts.
-        bases: depset of File, the indices of the chain to split against, that of the target's own
-            BTF last.
+        bases: depset of File, the indices of the bases, with that of the target's own BTF last.
 
     Returns:
-        struct of `btf` and `skipped`, File; None if they are not wanted apart.
+        struct of `btf` and `skipped`, File; None with another value of `variables`.
     """
     if ctx.attr.variables != "separate":
         return None

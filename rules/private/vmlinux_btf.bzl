@@ -54,8 +54,7 @@ _ATTRS = (
 
 vmlinux_btf = rule(
     implementation = _vmlinux_btf_impl,
-    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order in which kernels do a
-binary search.
+    doc = """Links the BTF of a kernel: `NAME.btf`, raw BTF in the order that kernels search.
 
 ```starlark
 vmlinux_btf(
@@ -66,10 +65,8 @@ vmlinux_btf(
 )
 ```
 
-The linked kernel is read for facts alone (which functions are in it, which variables are per CPU,
-...), so after a link that moves code and changes nothing else only `BtfFacts` runs.
-
-A kernel that one large action builds has no objects to name. Then the linked file is converted:
+The linked kernel is read only for facts (its functions, its per-CPU variables, ...), so after a
+link that only moves code, only `BtfFacts` runs. Without `srcs` the linked file is converted:
 
 ```starlark
 vmlinux_btf(
@@ -78,23 +75,20 @@ vmlinux_btf(
 )
 ```
 
-That is one `BtfGen`, which runs after each link too. Where no type has changed, it makes the same
-bytes as before, and nothing is linked.
-
-Output groups:
-`btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index that modules' links
-read in place of the BTF), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
+That `BtfGen` runs after each link. If no type has changed, it writes the same bytes, and nothing is
+linked. Output groups: `btf_skipped` (what was left out and why), `btf_facts`, `btf_base` (the index
+that modules' links read), `btf_extra` (`NAME-btf-extra.btf`, with `variables = "separate"`).""",
     attrs = _ATTRS | {
         "srcs": srcs_attr(
             mandatory = False,
             doc = """All objects of the kernel: targets of `btf_objects` and `cc_btf`, `.btfo`
-files, or object files and archives, which are converted here. Without them `vmlinux` is
+files, or object files and archives, which are converted here. By default `vmlinux` is
 converted.""",
         ),
         "vmlinux": attr.label(
-            doc = """The linked ELF. Its facts are read; its DWARF too, when there are no `srcs`.
-Without it every function that an object defines counts as present and there are no variables, which
-suits libraries of types, not kernels.""",
+            doc = """The linked ELF file, read for its facts; without `srcs` also for its DWARF.
+Without it all functions of the objects are encoded and no variables, which suits libraries of
+types, not kernels.""",
             allow_single_file = True,
         ),
     },

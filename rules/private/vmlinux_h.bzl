@@ -9,8 +9,8 @@ load(":link_actions.bzl", "btf_header")
 def _vmlinux_h_impl(ctx):
     info = ctx.attr.btf[BtfInfo]
     if info.distilled:
-        fail(("{}: {} has the feature distilled_base, and without a kernel's types it is no " +
-              "header: name one without it").format(ctx.label, ctx.attr.btf.label))
+        fail(("{}: {} has the feature distilled_base, so it lacks the kernel's types: use BTF " +
+              "without that feature").format(ctx.label, ctx.attr.btf.label))
     out = ctx.outputs.out or ctx.actions.declare_file(ctx.label.name + "/vmlinux.h")
     btf_header(ctx, info.btf, out, info.bases)
     return [
@@ -23,13 +23,12 @@ def _vmlinux_h_impl(ctx):
 
 vmlinux_h = rule(
     implementation = _vmlinux_h_impl,
-    doc = """Writes the types of a kernel as a C header, `NAME/vmlinux.h`, which BPF programs
-include in place of the kernel's own headers.
+    doc = """Writes the types of a kernel as a C header, `NAME/vmlinux.h`, for BPF programs.
 
 ```starlark
 vmlinux_h(
     name = "vmlinux_h",
-    btf = ":vmlinux_btf",        # or a btf_import of the kernel that is shipped
+    btf = ":vmlinux_btf",        # or a btf_import
 )
 
 genrule(
@@ -43,19 +42,17 @@ genrule(
 )
 ```
 
-A `cc_library` that has the target among its `deps`, with a C++ toolchain for BPF, has the header's
-directory on its include path. The text is that of `btfdedup dump --format=c`
-([inside.md](inside.md)).""",
+In `deps` of a `cc_library`, with a C++ toolchain for BPF, it adds the header's directory to the
+include path. The text is that of `btfdedup dump --format=c` ([inside.md](inside.md)).""",
     attrs = {
         "btf": attr.label(
-            doc = """The `vmlinux_btf` or `btf_import` of the kernel; or the `module_btf` of a
-module, whose header has the types of its bases, too.""",
+            doc = """The `vmlinux_btf` or `btf_import` of the kernel, or the `module_btf` of a
+module, whose header also has the types of its bases.""",
             mandatory = True,
             providers = [BtfInfo],
         ),
         "out": attr.output(
-            doc = """The header to write. By default `NAME/vmlinux.h`. Its directory is what is
-included.""",
+            doc = "The header to write. By default `NAME/vmlinux.h`.",
         ),
     },
     toolchains = [TOOLCHAIN_TYPE],

@@ -38,14 +38,14 @@ _other_kernels_test = analysistest.make(
     failure_test("alone, the vmlinux of"),
     expect_failure = True,
 )
-_other_shared_test = analysistest.make(failure_test("one shared base"), expect_failure = True)
+_other_shared_test = analysistest.make(failure_test("shared base or none"), expect_failure = True)
 _no_vmlinux_test = analysistest.make(failure_test("it has a base"), expect_failure = True)
 _missing_base_test = analysistest.make(
     failure_test("which is not in the modules of"),
     expect_failure = True,
 )
 _other_path_test = analysistest.make(
-    failure_test("which is no module_btf in modules"),
+    failure_test("but modules has no such module_btf"),
     expect_failure = True,
 )
 

@@ -53,7 +53,7 @@ _wrong_provider_test = analysistest.make(
     expect_failure = True,
 )
 
-_headers_test = analysistest.make(failure_test("deps have headers alone"), expect_failure = True)
+_headers_test = analysistest.make(failure_test("deps have only headers"), expect_failure = True)
 
 def _excluded_impl(ctx):
     env = analysistest.begin(ctx)
@@ -73,7 +73,7 @@ _excluded_test = analysistest.make(
 )
 
 _idle_exclude_test = analysistest.make(
-    failure_test("exclude names @@//rules/tests:headers, but deps link no object file of that"),
+    failure_test("exclude has @@//rules/tests:headers, but deps link no object file of that"),
     expect_failure = True,
 )
 

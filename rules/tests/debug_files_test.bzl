@@ -93,15 +93,15 @@ def _separate_impl(ctx):
 _separate_test = analysistest.make(_separate_impl)
 
 _several_test = analysistest.make(
-    failure_test("is the debug file of one ELF file, and there are 2"),
+    failure_test("is the debug file of one ELF file, but there are 2"),
     expect_failure = True,
 )
 _packages_test = analysistest.make(
-    failure_test("debug names 2 packages, of which there can be one"),
+    failure_test("debug has 2 packages, at most one is allowed"),
     expect_failure = True,
 )
 _modules_test = analysistest.make(
-    failure_test("which is one module's: name it in a module_btf of that"),
+    failure_test("which belongs to one module: use a module_btf for that"),
     expect_failure = True,
 )
 

@@ -51,8 +51,8 @@ _not_btf_test = analysistest.make(
     expect_failure = True,
 )
 _file_test = analysistest.make(
-    failure_test("btf: @@//rules/tests:embed/start.o has no BTF of a kernel or module: name the " +
-                 "vmlinux_btf or module_btf that makes it, or a btf_import of the file"),
+    failure_test("btf: @@//rules/tests:embed/start.o has no BTF of a kernel or module: use its " +
+                 "vmlinux_btf or module_btf, or a btf_import of the file"),
     expect_failure = True,
 )
 

@@ -50,15 +50,15 @@ def _failing(message, flag = None):
     )
 
 _mixed_test = _failing("//rules/tests:floats with \"var,float\", @@//rules/tests:plain with the " +
-                       "default; give them the same, in their attributes or by the flag")
-_unlike_itself_test = _failing("unlike_itself with \"var\"; give them the same")
-_unlike_base_test = _failing("has btf_features the default, and its base " +
-                             "@@//rules/tests:of_floats has \"float,var\": what both hold " +
-                             "would be in it twice")
-_many_unlike_base_test = _failing("what both hold would be in it twice")
-_misspelt_test = _failing("btf_features: there is no feature \"flaot\"; there are encode_force,")
+                       "default; set the same in their attributes or in the flag")
+_unlike_itself_test = _failing("unlike_itself with \"var\"; set the same")
+_unlike_base_test = _failing("has btf_features the default, but its base " +
+                             "@@//rules/tests:of_floats has \"float,var\", so common " +
+                             "types would be repeated")
+_many_unlike_base_test = _failing("so common types would be repeated")
+_misspelt_test = _failing("btf_features: unknown feature \"flaot\"; known are encode_force,")
 _by_flag_test = _failing(
-    "the flag @rules_btf//rules/settings:btf_features has distilled_base, which is for a module",
+    "the flag @rules_btf//rules/settings:btf_features has distilled_base, which is not for all",
     flag = ["default", "distilled_base"],
 )
 

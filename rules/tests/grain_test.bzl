@@ -113,11 +113,11 @@ _names_number_test = analysistest.make(
 )
 
 _bad_attribute_test = analysistest.make(
-    failure_test("grain is \"some\"; it is \"object\", \"directory\" or a number from 1 on"),
+    failure_test("grain is \"some\"; expected \"object\", \"directory\" or a number from 1 on"),
     expect_failure = True,
 )
 _bad_setting_test = analysistest.make(
-    failure_test("rules/settings:grain is \"0\"; it is"),
+    failure_test("rules/settings:grain is \"0\"; expected"),
     expect_failure = True,
     config_settings = {_SETTING: "0"},
 )

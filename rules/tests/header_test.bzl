@@ -34,7 +34,7 @@ _header_test = analysistest.make(
 )
 
 _distilled_test = analysistest.make(
-    failure_test("without a kernel's types it is no header"),
+    failure_test("so it lacks the kernel's types"),
     expect_failure = True,
 )
 

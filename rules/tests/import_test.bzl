@@ -66,7 +66,7 @@ _distilled_base_test = analysistest.make(
 )
 
 _file_as_base_test = analysistest.make(
-    failure_test("has no BTF of a kernel or module: name the vmlinux_btf or module_btf"),
+    failure_test("has no BTF of a kernel or module: use its vmlinux_btf or module_btf"),
     expect_failure = True,
 )
 

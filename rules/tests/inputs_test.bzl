@@ -50,13 +50,13 @@ _strict_test = analysistest.make(_strict_impl)
 def _failing(message):
     return analysistest.make(failure_test(message), expect_failure = True)
 
-_object_test = _failing("x.btfo in srcs is converted already: name it in srcs of a vmlinux_btf")
-_source_test = _failing("source.c in srcs is source code: name what compiles it")
+_object_test = _failing("x.btfo in srcs is converted already: put it into srcs of a vmlinux_btf")
+_source_test = _failing("source.c in srcs is source code: use its object file")
 _idle_test = _failing("has lang_exclude and skip_unencodable, but its srcs are converted already")
 
 _empty_test = _failing("@@//rules/tests:inputs_empty in srcs has no file")
-_directory_as_kernel_test = _failing("vmlinux names a directory, rules/tests/any_directory.d: name")
-_directory_as_module_test = _failing("module names a directory, rules/tests/any_directory.d: name")
+_directory_as_kernel_test = _failing("vmlinux is a directory, rules/tests/any_directory.d: set")
+_directory_as_module_test = _failing("module is a directory, rules/tests/any_directory.d: set")
 
 def _directory_impl(ctx):
     directory = ctx.actions.declare_directory(ctx.label.name + ".d")

@@ -151,11 +151,11 @@ _variables_test = analysistest.make(
     attrs = {"extra": attr.string(), "links": attr.string_dict()},
 )
 _variables_of_features_test = analysistest.make(
-    failure_test("converted without the feature global_var: set btf_features"),
+    failure_test("converted without the feature global_var: add it to btf_features"),
     expect_failure = True,
 )
 _variables_of_nothing_test = analysistest.make(
-    failure_test("no linked file, which alone tells where variables are"),
+    failure_test("no linked file with their addresses"),
     expect_failure = True,
 )
 _variables_on_distilled_test = analysistest.make(
@@ -202,7 +202,7 @@ _base_test = analysistest.make(
     expect_failure = True,
 )
 _bases_twice_test = analysistest.make(
-    failure_test("knows its bases: name none"),
+    failure_test("has its own bases: don't set others"),
     expect_failure = True,
 )
 

@@ -263,16 +263,16 @@ _dash_test = analysistest.make(
     expect_failure = True,
 )
 _object_test = analysistest.make(
-    failure_test("modules/kernel.o is no linked module: name the .ko file"),
+    failure_test("modules/kernel.o is not a linked module: use the .ko file"),
     expect_failure = True,
 )
 _one_directory_name_test = analysistest.make(
-    failure_test("have one name, which is that of what is made of them"),
+    failure_test("have the same name, so their outputs would have too"),
     expect_failure = True,
 )
 _distilled_test = analysistest.make(failure_test("need no distilled base"), expect_failure = True)
-_no_directory_test = analysistest.make(failure_test("modules has none"), expect_failure = True)
-_embed_shared_test = analysistest.make(failure_test("contradict each other"), expect_failure = True)
+_no_directory_test = analysistest.make(failure_test("but modules has none"), expect_failure = True)
+_embed_shared_test = analysistest.make(failure_test("exclude each other"), expect_failure = True)
 
 def modules_suite(name):
     """Declares the tests.

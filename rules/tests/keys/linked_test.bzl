@@ -99,7 +99,7 @@ _together_test = analysistest.make(
     config_settings = {_SETTING: "object"},
 )
 
-_headers_test = analysistest.make(failure_test("deps have headers alone"), expect_failure = True)
+_headers_test = analysistest.make(failure_test("deps have only headers"), expect_failure = True)
 
 def linked_suite(name):
     """Declares the tests.
