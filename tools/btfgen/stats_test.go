@@ -278,9 +278,9 @@ func TestStatsOfFacts(t *testing.T) {
 	checkTimes(t, s, "facts")
 }
 
-// TestStatsDocumented wants every field in docs/stats.md.
+// TestStatsDocumented wants every field in docs/run-statistics.md.
 func TestStatsDocumented(t *testing.T) {
-	text := string(read(t, "../../docs/stats.md"))
+	text := string(read(t, "../../docs/run-statistics.md"))
 	var walk func(typ reflect.Type, path string)
 	walk = func(typ reflect.Type, path string) {
 		for typ.Kind() == reflect.Pointer {
@@ -288,7 +288,7 @@ func TestStatsDocumented(t *testing.T) {
 		}
 		if path != "" && typ.Kind() != reflect.Struct && !strings.Contains(path, "steps[]") &&
 			!strings.Contains(text, "`"+path+"`") {
-			t.Errorf("docs/stats.md has no field `%s`", path)
+			t.Errorf("docs/run-statistics.md has no field `%s`", path)
 		}
 		switch typ.Kind() {
 		case reflect.Slice:
@@ -302,7 +302,7 @@ func TestStatsDocumented(t *testing.T) {
 	}
 	walk(reflect.TypeFor[report.Stats](), "")
 	if want := fmt.Sprintf("`schema` is %d.", report.Schema); !strings.Contains(text, want) {
-		t.Errorf("docs/stats.md doesn't say: %s", want)
+		t.Errorf("docs/run-statistics.md doesn't say: %s", want)
 	}
 }
 

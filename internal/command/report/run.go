@@ -1,6 +1,6 @@
 // Package report is what a run of a command tells about itself: a progress line on a terminal, a
 // line for each phase with --verbose, only errors with --quiet, and statistics as JSON with
-// --stats (docs/stats.md). It also writes the outputs, of which it counts the types.
+// --stats (docs/run-statistics.md). It also writes the outputs, of which it counts the types.
 //
 // Nothing of it reaches the command's output.
 package report

@@ -10,7 +10,7 @@ import (
 // something else; fields may be added without.
 const Schema = 1
 
-// Stats are the statistics of a run, as docs/stats.md describes them. What doesn't apply to the
+// Stats are the statistics of a run, as docs/run-statistics.md describes them. What doesn't apply to the
 // verb is nil.
 type Stats struct {
 	Schema int `json:"schema"`
