@@ -154,8 +154,7 @@ func (b *builder) digest(blob *btf.Blob) types.Hash {
 		h := b.shapes[node]
 		pinned = pinned || h != b.g.Nodes[node].Hash
 		layer = append(layer, h)
-		sum.A += h.A
-		sum.B += h.B
+		sum = sum.Plus(h)
 	}
 	if pinned {
 		return Digest(layer)

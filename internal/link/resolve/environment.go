@@ -140,9 +140,7 @@ func (g *gatherer) note(id types.ID) bool {
 	}
 	g.stamp[id] = g.round
 	h := types.Start(types.KindVoid, 0, 0, g.r.Nodes[id].Hash, types.Hash{})
-	s := h.Sum(false)
-	g.sum.A += s.A
-	g.sum.B += s.B
+	g.sum = g.sum.Plus(h.Sum(false))
 	return true
 }
 

@@ -48,11 +48,6 @@ type scope struct {
 	listed []uint32
 }
 
-type tagName struct {
-	tag  types.Tag
-	name types.Str
-}
-
 // presence is where a chain defines and declares a tag.
 type presence struct {
 	ids     []uint32 // of its definitions
@@ -87,7 +82,7 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 // findTags finds where each tag is defined and declared, and lists declarations that don't mean the
 // definition because another blob has that.
 func (d *definitions) findTags() ([]presence, error) {
-	index := map[tagName]int{}
+	index := map[types.TagName]int{}
 	var tags []presence
 	for id := uint32(1); id < d.end; id++ {
 		t, _ := d.at(id)
@@ -99,7 +94,7 @@ func (d *definitions) findTags() ([]presence, error) {
 			return nil, err
 		}
 		declared := d.declared(t)
-		k := tagName{cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), name}
+		k := types.TagName{Tag: cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), Name: name}
 		i, ok := index[k]
 		if !ok {
 			i = len(tags)

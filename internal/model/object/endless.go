@@ -34,12 +34,12 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 	}
 	seen := map[types.Hash]bool{} // sets of these definitions
 	for i := range o.Units {
-		here := map[tagName][]int32{}
+		here := map[types.TagName][]int32{}
 		var set types.Hash
 		for _, id := range o.Units[i].Items {
 			if n := o.Graph.Node(id); h.at[id] != 0 && n.IsDefinition() {
-				here[tagOf(n)] = append(here[tagOf(n)], h.at[id]-1)
-				set.A, set.B = set.A+n.Hash.A, set.B+n.Hash.B
+				here[n.TagName()] = append(here[n.TagName()], h.at[id]-1)
+				set = set.Plus(n.Hash)
 			}
 		}
 		if seen[set] {
@@ -50,7 +50,7 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 			return 0, 0, errors.New("too many definitions of structs that contain each other by value")
 		}
 		found := h.cycles(!o.Units[i].FromBTF, func(stub *types.Node, buf []int32) []int32 {
-			return append(buf, here[tagOf(stub)]...)
+			return append(buf, here[stub.TagName()]...)
 		})
 		found = slices.DeleteFunc(found, func(id types.ID) bool {
 			n := o.Graph.Node(id)
@@ -137,20 +137,13 @@ type holding struct {
 	size   int        // how many nodes and elements these are
 }
 
-func tagOf(n *types.Node) tagName {
-	if n.Kind == types.KindStub {
-		return tagName{types.Tag(n.Aux), n.Name}
-	}
-	return tagName{types.TagOf(n.Kind), n.Name}
-}
-
 func newHolding(g *types.Graph) *holding {
 	h := &holding{g: g, at: make([]int32, len(g.Nodes)), last: make([]int32, g.Strs.Len())}
 	for i := range g.Nodes {
 		n, holds := &g.Nodes[i], false
 		switch n.Kind {
 		case types.KindStub:
-			holds = types.Tag(n.Aux) != types.TagEnum
+			holds = n.Tag() != types.TagEnum
 		case types.KindArray, types.KindTypedef, types.KindConst, types.KindVolatile,
 			types.KindRestrict, types.KindTypeTag:
 			holds = h.at[n.Ref] != 0
@@ -182,7 +175,7 @@ func (h *holding) add(id types.ID) {
 // defined appends the definitions of a stub's tag, by place.
 func (h *holding) defined(stub *types.Node, buf []int32) []int32 {
 	for at := h.last[stub.Name]; at != 0; at = h.before[at-1] {
-		if types.TagOf(h.g.Node(h.nodes[at-1]).Kind) == types.Tag(stub.Aux) {
+		if h.g.Node(h.nodes[at-1]).Tag() == stub.Tag() {
 			buf = append(buf, at-1)
 		}
 	}

@@ -12,12 +12,9 @@ import (
 func unitHash(g *types.Graph, u *Unit) types.Hash {
 	var sum types.Hash
 	for _, id := range u.Items {
-		h := &g.Nodes[id].Hash
-		sum.A += h.A
-		sum.B += h.B
+		sum = sum.Plus(g.Nodes[id].Hash)
 	}
-	h := types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum)
-	return h.Sum(u.FromBTF)
+	return types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum).Sum(u.FromBTF)
 }
 
 // TypesHash is a hash of the set of types that u holds: definitions of tags, typedefs, anonymous
@@ -33,11 +30,9 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 			continue
 		}
 		n++
-		sum.A += g.Nodes[id].Hash.A
-		sum.B += g.Nodes[id].Hash.B
+		sum = sum.Plus(g.Nodes[id].Hash)
 	}
-	h := types.Start(types.KindVoid, n, 0, types.Hash{}, sum)
-	return h.Sum(false)
+	return types.Start(types.KindVoid, n, 0, types.Hash{}, sum).Sum(false)
 }
 
 // VariableHash is a hash of a VAR node in a unit with this TypesHash. Two variables with the same
@@ -50,8 +45,7 @@ func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) typ
 			return g.Nodes[id].Hash
 		})
 	}
-	h := types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes)
-	return h.Sum(false)
+	return types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes).Sum(false)
 }
 
 // unitSet collects units over one graph, each content once.

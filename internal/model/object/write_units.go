@@ -204,8 +204,7 @@ func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err e
 			seen[t] = i + 1
 			m := &members[t]
 			m.units++
-			m.in.A += h.A
-			m.in.B += h.B
+			m.in = m.in.Plus(h)
 		}
 	}
 	index := map[types.Hash]int{}

@@ -28,9 +28,10 @@ func New() *Graph { return NewSized(0) }
 // NewSized is New with room for some nodes, which may turn out to be more or fewer.
 func NewSized(nodes int) *Graph {
 	nodes = max(nodes, 64)
-	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
-		index: make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))}
-	g.Strs.init(nodes)
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes)}
+	g.fillIndex(nodes)
+	g.Strs.initList(nodes)
+	g.Strs.fillIndex(nodes)
 	return g
 }
 
@@ -62,7 +63,7 @@ func (g *Graph) slot(h Hash) *bucket {
 // Add returns the node with n's content and these elements, adding it when it is new. n.Hash,
 // n.First and n.Count are filled in here. Every ID in n and elems must be of this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
-	n.Hash = g.hash(&n, elems)
+	n.Hash = g.HashWith(&n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 	return g.AddHashed(n, elems)
 }
 
@@ -81,7 +82,7 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	g.Nodes = append(room(g.Nodes, 1), n)
 	*slot = bucket{uint32(n.Hash.A >> 32), id}
 	if len(g.Nodes)*2 > len(g.index) {
-		g.grow()
+		g.fillIndex(len(g.Nodes))
 	}
 	return id
 }
@@ -121,14 +122,10 @@ func room[T any](s []T, n int) []T {
 	return slices.Grow(s, max(len(s)/2, n))
 }
 
-func (g *Graph) grow() {
-	g.index = make([]bucket, 2*len(g.index))
-	g.fillIndex()
-}
-
-// fillIndex enters all nodes in the index, which is empty.
-func (g *Graph) fillIndex() {
-	index := g.index
+// fillIndex makes an index of all nodes, with room for n.
+func (g *Graph) fillIndex(n int) {
+	index := make([]bucket, 1<<max(8, bits.Len(uint(2*n-1))))
+	g.index = index
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {
 		h := &g.Nodes[id].Hash
@@ -138,10 +135,6 @@ func (g *Graph) fillIndex() {
 		}
 		index[i] = bucket{uint32(h.A >> 32), ID(id)}
 	}
-}
-
-func (g *Graph) hash(n *Node, elems []Elem) Hash {
-	return g.HashWith(n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 }
 
 // HashWith returns the content hash of a shape in which each reference counts as what of says. It
@@ -185,8 +178,8 @@ func (g *Graph) Stub(tag Tag, name Str) ID {
 // PinnedStub returns the stub that means one certain definition of the tag: the one whose content
 // has the hash pin. The caller tells by Define which that is, when it has been added.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
-	h := hashPinnedStub(tag, g.Strs.Hash(name), pin)
-	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
+	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag),
+		Hash: Start(KindStub, 1, uint32(tag), g.Strs.Hash(name), pin).Sum(true)}
 	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
 }
 

@@ -16,6 +16,9 @@ func (h Hash) Less(o Hash) bool {
 	return h.A < o.A || h.A == o.A && h.B < o.B
 }
 
+// Plus adds hashes, lane by lane: the hash of a set is the sum of those of its elements.
+func (h Hash) Plus(o Hash) Hash { return Hash{h.A + o.A, h.B + o.B} }
+
 // Cmp is Less as a three-way comparison, for slices.SortFunc.
 func (h Hash) Cmp(o Hash) int {
 	return cmp.Or(cmp.Compare(h.A, o.A), cmp.Compare(h.B, o.B))
@@ -89,7 +92,7 @@ func (h *Hasher) Elem(name, ref Hash, val uint64) {
 }
 
 // Sum ends the hash. flag is Node.Flag, which for aggregates is known only after the last member.
-func (h *Hasher) Sum(flag bool) Hash {
+func (h Hasher) Sum(flag bool) Hash {
 	w := h.n << 1
 	if flag {
 		w |= 1
@@ -99,12 +102,5 @@ func (h *Hasher) Sum(flag bool) Hash {
 
 // HashStub is the hash of an unpinned stub.
 func HashStub(tag Tag, name Hash) Hash {
-	h := Start(KindStub, 0, uint32(tag), name, Hash{})
-	return h.Sum(false)
-}
-
-// hashPinnedStub is the hash of a stub that means one certain definition, see Graph.PinnedStub.
-func hashPinnedStub(tag Tag, name, pin Hash) Hash {
-	h := Start(KindStub, 1, uint32(tag), name, pin)
-	return h.Sum(true)
+	return Start(KindStub, 0, uint32(tag), name, Hash{}).Sum(false)
 }

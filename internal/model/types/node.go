@@ -141,6 +141,23 @@ const (
 	LinkageExtern uint32 = 2
 )
 
+// Tag returns the namespace of the tag that n defines or, for a stub, refers to; 0 for others.
+func (n *Node) Tag() Tag {
+	if n.Kind == KindStub {
+		return Tag(n.Aux)
+	}
+	return TagOf(n.Kind)
+}
+
+// TagName is a tag: its namespace and name.
+type TagName struct {
+	Tag  Tag
+	Name Str
+}
+
+// TagName returns the tag of a stub or a definition.
+func (n *Node) TagName() TagName { return TagName{n.Tag(), n.Name} }
+
 // IsDefinition reports whether n defines a tag.
 func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
 

@@ -42,9 +42,8 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 		n.Name, n.Ref, n.First = p.str(g, part, n.Name), p.ids[n.Ref], uint32(first)
 		part.Nodes = append(part.Nodes, n)
 	})
-	part.index = make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))
-	part.fillIndex()
-	part.Strs.fillIndex()
+	part.fillIndex(nodes)
+	part.Strs.fillIndex(part.Strs.Len())
 	return part
 }
 

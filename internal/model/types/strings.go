@@ -16,12 +16,6 @@ type Strings struct {
 	index []uint32 // open addressing over hash, Str or 0
 }
 
-// init makes room for some strings.
-func (s *Strings) init(n int) {
-	s.initList(n)
-	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
-}
-
 // initList makes room for some strings, but no index.
 func (s *Strings) initList(n int) {
 	s.bytes = make([]byte, 0, 16*n)
@@ -66,7 +60,7 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	id := s.add(b, h)
 	*slot = uint32(id)
 	if len(s.ends)*2 > len(s.index) {
-		s.fillIndex()
+		s.fillIndex(len(s.ends))
 	}
 	return id
 }
@@ -118,9 +112,9 @@ func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	return found
 }
 
-// fillIndex makes an index of all strings, with room for as many.
-func (s *Strings) fillIndex() {
-	index := make([]uint32, 1<<max(10, bits.Len(uint(2*len(s.ends)-1))))
+// fillIndex makes an index of all strings, with room for n.
+func (s *Strings) fillIndex(n int) {
+	index := make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(s.ends); id++ {
 		i := s.hash[id].A & mask
