@@ -114,11 +114,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	step("resolve conflicts")
 	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
-	decideOn := decide.Decide
-	if opt.Variables == Extra {
-		decideOn = decide.DecideExtra
-	}
-	d, err := decideOn(t, x, opt.Facts, opt.Features)
+	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
 	if err != nil {
 		return nil, err
 	}

@@ -121,19 +121,19 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			return
 		}
 		if reason := d.symbolReason(name); reason != "" {
-			d.skip(name, reason)
+			d.skip(d.Graph.Strs.String(name), reason)
 			return
 		}
 	}
 	own = d.owners(name, own)
 	compared := d.withCopies(own, group)
 	if reason := d.skipReason(name, own, compared); reason != "" {
-		d.skip(name, reason)
+		d.skip(d.Graph.Strs.String(name), reason)
 		return
 	}
 	proto := d.prototype(own)
 	if d.unnamedParameter(proto) {
-		d.skip(name, params.ReasonUnnamedParameter)
+		d.skip(d.Graph.Strs.String(name), params.ReasonUnnamedParameter)
 		return
 	}
 	f := d.function(name, types.LinkageStatic, proto)

@@ -64,7 +64,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 		valid := btf.ValidIdentifier([]byte(o.Name))
 		if o.Size == 0 {
 			if valid && o.Section == facts.PerCPUSection {
-				d.Skipped = append(d.Skipped, Skipped{o.Name, reasonNoSize})
+				d.skip(o.Name, reasonNoSize)
 			}
 			continue
 		}
@@ -76,7 +76,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 		switch {
 		case v == 0:
 			if valid {
-				d.Skipped = append(d.Skipped, Skipped{o.Name, reason})
+				d.skip(o.Name, reason)
 			}
 			continue
 		case !valid && !d.features.Has(features.EncodeForce):
@@ -84,7 +84,7 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 				"%d bytes, and the kernel refuses it; the feature %v leaves such variables out",
 				o.Name, o.Section, btf.MaxNameLen, features.EncodeForce)
 		case !valid:
-			d.Skipped = append(d.Skipped, Skipped{o.Name, reasonName})
+			d.skip(o.Name, reasonName)
 			continue
 		}
 		n := d.Node(v)

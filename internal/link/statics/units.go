@@ -3,6 +3,7 @@ package statics
 import (
 	std "debug/dwarf"
 	"path"
+	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
@@ -48,7 +49,7 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 		if err != nil {
 			return nil, err
 		}
-		found, err := definedOf(&r, byFile)
+		found, err := defined(&r, byFile)
 		if split != nil {
 			types := split.Data.HasTypeUnits()
 			split.Close()
@@ -66,18 +67,14 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 	return units, nil
 }
 
-// definedOf returns the variables that the loaded unit defines, of those by file and address.
-func definedOf(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
+// defined returns the variables that the loaded unit defines, of those by file and address.
+func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
 	file, err := r.String(&r.Root, dwarf.Name)
 	if err != nil {
 		return nil, err
 	}
-	return defined(r, byFile[path.Base(string(file))], byFile[""])
-}
-
-// defined returns the variables that the loaded unit defines, of those by address.
-func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
-	if len(byAddress[0])+len(byAddress[1]) == 0 || !r.Root.Children {
+	own, nameless := byFile[path.Base(string(file))], byFile[""]
+	if len(own)+len(nameless) == 0 || !r.Root.Children {
 		return nil, nil
 	}
 	var found []int
@@ -92,9 +89,7 @@ func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
 				return nil, err
 			}
 			if addr, ok := r.VariableAddress(&e); ok {
-				for _, at := range byAddress {
-					found = append(found, at[addr]...)
-				}
+				found = slices.Concat(found, own[addr], nameless[addr])
 			}
 		}
 		if off, err = r.After(p); err != nil {

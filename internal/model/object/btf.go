@@ -23,7 +23,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		}
 		o.Target.Order = order
 		if b.Header.LayoutLen != 0 {
-			o.Features = features.Of(features.Layout)
+			o.Features = features.Layout
 		}
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)

@@ -202,5 +202,5 @@ func (o claims) linkedFeatures() features.Set {
 	if o.empty {
 		return 0
 	}
-	return o.features & features.Of(features.Layout)
+	return o.features & features.Layout
 }

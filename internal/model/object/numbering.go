@@ -14,6 +14,7 @@ type numbering struct {
 	order  []types.ID // nodes with a record; the record's id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
 	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
+	pinned bool       // some references are pinned
 	names  []types.Str
 	rank   []uint32 // by string: its index in names
 }
@@ -75,6 +76,7 @@ func number(o *Object) (*numbering, error) {
 		}
 		if n.Kind == types.KindStub {
 			own := mark[id]&(item|annotated) != 0
+			num.pinned = num.pinned || n.IsPinned()
 			if own && n.IsPinned() {
 				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or "+
 					"a declaration belongs", num.g.Name(n))
@@ -135,7 +137,10 @@ func (num *numbering) sort() {
 	for i, end := range begin[1:] {
 		if end-begin[i] > 1 {
 			slices.SortFunc(keys[begin[i]:end], func(a, b key) int {
-				return cmp.Or(cmp.Compare(a.kind, b.kind), a.hash.Cmp(b.hash))
+				if a.kind != b.kind {
+					return cmp.Compare(a.kind, b.kind)
+				}
+				return a.hash.Cmp(b.hash)
 			})
 		}
 	}

@@ -72,7 +72,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 				refs = append(refs, ref{uint32(i + 1), number, to})
 			}
 		}
-		if n.Kind == types.KindStub {
+		if !num.pinned || n.Kind == types.KindStub {
 			continue
 		}
 		see(ownRef, n.Ref)

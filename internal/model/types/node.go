@@ -45,18 +45,11 @@ const (
 	TagTypedef Tag = 4
 )
 
-// TagOf returns the namespace in which a definition of kind k is found, 0 when k has no tags.
-func TagOf(k Kind) Tag {
-	switch k {
-	case KindStruct:
-		return TagStruct
-	case KindUnion:
-		return TagUnion
-	case KindEnum, KindEnum64:
-		return TagEnum
-	}
-	return 0
-}
+// TagOf returns the namespace of the tag that a type of kind k defines, 0 if the kind has no tags.
+func TagOf(k Kind) Tag { return tags[k&(KindStub-1)] }
+
+var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: TagEnum,
+	KindEnum64: TagEnum}
 
 // Node is one shape.
 //
