@@ -4,7 +4,7 @@
 //	places.go   the written types, before they are in order
 //	content.go  what types of equal name are ordered by
 //	order.go    the canonical order
-//	strings.go  the names, sorted
+//	strings.go  the names: sorted, placed and checked
 //	emit.go     the records
 //	names.go    names that the kernel does not take
 //

@@ -8,10 +8,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// numbering is which nodes of a graph get a type record in a file, and which id.
+// numbering are the nodes of a graph that get a type record in a file, and their ids.
 type numbering struct {
 	g      *types.Graph
-	order  []types.ID // nodes with a record; the record's id is the index plus 1
+	order  []types.ID // nodes with a record; its id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
 	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
 	pinned bool       // some references are pinned
@@ -19,11 +19,11 @@ type numbering struct {
 	rank   []uint32 // by string: its index in names
 }
 
-// number chooses the nodes that are reachable from the units' items and puts them in canonical
-// order: anonymous ones first, then by name, kind and content.
+// number takes the nodes that can be reached from the units' items, in canonical order: anonymous
+// ones first, then by name, kind and content.
 //
-// A plain stub refers to a definition of its tag: the first in this order. It has a record, a
-// declaration, only if there is none, if it is an item, or if a declaration tag is on it.
+// A plain stub refers to the first definition of its tag in this order. It has its own record, a
+// declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
 func number(o *Object) (*numbering, error) {
 	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
 		record: make([]uint32, len(o.Graph.Nodes))}
@@ -119,8 +119,8 @@ func (num *numbering) sortNames(mark []uint8) {
 	}
 }
 
-// sort puts order into canonical order: by name in one pass, for ranks are small numbers, then
-// those of one name by kind and content.
+// sort puts order into canonical order: by name, of which the ranks are small numbers, then by kind
+// and content.
 func (num *numbering) sort() {
 	type key struct {
 		hash types.Hash

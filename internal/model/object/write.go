@@ -10,14 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// SectionUnits is what a .btfo file has besides the section of types, btf.SectionTypes.
+// SectionUnits is the section that makes an ELF file a .btfo file, besides btf.SectionTypes.
 const SectionUnits = ".BTF.units"
 
-// Write returns the .btfo file of an object: what is reachable from the units' items, in canonical
-// order. Objects of equal meaning give equal bytes, however they were built. See docs/btfo.md for
-// the format.
-//
-// Limits of BTF (names, numbers of types and of members) are errors that name the type.
+// Write returns the .btfo file of an object: the nodes that units' items lead to, in canonical
+// order. Objects of equal meaning give equal bytes, however they were built. docs/btfo.md describes
+// the format. An error names the type that exceeds a limit of BTF.
 func Write(o *Object) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {

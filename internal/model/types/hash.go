@@ -6,9 +6,8 @@ import (
 	"math/bits"
 )
 
-// Hash identifies content: two lanes of 64 bits that never see each other. It depends on content
-// alone, so it is the same in every process and on every machine, and serves for equality as well
-// as for canonical order.
+// Hash identifies content: two lanes of 64 bits that never mix. It depends on content alone, so it
+// is the same on every machine. It serves for equality and for the canonical order.
 type Hash struct{ A, B uint64 }
 
 // Less orders hashes; the order is arbitrary but the same everywhere.
@@ -37,7 +36,7 @@ func fold(x, k uint64) uint64 {
 	return hi ^ lo ^ x
 }
 
-// HashString hashes the bytes of a name.
+// HashString returns the hash of a name.
 func HashString(s []byte) Hash {
 	a := uint64(seedA) ^ uint64(len(s))
 	b := uint64(seedB) + uint64(len(s))
