@@ -108,11 +108,6 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sorted *write.SortedStrings
-	if opt.Jobs > 1 {
-		sorted = write.SortStrings(o.Graph.Strs)
-		defer sorted.Wait()
-	}
 	step("resolve conflicts")
 	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
@@ -121,7 +116,7 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 		return nil, err
 	}
 	step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
+	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {

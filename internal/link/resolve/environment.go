@@ -38,21 +38,9 @@ type environments struct {
 // none.
 func (r *resolver) findVarying() [][]types.ID {
 	varying := make([][]types.ID, len(r.Units))
-	roles := r.roles
-	add := func(u int, items []types.ID) { varying[u] = r.appendVarying(varying[u], items) }
-	const part = 1 << 7
-	parallel.Do(r.jobs, (len(r.Units)+part-1)/part, func(i int) {
-		for u := i * part; u < min((i+1)*part, len(r.Units)); u++ {
-			if !r.Selected[u] {
-				continue
-			}
-			items := r.Units[u].Items
-			for ; len(items) >= 4; items = items[4:] { // nearly all of them are fixed
-				if roles[items[0]]|roles[items[1]]|roles[items[2]]|roles[items[3]] != fixed {
-					add(u, items[:4])
-				}
-			}
-			add(u, items)
+	parallel.Do(r.jobs, len(r.Units), func(u int) {
+		if r.Selected[u] {
+			varying[u] = r.appendVarying(nil, r.Units[u].Items)
 		}
 	})
 	return varying

@@ -34,8 +34,6 @@ type Options struct {
 	// OnlyMade writes what was made and what that needs; the units' types alone are no reason.
 	OnlyMade bool
 	Jobs     int // threads
-	// Sorted are strings of the graph that were sorted already.
-	Sorted *SortedStrings
 }
 
 // writer is the work of this package.

@@ -1,44 +1,12 @@
 package write
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
-
-// SortedStrings are strings that are sorted while the types are still being chosen. Nearly all of
-// them will be needed.
-type SortedStrings struct {
-	wg   parallel.Group
-	list []types.Str
-}
-
-// SortStrings begins to sort the strings that there are, on its own thread. Strings that are
-// added later are none of these.
-func SortStrings(strs types.Strings) *SortedStrings {
-	s := &SortedStrings{}
-	s.wg.Go(func() {
-		s.list = make([]types.Str, strs.Len()-1)
-		for i := range s.list {
-			s.list[i] = types.Str(i + 1)
-		}
-		strs.Sort(s.list, func(parts int, do func(int)) { parallel.Do(1, parts, do) })
-	})
-	return s
-}
-
-// Wait waits until they are sorted.
-func (s *SortedStrings) Wait() []types.Str {
-	if s == nil {
-		return nil
-	}
-	s.wg.Wait()
-	return s.list
-}
 
 // strings are those that the result needs.
 type strings struct {
@@ -49,30 +17,13 @@ type strings struct {
 
 // findStrings lists the strings that the kept types need, sorted.
 func (w *writer) findStrings() {
-	early, uses := w.opt.Sorted.Wait(), w.places.uses
-	var late []types.Str // those that are not sorted yet: all, or a few that the link has added
-	for s := len(early) + 1; s < len(uses); s++ {
-		if uses[s] != 0 {
-			late = append(late, types.Str(s))
+	var list []types.Str
+	for s, use := range w.places.uses {
+		if use != 0 && s != 0 {
+			list = append(list, types.Str(s))
 		}
 	}
-	w.Graph.Strs.Sort(late, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
-	list := make([]types.Str, 0, len(uses))
-	take := func(some []types.Str) {
-		for _, s := range some {
-			if uses[s] != 0 {
-				list = append(list, s)
-			}
-		}
-	}
-	for _, s := range late {
-		at, _ := slices.BinarySearchFunc(early, w.Graph.Strs.Bytes(s),
-			func(a types.Str, b []byte) int { return bytes.Compare(w.Graph.Strs.Bytes(a), b) })
-		take(early[:at])
-		early = early[at:]
-		list = append(list, s)
-	}
-	take(early)
+	w.Graph.Strs.Sort(list, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
 	w.strings.list = list
 }
 

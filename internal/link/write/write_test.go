@@ -183,19 +183,6 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// TestSortedEarly: strings that were sorted before the link added some give the same bytes.
-func TestSortedEarly(t *testing.T) {
-	b := linktest.New()
-	b.Unit("a.c", 1, b.Struct("s", b.Int("int")), b.Struct("b"), b.Struct("y"))
-	sorted := write.SortStrings(b.Graph.Strs)
-	b.Unit("b.c", 1, b.Struct("x"), b.Struct("a"), b.Struct("z"))
-	plain := mustWrite(t, b, nil, write.Options{Jobs: 1})
-	early := mustWrite(t, b, nil, write.Options{Jobs: 2, Sorted: sorted})
-	if !bytes.Equal(plain.BTF, early.BTF) {
-		t.Errorf("strings %q, want %q", early.blob.Strings, plain.blob.Strings)
-	}
-}
-
 // TestSplit: what the base has is not written again, neither types nor strings. Ids and offsets go
 // on where the base's end.
 func TestSplit(t *testing.T) {

@@ -158,9 +158,6 @@ func (g *Graph) Refs(id ID, buf []ID) []ID {
 	if n.Ref != 0 {
 		buf = append(buf, n.Ref)
 	}
-	if n.Kind == KindEnum || n.Kind == KindEnum64 {
-		return buf
-	}
 	for _, e := range g.Elems[n.First : n.First+n.Count] {
 		if e.Ref != 0 {
 			buf = append(buf, e.Ref)
