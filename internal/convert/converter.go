@@ -39,7 +39,7 @@ type input struct {
 }
 
 // has reports whether a feature is asked for.
-func (in *input) has(f features.Feature) bool { return in.opt.Features.Has(f) }
+func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 
 // neighbours are the units that may refer to one another: those of a file, or of a file with split
 // units.

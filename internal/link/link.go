@@ -1,12 +1,14 @@
 package link
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/link/base"
 	"github.com/rules-btf/rules_btf/internal/link/decide"
@@ -106,24 +108,15 @@ func Object(o *object.Object, opt Options) (*Linked, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sorted *write.SortedStrings
-	if opt.Jobs > 1 {
-		sorted = write.SortStrings(o.Graph.Strs)
-		defer sorted.Wait()
-	}
 	step("resolve conflicts")
 	t := resolve.Resolve(s, opt.Base, copies, opt.Jobs)
 	step("choose functions and variables")
-	decideOn := decide.Decide
-	if opt.Variables == Extra {
-		decideOn = decide.DecideExtra
-	}
-	d, err := decideOn(t, x, opt.Facts, opt.Features)
+	d, err := decide.Decide(t, x, opt.Facts, opt.Features, opt.Variables == Extra)
 	if err != nil {
 		return nil, err
 	}
 	step("write types")
-	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs, Sorted: sorted,
+	w, err := write.BTF(t, d, write.Options{Order: order, Jobs: opt.Jobs,
 		Layout: opt.Features.Has(features.Layout), CheckNames: opt.Facts != nil,
 		OnlyMade: opt.Variables == Extra})
 	if err != nil {
@@ -154,3 +147,115 @@ func selectUnits(g *types.Graph, units []object.Unit, opt Options) (*survey.Surv
 // WriteSkipped writes the list that --skipped names: decide.WriteSkipped. LeftOut isn't in it, for
 // the debugging information of such units isn't in the linked file either.
 func (r *Result) WriteSkipped(w io.Writer) error { return decide.WriteSkipped(w, r.Skipped) }
+
+// Linked is a result of Link that still knows which unit holds which of its types.
+type Linked struct {
+	*Result
+	copied  []bool // by unit: it is a base that split BTF brought along; nil if none is
+	types   *resolve.Types
+	written *write.Written
+}
+
+// Holders returns the units that hold a type of the result by its name, as ascending indexes in the
+// object's Units, for each BTF id that want is true for. Types that are held so are base types,
+// typedefs and definitions of tags; a unit that only declares a tag doesn't hold it. Ids are of the
+// result or its bases.
+func (l *Linked) Holders(want func(id uint32) bool) map[uint32][]int {
+	all := l.types
+	holders := map[uint32][]int{}
+	for u := range all.Units {
+		if !all.Selected[u] {
+			continue
+		}
+		for _, node := range all.Units[u].Items {
+			if !survey.Named(&all.Nodes[node]) {
+				continue
+			}
+			id := l.written.ID(all.In(u, node))
+			if want(id) && !slices.Contains(holders[id][max(0, len(holders[id])-1):], u) {
+				holders[id] = append(holders[id], u)
+			}
+		}
+	}
+	return holders
+}
+
+// IsBase reports whether the unit with an index in the object's Units is one of the bases: split
+// BTF brings them along.
+func (l *Linked) IsBase(u int) bool { return l.copied != nil && l.copied[u] }
+
+// checkTarget refuses facts and a base of another byte order or machine than the units, as far as
+// both are known. Raw BTF doesn't say for which machine it is, and neither does an index of it. A
+// BPF program may be based on that of any machine's kernel.
+func (opt *Options) checkTarget(units object.Target, order binary.ByteOrder) error {
+	base := strings.TrimSuffix("the base "+opt.BasePath, " ")
+	if opt.Base != nil && opt.Base.Order() != order {
+		return fmt.Errorf("%s is %v, what is based on it is %v; name the BTF of the kernel that it "+
+			"belongs to", base, opt.Base.Order(), order)
+	}
+	machine := elf.Machine(units.Machine)
+	if f := opt.Facts; f != nil && f.AddrSize != 0 {
+		of := object.Target{AddrSize: f.AddrSize, Order: binary.LittleEndian, Machine: uint16(f.Machine)}
+		if f.BigEndian {
+			of.Order = binary.BigEndian
+		}
+		units.Order = order
+		known := machine != 0 && f.Machine != 0
+		if known && of != units || of.Order != order {
+			return fmt.Errorf("they are for %v, the facts%s are for %v; name those of the file that they "+
+				"were linked to", units, strings.TrimSuffix(" "+opt.FactsPath, " "), of)
+		}
+		if machine == 0 {
+			machine = f.Machine
+		}
+	}
+	if opt.Base == nil || machine == elf.EM_BPF {
+		return nil
+	}
+	if on := elf.Machine(opt.Base.Machine()); on != 0 && machine != 0 && on != machine {
+		return fmt.Errorf("%s is for %v, what is based on it is for %v; name the BTF of the kernel "+
+			"that it belongs to", base, on, machine)
+	}
+	return nil
+}
+
+// Which says which variables are encoded. See package decide.
+type Which = decide.Which
+
+// The choices of variables.
+const (
+	PerCPU = decide.PerCPU
+	All    = decide.All
+	Extra  = decide.Extra
+)
+
+// withoutGlobals makes the options those of objects and facts that were made without global_var.
+func (opt *Options) withoutGlobals() {
+	opt.Features = opt.Variables.Features(opt.Features)
+	if opt.Facts != nil {
+		opt.Facts = opt.Facts.PerCPU()
+	}
+}
+
+// withoutGlobals returns the units as they are in objects that were made without global_var. The
+// units given stay as they are.
+func withoutGlobals(g *types.Graph, units []object.Unit) []object.Unit {
+	drop := make([]bool, len(g.Nodes))
+	for i := range g.Nodes {
+		switch n := &g.Nodes[i]; n.Kind {
+		case types.KindVar:
+			drop[i] = n.Flag
+		case types.KindDeclTag:
+			drop[i] = drop[n.Ref] // children come first
+		}
+	}
+	units = slices.Clone(units)
+	for i := range units {
+		u := &units[i]
+		if u.FromBTF {
+			continue
+		}
+		u.Items = slices.DeleteFunc(slices.Clone(u.Items), func(id types.ID) bool { return drop[id] })
+	}
+	return units
+}

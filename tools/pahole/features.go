@@ -47,14 +47,14 @@ func (c *choice) add(list string) (unknown []string) {
 func (c *choice) addDefault() { c.Set |= features.Default() }
 
 // on and off turn on and off a feature by its own option.
-func on(f features.Feature) func(*command, string) error {
+func on(f features.Set) func(*command, string) error {
 	return func(c *command, _ string) error {
 		c.features.Set = c.features.With(f)
 		return nil
 	}
 }
 
-func off(f features.Feature) func(*command, string) error {
+func off(f features.Set) func(*command, string) error {
 	return func(c *command, _ string) error {
 		c.features.Set = c.features.Without(f)
 		return nil

@@ -42,7 +42,7 @@ func (v version) String() string { return fmt.Sprintf("v%d.%02d", v/100, v%100) 
 func (v version) features() choice {
 	var c choice
 	for _, f := range []struct {
-		feature features.Feature
+		feature features.Set
 		since   version
 	}{
 		{features.Var, 118}, {features.DeclTag, 123}, {features.TypeTag, 123}, {features.Enum64, 124},

@@ -57,8 +57,7 @@ func Digest(shapes []types.Hash) types.Hash {
 	slices.SortFunc(shapes, types.Hash.Cmp)
 	for _, h := range shapes {
 		if h != last {
-			sum.A += h.A
-			sum.B += h.B
+			sum = sum.Plus(h)
 		}
 		last = h
 	}
@@ -67,6 +66,5 @@ func Digest(shapes []types.Hash) types.Hash {
 
 // IDHash is the content hash that stands for a type of the base, whatever its content.
 func IDHash(id uint32) types.Hash {
-	h := types.Start(types.KindVoid, id, 1, types.Hash{}, types.Hash{})
-	return h.Sum(true)
+	return types.Start(types.KindVoid, id, 1, types.Hash{}, types.Hash{}).Sum(true)
 }

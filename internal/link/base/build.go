@@ -100,7 +100,9 @@ func (b *builder) index(blob *btf.Blob, h header) ([]byte, error) {
 		case types.KindFunc, types.KindVar, types.KindDatasec:
 			continue
 		case types.KindDeclTag:
-			if target := blob.Types[i].SizeOrType; b.canHaveDeclTag(target) {
+			// nobody asks for those of functions and variables, which go with them
+			target := blob.Types[i].SizeOrType
+			if k := b.g.Node(b.nodes[target]).Kind; k != types.KindFunc && k != types.KindVar {
 				h := declTagHash(b.g.Strs.Hash(n.Name), target, n.Aux, n.Flag)
 				declTags = append(declTags, entry{h, 1})
 			}
@@ -154,20 +156,12 @@ func (b *builder) digest(blob *btf.Blob) types.Hash {
 		h := b.shapes[node]
 		pinned = pinned || h != b.g.Nodes[node].Hash
 		layer = append(layer, h)
-		sum.A += h.A
-		sum.B += h.B
+		sum = sum.Plus(h)
 	}
 	if pinned {
 		return Digest(layer)
 	}
 	return sum
-}
-
-// canHaveDeclTag reports whether somebody asks for the declaration tags of a type: those of
-// functions and variables go with them.
-func (b *builder) canHaveDeclTag(id uint32) bool {
-	k := b.g.Node(b.nodes[id]).Kind
-	return k != types.KindFunc && k != types.KindVar
 }
 
 // strings lists a BTF's own strings.

@@ -162,8 +162,7 @@ func (c *Chain) HasDeclTag(value []byte, target, component uint32, flag bool) bo
 }
 
 func declTagHash(value types.Hash, target, component uint32, flag bool) types.Hash {
-	h := types.Start(types.KindDeclTag, target, component, value, types.Hash{})
-	return h.Sum(flag)
+	return types.Start(types.KindDeclTag, target, component, value, types.Hash{}).Sum(flag)
 }
 
 func (c *Chain) String(s []byte) uint32 {

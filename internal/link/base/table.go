@@ -52,7 +52,7 @@ func (s tableShape) bucket(h types.Hash) uint32 { return uint32(h.A >> 32 >> (32
 
 // appendTable appends the table of some entries.
 func appendTable(out []byte, s tableShape, entries []entry) []byte {
-	starts, sorted := intoBuckets(s, entries)
+	sorted, starts := types.Buckets(entries, 1<<s.Bits, func(e entry) uint32 { return s.bucket(e.hash) })
 	for i := range starts[1:] {
 		slices.SortFunc(sorted[starts[i]:starts[i+1]], func(a, b entry) int {
 			if a.hash.B != b.hash.B {
@@ -73,25 +73,6 @@ func appendTable(out []byte, s tableShape, entries []entry) []byte {
 		out = append(out, number[:s.Width]...)
 	}
 	return out
-}
-
-// intoBuckets returns the entries by bucket, and the first one of each bucket; and their number.
-func intoBuckets(s tableShape, entries []entry) (starts []uint32, sorted []entry) {
-	starts = make([]uint32, 1<<s.Bits+1)
-	for i := range entries {
-		starts[s.bucket(entries[i].hash)+1]++
-	}
-	for i := range starts[1:] {
-		starts[i+1] += starts[i]
-	}
-	sorted = make([]entry, len(entries))
-	next := slices.Clone(starts)
-	for _, e := range entries {
-		b := s.bucket(e.hash)
-		sorted[next[b]] = e
-		next[b]++
-	}
-	return starts, sorted
 }
 
 // cutTable takes the table of a shape off the front of data, which is long enough.

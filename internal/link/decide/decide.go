@@ -53,50 +53,32 @@ type decider struct {
 }
 
 // Decide decides about the candidates of the units. f may be nil: then functions are linked under
-// their own names, and variables are those of BTF that was linked before.
-func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions,
-	error) {
-	d := newDecider(t, x, f, set)
+// their own names, and variables are those of BTF that was linked before. extra asks for the
+// variables that are not per CPU, and nothing else.
+func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool) (
+	*Decisions, error) {
+	if extra {
+		set = set.Without(features.DeclTagKfuncs)
+	}
 	if err := checkFacts(f, set); err != nil {
 		return nil, err
 	}
-	d.encodeFunctions()
-	d.tagKfuncs()
-	if err := d.encodeVariables(); err != nil {
-		return nil, err
-	}
-	return d.finish(), nil
-}
-
-// DecideExtra decides about the variables that are not per CPU alone. It needs no kfuncs.
-func DecideExtra(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) (*Decisions,
-	error) {
-	set = set.Without(features.DeclTagKfuncs)
-	d := newDecider(t, x, f, set)
-	d.extra = true
-	if err := checkFacts(f, set); err != nil {
-		return nil, err
-	}
-	if err := d.encodeVariables(); err != nil {
-		return nil, err
-	}
-	return d.finish(), nil
-}
-
-func newDecider(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set) *decider {
-	return &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
-		symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
+	d := &decider{Types: t, Decisions: &Decisions{first: Type(t.Len())}, facts: f, features: set,
+		extra: extra, symbols: x, encoded: map[Type]Type{}, kfuncs: map[types.Str]Type{},
 		arena: map[types.Hash]Type{}, keys: map[Type]types.Hash{}, prototypes: looseHashes{Types: t}}
-}
-
-// finish attaches the declaration tags, and sorts what is skipped.
-func (d *decider) finish() *Decisions {
+	if !extra {
+		d.encodeFunctions()
+		d.tagKfuncs()
+	}
+	if err := d.encodeVariables(); err != nil {
+		return nil, err
+	}
 	d.attachTags()
 	slices.SortFunc(d.Skipped, func(a, b Skipped) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason))
 	})
 	d.Skipped = slices.Compact(d.Skipped)
-	return d.Decisions
+	return d.Decisions, nil
 }
 
 // holders returns the functions or variables of a name that units hold. The result is good until
@@ -112,7 +94,7 @@ func checkFacts(f *facts.Facts, set features.Set) error {
 	if f == nil {
 		return nil
 	}
-	missing := func(what string, feature features.Feature) error {
+	missing := func(what string, feature features.Set) error {
 		return fmt.Errorf("the objects were made with the feature %v, but the facts list no %s; "+
 			"run btfgen facts with the --features of btfgen object", feature, what)
 	}

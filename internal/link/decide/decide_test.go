@@ -34,7 +34,7 @@ func decideUnits(b *linktest.Builder, f *facts.Facts, set features.Set,
 	x := symbols.New(&b.Graph.Strs, f)
 	x.Select(s, f)
 	t := resolve.Resolve(s, below, nil, 1)
-	d, err := decide.Decide(t, x, f, set)
+	d, err := decide.Decide(t, x, f, set, false)
 	return &decision{t, d}, err
 }
 
@@ -113,8 +113,8 @@ type rule struct {
 	what    string
 	build   func(b *linktest.Builder)
 	facts   *facts.Facts
-	with    []features.Feature // besides the default ones
-	without features.Feature
+	with    []features.Set // besides the default ones
+	without features.Set
 	want    []string
 	skipped []string
 }

@@ -17,26 +17,16 @@ func (d *decider) encodeFunctions() {
 	d.nodes = make([]types.Node, 0, d.Functions.Len())
 	clones := d.findClones()
 	for name := range d.Functions.Keys() {
-		switch {
-		case take(&clones.grouped, name):
-		case take(&clones.bases, name):
-			d.encodeFunction(name, d.candidates(name, clones.of[name]))
-		default:
+		switch clones.roles[name] {
+		case asItself:
 			d.encodeFunction(name, d.candidates(name, nil))
+		case hasClones:
+			d.encodeFunction(name, d.candidates(name, clones.of[name]))
 		}
 	}
 	for _, name := range clones.alone {
 		d.encodeFunction(name, d.candidates(name, clones.of[name]))
 	}
-}
-
-// take reports whether a sorted list begins with name, and takes it from there.
-func take(list *[]types.Str, name types.Str) bool {
-	if len(*list) == 0 || (*list)[0] != name {
-		return false
-	}
-	*list = (*list)[1:]
-	return true
 }
 
 // candidates are those of a name, and those of its clones and parts.
@@ -54,16 +44,24 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 // clones are the candidates whose symbols have suffixes, where they stand for the function that
 // they are of, and the parts of functions.
 type clones struct {
-	of      map[types.Str][]types.Str // by base name
-	grouped []types.Str               // all of these; sorted
-	bases   []types.Str               // base names that candidates have too; sorted
-	alone   []types.Str               // base names that no candidate has, in the order of grouped
+	of    map[types.Str][]types.Str // by base name
+	roles []role                    // by name
+	alone []types.Str               // base names that no candidate has
 }
+
+// role is how a name that candidates have takes part.
+type role uint8
+
+const (
+	asItself  role = iota
+	hasClones      // it is the base name of clones
+	isClone        // it is decided on with its base name
+)
 
 // findClones finds the clones. With the feature true_signature they are their own functions; it
 // notes which functions have such.
 func (d *decider) findClones() clones {
-	c := clones{of: map[types.Str][]types.Str{}}
+	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
 	for name := range d.Functions.Keys() {
 		b := d.Graph.Strs.Bytes(name)
@@ -86,14 +84,13 @@ func (d *decider) findClones() clones {
 		switch {
 		case c.of[base] != nil:
 		case d.Functions.Has(base):
-			c.bases = append(c.bases, base)
+			c.roles[base] = hasClones
 		default:
 			c.alone = append(c.alone, base)
 		}
 		c.of[base] = append(c.of[base], name)
-		c.grouped = append(c.grouped, name)
+		c.roles[name] = isClone
 	}
-	slices.Sort(c.bases)
 	return c
 }
 
@@ -121,19 +118,19 @@ func (d *decider) encodeFunction(name types.Str, group []Holder) {
 			return
 		}
 		if reason := d.symbolReason(name); reason != "" {
-			d.skip(name, reason)
+			d.skip(d.Graph.Strs.String(name), reason)
 			return
 		}
 	}
 	own = d.owners(name, own)
 	compared := d.withCopies(own, group)
 	if reason := d.skipReason(name, own, compared); reason != "" {
-		d.skip(name, reason)
+		d.skip(d.Graph.Strs.String(name), reason)
 		return
 	}
 	proto := d.prototype(own)
 	if d.unnamedParameter(proto) {
-		d.skip(name, params.ReasonUnnamedParameter)
+		d.skip(d.Graph.Strs.String(name), params.ReasonUnnamedParameter)
 		return
 	}
 	f := d.function(name, types.LinkageStatic, proto)

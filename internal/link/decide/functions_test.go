@@ -183,7 +183,7 @@ func TestClaimants(t *testing.T) {
 			b.Fn("f", static, 0, b.Proto(0, b.Ptr(b.Stub("s"))))
 		}
 	}
-	trueSignature := []features.Feature{features.TrueSignature}
+	trueSignature := []features.Set{features.TrueSignature}
 	check(t, []rule{
 		{what: "a static of one name that was dropped, a weak one that is linked",
 			build: build(in("a.c", "f", static, 0, integer),
@@ -327,7 +327,7 @@ func TestUnnamedParameter(t *testing.T) {
 // TestTrueSignature: with the feature a clone is its own function.
 func TestTrueSignature(t *testing.T) {
 	two := units(named("f", 0, integer, integer), named("f.isra.0", 0, integer))
-	feature := []features.Feature{features.TrueSignature}
+	feature := []features.Set{features.TrueSignature}
 	check(t, []rule{
 		{what: "both have symbols", build: two, facts: symbol("f", "f.isra.0"), with: feature,
 			want: []string{"static f.isra.0: void(int)", "static f: void(int, int)"}},
@@ -356,7 +356,7 @@ func TestKfuncs(t *testing.T) {
 		b.Fn("f", global, 0, b.Proto(p, p, p, p))
 	}
 	plain := "static f: void(int)"
-	attributes := []features.Feature{features.Attributes}
+	attributes := []features.Set{features.Attributes}
 	check(t, []rule{
 		{what: "bpf_kfunc", build: units(fn(0, integer)), facts: kfunc(0),
 			want: []string{plain, "tag bpf_kfunc, component 0, on " + plain}},

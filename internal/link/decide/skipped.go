@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
@@ -30,8 +29,8 @@ func (s Skipped) Variable() bool {
 	return false
 }
 
-func (d *decider) skip(name types.Str, reason string) {
-	d.Skipped = append(d.Skipped, Skipped{d.Graph.Strs.String(name), reason})
+func (d *decider) skip(name, reason string) {
+	d.Skipped = append(d.Skipped, Skipped{name, reason})
 }
 
 // WriteSkipped writes a line for each function and variable that is not encoded: its name, a tab,

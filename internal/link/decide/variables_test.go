@@ -52,7 +52,7 @@ func TestVariables(t *testing.T) {
 			facts: &facts.Facts{Objects: []facts.Object{
 				{Name: "v", Section: ".data", Size: 4, File: -1}}}},
 		{what: "of another section, with global_var", build: units(variable(global, 4, integer)),
-			with: []features.Feature{features.GlobalVar}, facts: &facts.Facts{
+			with: []features.Set{features.GlobalVar}, facts: &facts.Facts{
 				Variables: facts.VariablesAll,
 				Objects:   []facts.Object{{Name: "v", Section: ".data", Size: 4, File: -1}}},
 			want: []string{"global v: int", "section .data of 4: (global v: int)@0+4"}},
@@ -105,7 +105,7 @@ func TestOfSection(t *testing.T) {
 		return &facts.Facts{Variables: facts.VariablesAll, Objects: []facts.Object{
 			{Name: "v", Section: section, Size: 4, File: -1}}}
 	}
-	with := []features.Feature{features.GlobalVar}
+	with := []features.Set{features.GlobalVar}
 	check(t, []rule{
 		{what: "per CPU", build: build, with: with, facts: in(facts.PerCPUSection),
 			want: []string{"global v: int", "section .data..percpu of 4: (global v: int)@0+4"}},

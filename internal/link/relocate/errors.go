@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/support/message"
 )
 
@@ -69,7 +70,7 @@ func (r *relocation) missing() error {
 func (r *relocation) candidates(name string) string {
 	var list []string
 	more := 0
-	for _, b := range layers(r.base) {
+	for _, b := range object.Chain(r.base) {
 		for i := range b.Types {
 			t := &b.Types[i]
 			if !Looks(t) || r.base.TypeName(t) != name {

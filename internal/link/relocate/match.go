@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 )
 
 // maxTwins is how many types of one name a distilled base may have. C allows a handful, and each of
@@ -75,7 +76,7 @@ func (r *relocation) match() error {
 	r.ids = make([]uint32, d.EndID())
 	r.names = map[uint32]uint32{}
 	composites := countComposites(r.base)
-	for _, b := range layers(r.base) {
+	for _, b := range object.Chain(r.base) {
 		for i := range b.Types {
 			t := &b.Types[i]
 			if t.NameOff == 0 || !Looks(t) {
@@ -107,7 +108,7 @@ func (r *relocation) fits(wanted uint32, d, t *btf.Type) bool {
 // countComposites counts the named structs and unions of a base by the string offset of their name.
 func countComposites(base *btf.Blob) map[uint32]int {
 	n := map[uint32]int{}
-	for _, b := range layers(base) {
+	for _, b := range object.Chain(base) {
 		for i := range b.Types {
 			if t := &b.Types[i]; t.NameOff != 0 && t.Kind.IsComposite() {
 				n[t.NameOff]++
@@ -115,12 +116,4 @@ func countComposites(base *btf.Blob) map[uint32]int {
 		}
 	}
 	return n
-}
-
-// layers lists a chain of bases, the deepest first.
-func layers(b *btf.Blob) []*btf.Blob {
-	if b == nil {
-		return nil
-	}
-	return append(layers(b.Base), b)
 }

@@ -27,7 +27,6 @@
 // The files, in this order:
 //
 //	conflicts.go    passes 1 and 2
-//	copies.go       units that are BTFs of the base: split BTF as an input brings its base along
 //	slots.go        slots: where the references of a varying shape end
 //	environment.go  pass 3
 //	settle.go       pass 4

@@ -3,6 +3,8 @@ package resolve
 import (
 	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/link/base"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -36,21 +38,9 @@ type environments struct {
 // none.
 func (r *resolver) findVarying() [][]types.ID {
 	varying := make([][]types.ID, len(r.Units))
-	roles := r.roles
-	add := func(u int, items []types.ID) { varying[u] = r.appendVarying(varying[u], items) }
-	const part = 1 << 7
-	parallel.Do(r.jobs, (len(r.Units)+part-1)/part, func(i int) {
-		for u := i * part; u < min((i+1)*part, len(r.Units)); u++ {
-			if !r.Selected[u] {
-				continue
-			}
-			items := r.Units[u].Items
-			for ; len(items) >= 4; items = items[4:] { // nearly all of them are fixed
-				if roles[items[0]]|roles[items[1]]|roles[items[2]]|roles[items[3]] != fixed {
-					add(u, items[:4])
-				}
-			}
-			add(u, items)
+	parallel.Do(r.jobs, len(r.Units), func(u int) {
+		if r.Selected[u] {
+			varying[u] = r.appendVarying(nil, r.Units[u].Items)
 		}
 	})
 	return varying
@@ -140,9 +130,7 @@ func (g *gatherer) note(id types.ID) bool {
 	}
 	g.stamp[id] = g.round
 	h := types.Start(types.KindVoid, 0, 0, g.r.Nodes[id].Hash, types.Hash{})
-	s := h.Sum(false)
-	g.sum.A += s.A
-	g.sum.B += s.B
+	g.sum = g.sum.Plus(h.Sum(false))
 	return true
 }
 
@@ -303,4 +291,33 @@ func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 		return r.ofBase(tag), true
 	}
 	return 0, false
+}
+
+// Copies finds the units that are BTFs of the base: split BTF as an input brings its base along.
+// It returns the units with these emptied, which of them they are (nil for none), and what they
+// held. The units given stay as they are.
+func Copies(g *types.Graph, units []object.Unit, b base.Base) (rest []object.Unit, is []bool,
+	held [][]types.ID) {
+	linked := func(u object.Unit) bool { return u.FromBTF }
+	if b == nil || !slices.ContainsFunc(units, linked) {
+		return units, nil, nil
+	}
+	shapes := g.Unpinned()
+	layers := b.Layers()
+	rest, is = slices.Clone(units), make([]bool, len(units))
+	for i := range rest {
+		u := &rest[i]
+		if !u.FromBTF {
+			continue
+		}
+		list := make([]types.Hash, len(u.Items))
+		for j, id := range u.Items {
+			list[j] = shapes[id]
+		}
+		if slices.Contains(layers, base.Digest(list)) {
+			held = append(held, u.Items)
+			u.Items, is[i] = nil, true
+		}
+	}
+	return rest, is, held
 }

@@ -11,7 +11,7 @@ import (
 // one node an anchor. Any other environment has nodes for those anchors that differ there.
 type graph struct {
 	r *resolver
-	meanings
+	*meanings
 	nodes   []node
 	targets []target
 	common  []int32     // by anchor: its node in the common environment, -1 for other definitions
@@ -94,9 +94,10 @@ func (g *graph) add(id types.ID, env int32) int32 {
 // newGraph makes the nodes. An anchor differs in an environment when it is a definition that is not
 // the common one; when it has pinned stubs; when it has an open slot that does not mean the
 // common definition; and when it leads to an anchor that differs there.
-func newGraph(r *resolver, m meanings) *graph {
+func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
 		own: make([][]ownNode, len(r.list))}
+	m.g = g
 	for id := range g.common {
 		g.common[id] = -1
 	}

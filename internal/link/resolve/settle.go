@@ -13,11 +13,11 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 // which types there are depends on what the FWDs mean. So types are found twice:
 //
 //  1. findCommon: the common struct opts is that of a.c, which most CUs hold.
-//  2. draftTypes: every FWD means the common definition. struct dev is one type in a.c and c.c, and
+//  2. The draft: every FWD means the common definition. struct dev is one type in a.c and c.c, and
 //     another one in b.c.
 //  3. newForwards: what the CUs mean by struct opts in struct dev, in terms of the draft: a.c and
 //     b.c disagree, so the FWD of c.c means the definition that most CUs hold.
-//  4. finalTypes: every FWD means the type so found, of some CU that holds it. These are the
+//  4. The final graph: every FWD means the type so found, of some CU that holds it. These are the
 //     canonical types, of which makeVariants makes the result.
 //
 // 2 and 4 are the same work with other meanings of the FWDs: newGraph makes the nodes; tellApart
@@ -28,8 +28,12 @@ import "github.com/rules-btf/rules_btf/internal/model/types"
 func (r *resolver) settle() *graph {
 	r.findCommon()
 	r.findUsers()
-	draft := r.draftTypes()
-	return r.finalTypes(draft, newForwards(r, draft))
+	draft := newGraph(r, &meanings{r: r})
+	draft.tellApart()
+	final := newGraph(r, &meanings{r: r, draft: draft, forwards: newForwards(r, draft)})
+	final.findHolders()
+	final.tellApart()
+	return final
 }
 
 // findCommon chooses the definition of every varying tag in the common environment: the one that
@@ -50,115 +54,76 @@ func (r *resolver) findCommon() {
 }
 
 // meanings say what the open slots of a graph mean: references to a FWD, that is to a tag that an
-// environment only declares.
-type meanings interface {
-	// differs reports whether an open slot of root does not mean the common definition.
-	differs(v *view, root, slot types.ID) bool
-	// open returns what an open slot of root means in the environment that v shows.
-	open(v *view, root, slot types.ID) target
-	// inCommon returns what a tag means in the common environment.
-	inCommon(tag int32) target
-}
-
-// draftTypes tells the types apart as if every FWD meant the common definition.
-func (r *resolver) draftTypes() *graph {
-	d := &draftMeanings{r: r}
-	d.g = newGraph(r, d)
-	d.g.tellApart()
-	return d.g
-}
-
-type draftMeanings struct {
-	r *resolver
-	g *graph
-}
-
-func (d *draftMeanings) differs(v *view, _, slot types.ID) bool {
-	_, ok := d.r.ofSplit(v, d.r.Tags.Of(slot))
-	return ok
-}
-
-func (d *draftMeanings) open(_ *view, _, slot types.ID) target {
-	return d.inCommon(d.r.Tags.Of(slot))
-}
-
-func (d *draftMeanings) inCommon(tag int32) target {
-	if def := d.r.common[tag]; def != 0 {
-		return target(d.g.common[def])
-	}
-	return d.r.ofBase(tag)
-}
-
-// finalTypes tells the types apart with each FWD resolved, always to a type that some unit really
-// holds.
-func (r *resolver) finalTypes(draft *graph, f *forwards) *graph {
-	m := &finalMeanings{r: r, draft: draft, forwards: f}
-	m.g = newGraph(r, m)
-	m.findHolders()
-	m.g.tellApart()
-	return m.g
-}
-
-type finalMeanings struct {
+// environment only declares. In the draft each means the common definition; in the final graph, a
+// type that some unit holds.
+type meanings struct {
 	r        *resolver
-	draft, g *graph
+	g        *graph
+	draft    *graph // nil: g is the draft
 	forwards *forwards
 	// holder is the node of g that stands for a definition's type in the draft, by its colour there.
 	holder map[types.Hash]int32
 }
 
-func (f *finalMeanings) differs(v *view, root, slot types.ID) bool {
-	tag := f.r.Tags.Of(slot)
-	if _, ok := f.r.ofSplit(v, tag); ok {
-		return true
+// differs reports whether an open slot of root does not mean the common definition.
+func (m *meanings) differs(v *view, root, slot types.ID) bool {
+	tag := m.r.Tags.Of(slot)
+	if _, ok := m.r.ofSplit(v, tag); ok || m.draft == nil {
+		return ok
 	}
-	return f.forwards.meaning(v, root, slot) != f.draft.colour(f.draft.meanings.inCommon(tag))
+	return m.forwards.meaning(v, root, slot) != m.draft.colour(m.draft.inCommon(tag))
 }
 
-func (f *finalMeanings) open(v *view, root, slot types.ID) target {
-	colour, tag := f.forwards.meaning(v, root, slot), f.r.Tags.Of(slot)
-	if n, ok := f.holder[colour]; ok {
+// open returns what an open slot of root means in the environment that v shows.
+func (m *meanings) open(v *view, root, slot types.ID) target {
+	tag := m.r.Tags.Of(slot)
+	if m.draft == nil {
+		return m.inCommon(tag)
+	}
+	colour := m.forwards.meaning(v, root, slot)
+	if n, ok := m.holder[colour]; ok {
 		return target(n)
 	}
-	if t := f.r.ofBase(tag); f.draft.colour(t) == colour {
+	if t := m.r.ofBase(tag); m.draft.colour(t) == colour {
 		return t
 	}
 	return forward(tag)
 }
 
-func (f *finalMeanings) inCommon(tag int32) target {
-	def := f.r.common[tag]
+// inCommon returns what a tag means in the common environment.
+func (m *meanings) inCommon(tag int32) target {
+	def := m.r.common[tag]
 	if def == 0 {
-		return f.r.ofBase(tag)
+		return m.r.ofBase(tag)
 	}
-	if n := f.g.common[def]; f.g.real[n] {
-		return target(n)
+	n := m.g.common[def]
+	if m.draft != nil && !m.g.real[n] {
+		if held, ok := m.holder[m.draft.colours[m.draft.common[def]]]; ok {
+			return target(held)
+		}
 	}
-	if n, ok := f.holder[f.draft.colours[f.draft.common[def]]]; ok {
-		return target(n)
-	}
-	return target(f.g.common[def])
+	return target(n)
 }
 
 // findHolders fills in holder: of the nodes of one type that which comes first.
-func (f *finalMeanings) findHolders() {
-	f.holder = map[types.Hash]int32{}
+func (m *meanings) findHolders() {
+	m.holder = map[types.Hash]int32{}
 	var v *view
-	for i := range f.g.nodes {
-		n := &f.g.nodes[i]
-		if !f.g.isDefinition(int32(i)) || !f.g.exists(i) {
+	for i := range m.g.nodes {
+		n := &m.g.nodes[i]
+		if !m.g.isDefinition(int32(i)) || !m.g.exists(i) {
 			continue
 		}
-		inDraft := f.draft.common[n.anchor]
+		inDraft := m.draft.common[n.anchor]
 		if n.env >= 0 {
 			if v == nil || v.env != n.env {
-				v = f.draft.enter(n.env)
+				v = m.draft.enter(n.env)
 			}
-			inDraft = f.draft.node(v, n.anchor)
+			inDraft = m.draft.node(v, n.anchor)
 		}
-		colour := f.draft.colours[inDraft]
-		if old, ok := f.holder[colour]; !ok || f.g.before(n, &f.g.nodes[old]) {
-			f.holder[colour] = int32(i)
+		colour := m.draft.colours[inDraft]
+		if old, ok := m.holder[colour]; !ok || m.g.before(n, &m.g.nodes[old]) {
+			m.holder[colour] = int32(i)
 		}
 	}
 }

@@ -1,6 +1,19 @@
+// Package statics tells static variables of one name apart whose source files have one base name
+// too, such as d1/core.c and d2/core.c. The symbol table knows files by their base names only, and
+// the objects of the graph have neither paths nor addresses. But the linked file's DWARF has the
+// address of each variable, in the unit that defines it. A hash of that unit's types and of the
+// variable, which the unit's object file gives as well, goes into the facts.
+//
+// BTF that a compiler wrote has no addresses, but its units are in the order of the symbol table's
+// STT_FILEs, and each variable's symbol follows one.
+//
+// Few files have such variables. All others are not read.
 package statics
 
 import (
+	"maps"
+	"strings"
+
 	"github.com/rules-btf/rules_btf/internal/convert"
 	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
@@ -112,4 +125,26 @@ func definition(o *object.Object, name string) (h types.Hash) {
 		h = object.VariableHash(g, *n, u.TypesHash(g))
 	}
 	return h
+}
+
+// name is what a local symbol is known by: its name in the source, and the base name of its file.
+type name struct{ file, symbol string }
+
+// ambiguous are the local variables of the facts that share their name with another, by name. The
+// numbers are those of Facts.Objects.
+func ambiguous(known *facts.Facts) map[name][]int {
+	list := make(map[name][]int)
+	for i := range known.Objects {
+		o := &known.Objects[i]
+		if !o.Local {
+			continue
+		}
+		s := known.SourceName(o.Name)
+		if !strings.Contains(s, ".") && !facts.Generated(s) { // a dot: a variable of a function
+			n := name{known.Files[o.File].Name, s}
+			list[n] = append(list[n], i)
+		}
+	}
+	maps.DeleteFunc(list, func(_ name, of []int) bool { return len(of) == 1 })
+	return list
 }

@@ -1,10 +1,15 @@
 package statics
 
 import (
+	"cmp"
 	std "debug/dwarf"
+	stdelf "debug/elf"
 	"path"
+	"slices"
 
+	"github.com/rules-btf/rules_btf/internal/convert/compilerbtf"
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
+	"github.com/rules-btf/rules_btf/internal/format/elf"
 	"github.com/rules-btf/rules_btf/internal/format/splitdwarf"
 	"github.com/rules-btf/rules_btf/internal/model/facts"
 )
@@ -48,7 +53,7 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 		if err != nil {
 			return nil, err
 		}
-		found, err := definedOf(&r, byFile)
+		found, err := defined(&r, byFile)
 		if split != nil {
 			types := split.Data.HasTypeUnits()
 			split.Close()
@@ -66,18 +71,14 @@ func definingUnits(d *dwarf.Data, files *splitdwarf.Files, known *facts.Facts,
 	return units, nil
 }
 
-// definedOf returns the variables that the loaded unit defines, of those by file and address.
-func definedOf(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
+// defined returns the variables that the loaded unit defines, of those by file and address.
+func defined(r *dwarf.Reader, byFile map[string]map[uint64][]int) ([]int, error) {
 	file, err := r.String(&r.Root, dwarf.Name)
 	if err != nil {
 		return nil, err
 	}
-	return defined(r, byFile[path.Base(string(file))], byFile[""])
-}
-
-// defined returns the variables that the loaded unit defines, of those by address.
-func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
-	if len(byAddress[0])+len(byAddress[1]) == 0 || !r.Root.Children {
+	own, nameless := byFile[path.Base(string(file))], byFile[""]
+	if len(own)+len(nameless) == 0 || !r.Root.Children {
 		return nil, nil
 	}
 	var found []int
@@ -92,13 +93,58 @@ func defined(r *dwarf.Reader, byAddress ...map[uint64][]int) ([]int, error) {
 				return nil, err
 			}
 			if addr, ok := r.VariableAddress(&e); ok {
-				for _, at := range byAddress {
-					found = append(found, at[addr]...)
-				}
+				found = slices.Concat(found, own[addr], nameless[addr])
 			}
 		}
 		if off, err = r.After(p); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// spot is where a variable is, and its symbol's name.
+type spot struct {
+	section string
+	offset  uint64
+	symbol  string
+}
+
+// blobs finds the units that define the variables of these names in a file whose debugging
+// information is BTF that a compiler wrote. That has no addresses, but the local symbols of a unit
+// follow its STT_FILE, and the unit is a blob.
+func blobs(f *elf.File, known *facts.Facts, names map[name][]int) ([]unit, error) {
+	sources, err := compilerbtf.Sources(f)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	at := map[spot]int{} // the variables
+	for _, list := range names {
+		for _, v := range list {
+			o := &known.Objects[v]
+			at[spot{o.Section, o.Offset, o.Name}] = v
+		}
+	}
+	found := map[int][]int{} // the variables of a blob
+	for i := range symbols.List {
+		s := &symbols.List[i]
+		if s.Place != elf.InSection || s.Type != uint8(stdelf.STT_OBJECT) ||
+			s.Bind != uint8(stdelf.STB_LOCAL) {
+			continue
+		}
+		section := f.Sections[s.Section]
+		v, ok := at[spot{section.Name, s.Value - section.Addr, symbols.Name(s)}]
+		if blob, of := sources[int(s.FileIndex)]; ok && of {
+			found[blob] = append(found[blob], v)
+		}
+	}
+	var units []unit
+	for blob, variables := range found {
+		units = append(units, unit{blob, variables})
+	}
+	slices.SortFunc(units, func(a, b unit) int { return cmp.Compare(a.number, b.number) })
+	return units, nil
 }

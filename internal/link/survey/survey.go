@@ -91,11 +91,11 @@ func (s *Survey) Shapes() {
 			continue
 		case types.KindStub:
 			leads[id] = true
-			s.Tags.add(s.Graph, id, types.Tag(n.Aux))
+			s.Tags.add(s.Graph, id)
 			continue
 		}
 		if n.IsDefinition() {
-			s.Tags.add(s.Graph, id, types.TagOf(n.Kind))
+			s.Tags.add(s.Graph, id)
 		}
 		if n.Kind == types.KindEnum || n.Kind == types.KindEnum64 {
 			continue

@@ -26,9 +26,9 @@ func newTags(nodes, strs int) Tags {
 }
 
 // add notes the tag of a stub or definition.
-func (t *Tags) add(g *types.Graph, id types.ID, space types.Tag) {
+func (t *Tags) add(g *types.Graph, id types.ID) {
 	n := &g.Nodes[id]
-	tag := t.number(g, n.Name, space)
+	tag := t.number(g, n.Name, n.Tag())
 	t.Nodes = append(t.Nodes, id)
 	t.of[id] = tag + 1
 	switch {

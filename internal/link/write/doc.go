@@ -4,7 +4,7 @@
 //	places.go   the written types, before they are in order
 //	content.go  what types of equal name are ordered by
 //	order.go    the canonical order
-//	strings.go  the names, sorted
+//	strings.go  the names: sorted, placed and checked
 //	emit.go     the records
 //	names.go    names that the kernel does not take
 //
@@ -34,8 +34,6 @@ type Options struct {
 	// OnlyMade writes what was made and what that needs; the units' types alone are no reason.
 	OnlyMade bool
 	Jobs     int // threads
-	// Sorted are strings of the graph that were sorted already.
-	Sorted *SortedStrings
 }
 
 // writer is the work of this package.

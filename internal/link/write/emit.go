@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
@@ -20,7 +21,7 @@ func (w *writer) emit() ([]byte, error) {
 	if len(p.tooLong) > 0 {
 		k := slices.MinFunc(p.tooLong, func(a, b Type) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 		n, elems := w.node(k)
-		return nil, btf.VlenError(w.ids[k], writtenKind(n), w.Graph.Name(n), uint32(len(elems)))
+		return nil, btf.VlenError(w.ids[k], object.RecordKind(n), w.Graph.Name(n), uint32(len(elems)))
 	}
 	options := btf.EncodeOptions{Layout: w.opt.Layout && w.Base == nil}
 	image, err := btf.NewImage(w.blob, p.types, p.length, w.strings.length, options)
@@ -71,63 +72,13 @@ func (w *writer) putAll(r *btf.Records, list []Type) {
 
 // put writes the record of one type, whose node is n.
 func (w *writer) put(r *btf.Records, k Type, n *types.Node) {
-	t := btf.Type{Kind: writtenKind(n), NameOff: w.name(n.Name), SizeOrType: n.Size, KFlag: n.Flag,
-		Vlen: n.Count}
+	elems := w.Graph.ElemsOf
 	id := func(to types.ID) uint32 { return w.ids[to] }
-	var elems []types.Elem
-	switch {
-	case n.Kind == types.KindStub:
-		w.putForward(r, &t, types.Tag(n.Aux))
-		return
-	case w.made.At(k) != nil:
-		elems = w.made.Elems(n)
-	default:
-		elems = w.Graph.ElemsOf(n)
-		if w.IsVariant(k) {
-			refs := w.Refs(k)
-			id = func(to types.ID) uint32 { return w.ids[refs.Next(to)] }
-		}
+	if w.made.At(k) != nil {
+		elems = w.made.Elems
+	} else if w.IsVariant(k) {
+		refs := w.Refs(k)
+		id = func(to types.ID) uint32 { return w.ids[refs.Next(to)] }
 	}
-	ref := id(n.Ref)
-	switch n.Kind {
-	case types.KindArray:
-		t.SizeOrType, t.Vlen = 0, 0
-		r.Type(&t)
-		r.Array(btf.Array{Elem: ref, Index: id(elems[0].Ref), Nelems: n.Size})
-		return
-	case types.KindInt, types.KindFloat:
-		t.Extra = n.Aux
-	case types.KindStruct, types.KindUnion, types.KindEnum, types.KindEnum64, types.KindDatasec:
-	case types.KindFunc:
-		t.SizeOrType, t.Vlen = ref, n.Aux
-	case types.KindVar:
-		t.SizeOrType, t.Extra = ref, n.Aux
-	case types.KindDeclTag:
-		t.SizeOrType, t.Extra = ref, n.Aux-1
-	default:
-		t.SizeOrType = ref
-	}
-	r.Type(&t)
-	for i := range elems {
-		e := &elems[i]
-		switch n.Kind {
-		case types.KindEnum, types.KindEnum64:
-			r.Enumerator(t.Kind, btf.Enumerator{NameOff: w.name(e.Name), Value: e.Val})
-		case types.KindFuncProto:
-			r.Param(btf.Param{NameOff: w.name(e.Name), Type: id(e.Ref)})
-		case types.KindDatasec:
-			r.Secinfo(btf.Secinfo{Type: id(e.Ref), Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
-		default:
-			r.Member(btf.Member{NameOff: w.name(e.Name), Type: id(e.Ref), Offset: uint32(e.Val)})
-		}
-	}
-}
-
-// putForward writes the record of a tag without a definition.
-func (w *writer) putForward(r *btf.Records, t *btf.Type, tag types.Tag) {
-	t.SizeOrType, t.Vlen, t.KFlag = 0, 0, tag == types.TagUnion
-	if tag == types.TagEnum {
-		t.SizeOrType = 4
-	}
-	r.Type(t)
+	object.PutRecord(r, n, elems(n), w.name, id)
 }

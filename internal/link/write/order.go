@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
@@ -92,26 +93,12 @@ func sortRanked(list []ranked) []ranked {
 		return list
 	}
 	width := bits.Len(uint(len(list) / 4))
-	at := make([]uint32, 1<<width+1)
-	shift := 64 - width
-	for i := range list {
-		at[list[i].hash.A>>shift+1]++
-	}
-	for i := 1; i < len(at); i++ {
-		at[i] += at[i-1]
-	}
-	sorted := make([]ranked, len(list))
-	for i := range list {
-		d := list[i].hash.A >> shift
-		sorted[at[d]] = list[i]
-		at[d]++
-	}
-	start := uint32(0)
-	for _, end := range at[:len(at)-1] {
-		if end-start > 1 {
-			slices.SortFunc(sorted[start:end], byHash)
+	sorted, begin := types.Buckets(list, 1<<width,
+		func(r ranked) uint32 { return uint32(r.hash.A >> (64 - width)) })
+	for i, end := range begin[1:] {
+		if end-begin[i] > 1 {
+			slices.SortFunc(sorted[begin[i]:end], byHash)
 		}
-		start = end
 	}
 	return sorted
 }

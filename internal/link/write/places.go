@@ -3,6 +3,7 @@ package write
 import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/survey"
+	"github.com/rules-btf/rules_btf/internal/model/object"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
@@ -50,7 +51,7 @@ func newPlaces(all, strs int, anonymous *[btf.NumKinds]int) places {
 
 // add adds a type with its node and elements.
 func (p *places) add(k Type, n *types.Node, elems []types.Elem) {
-	kind, use := writtenKind(n), usedAsText
+	kind, use := object.RecordKind(n), usedAsText
 	switch kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindEnum, btf.KindEnum64, btf.KindFuncProto,
 		btf.KindTypedef, btf.KindFwd, btf.KindFunc, btf.KindVar:
@@ -77,15 +78,4 @@ func (p *places) add(k Type, n *types.Node, elems []types.Elem) {
 	} else {
 		p.named.Add(n.Name, at)
 	}
-}
-
-// writtenKind is the kind of record that a node becomes.
-func writtenKind(n *types.Node) btf.Kind {
-	switch {
-	case n.Kind != types.KindStub:
-		return btf.Kind(n.Kind)
-	case types.Tag(n.Aux) == types.TagEnum:
-		return btf.KindEnum
-	}
-	return btf.KindFwd
 }

@@ -1,43 +1,12 @@
 package write
 
 import (
-	"bytes"
-	"slices"
+	"fmt"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
-
-// SortedStrings are strings that are sorted while the types are still being chosen. Nearly all of
-// them will be needed.
-type SortedStrings struct {
-	wg   parallel.Group
-	list []types.Str
-}
-
-// SortStrings begins to sort the strings that there are, on its own thread. Strings that are
-// added later are none of these.
-func SortStrings(strs types.Strings) *SortedStrings {
-	s := &SortedStrings{}
-	s.wg.Go(func() {
-		s.list = make([]types.Str, strs.Len()-1)
-		for i := range s.list {
-			s.list[i] = types.Str(i + 1)
-		}
-		strs.Sort(s.list, func(parts int, do func(int)) { parallel.Do(1, parts, do) })
-	})
-	return s
-}
-
-// Wait waits until they are sorted.
-func (s *SortedStrings) Wait() []types.Str {
-	if s == nil {
-		return nil
-	}
-	s.wg.Wait()
-	return s.list
-}
 
 // strings are those that the result needs.
 type strings struct {
@@ -48,30 +17,13 @@ type strings struct {
 
 // findStrings lists the strings that the kept types need, sorted.
 func (w *writer) findStrings() {
-	early, uses := w.opt.Sorted.Wait(), w.places.uses
-	var late []types.Str // those that are not sorted yet: all, or a few that the link has added
-	for s := len(early) + 1; s < len(uses); s++ {
-		if uses[s] != 0 {
-			late = append(late, types.Str(s))
+	var list []types.Str
+	for s, use := range w.places.uses {
+		if use != 0 && s != 0 {
+			list = append(list, types.Str(s))
 		}
 	}
-	w.Graph.Strs.Sort(late, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
-	list := make([]types.Str, 0, len(uses))
-	take := func(some []types.Str) {
-		for _, s := range some {
-			if uses[s] != 0 {
-				list = append(list, s)
-			}
-		}
-	}
-	for _, s := range late {
-		at, _ := slices.BinarySearchFunc(early, w.Graph.Strs.Bytes(s),
-			func(a types.Str, b []byte) int { return bytes.Compare(w.Graph.Strs.Bytes(a), b) })
-		take(early[:at])
-		early = early[at:]
-		list = append(list, s)
-	}
-	take(early)
+	w.Graph.Strs.Sort(list, func(parts int, do func(int)) { parallel.Do(w.opt.Jobs, parts, do) })
 	w.strings.list = list
 }
 
@@ -111,4 +63,46 @@ func (w *writer) copyStrings(own []byte, list []types.Str) bool {
 			(use&usedAsSection == 0 || btf.ValidSectionName(name))
 	}
 	return ok
+}
+
+// checkNames refuses types with names that the kernel's verifier doesn't take: those of other
+// languages than C, or of damaged files. It is for what was converted; BTF that is merely merged
+// keeps its names.
+func (w *writer) checkNames() error {
+	ok := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(w.Graph.Strs.Bytes(s)) }
+	for _, k := range w.list {
+		n, elems := w.node(k)
+		what := "a type"
+		switch n.Kind {
+		case types.KindStruct, types.KindUnion, types.KindEnum, types.KindEnum64, types.KindFuncProto:
+			for _, e := range elems {
+				if !ok(e.Name) {
+					return w.nameError(fmt.Sprintf("a member, enumerator or parameter of %q",
+						w.Graph.Name(n)), e.Name)
+				}
+			}
+		case types.KindTypedef, types.KindStub:
+		case types.KindFunc, types.KindVar:
+			what = "function or variable"
+		case types.KindDatasec:
+			if !btf.ValidSectionName(w.Graph.Strs.Bytes(n.Name)) {
+				return fmt.Errorf("section %.100q: the kernel refuses variables of sections whose "+
+					"name is longer than %d bytes or holds control characters; leave out the feature "+
+					"global_var", w.Graph.Name(n), btf.MaxNameLen)
+			}
+			continue
+		default:
+			continue
+		}
+		if !ok(n.Name) {
+			return w.nameError(what, n.Name)
+		}
+	}
+	return nil
+}
+
+func (w *writer) nameError(what string, s types.Str) error {
+	return fmt.Errorf("%s is named %.100q, which is no identifier of at most %d bytes, and the "+
+		"kernel refuses it; leave languages other than C out by --lang-exclude, unless the file is "+
+		"damaged", what, w.Graph.Strs.String(s), btf.MaxNameLen)
 }

@@ -42,7 +42,7 @@ func writeUnits(b *linktest.Builder, below *btf.Blob, x *facts.Facts,
 	}
 	t := resolve.Resolve(b.Survey(), on, nil, 1)
 	set := features.Default().With(features.GlobalVar)
-	d, err := decide.Decide(t, symbols.New(&b.Graph.Strs, x), x, set)
+	d, err := decide.Decide(t, symbols.New(&b.Graph.Strs, x), x, set, false)
 	if err != nil {
 		return nil, err
 	}
@@ -180,19 +180,6 @@ func TestStrings(t *testing.T) {
 	r := mustWrite(t, b, nil, write.Options{})
 	if want := "\x00f\x00int\x00m0\x00m1\x00p0\x00s\x00"; r.blob.Strings != want {
 		t.Errorf("strings %q, want %q", r.blob.Strings, want)
-	}
-}
-
-// TestSortedEarly: strings that were sorted before the link added some give the same bytes.
-func TestSortedEarly(t *testing.T) {
-	b := linktest.New()
-	b.Unit("a.c", 1, b.Struct("s", b.Int("int")), b.Struct("b"), b.Struct("y"))
-	sorted := write.SortStrings(b.Graph.Strs)
-	b.Unit("b.c", 1, b.Struct("x"), b.Struct("a"), b.Struct("z"))
-	plain := mustWrite(t, b, nil, write.Options{Jobs: 1})
-	early := mustWrite(t, b, nil, write.Options{Jobs: 2, Sorted: sorted})
-	if !bytes.Equal(plain.BTF, early.BTF) {
-		t.Errorf("strings %q, want %q", early.blob.Strings, plain.blob.Strings)
 	}
 }
 

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// Feature is one optional part of BTF generation. Its value is a bit of Set.
-type Feature uint32
+// Set is a set of features, one bit each. The zero value is the empty set.
+type Set uint32
 
 // The features, in the order in which pahole lists them. Those up to DeclTagKfuncs form the default
 // set, the one that kernel builds of today use.
 const (
-	EncodeForce       Feature = 1 << iota // leave out variables with a bad name or a void type
-	Var                                   // variables of the section .data..percpu
-	Float                                 // floating point types as FLOAT
-	DeclTag                               // DECL_TAG from declaration annotations
-	TypeTag                               // TYPE_TAG from type annotations
-	Enum64                                // enums wider than 4 bytes as ENUM64
-	OptimizedFunc                         // functions like foo.isra.0 under their base name
-	ConsistentFunc                        // leave out functions with disagreeing prototypes
-	DeclTagKfuncs                         // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
-	ReproducibleBuild                     // accepted; the result is always reproducible
-	DistilledBase                         // .BTF.base beside .BTF for split BTF
-	GlobalVar                             // variables of every PROGBITS and NOBITS section
-	Attributes                            // type tags with kind_flag, as address_space(1)
-	TrueSignature                         // functions by their full name with the parameters left
-	Layout                                // the header's layout section (hdr_len 32), Linux 7.1
+	EncodeForce       Set = 1 << iota // leave out variables with a bad name or a void type
+	Var                               // variables of the section .data..percpu
+	Float                             // floating point types as FLOAT
+	DeclTag                           // DECL_TAG from declaration annotations
+	TypeTag                           // TYPE_TAG from type annotations
+	Enum64                            // enums wider than 4 bytes as ENUM64
+	OptimizedFunc                     // functions like foo.isra.0 under their base name
+	ConsistentFunc                    // leave out functions with disagreeing prototypes
+	DeclTagKfuncs                     // bpf_kfunc and bpf_fastcall on functions of .BTF_ids
+	ReproducibleBuild                 // accepted; the result is always reproducible
+	DistilledBase                     // .BTF.base beside .BTF for split BTF
+	GlobalVar                         // variables of every PROGBITS and NOBITS section
+	Attributes                        // type tags with kind_flag, as address_space(1)
+	TrueSignature                     // functions by their full name with the parameters left
+	Layout                            // the header's layout section (hdr_len 32), Linux 7.1
 	end
 )
 
@@ -40,26 +40,19 @@ var names = []string{"encode_force", "var", "float", "decl_tag", "type_tag", "en
 
 const none = "none" // the empty set
 
-// String gives the feature's name.
-func (f Feature) String() string { return Set(f).String() }
-
-// Set is a set of features, one bit each. The zero value is the empty set.
-type Set uint32
-
-// Of gives the set of the named features.
-func Of(list ...Feature) Set {
-	var s Set
+// Of returns the set of the features in list.
+func Of(list ...Set) (all Set) {
 	for _, f := range list {
-		s = s.With(f)
+		all |= f
 	}
-	return s
+	return all
 }
 
 // Default gives the set that "default" stands for.
-func Default() Set { return Set(DeclTagKfuncs<<1 - 1) }
+func Default() Set { return DeclTagKfuncs<<1 - 1 }
 
 // All gives the set of every known feature.
-func All() Set { return Set(end - 1) }
+func All() Set { return end - 1 }
 
 // PaholeAll gives the set that "all" stands for, as in pahole 1.32: each feature that the BTF of
 // any file can have. A distilled base needs a base, and the layout section a kernel that knows it.
@@ -70,13 +63,13 @@ func PaholeAll() Set { return All().Without(DistilledBase).Without(Layout) }
 const Merging = "force_cu_merging"
 
 // Has reports whether the feature is in the set.
-func (s Set) Has(f Feature) bool { return f != 0 && s&Set(f) == Set(f) }
+func (s Set) Has(f Set) bool { return f != 0 && s&f == f }
 
 // With gives the set with the feature added.
-func (s Set) With(f Feature) Set { return s | Set(f) }
+func (s Set) With(f Set) Set { return s | f }
 
 // Without gives the set with the feature taken out.
-func (s Set) Without(f Feature) Set { return s &^ Set(f) }
+func (s Set) Without(f Set) Set { return s &^ f }
 
 // String gives the set's names in canonical order, separated by commas, and "none" for the empty
 // set. Parse reads it back as the same set.
@@ -133,7 +126,7 @@ func Parse(list string) (Set, error) {
 }
 
 // Named gives the feature of a name.
-func Named(name string) (f Feature, ok bool) {
+func Named(name string) (f Set, ok bool) {
 	i := slices.Index(names, name)
 	return 1 << max(i, 0), i >= 0
 }
@@ -141,7 +134,7 @@ func Named(name string) (f Feature, ok bool) {
 // named gives the set that one word of a list stands for.
 func named(name string) (Set, error) {
 	if f, ok := Named(name); ok {
-		return Set(f), nil
+		return f, nil
 	}
 	known := strings.Join(names, ", ") + ", " + Merging
 	switch {

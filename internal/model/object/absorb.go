@@ -13,22 +13,22 @@ import (
 )
 
 // absorber is the fast twin of ReadFile and Merger.Add: it reads BTF objects straight into one
-// graph. More than 99% of what a file holds is in the graph already: its shapes are hashed where
-// they lie, and only what is new is made into nodes.
+// graph. More than 99% of a file's shapes are in the graph already. So shapes are hashed where they
+// lie, and only new ones become nodes.
 //
-// It knows what Write writes. Whatever else a file holds, be it damaged, raw BTF, or with pinned
-// stubs, is left to the plain way (read.go, references.go, shapes.go), which tells what is wrong.
-// Of what that checks, nothing is left out: all references, kinds and depths, and that each type is
-// there once, which follows from the canonical order. What both take gives the same graph and
-// units: TestAbsorb, TestAbsorbDamaged, FuzzAbsorb, and package convert's TestMergeRealObjects.
+// It reads what Write writes. All else (damaged files, raw BTF, pinned stubs) is left to the plain
+// way (read.go, references.go, shapes.go), which reports what is wrong. Both check the same:
+// references, kinds, depths, and that each type is there once, which follows from the canonical
+// order. A file that both accept gives the same graph and units: TestAbsorb, TestAbsorbDamaged,
+// FuzzAbsorb, and package convert's TestMergeRealObjects.
 type absorber struct {
 	set *unitSet
 
-	// The present file. The memory is used for the next one too.
+	// The present file. The memory is reused for the next one.
 	file []byte
 	blob btf.Blob
 	text []byte // the strings
-	// by offset in text: which string begins there, from 1; 0: none, or the empty one
+	// by offset in text: the number of the string that begins there, from 1; 0: none or empty
 	ordinal []uint32
 	names   []types.Hash // by ordinal
 	strs    []types.Str  // by ordinal; 0: not interned yet
@@ -37,7 +37,7 @@ type absorber struct {
 	elems   []types.Elem // of the types that are being added
 }
 
-// shape is what is known of a type record.
+// shape is what is known about a type record.
 type shape struct {
 	hash  types.Hash // of the content
 	stub  types.Hash // of the stub, for one that declares or defines a tag
@@ -63,7 +63,6 @@ func (s *shape) before(o *shape) bool {
 	return s.hash.Less(o.hash)
 }
 
-// nodeKind is the kind of the node.
 func (s *shape) nodeKind() types.Kind {
 	if s.fwd {
 		return types.KindStub
@@ -71,8 +70,8 @@ func (s *shape) nodeKind() types.Kind {
 	return types.Kind(s.kind)
 }
 
-// absorb adds the object at path to the graph and the units, and returns what it says of itself. ok
-// is false if the file is of another form than Write's; then nothing was added.
+// absorb adds the object at path to the graph and the units, and returns its claims. If the file is
+// not as Write writes it, ok is false and nothing was added.
 func (a *absorber) absorb(path string) (says claims, ok bool, err error) {
 	if !a.load(path) {
 		return says, false, nil
@@ -96,7 +95,6 @@ func (a *absorber) take(path string) (says claims, ok bool, err error) {
 	return says, true, nil
 }
 
-// read reads and checks the file that is loaded.
 func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 	f, err := elf.Parse(path, a.file)
 	if err != nil {
@@ -117,9 +115,8 @@ func (a *absorber) read(path string) (*unitsSection, Target, bool) {
 	return s, target(f), a.hashNames() && a.hashShapes()
 }
 
-// load reads the file at path.
 func (a *absorber) load(path string) bool {
-	info, err := os.Stat(path) // before it is opened: a pipe can be read once
+	info, err := os.Stat(path) // before opening it: a pipe can be read only once
 	if err != nil || !info.Mode().IsRegular() || info.Size() > math.MaxInt32 {
 		return false
 	}
@@ -137,7 +134,6 @@ func (a *absorber) load(path string) bool {
 	return err == nil
 }
 
-// resized returns s with n zero elements.
 func resized[T any](s []T, n int) []T {
 	if n > cap(s) {
 		return make([]T, n, n+n/2)
@@ -147,7 +143,7 @@ func resized[T any](s []T, n int) []T {
 	return s
 }
 
-// hashNames hashes the strings. No name may be an empty one but the first.
+// hashNames hashes the strings.
 func (a *absorber) hashNames() bool {
 	a.ordinal = resized(a.ordinal, len(a.text))
 	a.names = append(a.names[:0], types.Hash{})
@@ -168,7 +164,6 @@ func (a *absorber) hashNames() bool {
 	return true
 }
 
-// name returns the hash of the string at off.
 func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
 	if int64(off) >= int64(len(a.text)) {
 		return h, false
@@ -177,7 +172,7 @@ func (a *absorber) name(off uint32) (h types.Hash, ok bool) {
 	return a.names[ordinal], ordinal != 0 || off == 0
 }
 
-// intern returns the string at off, which name has found.
+// intern returns the string at off, where a string begins.
 func (a *absorber) intern(off uint32) types.Str {
 	if off == 0 {
 		return 0
@@ -206,7 +201,6 @@ func (a *absorber) hashShapes() bool {
 	return true
 }
 
-// hashTypes hashes all types.
 func (a *absorber) hashTypes() bool {
 	a.shapes = resized(a.shapes, len(a.blob.Types)+1)
 	for i := range a.blob.Types {
@@ -231,10 +225,10 @@ func (a *absorber) hashTypes() bool {
 	return true
 }
 
-// hash hashes type id, as types.Graph does, and what its shape contains.
+// hash hashes type id, as types.Graph does, after the types that its shape contains.
 func (a *absorber) hash(id uint32, depth int) bool {
 	t, s := &a.blob.Types[id-1], &a.shapes[id]
-	if s.busy || depth > types.MaxDepth+2 { // a tag of a function, and its prototype
+	if s.busy || depth > types.MaxDepth+2 { // a declaration tag, its function and the prototype
 		return false
 	}
 	if s.fwd {
@@ -272,8 +266,8 @@ func (a *absorber) hash(id uint32, depth int) bool {
 	return ok && (deepest < types.MaxDepth || !mayNest(t.Kind))
 }
 
-// refer returns what a reference to child counts as in the hash of a type of kind from, and how
-// deep the child nests. ok is false if there must be no such reference, or the child is not right.
+// refer returns the hash that a reference to child counts as in a type of kind from, and how deep
+// the child nests. ok is false if the reference is not allowed, or the child is wrong.
 func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h types.Hash,
 	deep uint16, ok bool) {
 	if uint64(child) >= uint64(len(a.shapes)) {
@@ -291,7 +285,7 @@ func (a *absorber) refer(from btf.Kind, fit kindSet, child uint32, depth int) (h
 	return c.hash, c.depth, true
 }
 
-// node returns the node of type id. What the graph has, it has with all that the shape contains.
+// node returns the node of type id. A node in the graph has all that its shape contains there.
 func (a *absorber) node(id uint32) types.ID {
 	s := &a.shapes[id]
 	if s.id != 0 {

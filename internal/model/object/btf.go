@@ -10,10 +10,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// FromBTF returns an object with the units of blobs that do not depend on each other, such as the
-// concatenated ones of one .BTF section: one linked unit each. A split blob brings its bases along
-// as their own units, whose shapes don't depend on it. t.Order is taken from the blobs, and
-// t.AddrSize too if it is 0.
+// FromBTF returns an object of blobs that do not depend on each other, such as the concatenated
+// ones of a .BTF section, with a unit for each. The bases of a split blob become their own units,
+// whose shapes don't depend on it. t.Order is taken from the blobs, and t.AddrSize too if it is 0.
 func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 	o := New(t, 0)
 	for i, b := range blobs {
@@ -23,7 +22,7 @@ func FromBTF(t Target, blobs ...*btf.Blob) (*Object, error) {
 		}
 		o.Target.Order = order
 		if b.Header.LayoutLen != 0 {
-			o.Features = features.Of(features.Layout)
+			o.Features = features.Layout
 		}
 		if o.Target.AddrSize == 0 {
 			o.Target.AddrSize = addrSize(b)
@@ -52,13 +51,12 @@ func Chain(b *btf.Blob) []*btf.Blob {
 	return chain
 }
 
-// AddBTF adds one linked unit for each blob of a chain (see Chain), in this order, at the end of
-// o.Units; it does not look for equal ones. The result has the node of each BTF id of the chain:
-// for a definition of a tag the definition, for a FWD or an enum without enumerators the stub.
-// Different ids may have the same node: the input holds a type twice, or tells apart what only
-// differs in declaring and defining a tag.
+// AddBTF appends a unit for each blob of a chain (see Chain) to o.Units; it does not look for equal
+// ones. It returns the node of each BTF id of the chain: of a definition of a tag the definition,
+// of a FWD or an enum without enumerators the stub. Different ids may have the same node: the input
+// holds a type twice, or has types that differ only in declaring or defining a tag.
 //
-// Where the chain holds several different definitions of one tag, or defines it in one blob and
+// Where the chain holds several different definitions of a tag, or defines it in one blob and
 // declares it in another, the stubs that refer to definitions are pinned.
 func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	ids, err := o.addChain(chain, false)
@@ -68,8 +66,8 @@ func (o *Object) AddBTF(chain ...*btf.Blob) ([]types.ID, error) {
 	return ids, endlessIn(chain[len(chain)-1])
 }
 
-// addChain is AddBTF. If bases is set, a blob's stubs are pinned only where what it and its bases
-// say asks for it; so the shapes of a base don't depend on what is based on it.
+// addChain is AddBTF. If bases is set, a blob's stubs are pinned only where the blob and its bases
+// need that, so the shapes of a base don't depend on what is based on it.
 func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	ids, err := addShapes(o.Graph, chain, bases)
 	if err != nil {
@@ -83,7 +81,6 @@ func (o *Object) addChain(chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	return ids, nil
 }
 
-// addShapes is addChain without the units.
 func addShapes(g *types.Graph, chain []*btf.Blob, bases bool) ([]types.ID, error) {
 	r, err := newRecords(g, chain)
 	if err != nil {

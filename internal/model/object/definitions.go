@@ -8,8 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// BTF that was linked before may hold several definitions of a tag, and its shapes must say which
-// one a reference means. Two CUs, linked to one BTF:
+// BTF that was linked before may hold several definitions of a tag. Its shapes must say which one a
+// reference means. Two CUs, linked to one BTF:
 //
 //	a.c                                     b.c
 //	struct opts { int level; };             struct opts { long flags; };
@@ -23,34 +23,29 @@ import (
 //  1. findTags: struct opts is defined by [1] and [4].
 //  2. findAmbiguous: so references to [1] and [4] are ambiguous by name, and get pins.
 //  3. leading: [2], [3], [5] and [6] lead to these.
-//  4. shape: [1] to [6] become nodes of their own graph, in which the stubs in [2] and [5] have
-//     provisional pins: the ids, 1 and 4. From there pin.Import takes the nodes to the real graph:
-//     it replaces ids by hashes of what is defined, which don't depend on how types are numbered.
-//     If [1] and [4] turn out to be equal, it makes plain stubs.
+//  4. shape: [1] to [6] become nodes of a temporary graph, in which the stubs in [2] and [5] have
+//     provisional pins: the ids 1 and 4. pin.Import copies them to the real graph. It replaces ids
+//     by hashes of the definitions, which don't depend on the numbers of types. If [1] and [4] turn
+//     out to be equal, it makes plain stubs.
 //
-// A chain of base BTF and split BTF on it has a scope for each blob, if the shapes of the base must
-// be the same whatever is based on it. Where the base defines struct opts once, and the split BTF
-// once more, references in the base are plain, and those in the split BTF have pins.
+// In a chain, each blob is a scope if the shapes of a base must not depend on what is based on it.
+// If the base defines struct opts once, and split BTF on it once more, references in the base are
+// plain, and those in the split BTF are pinned.
 
-// definitions are those to which references by name are ambiguous, in a chain of blobs.
+// definitions are those of a chain of blobs to which references by name are ambiguous.
 type definitions struct {
 	*records
 	ambiguous map[uint32]bool // their ids
 	scopes    []scope
 }
 
-// scope is a range of ids, a chain or one of its blobs, whose references need a pin where the ids
-// up to its end hold several definitions.
+// scope is a range of ids, a chain or one of its blobs. Its references need a pin where the ids up
+// to its end hold several definitions.
 type scope struct {
 	start, end uint32
-	// the ambiguous definitions in it; and declarations of tags that from this scope on do not mean
-	// the definition
+	// the ambiguous definitions in it, and the declarations of tags that from this scope on do not
+	// mean the definition
 	listed []uint32
-}
-
-type tagName struct {
-	tag  types.Tag
-	name types.Str
 }
 
 // presence is where a chain defines and declares a tag.
@@ -62,7 +57,7 @@ type presence struct {
 	foreign bool     // a blob declares it that is not the one that defines it
 }
 
-// definitions finds the ambiguous definitions: in the whole chain, or if bases is set in each blob
+// definitions finds the ambiguous definitions in the whole chain or, if bases is set, in each blob
 // and those before it. The result is nil if there are none.
 func (r *records) definitions(bases bool) (*definitions, error) {
 	d := &definitions{records: r, ambiguous: map[uint32]bool{},
@@ -84,10 +79,10 @@ func (r *records) definitions(bases bool) (*definitions, error) {
 	return d, nil
 }
 
-// findTags finds where each tag is defined and declared, and lists declarations that don't mean the
-// definition because another blob has that.
+// findTags finds where each tag is defined and declared, and lists the declarations that don't mean
+// the definition because another blob has that.
 func (d *definitions) findTags() ([]presence, error) {
-	index := map[tagName]int{}
+	index := map[types.TagName]int{}
 	var tags []presence
 	for id := uint32(1); id < d.end; id++ {
 		t, _ := d.at(id)
@@ -99,7 +94,7 @@ func (d *definitions) findTags() ([]presence, error) {
 			return nil, err
 		}
 		declared := d.declared(t)
-		k := tagName{cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), name}
+		k := types.TagName{Tag: cmp.Or(declared, types.TagOf(types.Kind(t.Kind))), Name: name}
 		i, ok := index[k]
 		if !ok {
 			i = len(tags)
@@ -148,11 +143,11 @@ func (d *definitions) list(at, id uint32) {
 	d.scopes[i].listed = append(d.scopes[i].listed, id)
 }
 
-// shape adds the types that lead to ambiguous definitions, and these, to the graph. The result has
-// their nodes by id, and 0 for the other types.
+// shape adds the ambiguous definitions, and the types that lead to them, to the graph. It returns
+// their nodes by id, and 0 for other types.
 //
-// What a blob takes from its base without a tag in between, such as a typedef, is its own part
-// shapes: there a tag may need a pin of which the base has one definition only.
+// What a blob takes from its base without a tag in between, such as a typedef, is shaped again: a
+// tag in it may need a pin although the base has only one definition.
 func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	ids := make([]types.ID, d.end)
 	listed := make([][]types.ID, len(d.scopes))
@@ -184,8 +179,8 @@ func (d *definitions) shape(order []uint32) ([]types.ID, error) {
 	return ids, nil
 }
 
-// beginScope makes references to ambiguous definitions provisional pins of scope i. Of the scopes
-// before it, definitions keep their nodes; all else is shaped again.
+// beginScope makes references to ambiguous definitions provisional pins of scope i. Definitions of
+// earlier scopes keep their nodes; all else is shaped again.
 func (d *definitions) beginScope(own *shaper, i int, ids []types.ID) {
 	own.ids, own.pinned = make([]types.ID, d.end), nil
 	own.pin = func(_, _, target uint32) (types.Hash, bool) {

@@ -7,12 +7,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// What types.Node says of a type, as the record t of blob b has it, with BTF's offsets of names and
-// type ids.
-
-// HashRecord hashes the shape of record t of blob b, as types.Graph hashes the node of it, but for
-// sizes of FUNCs and VARs. name and ref hash names, by offset, and what references count as, by
-// type id. absorber.hash is its twin without calls by pointers, which cost a merge 5%.
+// HashRecord hashes the shape of record t of blob b as types.Graph hashes its node, but with size 0
+// for FUNCs and VARs. name hashes the name at an offset; ref returns the hash that a type id counts
+// as. absorber.hash is its twin without calls through pointers, which cost a merge 5%.
 func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) types.Hash {
 	size, aux, to := Head(b, t)
 	h := types.Start(types.Kind(t.Kind), size, aux, name(t.NameOff), ref(to))
@@ -23,8 +20,8 @@ func HashRecord(b *btf.Blob, t *btf.Type, name, ref func(uint32) types.Hash) typ
 	return h.Sum(t.KFlag)
 }
 
-// Head returns the fields that the elements have no part in. The size of a FUNC or VAR is 0: see
-// unitsSection.sizes.
+// Head returns a record's Size, Aux and Ref as types.Node has them. The size of a FUNC or VAR is 0:
+// see unitsSection.sizes.
 func Head(b *btf.Blob, t *btf.Type) (size, aux, ref uint32) {
 	switch {
 	case t.Kind.HasSize():
@@ -58,7 +55,7 @@ func Elements(t *btf.Type) uint32 {
 	return 0
 }
 
-// Element returns element i, as types.Elem has it.
+// Element returns element i as types.Elem has it, but with a name offset and a type id.
 func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint64) {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion:
@@ -80,8 +77,67 @@ func Element(b *btf.Blob, t *btf.Type, i uint32) (nameOff, ref uint32, val uint6
 	return 0, b.ArrayOf(t).Index, 0
 }
 
-// declared returns the namespace of a record that only declares a tag: FWD, or a named enum without
-// enumerators. It is 0 for all others. An empty name may count as one here: see records.declared.
+// RecordKind returns the kind of record that a node becomes.
+func RecordKind(n *types.Node) btf.Kind {
+	switch {
+	case n.Kind != types.KindStub:
+		return btf.Kind(n.Kind)
+	case n.Tag() == types.TagEnum:
+		return btf.KindEnum
+	}
+	return btf.KindFwd
+}
+
+// PutRecord writes the record of a node with these elements. name returns the offset of a name, id
+// the id of a type. id is called with the references in the order of types.Graph.Refs.
+func PutRecord(r *btf.Records, n *types.Node, elems []types.Elem, name func(types.Str) uint32,
+	id func(types.ID) uint32) {
+	t := btf.Type{Kind: RecordKind(n), NameOff: name(n.Name)}
+	if n.Kind == types.KindStub {
+		t.KFlag = n.Tag() == types.TagUnion
+		if n.Tag() == types.TagEnum {
+			t.SizeOrType = 4
+		}
+		r.Type(&t)
+		return
+	}
+	t.SizeOrType, t.KFlag, t.Vlen = n.Size, n.Flag, uint32(len(elems))
+	ref := id(n.Ref)
+	if t.Kind.HasType() {
+		t.SizeOrType = ref
+	}
+	switch n.Kind {
+	case types.KindArray:
+		t.SizeOrType, t.Vlen = 0, 0
+	case types.KindInt:
+		t.Extra = n.Aux
+	case types.KindVar:
+		t.Extra, t.KFlag = n.Aux, false // BTF has no place for the flag
+	case types.KindFunc:
+		t.Vlen = n.Aux
+	case types.KindDeclTag:
+		t.Extra = n.Aux - 1
+	}
+	r.Type(&t)
+	for i := range elems {
+		e := &elems[i]
+		switch n.Kind {
+		case types.KindArray:
+			r.Array(btf.Array{Elem: ref, Index: id(e.Ref), Nelems: n.Size})
+		case types.KindEnum, types.KindEnum64:
+			r.Enumerator(t.Kind, btf.Enumerator{NameOff: name(e.Name), Value: e.Val})
+		case types.KindFuncProto:
+			r.Param(btf.Param{NameOff: name(e.Name), Type: id(e.Ref)})
+		case types.KindDatasec:
+			r.Secinfo(btf.Secinfo{Type: id(e.Ref), Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
+		default:
+			r.Member(btf.Member{NameOff: name(e.Name), Type: id(e.Ref), Offset: uint32(e.Val)})
+		}
+	}
+}
+
+// declared returns the namespace of a record that only declares a tag: a FWD, or a named enum
+// without enumerators. It is 0 for all others. See also records.declared.
 func declared(t *btf.Type) types.Tag {
 	switch {
 	case t.Kind == btf.KindFwd && t.KFlag:

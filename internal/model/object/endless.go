@@ -11,16 +11,17 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Endless returns the definition of a type that contains itself by value in a unit: as a member, or
-// in arrays, typedefs and other structs, but not through a pointer. It returns the index of the
-// first such unit; of several types that of the least kind and name. def is 0 if there is none.
+// Endless returns a definition that contains itself by value: as a member, or through arrays,
+// typedefs and other structs, but not through a pointer. unit is the index of the first unit with
+// such a type; of several types it returns that of the least kind and name. def is 0 if there is
+// none.
 //
-// What BTF means by a pinned stub isn't followed: in split BTF it may be a definition of the base,
-// in which tags mean the base's. See endlessIn.
+// Pinned stubs of units from BTF aren't followed: they may mean a definition of the base, in which
+// tags mean the base's. endlessIn checks these.
 //
-// A shape has other tags as stubs. Most graphs have no tag that could contain itself, whatever
-// their units mean by the tags, which takes one look at each shape. Only else the units are looked
-// at, within a budget that grows with the object.
+// Most graphs have no tag that could contain itself whatever their units mean by the tags, which
+// one look at each shape shows. Otherwise each unit is checked, within a budget that grows with the
+// object.
 func (o *Object) Endless() (def types.ID, unit int, err error) {
 	h := newHolding(o.Graph)
 	all := h.cycles(true, h.defined)
@@ -34,12 +35,12 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 	}
 	seen := map[types.Hash]bool{} // sets of these definitions
 	for i := range o.Units {
-		here := map[tagName][]int32{}
+		here := map[types.TagName][]int32{}
 		var set types.Hash
 		for _, id := range o.Units[i].Items {
 			if n := o.Graph.Node(id); h.at[id] != 0 && n.IsDefinition() {
-				here[tagOf(n)] = append(here[tagOf(n)], h.at[id]-1)
-				set.A, set.B = set.A+n.Hash.A, set.B+n.Hash.B
+				here[n.TagName()] = append(here[n.TagName()], h.at[id]-1)
+				set = set.Plus(n.Hash)
 			}
 		}
 		if seen[set] {
@@ -50,7 +51,7 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 			return 0, 0, errors.New("too many definitions of structs that contain each other by value")
 		}
 		found := h.cycles(!o.Units[i].FromBTF, func(stub *types.Node, buf []int32) []int32 {
-			return append(buf, here[tagOf(stub)]...)
+			return append(buf, here[stub.TagName()]...)
 		})
 		found = slices.DeleteFunc(found, func(id types.ID) bool {
 			n := o.Graph.Node(id)
@@ -67,7 +68,7 @@ func (o *Object) Endless() (def types.ID, unit int, err error) {
 	return 0, 0, nil
 }
 
-// CheckFinite refuses an object with a definition that Endless finds.
+// CheckFinite returns an error if Endless finds a definition.
 func (o *Object) CheckFinite() error {
 	def, unit, err := o.Endless()
 	if err != nil || def == 0 {
@@ -77,8 +78,8 @@ func (o *Object) CheckFinite() error {
 		o.Graph.Strs.String(o.Units[unit].File))
 }
 
-// endlessIn is the error for a type of BTF that contains itself by value; nil if there is none. Of
-// several types it names that of the least kind and name.
+// endlessIn returns an error for a type of BTF that contains itself by value. Of several it names
+// that of the least kind and name.
 func endlessIn(b *btf.Blob) error {
 	var on []uint32
 	refine.Components(int(b.EndID()), func(id int32, buf []int32) []int32 {
@@ -127,21 +128,14 @@ func endlessIn(b *btf.Blob) error {
 	return fmt.Errorf("type [%d] %s contains itself by value", id, what)
 }
 
-// holding is which shapes hold others by value.
+// holding is a graph of the shapes that hold others by value.
 type holding struct {
 	g      *types.Graph
 	nodes  []types.ID // those that hold a struct or union tag, and its stubs
-	at     []int32    // by node: its place in nodes + 1, 0 if it isn't there
+	at     []int32    // by node: its place in nodes + 1, 0 for none
 	last   []int32    // by name: the last definition of it in nodes, as in at
 	before []int32    // by place: the definition of the same name before it, as in at
 	size   int        // how many nodes and elements these are
-}
-
-func tagOf(n *types.Node) tagName {
-	if n.Kind == types.KindStub {
-		return tagName{types.Tag(n.Aux), n.Name}
-	}
-	return tagName{types.TagOf(n.Kind), n.Name}
 }
 
 func newHolding(g *types.Graph) *holding {
@@ -150,7 +144,7 @@ func newHolding(g *types.Graph) *holding {
 		n, holds := &g.Nodes[i], false
 		switch n.Kind {
 		case types.KindStub:
-			holds = types.Tag(n.Aux) != types.TagEnum
+			holds = n.Tag() != types.TagEnum
 		case types.KindArray, types.KindTypedef, types.KindConst, types.KindVolatile,
 			types.KindRestrict, types.KindTypeTag:
 			holds = h.at[n.Ref] != 0
@@ -182,14 +176,14 @@ func (h *holding) add(id types.ID) {
 // defined appends the definitions of a stub's tag, by place.
 func (h *holding) defined(stub *types.Node, buf []int32) []int32 {
 	for at := h.last[stub.Name]; at != 0; at = h.before[at-1] {
-		if types.TagOf(h.g.Node(h.nodes[at-1]).Kind) == types.Tag(stub.Aux) {
+		if h.g.Node(h.nodes[at-1]).Tag() == stub.Tag() {
 			buf = append(buf, at-1)
 		}
 	}
 	return buf
 }
 
-// only makes h the holding of these nodes alone.
+// only limits h to these nodes.
 func (h *holding) only(nodes []types.ID) {
 	h.nodes, h.before, h.size = nil, nil, 0
 	clear(h.at)
@@ -199,8 +193,8 @@ func (h *holding) only(nodes []types.ID) {
 	}
 }
 
-// cycles returns the nodes that hold themselves, where an unpinned stub is one of those that meant
-// appends, by place. pinned says whether pinned stubs hold what they mean.
+// cycles returns the nodes that hold themselves. meant appends the places of what an unpinned stub
+// means; with pinned, it follows pinned stubs too.
 func (h *holding) cycles(pinned bool, meant func(stub *types.Node, buf []int32) []int32) (on []types.ID) {
 	refine.Components(len(h.nodes), func(place int32, buf []int32) []int32 {
 		n := h.g.Node(h.nodes[place])

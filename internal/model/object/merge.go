@@ -5,16 +5,18 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
+	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/model/features"
 	"github.com/rules-btf/rules_btf/internal/model/types"
+	"github.com/rules-btf/rules_btf/internal/support/parallel"
 )
 
 // Merge is the union of objects: of their shapes, and of their units with counts added. It leaves
 // the objects as they are, but the union may share lists of items with them. Objects of different
-// targets, or whose units were made with different features, are an error that names the two by
-// their position. Raw BTF (Target.Machine 0) goes with every target of its byte order, and linked
-// units with all features.
+// targets or features are an error that names the two by position. Raw BTF (Target.Machine 0) goes
+// with every target of its byte order, and units from BTF with all features.
 func Merge(objs ...*Object) (*Object, error) {
 	m := NewMerger()
 	for i, o := range objs {
@@ -25,9 +27,9 @@ func Merge(objs ...*Object) (*Object, error) {
 	return m.Object(), nil
 }
 
-// Join is the union of parts that were made together, of one file by one converter, such as its
-// threads' shares. Several may be based on one graph. The parts are used up: the result takes over
-// their memory. Units of equal content stay apart, which means the same.
+// Join is the union of parts of one file, made by one converter, such as those of its threads. They
+// may share graphs. The result takes over the memory of the parts. Units of equal content stay
+// apart, which means the same.
 func Join(parts []*Object) (*Object, error) {
 	o := parts[0]
 	imported := map[*types.Graph][]types.ID{}
@@ -56,7 +58,7 @@ func Join(parts []*Object) (*Object, error) {
 }
 
 // Union is Merge of objects that are used up: the result takes over their memory. Objects that
-// are based on one graph cost nearly nothing. names stand for them in errors.
+// share a graph cost nearly nothing. Errors call them by names.
 func Union(names []string, objs []*Object) (*Object, error) {
 	var m agreement
 	for i, o := range objs {
@@ -72,22 +74,22 @@ func Union(names []string, objs []*Object) (*Object, error) {
 	return o, nil
 }
 
-// Merger is Merge one object at a time, so that each can be forgotten when it has been added.
+// Merger merges one object at a time, so that each can be freed when it has been added.
 type Merger struct {
 	agreement
 	set *unitSet
 }
 
-// agreement is what the objects that are merged have to agree in.
+// agreement is the target and features that merged objects must share.
 type agreement struct {
 	target Target
 	feats  features.Set
-	linked features.Set // of objects that have linked units only
-	// names of the objects that settled these; empty while none did
+	linked features.Set // of objects that have only units from BTF
+	// the names of the objects that settled these; empty while none did
 	targetOf, rawOf, featsOf string
 }
 
-// claims are what an object says of itself.
+// claims are the properties of an object that agreement checks.
 type claims struct {
 	target     Target
 	features   features.Set
@@ -102,13 +104,13 @@ func (o *Object) claims() claims {
 // NewMerger returns a Merger that holds nothing yet.
 func NewMerger() *Merger { return &Merger{set: newUnitSet(types.New())} }
 
-// Add adds o. name stands for it in errors. After an error the Merger must not be used.
+// Add adds o, which errors call name. After an error the Merger must not be used.
 func (m *Merger) Add(name string, o *Object) error {
 	_, err := m.Place(name, o)
 	return err
 }
 
-// Place is Add, and returns for each unit of o the index of the union's unit that it went into.
+// Place is Add, and returns for each unit of o the index of its unit in the union.
 func (m *Merger) Place(name string, o *Object) ([]int, error) {
 	if err := m.agree(name, o.claims()); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (m *Merger) Place(name string, o *Object) ([]int, error) {
 	return m.place(name, o)
 }
 
-// place is Place without a look at what o claims.
+// place is Place without the check of claims.
 func (m *Merger) place(name string, o *Object) ([]int, error) {
 	var ids []types.ID // nil: those of o
 	var err error
@@ -146,7 +148,7 @@ func (m *Merger) Object() *Object {
 	return &Object{Target: m.target, Features: m.agreed(), Graph: m.set.g, Units: m.set.units}
 }
 
-// agreed are the features of the union.
+// agreed returns the features of the union.
 func (m *agreement) agreed() features.Set {
 	if m.featsOf == "" {
 		return m.linked
@@ -154,7 +156,7 @@ func (m *agreement) agreed() features.Set {
 	return m.feats
 }
 
-// agree checks an object's target and features against what was merged before, and joins them.
+// agree checks an object's target and features against those of the objects before it.
 func (m *agreement) agree(name string, o claims) error {
 	t := o.target
 	if t.Order == nil {
@@ -197,10 +199,67 @@ func (o *Object) hasCandidates() bool {
 	return slices.ContainsFunc(o.Units, func(u Unit) bool { return !u.FromBTF })
 }
 
-// linkedFeatures are the features that mean something where there are linked units only.
+// linkedFeatures are the features that count where there are only units from BTF.
 func (o claims) linkedFeatures() features.Set {
 	if o.empty {
 		return 0
 	}
-	return o.features & features.Of(features.Layout)
+	return o.features & features.Layout
+}
+
+// MergeFiles reads files, as ReadFile does, and merges them, as Merge does, on so many threads. Of
+// several errors it returns that of the first file. progress is called, from any thread, with the
+// number of files done and of all.
+func MergeFiles(files []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Object,
+	error) {
+	says, errs := make([]claims, len(files)), make([]error, len(files))
+	mergers := make([]*Merger, max(1, min(jobs, len(files))))
+	var next, done atomic.Int64
+	var wg parallel.Group
+	for i := range mergers {
+		m := NewMerger()
+		mergers[i] = m
+		wg.Go(func() {
+			a := absorber{set: m.set}
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(files) {
+					return
+				}
+				if says[i], errs[i] = a.addFile(m, files[i], base); errs[i] != nil {
+					next.Store(int64(len(files))) // those before it are being read
+				}
+				progress(int(done.Add(1)), len(files))
+			}
+		})
+	}
+	wg.Wait()
+	all := mergers[0]
+	for i, path := range files {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		if err := all.agree(path, says[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range mergers[1:] {
+		if _, err := all.place("merged files", &Object{Graph: m.set.g, Units: m.set.units}); err != nil {
+			return nil, err
+		}
+	}
+	return all.Object(), nil
+}
+
+// addFile adds the file at path to m, and returns its claims.
+func (a *absorber) addFile(m *Merger, path string, base *btf.Blob) (claims, error) {
+	if says, ok, err := a.absorb(path); ok || err != nil {
+		return says, err
+	}
+	o, err := ReadFile(path, base)
+	if err != nil {
+		return claims{}, err
+	}
+	_, err = m.place(path, o)
+	return o.claims(), err
 }

@@ -8,21 +8,22 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// numbering is which nodes of a graph get a type record in a file, and which id.
+// numbering are the nodes of a graph that get a type record in a file, and their ids.
 type numbering struct {
 	g      *types.Graph
-	order  []types.ID // nodes with a record; the record's id is the index plus 1
+	order  []types.ID // nodes with a record; its id is the index plus 1
 	id     []uint32   // by node: the type id by which others refer to it, 0 for void
 	record []uint32   // by node: its own record's id, 0 for none; differs from id for stubs
+	pinned bool       // some references are pinned
 	names  []types.Str
 	rank   []uint32 // by string: its index in names
 }
 
-// number chooses the nodes that are reachable from the units' items and puts them in canonical
-// order: anonymous ones first, then by name, kind and content.
+// number takes the nodes that can be reached from the units' items, in canonical order: anonymous
+// ones first, then by name, kind and content.
 //
-// A plain stub refers to a definition of its tag: the first in this order. It has a record, a
-// declaration, only if there is none, if it is an item, or if a declaration tag is on it.
+// A plain stub refers to the first definition of its tag in this order. It has its own record, a
+// declaration, only if there is no definition, if it is an item, or if a declaration tag is on it.
 func number(o *Object) (*numbering, error) {
 	num := &numbering{g: o.Graph, id: make([]uint32, len(o.Graph.Nodes)),
 		record: make([]uint32, len(o.Graph.Nodes))}
@@ -62,11 +63,11 @@ func number(o *Object) (*numbering, error) {
 		if mark[id] == 0 || !n.IsDefinition() {
 			continue
 		}
-		if n.Count == 0 && types.TagOf(n.Kind) == types.TagEnum {
+		if n.Count == 0 && n.Tag() == types.TagEnum {
 			return nil, fmt.Errorf(
 				"enum %s has no enumerators: BTF can't tell its definition from a declaration", num.g.Name(n))
 		}
-		defined[num.tagIndex(types.TagOf(n.Kind), n.Name)] = true
+		defined[num.tagIndex(n)] = true
 	}
 	for id := range num.g.Nodes {
 		n := &num.g.Nodes[id]
@@ -75,11 +76,12 @@ func number(o *Object) (*numbering, error) {
 		}
 		if n.Kind == types.KindStub {
 			own := mark[id]&(item|annotated) != 0
+			num.pinned = num.pinned || n.IsPinned()
 			if own && n.IsPinned() {
 				return nil, fmt.Errorf("a pinned reference to %q stands where a definition or "+
 					"a declaration belongs", num.g.Name(n))
 			}
-			if n.IsPinned() || !own && defined[num.tagIndex(types.Tag(n.Aux), n.Name)] {
+			if n.IsPinned() || !own && defined[num.tagIndex(n)] {
 				continue
 			}
 		}
@@ -117,48 +119,39 @@ func (num *numbering) sortNames(mark []uint8) {
 	}
 }
 
-// sort puts order into canonical order: by name in one pass, for ranks are small numbers, then
-// those of one name by kind and content.
+// sort puts order into canonical order: by name, of which the ranks are small numbers, then by kind
+// and content.
 func (num *numbering) sort() {
-	at := make([]uint32, len(num.names)+1) // where the nodes of each name begin
-	for _, id := range num.order {
-		at[num.rank[num.g.Node(id).Name]+1]++
-	}
-	for i := 1; i < len(at); i++ {
-		at[i] += at[i-1]
-	}
 	type key struct {
 		hash types.Hash
 		id   types.ID
 		kind types.Kind
+		name uint32
 	}
 	keys := make([]key, len(num.order))
-	for _, id := range num.order {
+	for i, id := range num.order {
 		n := num.g.Node(id)
-		p := &at[num.rank[n.Name]]
-		keys[*p] = key{n.Hash, id, n.Kind}
-		*p++
+		keys[i] = key{n.Hash, id, n.Kind, num.rank[n.Name]}
 	}
-	start := uint32(0)
-	for _, end := range at[:len(num.names)] {
-		if end-start > 1 {
-			slices.SortFunc(keys[start:end], func(a, b key) int {
+	keys, begin := types.Buckets(keys, len(num.names), func(k key) uint32 { return k.name })
+	for i, end := range begin[1:] {
+		if end-begin[i] > 1 {
+			slices.SortFunc(keys[begin[i]:end], func(a, b key) int {
 				if a.kind != b.kind {
 					return cmp.Compare(a.kind, b.kind)
 				}
 				return a.hash.Cmp(b.hash)
 			})
 		}
-		start = end
 	}
 	for i, k := range keys {
 		num.order[i] = k.id
 	}
 }
 
-// tagIndex is a number below tagKinds*len(num.names) for each tag of a marked node.
-func (num *numbering) tagIndex(tag types.Tag, name types.Str) int {
-	return int(num.rank[name])*tagKinds + int(tag)
+// tagIndex is a number below tagKinds*len(num.names) for the tag of a marked stub or definition.
+func (num *numbering) tagIndex(n *types.Node) int {
+	return int(num.rank[n.Name])*tagKinds + int(n.Tag())
 }
 
 const tagKinds = int(types.TagEnum) + 1
@@ -170,7 +163,7 @@ func (num *numbering) resolve(mark []uint8) {
 		n := num.g.Node(id)
 		num.record[id] = uint32(i + 1)
 		if n.IsDefinition() {
-			if def := &defs[num.tagIndex(types.TagOf(n.Kind), n.Name)]; *def == 0 {
+			if def := &defs[num.tagIndex(n)]; *def == 0 {
 				*def = uint32(i + 1)
 			}
 		}
@@ -184,7 +177,7 @@ func (num *numbering) resolve(mark []uint8) {
 		case n.IsPinned():
 			num.id[id] = num.record[n.Ref]
 		default:
-			if num.id[id] = defs[num.tagIndex(types.Tag(n.Aux), n.Name)]; num.id[id] == 0 {
+			if num.id[id] = defs[num.tagIndex(n)]; num.id[id] == 0 {
 				num.id[id] = num.record[id]
 			}
 		}

@@ -1,5 +1,5 @@
-// Package object is the value that flows between the nodes of the graph: the shapes that some CUs
-// hold, and for each CU which of them it holds.
+// Package object is what the actions of a build pass on: the shapes of some CUs, and for each CU a
+// list of the shapes that it holds.
 //
 // Two CUs for an example:
 //
@@ -8,26 +8,25 @@
 //	struct dev { struct opts *o; };       struct dev { struct opts *o; };
 //	struct dev a;                         struct dev b;
 //
-// In the shape of struct dev, struct opts is only a name, so both CUs have the same one. The merge
-// of their objects has each shape once, and two units (int, a base type, left out):
+// In the shape of struct dev, struct opts is only a name, so both CUs have the same shape. The merge
+// of their objects has each shape once, and two units (the base type int is left out here):
 //
 //	shapes  struct opts, struct dev, variable a, variable b
 //	units   a.c: struct opts, struct dev, a
 //	        b.c: struct dev, b
 //
-// That b.c doesn't list struct opts says that it only declares it. The link decides what it means
-// there; the object loses nothing that the link needs. The ways in and out:
+// b.c only declares struct opts, so it doesn't list it; the link decides what it means there. The
+// ways in and out:
 //
-//  1. package convert makes an object of DWARF, [FromBTF] of BTF that was linked before. Where such
+//  1. Package convert makes an object of DWARF, [FromBTF] of BTF that was linked before. Where such
 //     BTF has several struct opts, references get pins (definitions.go).
 //  2. [Write] writes a .btfo file (write.go, numbering.go, write_units.go), in an order that
 //     depends on content alone.
 //  3. [ReadFile] reads one (read.go, read_units.go, shapes.go).
 //  4. [Merge] unites shapes and units; [MergeFiles] does so straight from files (absorb.go). It is
-//     associative and commutative, and units of equal content are counted.
+//     associative and commutative. Units of equal content become one unit with a count.
 //
-// What a set of units means as a whole (which definition of a tag wins, which functions are
-// encoded) is decided at link time alone.
+// Which definition of a tag wins and which functions are encoded is decided by the link alone.
 package object
 
 import (
@@ -39,39 +38,39 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Target is what the BTF is for. Objects of different targets can't be merged.
+// Target is the machine that the BTF is for. Objects of different targets can't be merged.
 type Target struct {
 	AddrSize int // bytes of an address, 4 or 8
 	Order    binary.ByteOrder
 	Machine  uint16 // ELF e_machine; 0 for raw BTF, which doesn't say
 }
 
-// String is the target in words, such as "EM_X86_64, 64-bit, LittleEndian".
+// String describes the target, as in "EM_X86_64, 64-bit, LittleEndian".
 func (t Target) String() string {
 	return fmt.Sprintf("%v, %d-bit, %v", elf.Machine(t.Machine), 8*t.AddrSize, t.Order)
 }
 
 // Unit is what one translation unit holds.
 type Unit struct {
-	// File is the base name of the source file, as in the symbol table's STT_FILE; empty when it is
-	// not known.
+	// File is the base name of the source file, as in the symbol table's STT_FILE; empty if
+	// unknown.
 	File types.Str
-	// FromBTF marks the content of BTF that was linked before (a raw .btf file): its FUNCs, VARs and
-	// DATASECs are results, not candidates.
+	// FromBTF marks the content of BTF that was linked before, such as a raw .btf file. Its FUNCs,
+	// VARs and DATASECs are results, not candidates.
 	FromBTF bool
-	// Count is how many units have exactly this content.
+	// Count is the number of units with exactly this content.
 	Count uint32
 	// Items are the roots that the unit holds, each once, in any order: the tags that it defines,
-	// its typedefs and base types, FUNC and VAR candidates, declaration tags. A linked unit lists
-	// every type; for a forward declaration, which is no node of its own, the stub.
+	// typedefs, base types, FUNC and VAR candidates, declaration tags. A unit from BTF lists every
+	// type; a forward declaration, which has no node, is listed by its stub.
 	Items []types.ID
 }
 
 // Object is a set of units over one graph of shapes.
 type Object struct {
 	Target Target
-	// Features are those that the units were made with. If all units are linked ones, only Layout
-	// means something: their BTF had that section.
+	// Features are those that the units were made with. If all units are from BTF, only Layout
+	// counts: their BTF had that section.
 	Features features.Set
 	Graph    *types.Graph
 	Units    []Unit

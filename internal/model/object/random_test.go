@@ -20,13 +20,13 @@ type generator struct {
 	o     *Object
 	refs  []types.ID // what members, pointers and parameters may refer to
 	items []types.ID
-	defs  map[tagName][]types.ID
+	defs  map[types.TagName][]types.ID
 }
 
 func randomObject(seed uint64) *Object {
 	r := rand.New(rand.NewPCG(seed, 1))
 	g := &generator{Rand: r, o: New(amd64, features.Default()), refs: []types.ID{0},
-		defs: map[tagName][]types.ID{}}
+		defs: map[types.TagName][]types.ID{}}
 	for range 10 + g.IntN(60) {
 		g.node()
 	}
@@ -151,7 +151,7 @@ func (g *generator) node() {
 // define makes a new definition one to refer to, sometimes by a pinned stub.
 func (g *generator) define(tag types.Tag, name types.Str, id types.ID) {
 	gr := g.o.Graph
-	k := tagName{tag, name}
+	k := types.TagName{Tag: tag, Name: name}
 	g.defs[k] = append(g.defs[k], id)
 	if g.IntN(4) == 0 {
 		g.items = append(g.items, gr.Add(types.Node{Kind: types.KindDeclTag, Name: g.str("mark", 99, ""),

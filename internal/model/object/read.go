@@ -9,11 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// ReadFile reads what a link takes as input: a .btfo file; raw BTF; or an ELF file with a .BTF
-// section, such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is
-// what split BTF is based on, nil for none; if an ELF file brings its own base along in .BTF.base,
-// and base is nil, that one is taken. The bases' units are part of the object; a .btfo file needs
-// no base.
+// ReadFile reads an input of a link: a .btfo file; raw BTF; or an ELF file with a .BTF section,
+// such as a vmlinux or an object that gcc -gbtf made. Errors begin with the path. base is the base
+// of split BTF, nil for none; without it, the section .BTF.base of an ELF file is the base. The
+// object includes the units of the bases. A .btfo file needs no base.
 func ReadFile(path string, base *btf.Blob) (*Object, error) {
 	f, data, err := btf.Open(path)
 	if err != nil {
@@ -45,8 +44,7 @@ func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
 	case f != nil && f.Section(SectionUnits) != nil:
 		return readObject(f)
 	case base.EndsOnly():
-		return nil, errors.New("BTF, not a BTF object, so it is read together with its base: give " +
-			"that as BTF, not as an index")
+		return nil, errors.New("split BTF needs its base as BTF, not as an index")
 	case f == nil:
 		blobs, err = btf.ParseAll(data, base)
 	default:
@@ -59,7 +57,6 @@ func readContent(f *elf.File, data []byte, base *btf.Blob) (*Object, error) {
 	return FromBTF(t, blobs...)
 }
 
-// readObject reads a .btfo file.
 func readObject(f *elf.File) (*Object, error) {
 	records, units := f.Section(btf.SectionTypes), f.Section(SectionUnits)
 	if records == nil || units == nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Bounds of what a file may expand to: maxItems in any case, and so many for each of its bytes.
+// Bounds of the items that a file expands to: maxItems, and so many for each of its bytes.
 const (
 	maxItems     = 1 << 27
 	itemsPerByte = 1 << 12
 )
 
-// unitsSection is a decoded .BTF.units section, in type ids of .BTF.
+// unitsSection is a decoded section .BTF.units, in type ids of .BTF.
 type unitsSection struct {
 	features features.Set
 	pins     []pinRecord
@@ -40,7 +40,7 @@ type unitRecord struct {
 	items  int // in all groups
 }
 
-// decodeUnits reads a .BTF.units section that goes with blob.
+// decodeUnits decodes a section .BTF.units that belongs to blob.
 func decodeUnits(data []byte, blob *btf.Blob) (*unitsSection, error) {
 	d := &decoder{data: data}
 	if magic := d.bytes(len(unitsMagic)); string(magic) != unitsMagic {
@@ -124,8 +124,8 @@ func (s *unitsSection) decodeSizes(d *decoder, blob *btf.Blob, kind btf.Kind) {
 	}
 }
 
-// decodeOthers reads which variables are of other sections than that of per-CPU variables, if the
-// file says so, into the records' KFlag, where types.Node.Flag is taken from.
+// decodeOthers reads which variables are not per-CPU variables, if the file lists them, and notes
+// it as the records' KFlag, which becomes types.Node.Flag.
 func decodeOthers(d *decoder, blob *btf.Blob, listed bool) {
 	for i := range blob.Types {
 		if t := &blob.Types[i]; t.Kind == btf.KindVar {
@@ -191,7 +191,7 @@ func (s *unitsSection) decodeUnits(d *decoder, end uint32) {
 	}
 }
 
-// addTo adds the units to a set, with the nodes that node gives for type ids.
+// addTo adds the units to a set. node returns the node of a type id.
 func (s *unitsSection) addTo(set *unitSet, node func(id uint32) types.ID) error {
 	for i := range s.units {
 		rec := &s.units[i]

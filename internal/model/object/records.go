@@ -8,13 +8,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// records is the type records of a base blob and the split blobs on it, in one space of ids, with
+// records are the type records of a base and of the split BTF on it, in one space of ids, with
 // names interned.
 type records struct {
 	g      *types.Graph
 	layers []layer
 	end    uint32          // one more than the last id
-	budget int             // bytes of names that may still be interned, against names that overlap
+	budget int             // bytes of names that may still be interned: names may overlap
 	cyclic map[uint32]bool // see findCyclic
 }
 
@@ -23,8 +23,7 @@ type layer struct {
 	names []types.Str // by offset in Strings: the name there, 0 if not looked up yet
 }
 
-// newRecords returns the records of a chain: chain[0] is a base, each other is based on the one
-// before it.
+// newRecords returns the records of a chain of blobs, each based on the one before it.
 func newRecords(g *types.Graph, chain []*btf.Blob) (*records, error) {
 	r := &records{g: g, end: 1}
 	var below *btf.Blob
@@ -45,7 +44,6 @@ func (r *records) add(b *btf.Blob) {
 	r.budget += 4*len(b.Strings) + 1<<16
 }
 
-// with returns the records for another graph.
 func (r *records) with(g *types.Graph) *records {
 	c := &records{g: g, cyclic: r.cyclic}
 	for _, l := range r.layers {
@@ -54,7 +52,7 @@ func (r *records) with(g *types.Graph) *records {
 	return c
 }
 
-// layerOf returns the number of the layer that holds an id.
+// layerOf returns the index of the layer that holds an id.
 func (r *records) layerOf(id uint32) int {
 	i := len(r.layers) - 1
 	for id < r.layers[i].StartID {
@@ -69,7 +67,6 @@ func (r *records) at(id uint32) (*btf.Type, *layer) {
 	return &l.Types[id-l.StartID], l
 }
 
-// typeError is an error about one type.
 func typeError(id uint32, t *btf.Type, format string, args ...any) error {
 	return fmt.Errorf("BTF type [%d] %v: %s", id, t.Kind, fmt.Sprintf(format, args...))
 }
@@ -98,7 +95,7 @@ func (r *records) name(off uint32) (types.Str, error) {
 	return id, nil
 }
 
-// named reports whether t has a name. An empty one counts as no name.
+// named reports whether t has a name that is not empty.
 func (r *records) named(t *btf.Type) bool {
 	if t.NameOff == 0 {
 		return false
@@ -116,8 +113,8 @@ func (r *records) stringAt(off uint32) (l *layer, at uint32) {
 	return &r.layers[i], off - r.layers[i].BaseStrLen
 }
 
-// refs calls f with each type that t refers to, void included. An array's index type comes after
-// its element type. It is btf.Blob.Refs for the one loop in which that is too slow.
+// refs calls f with each type that t refers to, void included. It is btf.Blob.Refs for the one loop
+// in which that is too slow.
 func (l *layer) refs(t *btf.Type, f func(uint32)) {
 	switch t.Kind {
 	case btf.KindArray:
@@ -153,7 +150,7 @@ func (r *records) declared(t *btf.Type) types.Tag {
 	return tag
 }
 
-// tagged reports whether references to t are stubs: it declares or defines a tag.
+// tagged reports whether t declares or defines a tag, so that references to it are stubs.
 func (r *records) tagged(t *btf.Type) bool {
 	return t.Kind == btf.KindFwd || types.TagOf(types.Kind(t.Kind)) != 0 && r.named(t)
 }

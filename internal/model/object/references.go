@@ -2,12 +2,13 @@ package object
 
 import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
+	"github.com/rules-btf/rules_btf/internal/model/refine"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // childrenFirst returns the ids in an order in which each type comes after those that its shape
-// contains. It checks all references: that they exist, that their kinds fit, and that no cycle goes
-// without a tag or a typedef. It finds r.cyclic.
+// contains. It checks that all references exist and fit in kind, and that every cycle goes through
+// a tag or a typedef. It sets r.cyclic.
 func (r *records) childrenFirst() ([]uint32, error) {
 	order, cyclic, err := r.depthFirst()
 	if cyclic {
@@ -17,7 +18,8 @@ func (r *records) childrenFirst() ([]uint32, error) {
 	return order, err
 }
 
-// depthFirst is childrenFirst for the present r.cyclic. cyclic tells that the error is a cycle.
+// depthFirst is childrenFirst for the present r.cyclic. cyclic reports whether the error is a
+// cycle.
 func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	const open, done = 1, 2
 	state := make([]uint8, r.end)
@@ -78,8 +80,8 @@ func (r *records) depthFirst() (ids []uint32, cyclic bool, err error) {
 	return order, false, nil
 }
 
-// mayNest reports whether types of a kind may be part of others. Functions, variables and tags have
-// the depth of what they refer to, and one more.
+// mayNest reports whether types of a kind may be part of others. The depth of the other kinds is
+// that of what they refer to, plus one.
 func mayNest(k btf.Kind) bool {
 	switch k {
 	case btf.KindFunc, btf.KindVar, btf.KindDatasec, btf.KindDeclTag:
@@ -88,8 +90,8 @@ func mayNest(k btf.Kind) bool {
 	return true
 }
 
-// crosses reports whether a reference from one type to another is a stub. A declaration tag means
-// one definition.
+// crosses reports whether a reference from one type to another is a stub. The target of a
+// declaration tag is a certain definition.
 func (r *records) crosses(from *btf.Type, to uint32) bool {
 	t, _ := r.at(to)
 	return (r.tagged(t) || r.cyclic[to]) && (from.Kind != btf.KindDeclTag || r.declared(t) != 0)
@@ -116,7 +118,7 @@ type kindSet uint32
 
 func (s kindSet) has(k btf.Kind) bool { return s>>k&1 != 0 }
 
-// fitting returns the kinds that a type of kind from may refer to, void among them.
+// fitting returns the kinds, void included, that a type of kind from may refer to.
 func fitting(from btf.Kind) kindSet {
 	switch from {
 	case btf.KindFunc:
@@ -127,4 +129,39 @@ func fitting(from btf.Kind) kindSet {
 		return ^kindSet(1<<btf.KindDatasec | 1<<btf.KindDeclTag | 1<<btf.KindVoid)
 	}
 	return ^kindSet(1<<btf.KindFunc | 1<<btf.KindVar | 1<<btf.KindDatasec | 1<<btf.KindDeclTag)
+}
+
+// findCyclic finds the typedefs in cycles without a tag: r.cyclic. It takes all typedefs of a
+// cycle, so the numbers of types don't matter.
+//
+// No C compiler makes these, but the kernel accepts them: libbpf's tests have a function that
+// returns a pointer to its own typedef. The kernel refuses cycles that have only pointers, typedefs
+// and qualifiers (btf_resolve).
+func (r *records) findCyclic() {
+	cyclic := map[uint32]bool{}
+	refs := func(node int32, buf []int32) []int32 {
+		t, l := r.at(uint32(node) + 1)
+		for ref := range l.Refs(t) {
+			if child := *ref; child != 0 && child < r.end && !r.crosses(t, child) {
+				buf = append(buf, int32(child-1))
+			}
+		}
+		return buf
+	}
+	refine.Components(int(r.end-1), refs, func(component []int32) {
+		var typedefs []uint32
+		valid := false
+		for _, node := range component {
+			id := uint32(node) + 1
+			t, _ := r.at(id)
+			valid = valid || !t.Kind.IsModifier() && t.Kind != btf.KindPtr
+			if t.Kind == btf.KindTypedef && r.named(t) {
+				typedefs = append(typedefs, id)
+			}
+		}
+		for _, id := range typedefs {
+			cyclic[id] = valid // false for one that is in no cycle
+		}
+	})
+	r.cyclic = cyclic
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Shaper adds types of blobs to a graph, and those that their shapes contain. It is for many blobs
-// that have most of their types in common: they are hashed where they lie, as an absorber does with
-// files, and only what is new is made into nodes. A blob that defines a tag in several ways, or
-// that is damaged, goes the plain way (addShapes), which tells what is wrong.
+// Shaper adds types of blobs, and what their shapes contain, to a graph. It is for many blobs that
+// have most types in common: they are hashed where they lie, as in an absorber, and only new ones
+// become nodes. A blob that defines a tag in several ways, or is damaged, goes the plain way
+// (addShapes), which reports what is wrong.
 type Shaper struct {
 	absorber
 	defined map[types.Hash]uint32 // by the stub of a tag: its first definition
 	ids     []types.ID            // by type id, of a blob that went the plain way; else nil
 
-	checked types.ID // nodes before this one have valid names, but for those that are
+	checked types.ID // nodes before this one have valid names, except those that are
 	invalid map[types.ID]bool
 }
 
 // Graph returns the graph.
 func (s *Shaper) Graph() *types.Graph { return s.set.g }
 
-// Shapers are shapers for conversions that follow each other, so that each has the types of those
-// before it. The objects that they make share graphs: none may be read before all are made.
+// Shapers are shapers for conversions one after the other, so that each has the types of those
+// before it. The objects that they make share graphs: read none before all are made.
 type Shapers struct {
 	mu   sync.Mutex
 	free []*Shaper
@@ -57,7 +57,7 @@ func (p *Shapers) Return(s *Shaper) {
 }
 
 // Invalid returns one of the nodes that is a definition or typedef with a name that the kernel
-// doesn't take, 0 if there is none.
+// refuses, 0 if there is none.
 func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	g := s.set.g
 	valid := func(s types.Str) bool { return s == 0 || btf.ValidIdentifier(g.Strs.Bytes(s)) }
@@ -81,8 +81,8 @@ func (s *Shaper) Invalid(nodes []types.ID) types.ID {
 	return 0
 }
 
-// Load takes the next blob, which has no base and must not change as long as it is the present one.
-// All of its references are checked.
+// Load takes the next blob, which has no base and must not change until the next Load. It checks
+// all references.
 func (s *Shaper) Load(b *btf.Blob) (err error) {
 	s.blob, s.ids = *b, nil
 	s.text = unsafe.Slice(unsafe.StringData(b.Strings), len(b.Strings))
@@ -99,8 +99,8 @@ func (s *Shaper) LoadPlainly(b *btf.Blob) (err error) {
 	return err
 }
 
-// Node returns the node of a type of the blob: for a definition of a tag the definition, for a
-// declaration the stub.
+// Node returns the node of a type of the blob: of a definition the definition, of a declaration the
+// stub.
 func (s *Shaper) Node(id uint32) types.ID {
 	if s.ids != nil {
 		return s.ids[id]

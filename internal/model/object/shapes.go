@@ -9,9 +9,10 @@ import (
 type shaper struct {
 	*records
 	ids []types.ID // by BTF id: the node; the stub for a declaration
-	// pin returns the pin of the definition target if that reference of type id means it exactly.
+	// pin returns the pin by which that reference of type id means the definition target, if it has
+	// one.
 	pin func(id, ref, target uint32) (types.Hash, bool)
-	// sizes is Node.Size of FUNCs and VARs, by id. Nil: 0.
+	// sizes are Node.Size of FUNCs and VARs, by id; nil: 0.
 	sizes []uint32
 
 	pinned []pinnedStub
@@ -32,8 +33,7 @@ const (
 	elemRef = 1 // elemRef+i is that of element i
 )
 
-// shape adds records, given in an order in which children come first, and leaves out those that
-// have an entry in ids.
+// shape adds records, which are given children first, except those that have an entry in ids.
 func (s *shaper) shape(order []uint32) error {
 	if s.ids == nil {
 		s.ids = make([]types.ID, s.end)
@@ -94,7 +94,7 @@ func (s *shaper) shape(order []uint32) error {
 	return nil
 }
 
-// ref returns the node to which a reference of type id, the record t, leads; target is its BTF id.
+// ref returns the node that a reference of type id (record t) leads to; target is its BTF id.
 func (s *shaper) ref(t *btf.Type, id, ref, target uint32) types.ID {
 	if target == 0 {
 		return 0

@@ -7,23 +7,18 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// unitHash identifies the content of u but for its count: file name, kind and set of items, in any
-// order.
+// unitHash identifies the content of u without its count: file name, kind and set of items.
 func unitHash(g *types.Graph, u *Unit) types.Hash {
 	var sum types.Hash
 	for _, id := range u.Items {
-		h := &g.Nodes[id].Hash
-		sum.A += h.A
-		sum.B += h.B
+		sum = sum.Plus(g.Nodes[id].Hash)
 	}
-	h := types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum)
-	return h.Sum(u.FromBTF)
+	return types.Start(types.KindVoid, uint32(len(u.Items)), 0, g.Strs.Hash(u.File), sum).Sum(u.FromBTF)
 }
 
-// TypesHash is a hash of the set of types that u holds: definitions of tags, typedefs, anonymous
-// enums. Functions, variables, sections and declaration tags don't count, because the linker may
-// drop some of them. So the hash is the same whether the unit was read from its object file or
-// from the linked file.
+// TypesHash is a hash of the types that u holds: definitions of tags, typedefs, anonymous enums.
+// Functions, variables, sections and declaration tags don't count, since the linker may drop them.
+// So an object file and the linked file give the same hash.
 func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 	var sum types.Hash
 	n := uint32(0)
@@ -33,16 +28,14 @@ func (u *Unit) TypesHash(g *types.Graph) types.Hash {
 			continue
 		}
 		n++
-		sum.A += g.Nodes[id].Hash.A
-		sum.B += g.Nodes[id].Hash.B
+		sum = sum.Plus(g.Nodes[id].Hash)
 	}
-	h := types.Start(types.KindVoid, n, 0, types.Hash{}, sum)
-	return h.Sum(false)
+	return types.Start(types.KindVoid, n, 0, types.Hash{}, sum).Sum(false)
 }
 
-// VariableHash is a hash of a VAR node in a unit with this TypesHash. Two variables with the same
-// VariableHash have the same type: their own nodes are equal, and so are all types that their units
-// define. Their sections may differ: the linker may have renamed one.
+// VariableHash is a hash of a VAR node in a unit with this TypesHash. Variables with the same
+// VariableHash have the same type: their nodes are equal, and so are all types of their units.
+// Their sections may differ, since the linker may rename a section.
 func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) types.Hash {
 	if variable.Flag {
 		variable.Flag = false
@@ -50,8 +43,7 @@ func VariableHash(g *types.Graph, variable types.Node, unitTypes types.Hash) typ
 			return g.Nodes[id].Hash
 		})
 	}
-	h := types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes)
-	return h.Sum(false)
+	return types.Start(types.KindVar, 0, 0, variable.Hash, unitTypes).Sum(false)
 }
 
 // unitSet collects units over one graph, each content once.
@@ -67,12 +59,11 @@ func newUnitSet(g *types.Graph) *unitSet {
 	return &unitSet{g: g, index: map[types.Hash]int{}}
 }
 
-// add adds u, whose items are of the set's graph, or its count to the unit of the same content, and
-// returns where that unit is. The set keeps u.Items.
+// add adds u, or its count to the unit of the same content, and returns the index of that unit. The
+// items are nodes of the set's graph; the set keeps u.Items.
 func (s *unitSet) add(u Unit) (int, error) {
 	h := unitHash(s.g, &u)
-	// Different content with one hash takes the next free hash: as good as any, since it is only a
-	// key.
+	// Different content with the same hash takes the next free key.
 	for i, ok := s.index[h]; ok; i, ok = s.index[h] {
 		if s.same(&s.units[i], &u) {
 			if uint64(s.units[i].Count)+uint64(u.Count) > math.MaxUint32 {

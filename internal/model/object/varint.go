@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// appendList appends an ascending list of numbers: its length, then the differences from one number
-// to the next; the first counts from least-1, so no difference is 0.
+// appendList appends an ascending list of numbers: its length, then the differences from one to the
+// next. The first counts from least-1, so no difference is 0.
 func appendList(b []byte, list []uint32, least uint32) []byte {
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	last := uint64(least)
@@ -18,7 +18,7 @@ func appendList(b []byte, list []uint32, least uint32) []byte {
 	return b
 }
 
-// decoder reads varints (LEB128, as encoding/binary does) until the first error.
+// decoder reads varints (as encoding/binary writes them) until the first error.
 type decoder struct {
 	data []byte
 	off  int
@@ -33,7 +33,6 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-// failVersion says that the section has another version than the one expected.
 func (d *decoder) failVersion(is uint64, want int) {
 	d.fail("written by another version of btfgen (format %d, this is %d): rebuild", is, want)
 }
@@ -55,7 +54,6 @@ func (d *decoder) uint() uint64 {
 	return v
 }
 
-// below reads a number under limit.
 func (d *decoder) below(limit uint64, what string) uint32 {
 	v := d.uint()
 	if v >= limit && d.err == nil {
@@ -67,7 +65,7 @@ func (d *decoder) below(limit uint64, what string) uint32 {
 
 func (d *decoder) uint32(what string) uint32 { return d.below(math.MaxUint32+1, what) }
 
-// count reads how many things follow, each of which takes at least size bytes.
+// count reads how many things of at least size bytes each follow.
 func (d *decoder) count(size int, what string) int {
 	v := d.uint()
 	if d.err == nil && v > uint64((len(d.data)-d.off)/size) {
@@ -89,7 +87,7 @@ func (d *decoder) bytes(n int) []byte {
 	return d.data[d.off-n : d.off]
 }
 
-// list is the inverse of appendList; the numbers are least … limit-1.
+// list reads what appendList wrote; the numbers are least … limit-1.
 func (d *decoder) list(least, limit uint32, what string) []uint32 {
 	n := d.count(1, what+"s")
 	list := make([]uint32, 0, n)

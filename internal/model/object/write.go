@@ -10,14 +10,12 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// SectionUnits is what a .btfo file has besides the section of types, btf.SectionTypes.
+// SectionUnits is the section that makes an ELF file a .btfo file, besides btf.SectionTypes.
 const SectionUnits = ".BTF.units"
 
-// Write returns the .btfo file of an object: what is reachable from the units' items, in canonical
-// order. Objects of equal meaning give equal bytes, however they were built. See docs/btfo.md for
-// the format.
-//
-// Limits of BTF (names, numbers of types and of members) are errors that name the type.
+// Write returns the .btfo file of an object: the nodes that units' items lead to, in canonical
+// order. Objects of equal meaning give equal bytes, however they were built. docs/btfo.md describes
+// the format. An error names the type that exceeds a limit of BTF.
 func Write(o *Object) ([]byte, error) {
 	o, err := o.normal()
 	if err != nil {
@@ -77,10 +75,7 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 	typeLen := uint64(0)
 	for i, id := range num.order {
 		n := num.g.Node(id)
-		kind := btf.Kind(n.Kind)
-		if n.Kind == types.KindStub {
-			kind = btf.KindFwd
-		}
+		kind := RecordKind(n)
 		if n.Count > btf.MaxVlen {
 			return nil, btf.VlenError(uint32(i+1), kind, num.g.Name(n), n.Count)
 		}
@@ -95,51 +90,14 @@ func (num *numbering) records(order binary.ByteOrder) ([]byte, error) {
 		copy(m.Strings[offs[i]:], num.g.Strs.Bytes(s))
 	}
 	r := m.Records(0)
+	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
 	for _, id := range num.order {
-		num.putType(&r, num.g.Node(id), offs)
+		n := num.g.Node(id)
+		ids := num.id
+		if n.Kind == types.KindDeclTag {
+			ids = num.record
+		}
+		PutRecord(&r, n, num.g.ElemsOf(n), name, func(to types.ID) uint32 { return ids[to] })
 	}
 	return m.Finish(), nil
-}
-
-// putType writes the record of n.
-func (num *numbering) putType(r *btf.Records, n *types.Node, offs []uint32) {
-	name := func(s types.Str) uint32 { return offs[num.rank[s]] }
-	t := btf.Type{NameOff: name(n.Name), Kind: btf.Kind(n.Kind), Vlen: n.Count,
-		KFlag: n.Flag && n.Kind != types.KindVar} // of these, units has it
-	if t.Kind.HasSize() {
-		t.SizeOrType = n.Size
-	} else if t.Kind.HasType() {
-		t.SizeOrType = num.id[n.Ref]
-	}
-	switch n.Kind {
-	case types.KindInt, types.KindVar:
-		t.Extra = n.Aux
-	case types.KindDeclTag:
-		t.SizeOrType, t.Extra = num.record[n.Ref], n.Aux-1
-	case types.KindFunc:
-		t.Vlen = n.Aux
-	case types.KindArray:
-		t.Vlen = 0
-	case types.KindStub:
-		t.Kind, t.KFlag = btf.KindFwd, n.Aux == uint32(types.TagUnion)
-		if n.Aux == uint32(types.TagEnum) {
-			t.Kind, t.SizeOrType = btf.KindEnum, 4
-		}
-	}
-	r.Type(&t)
-	for _, e := range num.g.ElemsOf(n) {
-		name, ref := name(e.Name), num.id[e.Ref]
-		switch n.Kind {
-		case types.KindArray:
-			r.Array(btf.Array{Elem: num.id[n.Ref], Index: ref, Nelems: n.Size})
-		case types.KindStruct, types.KindUnion:
-			r.Member(btf.Member{NameOff: name, Type: ref, Offset: uint32(e.Val)})
-		case types.KindEnum, types.KindEnum64:
-			r.Enumerator(t.Kind, btf.Enumerator{NameOff: name, Value: e.Val})
-		case types.KindFuncProto:
-			r.Param(btf.Param{NameOff: name, Type: ref})
-		case types.KindDatasec:
-			r.Secinfo(btf.Secinfo{Type: ref, Offset: uint32(e.Val), Size: uint32(e.Val >> 32)})
-		}
-	}
 }

@@ -17,8 +17,8 @@ import (
 const (
 	unitsMagic   = "btfu"
 	unitsVersion = 4
-	// globalsVersion is that of objects made with global_var: it says which variables the default
-	// features would leave out. The others are as they were before there was such a list.
+	// globalsVersion is that of objects made with global_var: they list the variables that are not
+	// per-CPU variables. Others have the older version, so that they stay as they are.
 	globalsVersion = 5
 )
 
@@ -41,8 +41,7 @@ func (num *numbering) units(o *Object) ([]byte, error) {
 	return num.appendUnits(b, o.Units)
 }
 
-// others are the variables of other sections than that of per-CPU variables: BTF has no place for
-// Node.Flag of a VAR.
+// others are the variables that are not per-CPU variables. BTF has no place for Node.Flag of a VAR.
 func (num *numbering) others() []uint32 {
 	var list []uint32
 	for i, id := range num.order {
@@ -57,8 +56,8 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendPins appends the pins, then the references that are pinned: type, number of the reference
-// and index of the pin.
+// appendPins appends the pins, then the pinned references: type, number of the reference, index of
+// the pin.
 func (num *numbering) appendPins(b []byte) []byte {
 	type ref struct {
 		id, number uint32
@@ -72,7 +71,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 				refs = append(refs, ref{uint32(i + 1), number, to})
 			}
 		}
-		if n.Kind == types.KindStub {
+		if !num.pinned || n.Kind == types.KindStub {
 			continue
 		}
 		see(ownRef, n.Ref)
@@ -108,7 +107,7 @@ func (num *numbering) appendPins(b []byte) []byte {
 	return b
 }
 
-// appendSizes appends Node.Size of the functions or variables where it isn't 0: BTF has no place
+// appendSizes appends Node.Size of the functions or variables where it isn't 0. BTF has no place
 // for it.
 func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	count := 0
@@ -125,9 +124,10 @@ func (num *numbering) appendSizes(b []byte, kind types.Kind) []byte {
 	return append(binary.AppendUvarint(b, uint64(count)), list...)
 }
 
-// appendUnits appends the groups (lists of types that are items of the same units, each type in at
-// most one), then the units, ordered by content, as lists of groups. Types come into view of a unit
-// by headers, a group at a time, so this is several times shorter than lists of types.
+// appendUnits appends the groups, which are lists of types that are items of the same units, each
+// type in at most one. Then it appends the units, ordered by content, as lists of groups. Units get
+// their types from headers, a group at a time, so this is several times shorter than lists of
+// types.
 func (num *numbering) appendUnits(b []byte, units []Unit) ([]byte, error) {
 	order, hashes := make([]int, len(units)), make([]types.Hash, len(units))
 	for i := range order {
@@ -182,8 +182,8 @@ func linkedBit(u *Unit) uint64 {
 	return 0
 }
 
-// group returns the groups, those in most units first, then by their first type; and by type id,
-// its group.
+// group returns the groups, those in most units first, then by their first type; and each type's
+// group.
 func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err error) {
 	type member struct {
 		units uint64
@@ -204,8 +204,7 @@ func (num *numbering) group(units []Unit) (groups [][]uint32, of []uint32, err e
 			seen[t] = i + 1
 			m := &members[t]
 			m.units++
-			m.in.A += h.A
-			m.in.B += h.B
+			m.in = m.in.Plus(h)
 		}
 	}
 	index := map[types.Hash]int{}

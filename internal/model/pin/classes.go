@@ -1,6 +1,8 @@
 package pin
 
 import (
+	"slices"
+
 	"github.com/rules-btf/rules_btf/internal/model/refine"
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
@@ -14,36 +16,34 @@ type part struct {
 
 // solve hashes the contents of nodes that are in. With each there are all that it leads to.
 func (m *Importer) solve(nodes []types.ID) (*part, error) {
-	classes, err := m.contents(nodes).classes(m.budget)
-	if err != nil {
+	c := classes{budget: m.budget}
+	c.Graph = m.contents(nodes)
+	if err := c.find(); err != nil {
 		return nil, err
 	}
-	pins, err := classes.hashes(m.budget)
-	if err != nil {
+	if err := c.hashAll(); err != nil {
 		return nil, err
 	}
 	p := &part{nodes: nodes, hashes: make([]types.Hash, len(nodes))}
 	next := 0
 	for i, id := range nodes {
 		if m.from.Nodes[id].Kind != types.KindStub {
-			p.hashes[i] = pins.hash[pins.class[next]]
+			p.hashes[i] = c.hash[c.class[next]]
 			next++
 		}
 	}
 	return p, nil
 }
 
-// contents are the given nodes that are no stubs, in their order. Their content is not known before
-// that of definitions: they lead to a stub that is in, or are what one means.
-type contents struct{ refine.Graph }
-
-// Placeholders in labels, for what has a content that is not known yet.
+// Placeholders in labels, for parts whose content is not known yet.
 var (
 	byPin   = types.Hash{A: 1, B: 1} // a stub that is in
 	inShape = types.Hash{A: 2, B: 2} // a part of the shape
 )
 
-func (m *Importer) contents(nodes []types.ID) *contents {
+// contents returns the graph of the given nodes without the stubs, in their order. Their content
+// depends on that of definitions: they lead to a stub that is in, or such a stub means them.
+func (m *Importer) contents(nodes []types.ID) refine.Graph {
 	next := int32(0)
 	for _, id := range nodes {
 		if m.from.Nodes[id].Kind != types.KindStub {
@@ -51,17 +51,17 @@ func (m *Importer) contents(nodes []types.ID) *contents {
 			next++
 		}
 	}
-	c := &contents{}
+	var g refine.Graph
 	of := func(id types.ID) types.Hash {
 		n := m.from.Node(id)
 		switch {
 		case m.flags[id]&in == 0:
 			return m.content[id]
 		case n.Kind == types.KindStub:
-			c.Refs = append(c.Refs, m.index[n.Ref])
+			g.Refs = append(g.Refs, m.index[n.Ref])
 			return byPin
 		}
-		c.Refs = append(c.Refs, m.index[id])
+		g.Refs = append(g.Refs, m.index[id])
 		return inShape
 	}
 	for _, id := range nodes {
@@ -69,44 +69,107 @@ func (m *Importer) contents(nodes []types.ID) *contents {
 		if n.Kind == types.KindStub {
 			continue
 		}
-		c.First = append(c.First, uint32(len(c.Refs)))
-		c.Labels = append(c.Labels, m.from.HashWith(n, m.from.ElemsOf(n), of))
+		g.First = append(g.First, uint32(len(g.Refs)))
+		g.Labels = append(g.Labels, m.from.HashWith(n, m.from.ElemsOf(n), of))
 	}
-	c.First = append(c.First, uint32(len(c.Refs)))
-	return c
+	g.First = append(g.First, uint32(len(g.Refs)))
+	return g
 }
 
-// classes are the nodes of contents by content: nodes of one class are equal.
+// classes are the nodes of a graph by content: nodes of one class are equal.
 type classes struct {
-	*contents
-	class []int32 // by node of contents
-	rep   []int32 // by class: a node
+	refine.Graph
+	class  []int32      // by node
+	rep    []int32      // by class: a node
+	hash   []types.Hash // by class: of the complete content, cycles included
+	local  []int32      // by class: its number in the present component, from 1
+	budget *int
 }
 
-func (c *contents) classes(budget *int) (*classes, error) {
-	colours, err := c.ColoursWithin(budget)
+// find fills in class and rep.
+func (c *classes) find() error {
+	colours, err := c.ColoursWithin(c.budget)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	q := &classes{contents: c, class: make([]int32, len(colours))}
 	byColour := map[types.Hash]int32{}
 	for i, colour := range colours {
 		class, ok := byColour[colour]
 		if !ok {
-			class = int32(len(q.rep))
+			class = int32(len(c.rep))
 			byColour[colour] = class
-			q.rep = append(q.rep, int32(i))
+			c.rep = append(c.rep, int32(i))
 		}
-		q.class[i] = class
+		c.class = append(c.class, class)
 	}
-	return q, nil
+	return nil
+}
+
+// hashAll fills in hash. It hashes the classes of a cycle together, after all others that they
+// refer to.
+func (c *classes) hashAll() (err error) {
+	c.hash, c.local = make([]types.Hash, len(c.rep)), make([]int32, len(c.rep))
+	refine.Components(len(c.rep), c.refs, func(component []int32) {
+		if err == nil {
+			err = c.hashComponent(component)
+		}
+	})
+	return err
 }
 
 // refs appends the classes to which a class refers, in order.
-func (q *classes) refs(class int32, buf []int32) []int32 {
-	i := q.rep[class]
-	for _, r := range q.Refs[q.First[i]:q.First[i+1]] {
-		buf = append(buf, q.class[r])
+func (c *classes) refs(class int32, buf []int32) []int32 {
+	i := c.rep[class]
+	for _, r := range c.Refs[c.First[i]:c.First[i+1]] {
+		buf = append(buf, c.class[r])
 	}
 	return buf
+}
+
+// hashComponent hashes the classes of a strongly connected component. A colour distinguishes a
+// class from the others of the component, but looks only as deep as refinement took rounds. The
+// list of all colours, each with that of one more round, spells out how the classes refer to each
+// other. So a colour and this list describe a class completely.
+func (c *classes) hashComponent(component []int32) error {
+	for i, class := range component {
+		c.local[class] = int32(i + 1)
+	}
+	var g refine.Graph
+	var refs []int32
+	for _, class := range component {
+		g.Labels = append(g.Labels, c.Labels[c.rep[class]])
+		g.First = append(g.First, uint32(len(g.Refs)))
+		refs = c.refs(class, refs[:0])
+		for _, r := range refs {
+			if c.local[r] != 0 {
+				g.Refs = append(g.Refs, c.local[r]-1)
+			} else {
+				g.Refs = append(g.Refs, ^int32(len(g.Outside)))
+				g.Outside = append(g.Outside, c.hash[r])
+			}
+		}
+	}
+	g.First = append(g.First, uint32(len(g.Refs)))
+	now, err := g.ColoursWithin(c.budget)
+	if err != nil {
+		return err
+	}
+	next := make([]types.Hash, len(now))
+	g.Round(now, next)
+
+	order := make([]int, len(now))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return now[a].Cmp(now[b]) })
+	all := types.Start(types.KindStub, 0, 0, types.Hash{}, types.Hash{})
+	for _, i := range order {
+		all.Elem(now[i], next[i], 0)
+	}
+	system := all.Sum(false)
+	for i, class := range component {
+		c.hash[class] = types.Start(types.KindStub, 0, 0, now[i], system).Sum(false)
+		c.local[class] = 0
+	}
+	return nil
 }

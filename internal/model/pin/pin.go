@@ -70,8 +70,8 @@ const maxKept = 1 << 20
 
 // NewImporter returns one that takes its work from a budget.
 func NewImporter(to, from *types.Graph, budget *int) *Importer {
-	return &Importer{to: to, from: from, budget: budget, known: known{numbers: map[tag]int32{}},
-		parts: map[types.Hash]*part{}}
+	return &Importer{to: to, from: from, budget: budget, parts: map[types.Hash]*part{},
+		known: known{numbers: map[types.TagName]int32{}}}
 }
 
 // known is what holds of nodes in every unit: by node of from, or by string.
@@ -79,21 +79,8 @@ type known struct {
 	content []types.Hash // what a node says if no stub is pinned
 	plain   []types.ID   // the node of to that says that; 0: none yet
 	tags    []int32      // of stubs and definitions: the number of the tag, from 1
-	numbers map[tag]int32
+	numbers map[types.TagName]int32
 	strs    []types.Str
-}
-
-type tag struct {
-	space types.Tag
-	name  types.Str
-}
-
-// tagOf returns the tag of a stub or a definition.
-func tagOf(n *types.Node) tag {
-	if n.Kind == types.KindStub {
-		return tag{types.Tag(n.Aux), n.Name}
-	}
-	return tag{types.TagOf(n.Kind), n.Name}
 }
 
 // extend takes the nodes that from has got since the last unit.
@@ -109,7 +96,7 @@ func (m *Importer) extend() {
 		}
 		number := int32(0)
 		if n.Kind == types.KindStub || n.IsDefinition() {
-			t := tagOf(n)
+			t := n.TagName()
 			if number = m.numbers[t]; number == 0 {
 				number = int32(len(m.numbers) + 1)
 				m.numbers[t] = number

@@ -3,6 +3,8 @@ package refine
 import (
 	"cmp"
 	"slices"
+
+	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
 // Classes numbers the nodes of a graph, from 0 up to the count, so that two have one number exactly
@@ -47,7 +49,11 @@ func newPartition(labels, first, refs []uint32) *partition {
 	n := uint32(len(labels))
 	p := &partition{first: first, refs: refs, class: slices.Clone(labels), at: make([]uint32, n)}
 	var starts []uint32
-	p.order, starts = bucket(n, labels)
+	indices := make([]uint32, max(len(labels), len(refs)))
+	for i := range indices {
+		indices[i] = uint32(i)
+	}
+	p.order, starts = types.Buckets(indices[:n], int(n), func(i uint32) uint32 { return labels[i] })
 	for i, node := range p.order {
 		p.at[node] = uint32(i)
 	}
@@ -60,7 +66,8 @@ func newPartition(labels, first, refs []uint32) *partition {
 			from[i] = node
 		}
 	}
-	p.parents, p.begin = bucket(n, refs)
+	p.parents, p.begin = types.Buckets(indices[:len(refs)], int(n),
+		func(i uint32) uint32 { return refs[i] })
 	for i, ref := range p.parents {
 		p.parents[i] = from[ref]
 	}
@@ -68,25 +75,6 @@ func newPartition(labels, first, refs []uint32) *partition {
 		p.mark(node)
 	}
 	return p
-}
-
-// bucket sorts the indices of keys, which are below n, by key: those of k are
-// sorted[begin[k]:begin[k+1]].
-func bucket(n uint32, keys []uint32) (sorted, begin []uint32) {
-	begin = make([]uint32, n+1)
-	for _, k := range keys {
-		begin[k+1]++
-	}
-	for k := range n {
-		begin[k+1] += begin[k]
-	}
-	sorted = make([]uint32, len(keys))
-	next := slices.Clone(begin)
-	for i, k := range keys {
-		sorted[next[k]] = uint32(i)
-		next[k]++
-	}
-	return sorted, begin
 }
 
 // mark makes a node dirty; one that is alone in its class can't be distinguished from others.

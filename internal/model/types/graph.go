@@ -25,16 +25,17 @@ type bucket struct {
 // New returns an empty graph.
 func New() *Graph { return NewSized(0) }
 
-// NewSized is New with room for some nodes, which may turn out to be more or fewer.
+// NewSized is New with room for about so many nodes.
 func NewSized(nodes int) *Graph {
 	nodes = max(nodes, 64)
-	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes),
-		index: make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))}
-	g.Strs.init(nodes)
+	g := &Graph{Nodes: make([]Node, 1, nodes+1), Elems: make([]Elem, 0, 2*nodes)}
+	g.fillIndex(nodes)
+	g.Strs.initList(nodes)
+	g.Strs.fillIndex(nodes)
 	return g
 }
 
-// Node returns the node of id. The pointer is good until the next Add.
+// Node returns the node of id. The pointer is valid until the next Add.
 func (g *Graph) Node(id ID) *Node { return &g.Nodes[id] }
 
 // ElemsOf returns the elements of n.
@@ -43,7 +44,7 @@ func (g *Graph) ElemsOf(n *Node) []Elem { return g.Elems[n.First:][:n.Count:n.Co
 // Name returns n's name as a string.
 func (g *Graph) Name(n *Node) string { return g.Strs.String(n.Name) }
 
-// Find returns the node of content hash h, 0 when there is none.
+// Find returns the node of content hash h, 0 if there is none.
 func (g *Graph) Find(h Hash) ID {
 	return g.slot(h).id
 }
@@ -59,14 +60,14 @@ func (g *Graph) slot(h Hash) *bucket {
 	}
 }
 
-// Add returns the node with n's content and these elements, adding it when it is new. n.Hash,
-// n.First and n.Count are filled in here. Every ID in n and elems must be of this graph.
+// Add returns the node with n's content and these elements, and adds it if it is new. It sets
+// n.Hash, n.First and n.Count. Every ID in n and elems must be of this graph.
 func (g *Graph) Add(n Node, elems []Elem) ID {
-	n.Hash = g.hash(&n, elems)
+	n.Hash = g.HashWith(&n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
 	return g.AddHashed(n, elems)
 }
 
-// AddHashed is Add for a caller that computed n.Hash with a Hasher.
+// AddHashed is Add for callers that have set n.Hash.
 func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	slot := g.slot(n.Hash)
 	if slot.id != 0 {
@@ -81,13 +82,13 @@ func (g *Graph) AddHashed(n Node, elems []Elem) ID {
 	g.Nodes = append(room(g.Nodes, 1), n)
 	*slot = bucket{uint32(n.Hash.A >> 32), id}
 	if len(g.Nodes)*2 > len(g.index) {
-		g.grow()
+		g.fillIndex(len(g.Nodes))
 	}
 	return id
 }
 
-// SkipModifiers returns the type that typedefs, qualifiers and type tags lead to from id, and how
-// many these are, up to one more than btf.MaxModifiers.
+// SkipModifiers returns the type after the typedefs, qualifiers and type tags at id, and how many
+// these are, at most btf.MaxModifiers+1.
 func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
 	for n <= btf.MaxModifiers {
 		switch t := &g.Nodes[id]; {
@@ -103,7 +104,7 @@ func (g *Graph) SkipModifiers(id ID) (to ID, n int) {
 	return id, n
 }
 
-// Depth returns how deep a shape nests that has a reference and elements.
+// Depth returns how deep a shape with this reference and these elements nests.
 func (g *Graph) Depth(ref ID, elems []Elem) int {
 	deepest := g.Nodes[ref].Depth
 	for i := range elems {
@@ -112,8 +113,8 @@ func (g *Graph) Depth(ref ID, elems []Elem) int {
 	return int(deepest) + 1
 }
 
-// room makes room for n more elements. Where append would add a quarter, it adds half of what is
-// there, for large slices would be copied many times else.
+// room makes room for n more elements. It grows large slices by half, where append grows them by a
+// quarter and so copies them more often.
 func room[T any](s []T, n int) []T {
 	if len(s)+n <= cap(s) {
 		return s
@@ -121,14 +122,10 @@ func room[T any](s []T, n int) []T {
 	return slices.Grow(s, max(len(s)/2, n))
 }
 
-func (g *Graph) grow() {
-	g.index = make([]bucket, 2*len(g.index))
-	g.fillIndex()
-}
-
-// fillIndex enters all nodes in the index, which is empty.
-func (g *Graph) fillIndex() {
-	index := g.index
+// fillIndex makes an index of all nodes, with room for n.
+func (g *Graph) fillIndex(n int) {
+	index := make([]bucket, 1<<max(8, bits.Len(uint(2*n-1))))
+	g.index = index
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(g.Nodes); id++ {
 		h := &g.Nodes[id].Hash
@@ -140,12 +137,8 @@ func (g *Graph) fillIndex() {
 	}
 }
 
-func (g *Graph) hash(n *Node, elems []Elem) Hash {
-	return g.HashWith(n, elems, func(id ID) Hash { return g.Nodes[id].Hash })
-}
-
-// HashWith returns the content hash of a shape in which each reference counts as what of says. It
-// is not for stubs: see HashStub.
+// HashWith returns the content hash of a shape in which a reference counts as of(id). It is not for
+// stubs: see HashStub.
 func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	h := Start(n.Kind, n.Size, n.Aux, g.Strs.Hash(n.Name), of(n.Ref))
 	for i := range elems {
@@ -155,8 +148,8 @@ func (g *Graph) HashWith(n *Node, elems []Elem, of func(ID) Hash) Hash {
 	return h.Sum(n.Flag)
 }
 
-// Refs appends the nodes that id refers to, in order: Ref, then the elements'. Void is left out. A
-// stub refers to nothing: what it stands for is the link's decision.
+// Refs appends the nodes that id refers to, in order: Ref, then those of the elements, without
+// void. A stub has none.
 func (g *Graph) Refs(id ID, buf []ID) []ID {
 	n := &g.Nodes[id]
 	if n.Kind == KindStub {
@@ -164,9 +157,6 @@ func (g *Graph) Refs(id ID, buf []ID) []ID {
 	}
 	if n.Ref != 0 {
 		buf = append(buf, n.Ref)
-	}
-	if n.Kind == KindEnum || n.Kind == KindEnum64 {
-		return buf
 	}
 	for _, e := range g.Elems[n.First : n.First+n.Count] {
 		if e.Ref != 0 {
@@ -176,17 +166,17 @@ func (g *Graph) Refs(id ID, buf []ID) []ID {
 	return buf
 }
 
-// Stub returns the stub that any definition or declaration of the tag is referred to by.
+// Stub returns the stub of a tag.
 func (g *Graph) Stub(tag Tag, name Str) ID {
 	return g.AddHashed(Node{Kind: KindStub, Name: name, Aux: uint32(tag),
 		Hash: HashStub(tag, g.Strs.Hash(name))}, nil)
 }
 
-// PinnedStub returns the stub that means one certain definition of the tag: the one whose content
-// has the hash pin. The caller tells by Define which that is, when it has been added.
+// PinnedStub returns the stub that means the definition of the tag whose content has the hash pin.
+// The caller calls Define when it has added that.
 func (g *Graph) PinnedStub(tag Tag, name Str, pin Hash) ID {
-	h := hashPinnedStub(tag, g.Strs.Hash(name), pin)
-	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag), Hash: h}
+	n := Node{Kind: KindStub, Size: 1, Name: name, Aux: uint32(tag),
+		Hash: Start(KindStub, 1, uint32(tag), g.Strs.Hash(name), pin).Sum(true)}
 	return g.AddHashed(n, []Elem{{Val: pin.A}, {Val: pin.B}})
 }
 
@@ -213,8 +203,8 @@ func (g *Graph) Pin(n *Node) Hash {
 // StubFor returns the unpinned stub for the tag that n defines.
 func (g *Graph) StubFor(n *Node) ID { return g.Stub(TagOf(n.Kind), n.Name) }
 
-// Import adds every node of o and returns the IDs that they have here, indexed by their ID in o. It
-// is an error if a pinned stub means another definition here.
+// Import adds every node of o and returns their IDs here, by their ID in o. It is an error if a
+// pinned stub means another definition here.
 func (g *Graph) Import(o *Graph) ([]ID, error) {
 	strs := make([]Str, o.Strs.Len())
 	for i := 1; i < len(strs); i++ {
@@ -248,8 +238,7 @@ func (g *Graph) Import(o *Graph) ([]ID, error) {
 	return ids, nil
 }
 
-// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one:
-// what the shape says whatever definitions its unit means by the tags in it.
+// Unpinned returns by node the hash of its shape with every pinned stub read as an unpinned one.
 func (g *Graph) Unpinned() []Hash {
 	shapes := make([]Hash, len(g.Nodes))
 	of := func(id ID) Hash { return shapes[id] }
@@ -277,7 +266,7 @@ func (g *Graph) Unpinned() []Hash {
 	return shapes
 }
 
-// Leads tells by node whether it is a stub or leads to one.
+// Leads reports by node whether it is a stub or leads to one.
 func (g *Graph) Leads() []bool {
 	leads := make([]bool, len(g.Nodes))
 	var refs []ID
@@ -291,8 +280,8 @@ func (g *Graph) Leads() []bool {
 	return leads
 }
 
-// Clone returns a copy in which every node and string has the same ID. It costs a copy of memory,
-// where Import looks every node up.
+// Clone returns a copy in which every node and string has the same ID. It copies memory, where
+// Import looks up every node.
 func (g *Graph) Clone() *Graph {
 	return &Graph{
 		Nodes: slices.Clone(g.Nodes),

@@ -6,15 +6,17 @@ import (
 	"math/bits"
 )
 
-// Hash identifies content: two lanes of 64 bits that never see each other. It depends on content
-// alone, so it is the same in every process and on every machine, and serves for equality as well
-// as for canonical order.
+// Hash identifies content: two lanes of 64 bits that never mix. It depends on content alone, so it
+// is the same on every machine. It serves for equality and for the canonical order.
 type Hash struct{ A, B uint64 }
 
 // Less orders hashes; the order is arbitrary but the same everywhere.
 func (h Hash) Less(o Hash) bool {
 	return h.A < o.A || h.A == o.A && h.B < o.B
 }
+
+// Plus adds hashes, lane by lane: the hash of a set is the sum of those of its elements.
+func (h Hash) Plus(o Hash) Hash { return Hash{h.A + o.A, h.B + o.B} }
 
 // Cmp is Less as a three-way comparison, for slices.SortFunc.
 func (h Hash) Cmp(o Hash) int {
@@ -34,7 +36,7 @@ func fold(x, k uint64) uint64 {
 	return hi ^ lo ^ x
 }
 
-// HashString hashes the bytes of a name.
+// HashString returns the hash of a name.
 func HashString(s []byte) Hash {
 	a := uint64(seedA) ^ uint64(len(s))
 	b := uint64(seedB) + uint64(len(s))
@@ -89,7 +91,7 @@ func (h *Hasher) Elem(name, ref Hash, val uint64) {
 }
 
 // Sum ends the hash. flag is Node.Flag, which for aggregates is known only after the last member.
-func (h *Hasher) Sum(flag bool) Hash {
+func (h Hasher) Sum(flag bool) Hash {
 	w := h.n << 1
 	if flag {
 		w |= 1
@@ -99,12 +101,5 @@ func (h *Hasher) Sum(flag bool) Hash {
 
 // HashStub is the hash of an unpinned stub.
 func HashStub(tag Tag, name Hash) Hash {
-	h := Start(KindStub, 0, uint32(tag), name, Hash{})
-	return h.Sum(false)
-}
-
-// hashPinnedStub is the hash of a stub that means one certain definition, see Graph.PinnedStub.
-func hashPinnedStub(tag Tag, name, pin Hash) Hash {
-	h := Start(KindStub, 1, uint32(tag), name, pin)
-	return h.Sum(true)
+	return Start(KindStub, 0, uint32(tag), name, Hash{}).Sum(false)
 }

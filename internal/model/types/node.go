@@ -31,32 +31,24 @@ const (
 	KindStub      Kind = 32
 )
 
-// Tag is the namespace of the name in a stub. C has one namespace for struct, union and enum tags;
-// BTF forward declarations tell struct from union.
+// Tag is a namespace of tags. C has one for struct, union and enum; BTF's forward declarations
+// distinguish struct and union.
 type Tag uint8
 
 const (
 	TagStruct Tag = 1
 	TagUnion  Tag = 2
 	TagEnum   Tag = 3 // of either width
-	// TagTypedef is the namespace of typedefs that lead to themselves without a tag in between, as
-	// only BTF can have them: f is a function that returns a pointer to f. References to these are
-	// stubs too, always pinned ones.
+	// TagTypedef is for typedefs that lead to themselves without a tag in between, which only BTF
+	// can have: f is a function that returns a pointer to f. References to these are pinned stubs.
 	TagTypedef Tag = 4
 )
 
-// TagOf returns the namespace in which a definition of kind k is found, 0 when k has no tags.
-func TagOf(k Kind) Tag {
-	switch k {
-	case KindStruct:
-		return TagStruct
-	case KindUnion:
-		return TagUnion
-	case KindEnum, KindEnum64:
-		return TagEnum
-	}
-	return 0
-}
+// TagOf returns the namespace of the tag that a type of kind k defines, 0 if the kind has no tags.
+func TagOf(k Kind) Tag { return tags[k&(KindStub-1)] }
+
+var tags = [KindStub]Tag{KindStruct: TagStruct, KindUnion: TagUnion, KindEnum: TagEnum,
+	KindEnum64: TagEnum}
 
 // Node is one shape.
 //
@@ -89,36 +81,33 @@ type Node struct {
 	Depth uint16 // how deep the shape nests, see MaxDepth; AddHashed fills it in
 	Kind  Kind
 	// aggregates: bitfields are present; enums: signed; tags: kind_flag; variables that a unit
-	// defines: the section is not that of per-CPU variables
+	// defines: not per CPU
 	Flag bool
 }
 
-// MaxDepth is how deep a type may nest in what is read and written: how many types, typedefs,
-// pointers, arrays and the like, each contain the next without a named struct, union or enum in
-// between. It keeps what walks over a shape from exhausting its stack, and is the same wherever
-// types are read or written, so that nothing refuses what another has written. The kernel has no
-// such bound for its own BTF, nor has pahole; BPF_BTF_LOAD and libbpf stack up 32 types
-// (MAX_RESOLVE_DEPTH), how many of a row depends on the order of ids. For modifiers in a row there
-// is a bound of the kernel's, btf.MaxModifiers, which is the same everywhere too.
+// MaxDepth is how deep a type may nest: how many types, pointers, arrays and the like each contain
+// the next without a named struct, union or enum in between. It keeps recursive walks from
+// exhausting the stack. It is the same for reading and writing, so nothing refuses what another
+// tool wrote. Neither the kernel's own BTF nor pahole has such a bound; BPF_BTF_LOAD and libbpf
+// stack up 32 types (MAX_RESOLVE_DEPTH), where the depth depends on the order of ids.
 const MaxDepth = 1000
 
-// Elem is a member (Val: BTF's offset word, in bits, with the bitfield's size in the high byte
-// where Node.Flag is set), an enumerator (Val: the value; for ENUM its 32 bits, zero-extended
-// whatever its sign), a parameter (Val 0), or a variable in a DATASEC (Val: offset, and size in the
-// upper 32 bits; both in bytes).
+// Elem is a member (Val: BTF's offset word: bits, and the bitfield's size in the high byte if
+// Node.Flag is set), an enumerator (Val: the value; for ENUM 32 bits, zero-extended), a parameter
+// (Val: 0), or a variable in a DATASEC (Val: the offset, and the size in the upper 32 bits; both in
+// bytes).
 type Elem struct {
 	Name Str
 	Ref  ID
 	Val  uint64
 }
 
-// FuncFlags are what a function candidate's own instance says about encoding it; Node.Size of a
-// FUNC.
+// FuncFlags say what is known about encoding a function candidate; Node.Size of a FUNC.
 type FuncFlags uint32
 
 const (
-	// a parameter was optimized out of a suffixed clone (.isra, .constprop), or of a function that
-	// is marked DW_CC_nocall, as clang does
+	// a parameter was optimized out: of a clone (.isra, .constprop), or of a function that is
+	// marked DW_CC_nocall, as clang does
 	FuncOptimized     FuncFlags = 1 << iota
 	FuncReordered               // parameters are not in the order of the source
 	FuncUnexpectedReg           // a parameter is not in the register that the ABI names
@@ -126,11 +115,11 @@ const (
 	// the unit has no code for it: an alias of an identical function, or inlined
 	FuncNoCode
 	FuncWeak // a weak definition, or one that lost to another
-	// its symbol is not called as in the source: not to be encoded, but its unit is linked where
-	// that symbol is
+	// its symbol has another name than the source: it is not encoded, but its unit is linked if
+	// that symbol is there
 	FuncRenamed
-	// its only symbols are those of clones with a changed interface, and nothing tells where their
-	// parameters are: the BTF that a compiler wrote
+	// only clones with a changed interface have symbols, and the BTF that a compiler wrote doesn't
+	// say where their parameters are
 	FuncUnlocated
 )
 
@@ -141,8 +130,25 @@ const (
 	LinkageExtern uint32 = 2
 )
 
+// Tag returns the namespace of the tag that n defines or, for a stub, refers to; 0 for others.
+func (n *Node) Tag() Tag {
+	if n.Kind == KindStub {
+		return Tag(n.Aux)
+	}
+	return TagOf(n.Kind)
+}
+
+// TagName is a tag: its namespace and name.
+type TagName struct {
+	Tag  Tag
+	Name Str
+}
+
+// TagName returns the tag of a stub or a definition.
+func (n *Node) TagName() TagName { return TagName{n.Tag(), n.Name} }
+
 // IsDefinition reports whether n defines a tag.
 func (n *Node) IsDefinition() bool { return n.Name != 0 && TagOf(n.Kind) != 0 }
 
-// IsPinned reports whether a node is a stub that means one certain definition, Ref.
+// IsPinned reports whether n is a stub that means a certain definition, n.Ref.
 func (n *Node) IsPinned() bool { return n.Kind == KindStub && n.Size != 0 }

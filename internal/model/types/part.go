@@ -2,9 +2,8 @@ package types
 
 import "math/bits"
 
-// Snapshot returns a graph of the nodes and strings that g has now, which can be read while g gets
-// more. Nothing can be found in it or added to it. The shapes don't change any more; what a pinned
-// stub means must have been given by Define before, of those that are looked at.
+// Snapshot returns a graph of the present nodes and strings of g, which can be read while g grows.
+// It can't look up or add anything. Pinned stubs that are read must have been defined before.
 func (g *Graph) Snapshot() *Graph {
 	return &Graph{Nodes: g.Nodes, Elems: g.Elems,
 		Strs: Strings{bytes: g.Strs.bytes, ends: g.Strs.ends, hash: g.Strs.hash}}
@@ -18,8 +17,8 @@ type Parter struct {
 	copied []Str    // the strings that have a copy, from 1 on
 }
 
-// Part returns a graph of the nodes that the roots lead to, these included, in the order of g, and
-// of their names. ID tells what g's nodes are there.
+// Part returns a graph of the roots and the nodes that they lead to, in the order of g, and of
+// their names. ID returns where a node of g is there.
 func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 	p.reset(g)
 	p.wanted[0] = 1 // void
@@ -42,17 +41,15 @@ func (p *Parter) Part(g *Graph, roots func(yield func(ID) bool)) *Graph {
 		n.Name, n.Ref, n.First = p.str(g, part, n.Name), p.ids[n.Ref], uint32(first)
 		part.Nodes = append(part.Nodes, n)
 	})
-	part.index = make([]bucket, 1<<max(8, bits.Len(uint(2*nodes-1))))
-	part.fillIndex()
-	part.Strs.fillIndex()
+	part.fillIndex(nodes)
+	part.Strs.fillIndex(part.Strs.Len())
 	return part
 }
 
-// ID returns the node of the last part that is a copy of id, which is one of the roots or reached
-// from one.
+// ID returns the node of the last part that is a copy of id.
 func (p *Parter) ID(id ID) ID { return p.ids[id] }
 
-// str returns the string s of g in part, whose strings have no index yet.
+// str returns string s of g in part, whose strings have no index yet.
 func (p *Parter) str(g, part *Graph, s Str) Str {
 	if s == 0 || p.strs[s] != 0 {
 		return p.strs[s]
@@ -77,8 +74,8 @@ func (p *Parter) reset(g *Graph) {
 	}
 }
 
-// close adds what the wanted nodes refer to. References lead to smaller nodes, but for those of
-// pinned stubs.
+// close adds the nodes that wanted ones refer to. All references except those of pinned stubs lead
+// to smaller nodes.
 func (p *Parter) close(g *Graph) {
 	want := func(id ID) { p.wanted[id/64] |= 1 << (id % 64) }
 	for i := len(p.wanted) - 1; i >= 0; i-- {
@@ -103,7 +100,7 @@ func (p *Parter) close(g *Graph) {
 	}
 }
 
-// number gives the wanted nodes their numbers, and tells how many nodes and elements they are.
+// number numbers the wanted nodes, and returns how many nodes and elements they are.
 func (p *Parter) number(g *Graph) (nodes, elems int) {
 	p.each(func(id ID) {
 		p.ids[id] = ID(nodes)

@@ -58,7 +58,8 @@ func TestPart(t *testing.T) {
 				if n.Ref != p.ID(meant) || part.Pin(n) != (Hash{1, 2}) {
 					t.Errorf("%s: the pinned stub is %+v", c.name, n)
 				}
-			} else if got := part.hash(n, part.ElemsOf(n)); got != n.Hash {
+			} else if part.HashWith(n, part.ElemsOf(n),
+				func(id ID) Hash { return part.Nodes[id].Hash }) != n.Hash {
 				t.Errorf("%s: node %d has other content than its hash says", c.name, i+1)
 			}
 			if s, ok := part.Strs.Lookup(g.Strs.Bytes(from.Name)); !ok || s != n.Name {

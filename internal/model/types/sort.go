@@ -12,24 +12,17 @@ import (
 func (s *Strings) Sort(list []Str, parallel func(parts int, do func(part int))) {
 	keys, spare := make([]stringKey, len(list)), make([]stringKey, len(list))
 	for i, id := range list {
-		keys[i] = stringKey{wordAt(s.Bytes(id), 0), id}
-	}
-	sort := func(from, to int) {
-		sortWords(keys[from:to], spare[from:to])
-		sortBehind(s, keys[from:to], spare[from:to], 8)
+		keys[i].str = id
 	}
 	if parallel == nil || len(keys) < 1<<14 {
-		sort(0, len(keys))
+		sortFrom(s, keys, spare, 0)
 	} else {
-		const shares = 16
-		parts := []int{0} // where they begin, and the last one ends
-		for _, end := range byTwoBytes(keys, spare) {
-			if last := parts[len(parts)-1]; int(end)-last >= len(keys)/shares ||
-				int(end) == len(keys) && last < len(keys) {
-				parts = append(parts, int(end))
-			}
-		}
-		parallel(len(parts)-1, func(i int) { sort(parts[i], parts[i+1]) })
+		var begin []uint32
+		keys, begin = Buckets(keys, 1<<8, func(k stringKey) uint32 { return uint32(s.Bytes(k.str)[0]) })
+		parallel(1<<8, func(first int) {
+			from, to := begin[first], begin[first+1]
+			sortFrom(s, keys[from:to], spare[from:to], 0)
+		})
 	}
 	for i := range keys {
 		list[i] = keys[i].str
@@ -54,65 +47,27 @@ func wordAt(b []byte, depth int) uint64 {
 	return w
 }
 
-// sortBehind sorts strings that are sorted by the eight bytes before depth.
-func sortBehind(strs *Strings, keys, spare []stringKey, depth int) {
+// sortFrom sorts strings that are equal up to depth.
+func sortFrom(strs *Strings, keys, spare []stringKey, depth int) {
+	for i := range keys {
+		keys[i].word = wordAt(strs.Bytes(keys[i].str), depth)
+	}
+	sortWords(keys, spare)
 	for i := 0; i < len(keys); {
 		j := i + 1
 		for j < len(keys) && keys[j].word == keys[i].word {
 			j++
 		}
-		if j-i > 1 {
-			sortFrom(strs, keys[i:j], spare[i:j], depth)
-		}
-		i = j
-	}
-}
-
-// sortFrom sorts several strings that are equal up to depth.
-func sortFrom(strs *Strings, keys, spare []stringKey, depth int) {
-	for {
-		for i := range keys {
-			keys[i].word = wordAt(strs.Bytes(keys[i].str), depth)
-		}
-		sortWords(keys, spare)
-		depth += 8
-		switch first, last := keys[0].word, keys[len(keys)-1].word; {
-		case first != last:
-			sortBehind(strs, keys, spare, depth)
-			return
-		// only strings that hold zero bytes, as no name should, have no more to tell them apart
-		case first == 0:
-			slices.SortFunc(keys, func(a, b stringKey) int {
+		switch same := keys[i:j]; {
+		case len(same) == 1:
+		case same[0].word&0xff == 0 || len(same) == len(keys): // the strings hold zero bytes, or are long
+			slices.SortFunc(same, func(a, b stringKey) int {
 				return bytes.Compare(strs.Bytes(a.str), strs.Bytes(b.str))
 			})
-			return
+		default:
+			sortFrom(strs, same, spare[i:j], depth+8)
 		}
-	}
-}
-
-// byTwoBytes sorts by the first two bytes of the words. It returns where each of the parts ends.
-func byTwoBytes(keys, spare []stringKey) []uint32 {
-	const shift = 48
-	at := make([]uint32, 1<<16)
-	for i := range keys {
-		at[keys[i].word>>shift]++
-	}
-	begins(at)
-	for _, k := range keys {
-		p := &at[k.word>>shift]
-		spare[*p] = k
-		*p++
-	}
-	copy(keys, spare)
-	return at
-}
-
-// begins makes of how many keys there are in each part where it begins.
-func begins(at []uint32) {
-	sum := uint32(0)
-	for i, n := range at {
-		at[i] = sum
-		sum += n
+		i = j
 	}
 }
 
@@ -137,11 +92,13 @@ func sortWords(keys, spare []stringKey) {
 		return
 	}
 	shift := max(0, bits.Len64(differ)-6) & 63
-	var at [64]uint32
+	var at [65]uint32
 	for i := range keys {
-		at[keys[i].word>>shift&63]++
+		at[keys[i].word>>shift&63+1]++
 	}
-	begins(at[:])
+	for i := 1; i < 64; i++ {
+		at[i] += at[i-1]
+	}
 	spare = spare[:len(keys)]
 	for _, k := range keys {
 		p := &at[k.word>>shift&63]
@@ -149,12 +106,9 @@ func sortWords(keys, spare []stringKey) {
 		*p++
 	}
 	copy(keys, spare)
-	if shift == 0 {
-		return
-	}
 	start := uint32(0)
-	for _, end := range at {
-		if end-start > 1 {
+	for _, end := range at[:64] {
+		if end-start > 1 && shift > 0 {
 			sortWords(keys[start:end], spare[start:end])
 		}
 		start = end

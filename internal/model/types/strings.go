@@ -16,13 +16,7 @@ type Strings struct {
 	index []uint32 // open addressing over hash, Str or 0
 }
 
-// init makes room for some strings.
-func (s *Strings) init(n int) {
-	s.initList(n)
-	s.index = make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
-}
-
-// initList makes room for some strings, but no index.
+// initList makes room for about n strings.
 func (s *Strings) initList(n int) {
 	s.bytes = make([]byte, 0, 16*n)
 	s.ends = append(make([]uint32, 0, n+1), 0)
@@ -46,7 +40,7 @@ func (s *Strings) String(id Str) string { return string(s.Bytes(id)) }
 // Hash returns the content hash of id, the zero Hash for the empty string.
 func (s *Strings) Hash(id Str) Hash { return s.hash[id] }
 
-// Intern returns the Str of b, adding it when it is new.
+// Intern returns the Str of b, and adds it if it is new.
 func (s *Strings) Intern(b []byte) Str {
 	if len(b) == 0 {
 		return 0
@@ -54,7 +48,7 @@ func (s *Strings) Intern(b []byte) Str {
 	return s.InternHashed(b, HashString(b))
 }
 
-// InternHashed is Intern for a caller that has HashString(b) already.
+// InternHashed is Intern for callers that have HashString(b).
 func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	if len(b) == 0 {
 		return 0
@@ -66,12 +60,12 @@ func (s *Strings) InternHashed(b []byte, h Hash) Str {
 	id := s.add(b, h)
 	*slot = uint32(id)
 	if len(s.ends)*2 > len(s.index) {
-		s.fillIndex()
+		s.fillIndex(len(s.ends))
 	}
 	return id
 }
 
-// add adds a string that is not there yet, but not to the index.
+// add adds a new string, but not to the index.
 func (s *Strings) add(b []byte, h Hash) Str {
 	if len(s.bytes)+len(b) > math.MaxUint32 {
 		panic("types: more than 4 GiB of distinct names")
@@ -101,9 +95,8 @@ func (s *Strings) slot(h Hash) *uint32 {
 	return &s.index[i]
 }
 
-// LookupAll appends the Str of each string that has one of the hashes to found, 0 for those that
-// are not there. It is much faster than looking them up one by one: no load from memory waits for
-// another string's.
+// LookupAll appends the Str of each hash to found, 0 for strings that are not there. It is much
+// faster than one Lookup each: no load from memory waits for that of another string.
 func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	mask := uint64(len(s.index) - 1)
 	for _, h := range hashes {
@@ -118,9 +111,9 @@ func (s *Strings) LookupAll(hashes []Hash, found []Str) []Str {
 	return found
 }
 
-// fillIndex makes an index of all strings, with room for as many.
-func (s *Strings) fillIndex() {
-	index := make([]uint32, 1<<max(10, bits.Len(uint(2*len(s.ends)-1))))
+// fillIndex makes an index of all strings, with room for n.
+func (s *Strings) fillIndex(n int) {
+	index := make([]uint32, 1<<max(10, bits.Len(uint(2*n-1))))
 	mask := uint64(len(index) - 1)
 	for id := 1; id < len(s.ends); id++ {
 		i := s.hash[id].A & mask
