@@ -18,9 +18,7 @@ type part struct {
 func (m *Importer) solve(nodes []types.ID) (*part, error) {
 	c := classes{budget: m.budget}
 	c.Graph = m.contents(nodes)
-	if err := c.find(); err != nil {
-		return nil, err
-	}
+	c.find()
 	if err := c.hashAll(); err != nil {
 		return nil, err
 	}
@@ -79,30 +77,35 @@ func (m *Importer) contents(nodes []types.ID) refine.Graph {
 // classes are the nodes of a graph by content: nodes of one class are equal.
 type classes struct {
 	refine.Graph
-	class  []int32      // by node
+	class  []uint32     // by node
 	rep    []int32      // by class: a node
 	hash   []types.Hash // by class: of the complete content, cycles included
 	local  []int32      // by class: its number in the present component, from 1
+	inner  refine.Graph // the present component
+	order  []int        // of its classes, by colour
 	budget *int
 }
 
 // find fills in class and rep.
-func (c *classes) find() error {
-	colours, err := c.ColoursWithin(c.budget)
-	if err != nil {
-		return err
-	}
-	byColour := map[types.Hash]int32{}
-	for i, colour := range colours {
-		class, ok := byColour[colour]
+func (c *classes) find() {
+	labels, refs := make([]uint32, len(c.Labels)), make([]uint32, len(c.Refs))
+	numbers := map[types.Hash]uint32{}
+	for i, label := range c.Labels {
+		n, ok := numbers[label]
 		if !ok {
-			class = int32(len(c.rep))
-			byColour[colour] = class
-			c.rep = append(c.rep, int32(i))
+			n = uint32(len(numbers))
+			numbers[label] = n
 		}
-		c.class = append(c.class, class)
+		labels[i] = n
 	}
-	return nil
+	for i, r := range c.Refs {
+		refs[i] = uint32(r)
+	}
+	class, count := refine.Classes(labels, c.First, refs)
+	c.class, c.rep = class, make([]int32, count)
+	for i, class := range class {
+		c.rep[class] = int32(i)
+	}
 }
 
 // hashAll fills in hash. It hashes the classes of a cycle together, after all others that they
@@ -121,7 +124,7 @@ func (c *classes) hashAll() (err error) {
 func (c *classes) refs(class int32, buf []int32) []int32 {
 	i := c.rep[class]
 	for _, r := range c.Refs[c.First[i]:c.First[i+1]] {
-		buf = append(buf, c.class[r])
+		buf = append(buf, int32(c.class[r]))
 	}
 	return buf
 }
@@ -134,14 +137,15 @@ func (c *classes) hashComponent(component []int32) error {
 	for i, class := range component {
 		c.local[class] = int32(i + 1)
 	}
-	var g refine.Graph
-	var refs []int32
+	g := &c.inner
+	*g = refine.Graph{Labels: g.Labels[:0], First: g.First[:0], Refs: g.Refs[:0],
+		Outside: g.Outside[:0]}
 	for _, class := range component {
-		g.Labels = append(g.Labels, c.Labels[c.rep[class]])
+		i := c.rep[class]
+		g.Labels = append(g.Labels, c.Labels[i])
 		g.First = append(g.First, uint32(len(g.Refs)))
-		refs = c.refs(class, refs[:0])
-		for _, r := range refs {
-			if c.local[r] != 0 {
+		for _, r := range c.Refs[c.First[i]:c.First[i+1]] {
+			if r := c.class[r]; c.local[r] != 0 {
 				g.Refs = append(g.Refs, c.local[r]-1)
 			} else {
 				g.Refs = append(g.Refs, ^int32(len(g.Outside)))
@@ -154,16 +158,18 @@ func (c *classes) hashComponent(component []int32) error {
 	if err != nil {
 		return err
 	}
-	next := make([]types.Hash, len(now))
-	g.Round(now, next)
-
-	order := make([]int, len(now))
-	for i := range order {
-		order[i] = i
+	next := now
+	if len(g.Refs) > len(g.Outside) { // a cycle
+		next = make([]types.Hash, len(now))
+		g.Round(now, next)
 	}
-	slices.SortFunc(order, func(a, b int) int { return now[a].Cmp(now[b]) })
+	c.order = c.order[:0]
+	for i := range now {
+		c.order = append(c.order, i)
+	}
+	slices.SortFunc(c.order, func(a, b int) int { return now[a].Cmp(now[b]) })
 	all := types.Start(types.KindStub, 0, 0, types.Hash{}, types.Hash{})
-	for _, i := range order {
+	for _, i := range c.order {
 		all.Elem(now[i], next[i], 0)
 	}
 	system := all.Sum(false)

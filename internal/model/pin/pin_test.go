@@ -294,17 +294,27 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// A chain of definitions takes work in proportion to its length, however long it is. In a cycle a
+// hash has to look as far as the definitions are from what distinguishes them.
 func TestBudget(t *testing.T) {
-	u := make(unit, 20000) // each differs from the others in how far the end is
-	for i := range u[1:] {
-		u[i+1].refs = []reference{{i, 0}}
+	chain := make(unit, 20000) // each differs from the others in how far the end is
+	for i := range chain[1:] {
+		chain[i+1].refs = []reference{{i, 0}}
 	}
-	perm := make([]int, len(u))
-	for i := range perm {
-		perm[i] = i
-	}
-	g, defs := u.build(perm)
-	if _, err := Import(types.New(), g, [][]types.ID{defs}); !errors.Is(err, refine.ErrBudget) {
-		t.Errorf("error %v, want %v", err, refine.ErrBudget)
+	cycle := slices.Clone(chain)
+	cycle[0] = definition{size: 1, refs: []reference{{len(cycle) - 1, 0}}}
+	for _, c := range []struct {
+		name string
+		unit unit
+		want error
+	}{{"chain", chain, nil}, {"cycle", cycle, refine.ErrBudget}} {
+		perm := make([]int, len(c.unit))
+		for i := range perm {
+			perm[i] = i
+		}
+		g, defs := c.unit.build(perm)
+		if _, err := Import(types.New(), g, [][]types.ID{defs}); !errors.Is(err, c.want) {
+			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
+		}
 	}
 }

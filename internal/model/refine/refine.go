@@ -55,6 +55,9 @@ func (g *Graph) ColoursWithin(budget *int) ([]types.Hash, error) {
 		}
 		old, now = now, old
 		g.Round(old, now)
+		if n == 1 {
+			return now, nil
+		}
 		c := seen.distinct(now)
 		if c <= classes || c == n {
 			return now, nil
@@ -88,6 +91,9 @@ type set struct {
 }
 
 func newSet(n int) *set {
+	if n == 1 {
+		return nil // there is nothing to count
+	}
 	size := 1 << bits.Len(uint(2*n+15))
 	return &set{table: make([]types.Hash, size), round: make([]uint32, size)}
 }
