@@ -49,28 +49,32 @@ func newPartition(labels, first, refs []uint32) *partition {
 	n := uint32(len(labels))
 	p := &partition{first: first, refs: refs, class: slices.Clone(labels), at: make([]uint32, n)}
 	var starts []uint32
-	indices := make([]uint32, max(len(labels), len(refs)))
-	for i := range indices {
-		indices[i] = uint32(i)
+	nodes := make([]uint32, n)
+	for i := range nodes {
+		nodes[i] = uint32(i)
 	}
-	p.order, starts = types.Buckets(indices[:n], int(n), func(i uint32) uint32 { return labels[i] })
+	p.order, starts = types.Buckets(nodes, int(n), func(i uint32) uint32 { return labels[i] })
 	for i, node := range p.order {
 		p.at[node] = uint32(i)
 	}
 	for c := uint32(0); c < n && starts[c] < n; c++ {
 		p.parts = append(p.parts, part{starts[c], starts[c], starts[c+1]})
 	}
-	from := make([]uint32, len(refs))
+	begin := make([]uint32, n+2) // counted one further, as each beginning moves on to the next one
+	for _, to := range refs {
+		begin[to+2]++
+	}
+	for to := range n {
+		begin[to+2] += begin[to+1]
+	}
+	p.parents = make([]uint32, len(refs))
 	for node := range n {
-		for i := first[node]; i < first[node+1]; i++ {
-			from[i] = node
+		for _, to := range refs[first[node]:first[node+1]] {
+			p.parents[begin[to+1]] = node
+			begin[to+1]++
 		}
 	}
-	p.parents, p.begin = types.Buckets(indices[:len(refs)], int(n),
-		func(i uint32) uint32 { return refs[i] })
-	for i, ref := range p.parents {
-		p.parents[i] = from[ref]
-	}
+	p.begin = begin[:n+1]
 	for node := range n {
 		p.mark(node)
 	}
