@@ -18,25 +18,24 @@ func archiveCommand() *cobra.Command {
 		Use:   "archive [MODULE...]",
 		Short: "Collect the BTF of a kernel release, as in /sys/kernel/btf, with a manifest",
 		Long: `
-Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and each module by the name that
-the kernel has for it, with _ for -. Beside them manifest.json says what each file is, and by
-SHA-256 on which base it stands; btfdedup verify --manifest compares them. docs/manifest.md
-describes it.
+Writes the files that the kernel shows in /sys/kernel/btf: vmlinux, and each module under its name
+in the kernel, with _ for -. manifest.json lists them, with the SHA-256 of the BTF on which each is
+based; "btfdedup verify --manifest" checks that. docs/manifest.md describes it.
 
-OUT is a new directory, or a file if it ends with .tar or .tar.zst; - is a tar archive on standard
-output. Names of files that are packed otherwise, such as .tgz, are an error. The result depends on
-the set of modules only: not on their order, where their files are, the time or the user.
+OUT is a new directory, or a file that ends with .tar or .tar.zst; - is a tar archive on standard
+output. Other endings of archives, such as .tgz, are an error. The result depends on the set of
+modules, not on their order, the paths of their files, the time or the user.
 
 MODULE is FILE or PATH=FILE. FILE is raw BTF, or an ELF file with a .BTF section. PATH is the
-module's path in /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without it, the
-name is what an ELF file says, or else FILE's. BTF with a .BTF.base section is put on vmlinux's, as
-the kernel does. A FILE that is that of --vmlinux or --shared-base too is no module, so btf/*.btf
-may name them all.
+module's path below /lib/modules/RELEASE, such as kernel/fs/ext4/ext4.ko, or its name. Without PATH,
+the name is in the ELF file, or else it is that of FILE. BTF with a section .BTF.base is relocated
+to vmlinux's, as the kernel does. The FILEs of --vmlinux and --shared-base are not modules, so
+btf/*.btf may include them.
 
-With --shared-base the modules are based on that BTF, which "btfdedup shared" made, and which is
-based on vmlinux's; it is the file shared-base of the archive. Such an archive is smaller, and for
-tools that read chains of bases: the kernel would refuse its modules. --on m=vmlinux is for a module
-that is based on vmlinux's alone all the same.
+With --shared-base the modules are based on that BTF, which "btfdedup shared" made on vmlinux's; it
+is the file shared-base of the archive. Such an archive is smaller, and for tools that read chains
+of bases: the kernel would refuse its modules. --on m=vmlinux is for a module m that is still based
+on vmlinux's alone.
 
 All BTF is checked as the kernel does when it boots or loads a module; what it would refuse is an
 error.`,
@@ -53,20 +52,19 @@ btfdedup archive -o btf.tar.zst --release 7.2.12 --vmlinux vmlinux.btf @modules`
 		return checkRelease(name)
 	})
 	flags.InputVar(&a.release.Vmlinux, "vmlinux",
-		"the kernel's own BTF: `FILE`, raw or an ELF file")
+		"the BTF of vmlinux: `FILE`, raw BTF or an ELF file")
 	flags.InputVar(&a.release.Shared, "shared-base",
-		"split BTF on vmlinux's, on which the modules are based: `FILE`")
+		"the BTF `FILE` on which the modules are based, itself based on vmlinux's")
 	flags.StringVar(&a.release.BuildID, "build-id", "",
-		"the build id of vmlinux in `HEX`; without it, that of its ELF file")
+		"the build id of vmlinux in `HEX`; the default is that of its ELF file")
 	flags.StringArrayVar(&a.objects, "objects", nil,
-		"`NAME=FILE`, the objects of which the module NAME was linked, one a line; or FILE alone"+
-			" if it is called NAME.mod, as Kbuild's are")
+		"`NAME=FILE`: FILE lists the objects of the module NAME, one a line; or FILE alone if it is"+
+			" called NAME.mod, as Kbuild's lists are")
 	flags.StringArrayVar(&a.distilled, "distilled-base", nil,
-		"`NAME=FILE`, the distilled base on which the raw BTF of the module NAME stands; it is put"+
-			" on vmlinux's")
+		"`NAME=FILE`: FILE is the distilled base of the module NAME, whose raw BTF is relocated to"+
+			" vmlinux's")
 	flags.StringArrayVar(&a.on, "on", nil,
-		"`MODULE=BASE`, by name: a module that is based on another one, not on vmlinux alone; or, with"+
-			" --shared-base, on vmlinux")
+		"`MODULE=BASE`: a module that is based on the module BASE; or, with --shared-base, on vmlinux")
 	return flags.Command(a.run)
 }
 

@@ -18,8 +18,8 @@ func conflictsCommand() *cobra.Command {
 		Use:   "conflicts FILE...",
 		Short: "List the structs, unions, enums and typedefs that have several definitions",
 		Long: `
-For each name that would occur several times in the linked BTF, prints which files hold which
-definition and where each definition first differs from the one that most units hold:
+For each name that the linked BTF would have several times, prints which files have which
+definition, and where each definition first differs from the most common one:
 
     struct opts: 2 definitions
       A in 12 units: a.btfo (a.c), b.btfo (b.c), d.btfo (d.c) and 9 more files
@@ -27,17 +27,16 @@ definition and where each definition first differs from the one that most units 
       A vs B: member bar.baz: type long int vs int (size 24 vs 16)
       because of it also struct dev, typedef dev_t
 
-Definitions are compared as link does: once forward declarations are resolved. A type that
-differs only because it leads to such a name is in that name's last line, and in no other.
-In parentheses are the names of source files, as far as the files say. The output depends on
-the set of files only, not on their order.
+Definitions are compared as link does, with forward declarations resolved. A type that differs only
+because it refers to such a name is in the last line of that name. Source files are in parentheses,
+where they are known. The output depends on the set of files, not on their order.
 
-FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
-with a .BTF section. With --base, definitions that differ from a base's are conflicts too, and
-a base's own are none. docs/conflicts.md describes what --format=json prints.
+FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
+a .BTF section. With --base, a definition that differs from the base's is a conflict too; conflicts
+within the base are not reported. docs/conflicts.md describes the output of --format=json.
 
-Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict;
-2 wrong usage.`,
+Exit codes: 0, with or without conflicts; 1 an unreadable file or, with --check, a conflict; 2 wrong
+usage.`,
 		Example: `
 btfdedup conflicts @objects.params
 # fails a build that has any
@@ -48,7 +47,7 @@ btfdedup conflicts --base vmlinux.btf module.btfo`,
 	var r conflictsRun
 	flags.FormatVar(&r.format)
 	flags.BoolVar(&r.all, "all", false,
-		"list all files and names, however many, as JSON does anyway")
+		"list all files and names, however many; JSON always does")
 	flags.BoolVar(&r.check, "check", false, "exit with 1 if there is a conflict")
 	return flags.Command(r.run)
 }

@@ -20,21 +20,21 @@ func diffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the content of two BTFs, whatever their ids and order",
 		Long: `
-Compares named types, functions, variables, sections and tags by content, through all that
-they refer to. Definitions that share a name are compared as sets. Prints one line a
-difference, sorted, then a summary; with --limit the summary is first:
+Compares named types, functions, variables, sections and tags by content, including all that they
+refer to. Definitions with the same name are compared as sets. Prints one line for each difference,
+sorted, then a summary; with --limit the summary comes first:
 
     only in A: struct foo
     differs: struct foo: member bar.baz: type u32 vs u64
     forward: struct foo: member next: type struct bar (declared) * vs struct bar *
 
-Types that differ only because a type that they refer to differs are counted; --indirect
-lists them. A and B are raw BTF, or ELF files with a .BTF section. For split BTF give the
-bases of each side; what is in a base of the other side counts as there, unless --own-only.
-docs/command-line.md describes what --format=json prints.
+Types that differ only through a type that they refer to are counted; --indirect lists them. A and B
+are raw BTF, or ELF files with a .BTF section. Split BTF needs the bases of its side. A type counts
+as present if a base of the other side has it, unless --own-only is given. docs/command-line.md
+describes the output of --format=json.
 
-Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file
-(nothing on stdout, one line on stderr), 2 wrong usage.`,
+Exit codes: 0 equal, 1 different (the differences are on stdout) or an unreadable file (nothing on
+stdout, one line on stderr), 2 wrong usage.`,
 		Example: `
 btfdedup diff old/vmlinux.btf new/vmlinux.btf
 # one module from two builds
@@ -43,16 +43,16 @@ btfdedup diff --kinds=struct,union --format=json a.btf b.btf`,
 	}, cli.Base)
 	var r diffRun
 	flags.InputsVar(&r.baseA, "base-a",
-		"a base of A: `FILE`; repeat it for a chain, the deepest first; --base is for both")
-	flags.InputsVar(&r.baseB, "base-b", "a base of B: `FILE`, likewise")
+		"the BTF `FILE` on which A is based; repeat it for a chain; --base is for both")
+	flags.InputsVar(&r.baseB, "base-b", "the same for B: `FILE`")
 	flags.Var(&r.kinds, "kinds", "compare these `kinds` only, such as struct,union,func")
 	flags.FormatVar(&r.format)
 	flags.BoolVar(&r.ownOnly, "own-only", false,
-		"what is in a base of the other side does not count as there")
+		"ignore the bases of the other side when looking for a type")
 	flags.BoolVar(&r.indirect, "indirect", false,
-		"also list types that differ only through others")
+		"also list types that differ only through other types")
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "differences",
-		"print `N` differences at most, after the summary, and how many are left out; 0 for all")
+		"print at most `N` differences, after the summary, and the number of the others; 0: all")
 	return flags.Command(r.run)
 }
 

@@ -21,14 +21,13 @@ func dumpCommand() *cobra.Command {
 Prints the types of FILE: raw BTF, such as /sys/kernel/btf/vmlinux, or an ELF file with a section
 .BTF. docs/inside.md describes the output and how it differs from bpftool's.
 
-    raw  one record after the other, with its id, as "bpftool btf dump file FILE format raw"
-         does; of split BTF its own types alone
-    c    a C header that compiles and has the layout that the BTF says, such as the vmlinux.h of
-         BPF programs: bpftool's text, except where that doesn't; of split BTF with the types of
-         its bases
+    raw  one record after the other, with its id, as "bpftool btf dump file FILE format raw" does;
+         for split BTF its own types alone
+    c    a C header that compiles, with the layout of the BTF, such as vmlinux.h for BPF programs;
+         it differs from bpftool's where that doesn't compile; for split BTF with its bases' types
 
-Split BTF, such as that of a module, needs --base. A module that has a base in its section
-.BTF.base is printed as it is based on that; with --base, as the kernel relocates it.`,
+Split BTF, such as a module's, needs --base. A module with a section .BTF.base is printed on that
+base; with --base, it is printed as the kernel relocates it.`,
 		Example: `
 btfdedup dump vmlinux.btf
 btfdedup dump --format=c -o vmlinux.h vmlinux
@@ -41,8 +40,8 @@ btfdedup dump --base vmlinux.btf ext4.ko`,
 	r.format = "raw"
 	flags.ChoiceVar(&r.format, "format", "`raw`, or c: a header", "raw", "c")
 	flags.StringArrayVar(&r.names, "name", nil,
-		"only types with the name `N`, those of bases too: of all kinds, or of one, as in\n"+
-			"\"struct sock\"; may be repeated. With --format=c also what they need")
+		"print only types with the name `N`, in bases too, or with a kind and name, such as"+
+			" \"struct sock\"; repeat it for several names. --format=c adds what they need")
 	return flags.Command(r.run)
 }
 

@@ -21,27 +21,25 @@ func embedCommand() *cobra.Command {
 		Use:   "embed IN",
 		Short: "Put BTF into a module or vmlinux, or into an object to link vmlinux with",
 		Long: `
-Writes the ELF file IN with the BTF of --btf as its section .BTF, and with that of --btf-base,
-the distilled base, as .BTF.base; without --btf-base it has no .BTF.base. Sections that IN has
-are replaced, others are added. All else stays: other sections, symbols, relocations, and all
-that is loaded. The result doesn't depend on the content of the BTF that IN had.
+Writes a copy of the ELF file IN whose section .BTF is the BTF of --btf, and whose .BTF.base is the
+distilled base of --btf-base; without --btf-base there is no .BTF.base. Everything else stays: other
+sections, symbols, relocations, and what is loaded. The BTF that IN had doesn't matter.
 
-With --resolve-ids the type ids in .BTF_ids, if IN has that section, are those of the BTF, which
-is based on --btf-base or else on --base, as "btfdedup resolve-ids" fills them in. If IN was
-resolved before, its old .BTF tells whose the flags of kfuncs are; that is based on --old-base or
-else --base. A kernel refuses a module with ids of other BTF. If the file has kfuncs with implicit
-arguments (KF_IMPLICIT_ARGS, since Linux 7.0) that the BTF shows, other BTF is embedded, in which
-such a kfunc foo is two functions, foo and foo_impl: that of "btfdedup resolve-ids --btf-out". Here
-too --btf-out writes it, for what is based on it: the BTF of vmlinux's modules, for example.
+With --resolve-ids, .BTF_ids (if IN has it) gets the type ids of the BTF, as "btfdedup resolve-ids"
+does; the BTF is based on --btf-base, or else on --base. If IN was resolved before, its old .BTF
+says which kfunc each flag belongs to; that BTF is based on --old-base, or else on --base. The
+kernel refuses a module whose ids are of other BTF. If a kfunc foo has implicit arguments
+(KF_IMPLICIT_ARGS, since Linux 7.0), the BTF that is embedded has two functions for it, foo and
+foo_impl, as from "btfdedup resolve-ids --btf-out"; --btf-out writes this BTF too, as a base for
+modules, for example.
 
 IN is a kernel module, vmlinux or any other ELF file with section headers, of any machine, not
-compressed. If IN is linked and its .BTF is loaded, the BTF must have the size that the linker
-has made room for; to link vmlinux with BTF of another size, use --object.
+compressed. If IN is linked and loads its .BTF, the BTF must have the size that the linker reserved;
+to link vmlinux with BTF of another size, use --object.
 
-With --object it writes a relocatable ELF file that has only the BTF, in a section .BTF
-that is loaded, for the linker to put between __start_BTF and __stop_BTF. IN is then any ELF
-file for the same machine and ABI, such as an object or an earlier link of the kernel; only its
-ELF header is used.`,
+With --object the output is a relocatable ELF file with the BTF alone, in a loaded section .BTF, for
+the linker to put between __start_BTF and __stop_BTF. Then IN is any ELF file for the same machine
+and ABI, such as an object; only its ELF header is used.`,
 		Example: `
 btfdedup embed -o out/disk.ko --btf disk.btf disk.ko
 # a module that has kfuncs, maybe
@@ -52,17 +50,17 @@ btfdedup embed -o out/disk.ko --btf disk.btf --btf-base disk.base.btf disk.ko
 btfdedup embed --object -o vmlinux.btf.o --btf vmlinux.btf .tmp_vmlinux1`,
 	}, cli.Output|cli.Base)
 	var r embedRun
-	flags.InputVar(&r.types, "btf", "the BTF, raw: a `FILE` from btfdedup link")
+	flags.InputVar(&r.types, "btf", "the raw BTF to embed: a `FILE` from btfdedup link")
 	flags.InputVar(&r.base, "btf-base",
-		"the distilled base that the BTF is based on: a `FILE` from btfdedup link --distilled-base")
+		"the distilled base of the BTF: a `FILE` from btfdedup link --distilled-base")
 	flags.BoolVar(&r.dropSignature, "drop-signature", false,
-		"cut off the signature of a signed module, which would no longer hold")
+		"remove the signature of a signed module, which would become invalid")
 	flags.BoolVar(&r.resolve, "resolve-ids", false,
-		"fill in the ids of the BTF in the section .BTF_ids")
+		"write the type ids of the BTF to the section .BTF_ids")
 	flags.InputVar(&r.oldBase, "old-base",
-		"what the .BTF section of a module that was resolved before is based on: `FILE`")
+		"the BTF `FILE` on which the old .BTF of a resolved module is based")
 	flags.OutputVar(&r.typesOut, "btf-out",
-		"with --resolve-ids: write the BTF that is embedded to `FILE`")
+		"with --resolve-ids: also write the embedded BTF to `FILE`")
 	flags.BoolVar(&r.fatal, "fatal-warnings", false, "with --resolve-ids: warnings are errors")
 	flags.BoolVar(&r.object, "object", false, "write an object to link with")
 	return flags.Command(r.run)

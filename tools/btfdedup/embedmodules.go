@@ -28,13 +28,13 @@ type embedding struct {
 
 func (e *embedding) define(flags *cli.FlagSet) {
 	flags.OutputDirVar(&e.dir, "embed", "write modules with their BTF to the directory `OUT`")
-	flags.InputVar(&e.into, "into", "embed into the modules below the directory `DIR`")
+	flags.InputVar(&e.into, "into", "embed into copies of the modules below the directory `DIR`")
 	flags.BoolVar(&e.dropSignature, "drop-signature", false,
-		"cut off the signatures of signed modules, which would no longer hold")
+		"remove the signatures of signed modules, which would become invalid")
 	flags.BoolVar(&e.keepIDs, "keep-ids", false, "leave the ids in .BTF_ids as they are")
 	flags.BoolVar(&e.fatal, "fatal-warnings", false, "warnings about ids are errors")
 	flags.InputVar(&e.oldBase, "old-base",
-		"what the .BTF sections of modules that were resolved before are based on: `FILE`")
+		"the BTF `FILE` on which the old .BTF of resolved modules is based")
 	e.readOld = sync.OnceValues(func() (*btf.Blob, error) { return btf.ReadOne(e.oldBase, nil) })
 }
 

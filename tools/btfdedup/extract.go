@@ -14,18 +14,18 @@ func extractCommand() *cobra.Command {
 		Use:   "extract FILE",
 		Short: "Copy the BTF out of an ELF file, to the byte",
 		Long: `
-Writes the content of the section .BTF of FILE, an ELF file such as vmlinux or a module, as it is:
-nothing is checked or changed, except that a compressed section is decompressed. FILE may be raw BTF
-too, such as /sys/kernel/btf/vmlinux, which is copied.
+Writes the section .BTF of FILE, an ELF file such as vmlinux or a module. Its content isn't checked
+or changed, except that a compressed section is decompressed. FILE may also be raw BTF, such as
+/sys/kernel/btf/vmlinux, which is copied.
 
-For kernel images (vmlinuz) and compressed modules, and with a check, use import.`,
+Use import for kernel images (vmlinuz) and compressed modules, or if the BTF should be checked.`,
 		Example: `
 btfdedup extract -o vmlinux.btf vmlinux
 btfdedup extract --section=.BTF.base -o ext4.base.btf ext4.ko`,
 	}, cli.Printed)
 	section := btf.SectionTypes
 	flags.ChoiceVar(&section, "section",
-		"which `section`: .BTF, or .BTF.base, the base that some modules bring",
+		"the `section` to copy: .BTF, or .BTF.base, the distilled base of some modules",
 		btf.SectionTypes, btf.SectionBase)
 	return flags.Command(func(env *cli.Env, args []string) error {
 		data, err := sectionOf(args[0], section)

@@ -20,21 +20,20 @@ func importCommand() *cobra.Command {
 		Use:   "import FILE",
 		Short: "Take the BTF out of a kernel image or module that something else made",
 		Long: `
-Writes the BTF of FILE, raw and as it is, to the byte, after a check against the rules by which
-the kernel reads it. Modules can then be linked against kernels that are shipped.
+Writes the BTF of FILE as it is, to the byte, after a check against the kernel's rules. Then modules
+can be linked against a kernel that a distribution ships.
 
 FILE is
 
-    - a kernel as it is booted: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or
-      loongarch, an EFI zboot image,
-    - vmlinux or a module, or any other ELF file with a section .BTF,
+    - a bootable kernel: a bzImage (vmlinuz) of x86, a flat Image of arm64, riscv or loongarch, an
+      EFI zboot image,
+    - vmlinux, a module, or any other ELF file with a section .BTF,
     - raw BTF, such as /sys/kernel/btf/vmlinux,
 
-or one of these compressed. Compression is gzip, xz, zstd, lz4, lzma or bzip2; lzo is not
-supported. Of images in other formats, extract vmlinux first, with scripts/extract-vmlinux of the
-kernel's source.
+or one of these compressed with gzip, xz, zstd, lz4, lzma or bzip2; lzo is not supported. From other
+images, extract vmlinux first: scripts/extract-vmlinux in the kernel's source does that.
 
-The BTF of a module is based on that of its kernel; --base names that.`,
+The BTF of a module is based on its kernel's: pass that as --base.`,
 		Example: `
 btfdedup import -o vmlinux.btf /boot/vmlinuz-7.2.0
 btfdedup import -o xfs.btf --base vmlinux.btf xfs.ko.xz`,

@@ -13,12 +13,12 @@ func indexCommand() *cobra.Command {
 		Use:   "index FILE",
 		Short: "Make an index of BTF, on which modules are linked faster",
 		Long: `
-Writes an index of BTF: a file that answers what the link of a module asks of its base, without
-reading the rest. The verbs "btfdedup link", "btfdedup modules" and "btfgen elf" take it as --base
-in place of the BTF, with the same result to the byte.
+Writes an index of BTF: a file from which the link of a module reads what it needs of its base, and
+no more. "btfdedup link", "btfdedup modules" and "btfgen elf" accept it as --base in place of the
+BTF, with the same result to the byte.
 
-FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names what it
-is based on, as BTF; the index is of FILE alone, so a chain of bases is an index each.`,
+FILE is raw BTF, or an ELF file with a .BTF section. If it is split BTF, --base names the BTF on
+which it is based. The index has FILE alone: a chain of bases needs one index for each.`,
 		Example: `
 btfdedup index -o vmlinux.btfbase vmlinux.btf
 # of BTF that is based on another one: for --base vmlinux.btfbase --base mod.btfbase

@@ -25,30 +25,29 @@ func linkCommand() *cobra.Command {
 		Use:   "link FILE...",
 		Short: "Make the final BTF of a kernel or module from BTF objects",
 		Long: `
-Writes the final BTF: each type once, forward declarations resolved, functions and variables
-decided upon, in canonical order. The result depends on the set of inputs, the facts and the
-bases only, not on order or grouping. Linking a result again gives the same bytes.
+Writes the final BTF in canonical order: each type once, forward declarations resolved, functions
+and variables selected. It depends on the set of inputs, the facts and the bases, not on order or
+grouping. To link a result again gives the same bytes.
 
-FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
-with a .BTF section. Without --facts all functions of BTF objects are encoded under their own
-names, and no variables; those of raw BTF stay as they are.
+FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
+a .BTF section. Without --facts all functions of BTF objects are encoded, under their own names, and
+no variables; raw BTF keeps its functions and variables.
 
-With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
-it is based on a small base that is written there, for the sections .BTF and .BTF.base of a module
-that is to be loaded by other builds of the kernel; objects made with the feature distilled_base
-want that.
+With --base the result is split BTF, with what the bases don't have. --distilled-base makes BTF for
+the sections .BTF and .BTF.base of a module that other builds of the kernel may load; it requires
+objects made with the feature distilled_base.
 
---variables says which variables are encoded, of those that the feature global_var lists: percpu
-are the per-CPU ones, as without that feature; extra are all others, in split BTF that has nothing
-else but the types that only they need, on the --base that percpu gives of the same files.
+--variables selects variables if the objects have the feature global_var: percpu encodes per-CPU
+variables alone, as without that feature; extra encodes all others, as split BTF whose --base is the
+BTF that percpu gives for the same files.
 
---skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
-and the reason.
+--skipped lists functions and variables that are not encoded. A line is the name, a tab, and the
+reason.
 
-With --facts, compilation units of which nothing is in the linked file are left out, as members of
-a library that nothing needed; --verbose names some. If they have functions but no global ones,
-they are of other files, such as modules, or ld --gc-sections has dropped all of them: a warning
-says so, and --strict makes that an error.`,
+With --facts, a compilation unit that isn't in the linked file is left out, such as an unused member
+of a library; --verbose names some. If such a unit has functions, but no global ones, it may be of
+another file, such as a module, or ld --gc-sections has dropped it: that is a warning, or with
+--strict an error.`,
 		Example: `
 btfdedup link -o vmlinux.btf --facts vmlinux.facts --skipped skipped.txt @objects.params
 # a module's BTF is based on the kernel's
@@ -61,10 +60,10 @@ btfdedup link -o extra.btf --variables=extra --base vmlinux.btf --facts f @objec
 	}, cli.Output|cli.Base|cli.Skipped|cli.DistilledBase|cli.Report|cli.Worker)
 	var r linkRun
 	flags.InputVar(&r.facts, "facts",
-		"what is known of the linked file: a `FILE` from btfgen facts")
+		"the `FILE` that btfgen facts wrote for the linked file")
 	conversion.VariablesVar(flags, &r.which)
 	flags.BoolVar(&r.strict, "strict", false,
-		"units with functions, none of them global or linked, are an error, not a warning")
+		"fail if a unit has functions, but no global ones, and isn't in the linked file")
 	return flags.Command(r.run)
 }
 

@@ -17,13 +17,12 @@ func mergeCommand() *cobra.Command {
 		Use:   "merge FILE...",
 		Short: "Merge BTF objects into one",
 		Long: `
-Writes the union of BTF objects as one BTF object. The result depends on the set of inputs
-only: any order and any tree of merges gives the same bytes. Nothing is decided here; that is
-the work of link.
+Writes the union of BTF objects as one BTF object. The bytes depend on the set of inputs alone: any
+order and any tree of merges gives the same. Nothing is decided yet: link does that.
 
-FILE is a BTF object (.btfo) from btfgen object or btfdedup merge, raw BTF, or an ELF file
-with a .BTF section, such as an object that gcc -gbtf made. Inputs must be for one target, and
-made with the same --features.`,
+FILE is a BTF object (.btfo) from "btfgen object" or "btfdedup merge", raw BTF, or an ELF file with
+a .BTF section, such as an object from gcc -gbtf. All inputs must be for the same target, and made
+with the same --features.`,
 		Example: `
 btfdedup merge -o net.btfo net/*.btfo
 # the inputs from a file, one a line

@@ -26,33 +26,31 @@ func modulesCommand() *cobra.Command {
 		Use:   "modules KO|DIR...",
 		Short: "Make the BTF of many modules in one go",
 		Long: `
-Writes OUT/NAME.btf for each NAME.ko: what "btfgen elf --base" makes of it, to the byte. The base
-is read once for all of them. Of a directory, all files *.ko below it are taken; with --order, those
-that a modules.order of Kbuild lists, which names paths from the directory on.
+Writes OUT/NAME.btf for each NAME.ko: to the byte what "btfgen elf --base" makes of it. The base is
+read once. For a directory, all files *.ko below it are read, or with --order those that a
+modules.order of Kbuild lists, whose paths start at the directory.
 
-With --vmlinux, the base is made in the same run, of a kernel's DWARF: OUT/vmlinux.btf, as "btfgen
-elf" makes it.
+--vmlinux also makes the base, OUT/vmlinux.btf, from a kernel's DWARF, as "btfgen elf" does.
 
-With --embed, copies of the modules are written that have their BTF as section .BTF, as "btfdedup
-embed" does it: modules of a directory at the same path below that of --embed. --into names a
-directory with the same modules without DWARF, which are taken in place of those that were read.
-Type ids in their sections .BTF_ids are those of the new BTF, as with "btfdedup embed
---resolve-ids", unless --keep-ids is given; so what is made of vmlinux and the modules does not show
-implicit arguments of kfuncs. That needs the BTF of the base if a module has such a section; and of
-modules that were resolved before, what their old .BTF is based on: --old-base.
+--embed also writes copies of the modules with their BTF in the section .BTF, as "btfdedup embed"
+does. A module that was found in a directory keeps its path below it. --into names a directory with
+the same modules without DWARF, to copy in their place. The type ids in .BTF_ids are resolved as by
+"btfdedup embed --resolve-ids", unless --keep-ids is given; then the BTF of vmlinux and of the
+modules doesn't show implicit arguments of kfuncs. Modules with .BTF_ids need the BTF of the base.
+If they were resolved before, --old-base is what their old .BTF is based on.
 
-A module that can't be converted is an error, and the others are written all the same; all errors
-are listed at the end. The files of one module appear together or not at all.
+A module that can't be converted is an error; the others are still written, and all errors are
+listed at the end. The files of one module appear together or not at all.
 
-With --skipped-dir, SKIPPED/NAME.skipped lists what of NAME.ko is not encoded.
+--skipped-dir writes lists of what is not encoded: SKIPPED/NAME.skipped for NAME.ko.
 
---variables says which variables are encoded, of those that the feature global_var lists: percpu or
-all. With --extra-dir those that are not per CPU are in their own split BTF,
-EXTRA/NAME-btf-extra.btf, which is based on NAME.btf, as "btfgen elf --variables=extra" makes it; so
-NAME.btf is as without global_var. That needs the BTF of the base.
+--variables selects variables if the feature global_var is on: percpu or all. --extra-dir puts those
+that are not per CPU into separate split BTF, EXTRA/NAME-btf-extra.btf, which is based on
+NAME.btf, as "btfgen elf --variables=extra" does; NAME.btf is then as without global_var. That needs
+the BTF of the base.
 
---base is BTF, or an index of it (btfdedup index), which is there at once. Where the BTF of the base
-is needed, --base-btf gives it beside the index; it is read when the first module needs it.`,
+--base is BTF, or an index from "btfdedup index", which is faster. Beside an index, --base-btf names
+the BTF, which is read if a module needs it.`,
 		Example: `
 btfdedup modules --base vmlinux.btf -o btf kernel/*.ko
 # those of a kernel that Kbuild has built
@@ -67,14 +65,14 @@ btfdedup modules --features=+global_var --vmlinux vmlinux -o btf --extra-dir ext
 	flags.NoStdin = "the name of its file is that of the module"
 	b := &batch{}
 	b.conversion.Define(flags)
-	flags.InputVar(&b.vmlinux, "vmlinux", "make the base too, of the DWARF of this `FILE`")
+	flags.InputVar(&b.vmlinux, "vmlinux", "also make the base, from the DWARF of `FILE`")
 	flags.InputsVar(&b.baseBTF, "base-btf",
-		"the BTF of which --base is an index: `FILE`; repeat it as --base")
-	flags.InputVar(&b.order, "order", "take only what this `FILE` lists, a modules.order")
+		"the BTF `FILE` of the index --base; repeat it like --base")
+	flags.InputVar(&b.order, "order", "read only the modules that `FILE` lists, a modules.order")
 	flags.OutputDirVar(&b.skippedDir, "skipped-dir",
-		"list what is not encoded in files in the directory `SKIPPED`")
-	flags.Var(&b.variables.Which, "variables", "`which` variables are encoded, of those"+
-		" that global_var lists: percpu or all; without it, those that the features say")
+		"write lists of what is not encoded to the directory `SKIPPED`")
+	flags.Var(&b.variables.Which, "variables", "`which` variables of the feature"+
+		" global_var to encode: percpu or all; the default is what the features say")
 	flags.OutputDirVar(&b.extraDir, "extra-dir",
 		"write split BTF of the variables that are not per CPU to the directory `EXTRA`")
 	b.embedding.define(flags)

@@ -16,17 +16,17 @@ func relocateCommand() *cobra.Command {
 		Use:   "relocate FILE",
 		Short: "Put BTF that is based on a distilled base on the base of a kernel",
 		Long: `
-Writes the split BTF of FILE on the base that --base names, as the kernel does when it loads a
-module with the sections .BTF and .BTF.base: each type of the distilled base is looked up in the
-base, and ids and string offsets are replaced. The result is what the kernel then shows in
-/sys/kernel/btf.
+Writes the split BTF of FILE, based on --base in place of its distilled base, as the kernel does
+when it loads a module with the sections .BTF and .BTF.base: each type of the distilled base is
+looked up in the base, and ids and string offsets are replaced. The result is what the kernel then
+shows in /sys/kernel/btf.
 
-FILE is an ELF file with both sections; or raw BTF, and --distilled-base names the base on which it
-is based. link --distilled-base makes such BTF.
+FILE is an ELF file with both sections, or raw BTF from "btfdedup link --distilled-base"; then
+--distilled-base names its base.
 
-A type matches by name and kind, and by size unless it is a forward declaration, or a struct or
-union of which the base has one only and that no type of FILE embeds. A type without a match, or
-with several, is an error, as it is for the kernel.`,
+Types match if they have the same name, kind and size. The size may differ for a forward
+declaration, and for a struct or union that no type of FILE embeds, if the base has one of that name
+only. A type with no match, or several, is an error, as it is for the kernel.`,
 		Example: `
 btfdedup relocate -o disk.btf --base vmlinux.btf disk.ko
 # raw BTF on its distilled base
@@ -34,7 +34,7 @@ btfdedup relocate -o new.btf --distilled-base disk.base.btf --base vmlinux.btf d
 	}, cli.Output|cli.Base)
 	var distilled string
 	flags.InputVar(&distilled, "distilled-base",
-		"the distilled base on which FILE is based: `BASE`; without it, FILE's section .BTF.base")
+		"the distilled base of FILE; the default is the section .BTF.base of FILE")
 	return flags.Command(func(env *cli.Env, files []string) error {
 		return runRelocate(env, distilled, files[0])
 	})

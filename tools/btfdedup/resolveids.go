@@ -26,20 +26,19 @@ func resolveIDsCommand() *cobra.Command {
 		Use:   "resolve-ids ELF",
 		Short: "Fill in the type ids in the section .BTF_ids of a kernel or module",
 		Long: `
-Writes a copy of the ELF file in which .BTF_ids has the ids that types and functions have in the
-BTF, sets sorted, as the kernel's resolve_btfids does. The BTF is that of --btf, or else the
-file's own .BTF section, which is based on .BTF.base if there is one, or else on --base. A file
-without .BTF_ids is copied as it is.
+Writes a copy of the ELF file with type ids in .BTF_ids, and with sorted sets, as the kernel's
+resolve_btfids does. The ids are those of --btf, or else of the file's own .BTF section. That BTF is
+based on the section .BTF.base, or else on --base. A file without .BTF_ids is copied as it is.
 
-Names that the BTF doesn't have, or has several times, are warned of: they get the id 0, or that
-of the first. With --fatal-warnings nothing is written then.
+A name that the BTF doesn't have gets the id 0, and one that it has several times the id of the
+first; both are warnings, or with --fatal-warnings an error.
 
-Since Linux 7.0 kfuncs may have implicit arguments, which the BTF must not show. --btf-out does
-that: it writes the BTF in which such a kfunc foo is two functions, foo and foo_impl, as
-resolve_btfids does, and the ids are of that BTF.
+Since Linux 7.0 kfuncs may have implicit arguments, which BTF must not show. For such a kfunc foo,
+--btf-out writes BTF with two functions, foo and foo_impl, as resolve_btfids does, and the ids are
+those of that BTF.
 
-A file that was resolved before can be resolved again. Its set8s with several flags are sorted
-by the old ids; what those mean is looked up in the file's .BTF, on --old-base or else --base.`,
+A file that was resolved before can be resolved again. Its set8s with several flags are sorted by
+the old ids, which are looked up in the file's .BTF; that is based on --old-base, or else on --base.`,
 		Example: `
 btfdedup resolve-ids -o vmlinux --btf vmlinux.btf vmlinux.unresolved
 # a kernel since 7.0: kfuncs with implicit arguments
@@ -48,9 +47,9 @@ btfdedup resolve-ids -o vmlinux --btf linked.btf --btf-out vmlinux.btf vmlinux.u
 btfdedup resolve-ids -o module.ko --btf module.btf --base vmlinux.btf unresolved.ko`,
 	}, cli.Output|cli.Base|cli.Report)
 	var r resolveIDs
-	flags.InputVar(&r.types, "btf", "the BTF whose ids are filled in: raw BTF or an ELF `FILE`")
+	flags.InputVar(&r.types, "btf", "the BTF that has the ids: raw BTF or an ELF `FILE`")
 	flags.InputVar(&r.oldBase, "old-base",
-		"what the .BTF section of a file that was resolved before is based on: `FILE`")
+		"the BTF `FILE` on which the old .BTF of a resolved file is based")
 	flags.OutputVar(&r.typesOut, "btf-out",
 		"write the BTF without implicit arguments of kfuncs to `FILE`")
 	flags.BoolVar(&r.fatal, "fatal-warnings", false, "warnings are errors")

@@ -21,22 +21,23 @@ func sharedCommand() *cobra.Command {
 		Use:   "shared BTF|DIR...",
 		Short: "Make a base of the types that repeat across modules",
 		Long: `
-Writes split BTF with the types that two or more modules hold, and what these refer to. It is based
-on the kernel's BTF, and the modules are to be linked again on both:
+Writes split BTF with the types that two or more modules have, and what these refer to. It is based
+on the kernel's BTF. The modules are then linked again on both, so that each such type is stored
+once:
 
     btfdedup shared --base vmlinux.btf -o shared.btf modules
     btfdedup modules --base vmlinux.btf --base shared.btf -o small kernel/*.ko
 
-So each such type is stored once. That is for archives of BTF and tools that know chains of bases.
-The kernel's loader does not: it wants modules that are based on vmlinux alone.
+This is for archives of BTF, and for tools that read chains of bases. The kernel can't load such
+modules: it requires BTF that is based on vmlinux alone.
 
-Types are equal as link tells: once forward declarations are resolved. Of a tag that modules define
-in different ways, each definition that two of them hold is shared, but none if another module only
-declares the tag. Functions, variables, sections and declaration tags stay in the modules. The
-result depends on the set of inputs only, not on order.
+Types are compared as link does, with forward declarations resolved. If modules define a tag
+differently, each definition that two of them have is shared; but if another module only declares
+the tag, none is. Functions, variables, sections and declaration tags stay in the modules. The
+result depends on the set of inputs, not on their order.
 
-BTF is the split BTF of a module, or an ELF file with a .BTF section. Of a directory, all files
-*.btf below it are taken, except the bases. "btfdedup stats" shows what a shared base would save.`,
+BTF is the split BTF of a module, or an ELF file with a .BTF section. For a directory, all files
+*.btf below it are read, except the bases. "btfdedup stats" shows what a shared base would save.`,
 		Example: `
 btfdedup shared --base vmlinux.btf -o shared.btf @modules.params
 # all of a directory

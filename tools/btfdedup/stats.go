@@ -17,16 +17,16 @@ func statsCommand() *cobra.Command {
 		Use:   "stats FILE|DIR...",
 		Short: "Count what is in BTF, and show what makes it large",
 		Long: `
-Of one file: how many types of each kind and how many strings it has, how many bytes they take, what
-the strings are names of, the largest types, and the sections. Of split BTF, which needs --base, its
-own part is counted, and how much it uses of its base.
+For one file: the numbers of types of each kind and of strings, their sizes, what the strings name,
+the largest types, and the sections. Split BTF needs --base: its own part is counted, and how much
+of the base it uses.
 
-Of several files or a directory, which are the modules of one kernel and need --base: the same
-counts over all modules, and which types repeat. For each of those, the number of modules that hold
-it, the bytes of one record, and the bytes of all records but one; then what "btfdedup shared" would
-save. Types are equal if a link would make them one, with forward declarations resolved.
+For several files or a directory, which are the modules of one kernel and need --base: the same
+counts for all modules together, and the types that repeat. For each of those, the number of modules
+that have it, the bytes of one record, and the bytes of all records but one; then what "btfdedup
+shared" would save. Types are equal if a link would merge them, with forward declarations resolved.
 
-A FILE is raw BTF, or an ELF file with a section .BTF. Of a directory, all files *.btf below it are
+A FILE is raw BTF, or an ELF file with a section .BTF. For a directory, all files *.btf below it are
 read, except the bases. The order of the files doesn't matter. docs/inside.md describes the fields
 of --format=json.`,
 		Example: `
@@ -39,7 +39,7 @@ btfdedup stats --base vmlinux.btf --limit=20 modules`,
 	flags.FormatVar(&r.format)
 	r.limit = 20
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "types",
-		"list `N` types, those that take most bytes first, 0 for all")
+		"list the `N` largest types; 0: all")
 	return flags.Command(r.run)
 }
 

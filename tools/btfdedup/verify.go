@@ -18,12 +18,11 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify FILE...",
 		Short: "Check BTF against the kernel's rules",
 		Long: `
-Prints every violation of the rules by which the Linux 7.2 kernel reads BTF, one a line:
-type id, kind, name, rule, and what is wrong; of many the first 100, unless --limit says otherwise.
-FILE is raw BTF or an ELF file with a .BTF section; a linked file that holds several blobs has all
-of them checked.
+Prints the violations of the rules by which the Linux 7.2 kernel reads BTF, one a line: type id,
+kind, name, rule, and what is wrong. It prints the first 100, unless --limit says otherwise. FILE is
+raw BTF or an ELF file with a .BTF section; if several blobs were linked into one, all are checked.
 
---for says who is to read the BTF:
+--for says who reads the BTF:
 
     kernel  the kernel, from its own image or a module: the form of every type
     load    also BPF_BTF_LOAD, which resolves all references between types
@@ -33,17 +32,16 @@ Exit codes: 0 no violation, 1 violations (on stdout) or an unreadable file (on s
 usage.
 
 With --manifest, FILE is the manifest.json of a directory that btfdedup archive wrote, or a tar
-archive of it (.tar, .tar.zst). Prints what the kernel would refuse, or read as other types than
-were meant, one line for each problem: files that are missing or damaged, that were made on another
-base than the one that is there, whose type ids are out of range, or whose names are one to the
-kernel. The rules are those of --for=kernel unless --for is given. An archive with a shared base is
-for tools, and a warning says so; with --for that is a problem.
+archive of it (.tar, .tar.zst). It prints what the kernel would refuse or misread, one problem a
+line: files that are missing or damaged, or based on another BTF than the one in the archive; type
+ids that are out of range; module names that the kernel can't distinguish. The rules are those of
+--for=kernel unless --for is given. A shared base is a warning, since the kernel can't load it; with
+--for it is a problem.
 
---modules also checks the files *.ko below DIR, and DIR/vmlinux or the file of --vmlinux: that
-their BTF is that of the archive, and that each id in .BTF_ids is that of the type which its symbol
-names.
+--modules also checks the files *.ko below DIR, and DIR/vmlinux or --vmlinux: their BTF must be that
+of the archive, and each id in .BTF_ids that of the type which its symbol names.
 
-docs/command-line.md describes what --format=json prints.`,
+docs/command-line.md describes the output of --format=json.`,
 		Example: `
 btfdedup verify vmlinux.btf
 # a module's BTF is based on the kernel's
@@ -57,16 +55,16 @@ btfdedup verify --manifest btf.tar.zst --modules /lib/modules/7.2.12 --vmlinux v
 	flags.ChoiceVar(&r.scope, "for", "the `reader` whose rules apply: kernel, load or all",
 		"kernel", "load", "all")
 	flags.BoolVar(&r.rules.Sorted, "sorted", false,
-		"also want types sorted by name, as Linux 7.0 and later search them")
+		"also require that types are sorted by name, for the search of Linux 7.0 and later")
 	flags.FormatVar(&r.format)
 	flags.NumberVarP(&r.limit, "limit", "", 0, math.MaxInt, "violations",
-		"as text, print `N` violations at most, and how many there are besides; 0 for all")
+		"print at most `N` violations as text, and the number of the others; 0: all")
 	flags.BoolVar(&r.manifest, "manifest", false,
-		"FILE is the manifest of an archive of BTF, or a tar archive that has one")
+		"FILE is the manifest of an archive of BTF, or a tar archive with one")
 	flags.InputVar(&r.images.Modules, "modules",
 		"with --manifest: also check .BTF and .BTF_ids of the modules below `DIR`")
 	flags.InputVar(&r.images.Vmlinux, "vmlinux",
-		"with --manifest: also check those of vmlinux, the ELF file `FILE`")
+		"with --manifest: also check those of the ELF `FILE`, the vmlinux")
 	return flags.Command(func(env *cli.Env, files []string) error {
 		return r.run(env, files, flags.Changed("for"))
 	})

@@ -19,25 +19,25 @@ func elfCommand() *cobra.Command {
 		Use:   "elf ELF",
 		Short: "Make the final BTF of a linked ELF file in one go",
 		Long: `
-Reads vmlinux, a module or a program with DWARF, or with the BTF that the compiler wrote (see
---input of "btfgen object"), and writes its BTF: what "btfgen object", "btfgen facts" and
-"btfdedup link" make of it, to the byte.
+Reads vmlinux, a module or a program, and writes its BTF: to the byte what "btfgen object", "btfgen
+facts" and "btfdedup link" make of it. The input has DWARF, or BTF from the compiler (see --input of
+"btfgen object").
 
-With --base the result is split BTF: it holds what the bases don't have. With --distilled-base too
-it is based on a small base that is written there, for the sections .BTF and .BTF.base of a module
-that is to be loaded by other builds of the kernel; the feature distilled_base wants that.
+With --base the result is split BTF, with what the bases don't have. --distilled-base makes BTF for
+the sections .BTF and .BTF.base of a module that other builds of the kernel may load; it requires
+the feature distilled_base.
 
---variables says which variables are encoded, of those that the feature global_var lists: percpu
-are the per-CPU ones, as without that feature; extra are all others, in split BTF that has nothing
-else but the types that only they need, on the --base that the same command with percpu made.
+--variables selects variables if the feature global_var is on: percpu encodes per-CPU variables
+alone, as without that feature; extra encodes all others, as split BTF whose --base is the BTF that
+the same command with percpu wrote.
 
-Of a stripped file the DWARF and the symbols are in a separate debug file: --dwarf names it. Without
-it, a file without DWARF has it looked for, by the build-id and the section .gnu_debuglink, beside
-the file and in --debug-dir; --verbose says what was found. What dwz -m has moved into a
-supplementary file is read there: --alt names it, else it is looked for.
+A stripped file has its DWARF and symbols in a separate debug file. Name it with --dwarf; the
+default is a search by build-id and by the section .gnu_debuglink, beside the file and in
+--debug-dir. The supplementary file of dwz -m is found likewise, or named with --alt. With --verbose
+the files that were found are listed.
 
---skipped lists the functions and variables that are not encoded, one a line: the name, a tab,
-and the reason.`,
+--skipped lists functions and variables that are not encoded. A line is the name, a tab, and the
+reason.`,
 		Example: `
 btfgen elf --lang-exclude=rust -o vmlinux.btf vmlinux
 btfgen elf --base vmlinux.btf -o mod.btf mod.ko

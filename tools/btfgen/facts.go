@@ -22,18 +22,17 @@ func factsCommand() *cobra.Command {
 		Short: "Write what only a linked ELF file knows: functions, variables, kfuncs",
 		Long: `
 Reads the symbol table, the section headers and .BTF_ids of a linked file (vmlinux, a module, a
-program) and writes them as sorted text for "btfdedup link". The text holds no address of a
-function and no code.
+program), and writes them as sorted text for "btfdedup link". The text has no code, and no addresses
+of functions.
 
-If several source files of one base name have static variables of one name, it reads the DWARF of
-those files too, so that the link can tell the variables apart. --features must be those of
+If source files with the same base name have static variables with the same name, it also reads
+their DWARF, so that the link can distinguish the variables. --features must be the same as for
 "btfgen object".
 
-The symbols, and the DWARF, of a stripped file are in a separate debug file, which --dwarf names or
-is looked for, as by "btfgen elf"; kfuncs are read of the stripped file.
+A stripped file has its symbols and DWARF in a separate debug file, which is named or found as for
+"btfgen elf". The kfuncs are read from the stripped file.
 
-A module whose .BTF_ids is resolved already may need --base to tell which flags belong to which
-kfunc.`,
+A module whose .BTF_ids are resolved may need --base, to find which flags belong to which kfunc.`,
 		Example: `
 btfgen facts -o vmlinux.facts vmlinux
 btfgen facts -o mod.facts --base vmlinux.btf mod.ko`,

@@ -15,21 +15,21 @@ func objectCommand() *cobra.Command {
 		Use:   "object INPUT...",
 		Short: "Convert the debugging information of object files and archives into one BTF object",
 		Long: `
-Reads object files, archives of them (thin ones too) and linked files, and writes a BTF object
-(.btfo) for "btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line
-numbers, paths or the order in which the source declares things.
+Reads object files, archives (thin ones too) and linked files, and writes a BTF object (.btfo) for
+"btfdedup merge" and "btfdedup link". The output doesn't depend on addresses, line numbers, paths or
+the order of declarations in the source.
 
-What is read of an input is its DWARF, or if it has none the BTF in its section .BTF that the
-compiler wrote (gcc -gbtf, clang -target bpf -g); --input=dwarf and --input=btf say which of the two
-it must be. The inputs may differ in this. BTF that was linked before, as a kernel has it in .BTF,
-is refused: "btfdedup link" reads that as it is. docs/inputs.md says what BTF can't tell.
+Each input has DWARF, or else BTF that the compiler wrote to its section .BTF (gcc -gbtf, clang
+-target bpf -g); --input=dwarf and --input=btf accept one of them only. BTF that is linked already,
+such as a kernel's, is an error: pass it to "btfdedup link". docs/inputs.md says what the BTF of a
+compiler lacks.
 
-Of several inputs it writes what "btfdedup merge" makes of the object of each, to the byte, in much
-less time: what they have in common is read once. Inputs that can't be converted are listed, and
-then nothing is written.
+The output for several inputs is to the byte what "btfdedup merge" makes of their objects, in much
+less time: what they share is read once. If an input can't be converted, there is no output, and all
+such inputs are listed.
 
-The DWARF of a stripped file, and what dwz -m has moved out of it, are in other files: --dwarf,
---alt and --debug-dir say where, as with "btfgen elf".`,
+--dwarf, --alt and --debug-dir say where the DWARF of stripped files is, and what dwz -m has moved
+out of it: see "btfgen elf".`,
 		Example: `
 btfgen object -o foo.btfo foo.o
 btfgen object --lang-exclude=rust -o lib.btfo lib.a

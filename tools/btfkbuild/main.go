@@ -22,15 +22,15 @@ import (
 )
 
 const description = `
-Writes BUILD files into the directory TREE, in which Kbuild built a kernel or modules: one for each
-directory with objects, and the targets vmlinux_btf, modules_btf and all_btf in that of TREE.
-TREE/kbuild.skipped lists the objects that have no DWARF. A second run changes nothing. Whatever is
-marked with a comment "# keep" stays: a rule, an attribute, an item of a list. Where objects have
-no DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), what is linked is converted, as with
+Writes BUILD files into TREE, a directory where Kbuild built a kernel or modules: one in each
+directory with objects. The BUILD file of TREE itself has the targets vmlinux_btf, modules_btf and
+all_btf. TREE/kbuild.skipped lists objects without DWARF. A second run changes nothing. A rule, an
+attribute or an item of a list stays as it is if a comment "# keep" marks it. If the objects have no
+DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are converted, as with
 --vmlinux=whole --modules=whole.
 
-Exit codes: 0 all files are as they should be; 1 the tree can't be read, or with --check a file is
-not up to date; 2 wrong usage.`
+Exit codes: 0 all files are up to date or written; 1 the tree can't be read, or with --check a file
+is not up to date; 2 wrong usage.`
 
 // options are the flags.
 type options struct {
@@ -64,25 +64,25 @@ func command() *cobra.Command {
 		}}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.modules, "modules", "objects", "`what` modules' BTF is made of: objects,"+
+	flags.StringVar(&o.modules, "modules", "objects", "`what` to convert for modules: objects,"+
 		" whole (the .ko files), none")
-	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` vmlinux's BTF is made of: objects,"+
+	flags.StringVar(&o.vmlinux, "vmlinux", "objects", "`what` to convert for vmlinux: objects,"+
 		" whole (vmlinux itself)")
-	flags.StringVar(&o.build.Base, "base", "", "what the modules are based on, where TREE has no "+
-		"vmlinux: `LABEL`")
-	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "btf_features of the targets: `LIST`"+
-		" (docs/features.md)")
-	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "lang_exclude of the targets:"+
-		" `LIST` (without this option: rust, if the kernel was configured with Rust)")
-	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "where the rules are loaded"+
-		" from: `LABEL`")
-	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, as to the root of a"+
+	flags.StringVar(&o.build.Base, "base", "", "the `LABEL` of the BTF on which modules are based, if"+
+		" TREE has no vmlinux")
+	flags.StringSliceVar(&o.build.Features, "btf-features", nil, "the attribute btf_features of the"+
+		" targets: `LIST` (docs/features.md)")
+	flags.StringSliceVar(&o.build.LangExclude, "lang-exclude", nil, "the attribute lang_exclude of the"+
+		" targets: `LIST`; the default is rust, if the kernel was configured with Rust")
+	flags.StringVar(&o.build.Rules, "rules", buildfiles.DefaultRules, "the `LABEL` from which BUILD"+
+		" files load the rules")
+	flags.StringVar(&o.out, "out", "", "write to `DIR` instead of TREE, such as the root of a"+
 		" repository")
-	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: link the files of TREE there")
+	flags.BoolVar(&o.symlinks, "symlinks", false, "with --out: also make symbolic links to the files of TREE")
 	flags.BoolVar(&o.check, "check", false, "write nothing; print which files are not up to date")
 	flags.BoolVar(&o.files, "files", false, "write nothing; print the files of TREE that this"+
 		" command and the targets read")
-	flags.StringVar(&o.inputs, "inputs", "", "write the names of the files that decide to `FILE`")
+	flags.StringVar(&o.inputs, "inputs", "", "list the files on which the result depends in `FILE`")
 	c.RunE = cli.RunE(func(env *cli.Env, args []string) error {
 		if err := o.verify(flags); err != nil {
 			return cli.Usagef("%v", err)

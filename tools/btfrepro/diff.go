@@ -22,19 +22,18 @@ func diffCommand() *cobra.Command {
 		Use:   "diff A.log B.log",
 		Short: "Compare two execution logs",
 		Long: `
-Reads the logs that bazel build --execution_log_compact_file=FILE wrote, and gives each action
-a verdict:
+Reads two logs of bazel build --execution_log_compact_file=FILE, and gives each action a verdict:
 
     same               the same key and the same outputs
     non-deterministic  the same key, other outputs
     key changed        another argument, variable, platform, tool, input or param file
-    downstream         only outputs of other actions changed it
+    downstream         only outputs of other actions changed the key
     cut-off            the key changed, the outputs did not
     only in A, only in B
 
-Prints the causes, the actions where differences begin, and counts for each mnemonic. An action
-that was up to date is in no log: build with a fresh output base, and without a cache, or it
-tells nothing about its outputs.
+Prints the causes, which are the actions where differences begin, and the numbers for each mnemonic.
+A log doesn't have actions that were up to date. So build with a fresh output base, and without a
+cache: a result from a cache says nothing about reproducibility.
 
 Exit codes: 0 all actions are the same, or allowed to differ; 1 some differ (the report is on
 stdout) or a log can't be read (nothing on stdout, one line on stderr); 2 wrong usage.`,
@@ -50,8 +49,8 @@ btfrepro diff --a-dir=/ci/a/bazel-out --b-dir=/ci/b/bazel-out a.log b.log`,
 	r.define(flags)
 	var dirs [2]string
 	flags.InputVar(&dirs[0], "a-dir",
-		"the execution root of A, or its bazel-out: `DIR`; to compare .btf files that differ")
-	flags.InputVar(&dirs[1], "b-dir", "likewise of B: `DIR`")
+		"the execution root of A, or its bazel-out: `DIR`; then types in .btf files are compared")
+	flags.InputVar(&dirs[1], "b-dir", "the same for B: `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		if (dirs[0] == "") != (dirs[1] == "") {
 			return cli.Usagef("--a-dir and --b-dir go together")
@@ -70,13 +69,13 @@ type reportFlags struct {
 
 func (r *reportFlags) define(flags *cli.FlagSet) {
 	flags.StringSliceVar(&r.mnemonics, "mnemonic", nil,
-		"report the actions with these `mnemonics` only")
-	flags.StringArrayVar(&r.allow, "allow", nil, "a difference that is expected, and why:"+
+		"report only actions with these `mnemonics`")
+	flags.StringArrayVar(&r.allow, "allow", nil, "an expected difference, and the reason:"+
 		" `PATTERNS`, such as 'label=//docs/... output=*/stamp.txt # the time'; repeat it for more")
-	flags.InputVar(&r.allowFile, "allow-file", "such lines, from `FILE`")
+	flags.InputVar(&r.allowFile, "allow-file", "a `FILE` with lines as for --allow")
 	flags.OutputVar(&r.json, "json",
-		"write the report as JSON to `FILE`; - means standard output, instead of text")
-	flags.OutputVar(&r.html, "html", "write the report as one page of HTML to `FILE`; - likewise")
+		"write the report as JSON to `FILE`; - means standard output, in place of the text")
+	flags.OutputVar(&r.html, "html", "write the report as an HTML page to `FILE`; - means standard output, in place of the text")
 	flags.BoolVar(&r.all, "all", false,
 		"also list actions that differ only through others, or are allowed to")
 }

@@ -17,18 +17,18 @@ import (
 func runCommand() *cobra.Command {
 	flags := cli.NewFlags(&cobra.Command{
 		Use:   "run TARGET...",
-		Short: "Build targets twice, in surroundings that differ, and compare",
+		Short: "Build targets twice, in different environments, and compare",
 		Long: `
-Builds the targets in the workspace, and again in a copy of it, with another directory, output
-base, HOME, USER, locale, time zone, umask and number of jobs; then compares the logs as
-btfrepro diff does. Both builds start from nothing: new output bases, no disk cache, nothing
-taken from a remote one or put there. What follows -- is given to bazel build as it is.
+Builds the targets twice, and compares the logs as "btfrepro diff" does. The second build is in a
+copy of the workspace, with another directory, output base, HOME, USER, locale, time zone, umask and
+number of jobs. Both start from nothing: new output bases, no disk cache, no reads or writes of a
+remote cache. The arguments after -- are passed to bazel build.
 
-What the builds make is in a directory below --scratch, which is removed at the end, also after
-an interrupt; the Bazel servers end. Nothing is written in the workspace but what a build of
-yours writes there (MODULE.bazel.lock).
+All outputs are below --scratch, and are removed at the end, even after an interrupt; the Bazel
+servers are shut down. In the workspace only files change that any build changes
+(MODULE.bazel.lock).
 
-Exit codes: as those of btfrepro diff, and 1 if a build fails.`,
+Exit codes: those of "btfrepro diff", and 1 if a build fails.`,
 		Example: `
 btfrepro run --workspace=kernel --html=report.html -- //:vmlinux_btf
 # a workspace that refers to ../.. of itself
@@ -40,19 +40,19 @@ btfrepro run --workspace=kernel/examples/hello --copy-root=kernel -- --config=ci
 	var opt twobuilds.Options
 	var keep string
 	flags.StringVar(&opt.Bazel, "bazel", os.Getenv("BAZEL"),
-		"the `COMMAND`; without it bazelisk, bazel, or bazelw in the workspace")
+		"the `COMMAND` to run; the default is bazelisk, bazel, or bazelw in the workspace")
 	flags.Lookup("bazel").DefValue = ""
-	flags.StringVar(&opt.Workspace, "workspace", ".", "a `DIR` in the workspace")
+	flags.StringVar(&opt.Workspace, "workspace", ".", "the workspace: a `DIR` in it")
 	flags.InputVar(&opt.CopyRoot, "copy-root",
-		"copy this `DIR` around the workspace, of which the workspace needs other parts")
-	flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with room for two output bases")
+		"copy `DIR`, around the workspace, if the workspace needs other parts of it")
+	flags.OutputDirVar(&opt.Scratch, "scratch", "a `DIR` with space for two output bases")
 	flags.StringArrayVar(&opt.Startup, "startup", nil,
-		"a `FLAG` for Bazel before the command; repeat it for more")
+		"a startup `FLAG` for Bazel; repeat it for several")
 	flags.NumberVarP(&opt.Jobs[0], "jobs-a", "", 1, math.MaxInt, "jobs",
 		"--jobs of the first build: `N`")
 	flags.NumberVarP(&opt.Jobs[1], "jobs-b", "", 1, math.MaxInt, "jobs",
 		"--jobs of the second build: `N`")
-	flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to `DIR`, which exists")
+	flags.OutputDirVar(&keep, "keep-logs", "copy A.log and B.log to the existing directory `DIR`")
 	return flags.Command(func(env *cli.Env, args []string) error {
 		opt.Args, opt.Out = args, env.Stderr
 		return runBuilds(env, opt, &r, keep)

@@ -9,14 +9,14 @@ import (
 // helpText is what --help prints. Makefiles look for "BTF" in it.
 func helpText() string {
 	var b strings.Builder
-	b.WriteString(`pahole encodes BTF of the DWARF of ELF files, in place of the pahole of dwarves.
+	b.WriteString(`pahole encodes BTF from the DWARF of ELF files. It replaces the pahole of dwarves for that.
 
 Usage:
   pahole -J [options] FILE...
   pahole -J --btf_encode_detached=OUT [options] FILE
 
-It takes the options of pahole 1.32 that are about encoding, and gives the BTF that btfgen elf
-gives. Without a list of features, var, decl_tag, type_tag and enum64 are encoded.
+It has the options of pahole 1.32 for encoding, and makes the same BTF as btfgen elf. Without a list
+of features, var, decl_tag, type_tag and enum64 are on.
 
 Options:
 `)
@@ -27,10 +27,10 @@ Options:
 	table.Flush()
 	fmt.Fprintf(&b, `
 Environment:
-  %s  for which version of pahole this one stands, such as 1.25
-  %s       what --lang_exclude is where it isn't given
+  %s  the version of pahole to report, such as 1.25
+  %s       the default of --lang_exclude
 
-Printing types is refused: %s.
+Options that print types are errors: %s.
 Exit codes: 0 success, 1 bad input, 2 wrong usage.
 `, versionVariable, excludeVariable, elsewhere)
 	return b.String()

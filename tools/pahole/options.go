@@ -58,23 +58,23 @@ func options() []option {
 // encoding are the options about encoding BTF.
 func encoding() []option {
 	return []option{
-		{name: "btf_encode", short: 'J', help: "encode the BTF of each FILE, and put it there",
+		{name: "btf_encode", short: 'J', help: "encode each FILE, and write the BTF to its section .BTF",
 			set: func(c *command, _ string) error { c.inPlace = true; return nil }},
 		{name: "btf_encode_detached", takes: needsValue, value: "OUT",
-			help: "encode the BTF of FILE, and write it to OUT; FILE stays as it is",
+			help: "encode FILE, and write the raw BTF to OUT; FILE isn't changed",
 			set: func(c *command, value string) error {
 				c.detached = value
 				return notEmpty("btf_encode_detached", value)
 			}},
 		{name: "btf_base", takes: needsValue, value: "BASE",
-			help: "encode split BTF on that of BASE, an ELF file such as vmlinux, or raw BTF",
+			help: "encode split BTF based on BASE: an ELF file such as vmlinux, or raw BTF",
 			set: func(c *command, value string) error {
 				c.base = value
 				return notEmpty("btf_base", value)
 			}},
 		{name: "btf_features", takes: needsValue, value: "LIST",
-			help: "what to encode, separated by commas; several lists add up; \"default\" is what " +
-				"kernels use, + before the list adds to that; unknown names are ignored",
+			help: "comma-separated features to encode; \"default\" is the set of kernels, and a + " +
+				"before the list adds to it; unknown names are ignored",
 			set: func(c *command, value string) error { return c.addFeatures(value, false) }},
 		{name: "btf_features_strict", takes: needsValue, value: "LIST",
 			help: "the same, but an unknown name is an error",
@@ -83,12 +83,12 @@ func encoding() []option {
 			set: func(c *command, _ string) error { c.show = supported() + "\n"; return nil }},
 		{name: "btf_gen_all", help: "the same as --btf_features=default",
 			set: func(c *command, _ string) error { return c.addFeatures("all", false) }},
-		{name: "btf_gen_floats", help: "the feature float, where there is no list of features",
+		{name: "btf_gen_floats", help: "the feature float, if there is no list of features",
 			set: on(features.Float)},
 		{name: "btf_gen_optimized", help: "the feature optimized_func", set: on(features.OptimizedFunc)},
 		{name: "btf_attributes", help: "the feature attributes", set: on(features.Attributes)},
 		{name: "btf_encode_force", help: "the feature encode_force", set: on(features.EncodeForce)},
-		{name: "reproducible_build", help: "nothing: the BTF is always reproducible", set: ignore},
+		{name: "reproducible_build", help: "accepted: the BTF is always reproducible", set: ignore},
 		{name: "skip_encoding_btf_vars", help: "without the feature var", set: off(features.Var)},
 		{name: "skip_encoding_btf_decl_tag", help: "without the feature decl_tag",
 			set: off(features.DeclTag)},
@@ -102,21 +102,21 @@ func encoding() []option {
 			help: "leave out compilation units in these languages, such as rust",
 			set:  func(c *command, value string) error { c.exclude = value; return nil }},
 		{name: "kabi_prefix", takes: needsValue, value: "PREFIX",
-			help: "take names that begin so for PREFIX",
+			help: "shorten names that begin with PREFIX to PREFIX",
 			set:  func(c *command, value string) error { c.prefix = value; return nil }},
 		{name: "jobs", short: 'j', takes: mayHaveValue, value: "N",
-			help: "use N threads; without N, and without this option, one a processor",
+			help: "the number of threads; the default is one for each processor",
 			set:  (*command).setJobs},
 		{name: "format_path", short: 'F', takes: needsValue, value: "dwarf",
-			help: "what to encode BTF of", set: (*command).setFormat},
-		{name: "hashbits", takes: needsValue, value: "BITS", help: "nothing", set: ignore},
-		{name: "verbose", short: 'V', help: "say what is done, and which functions aren't encoded and why",
+			help: "the debugging information to read", set: (*command).setFormat},
+		{name: "hashbits", takes: needsValue, value: "BITS", help: "accepted and ignored", set: ignore},
+		{name: "verbose", short: 'V', help: "print each phase, and each function that isn't encoded, with the reason",
 			set: func(c *command, _ string) error { c.verbose = true; return nil }},
 		{name: "quiet", short: 'q', help: "no warnings",
 			set: func(c *command, _ string) error { c.quiet = true; return nil }},
-		{name: "numeric_version", help: "print the version of pahole that this one stands for, as 132",
+		{name: "numeric_version", help: "print the version of pahole that this one replaces, such as 132",
 			set: func(c *command, _ string) error { c.show = fmt.Sprintln(int(c.version)); return nil }},
-		{name: "version", help: "print it as v1.32",
+		{name: "version", help: "print it in the form v1.32",
 			set: func(c *command, _ string) error { c.show = fmt.Sprintln(c.version); return nil }},
 		{name: "help", short: '?', help: "print this text",
 			set: func(c *command, _ string) error { c.show = helpText(); return nil }},
@@ -130,7 +130,7 @@ func refused() []option {
 	list := []option{
 		{name: "lang", takes: needsValue, help: "leave out languages with --lang_exclude"},
 		{name: "cu_exclude", short: 'X', takes: needsValue,
-			help: "all compilation units are encoded, but for --lang_exclude"},
+			help: "all compilation units are encoded, except those of --lang_exclude"},
 		{name: "first_obj_only", help: "all compilation units are encoded"},
 		{name: "running_kernel_vmlinux", help: "name the vmlinux"},
 	}

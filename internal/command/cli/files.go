@@ -89,8 +89,8 @@ func (f *FlagSet) DirsVar(paths *[]string, name string, value []string, usage st
 // FollowVar defines the flag --follow. Without it, paths is nil.
 func (f *FlagSet) FollowVar(paths *[]string) {
 	f.StringArrayVar(paths, "follow", nil, "read no file that the command line doesn't name. `FILE`"+
-		" is one that an input refers to, a member of a thin archive or a .dwo file; repeat it for"+
-		" several. Empty: there is none")
+		" names one to which an input refers: a member of a thin archive, or a .dwo file; repeat it for"+
+		" several. Empty: no such file")
 	f.follow = append(f.follow, fileList{"--follow", paths})
 }
 

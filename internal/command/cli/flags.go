@@ -39,43 +39,42 @@ type Flags struct {
 func (f *FlagSet) common() {
 	takes, values := f.takes, &f.values
 	f.NumberVarP(&values.Jobs, "jobs", "j", 1, maxJobs, "threads",
-		"how many `threads` may work at the same time; without it, one for each processor. The result"+
-			" doesn't depend on it")
+		"the number of `threads`; the default is one for each processor. The result doesn't depend on it")
 	if takes&Output != 0 {
-		f.output("the `FILE` to write; - means standard output")
+		f.output("write to `FILE`; - means standard output")
 		f.MarkRequired("output")
 	}
 	if takes&OutputDir != 0 {
-		f.output("the directory to write: `OUT`")
+		f.output("write to the directory `OUT`")
 		f.MarkRequired("output")
 		f.outputDirs = append(f.outputDirs, fileFlag{"-o", &values.Output})
 	}
 	if takes&Printed != 0 {
 		values.Output = "-"
-		f.output("the `FILE` to write; - means standard output")
+		f.output("write to `FILE`; - means standard output")
 	}
 	if takes&Base != 0 {
 		f.InputsVar(&values.Bases, "base",
-			"a base of split BTF: `FILE`; repeat it for a chain, the deepest first")
+			"the BTF `FILE` on which split BTF is based; repeat it for a chain of bases, the deepest first")
 	}
 	if takes&Features != 0 {
 		values.Features = features.Default()
 		f.Var((*featureList)(&values.Features), "features",
 			"comma-separated `names` of features, as in pahole's --btf_features: default, all or none,"+
-				" NAME or +NAME, -NAME; docs/features.md has what each does")
+				" NAME or +NAME, -NAME; docs/features.md describes them")
 		f.Lookup("features").DefValue = "default"
 	}
 	if takes&DistilledBase != 0 {
 		f.OutputVar(&values.DistilledBase, "distilled-base",
-			"the distilled base to write, on which the BTF is based then: `FILE`")
+			"also write a distilled base to `FILE`, and base the BTF on it")
 	}
 	if takes&Skipped != 0 {
-		f.OutputVar(&values.Skipped, "skipped", "list what is not encoded in `FILE`")
+		f.OutputVar(&values.Skipped, "skipped", "write a list of what is not encoded to `FILE`")
 	}
 	if takes&Report != 0 {
-		f.BoolVarP(&values.Quiet, "quiet", "q", false, "no warnings and no progress line, errors only")
+		f.BoolVarP(&values.Quiet, "quiet", "q", false, "print errors only: no warnings, no progress line")
 		f.BoolVarP(&values.Verbose, "verbose", "v", false,
-			"a line on standard error for each phase: what it found and how long it took")
+			"print a line on standard error for each phase, with its results and its time")
 		f.OutputVar(&values.Stats, "stats",
 			"write counts, times and memory as JSON to `FILE`; - means standard output")
 	}

@@ -67,8 +67,8 @@ func (f *FlagSet) NumberVarP(p *int, name, short string, min, max int, what, usa
 // MaxDecompressedVar defines the flag --max-decompressed, of verbs that read compressed data.
 func (f *FlagSet) MaxDecompressedVar(p *int) {
 	f.NumberVarP(p, "max-decompressed", "", 1, math.MaxInt, "bytes",
-		"accept compressed data that has up to this number of `bytes` decompressed; without it, that is"+
-			" 32 times the size of the file, and in a small one a bit more")
+		"the largest size of decompressed data, in `bytes`; the default is 32 times the size of the"+
+			" file, and more for small files")
 }
 
 func (n *number) Set(s string) error {

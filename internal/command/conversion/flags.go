@@ -24,15 +24,15 @@ type Flags struct {
 func (f *Flags) Define(flags *cli.FlagSet) {
 	FilesVar(flags, &f.Files)
 	f.input = convert.InputAuto
-	flags.Var(&f.input, "input", "which `kind` of debugging information is read: dwarf, btf, which is"+
-		" BTF that a compiler wrote, or auto: DWARF where a file has some, else BTF")
-	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "comma-separated `languages` whose"+
-		" compilation units are left out, as in pahole's --lang_exclude (rust)")
+	flags.Var(&f.input, "input", "which `kind` of debugging information to read: dwarf, btf (written"+
+		" by the compiler), or auto: the DWARF of a file, or its BTF if it has no DWARF")
+	flags.Var(&languages{codes: &f.excluded}, "lang-exclude", "leave out compilation units in these"+
+		" comma-separated `languages`, such as rust, as pahole's --lang_exclude does")
 	flags.StringVar(&f.prefix, "kabi-prefix", "",
-		"take every name that begins with `PREFIX` for PREFIX itself, as pahole's --kabi_prefix does")
+		"shorten every name that begins with `PREFIX` to PREFIX, as pahole's --kabi_prefix does")
 	flags.BoolVar(&f.skip, "skip-unencodable", false,
-		"leave out units with something that BTF has no word for, such as C++ pointers to members,"+
-			" and warn; without it they are an error")
+		"leave out units with types that BTF can't express, such as C++ pointers to members, and warn;"+
+			" the default is an error")
 	SplitVar(flags, &f.Split, &f.Files)
 }
 
@@ -57,11 +57,11 @@ func (*languages) Choices() (words []string, list bool) { return language.Names(
 // FilesVar defines the flags --alt, --debug-dir, --follow and --max-decompressed.
 func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.Alt, "alt",
-		"the supplementary file that dwz -m has made for the inputs: `FILE`; without it, it is looked"+
-			" for by the name and the build-id that they hold")
+		"the supplementary `FILE` that dwz -m made for the inputs; the default is a search by the name"+
+			" and build-id in the inputs")
 	flags.DirsVar(&s.Dirs, "debug-dir", []string{debugfile.DefaultDir},
-		"look for supplementary files, and for the debug files of stripped ones, beside the file and"+
-			" in `DIR`; repeat it for several. Empty: look for nothing, also not beside the file")
+		"look for debug files and supplementary files in `DIR` and beside the input; repeat it for"+
+			" several directories. Empty: don't look for any")
 	flags.FollowVar(&s.Follow)
 	flags.MaxDecompressedVar(&s.MaxDecompressed)
 }
@@ -69,20 +69,20 @@ func FilesVar(flags *cli.FlagSet, s *debugfile.Search) {
 // DWARFVar defines the flag --dwarf.
 func DWARFVar(flags *cli.FlagSet, s *debugfile.Search) {
 	flags.InputVar(&s.DWARF, "dwarf",
-		"take the DWARF, and the symbols if they were stripped, from `FILE`, the separate debug file"+
-			" (objcopy --only-keep-debug, eu-strip -f) of the input; without it, that of a stripped input"+
-			" is looked for by its build-id and its .gnu_debuglink")
+		"the separate debug `FILE` of the input (objcopy --only-keep-debug, eu-strip -f), with its"+
+			" DWARF and maybe its symbols; the default for a stripped input is a search by its build-id"+
+			" and .gnu_debuglink")
 }
 
 // SplitVar defines the flags that say where the units of split DWARF are, but for --follow, which
 // files has.
 func SplitVar(flags *cli.FlagSet, split *splitdwarf.Finder, files *debugfile.Search) {
 	split.Follow = &files.Follow
-	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "a directory with the .dwo files of -gsplit-dwarf, at"+
-		" the paths that the compiler gave them or the ends of these: `DIR`; may be repeated."+
-		" Without it, they are looked for beside the input and where the compiler wrote them")
-	flags.InputVar(&split.Package, "dwp", "a package of .dwo files: `FILE`; without it, INPUT.dwp if"+
-		" that is there")
+	flags.DirsVar(&split.Dirs, "dwo-dir", nil, "look for .dwo files (-gsplit-dwarf) in `DIR`, by their"+
+		" paths or the ends of these; repeat it for several directories. The default is where the"+
+		" compiler wrote them, and beside the input")
+	flags.InputVar(&split.Package, "dwp", "the `FILE` that dwp made of .dwo files; the default is"+
+		" INPUT.dwp, if it exists")
 }
 
 // Search returns where debug files are looked for.

@@ -32,9 +32,9 @@ func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error 
 
 // VariablesVar defines the flag --variables of the verbs that link.
 func VariablesVar(flags *cli.FlagSet, which *link.Which) {
-	flags.Var(which, "variables", "`which` variables are encoded, of those that global_var lists:"+
-		" percpu, all, or extra, which are all but percpu on the --base that percpu gives;"+
-		" without it, those that the features say")
+	flags.Var(which, "variables", "`which` variables of the feature global_var to encode: percpu,"+
+		" all, or extra: all but percpu, based on the BTF made with percpu; the default is what the"+
+		" features say")
 }
 
 // CheckVariables returns a usage error if a flag is missing for the choice of variables. The objects
