@@ -163,7 +163,7 @@ func (w *workspace) testConfigurations(t *testing.T) {
 	if len(got) != f.Total.Total {
 		t.Errorf("%d of %d actions differ, want all", len(got), f.Total.Total)
 	}
-	note := "note: bazel-out/k8-fastbuild of A is taken for bazel-out/k8-fastbuild-other of B"
+	note := "note: bazel-out/k8-fastbuild of A is compared with bazel-out/k8-fastbuild-other of B"
 	if !strings.Contains(text, note) {
 		t.Errorf("no line %q in\n%s", note, text)
 	}

@@ -90,8 +90,8 @@ var strategies = []string{
 func TestUndeclared(t *testing.T) {
 	w := followWorkspace(t)
 	wrong := map[string]string{ // by the target whose action it is
-		"bare_import": "follow/thin.a(a.o): member of a thin archive, which is the file follow/a.o, and " +
-			"--follow doesn't name that; name it, or convert the members in place of the archive; in " +
+		"bare_import": "follow/thin.a(a.o): member of a thin archive in the file follow/a.o, which " +
+			"--follow doesn't name; name it, or convert the members instead of the archive; in " +
 			"Bazel, --follow is the attribute debug (cc_btf has none: ",
 		"bare_archive":        "follow/thin.a(a.o): member of a thin archive",
 		"bare_archive_of_one": "follow/thin.a(a.o): member of a thin archive",

@@ -41,7 +41,7 @@ func TestVerdictOfThreads(t *testing.T) {
 		{"each redefines a tag", importing(structs(1000), 700, redefined), ""},
 		{"more types than a file may have", importing(structs(12000), 4000,
 			func(i int) string { return fmt.Sprintf("\x05x%05x\x00\x00", i) }),
-			"they have more than"},
+			"have more than"},
 		// definitions of one tag, each of which leads to the one before it
 		{"definitions that are hard to tell apart", importing(chain(13, 14, 6000,
 			func(i, off int) string {

@@ -32,7 +32,7 @@ func (t typeRef) hash(depth int) (types.Hash, error) {
 		return u.memo.entries[i].hash, nil
 	case entryBusy:
 		return types.Hash{}, u.r.Errorf(t.off,
-			"the type contains itself without a struct, union or enum tag between")
+			"the type contains itself with no struct, union or enum tag in between")
 	}
 	if depth > types.MaxDepth {
 		return types.Hash{}, u.tooDeep(t.off)

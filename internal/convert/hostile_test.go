@@ -194,7 +194,7 @@ func TestHostile(t *testing.T) {
 			"abbreviation 127 is not declared"},
 		{"no end of the children", unitOf(1, "\x01\x05s\x00"), "", ""},
 		{"a pointer to itself", unitOf(1, "\x01\x08s\x00"+u32(21)+"\x00\x02"+u32(21)), "",
-			"contains itself without a struct, union or enum tag"},
+			"contains itself with no struct, union or enum tag"},
 		{"anonymous structs that contain each other",
 			unitOf(1, "\x01\x08s\x00"+u32(20)+"\x03\x04"+u32(20)+"\x00\x00\x00"), "", "contains itself"},
 		{"a long chain of pointers", unitOf(1, "\x01\x08s\x00"+u32(20)+chain(20, 5, 100000,

@@ -19,7 +19,7 @@ func (i *Input) Set(s string) error {
 		*i = Input(s)
 		return nil
 	}
-	return fmt.Errorf("is none of auto, dwarf and btf")
+	return fmt.Errorf("is not auto, dwarf or btf")
 }
 
 // String is the kind as Set reads it.

@@ -58,7 +58,7 @@ func (u *unit) member(c *dwarf.DIE, d *desc) error {
 			return nil // it follows a variable-length array
 		}
 		if !ok {
-			return u.unencodable(c.Off, "a member's location that is computed")
+			return u.unencodable(c.Off, "a computed location of a member")
 		}
 		bit = min(at, 1<<32) * 8 // a negative one is as large
 	case d.kind == types.KindStruct:

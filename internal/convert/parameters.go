@@ -169,7 +169,7 @@ func (t typeRef) value() (value, error) {
 	return v, err
 }
 
-// packed reports whether the struct has a name, and a member at an offset that is no multiple of
+// packed reports whether the struct has a name, and a member at an offset that is not a multiple of
 // the natural alignment of its type.
 func (t typeRef) packed() (bool, error) {
 	var e, c dwarf.DIE

@@ -45,7 +45,7 @@ func Object(f *elf.File, options convert.Options) (*object.Object, error) {
 func warnOfMixed(f *elf.File, options convert.Options) {
 	if n := compilerbtf.Units(f); n > 1 && options.Warn != nil {
 		options.Warn(fmt.Sprintf("%s: it has DWARF, and BTF that the compiler wrote for %d units; "+
-			"the DWARF alone is read (--input=btf reads the BTF; convert the object files if each has "+
-			"one of them)", f.Path, n))
+			"only the DWARF is read (--input=btf reads the BTF; if some objects have only one of the "+
+			"two, convert the object files)", f.Path, n))
 	}
 }

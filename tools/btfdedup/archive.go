@@ -76,8 +76,8 @@ type archiveRun struct {
 
 func (r *archiveRun) run(env *cli.Env, args []string) error {
 	if end := packedName(env.Output); end != "" {
-		return cli.Usagef("-o %s: an archive is a file .tar or .tar.zst, or a directory; it is not "+
-			"written as %s", env.Output, end)
+		return cli.Usagef("-o %s: an archive is a directory, or a .tar or .tar.zst file; %s is not "+
+			"supported", env.Output, end)
 	}
 	r.release.Jobs = env.Jobs
 	for _, arg := range args {
@@ -177,7 +177,7 @@ func (r *archiveRun) readObjects() error {
 		data, err := io.ReadAll(io.LimitReader(f, maxList+1))
 		f.Close()
 		if err == nil && len(data) > maxList {
-			err = fmt.Errorf("%s: more than %d bytes; it is no list of objects", file, maxList)
+			err = fmt.Errorf("%s: more than %d bytes; not a list of objects", file, maxList)
 		}
 		if err != nil {
 			return err

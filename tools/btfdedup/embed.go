@@ -84,8 +84,8 @@ func (r *embedRun) check(env *cli.Env) error {
 	case !r.resolve && (len(env.Bases) > 0 || r.oldBase != "" || r.typesOut != "" || r.fatal):
 		return cli.Usagef("--base, --old-base, --btf-out and --fatal-warnings go with --resolve-ids")
 	case r.base != "" && len(env.Bases) > 0:
-		return cli.Usagef("--btf-base and --base contradict each other: ids on a distilled base are " +
-			"those that it has; the kernel translates them")
+		return cli.Usagef("--btf-base and --base contradict each other: with a distilled base, .BTF_ids " +
+			"has its ids, which the kernel translates")
 	}
 	return nil
 }
@@ -170,8 +170,8 @@ func readOn(types *embed.Blob, base *btf.Blob) (*btf.Blob, error) {
 // warnOfIDs warns of ids that may be other BTF's.
 func (r *embedRun) warnOfIDs(env *cli.Env, f *elf.File, types *embed.Blob) {
 	if section, err := btfids.Find(f); err == nil && section != nil && section.Resolved() {
-		env.Warn("%s: section %s has ids already, and the kernel refuses the module if they are not "+
-			"those of %s: --resolve-ids fills them in", f.Path, btfids.SectionName, types.Path)
+		env.Warn("%s: section %s has ids already, and the kernel refuses the module unless they are "+
+			"those of %s: add --resolve-ids", f.Path, btfids.SectionName, types.Path)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestEmbedVerb(t *testing.T) {
 	}{
 		{"--btf " + types + " " + ko, 0, ""},
 		{"--btf " + split + " --btf-base " + base + " " + ko, 0, ""},
-		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "this looks like BTF that stands alone"},
+		{"--btf " + types + " --btf-base " + base + " " + ko, 1, "this looks like BTF without a base"},
 		{"--btf " + split + " --btf-base " + kernel + " " + ko, 1, kernel + ": the distilled base has " +
 			"[1] PTR; one has only INT, FLOAT, ENUM, STRUCT, UNION and FWD; make it with"},
 		{"--btf " + beyond + " --btf-base " + base + " " + ko, 1,

@@ -155,7 +155,7 @@ func TestModulesResolveIDs(t *testing.T) {
 		t.Error("on an index with its BTF the module is another one")
 	}
 	for want, args := range map[string][]string{
-		other + ": the index that is given for it was made of other BTF": {"--base-btf", other},
+		other + ": its index was made from other BTF": {"--base-btf", other},
 		"--base-btf is given 2 times": {
 			"--base-btf", base, "--base-btf", base,
 		},

@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 			"with btfdedup relocate"},
 		{"module alone", []string{ko}, "", "x.ko: BTF at offset 0x24: the string section does not " +
 			"begin with a NUL byte; this looks like split BTF: name the BTF that it"},
-		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "takes no --base"},
+		{"kernel on a base", []string{"--base", kernel, vmlinux}, "", "remove --base"},
 		{"not its base", []string{"--base", other, ko}, "", "x.ko: the kernel refuses this BTF, if it " +
 			"is based on what --base names: [3] TYPEDEF teger:"},
 		{"refused", []string{bad}, "", "bad.btf: the kernel refuses this BTF (btfdedup verify lists " +

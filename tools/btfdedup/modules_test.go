@@ -222,7 +222,7 @@ func TestModulesVariables(t *testing.T) {
 		full + " --base " + p("vmlinux.btfbase"):              "--extra-dir needs the BTF itself",
 		"--base " + p("plain/vmlinux.btf"):                    "needs the feature global_var",
 		full + " --variables=all --base x":                    "contradict each other",
-		full + " --variables=extra --base x":                  "--extra-dir makes both",
+		full + " --variables=extra --base x":                  "use --extra-dir to make both",
 		full + " --variables=some --base x":                   "percpu, all and extra",
 		full + " --base " + p("none") + " --variables=percpu": "no such file",
 	} {

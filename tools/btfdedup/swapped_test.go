@@ -20,7 +20,7 @@ func TestSwappedBase(t *testing.T) {
 		split = "split.btf: BTF at offset 0x24: the string section does not begin with a NUL byte; " +
 			"this looks like split BTF: name the BTF that it is based on with --base"
 		alone = "base.btf: BTF at offset 0x28: the string section begins with a NUL byte; " +
-			"this looks like BTF that stands alone, such as a kernel's, and takes no --base"
+			"this looks like BTF without a base, such as a kernel's: remove --base"
 	)
 	for _, verb := range []string{"verify", "link -o OUT", "merge -o OUT", "index -o OUT", "conflicts",
 		"import -o OUT", "diff DIR/base.btf", "shared -o OUT", "stats"} {

@@ -61,8 +61,8 @@ func TestFollow(t *testing.T) {
 	}{
 		{"object plain/x.o --follow=", "plain/x.o", ""},
 		{"object plain/lib.a --follow=", "plain/lib.a", ""},
-		{"object plain/thin.a --follow=", "", "plain/thin.a(x.o): member of a thin archive, which is the " +
-			"file plain/x.o, and --follow doesn't name that; name it, or convert the members in place of " +
+		{"object plain/thin.a --follow=", "", "plain/thin.a(x.o): member of a thin archive in the " +
+			"file plain/x.o, which --follow doesn't name; name it, or convert the members instead of " +
 			"the archive\n"},
 		{"object plain/thin.a --follow=plain/x.o", "", "plain/thin.a(y.o): member of a thin archive"},
 		{"object plain/thin.a --follow=plain/x.o --follow=./plain/y.o", "plain/lib.a", ""},

@@ -117,7 +117,7 @@ func TestWorkerVerbs(t *testing.T) {
 		{Arguments: []string{"--version"}, ID: 3},
 		{ID: 4},
 	})
-	for id, want := range map[int32]string{1: "", 2: "a persistent worker doesn't do that",
+	for id, want := range map[int32]string{1: "", 2: "not available in a persistent worker",
 		3: "btfgen ", 4: "a command is missing"} {
 		if r := got[id]; !strings.Contains(r.Output, want) || (r.ExitCode == 2) != (id%2 == 0) {
 			t.Errorf("%d: %+v, want %q", id, r, want)

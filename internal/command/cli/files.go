@@ -98,8 +98,7 @@ func (f *FlagSet) FollowVar(paths *[]string) {
 func (f *FlagSet) checkFollow() error {
 	for _, dirs := range f.inputDirs {
 		if f.Changed("follow") && f.Changed(strings.TrimPrefix(dirs.flag, "--")) {
-			return Usagef("--follow and %s contradict each other: the one names files, in the other they"+
-				" are looked for", dirs.flag)
+			return Usagef("--follow and %s contradict each other: --follow names all files", dirs.flag)
 		}
 	}
 	return nil

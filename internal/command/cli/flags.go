@@ -92,7 +92,7 @@ func (f *FlagSet) check(args []string) error {
 	}
 	for _, dir := range f.outputDirs {
 		if *dir.path == "-" {
-			return Usagef("%s: standard output (-) is no directory; name one", dir.flag)
+			return Usagef("%s: standard output (-) is not a directory; name one", dir.flag)
 		}
 	}
 	if err := f.checkFollow(); err != nil {

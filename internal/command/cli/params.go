@@ -18,7 +18,7 @@ func expandParamFiles(args []string, dir string) ([]string, error) {
 		}
 		path := a[1:]
 		if path == "" {
-			return nil, Usagef("argument @ names no parameter file")
+			return nil, Usagef("argument @ doesn't name a parameter file")
 		}
 		data, err := os.ReadFile(inDir(dir, path))
 		if err != nil {

@@ -160,4 +160,4 @@ func RunE(run Run) func(*cobra.Command, []string) error {
 	}
 }
 
-var errNoWorker = errors.New("a persistent worker doesn't do that")
+var errNoWorker = errors.New("not available in a persistent worker")

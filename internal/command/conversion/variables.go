@@ -15,7 +15,7 @@ func CheckApart(v pipeline.Variables, set features.Set, extraFlag string) error 
 	var err error
 	switch {
 	case v.Which == link.Extra:
-		err = fmt.Errorf("--variables=%v is for BTF on a module's own; %s makes both", v.Which, extraFlag)
+		err = fmt.Errorf("--variables=%v is for BTF that is based on a module's own; use %s to make both", v.Which, extraFlag)
 	case v.Apart && v.Which == link.All:
 		err = fmt.Errorf("--variables=%v and %s contradict each other", v.Which, extraFlag)
 	case v.Apart && !set.Has(features.GlobalVar):
@@ -44,8 +44,8 @@ func CheckVariables(env *cli.Env, which link.Which, set features.Set, facts bool
 		return cli.Usagef("%v", err)
 	}
 	if which == link.Extra && env.DistilledBase != "" {
-		return cli.Usagef("--variables=%v and --distilled-base contradict each other: what is extra "+
-			"is based on BTF with the ids of one kernel", which)
+		return cli.Usagef("--variables=%v and --distilled-base contradict each other: extra "+
+			"variables are based on the BTF of one kernel", which)
 	}
 	return nil
 }

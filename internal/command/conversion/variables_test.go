@@ -23,7 +23,7 @@ func TestCheckApart(t *testing.T) {
 		{pipeline.Variables{Apart: true, Which: link.PerCPU}, full, ""},
 		{pipeline.Variables{Which: link.All}, full, ""},
 		{pipeline.Variables{Which: link.All}, features.Default(), "needs the feature global_var"},
-		{pipeline.Variables{Which: link.Extra}, full, "--extra makes both"},
+		{pipeline.Variables{Which: link.Extra}, full, "use --extra to make both"},
 		{pipeline.Variables{Apart: true}, features.Default(), "--extra needs the feature global_var"},
 		{pipeline.Variables{Apart: true, Which: link.All}, full, "--extra contradict each other"},
 	} {

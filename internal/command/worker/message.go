@@ -67,7 +67,7 @@ func parseRequest(b []byte) (q Request, err error) {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
-			return q, fmt.Errorf("a request that is no WorkRequest: %w", protowire.ParseError(n))
+			return q, fmt.Errorf("malformed WorkRequest: %w", protowire.ParseError(n))
 		}
 		b = b[n:]
 		switch {
@@ -89,7 +89,7 @@ func parseRequest(b []byte) (q Request, err error) {
 			n = protowire.ConsumeFieldValue(number, kind, b)
 		}
 		if n < 0 {
-			return q, fmt.Errorf("a request that is no WorkRequest: field %d: %w", number,
+			return q, fmt.Errorf("malformed WorkRequest: field %d: %w", number,
 				protowire.ParseError(n))
 		}
 		b = b[n:]

@@ -174,7 +174,7 @@ func TestGarbage(t *testing.T) {
 		{"\xff\xff\xff\xff\xff\x1f rest", "a request of 1099511627775 bytes: unexpected EOF"},
 		{"\x05abc", "a request of 5 bytes: unexpected EOF"},
 		{"\x01\x0a", "field 1: "},
-		{"\x02\x07\x07", "no WorkRequest"},
+		{"\x02\x07\x07", "malformed WorkRequest"},
 		{string(good[:len(good)-1]), "unexpected EOF"},
 	} {
 		var out bytes.Buffer

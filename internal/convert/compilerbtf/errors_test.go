@@ -97,7 +97,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{"a member of type void", member(btf.KindStruct, 16, 0, 64),
-			`BTF type [2] STRUCT "s": member 1 is of type void; gcc writes vectors and nullptr so`},
+			`BTF type [2] STRUCT "s": member 1 is of type void; gcc writes vectors and nullptr that way`},
 		{"a member beyond the end", member(btf.KindStruct, 8, 1, 96), "member 1 is at bit 96"},
 		{"an offset in a union", member(btf.KindUnion, 8, 1, 32), "member 1 of a union is at bit 32"},
 		{"elements of type void", voids, "an array of elements of type void"},
@@ -105,7 +105,7 @@ func TestErrors(t *testing.T) {
 		{"typedefs in a row", deep(btf.MaxModifiers + 1), `BTF type [34] TYPEDEF: "t32" begins a ` +
 			"chain of more than 32 typedefs and qualifiers"},
 		{"split BTF", split,
-			"section .BTF: it was linked before, as by pahole or btfdedup (it is split BTF)"},
+			"section .BTF: it was linked before, by pahole or btfdedup for example (it is split BTF)"},
 		{"split BTF after another", append(one[:len(one):len(one)], split...), "it is split BTF"},
 		{"real sections", sized, `(section ".data" has its real size)`},
 		{"static functions only", static, "(all functions are static in it)"},

@@ -243,7 +243,7 @@ func TestConcatenated(t *testing.T) {
 			t.Fatalf("%s: %d blobs, %v", name, len(parts), err)
 		}
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.off%4 != 0 }) {
-			t.Errorf("%s: no blob is at an offset that is no multiple of 4", name)
+			t.Errorf("%s: no blob is at an offset that is not a multiple of 4", name)
 		}
 		if !bytes.Equal(w.bytes(w.convert(name, true)), w.bytes(want)) {
 			t.Errorf("%s gives other units than its parts:\n%v\n%v", name,

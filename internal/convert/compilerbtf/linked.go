@@ -24,9 +24,9 @@ type LinkedError struct {
 }
 
 func errLinked(why string) error {
-	return &LinkedError{fmt.Errorf("it was linked before, as by pahole or btfdedup (%s), and is no "+
-		"compiler's: take the BTF as it is (btfdedup import, merge and link read it), or name the "+
-		"separate debug file to btfgen elf with --dwarf", why), why}
+	return &LinkedError{fmt.Errorf("it was linked before, by pahole or btfdedup for example (%s): "+
+		"pass it to btfdedup import, merge or link, or name the separate debug file with btfgen elf "+
+		"--dwarf", why), why}
 }
 
 // isSplit reports whether a blob is split BTF: its strings continue those of a base.

@@ -41,7 +41,7 @@ func (c *converter) checkForm() error {
 	return nil
 }
 
-const vectors = "gcc writes vectors and nullptr so: compile with -g, and convert the DWARF"
+const vectors = "gcc writes vectors and nullptr that way: compile with -g, and convert the DWARF"
 
 // refuse is an error about type i of the blob.
 func (c *converter) refuse(i int, format string, args ...any) error {

@@ -253,16 +253,16 @@ func (c *converter) checkNames() error {
 // order.
 type unencodable struct{ error }
 
-// warnVoid warns of a typedef of void. gcc writes typedefs of vector types and of nullptr so.
+// warnVoid warns of a typedef of void. gcc writes typedefs of vector types and nullptr_t that way.
 func (c *converter) warnVoid(n *types.Node, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: typedef %s is void in the "+
-		"BTF; gcc writes vector types and that of nullptr so: if it is one, its content is lost",
+		"BTF; gcc writes vector types and nullptr_t that way: if it is one, its content is lost",
 		c.file.Path, c.obj.Graph.Name(n))})
 }
 
 // warnTagOnVoid warns of a declaration tag on void, which is left out.
 func (c *converter) warnTagOnVoid(t *btf.Type, p *part) {
 	c.warnings = append(c.warnings, warning{p.number, fmt.Sprintf("%s: declaration tag %q is on void "+
-		"in the BTF; gcc writes those on variables of vector types and that of nullptr so: it is "+
-		"left out", c.file.Path, c.blob.TypeName(t))})
+		"in the BTF, as gcc writes the tags of variables of vector types and nullptr_t: it is left "+
+		"out", c.file.Path, c.blob.TypeName(t))})
 }

@@ -77,11 +77,11 @@ func parseHeader(s *source) (Header, int, error) {
 	}
 	for i := known; i < int(h.HdrLen); i++ {
 		if s.data[i] != 0 {
-			return fail(i, "the header is longer than known (%d bytes) and says more than zeros", h.HdrLen)
+			return fail(i, "the header has %d bytes, and those that this version doesn't know are not zero", h.HdrLen)
 		}
 	}
 	if h.TypeOff%4 != 0 {
-		return fail(8, "type section offset %d is no multiple of 4", h.TypeOff)
+		return fail(8, "type section offset %d is not a multiple of 4", h.TypeOff)
 	}
 	secs := []section{{"type", h.TypeOff, h.TypeLen}, {"string", h.StrOff, h.StrLen}}
 	if h.LayoutLen != 0 {

@@ -233,7 +233,7 @@ func open(data []byte, base *Blob) (p opened, err error) {
 	case base != nil && p.strings[0] == 0:
 		// The strings of split BTF are those that the base lacks, which has the empty one.
 		return p, formatError(0, str, "the string section begins with a NUL byte; this looks like BTF "+
-			"that stands alone, such as a kernel's, and takes no --base; or a module and its base are "+
+			"without a base, such as a kernel's: remove --base; or a module and its base are "+
 			"swapped")
 	}
 	p.blob, p.end, p.from = b, end, int(h.HdrLen)+int(h.TypeOff)

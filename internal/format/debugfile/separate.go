@@ -28,7 +28,7 @@ func (s *Search) withDebugFile(f *elf.File) (*elf.File, error) {
 		err = fmt.Errorf("%s: no DWARF (.debug_info); --dwarf names the separate debug file of %s",
 			d.Path, f.Path)
 	} else if wrong := mismatch(f, d); wrong != "" {
-		err = fmt.Errorf("%s: not the debug file of %s: %s; give that which was made with it", d.Path,
+		err = fmt.Errorf("%s: not the debug file of %s: %s; pass the one that was made with it", d.Path,
 			f.Path, wrong)
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ func TestDebugFile(t *testing.T) {
 		{"nothing is looked for", "mv a.debug bin", Search{Dirs: []string{""}}, "", "", ""},
 		{"--dwarf", "mv a.debug x", Search{DWARF: "x"}, "x", "", ""},
 		{"--dwarf of another build", "", Search{DWARF: "other.debug"}, "", "",
-			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; give that which " +
+			"other.debug: not the debug file of bin/a: its build-id is 0103, not 0102; pass the one that " +
 				"was made with it"},
 		{"--dwarf without DWARF", "", Search{DWARF: "bin/a"}, "", "",
 			"bin/a: no DWARF (.debug_info); --dwarf names the separate debug file of bin/a"},

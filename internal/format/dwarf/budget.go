@@ -64,8 +64,8 @@ func (r *Reader) Take(n int) error {
 	if r.D.budget == Unlimited || r.D.types.Add(int64(n)) <= typesFloor+typesPerByte*int64(r.D.size) {
 		return nil
 	}
-	return r.Spent(r.Root.Off, "the units up to this one import so much of each other that they "+
-		"have more than %d types together; undo what dwz has done", typesFloor+typesPerByte*r.D.size)
+	return r.Spent(r.Root.Off, "the units up to this one, with what they import of each other, "+
+		"have more than %d types; undo what dwz has done", typesFloor+typesPerByte*r.D.size)
 }
 
 // Spent is an error at a DIE of the unit: that the budget of the file is spent.

@@ -117,7 +117,7 @@ func New(f *elf.File) (*Data, error) {
 		return d, err
 	}
 	if sup.Order != f.Order {
-		return nil, fmt.Errorf("%s: the byte order is another than that of %s, of which it is the "+
+		return nil, fmt.Errorf("%s: the byte order is not that of %s, which names it as its "+
 			"supplementary file", sup.Path, f.Path)
 	}
 	if d.sup, err = newData(sup); err != nil {
@@ -190,8 +190,8 @@ func only(f *elf.File, name string) (*elf.Section, error) {
 		case found == nil || found.Size == 0:
 			found = sec
 		case sec.Size > 0:
-			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d: what ld -r --unique "+
-				"makes; link without it, or convert the objects one by one",
+			return nil, fmt.Errorf("%s: there are several %s, sections %d and %d, as from ld -r "+
+				"--unique; link without --unique, or convert the objects one by one",
 				f.Path, name, found.Index, sec.Index)
 		}
 	}

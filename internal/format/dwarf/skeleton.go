@@ -61,7 +61,7 @@ func (r *Reader) Skeleton() (*Skeleton, error) {
 	})
 	if err == nil && !hasID {
 		err = r.Errorf(r.Root.Off, "split DWARF: the unit has no dwo id, which tells its .dwo file "+
-			"from others; compile it anew")
+			"from others; compile it again")
 	}
 	return s, err
 }

@@ -202,9 +202,9 @@ func TestFollow(t *testing.T) {
 	write(t, "outer.a", thinMagic+arMember("sub/inner.a/", "")+arMember("fat.a/", ""))
 	for _, c := range []struct{ follow, want string }{
 		{"sub/../x.o ./sub/y.o sub/inner.a fat.a other", ""},
-		{"", "outer.a(sub/inner.a): member of a thin archive, which is the file sub/inner.a, and"},
+		{"", "outer.a(sub/inner.a): member of a thin archive in the file sub/inner.a, which"},
 		{"sub/inner.a fat.a sub/y.o",
-			"outer.a: sub/inner.a(../x.o): member of a thin archive, which is the file x.o, and"},
+			"outer.a: sub/inner.a(../x.o): member of a thin archive in the file x.o, which"},
 		{"x.o sub/y.o sub/inner.a", "outer.a(fat.a): member of a thin archive"},
 	} {
 		_, err := OpenInput("outer.a", append([]string{}, strings.Fields(c.follow)...))

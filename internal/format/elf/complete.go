@@ -18,7 +18,7 @@ func (f *File) Complete(stripped *File) error {
 	f.others = append(f.others, stripped)
 	if f.AddrSize != stripped.AddrSize || f.Order != stripped.Order ||
 		f.Machine != stripped.Machine || f.Relocatable() != stripped.Relocatable() {
-		return f.errorf("not the debug file of %s: this is %s, %s, that %s, %s", stripped.Path,
+		return f.errorf("not the debug file of %s: it is %s, %s, not %s, %s", stripped.Path,
 			f.Machine, f.Type, stripped.Machine, stripped.Type)
 	}
 	theirs := make(map[sectionKey]*Section)

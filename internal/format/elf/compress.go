@@ -92,7 +92,7 @@ func (f *File) checkDecompressed() error {
 	total := f.decompressed()
 	limit := max(smallDecompressed, usualRatio*len(f.data), f.MaxDecompressed)
 	if total > limit {
-		return f.errorf("its compressed sections would have %d bytes, more than %d; if they are right, "+
+		return f.errorf("its compressed sections decompress to %d bytes, more than %d; if that is right, "+
 			"run llvm-objcopy --decompress-debug-sections on the file, or give btfgen or btfdedup "+
 			"--max-decompressed=%d", total, limit, total)
 	}

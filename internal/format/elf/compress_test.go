@@ -83,10 +83,10 @@ func TestDecompress(t *testing.T) {
 		{"bomb", 1, 1 << 30, zlibBytes(t, small), "cannot be 1073741824"},
 		{"zstd bomb", 2, 4 << 30, zstdBytes(t, small), "cannot be 4294967296"},
 		{"zlib of too many zeros", 1, uint64(len(zeros)) + 1, zlibBytes(t, zeros),
-			"would have 67108865 bytes, more than 67108864; if they are right, run " +
+			"decompress to 67108865 bytes, more than 67108864; if that is right, run " +
 				"llvm-objcopy --decompress-debug-sections on the file, or give btfgen or btfdedup " +
 				"--max-decompressed=67108865"},
-		{"zstd of too many zeros", 2, uint64(len(zeros)) + 1, zstdBytes(t, zeros), "would have 67108865"},
+		{"zstd of too many zeros", 2, uint64(len(zeros)) + 1, zstdBytes(t, zeros), "decompress to 67108865"},
 		{"short", 1, 10, zlibBytes(t, small), "more than the announced 10 bytes"},
 		{"zstd short", 2, 10, zstdBytes(t, small), "corrupt zstd data: 0 of 10 bytes"},
 		{"zstd much too short", 2, 10, zstdBytes(t, zeros), "more than the announced 10 bytes"},

@@ -40,7 +40,7 @@ func (in Input) Open() (*File, error) {
 	m, err := mapRange(in.path, in.offset, in.size)
 	switch {
 	case err != nil && in.thin:
-		return nil, fmt.Errorf("%s: member of a thin archive, which needs its files where they were: %w",
+		return nil, fmt.Errorf("%s: member of a thin archive, whose files must stay where they were: %w",
 			in.Label, err)
 	case err != nil:
 		return nil, err

@@ -97,8 +97,8 @@ func (l *lister) all(path string, a *archive) error {
 // add lists a member of the archive at path, or of the archives that it names.
 func (l *lister) add(path string, m *member) error {
 	if m.thin && l.follow != nil && !l.follow[filepath.Clean(m.path)] {
-		return fmt.Errorf("%s: member of a thin archive, which is the file %s, and --follow doesn't name "+
-			"that; name it, or convert the members in place of the archive", m.Label, m.path)
+		return fmt.Errorf("%s: member of a thin archive in the file %s, which --follow doesn't name; "+
+			"name it, or convert the members instead of the archive", m.Label, m.path)
 	}
 	inner := func(a *archive) error { return l.all(m.path, a) }
 	switch {

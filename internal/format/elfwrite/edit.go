@@ -120,7 +120,7 @@ func (e *Edit) Set(s Section) error {
 	switch {
 	case err != nil:
 	case i == 0 && s.Alloc && !e.f.Relocatable():
-		err = fmt.Errorf("section %s cannot be added to what a linked file loads", s.Name)
+		err = fmt.Errorf("section %s cannot be added to the loaded segments of a linked file", s.Name)
 	case i == 0:
 		e.sections = append(e.sections, section{header: s.header(e.addName(s.Name)), name: s.Name,
 			data: s.Data, at: isNew, changed: true})
@@ -142,7 +142,7 @@ func (e *Edit) Patch(name string, data []byte) error {
 	case i == 0:
 		err = fmt.Errorf("no section %s", name)
 	case len(data) != len(e.sections[i].data):
-		err = fmt.Errorf("section %d (%s) has %d bytes, which %d cannot take the place of", i, name,
+		err = fmt.Errorf("section %d (%s) has %d bytes and cannot be replaced with %d", i, name,
 			len(e.sections[i].data), len(data))
 	default:
 		err = e.checkReplaceable(i)
@@ -181,8 +181,8 @@ func (e *Edit) replace(i int, data []byte) error {
 		return err
 	}
 	if (e.isFixed(s) || e.loaded(s)) && len(data) != len(s.data) {
-		return fmt.Errorf("section %d (%s) lies in what the file loads, so it cannot change its size "+
-			"from %d to %d bytes", i, s.name, len(s.data), len(data))
+		return fmt.Errorf("section %d (%s) is in a loaded segment, so its size cannot change from %d to "+
+			"%d bytes", i, s.name, len(s.data), len(data))
 	}
 	e.change(s, data)
 	s.header.flags &^= uint64(stdelf.SHF_COMPRESSED)
@@ -210,7 +210,7 @@ func (e *Edit) Remove(name string) error {
 		err = e.checkReplaceable(i)
 	}
 	if err == nil && e.isFixed(&e.sections[i]) {
-		err = fmt.Errorf("section %d (%s) lies in what the file loads and cannot be removed", i, name)
+		err = fmt.Errorf("section %d (%s) is in a loaded segment and cannot be removed", i, name)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.f.Path, err)

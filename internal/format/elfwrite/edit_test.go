@@ -300,7 +300,7 @@ func TestPatchMovesNothing(t *testing.T) {
 		t.Errorf("Set leaves the gap: %d bytes of %d (%v)", len(set), len(data), err)
 	}
 	for _, c := range []struct{ name, content, want string }{
-		{".a", "longer", "has 5 bytes, which 6 cannot take the place of"},
+		{".a", "longer", "has 5 bytes and cannot be replaced with 6"},
 		{".none", "", "x: no section .none"},
 	} {
 		if _, err := patch(c.name, c.content); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -85,7 +85,7 @@ func (f *format) decompress(data []byte, limit int,
 	}
 	if b.Len() > limit {
 		return nil, false, fmt.Errorf("more than %d bytes when decompressed; if that is right, "+
-			"decompress it first with scripts/extract-vmlinux of the kernel's source, or allow more by "+
+			"decompress it first with scripts/extract-vmlinux of the kernel's source, or raise "+
 			"--max-decompressed", limit)
 	}
 	return b.Bytes(), true, nil

@@ -260,7 +260,7 @@ func (l *layouts) find(t *btf.Type, o *btf.Blob) shape {
 	return shape{style: bytes}
 }
 
-// looksPacked reports whether a member is not aligned, or the size is no multiple of the alignment.
+// looksPacked reports whether a member is not aligned, or the size is not a multiple of the alignment.
 func (l *layouts) looksPacked(t *btf.Type, o *btf.Blob) bool {
 	most := uint32(1)
 	for _, m := range o.MembersOf(t) {

@@ -105,7 +105,7 @@ func (f *Files) NeedBTF(what string) error {
 func (f *Files) WithBTF(paths []string) (*Files, error) {
 	chain, _ := f.Base.(*Chain)
 	if chain == nil || len(paths) != len(chain.layers) {
-		return nil, fmt.Errorf("%s: not as many files of BTF as there are bases",
+		return nil, fmt.Errorf("%s: the numbers of BTF files and of bases differ",
 			strings.Join(paths, ", "))
 	}
 	b, err := relocate.ReadBases(paths)
@@ -118,7 +118,7 @@ func (f *Files) WithBTF(paths []string) (*Files, error) {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
 		if below != chain.layers[i].header.BTF {
-			return nil, fmt.Errorf("%s: the index that is given for it was made of other BTF", paths[i])
+			return nil, fmt.Errorf("%s: its index was made from other BTF", paths[i])
 		}
 	}
 	return &Files{Base: chain, BTF: b, mapped: f.mapped}, nil

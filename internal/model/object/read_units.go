@@ -117,7 +117,7 @@ func (s *unitsSection) decodeSizes(d *decoder, blob *btf.Blob, kind btf.Kind) {
 			return
 		}
 		if last == 0 || last >= uint64(blob.EndID()) || blob.Types[last-1].Kind != kind {
-			d.fail("type [%d] is no %v", last, kind)
+			d.fail("type [%d] is not a %v", last, kind)
 			return
 		}
 		s.sizes[uint32(last)] = size
@@ -138,7 +138,7 @@ func decodeOthers(d *decoder, blob *btf.Blob, listed bool) {
 	for _, id := range d.list(1, blob.EndID(), "variable") {
 		t := &blob.Types[id-1]
 		if t.Kind != btf.KindVar {
-			d.fail("type [%d] is no %v", id, btf.KindVar)
+			d.fail("type [%d] is not a %v", id, btf.KindVar)
 			return
 		}
 		t.KFlag = true

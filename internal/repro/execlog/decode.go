@@ -168,10 +168,10 @@ func (d *decoder) directory(id uint32, message []byte) error {
 func (d *decoder) find(id uint32, kind objectKind) (uint32, error) {
 	o, ok := d.ids[id]
 	if !ok {
-		return 0, fmt.Errorf("it refers to the entry %d, which did not come before it", id)
+		return 0, fmt.Errorf("it refers to entry %d, which is not before it", id)
 	}
 	if o.kind != kind {
-		return 0, fmt.Errorf("it refers to the entry %d, which is of another kind", id)
+		return 0, fmt.Errorf("it refers to entry %d, which is of another kind", id)
 	}
 	return o.at, nil
 }

@@ -159,15 +159,15 @@ func TestErrors(t *testing.T) {
 		{"large entry", protowire.AppendVarint(nil, 1<<40), "it has 1099511627776 bytes"},
 		{"large entry that isn't there", protowire.AppendVarint(nil, 60<<20), "ends in the middle"},
 		{"many entries", make([]byte, 9<<20), "more than 8388608 entries"},
-		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "no message"},
+		{"cut field", delimited([]byte{0x3a, 0x7f, 1}), "not a message"},
 		{"many fields", delimited(many), "more than 2097152 fields"},
 		{"unknown reference", entry(0, 7, none.Number(4, 7)),
-			"the entry 7, which did not come before it"},
-		{"set in itself", entry(1, 6, none.IDs(4, 1)), "the entry 1, which did not come before it"},
+			"entry 7, which is not before it"},
+		{"set in itself", entry(1, 6, none.IDs(4, 1)), "entry 1, which is not before it"},
 		{"no path", entry(0, 3, none), "without a path"},
 		{"output without file", entry(0, 7, none.Message(6, nil)), "an output without a file"},
-		{"path that isn't text", entry(0, 3, none.Text(1, "\xff")), "no message"},
-		{"cut list", entry(0, 6, none.Text(4, "\xff")), "no message"},
+		{"path that isn't text", entry(0, 3, none.Text(1, "\xff")), "not a message"},
+		{"cut list", entry(0, 6, none.Text(4, "\xff")), "not a message"},
 	} {
 		_, err := execlog.Read(bytes.NewReader(c.data))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

@@ -22,7 +22,7 @@ const (
 	runfilesEntry
 )
 
-var errNoMessage = errors.New("it is no message of a compact execution log")
+var errNoMessage = errors.New("not a message of a compact execution log")
 
 // field is a field of a message. Which of value and content counts is a matter of its number.
 type field struct {

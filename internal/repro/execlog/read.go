@@ -116,7 +116,7 @@ func readBytes(in io.Reader, b []byte, n int) ([]byte, error) {
 func readError(err error) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the log ends in the middle of it: the build still runs, or was killed; " +
-			"or this is no compact execution log")
+			"or this is not a compact execution log")
 	}
 	return err
 }

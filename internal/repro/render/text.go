@@ -229,11 +229,11 @@ func ratio(n, of int) string {
 func notes(r *repro.Report) []string {
 	var notes []string
 	for _, x := range r.Renamed {
-		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is taken for bazel-out/%s of B", x.A, x.B))
+		notes = append(notes, fmt.Sprintf("bazel-out/%s of A is compared with bazel-out/%s of B", x.A, x.B))
 	}
 	if n := r.Total.SameCached; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d of the same actions were taken from a cache in a build:"+
-			" if it was the other's, they ran once, and their outputs were not compared", n))
+		notes = append(notes, fmt.Sprintf("%d actions with the verdict same came from a cache: if the"+
+			" other build had filled it, they ran once, and nothing was compared", n))
 	}
 	for i := range r.Allowances {
 		if a := &r.Allowances[i]; a.Matched == 0 {

@@ -44,10 +44,10 @@ func (b *Builds) Build(i int) (failed bool, err error) {
 		failed, err = true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("bazel build: %w; what it says is above", err)
+		return false, fmt.Errorf("bazel build: %w; see its output above", err)
 	}
 	if _, err := os.Stat(b.Logs[i]); err != nil {
-		return false, errors.New("bazel build failed before the first action; what it says is above")
+		return false, errors.New("bazel build failed before the first action; see its output above")
 	}
 	// Its memory is needed for the other, and it shouldn't write while the files are read.
 	shutdown := b.command(i, "shutdown")

@@ -79,7 +79,7 @@ func (c *outputs) unchanged(t *testing.T, out string, code int, stderr string,
 	}
 }
 
-// devices makes each of the outputs a device that is full, if it is no directory.
+// devices makes each of the outputs a device that is full, if it is not a directory.
 func (c *outputs) devices(t *testing.T) {
 	for _, name := range c.names {
 		for _, arg := range c.command {

@@ -53,7 +53,7 @@ func Stdin(t *testing.T, program func() *cobra.Command) {
 			stderr.Reset()
 			args[slices.Index(args, "--output=none-output")] = "-o-"
 			code := cli.Execute(program, args, nil, nil, &stderr)
-			if code != 2 || !strings.Contains(stderr.String(), "is no directory") {
+			if code != 2 || !strings.Contains(stderr.String(), "is not a directory") {
 				t.Errorf("%q: exit code %d, %s", args, code, &stderr)
 			}
 		}

@@ -75,7 +75,7 @@ func Decode(t *testing.T, m []byte) (s worker.Response) {
 	for len(m) > 0 {
 		number, kind, n := protowire.ConsumeTag(m)
 		if n < 0 {
-			t.Fatal("a response that is no message")
+			t.Fatal("a malformed response")
 		}
 		m = m[n:]
 		var v uint64
