@@ -18,9 +18,9 @@ type module struct {
 	rel  string // of the file to write, from the directory that was named on
 }
 
-// findModules returns the modules that the arguments name: files, and directories of them. order,
-// if it is not "", is a file that lists what to take of directories. into, if it is not "", is a
-// directory that has the files which get the BTF. Each module must have its own name.
+// findModules returns the modules that the arguments name: files, and those in directories. order is
+// a file that lists the modules to take from directories, and into a directory with the files into
+// which the BTF is embedded; either may be "". Each module must have its own name.
 func findModules(args []string, order, into string) ([]module, error) {
 	var listed []string
 	if order != "" {

@@ -11,7 +11,7 @@ import (
 // name it.
 const Stdin = "/dev/stdin"
 
-// maxStdin bounds what is read of standard input, in bytes.
+// maxStdin is the most that is read from standard input, in bytes.
 const maxStdin = 1 << 34
 
 // takeStdin makes inputs that are - paths of standard input. args are the files that the command

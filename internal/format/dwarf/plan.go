@@ -29,7 +29,7 @@ type plan struct {
 	varying   varying
 }
 
-// walkFlags say how to pass an entry.
+// walkFlags say how to skip an entry.
 type walkFlags uint8
 
 const (

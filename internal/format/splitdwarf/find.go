@@ -14,7 +14,7 @@ import (
 type Found struct {
 	Data *dwarf.Data
 	Unit *dwarf.Unit
-	// Number is another one, from 1 on, for each that was found for an input.
+	// Number numbers the units that were found for an input, from 1 on.
 	Number uint64
 
 	files *Files

@@ -140,8 +140,8 @@ func isFile(path string) bool {
 }
 
 // ownUnits are the split units that the input has itself (-gsplit-dwarf=single), nil if there are
-// none. If there are several, they are of several objects: ld -r has put together what doesn't
-// belong together, for their offsets count from where each began.
+// none. Several units are not used: they are of several objects that ld -r has joined, and their
+// offsets count from where the sections of each began.
 func (f *Files) ownUnits() (*dwarf.Data, error) {
 	if f.main.Section(".debug_info.dwo") == nil {
 		return nil, nil

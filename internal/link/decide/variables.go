@@ -170,9 +170,9 @@ func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason stri
 	return 0, reasonNoVariable
 }
 
-// ofSection returns those of the candidates for an object that were defined for its section: that
-// of per-CPU variables, or others. If none was, the linker put them elsewhere, and all are
-// returned.
+// ofSection returns the candidates for an object that were defined in its kind of section: the
+// per-CPU section, or any other. If there are none, the linker has moved them, and all candidates
+// are returned.
 func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	perCPU := o.Section == facts.PerCPUSection
 	other := func(h Holder) bool { return !h.FromBTF && d.Node(h.Type).Flag == perCPU }

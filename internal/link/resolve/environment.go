@@ -280,8 +280,8 @@ func (r *resolver) ofBaseForward(v *view, tag int32) bool {
 		(t.definition != 0 || r.list[v.env].copied || !v.declares(tag))
 }
 
-// ofSplit returns what split BTF, or a copy of its base, means by a tag that it leaves open, if
-// that is beyond doubt: the base's definition, or only a forward declaration.
+// ofSplit returns the meaning of a tag that split BTF, or a copy of its base, only declares, if
+// there is only one: the base's definition, or a forward declaration.
 func (r *resolver) ofSplit(v *view, tag int32) (target, bool) {
 	switch {
 	case !r.split(v):

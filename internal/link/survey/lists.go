@@ -25,8 +25,7 @@ func (l *Lists[K, T]) Add(key K, value T) {
 	l.last[key] = uint32(len(l.all))
 }
 
-// Of returns the values of a key, the last one first; a key beyond those that the lists were made
-// for has none.
+// Of returns the values of a key, the last one first. A key that is out of range has no values.
 func (l *Lists[K, T]) Of(key K) iter.Seq[T] {
 	var last uint32
 	if int(key) < len(l.last) {

@@ -9,8 +9,8 @@ import (
 )
 
 // kfuncFlags are the flags that show in BTF: KF_FASTCALL, KF_ARENA_RET, KF_ARENA_ARG1 and
-// KF_ARENA_ARG2 (include/linux/btf.h). The others are for the kernel alone; leaving them out keeps
-// the facts still when they change, and makes most sets uniform.
+// KF_ARENA_ARG2 (include/linux/btf.h). Without the others, which are for the kernel alone, the
+// facts don't change when those do, and most sets are uniform.
 const kfuncFlags = 1<<12 | 1<<13 | 1<<14 | 1<<15
 
 // collectKfuncs lists the functions of all kfunc sets.

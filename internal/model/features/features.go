@@ -131,7 +131,7 @@ func Named(name string) (f Set, ok bool) {
 	return 1 << max(i, 0), i >= 0
 }
 
-// named gives the set that one word of a list stands for.
+// named returns the features that one word of a list selects.
 func named(name string) (Set, error) {
 	if f, ok := Named(name); ok {
 		return f, nil

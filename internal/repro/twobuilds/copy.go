@@ -9,7 +9,7 @@ import (
 )
 
 // copyTree copies a directory with its files and links, but Bazel's links to its outputs (bazel-*),
-// and the directory except, if it is in it. What is no file, directory or link is left out. The
+// and the directory except, if it is in it. Other things than files, directories and links are left out. The
 // modes are less the umask, as if it were checked out with that.
 func copyTree(from, to, except string, umask fs.FileMode) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
