@@ -17,7 +17,7 @@ const (
 	typeTagName = "btf_type_tag"
 )
 
-// note is the text of an annotation, which stands in unit u: dwz may move it to a partial unit.
+// note is the text of an annotation. It is in unit u, since dwz may move it to a partial unit.
 type note struct {
 	name
 	u *unit
@@ -72,8 +72,8 @@ func (u *unit) typeTags(e *dwarf.DIE) ([]note, error) {
 	return u.annotations(e, typeTagName)
 }
 
-// declTags adds a DECL_TAG for each annotation of e to the graph, which is locked; target is what
-// they belong to, index the member or parameter, -1 for the whole.
+// declTags adds a DECL_TAG to the graph, which is locked, for each annotation of e. target is what
+// they tag, and index the member or parameter, -1 for the whole.
 func (u *unit) declTags(e *dwarf.DIE, target types.ID, index int) error {
 	if !u.c.in.has(features.DeclTag) || (!e.Children && !e.Has(dwarf.Annotation)) {
 		return nil
@@ -133,8 +133,8 @@ func (u *unit) memberDeclTags(d *desc, target types.ID) error {
 	return nil
 }
 
-// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if there are any, say which one
-// of the target each is, -1 for none.
+// parameterDeclTags adds the DECL_TAGs of e's parameters. places, if not nil, has the index of each
+// parameter in the target, -1 for none.
 func (u *unit) parameterDeclTags(e *dwarf.DIE, target types.ID, places []int) error {
 	if !u.c.in.has(features.DeclTag) {
 		return nil

@@ -35,8 +35,8 @@ func (t *byPrint[T]) get(fp dwarf.Fingerprint) *T {
 	return nil
 }
 
-// slotOf returns the slot that has fp, or the free one where it belongs. Each slot is looked at
-// once: a free one may be another fingerprint's a moment later.
+// slotOf returns the slot that has fp, or the free slot for it. It reads each slot once: another
+// thread may fill a free one at any time.
 func slotOf[T any](slots []printed[T], fp dwarf.Fingerprint) (s *printed[T], has bool) {
 	for i := fp.A; ; i++ {
 		s := &slots[i&uint64(len(slots)-1)]

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Features    features.Set
 	LangExclude map[uint64]bool // DW_LANG codes, see language.Parse
-	// KABIPrefix, when set, stands for all names that begin so (pahole's --kabi_prefix).
+	// KABIPrefix, when set, replaces all names that begin with it (pahole's --kabi_prefix).
 	KABIPrefix string
 	// Input says which debugging information is wanted. File reads DWARF whatever it says.
 	Input Input
@@ -22,11 +22,12 @@ type Options struct {
 	// Progress, when set, is called now and then with the number of units done and of all. It must
 	// be safe to call from several threads.
 	Progress func(done, all int)
-	// SkipUnencodable leaves out units with something that BTF has no word for. Without it that is
-	// an error.
+	// SkipUnencodable leaves out units with types that BTF can't express. Without it they are an
+	// error.
 	SkipUnencodable bool
-	// Warn, when set, is called with a line for each unit that is left out for that reason, and for
-	// each that may have got a type unit of another, in the order of the file, before File returns.
+	// Warn, when set, is called before File returns, in the order of the file, with a line for each
+	// unit that is left out for that reason, and for each that may have the type units of another
+	// unit.
 	Warn func(line string)
 	// Units, when set, are the compilation units to convert, by their place among those of the
 	// file, from 0. Type units that none of them refers to are left out.
@@ -35,13 +36,12 @@ type Options struct {
 	// compilation units of the file, from 0, or its place in Units. It is called from several
 	// threads, in any order, and must not keep the object, which shares memory with others.
 	Each func(number int, o *object.Object) error
-	// Split finds the units that skeleton units stand for; nil: where they usually are.
+	// Split finds the units of split DWARF; nil looks in the usual places.
 	Split *splitdwarf.Finder
-	// Shared, when set, makes the conversion of a relocatable file use what those of others have
-	// understood, on one thread. It is for whole files.
+	// Shared, when set, reuses the results of other conversions of relocatable files. The conversion
+	// then runs on one thread, and converts the whole file.
 	Shared *Shared
-	// Shapers, when set, are used and shared by conversions of BTF that a compiler wrote, on one
-	// thread.
+	// Shapers, when set, is the same for BTF from a compiler.
 	Shapers *object.Shapers
 	// Counts, when set, is added to by File. It is for one call at a time.
 	Counts *Counts

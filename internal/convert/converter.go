@@ -41,8 +41,8 @@ type input struct {
 // has reports whether a feature is asked for.
 func (in *input) has(f features.Set) bool { return in.opt.Features.Has(f) }
 
-// neighbours are the units that may refer to one another: those of a file, or of a file with split
-// units.
+// neighbours are the units that may refer to each other: those of a file, or of a file with its
+// split units.
 type neighbours struct {
 	others   map[*dwarf.Unit]*unit // units that were referred to
 	tables   dwarf.Tables          // of the others
@@ -107,8 +107,8 @@ func (c *converter) start(in input) {
 	c.env.imported, c.scratch.lastSection = make(map[*unit]bool), nil
 }
 
-// restart is start for a converter of a shared store, which may have converted another file. The
-// file has a number, and units of about size bytes in all.
+// restart is start for a converter of a shared store, which may have converted another file before.
+// The units of the file, which has a number, have about size bytes.
 func (c *converter) restart(in input, file uint64, size int) {
 	c.start(in)
 	c.names.reset(size)

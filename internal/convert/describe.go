@@ -25,11 +25,11 @@ type elem struct {
 	noted bool
 }
 
-// desc describes a type entry in the terms of types.Node, its references still being entries.
+// desc describes a type entry as a types.Node whose references are still entries.
 //
-// A description with alias set has no node of its own: the entry means what ref means. dims, for an
-// array, are the element counts of its dimensions, outermost first. tags, for a pointer, are the
-// type tags between it and its pointee, in the order in which they follow the pointer.
+// If alias is set, the entry has no node of its own and means what ref means. dims has the element
+// counts of an array's dimensions, outermost first. tags has the type tags of a pointer, in the
+// order in which they follow the pointer.
 type desc struct {
 	kind  types.Kind
 	flag  bool
@@ -44,7 +44,7 @@ type desc struct {
 	tags  []note
 }
 
-// fakeInt is the name under which pahole 1.32 encodes base types that BTF's INT can't express.
+// fakeInt is the name that pahole 1.32 gives to base types that BTF's INT can't express.
 var fakeInt = []byte("__SANITIZED_FAKE_INT__")
 
 // ref resolves attribute s of e.
@@ -247,8 +247,8 @@ func (u *unit) describeTagged(e *dwarf.DIE) (d desc, err error) {
 	return d, u.define(e, &d)
 }
 
-// declaredName returns the name of the declaration that e completes, if it does, as C++ has them
-// within other types. It is in the same unit.
+// declaredName returns the name of the declaration that e completes, if any. In C++ declarations
+// are in other types. It is in the same unit.
 func (u *unit) declaredName(e *dwarf.DIE) (name, error) {
 	t, err := u.ref(e, dwarf.Specification)
 	if err != nil || t.u != u {
@@ -308,11 +308,11 @@ func (d *desc) overflows() bool {
 	return len(d.elems) > 0 && (d.bit(len(d.elems)-1)+7)/8 > uint64(d.size)
 }
 
-// extend gives a struct whose size is computed the least size that holds the members that lie at
-// known places: the kernel refuses members that begin or end beyond it (btf_struct_check_meta,
-// btf_struct_check_member and others). So does a struct in which a member begins beyond the size
-// that the DWARF states. That size is believed otherwise: but for Rust, where members end is not
-// compared with it here, btfdedup verify does that.
+// extend gives a struct with a computed size the least size that holds the members at known places,
+// because the kernel refuses members beyond the size (btf_struct_check_meta,
+// btf_struct_check_member and others). It does the same if a member begins beyond the size in the
+// DWARF. Otherwise the DWARF's size is used. Only for Rust the ends of members are compared with it
+// here; for the rest btfdedup verify does that.
 func (d *desc) extend() error {
 	for i := range d.elems {
 		end, err := d.end(&d.elems[i])
@@ -324,8 +324,8 @@ func (d *desc) extend() error {
 	return nil
 }
 
-// cut leaves out the members that don't lie in the struct as a whole. Rust writes so what has no
-// size itself, such as the text of a CStr, whose size is 0.
+// cut leaves out members that are not entirely in the struct. Rust writes such members for unsized
+// types, such as the text of a CStr, whose size is 0.
 func (d *desc) cut() error {
 	kept := d.elems[:0]
 	for _, m := range d.elems {

@@ -10,8 +10,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/elf"
 )
 
-// CheckEmpty tells why f has no DWARF, nil if it need not have any: an assembler's object, or one
-// without code and data, such as what modpost makes of a kernel module.
+// CheckEmpty returns why f has no DWARF, or nil if it needs none: the object of an assembler, or
+// one without code and data, such as modpost's part of a kernel module.
 func CheckEmpty(f *elf.File) error {
 	for _, s := range f.Sections {
 		switch {
@@ -45,9 +45,10 @@ func CheckEmpty(f *elf.File) error {
 		"don't strip; btfgen elf takes the separate debug file of a stripped file (--dwarf)", f.Path)
 }
 
-// compiled reports whether f has code or data that a compiler made: compilers leave their name in
-// .comment, assemblers don't, and give symbols a type, which assembly within C need not have. clang
-// writes no DWARF for a file that has nothing else, such as a kernel's .vmlinux.export.c.
+// compiled reports whether f has code or data from a compiler. Compilers write their name to
+// .comment, and give symbols a type; assemblers write no name, and assembly within C may have
+// symbols without a type. clang writes no DWARF for a file with assembly alone, such as a kernel's
+// .vmlinux.export.c.
 func compiled(f *elf.File) (bool, error) {
 	if comment := f.Section(".comment"); comment == nil || comment.Size == 0 {
 		return false, nil

@@ -13,8 +13,8 @@ import (
 // the feature enum64, which is for kernels that know neither that kind nor signed enums, it is an
 // ENUM of its size with the lower halves of the values.
 //
-// Where the DWARF doesn't say whether the enum is signed (version 2), one of up to 4 bytes is if it
-// has a negative value in a form for signed numbers; a wider one is not, as pahole has it.
+// If the DWARF doesn't say whether the enum is signed (version 2), then as in pahole an enum of up
+// to 4 bytes is signed if it has a negative value in a signed form, and a wider one is not.
 func (u *unit) enumerators(e *dwarf.DIE, d *desc) error {
 	signed, known, err := u.enumSign(e)
 	if err != nil {

@@ -33,7 +33,7 @@ func (env *environment) importUnit(u *unit) {
 	}
 }
 
-// takeImports takes what the imported units declare.
+// takeImports takes the declarations of the imported units.
 func (c *converter) takeImports() error {
 	for len(c.env.imports) > 0 {
 		last := len(c.env.imports) - 1
@@ -124,8 +124,8 @@ func (c *converter) reach() error {
 	})
 }
 
-// follow calls visit once for each entry of other units that the loaded unit refers to, directly or
-// through others, but for those for which known is true.
+// follow calls visit once for each entry of other units to which the loaded unit refers, directly
+// or through others, unless known returns true for it.
 func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) error {
 	queue, err := c.main.references(c.main.r.Unit.HeaderLen, true, nil)
 	seen := make(map[typeRef]bool)
@@ -143,9 +143,9 @@ func (c *converter) follow(known func(typeRef) bool, visit func(typeRef) error) 
 	return err
 }
 
-// references collects the references of the entry at off and of all below it: to other units, or to
-// any entry and then also the definitions below. Those of inlined calls don't count, for a
-// function's body doesn't change what its unit declares.
+// references collects the references of the entry at off and of all entries below it: those to
+// other units, or all of them and then also the definitions below. References of inlined calls
+// don't count, because a function's body doesn't change what its unit declares.
 func (u *unit) references(off uint32, others bool, into []typeRef) ([]typeRef, error) {
 	var e dwarf.DIE
 	for depth := 0; ; {

@@ -13,10 +13,9 @@ const inlined = 1
 // visitFunction takes a function. An entry with its own code and a pair of abstract origin and
 // out-of-line instance read the same.
 //
-// A function without code may have a symbol all the same: gcc folds identical functions, of which
-// all but one become aliases. Functions declared inline that have no code here are no candidates: a
-// tracer can't attach to them, and their coming and going with the bodies that call them must not
-// show.
+// A function without code may still have a symbol: gcc folds identical functions, and all but one
+// become aliases. A function that is declared inline and has no code here is not a candidate: a
+// tracer can't attach to it, and it must not come and go with the bodies that call it.
 //
 // It returns what visit does.
 func (u *unit) visitFunction(k dwarf.Head) (enter bool, next uint32, err error) {
@@ -55,10 +54,10 @@ func (u *unit) visitBody(f *dwarf.Function, err error) (enter bool, next uint32,
 	return false, f.End, nil
 }
 
-// visitNameless takes the functions at whose entry there is no symbol, except those of which the
-// unit has one with a symbol of just its name: such a one is a clone or a part that is not in the
-// file. The others are left to the link, which knows whose the symbol is: it may be theirs, for lld
-// drops the addresses of functions too that it folds (--icf).
+// visitNameless takes the functions without a symbol at their entry. It skips a function if another
+// one of the unit has a symbol of exactly its name: then this one is a clone or a part that is not
+// in the file. For the others the link finds out whose the symbol is. It may be theirs, as lld
+// (--icf) drops the addresses of functions that it folds.
 func (u *unit) visitNameless() error {
 	if len(u.nameless) == 0 {
 		return nil
@@ -89,7 +88,7 @@ func (u *unit) visitNameless() error {
 }
 
 // visitCodeless takes the functions without code that are not the abstract origin of one with code.
-// Rust's names of functions aren't those of symbols, so none of its functions stands for another.
+// It skips Rust's, whose names are not those of symbols.
 func (u *unit) visitCodeless() error {
 	if u.isRust() {
 		return nil
@@ -109,8 +108,8 @@ func (u *unit) visitCodeless() error {
 	return nil
 }
 
-// addFunction makes e a candidate. One without a symbol at its entry comes twice, the second time
-// nameless.
+// addFunction makes e a candidate. It is called twice for a function without a symbol at its entry,
+// the second time with nameless set.
 func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) error {
 	f := &u.c.scratch.function
 	if err := u.resolveFunction(e, f); err != nil || len(f.name) == 0 {
@@ -121,13 +120,12 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		if f.proto.u == u && f.proto.off != e.Off {
 			u.origins[f.proto.off] = true // the abstract instance
 		}
-		// A symbol of another name at the entry means that none of its own name stands for the
-		// function. The kernel puts prefixes before the names of code that runs before or beside
-		// it, by objcopy: __pi_, __efistub_, __kvm_nvhe_. But a weak definition may have an alias
-		// (crc32_le_base), and the definition that it has lost to may be assembler (crc32_le). And
-		// clang gives a static function the symbol of its alias alone; in a linked file that has
-		// dropped it, that can't be seen, so it is left to the link here too.
-		// Functions of other languages are never called as in the source.
+		// If the symbol at the entry has another name, no symbol of its own name is the function. The
+		// kernel adds prefixes to the names of code that runs before or beside it, by objcopy: __pi_,
+		// __efistub_, __kvm_nvhe_. But a weak definition may have an alias (crc32_le_base) and lose to
+		// an assembler's definition (crc32_le). And clang gives a static function only the symbol of
+		// its alias; a linked file that has dropped that doesn't show it, so the link decides in this
+		// case too. In other languages symbols never have the names of the source.
 		symbol = u.mark(e, f)
 		f.external = f.external || symbol.global // GNU as takes a weak symbol for a local one
 		switch {
@@ -158,9 +156,8 @@ func (u *unit) addFunction(e *dwarf.DIE, flags types.FuncFlags, nameless bool) e
 		}
 	}
 	if f.external && flags&types.FuncNoCode == 0 && !symbol.strong {
-		// Another definition of the function goes before this one: in an object file, because the
-		// symbol is weak; in a linked file also if there is no symbol at its entry any more, for
-		// then it has lost to another.
+		// Another definition of the function wins over this one: in an object file because the symbol
+		// is weak, in a linked file also because there is no symbol at its entry any more.
 		flags |= types.FuncWeak
 	}
 	node := types.Node{Kind: types.KindFunc, Ref: proto, Aux: linkageOf(f.external),
@@ -193,7 +190,7 @@ func (f *function) annotated() (bool, error) {
 	return err == nil && source.Annotated, err
 }
 
-// prototype adds the prototype of e, which f is, to the graph as in the source.
+// prototype adds the prototype of e, with its function f, to the graph as in the source.
 func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error) {
 	c := u.c
 	base := len(c.scratch.elems)
@@ -221,8 +218,8 @@ func (u *unit) prototype(e *dwarf.DIE, f *function) (types.ID, types.Hash, error
 	return id, c.store.g.Node(id).Hash, err
 }
 
-// takesMore reports whether e, which f is, takes parameters beyond those of its abstract origin:
-// clang says in the instance alone that a function has "..." in its prototype.
+// takesMore reports whether e, with its function f, has parameters beyond those of its abstract
+// origin: clang writes the "..." of a prototype to the instance only.
 func (u *unit) takesMore(e *dwarf.DIE, f *function) (bool, error) {
 	if f.proto.u == u && f.proto.off == e.Off {
 		return false, nil
@@ -292,8 +289,8 @@ type function struct {
 }
 
 // resolveFunction follows abstract origins and specifications. The prototype is that of the
-// abstract origin, which has the parameters as written in the source; of a specification (a
-// declaration) only what the entry itself lacks is taken. f is good as long as e is.
+// abstract origin, which has the parameters of the source. A specification (a declaration) adds
+// only what the entry itself lacks. f is valid as long as e is.
 func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	const nocall = 3 // DW_CC_nocall
 	f.name, f.external, f.nocall, f.returns = nil, false, false, typeRef{}
@@ -331,8 +328,8 @@ func (u *unit) resolveFunction(e *dwarf.DIE, f *function) (err error) {
 	return nil
 }
 
-// judge tells what the locations of e's parameters say against tracing it, and how its code is
-// called, with the feature true_signature. symbol is that at its entry.
+// judge returns what the locations of e's parameters say against tracing it, and, with the feature
+// true_signature, how its code is called. symbol is the one at its entry.
 func (u *unit) judge(e *dwarf.DIE, f *function, symbol *mark) (flags types.FuncFlags,
 	sig signature, err error) {
 	m := params.Machine{ID: u.c.in.d.File.Machine, AddrSize: int(u.r.Unit.AddrSize),

@@ -27,8 +27,8 @@ func (u *unit) isRust() bool {
 	return slices.Contains(language.Codes("rust"), u.r.Root.Value(dwarf.Language).Val)
 }
 
-// OnlyAssembler reports whether f has DWARF, all of it of an assembler, which describes no types.
-// It is false where the DWARF is damaged, which File says.
+// OnlyAssembler reports whether all of f's DWARF is from an assembler, which describes no types. It
+// is false if the DWARF is damaged; File reports that.
 func OnlyAssembler(f *elf.File) bool {
 	d, err := dwarf.New(f)
 	if err != nil || len(d.Units) == 0 {

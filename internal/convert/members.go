@@ -10,10 +10,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// members fills d with the members of e, in the order of the source; where the compiler has put
-// them in another order, as rustc does, in the order of their places, for the kernel wants that
+// members fills d with the members of e, in the order of the source. If the compiler has reordered
+// them, as rustc does, they are in the order of their offsets, which the kernel requires
 // (btf_struct_check_meta). If any member is a bitfield (d.flag, BTF's kind_flag), every member's
-// val becomes the bitfield's size in bits 24 to 31, 0 for no bitfield, and the bit offset below.
+// val has the size of the bitfield in bits 24 to 31, 0 for no bitfield, and the bit offset below.
 func (u *unit) members(e *dwarf.DIE, d *desc) error {
 	start := len(u.c.scratch.elems)
 	var c dwarf.DIE
@@ -110,8 +110,9 @@ func (u *unit) oldBitOffset(c *dwarf.DIE, t typeRef, bits uint64) (uint64, error
 	return storage*8 - from - bits, err
 }
 
-// memberLocation is the member's place in bytes: a number, or one of the location expressions that
-// compilers write for it, DW_OP_plus_uconst or a constant. Others depend on the object.
+// memberLocation returns the member's offset in bytes: a number, or one of the location expressions
+// that compilers write for members, DW_OP_plus_uconst or a constant. The value of others depends on
+// the object.
 func (u *unit) memberLocation(c *dwarf.DIE) (uint64, bool) {
 	const opPlusUconst, opConstu = 0x23, 0x10
 	at := c.Value(dwarf.MemberLocation)

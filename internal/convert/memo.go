@@ -2,7 +2,7 @@ package convert
 
 import "github.com/rules-btf/rules_btf/internal/model/types"
 
-// memo remembers what is known of the type entries of a unit, by offset. Clearing it costs nothing.
+// memo caches what is known of the type entries of a unit, by offset. Clearing it is free.
 type memo struct {
 	slots   []memoSlot
 	entries []entry

@@ -92,7 +92,7 @@ func (u *unit) nameOf(die uint32, a dwarf.Value) (name, error) {
 }
 
 // identifier reads attribute s of e as the name of a type, a member, an enumerator or a parameter,
-// which the kernel wants to be an identifier.
+// which the kernel requires to be an identifier.
 func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
 	n, err := u.name(e, s)
 	if err != nil || !n.odd {
@@ -101,7 +101,7 @@ func (u *unit) identifier(e *dwarf.DIE, s dwarf.Attr) (name, error) {
 	return u.spelled(e.Off, n)
 }
 
-// spelled is n, of the entry at die, as an identifier.
+// spelled returns n, the name of the entry at die, as an identifier.
 func (u *unit) spelled(die uint32, n name) (name, error) {
 	if !n.odd || n.spelled {
 		return n, nil
@@ -111,9 +111,9 @@ func (u *unit) spelled(die uint32, n name) (name, error) {
 	return n, err
 }
 
-// spell makes an identifier of a name as other languages have them: Option<u32> is Option_u32_.
-// What is not a letter, a digit or an underscore of ASCII becomes an underscore. The end of one
-// that is longer than the kernel's limit gives way to a hash of the whole.
+// spell makes an identifier of a name in another language: Option<u32> becomes Option_u32_. Every
+// character that is not an ASCII letter, digit or underscore becomes an underscore. If the name is
+// longer than the kernel's limit, its end is replaced with a hash of the whole name.
 func spell(s []byte) []byte {
 	b := make([]byte, 0, len(s)+1)
 	if len(s) > 0 && s[0] >= '0' && s[0] <= '9' {

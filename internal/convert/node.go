@@ -5,10 +5,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// repeats says how many of a unit's types are repeats of those of other units, and with that in
-// which of two ways a type comes into the graph. It is hashed first, without the lock, by its
-// fingerprint or from its description (hash.go); only if the graph doesn't have that hash, it is
-// described once more and added. Or it is described once and added at once, and the graph hashes it.
+// repeats says how many of a unit's types repeat types of other units. That decides how a type gets
+// into the graph: it is hashed first, without the lock, by its fingerprint or its description
+// (hash.go), and is described again and added only if the graph doesn't have that hash; or it is
+// described and added at once, and the graph hashes it.
 type repeats uint8
 
 const (

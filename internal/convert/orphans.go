@@ -6,10 +6,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// gcc writes type units that nothing refers to, such as those of enums of which a unit uses the
-// enumerators alone. They are orphans. Where a file has one compilation unit, they belong to it.
-// So do those of a .dwo file to its compilation unit. Elsewhere they are separate units, for
-// nothing tells whose they are: of equal type units the linker keeps one.
+// gcc writes type units to which nothing refers, such as those of enums if a unit uses only their
+// enumerators. They are orphans. If a file has one compilation unit, they belong to it, and those
+// of a .dwo file to its compilation unit. Otherwise they are separate units: the linker keeps one
+// of several equal type units, so it is unknown whose they are.
 
 // walkOrphans takes what the orphans of the one compilation unit declare.
 func (c *converter) walkOrphans() error {
@@ -73,10 +73,10 @@ func (c *converter) noteReferred(h *dwarf.Unit) error {
 	return c.follow(func(typeRef) bool { return false }, func(typeRef) error { return nil })
 }
 
-// noteSignatures notes a unit of C with several definitions of a tag, where type units may be the
-// reason: gcc gives types one signature that differ in what their pointers lead to (DWARF 5, 7.32,
-// takes the name of that alone), the linker keeps one of them, and so a unit gets the definition
-// that another has. C has several definitions of a tag only in blocks.
+// noteSignatures notes a unit of C with several definitions of a tag, if type units may be the
+// reason. gcc gives the same signature to types that differ in what their pointers refer to (DWARF
+// 5, 7.32, hashes only the name of that). The linker keeps one of them, so a unit may get the
+// definition of another. In C itself, only blocks have several definitions of a tag.
 func (c *converter) noteSignatures(number int) {
 	if c.single || !c.in.d.HasTypeUnits() || !c.main.r.IsC() {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/features"
 )
 
-// maxParameters is how many parameters a function may have to be judged. No compiler's has as many.
+// maxParameters is the largest number of parameters of a function that is judged. No compiler
+// writes more.
 const maxParameters = 1000
 
 // parameters are those of the function that is judged.
@@ -64,7 +65,7 @@ func (u *unit) readParameters(e *dwarf.DIE, f *function, m params.Machine) ([]pa
 	return ps.list, nil
 }
 
-// locate reads the expressions of p's location into to, up to what they tell.
+// locate reads the expressions of p's location into to, as far as they say anything.
 func (u *unit) locate(p *dwarf.Parameter, to *params.Param, m params.Machine) error {
 	ps := &u.c.scratch.parameters
 	first := len(ps.locations)
@@ -111,8 +112,7 @@ func (u *unit) completeParameters(e *dwarf.DIE, f *function) error {
 	return nil
 }
 
-// matchOrigin notes for the parameters whose abstract origin k is that it is number index, and its
-// type.
+// matchOrigin sets the index and the type of the parameters whose abstract origin is k.
 func (u *unit) matchOrigin(k *dwarf.Parameter, index int) error {
 	ps := &u.c.scratch.parameters
 	for i := range ps.entries {

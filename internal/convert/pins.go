@@ -29,9 +29,8 @@ func newPins(d *dwarf.Data) *pins {
 	return &pins{budget: d.Share(pinFloor + pinPerByte*int(d.Size()))}
 }
 
-// pinReader reads units once more, into its own graph, in which every reference to a tag says
-// which entry defines it. Of these, the graph of a store gets the pins that tell the definitions
-// apart.
+// pinReader reads units once more, into its own graph, in which every reference to a tag names the
+// entry that defines it. The graph of the store gets only the pins that distinguish definitions.
 type pinReader struct {
 	*converter
 	importer *pin.Importer
@@ -110,8 +109,8 @@ func (p *pinReader) read(c *converter, h *dwarf.Unit, file string) error {
 	return nil
 }
 
-// spend calls use with what is left of the budget, and takes what is used of it. Several units that
-// do so at the same time may not use more than one after the other.
+// spend calls use with the rest of the budget, and subtracts what it used. Several units that do so
+// at the same time may use no more than one after the other.
 func (p *pins) spend(left *int, use func() error) error {
 	p.budgetMu.Lock()
 	*left = p.budget

@@ -5,12 +5,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// What is here keeps types out of the graph that the kernel refuses (kernel/bpf/btf.c, the
-// check_meta and resolve functions of each kind) and that no C compiler writes. They are looked for
-// when a type is added to the graph, which is once for each content.
+// The functions here keep types out of the graph that the kernel refuses (kernel/bpf/btf.c, the
+// check_meta and resolve functions of each kind) and that no C compiler writes. A type is checked
+// when it is added to the graph, which is once for each content.
 
-// checkModifiers refuses a description of the entry at off that makes too many modifiers in a row
-// (btf.MaxModifiers): it is one itself, or has type tags. ref is what it refers to, tags included.
+// checkModifiers refuses the type at off if it begins too long a chain of modifiers
+// (btf.MaxModifiers): it is a modifier itself, or has type tags. ref is what it refers to, tags
+// included.
 func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	modifier := btf.Kind(d.kind).IsModifier()
 	if !modifier && len(d.tags) == 0 {
@@ -26,8 +27,8 @@ func (u *unit) checkModifiers(off uint32, d *desc, ref types.ID) error {
 	return nil
 }
 
-// checkSized refuses a type without a size, where what says what has it; off is the entry with the
-// reference. A struct that is only declared may be defined in other units.
+// checkSized refuses a type without a size. what names the element that has it, and off is the
+// entry with the reference. A struct that is only declared may be defined in other units.
 func (u *unit) checkSized(off uint32, what string, id types.ID) error {
 	switch u.c.store.g.Nodes[id].Kind {
 	case types.KindInt, types.KindPtr, types.KindStruct:

@@ -9,14 +9,13 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// Shared is what conversions of several files share: what their units have in common, such as the
-// types of headers, is understood once. It serves relocatable files, in which fingerprints take
-// strings by content; so a fingerprint means the same in all of them. What may mean something else
-// in another file has the number of the file in it (dwarf.Prints). Several conversions may run at
-// the same time. The zero value is ready.
+// Shared is what conversions of several files share, so that types of common headers are read once.
+// It is for relocatable files, whose fingerprints have strings by content; so a fingerprint means
+// the same in all of them. If a fingerprint depends on the file, it has the file's number in it
+// (dwarf.Prints). Several conversions may run at the same time. The zero value is ready.
 type Shared struct {
-	// Joined bases the objects on the graph that is shared, in place of their own graphs.
-	// They may be looked at when no conversion runs any more; object.Union makes one of them.
+	// Joined bases the objects on the shared graph, in place of their own graphs. They may be used
+	// when all conversions have ended; object.Union merges them.
 	Joined bool
 	// Size is about how many bytes of units there will be in all, 0 if that isn't known.
 	Size int
@@ -79,8 +78,7 @@ func (s *Shared) done(c *converter) {
 	}
 }
 
-// object is what the units are, which are of the shared graph: over that graph, or over one of
-// their own.
+// object returns the object of units of the shared graph: on that graph, or on its own graph.
 func (s *Shared) object(c *converter, units []object.Unit) *object.Object {
 	if !s.Joined {
 		return c.part(units)

@@ -1,9 +1,9 @@
 package convert
 
-// A skeleton unit (-gsplit-dwarf) has no more than addresses; the unit that it stands for is in
-// another file, package splitdwarf finds it. That file is like a relocatable one: its strings are
-// its own, so fingerprints take them by content, and what means something in the file only is mixed
-// with a number.
+// A skeleton unit (-gsplit-dwarf) has only addresses. Its split unit is in another file, which
+// package splitdwarf finds. That file is like a relocatable one: it has its own strings, so
+// fingerprints take strings by content, and what has a meaning only within the file is mixed with a
+// number.
 
 // enter makes the split unit of the loaded skeleton unit the one that is converted, until leave is
 // called.

@@ -9,10 +9,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// store is what the threads have understood so far, together. Nearly all that units hold is known
-// from others; that is found by its fingerprint, without a lock. What is new is described and
-// hashed by its thread alone, then added to the graph by one thread at a time. So the numbers of
-// nodes depend on the schedule; their contents don't.
+// store is what the threads of a conversion share. Most types of a unit are known from other units,
+// and are found by their fingerprint, without a lock. A new type is described and hashed by one
+// thread, then added to the graph under a lock. So the numbers of nodes depend on the schedule, but
+// their contents don't.
 type store struct {
 	mu      sync.Mutex // for the graph
 	obj     *object.Object

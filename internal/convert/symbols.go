@@ -40,27 +40,27 @@ type mark struct {
 	strong  bool // one of the function's name is not weak
 	global  bool // one of just the function's name is not local
 	renamed bool // there are some, but none of the function's name
-	// alias: renamed, and none of them is the function's name with a prefix. So it is an alias of a
-	// weak definition whose name another has taken.
+	// alias: renamed, and the symbol is not the function's name with a prefix. So it is an alias of a
+	// weak definition, and the function's name belongs to another definition.
 	alias bool
-	// nameless: there is none. In a linked file the code is not there any more, or it has lost its
-	// name to another definition.
+	// nameless: there is no symbol. In a linked file the code has been dropped, or another definition
+	// has the name.
 	nameless bool
 	clone    bool // one of its name is a clone with a changed interface
-	// suffixed is the symbol's name if it is the function's with a suffix (foo.isra.0, foo.part.0),
-	// and none of just that name is there too: of several one that is no part, and of these the
-	// first in order. The cold part (.cold) does not count.
+	// suffixed is the symbol's name if that is the function's with a suffix (foo.isra.0, foo.part.0),
+	// and there is none of just the function's name. If there are several, it is the first one, and
+	// one that is not a part if possible. The cold part (.cold) does not count.
 	suffixed string
 }
 
 // part reports whether the symbol stands for a part of the function that was split off.
 func (m *mark) part() bool { return facts.IsPart(m.suffixed) }
 
-// look asks the symbols at addr about the function of that name. One that is external in its unit
-// and local here is a hidden one of a linked file.
+// look returns what the symbols at addr say of the function with that name. A function that is
+// external in its unit and local here is a hidden one of a linked file.
 //
-// At an address that linkers write for code that is not in the file, a symbol of another name says
-// nothing, if a file has code there at all.
+// Linkers write certain addresses for code that is not in the file. Unless the file has code there,
+// a symbol of another name at such an address means nothing.
 func (s *symbols) look(addr uint64, name []byte) (m mark) {
 	some, named, exact, prefixed := false, false, false, false
 	plain := bytes.IndexByte(name, '.') < 0

@@ -18,8 +18,8 @@ type signature struct {
 	index []int
 }
 
-// trueSignature tells how the code of e, which f is and v judges, is called. clone: its symbol is a
-// clone's.
+// trueSignature finds out how the code of e is called; f is its function and v its parameters.
+// clone is set if its symbol is a clone's.
 func (u *unit) trueSignature(e *dwarf.DIE, f *function, v *params.Verdict,
 	clone bool) (s signature, err error) {
 	if !clone && !f.nocall {
@@ -113,8 +113,8 @@ func (u *unit) countParameters(e *dwarf.DIE) (n int, rest bool, err error) {
 	return n, rest, nil
 }
 
-// named is the name and the type of a parameter, or of the one field of a struct that is left of
-// it. Names are read in their unit.
+// named is the name and the type of a parameter, or of the only field of a struct that is left.
+// unit is where its names are.
 type named struct {
 	name    name
 	namer   *unit

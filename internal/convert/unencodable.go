@@ -8,7 +8,7 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/dwarf"
 )
 
-// unencodable is an error for something that BTF has no word for. The DWARF is in order.
+// unencodable is the error for something that BTF can't express, in correct DWARF.
 type unencodable struct{ error }
 
 func isUnencodable(err error) bool {
@@ -16,7 +16,8 @@ func isUnencodable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// unencodable is the error that the entry at off can't be encoded; what says what it is.
+// unencodable returns the error that something, which the format names, of the entry at off can't
+// be encoded.
 func (u *unit) unencodable(off uint32, format string, args ...any) error {
 	root := &u.c.main.r.Root
 	file, _ := u.c.main.r.String(root, dwarf.Name)

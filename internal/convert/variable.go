@@ -12,10 +12,10 @@ import (
 // sections start so (.data..percpu..shared_aligned …).
 const percpuSection = ".data..percpu"
 
-// visitVariable takes a variable that has a fixed address in a section whose variables are encoded.
-// Name and type come from the declaration that the entry completes, unless it has its own type
-// (extern T x[]; T x[5];), or after link-time optimization from the entry of the unit that defined
-// it.
+// visitVariable takes a variable at a fixed address in a section whose variables are encoded. Its
+// name and type are those of the declaration that the entry completes, unless the entry has its own
+// type (extern T x[]; T x[5];), or after link-time optimization those of the entry in the unit that
+// defined it.
 func (u *unit) visitVariable(off uint32) error {
 	var e dwarf.DIE
 	if err := u.r.Read(off, &e); err != nil {

@@ -64,8 +64,8 @@ func (u *unit) walk() error {
 	return u.visitCodeless()
 }
 
-// visit takes what e declares. It reports whether what e encloses is to be visited too, and the
-// offset after e's children if that is known. global: e is not inside a function.
+// visit takes what e declares. It reports whether the children of e have to be visited too, and the
+// offset after them, if it is known. global is set if e is not inside a function.
 func (u *unit) visit(e dwarf.Head, global bool) (enter bool, next uint32, err error) {
 	if dwarf.IsDefinition(e.Abbrev.Tag) {
 		return u.visitType(e)

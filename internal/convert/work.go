@@ -28,10 +28,10 @@ type failure struct {
 	err error
 }
 
-// convertUnits converts the units of a file. Whether they take more work than the file may ask for
-// is decided by one thread that shares nothing with others: what several have done depends on what
-// each has found, and on what it has done once more. Where they don't even need a part of that, it
-// needn't be asked.
+// convertUnits converts the units of a file. Whether they exceed the file's budget of work is
+// decided by one thread alone: the work of several threads depends on the schedule, because each
+// may repeat what another has done. If several threads together stay far below the budget, that
+// thread isn't needed.
 func convertUnits(in input) (*work, error) {
 	try := func(opt Options, budget dwarf.Budget) (*work, error) {
 		in.opt = &opt
