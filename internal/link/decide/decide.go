@@ -1,5 +1,5 @@
-// Package decide says what is encoded besides the types of the units: which functions, with which
-// prototypes; which variables, at which places in their sections; which declaration tags.
+// Package decide decides what is encoded besides the types of the units: which functions, with
+// which prototypes; which variables, at which places in their sections; which declaration tags.
 //
 // The rules are pahole's (dwarves btf_encoder.c) and, for kfuncs, the kernel's, unless a comment
 // says otherwise:
@@ -52,9 +52,9 @@ type decider struct {
 	places     places
 }
 
-// Decide decides about the candidates of the units. f may be nil: then functions are linked under
-// their own names, and variables are those of BTF that was linked before. extra asks for the
-// variables that are not per CPU, and nothing else.
+// Decide selects from the candidates of the units. Without facts (nil) functions are linked under
+// their own names, and variables only if they are from BTF that was linked before. extra selects
+// only the variables that are not per CPU.
 func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set, extra bool) (
 	*Decisions, error) {
 	if extra {
@@ -81,15 +81,15 @@ func Decide(t *resolve.Types, x *symbols.Index, f *facts.Facts, set features.Set
 	return d.Decisions, nil
 }
 
-// holders returns the functions or variables of a name that units hold. The result is good until
+// holders returns the functions or variables of a name that units hold. The result is valid until
 // the next call.
 func (d *decider) holders(kind types.Kind, name types.Str) []Holder {
 	d.group = d.Holders(kind, name, d.group[:0])
 	return d.group
 }
 
-// checkFacts refuses facts that do not list what the features need: it would be missing without a
-// word.
+// checkFacts refuses facts without lists that the features need, because those functions or
+// variables would be missing in silence.
 func checkFacts(f *facts.Facts, set features.Set) error {
 	if f == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 // locals are the local symbols of the facts' variables.
 type locals struct {
 	objects map[string]uint64 // by name: how many local objects the facts have
-	// identified are the names of which the facts know the definition of one.
+	// identified are the names of local variables with a Definition in the facts.
 	identified map[localName]bool
 	hashes     map[int]types.Hash // by unit: its TypesHash
 }
@@ -37,9 +37,9 @@ func (l *locals) count(f *facts.Facts) {
 	}
 }
 
-// definers returns the candidates for a local variable that its Definition means: those of units
-// of its source file's name that have just this variable and just these types. Without a
-// Definition there are none.
+// definers returns the candidates that the Definition of a local variable identifies: those of
+// units of its source file's name with exactly this variable and these types. Without a Definition
+// there are none.
 func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	if len(group) == 0 || o.Definition == (types.Hash{}) {
 		return nil
@@ -49,8 +49,8 @@ func (d *decider) definers(o *facts.Object, group []Holder) []Holder {
 	})
 }
 
-// unitsOf returns the linked units whose source file has the base name of a local symbol's: all, if
-// the symbol table doesn't tell the file.
+// unitsOf returns the linked units whose source file has the base name of a local symbol's file, or
+// all units if the symbol table doesn't name the file.
 func (d *decider) unitsOf(o *facts.Object) []int {
 	name := d.facts.Files[o.File].Name
 	file, ok := d.Graph.Strs.Lookup([]byte(name))
@@ -66,8 +66,8 @@ func (d *decider) unitsOf(o *facts.Object) []int {
 	return list
 }
 
-// heldIn returns the candidates that units hold by nodes for which is says so, with the weight that
-// they have in these units.
+// heldIn returns the candidates that units hold as nodes for which is returns true, with their
+// weights in these units.
 func (d *decider) heldIn(units []int, group []Holder, is func(u int, n *types.Node) bool) []Holder {
 	name := d.Node(group[0].Type).Name
 	held := map[Type]uint64{}
@@ -95,10 +95,9 @@ func (d *decider) typesHash(u int) types.Hash {
 	return d.locals.hashes[u]
 }
 
-// inFileOf returns those of several candidates for a local variable that units of its source file
-// hold. The facts know files by their base name only, so among units of that name those win whose
-// static functions and variables have most in common with the file's, and of these the ones that
-// lack fewest there.
+// inFileOf selects from several candidates for a local variable those of its source file. The facts
+// name files by their base name only. So among units of that name it selects those that have most
+// static functions and variables in common with the file, and of these the ones that lack fewest.
 func (d *decider) inFileOf(o *facts.Object, group []Holder) []Holder {
 	if d.facts.Files[o.File].Name == "" {
 		return nil

@@ -41,8 +41,8 @@ func (d *decider) candidates(name types.Str, clones []types.Str) []Holder {
 	})
 }
 
-// clones are the candidates whose symbols have suffixes, where they stand for the function that
-// they are of, and the parts of functions.
+// clones are the candidates whose symbols have suffixes: clones that are encoded as the function
+// itself, and parts of functions.
 type clones struct {
 	of    map[types.Str][]types.Str // by base name
 	roles []role                    // by name
@@ -58,8 +58,8 @@ const (
 	isClone        // it is decided on with its base name
 )
 
-// findClones finds the clones. With the feature true_signature they are their own functions; it
-// notes which functions have such.
+// findClones finds the clones. With the feature true_signature clones are separate functions; then
+// it notes which functions have clones.
 func (d *decider) findClones() clones {
 	c := clones{of: map[types.Str][]types.Str{}, roles: make([]role, d.Graph.Strs.Len())}
 	own := d.features.Has(features.TrueSignature)
@@ -148,21 +148,21 @@ func (d *decider) function(name types.Str, linkage uint32, proto Type) Type {
 	return d.make(types.Node{Kind: types.KindFunc, Name: name, Aux: linkage, Ref: types.ID(proto)})
 }
 
-// encodedAs notes which made type is encoded for a FUNC or VAR, for what else refers to that.
+// encodedAs notes which made type encodes a FUNC or VAR, for the declaration tags that refer to it.
 func (d *decider) encodedAs(k, made Type) {
 	if len(d.DeclTags)+len(d.Sections) > 0 || d.facts == nil {
 		d.encoded[k] = made
 	}
 }
 
-// hasSymbol reports whether the linked file has the function, under this name or as a clone that is
-// no function of its own.
+// hasSymbol reports whether the linked file has the function, under this name or as a clone that
+// isn't a separate function.
 func (d *decider) hasSymbol(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	return bits&symbols.Exact != 0 || bits&symbols.Suffixed != 0 && bits&symbols.HasClones == 0
 }
 
-// symbolReason returns why the symbols of a function are against encoding it, "" if they are not.
+// symbolReason returns why the symbols of a function forbid encoding it, "" if they don't.
 func (d *decider) symbolReason(name types.Str) string {
 	switch {
 	case d.symbols.Of(name)&symbols.Exact == 0 && !d.features.Has(features.OptimizedFunc):
@@ -173,8 +173,8 @@ func (d *decider) symbolReason(name types.Str) string {
 	return ""
 }
 
-// severalAddresses reports whether the function has several addresses. Clones count as the function
-// that they are of, unless they are encoded under their own names.
+// severalAddresses reports whether the function has several addresses. Those of clones count too,
+// unless the clones are encoded under their own names.
 func (d *decider) severalAddresses(name types.Str) bool {
 	bits := d.symbols.Of(name)
 	if !d.features.Has(features.TrueSignature) || bits&symbols.Exact == 0 {
@@ -228,8 +228,8 @@ func (d *decider) skipReason(name types.Str, own, compared []Holder) string {
 	return ""
 }
 
-// consistent reports whether the prototypes of candidates are the same but for what looseHashes
-// overlook.
+// consistent reports whether the prototypes of candidates are the same, except for what looseHashes
+// ignore.
 func (d *decider) consistent(group []Holder) bool {
 	first := d.Node(group[0].Type).Ref
 	return !slices.ContainsFunc(group, func(h Holder) bool {
@@ -238,7 +238,7 @@ func (d *decider) consistent(group []Holder) bool {
 	})
 }
 
-// prototype returns the prototype that most units have, ties by content.
+// prototype returns the prototype that most units have; of several, the first by content.
 func (d *decider) prototype(group []Holder) Type {
 	best := group[0].Ref
 	if !slices.ContainsFunc(group, func(h Holder) bool { return h.Ref != best }) {

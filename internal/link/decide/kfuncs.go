@@ -50,8 +50,8 @@ func (d *decider) tagFunction(fn Type, value string) {
 		Ref: types.ID(fn)})
 }
 
-// arenaPrototype returns a prototype in which the pointers that flags name point into the arena's
-// address space.
+// arenaPrototype returns a prototype in which the pointers that the flags select point to the
+// arena's address space.
 func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	n := d.Node(proto)
 	refs := d.Refs(proto)
@@ -75,8 +75,8 @@ func (d *decider) arenaPrototype(proto Type, flags uint32) Type {
 	return d.makeOnce(made, elems...)
 }
 
-// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T; what is no pointer stays
-// as it is.
+// arenaPointer returns PTR -> TYPE_TAG address_space(1) -> T for PTR -> T, and any other type as it
+// is.
 func (d *decider) arenaPointer(k Type) Type {
 	if k == 0 || d.Node(k).Kind != types.KindPtr {
 		return k

@@ -8,10 +8,10 @@ import (
 )
 
 // claimants returns the candidates for a function whose code is in the linked file, as far as its
-// symbols tell: a global symbol is that of an external function, a local one is that of a function
-// of its source file. So neither a section that the linker dropped nor a function of the same name
-// elsewhere has a say. Where the file's own DWARF is converted, nothing else may tell, for the
-// objects' must give the same.
+// symbols show: a global symbol is an external function's, and a local symbol is that of a function
+// of its source file. So sections that the linker dropped and functions of the same name elsewhere
+// don't count. The DWARF of the linked file must not be used for more than that, because the
+// objects' DWARF must give the same result.
 func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	own := group
 	if slices.ContainsFunc(group, d.isForeign) {
@@ -28,14 +28,14 @@ func (d *decider) claimants(name types.Str, group []Holder) []Holder {
 	case d.symbols.Of(name)&symbols.Exact != 0:
 		return nil
 	}
-	// Only clones have symbols, and nothing says which of the candidates are clones: the BTF that a
-	// compiler wrote.
+	// Only clones have symbols, and it is unknown which of the candidates are clones: they are from a
+	// compiler's BTF.
 	return slices.DeleteFunc(slices.Clone(group), func(h Holder) bool {
 		return d.Node(h.Type).Name != name
 	})
 }
 
-// isForeign reports whether no symbol of the linked file can be a candidate's.
+// isForeign reports whether none of the linked file's symbols can be a candidate's.
 func (d *decider) isForeign(h Holder) bool {
 	n := d.Node(h.Type)
 	bits := d.symbols.Of(n.Name)
@@ -44,9 +44,9 @@ func (d *decider) isForeign(h Holder) bool {
 		static && bits&(symbols.ExactLocal|symbols.ExactLoose) == 0
 }
 
-// ofTheirFiles drops the candidates of which no unit has the symbol in its source file, where
-// several are of one name. If that leaves none, the symbol table knows the files by other names,
-// and all stay.
+// ofTheirFiles selects from several candidates of one name those for which a unit has the symbol in
+// its source file. If there are none, the symbol table has other names for the files, and all
+// candidates stay.
 func (d *decider) ofTheirFiles(own []Holder) []Holder {
 	contested := false
 	for i := range own {
@@ -97,8 +97,8 @@ func (d *decider) inFile(files map[types.Str]bool, unit int, n *types.Node) bool
 		files[d.Units[unit].File]
 }
 
-// places are in which units and source files functions are of which several candidates have the
-// name. Most links don't ask.
+// places are the units and source files of functions whose name several candidates have. Most links
+// don't need them.
 type places struct {
 	units   map[types.Str][]unitNode  // by name
 	symbols map[types.Str][]types.Str // local ones: the files, by name
@@ -158,10 +158,10 @@ func (p *places) files(d *decider, name types.Str) map[types.Str]bool {
 	return files
 }
 
-// owners returns those of the candidates to which the symbol belongs: those with code, if any have
-// some (the others are copies that were inlined away; where all are without code, the symbol is an
-// alias of an identical function), and of these the strong ones, if any are, unless the symbol is
-// hidden.
+// owners returns the candidates to which the symbol belongs. If any have code, those without are
+// dropped: they are copies that were inlined. (If all are without code, the symbol is an alias of
+// an identical function.) Of the rest, weak ones are dropped if there are strong ones, unless the
+// symbol is hidden.
 func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	own := d.without(types.FuncNoCode, group)
 	if d.hidden(name) {
@@ -170,16 +170,16 @@ func (d *decider) owners(name types.Str, group []Holder) []Holder {
 	return d.without(types.FuncWeak, own)
 }
 
-// hidden reports whether the linker made the symbol local. It doesn't say any more whether it was
-// weak: in a linked file the definition that is there looks strong and the others weak, while in
-// the objects all may be weak. So definitions whose prototypes are inconsistent can't be
-// distinguished apart, whatever the features.
+// hidden reports whether the linker made the symbol local. Then it is unknown whether it was weak:
+// in the linked file's DWARF the definition that is there looks strong and the others weak, while
+// in the objects all may be weak. So inconsistent prototypes of a hidden symbol are left out with
+// any features.
 func (d *decider) hidden(name types.Str) bool {
 	return d.symbols.Of(name)&symbols.Exact == symbols.ExactLoose
 }
 
-// withCopies returns the owners, and all candidates without code: copies of the function that were
-// inlined, whose prototypes are compared too.
+// withCopies returns the owners, and all candidates without code: inlined copies of the function,
+// whose prototypes are compared too.
 func (d *decider) withCopies(own, group []Holder) []Holder {
 	all := own[:len(own):len(own)]
 	for _, h := range group {

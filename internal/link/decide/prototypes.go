@@ -7,10 +7,10 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// looseHashes are hashes of shapes that are equal for types that the consistency of prototypes does
-// not tell apart: const counts nowhere; tags, typedefs and enums are their kind and name; base
-// types are name, size and encoding; arrays are count and element; prototypes are their types,
-// parameter names do not count (dwarves, funcs__match).
+// looseHashes are hashes of shapes that are equal for types which count as the same in prototypes
+// (dwarves, funcs__match): const is ignored everywhere; tags, typedefs and enums count by kind and
+// name; base types by name, size and encoding; arrays by count and element; prototypes by their
+// types, without parameter names.
 type looseHashes struct {
 	*resolve.Types
 	known map[types.ID]types.Hash

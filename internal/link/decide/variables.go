@@ -55,9 +55,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	var elems []types.Elem
 	end := uint64(0)
 	for _, o := range inOrder(objects) {
-		// Left out without a line in --skipped. So are names that are no identifiers and for which no
-		// type is found or which have no size, and what has no size and isn't per CPU. end is that
-		// of the last object encoded.
+		// Not listed in --skipped. Neither are names that are not identifiers and have no type or no
+		// size, nor variables of size 0 that aren't per CPU. end is that of the last object encoded.
 		if facts.Generated(o.Name) || len(elems) > 0 && o.Offset < end {
 			continue
 		}
@@ -111,8 +110,8 @@ func (d *decider) encodeSection(objects []facts.Object, vars map[variable]Type) 
 	return nil
 }
 
-// inOrder returns objects by their offsets. Of several at one place, of which one is encoded, the
-// shortest name comes first: others are aliases, which gcc's BTF has as their own variables,
+// inOrder returns objects by their offsets. Of several objects at one place only one is encoded, so
+// the shortest name comes first: the others are aliases, which gcc's BTF has as separate variables,
 // such as __pi_gdt_page of gdt_page (SYM_PIC_ALIAS).
 func inOrder(objects []facts.Object) []*facts.Object {
 	list := make([]*facts.Object, len(objects))
@@ -130,14 +129,14 @@ func (d *decider) tooManyVariables(section types.Str, n int) error {
 		d.Graph.Strs.String(section), n, btf.MaxVlen)
 }
 
-// variable returns the type of the candidate that an object is; if there is none, 0 and why.
+// variable returns the type of the candidate for an object, or 0 and the reason why there is none.
 //
-// The candidate is of the object's size. If none is, it is a smaller one: the object has the
-// elements of a flexible array member too, or a sanitizer's red zone after it.
+// The candidate has the object's size. If none has, it is a smaller one: the object includes the
+// elements of a flexible array member, or a sanitizer's red zone.
 func (d *decider) variable(o *facts.Object, group []Holder) (v Type, reason string) {
 	if o.Local && d.locals.identified[localNameOf(d.facts, o)] {
-		// The debug information says which units define the variables of this name. No other unit's
-		// is meant; but BTF that was linked before says nothing of units.
+		// The debug information says which units define the variables of this name, so only they count.
+		// BTF that was linked before has no units.
 		list := d.definers(o, group)
 		if v := d.commonest(list); v != 0 {
 			if d.typesDiffer(list, v) {
@@ -184,9 +183,9 @@ func (d *decider) ofSection(o *facts.Object, group []Holder) []Holder {
 	return slices.DeleteFunc(group, other)
 }
 
-// linkages are those that the candidate for an object may have, the likeliest first. A local symbol
-// is a static variable, or a global one if no global symbol has its name: linkers make hidden ones
-// local, and put them under no source file.
+// linkages returns those that the candidate for an object may have, the likeliest first. A local
+// symbol is a static variable's, or a global variable's if no global symbol has its name: linkers
+// make hidden symbols local, and put them under no source file.
 func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	f := d.facts
 	switch {
@@ -200,8 +199,8 @@ func (d *decider) linkages(o *facts.Object, group []Holder) []uint32 {
 	return []uint32{types.LinkageStatic, types.LinkageGlobal}
 }
 
-// typesDiffer reports whether candidates of the compiler have other types than v, the commonest,
-// has. One of unknown size says less than one whose size is known.
+// typesDiffer reports whether a compiler's candidates have other types than v, the commonest
+// candidate. One of unknown size counts less than one of known size.
 func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	ref, sized := d.RefOf(v), d.Node(v).Size != 0
 	return slices.ContainsFunc(group, func(h Holder) bool {
@@ -209,9 +208,9 @@ func (d *decider) typesDiffer(group []Holder, v Type) bool {
 	})
 }
 
-// ofFile narrows several candidates for a local object down to those of the file that defines it,
-// if it can. Where there are more objects of the name than units that hold a candidate, some are an
-// assembler's, and those of other files are no candidates.
+// ofFile reduces several candidates for a local object to those of the file that defines it, if it
+// can. If there are more objects of the name than units with a candidate, some objects are an
+// assembler's, and candidates of other files are dropped.
 func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	if !o.Local || len(group) == 0 {
 		return group
@@ -234,8 +233,8 @@ func (d *decider) ofFile(o *facts.Object, group []Holder) []Holder {
 	return group
 }
 
-// commonest returns the candidate of known size that most units hold, ties by content; 0 if there
-// is none.
+// commonest returns the candidate of known size that most units hold, of several the first by
+// content; 0 if there is none.
 func (d *decider) commonest(group []Holder) Type {
 	sized := func(h Holder) uint32 { return min(h.Size, 1) }
 	var best Holder

@@ -34,7 +34,7 @@ type ownNode struct {
 	node   int32
 }
 
-// target is what a slot means: a node; or, below 0, a tag that no unit's definition is meant by.
+// target is what a slot means: a node or, if negative, a tag that is only declared or in the base.
 type target int32
 
 // forward is a tag that is only declared.
@@ -91,9 +91,9 @@ func (g *graph) add(id types.ID, env int32) int32 {
 	return int32(len(g.nodes) - 1)
 }
 
-// newGraph makes the nodes. An anchor differs in an environment when it is a definition that is not
-// the common one; when it has pinned stubs; when it has an open slot that does not mean the
-// common definition; and when it leads to an anchor that differs there.
+// newGraph makes the nodes. An anchor has a different node in an environment if it is a definition
+// other than the common one, has pinned stubs, has an open slot that doesn't mean the common
+// definition, or leads to an anchor that differs there.
 func newGraph(r *resolver, m *meanings) *graph {
 	g := &graph{r: r, meanings: m, common: make([]int32, len(r.Nodes)),
 		own: make([][]ownNode, len(r.list))}
@@ -215,9 +215,8 @@ func (g *graph) meaning(v *view, root, slot types.ID) target {
 	return g.open(v, root, slot)
 }
 
-// pinnedNode returns the node of a definition that BTF pins but does not hold, as split BTF does
-// with its base's: that of a copy of the base, else that of an environment that holds it, chosen by
-// content.
+// pinnedNode returns the node of a definition that BTF pins but does not hold, such as its base's:
+// that of a copy of the base, or else of an environment that holds it, the first by content.
 func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	if g.pinned == nil {
 		g.pinned = map[types.ID]int32{}
@@ -237,8 +236,8 @@ func (g *graph) pinnedNode(def types.ID) (int32, bool) {
 	return to, ok
 }
 
-// before tells which of two nodes of equal colour stands for both: that of the common environment,
-// else the first by content, copies of a base last.
+// before reports which of two nodes of equal colour is used for both: that of the common
+// environment, or else the first by content, copies of a base last.
 func (g *graph) before(a, b *node) bool {
 	r := g.r
 	switch {

@@ -80,8 +80,7 @@ func (g *graph) match() {
 
 func key(node int32, id uint32) uint64 { return uint64(node)<<32 | uint64(id) }
 
-// compare lets those of the pairs fail that have a slot which does not match, until all that are
-// left hold.
+// compare removes pairs with a slot that doesn't match, until all remaining pairs match.
 func (m *matcher) compare(of func(*pair) bool,
 	matches func(pair int32, slot types.ID, t target, id uint32) bool) {
 	var failed []int32
@@ -168,7 +167,7 @@ func (m *matcher) equal(user int32, slot types.ID, t target, id uint32) bool {
 	return m.needs(user, t, id)
 }
 
-// needs makes a pair depend on another one, and reports whether there is that one.
+// needs makes a pair depend on another pair, and reports whether the other exists.
 func (m *matcher) needs(user int32, t target, id uint32) bool {
 	need, ok := m.index[key(int32(t), id)]
 	if !ok || m.pairs[need].failed {

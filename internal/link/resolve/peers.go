@@ -30,9 +30,9 @@ type peer struct {
 	single   map[int32]types.ID // the definition of each conflicted tag, 0 for several
 }
 
-// maxPeerWork bounds the work of all answers: environments with uncommon definitions, squared, by
-// their conflicted tags, by the tags that may be asked for. Beyond it there are no answers. A
-// module of 985 units with 89 conflicted tags needs a hundredth.
+// maxPeerWork bounds the work of all answers: the square of the number of environments with
+// uncommon definitions, times their conflicted tags, times the tags that may be asked for. If it is
+// more, there are no answers. A module of 985 units with 89 conflicted tags needs a hundredth.
 const maxPeerWork = 1 << 31
 
 func newPeers(r *resolver, g *graph) *peers {

@@ -105,7 +105,7 @@ func (m *meanings) inCommon(tag int32) target {
 	return target(n)
 }
 
-// findHolders fills in holder: of the nodes of one type that which comes first.
+// findHolders fills in holder: the first node of each type.
 func (m *meanings) findHolders() {
 	m.holder = map[types.Hash]int32{}
 	var v *view

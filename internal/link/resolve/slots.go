@@ -5,10 +5,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/model/types"
 )
 
-// slotsOf returns the stubs and anchors at which the references of a varying shape end, in the
-// order in which they stand in the shape and in the anonymous shapes in it. One that stands there
-// several times is listed as often. What the slots mean is all that tells the variants of a shape
-// apart.
+// slotsOf returns the stubs and anchors at which the references of a varying shape end, in their
+// order in the shape and in the anonymous shapes within it, repeats included. The meanings of the
+// slots distinguish the variants of a shape.
 func (r *resolver) slotsOf(id types.ID) []types.ID {
 	if r.slots.of == nil {
 		r.slots.of = make([]uint32, len(r.Nodes))
@@ -42,8 +41,8 @@ func (r *resolver) pinned(slot types.ID) bool {
 	return r.roles[slot] == stub && r.Nodes[slot].IsPinned()
 }
 
-// users are the anchors that have a slot for an anchor, or for a stub of a tag. One that has
-// several is listed as often.
+// users are the anchors that have a slot for an anchor, or for a stub of a tag. One with several
+// such slots is listed as often.
 type users struct {
 	ofAnchor survey.Lists[types.ID, types.ID] // by anchor
 	ofTag    survey.Lists[int32, types.ID]    // by tag

@@ -36,8 +36,8 @@ func (t *variants) at(k Type) *variant {
 	return &t.list[int(k)-len(t.r.Nodes)]
 }
 
-// find returns the variant of a colour, and itself if it is new. Frozen variants get no new ones: 0
-// stands for a type that no unit holds.
+// find returns the variant of a colour, and adds it if it is new. If the variants are frozen, it
+// returns 0 for a type that no unit holds.
 func (t *variants) find(colour types.Hash, node types.ID) (k Type, fresh *variant) {
 	k, ok := t.index[colour]
 	if ok || t.frozen {
@@ -169,9 +169,9 @@ func (r *resolver) makeVariants(g *graph) (*variants, []attachment) {
 	return t, attachments
 }
 
-// matchInner finds the anonymous types that the base has: those whose references are the base's
-// and stand in a type of the base of the same shape. A reference is an anchor, which has been
-// matched, or a part of the shape.
+// matchInner finds the anonymous types that the base has: those in a type of the base of the same
+// shape whose references are the base's. A reference is to an anchor, which has been matched, or to
+// a part of the shape.
 func (t *variants) matchInner() {
 	done := make([]bool, len(t.list))
 	var match func(k Type) uint32
