@@ -115,7 +115,8 @@ func (b *Blob) EndStr() uint32 { return b.BaseStrLen + uint32(len(b.Strings)) }
 func (b *Blob) EndsOnly() bool { return b != nil && b.Base == nil && b.StartID > 1 }
 
 // ByID finds a type in the blob or its bases, and the blob whose arenas hold its elements. It
-// returns nil, nil for id 0 (void) and for ids that do not exist; tell the two apart by the id.
+// returns nil, nil for id 0 (void) and for ids that do not exist; check the id to distinguish the
+// two.
 func (b *Blob) ByID(id uint32) (*Type, *Blob) {
 	for ; b != nil; b = b.Base {
 		if id < b.StartID {

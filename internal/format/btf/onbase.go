@@ -2,9 +2,9 @@ package btf
 
 import "fmt"
 
-// CheckRefs tells of an id of no type, and, in split BTF, of a name that begins where no string
-// does. All that writes split BTF uses whole strings of the base, so both show that it was made on
-// another base than the one it was read on. Of a base that EndsOnly, names are not known.
+// CheckRefs reports an id of no type and, in split BTF, a name at an offset where no string begins.
+// Every writer of split BTF uses whole strings of the base, so both show that it was made on
+// another base than the one it was read with. The names of a base that EndsOnly are unknown.
 func (b *Blob) CheckRefs() error {
 	hint := ""
 	if b.Base != nil {

@@ -2,7 +2,7 @@ package btf
 
 import "bytes"
 
-// others are files that are given where BTF is wanted, by what they begin with, and what to do.
+// others are kinds of files that are passed as BTF by mistake: how they begin, and what to do.
 var others = []struct{ start, what string }{
 	{"MZ", "a kernel image; take its BTF with btfdedup import"},
 	{"\x1f\x8b", "compressed with gzip; take its BTF with btfdedup import, or decompress it"},
@@ -18,7 +18,7 @@ var others = []struct{ start, what string }{
 // bootHeader is where the image of an x86 kernel says what it is (Documentation/arch/x86/boot.rst).
 const bootHeader = 0x202
 
-// kindOfFile says what data is that is no BTF, "" if that isn't known.
+// kindOfFile says what data that is not BTF is, "" if that is unknown.
 func kindOfFile(data []byte) string {
 	for _, o := range others {
 		if bytes.HasPrefix(data, []byte(o.start)) {

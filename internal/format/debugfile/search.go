@@ -14,12 +14,12 @@ const DefaultDir = "/usr/lib/debug"
 
 // Search says where debug files are.
 type Search struct {
-	// Alt is the supplementary file of those that need one. "": it is looked for.
+	// Alt is the supplementary file of those that need one; "" searches for it.
 	Alt string
-	// DWARF is the separate debug file of the file that is opened. "": if that has no DWARF, its
-	// debug file is looked for.
+	// DWARF is the separate debug file of the file that is opened; "" searches for it, if the file
+	// has no DWARF.
 	DWARF string
-	// Dirs are the directories with debug files. None, or empty names: nothing is looked for.
+	// Dirs are the directories with debug files. None, or empty names, turn the search off.
 	Dirs []string
 	// Follow are the files that may be opened, besides Alt and DWARF, because others refer to them:
 	// members of archives, .dwo files. nil: any.

@@ -49,8 +49,8 @@ func join(f, d *elf.File) (*elf.File, error) {
 	return d, nil
 }
 
-// mismatch tells why d is not the debug file of f: they have different build-ids; or one has none,
-// and the CRC that f has of its debug file is another. It returns "" if nothing speaks against it.
+// mismatch returns why d is not the debug file of f, "" if it may be: they have different
+// build-ids; or one has no build-id, and the CRC in f is not that of d.
 func mismatch(f, d *elf.File) string {
 	want, has := f.BuildID(), d.BuildID()
 	switch {

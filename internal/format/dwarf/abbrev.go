@@ -111,8 +111,8 @@ func (t *abbrevTable) compile(d *Data, off uint64, f format) error {
 	return nil
 }
 
-// stopAtAnonymous makes the fast paths stop at structs and unions without a name. Their annotations and
-// those of their members are not reached through what holds them.
+// stopAtAnonymous makes the fast paths stop at structs and unions without a name, because their
+// annotations, and those of their members, can't be reached from the entries around them.
 func (t *abbrevTable) stopAtAnonymous() {
 	for code, a := range t.dense {
 		if a != nil && a.anonymous() && a.Children && code < plannedCodes {
@@ -122,7 +122,7 @@ func (t *abbrevTable) stopAtAnonymous() {
 	}
 }
 
-// add makes a the declaration of code, unless it has one; n counts the declarations so far.
+// add makes a the declaration of code, unless code has one; n is the number of declarations so far.
 func (t *abbrevTable) add(code uint64, a *Abbrev, n int) {
 	if code >= maxDenseCode || code > uint64(4*n+64) || t.sparse[code] != nil {
 		if t.sparse == nil {
@@ -165,7 +165,7 @@ func (t *abbrevTable) declaration(c *cursor) *Abbrev {
 	return a
 }
 
-// spelled reads the declaration from c to end, unless one that says the same was compiled before.
+// spelled reads the declaration from c to end, or returns an equal one that was compiled before.
 func (t *abbrevTable) spelled(c *cursor, end int) *Abbrev {
 	t.spell(c.buf, c.pos)
 	if a := t.compiled[string(t.spelling)]; a != nil {
@@ -192,8 +192,8 @@ func (t *abbrevTable) spelled(c *cursor, end int) *Abbrev {
 	return a
 }
 
-// spell sets t.spelling to the declaration at pos of b, after its code, but for the constants in
-// it that are not wanted: lines and columns above all.
+// spell sets t.spelling to the declaration at pos of b, after its code, without the constants in it
+// that are not wanted, which are mostly lines and columns.
 func (t *abbrevTable) spell(b []byte, pos int) {
 	c := cursor{buf: b, pos: pos}
 	c.uleb()
@@ -257,8 +257,8 @@ func (a *Abbrev) find(s Attr) *attribute {
 }
 
 // encloses reports whether type definitions may be nested in entries of the tag, on any level: in
-// all but enums and calls. What is inlined repeats what the function's abstract instance holds. gcc
-// puts types of a block even into the prototype, declaration or struct that first refers to them.
+// all entries but enums and calls. What is inlined repeats the function's abstract instance. gcc
+// puts types of a block even into the prototype, declaration or struct that refers to them first.
 func encloses(t std.Tag) bool {
 	switch t {
 	case std.TagEnumerationType, std.TagInlinedSubroutine, std.TagCallSite, tagGNUCallSite:

@@ -7,9 +7,9 @@ import (
 )
 
 // Entries and tables may be referred to from any number of places, so a damaged or hostile file of
-// modest size can ask for any amount of work: lists of children that overlap, abbreviation tables
-// that begin inside others. What a compiler writes is read a few times over. These are the bounds
-// between the two.
+// modest size can ask for any amount of work, with overlapping lists of children, or abbreviation
+// tables that begin inside others. What a compiler writes is read a few times. These bounds lie in
+// between.
 const (
 	workPerByte = 64      // entries read for each byte of .debug_info
 	workFloor   = 1 << 22 // entries read of the smallest file
@@ -24,13 +24,12 @@ const (
 type Budget int64
 
 const (
-	// Whole is for readers that read the same however the machine works: one after the other.
+	// Whole is for readers that read one after the other, so that the work depends on the file alone.
 	Whole Budget = 1
-	// Part is for readers that do together what they would do one after the other, and some of that
-	// several times. It is small enough that what takes no more takes no more than Whole when it is
-	// done in order.
+	// Part is for readers on several threads, which repeat some of the work. It is so small that a
+	// file within it is also within Whole when it is read in order.
 	Part Budget = 4
-	// Unlimited is for what has been read within Whole before.
+	// Unlimited is for a file that was read within Whole before.
 	Unlimited Budget = -1
 )
 
@@ -42,12 +41,12 @@ func (d *Data) Restart(b Budget) {
 	d.types.Store(0)
 }
 
-// allows reports whether the budget has n for a file for which Whole is most.
+// allows reports whether n is within the budget of a file, if most is that of Whole.
 func (d *Data) allows(n, most int64) bool {
 	return d.budget == Unlimited || n <= most/int64(max(d.budget, Whole))
 }
 
-// Share returns n, or what is left of it with the budget that d has.
+// Share returns n, or less if d has only a part of the budget.
 func (d *Data) Share(n int) int {
 	if d.budget == Unlimited {
 		return math.MaxInt

@@ -16,7 +16,7 @@ type Data struct {
 	Order binary.ByteOrder
 	// Units are all units of .debug_info and .debug_types, in the order of the file.
 	Units []Unit
-	// Prefix, when set, is read in place of each string that begins so.
+	// Prefix, when set, replaces each string that begins with it.
 	Prefix []byte
 
 	sections
@@ -42,12 +42,11 @@ type sections struct {
 	strs       *elf.Section // .debug_str
 }
 
-// largeStrings is the size from which a .debug_str is not kept in memory: that of an unmerged one
-// (ld -r).
+// largeStrings is the size from which a .debug_str is not kept in memory: it is unmerged (ld -r).
 const largeStrings = 32 << 20
 
-// Release says that some units have been read. In an unmerged .debug_str each unit has its
-// own strings, which will hardly be asked for again; location lists are each asked for once.
+// Release says that some units have been read. In an unmerged .debug_str each unit has its own
+// strings, which are rarely needed again; location lists are needed once.
 func (d *Data) Release() {
 	list := []*elf.Section{d.loclists, d.loc}
 	if len(d.str) >= largeStrings {
@@ -181,8 +180,8 @@ func (d *Data) read(suffix string) error {
 	return nil
 }
 
-// only returns the section of that name, nil if there is none. Several are an error, for an offset
-// doesn't tell which of them it is in; empty ones don't count.
+// only returns the section of that name, nil if there is none. Several that are not empty are an
+// error, because an offset doesn't say which of them it is in.
 func only(f *elf.File, name string) (*elf.Section, error) {
 	var found *elf.Section
 	for _, sec := range f.SectionsNamed(name) {
@@ -291,9 +290,9 @@ func (d *Data) header(sec *elf.Section, off, left uint64, b []byte, types bool) 
 	return u, nil
 }
 
-// UnitAt returns the unit of .debug_info that holds section offset off, nil when there is none. sec
-// is the section that names the offset: another .debug_info (a section group's) is meant where it
-// says so itself.
+// UnitAt returns the unit of .debug_info that holds section offset off, nil if there is none. sec
+// is the section with the reference: if it is another .debug_info (a section group's), the offset
+// is in that.
 func (d *Data) UnitAt(sec *elf.Section, off uint64) *Unit {
 	if strings.HasSuffix(strings.TrimSuffix(sec.Name, ".dwo"), "debug_types") {
 		sec = d.info

@@ -1,8 +1,8 @@
 package dwarf
 
-// declared remembers declarations by a hash of their bytes, so that one that other units have too
-// is found without a look at what it says. A new one takes the place of one with the same hash. It
-// is nil for the first table.
+// declared caches declarations by a hash of their bytes, so that a declaration that other units
+// have too is found without reading it. A new one replaces one with the same hash. It is nil for
+// the first table.
 type declared []declaration
 
 // declaration is one that was compiled before.

@@ -46,8 +46,8 @@ func (e *DIE) Value(s Attr) Value {
 }
 
 // Children reads the children of e into c, one after the other: those with one of the tags, or all
-// if none is given. What they enclose themselves is passed over. An error ends the iteration.
-// Between two children c may be changed.
+// if none is given. It skips their own children. An error ends the iteration. c may be changed
+// between two children.
 //
 //	for err := range r.Children(e, &c, std.TagMember) {
 //		if err != nil {

@@ -164,7 +164,7 @@ func (r *Reader) AfterChildren(e *DIE) (uint32, error) {
 	return r.afterList(e.Next)
 }
 
-// ahead is where a reference of the entry at off leads to; 0 if that is not ahead in the unit.
+// ahead returns where a reference of the entry at off leads, 0 if that is not after it in the unit.
 func (r *Reader) ahead(off uint32, ref Value) uint32 {
 	if ref.Class != ClassRef || ref.Val <= uint64(off) || ref.Val > uint64(len(r.buf)) {
 		return 0

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// What is here makes fingerprints by plans: the attributes are read at fixed distances, and those
-// of an entry are mixed in one step. It assumes that the plan says where each wanted attribute is,
-// which makePlan has seen to, and that the unit goes on for planReach bytes. Where that is not so,
-// the entry is fingerprinted plainly (plainprint.go). The two ways need not give the same one, for
-// nearly all entries of a declaration go one way. It is safe because entries that have equal
-// fingerprints by either way, or by both, mean the same (TestFastFingerprints).
+// The functions here make fingerprints by plans: they read attributes at fixed distances, and mix
+// those of an entry in one step. They assume that the plan has the place of each wanted attribute,
+// which makePlan ensures, and that the unit goes on for planReach bytes. Otherwise the entry is
+// fingerprinted plainly (plainprint.go). The two ways may give different fingerprints, since nearly
+// all entries of a declaration go the same way. That is safe because entries with equal
+// fingerprints mean the same, whichever way made them (TestFastFingerprints).
 
 // planned is Reader.planned; the plan is the zero one where the entry is to be read plainly.
 func (p *Prints) planned(off uint32) (*window, *plan) {
@@ -21,11 +21,11 @@ func (p *Prints) planned(off uint32) (*window, *plan) {
 }
 
 // leaves mixes the entries from off on into fp, as long as they are leaves, as nearly all members,
-// parameters and enumerators are. It returns where it stopped, and whether that is beyond the end
-// of the list.
+// parameters and enumerators are. It returns where it stopped, and whether that is after the end of
+// the list.
 //
-// This is the innermost loop of all: most of a kernel's DWARF are members. So these are read here,
-// not by attributes.
+// This is the innermost loop: most of a kernel's DWARF are members. So it reads entries here, and
+// not attribute by attribute.
 func (p *Prints) leaves(fp Fingerprint, off uint32, depth int) (_ Fingerprint, next uint32,
 	end bool, err error) {
 	if p.plainly {
@@ -140,8 +140,8 @@ func (p *Prints) attributes(fp Fingerprint, pl *plan, b *window, die uint32, dep
 	return fp.with(to.A^word, to.B^bits.RotateLeft64(word, 29)), next, err
 }
 
-// name is where a name is in .debug_str, which the bytes in v spell. ok is false where that isn't
-// known at once.
+// name returns the offset in .debug_str of the name with the bytes in v. ok is false if that needs
+// a slower way.
 func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	if !p.r.little {
 		v = uint64(bigEndian(uint32(v), pl.nameMask))
@@ -152,13 +152,13 @@ func (p *Prints) name(pl *plan, v uint64) (off uint64, ok bool) {
 	return v, true
 }
 
-// bigEndian is the number of as many bytes as mask has, the first of which is the lowest in v.
+// bigEndian returns the big-endian number in the lowest bytes of v, as many as mask has.
 func bigEndian(v, mask uint32) uint32 {
 	return bits.ReverseBytes32(v) >> bits.LeadingZeros32(mask)
 }
 
-// strx turns the index of a string into its offset in .debug_str. ok is false where that isn't done
-// at once.
+// strx turns the index of a string into its offset in .debug_str. ok is false if that needs a
+// slower way.
 func (p *Prints) strx(i uint64) (off uint64, ok bool) {
 	if at := 4 * i; i < 1<<32 && at+4 <= uint64(len(p.index)) {
 		return uint64(p.r.u32(p.index[at:])), true

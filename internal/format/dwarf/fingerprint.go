@@ -22,16 +22,16 @@ type Fingerprint struct{ A, B uint64 }
 // Prints makes and remembers the fingerprints of one unit.
 type Prints struct {
 	r *Reader
-	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If that is
-	// wrong, equal types get several fingerprints, and nothing worse.
+	// Merged: equal strings of .debug_str have equal offsets, as the linker leaves them. If they
+	// don't, equal types get several fingerprints, which is slower but correct.
 	Merged bool
-	// File is the number of the file, where fingerprints of several files are compared, which must
-	// not have Merged then. It is a part of all that means something in its file only.
+	// File is the number of the file if fingerprints of several files are compared; then Merged must
+	// not be set. It is part of everything that has a meaning in its file only.
 	File uint64
-	// EnclosedRoot is set when a type definition is passed that is a child of another entry, and no
-	// anonymous struct or union, which is reached through what holds it, but for its annotations.
-	// Who clears it before an entry's fingerprint is made learns whether the walk must look into the
-	// entry.
+	// EnclosedRoot is set when a type definition is skipped that is a child of another entry. (An
+	// anonymous struct or union counts only for its annotations, as the entry around it refers to
+	// it.) A caller who clears it before making an entry's fingerprint learns whether the walk must
+	// visit the entry's children.
 	EnclosedRoot bool
 
 	plainly bool // without the fast path, for tests
@@ -64,8 +64,7 @@ func (f *Fingerprint) mix(v uint64) { *f = f.with(v, v) }
 
 func (f *Fingerprint) mix2(a, b uint64) { *f = f.with(a, b) }
 
-// with returns f with a and b mixed in. Where f is a variable of the innermost loop it stays in
-// registers so.
+// with returns f with a and b mixed in. In the innermost loop this keeps f in registers.
 func (f Fingerprint) with(a, b uint64) Fingerprint {
 	ahi, alo := bits.Mul64(f.A^a, printMulA)
 	bhi, blo := bits.Mul64(f.B^b, printMulB)
@@ -101,9 +100,9 @@ func (p *Prints) Reset(r *Reader) {
 	}
 }
 
-// place is a fingerprint that stands for the entry at off and no other, whatever it says. It is
-// what the table holds for an entry whose fingerprint is being made: C++ has entries that lead back
-// to themselves without a tag, such as an anonymous struct with methods.
+// place is a fingerprint of the entry at off and no other, whatever its content. The table has it
+// for an entry while its fingerprint is being made: C++ has entries that lead back to themselves
+// without a tag, such as an anonymous struct with methods.
 func (p *Prints) place(off uint32) Fingerprint {
 	return Fingerprint{p.unit.A ^ uint64(off), p.unit.B}
 }

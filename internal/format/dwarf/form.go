@@ -51,7 +51,7 @@ const (
 	formGNUStrpAlt   = 0x1f21
 )
 
-// form is how large the value of a form is and what it means. The zero value is an unknown form.
+// form says how large the value of a form is and what it means. The zero value is an unknown form.
 type form struct {
 	size  int8 // in bytes, or one of those below
 	class Class
@@ -104,8 +104,8 @@ func formOf(code uint64) form {
 	return forms[code]
 }
 
-// format is what sizes forms, the unit's version, offset size and address size, and says which file
-// they are about.
+// format is what the sizes of forms depend on, the unit's version, offset size and address size;
+// and which file they are about.
 type format struct {
 	version  uint16
 	offSize  uint8
@@ -113,8 +113,8 @@ type format struct {
 	sup      bool // the unit is in the supplementary file
 }
 
-// fixedForm returns the size of a form's value in bytes, -1 where it varies, and what it means:
-// nothing if the form is unknown.
+// fixedForm returns the size of a form's value in bytes, -1 if it varies, and its meaning, zero if
+// the form is unknown.
 func (f format) fixedForm(code uint64) (int, Class) {
 	form := formOf(code)
 	switch {
@@ -128,10 +128,10 @@ func (f format) fixedForm(code uint64) (int, Class) {
 	return int(form.size), form.class
 }
 
-// classOf corrects the class of a form for an attribute: before DWARF 4, offsets of location lists
-// had the forms of numbers, and a place in a structure in such a form is a list (version 3, 7.5.4).
-// What the supplementary file says of itself is in another file than what the others say of
-// themselves.
+// classOf corrects the class of a form for an attribute. Before DWARF 4 offsets of location lists
+// had the forms of numbers, so a member's location in such a form is a list (version 3, 7.5.4).
+// References within a supplementary file get the classes that other files have for references to
+// it.
 func (f format) classOf(attr Attr, form uint64, class Class) Class {
 	if f.version < 4 && attr == MemberLocation && (form == formData4 || form == formData8) {
 		return ClassSec

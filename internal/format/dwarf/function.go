@@ -32,8 +32,8 @@ type recentFunctions struct {
 	scratch   DIE // of a parameter
 }
 
-// Function reads the children of the function or function type e. Those of the last two are
-// remembered, for they are asked for again; a result is good until two others have been asked for.
+// Function reads the children of the function or function type e. The last two results are cached,
+// because they are needed again; a result is valid until two others have been read.
 func (r *Reader) Function(e *DIE) (*Function, error) {
 	for range r.functions {
 		if f := &r.functions[r.latest]; f.of == e.Off {
@@ -54,8 +54,7 @@ func (r *Reader) Function(e *DIE) (*Function, error) {
 	return f, nil
 }
 
-// Body is Function but for the parameters, and nothing is remembered. It is good until the next
-// call.
+// Body is Function without the parameters, and without the cache. It is valid until the next call.
 func (r *Reader) Body(e Head) (*Function, error) {
 	f := &r.body
 	f.clear(e.Next)

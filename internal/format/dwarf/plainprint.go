@@ -2,9 +2,9 @@ package dwarf
 
 import "math/bits"
 
-// What is here makes the fingerprint of any entry, from what Read decodes of it: the tag, and each
-// attribute that is there with its class and its value. It is for entries without a plan, and what
-// tests compare the fast path with (fastprint.go).
+// The functions here make the fingerprint of any entry from what Read decodes of it: the tag, and
+// each attribute with its class and its value. They are for entries without a plan, and tests
+// compare the fast path with them (fastprint.go).
 
 // plainAttributes mixes the attributes of the entry at off.
 func (p *Prints) plainAttributes(fp *Fingerprint, off uint32, depth int) error {

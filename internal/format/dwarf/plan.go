@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// plan is what the fast paths need to know of an abbreviation declaration, in half a cache line:
-// how to pass its entries (skip.go), and how to fingerprint them (fastprint.go). A declaration that
-// it has no room for has the zero plan, and its entries are read by its runs.
+// plan is what the fast paths need of an abbreviation declaration, in half a cache line: how to
+// skip its entries (skip.go), and how to fingerprint them (fastprint.go). If a declaration doesn't
+// fit, it has the zero plan, and its entries are read by its runs.
 //
 // Distances are from the last byte of an entry's code, or from the end of the leading string.
 type plan struct {
@@ -242,8 +242,8 @@ func (p *plan) mix(v uint64) {
 	p.print = fp.A
 }
 
-// addValue plans a constant of so many bytes that lies in the entry. There is room for one of 4
-// bytes, or for neighbours that are no larger together.
+// addValue plans a constant of so many bytes in the entry. There is room for one of 4 bytes, or for
+// adjacent ones of 4 bytes together.
 func (p *plan) addValue(at, size uint8) bool {
 	before := uint8(bits.Len32(p.valueMask) / 8)
 	if before == 0 {
@@ -285,9 +285,9 @@ func (a *Abbrev) isRoot() bool {
 	return a.has(Name) || a.Tag == std.TagEnumerationType
 }
 
-// idle reports whether entries of the declaration declare nothing that is encoded, but for what
-// they enclose: planIdle, or planLocal if that is so inside functions. It is what a walk over the
-// unit need not look at.
+// idle reports whether entries of the declaration declare nothing that is encoded, apart from their
+// children: planIdle, or planLocal if that holds inside functions only. A walk over the unit skips
+// them.
 func idle(a *Abbrev) walkFlags {
 	d := a.find(Declaration)
 	declaration := d != nil && d.size == 0 && d.imm != 0

@@ -7,10 +7,9 @@ import (
 )
 
 // Complete makes a separate debug file whole (objcopy --only-keep-debug, eu-strip -f): sections of
-// which f has only headers (SHT_NOBITS) get the contents that they have in the stripped file of the
-// same link, and sections that f lacks are added. If f has no symbol table, that of the stripped
-// file serves. What is of f in any case is DWARF and what refers to more of it. f closes stripped
-// when it is closed itself, also after an error.
+// which f has only headers (SHT_NOBITS) get their contents from the stripped file of the same link,
+// and sections that f lacks are added. If f has no symbol table, that of the stripped file is used.
+// The DWARF is always f's. f closes stripped when it is closed itself, also after an error.
 //
 // An allocated section that is elsewhere in the other file, or of another size, is an error. It is
 // to be called before anything but the sections has been read of f.

@@ -19,8 +19,9 @@ const (
 	zstdRatio = 128 << 10 / 4
 )
 
-// What a file's compressed sections may have when decompressed, all together: debug information is
-// rarely more than ten times as large as its compressed form. MaxDecompressed allows more.
+// The limits of what a file's compressed sections may have when decompressed, all together: debug
+// information is rarely more than ten times as large as its compressed form. MaxDecompressed raises
+// them.
 const (
 	usualRatio        = 32 // times the size of the file
 	smallDecompressed = 256 << 10
