@@ -1,6 +1,7 @@
 package cheader
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,6 @@ func (g *generator) emit(id, in uint32) {
 		return
 	}
 	if !g.enter(id) {
-		g.leave()
 		return
 	}
 	defer g.leave()
@@ -33,8 +33,7 @@ func (g *generator) emit(id, in uint32) {
 		}
 		g.state[id] |= emitted
 	case btf.KindFwd:
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 		g.state[id] |= emitted
 	case btf.KindTypedef:
 		g.state[id] |= emitting
@@ -70,8 +69,7 @@ func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
 	case t.NameOff == 0:
 		g.fail(id, "it holds itself, which no anonymous C type does")
 	default:
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 	}
 	g.state[id] |= declared
 }
@@ -82,16 +80,13 @@ func (g *generator) emitComposite(id, in uint32, t *btf.Type, o *btf.Blob) {
 		inner = id
 	}
 	g.state[id] |= emitting
-	switch {
-	case g.layouts.shape(id).opaque():
-	case top || t.NameOff == 0:
+	if !g.layouts.shape(id).opaque() && (top || t.NameOff == 0) {
 		for _, m := range o.MembersOf(t) {
 			g.emit(m.Type, inner)
 		}
 	}
 	if !top && t.NameOff != 0 && g.state[id]&declared == 0 && id != in {
-		g.str(g.tagOf(id, t))
-		g.str(";\n\n")
+		g.str(g.tagOf(id, t) + ";\n\n")
 		g.state[id] |= declared
 	}
 	g.state[id] &^= emitting
@@ -144,7 +139,6 @@ func (g *generator) typedef(id uint32, t *btf.Type) {
 // composite writes a struct or union with its members, without its tag if it is embedded.
 func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, embedded bool) {
 	if !g.enter(id) {
-		g.leave()
 		return
 	}
 	defer g.leave()
@@ -164,11 +158,7 @@ func (g *generator) composite(id uint32, t *btf.Type, o *btf.Blob, level int, em
 			continue
 		case f.bytes != 0:
 			g.tabs(level + 1)
-			g.str("unsigned char ___pad")
-			g.out = strconv.AppendInt(g.out, int64(-f.member), 10)
-			g.str("[")
-			g.out = strconv.AppendUint(g.out, f.bytes, 10)
-			g.str("]")
+			g.out = fmt.Appendf(g.out, "unsigned char ___pad%d[%d]", -f.member, f.bytes)
 		default:
 			g.tabs(level + 1)
 			g.str(g.layouts.pads[f.pad].name)
@@ -233,8 +223,6 @@ func (g *generator) attributes(s shape) {
 		g.str(" __attribute__((packed))")
 	}
 	if s.aligned != 0 {
-		g.str(" __attribute__((aligned(")
-		g.out = strconv.AppendUint(g.out, uint64(s.aligned), 10)
-		g.str(")))")
+		g.out = fmt.Appendf(g.out, " __attribute__((aligned(%d)))", s.aligned)
 	}
 }

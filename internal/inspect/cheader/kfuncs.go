@@ -1,6 +1,7 @@
 package cheader
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -30,8 +31,9 @@ func (g *generator) kfuncs() {
 		t, _ := g.blob.ByID(id)
 		return g.blob.TypeName(t)
 	}
-	slices.Sort(ids)
-	slices.SortStableFunc(ids, func(x, y uint32) int { return strings.Compare(name(x), name(y)) })
+	slices.SortFunc(ids, func(x, y uint32) int {
+		return cmp.Or(strings.Compare(name(x), name(y)), cmp.Compare(x, y))
+	})
 	known := map[string]string{}
 	for _, id := range ids {
 		g.oneFunction(id, tagged[id], known)

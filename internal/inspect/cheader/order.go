@@ -15,7 +15,6 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 		return true
 	}
 	if !g.enter(id) {
-		g.leave()
 		return false
 	}
 	defer g.leave()

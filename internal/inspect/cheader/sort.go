@@ -31,16 +31,14 @@ func (g *generator) sorted() []uint32 {
 			keys = append(keys, g.sortKey(id, t))
 		}
 	}
-	type known struct {
-		hash uint64
-		ok   bool
-	}
-	hashes := make([]known, g.blob.EndID())
+	hashes := map[uint32]uint64{}
 	hash := func(id uint32) uint64 {
-		if !hashes[id].ok {
-			hashes[id] = known{g.hash(id, true), true}
+		h, ok := hashes[id]
+		if !ok {
+			h = g.hash(id, true)
+			hashes[id] = h
 		}
-		return hashes[id].hash
+		return h
 	}
 	slices.SortFunc(keys, func(x, y sortKey) int {
 		if x.rank != y.rank {
@@ -52,10 +50,7 @@ func (g *generator) sorted() []uint32 {
 		if c := strings.Compare(x.own, y.own); c != 0 {
 			return c
 		}
-		if c := cmp.Compare(hash(x.id), hash(y.id)); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.id, y.id)
+		return cmp.Or(cmp.Compare(hash(x.id), hash(y.id)), cmp.Compare(x.id, y.id))
 	})
 	ids := make([]uint32, len(keys))
 	for i, k := range keys {

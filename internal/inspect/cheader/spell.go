@@ -40,11 +40,9 @@ func (g *generator) emitNumber(id uint32, t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if g.layouts.lacking(t) {
 		g.str("/* " + plain(name) + ": compilers for some machines have no such number */\n")
-		g.str(g.lackingName(id, name) + " {\n\tunsigned char ___bytes[")
-		g.out = strconv.AppendUint(g.out, uint64(t.SizeOrType), 10)
-		g.str("];\n} __attribute__((aligned(")
-		g.out = strconv.AppendUint(g.out, uint64(alignOfLacking(t)), 10)
-		g.str(")));\n\n")
+		g.out = fmt.Appendf(g.out, "%s {\n\tunsigned char ___bytes[%d];\n} "+
+			"__attribute__((aligned(%d)));\n\n", g.lackingName(id, name), t.SizeOrType,
+			alignOfLacking(t))
 		return
 	}
 	if alias := neonAliases[name]; alias != "" && g.names.claim(name) {
