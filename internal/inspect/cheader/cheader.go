@@ -167,8 +167,8 @@ func (g *generator) dump(id uint32) {
 	}
 }
 
-// enter counts a step and a level of nesting, which leave takes back. It returns false, and needs no
-// leave, if there is an error.
+// enter counts a step and a level of nesting, which leave takes back. It returns false, and needs
+// no leave, if there is an error.
 func (g *generator) enter(id uint32) bool {
 	g.depth++
 	g.steps++

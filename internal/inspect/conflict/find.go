@@ -19,9 +19,9 @@ type Base struct {
 	Blob *btf.Blob
 }
 
-// Find returns the names with several definitions in the inputs and the bases, outermost base first.
-// It leaves out names whose definitions are all in bases. The order of the inputs doesn't matter.
-// Errors are those of the link. The Inputs can't be used afterwards.
+// Find returns the names with several definitions in the inputs and the bases, outermost base
+// first. It leaves out names whose definitions are all in bases. The order of the inputs doesn't
+// matter. Errors are those of the link. The Inputs can't be used afterwards.
 func (in *Inputs) Find(bases []Base) (*Report, error) {
 	o := in.merger.Object()
 	opt := link.Options{Features: o.Features}
@@ -93,8 +93,8 @@ func severalNames(b *btf.Blob) (names map[Name][]uint32, several map[uint32]bool
 	return names, several
 }
 
-// kindName returns the word for the kind of a definition in reports, "" if the type is not one. ENUM
-// and ENUM64 are both "enum", since the link treats them as one tag.
+// kindName returns the word for the kind of a definition in reports, "" if the type is not one.
+// ENUM and ENUM64 are both "enum", since the link treats them as one tag.
 func kindName(t *btf.Type) string {
 	switch t.Kind {
 	case btf.KindStruct, btf.KindUnion, btf.KindTypedef, btf.KindInt, btf.KindFloat:

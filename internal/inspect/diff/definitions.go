@@ -29,17 +29,17 @@ type Pair struct {
 	Through *[2]uint32
 }
 
-// maxPairs limits the pairs of types that are visited to explain one difference; allPairs, those for
-// all explanations of a Definitions. Only hostile input reaches the limits; its explanations are
-// less exact.
+// maxPairs limits the pairs of types that are visited to explain one difference; allPairs, those
+// for all explanations of a Definitions. Only hostile input reaches the limits; its explanations
+// are less exact.
 const (
 	maxPairs = 10000
 	allPairs = 1 << 24
 )
 
 // Explain compares the types with the ids a and b, of one kind and name. names are the names of the
-// two in texts such as "only in NAME". It describes the first difference in the records, or else the
-// nearest one in the types that they refer to.
+// two in texts such as "only in NAME". It describes the first difference in the records, or else
+// the nearest one in the types that they refer to.
 func (d *Definitions) Explain(a, b uint32, names [2]string) Pair {
 	start := [2]uint32{nodeOf(d.all, a), nodeOf(d.all, b)}
 	if d.c.content[start[0]] == d.c.content[start[1]] {

@@ -24,8 +24,8 @@ type explainer struct {
 	budget int // how many pairs of nodes may still be visited
 }
 
-// explain returns the first difference of two types of one kind and name: in their own records, else
-// in a forward declaration, else in types that they refer to.
+// explain returns the first difference of two types of one kind and name: in their own records,
+// else in a forward declaration, else in types that they refer to.
 func (c *comparison) explain(a, b uint32) explanation {
 	x := explainer{c, [2]string{"A", "B"}, false, map[[2]uint32]bool{}, maxPairs}
 	return x.types(a, b)
@@ -113,8 +113,8 @@ func partOfOther(k btf.Kind) bool {
 		k.IsModifier() && k != btf.KindTypedef
 }
 
-// reference explains how references to a and to b, of different content, differ. where and types are
-// as for inside. If open is set, it looks inside types of one kind even if their texts differ.
+// reference explains how references to a and to b, of different content, differ. where and types
+// are as for inside. If open is set, it looks inside types of one kind even if their texts differ.
 func (x *explainer) reference(
 	a, b uint32, where string, types [2]uint32, open bool,
 ) (explanation, bool) {
@@ -170,8 +170,8 @@ func (x *explainer) otherDefinition(n uint32) bool {
 		len(g.own[0])+len(g.own[1])+g.bases > 2
 }
 
-// childName names the i-th reference of a node, such as "member x" or "return". It returns "" if the
-// node's kind has only one, as for pointers.
+// childName names the i-th reference of a node, such as "member x" or "return". It returns "" if
+// the node's kind has only one, as for pointers.
 func (x *explainer) childName(n uint32, i int) string {
 	kind := x.kind(n)
 	word, element := elementWords[kind], i

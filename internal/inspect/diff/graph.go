@@ -113,8 +113,8 @@ type reader struct {
 	memo  []uint32     // numbers of the blob's own strings by offset; 0 if not yet known
 }
 
-// name returns the number of the string at an offset. If the offset is bad, the text of the error is
-// used, which equals no other name.
+// name returns the number of the string at an offset. If the offset is bad, the text of the error
+// is used, which equals no other name.
 func (r *reader) name(off uint32) uint32 {
 	if off == 0 {
 		return 0

@@ -36,8 +36,8 @@ const (
 	inOwn
 )
 
-// collect puts the types of one side into groups. The first own blobs of all are the side's own; the
-// others are their bases.
+// collect puts the types of one side into groups. The first own blobs of all are the side's own;
+// the others are their bases.
 func (c *comparison) collect(side, own int, all []placedBlob) {
 	types := [2]*int{&c.summary.TypesA, &c.summary.TypesB}[side]
 	duplicates := [2]*int{&c.summary.DuplicatesA, &c.summary.DuplicatesB}[side]

@@ -8,8 +8,8 @@ import (
 // noPartner takes the place of a node in a pair.
 const noPartner = ^uint32(0)
 
-// pair pairs the types a of one side with the types b of the other, the most similar ones first. Each
-// type is in one pair, if need be with noPartner.
+// pair pairs the types a of one side with the types b of the other, the most similar ones first.
+// Each type is in one pair, if need be with noPartner.
 func (c *comparison) pair(a, b []uint32) [][2]uint32 {
 	var pairs [][2]uint32
 	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))

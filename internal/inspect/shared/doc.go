@@ -10,8 +10,8 @@
 //	report.go   figures; text.go: as text
 //	inbase.go   types that the base has already
 //
-// A shape is as in package types, except that a type of the base is its id. So the base is not read,
-// and all modules must be based on the same one.
+// A shape is as in package types, except that a type of the base is its id. So the base is not
+// read, and all modules must be based on the same one.
 //
 // Types of different modules are compared as the link compares those of units that are BTF: a
 // forward declaration means the definition that other modules have, if there is only one

@@ -67,8 +67,8 @@ func declares(t *btf.Type) bool {
 	return tagOf(t) != 0 && (t.Kind == btf.KindFwd || t.Kind.IsEnum() && t.Vlen == 0)
 }
 
-// childrenFirst fills in m.order: a type comes after the module's own types that its shape contains,
-// which are those that it refers to, except tags. It checks all ids.
+// childrenFirst fills in m.order: a type comes after the module's own types that its shape
+// contains, which are those that it refers to, except tags. It checks all ids.
 func (m *module) childrenFirst() error {
 	const opened, done = 1, 2
 	state := make([]uint8, len(m.Types))

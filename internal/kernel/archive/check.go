@@ -28,12 +28,12 @@ type Options struct {
 	Jobs   int            // threads
 }
 
-// Check compares the files of an archive with its manifest and with each other. path is a directory,
-// the manifest in it, or a tar archive, which may be compressed with zstd.
+// Check compares the files of an archive with its manifest and with each other. path is a
+// directory, the manifest in it, or a tar archive, which may be compressed with zstd.
 //
-// It returns a line for each problem, sorted by file: BTF that the kernel would refuse, or that means
-// other types than when it was made. The error is that of a manifest, a tar archive or a directory
-// of images that can't be read.
+// It returns a line for each problem, sorted by file: BTF that the kernel would refuse, or that
+// means other types than when it was made. The error is that of a manifest, a tar archive or a
+// directory of images that can't be read.
 func Check(path string, opts Options) ([]string, error) {
 	images, err := opts.Images.find()
 	if err != nil {

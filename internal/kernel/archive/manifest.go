@@ -1,8 +1,8 @@
 // Package archive keeps the BTF of a kernel release together: the files of /sys/kernel/btf, and a
 // manifest with the base and the objects of each.
 //
-// Split BTF refers to its base only by numbers, so a wrong base can't be recognized. The manifest has
-// the SHA-256 of each base. Build makes an archive, Check compares one with its manifest.
+// Split BTF refers to its base only by numbers, so a wrong base can't be recognized. The manifest
+// has the SHA-256 of each base. Build makes an archive, Check compares one with its manifest.
 // docs/manifest.md describes the manifest.
 package archive
 

@@ -10,9 +10,9 @@ import (
 // on machines of 32 bits. On those of 64 bits it is 55.
 const maxName = 59
 
-// Name returns the kernel's name for a module with a path: without directories and suffixes, and with
-// _ for - and commas (name-fix-token in scripts/Makefile.lib). nf-nat.ko and nf_nat.btf are both
-// nf_nat.
+// Name returns the kernel's name for a module with a path: without directories and suffixes, and
+// with _ for - and commas (name-fix-token in scripts/Makefile.lib). nf-nat.ko and nf_nat.btf are
+// both nf_nat.
 func Name(file string) string {
 	name := path.Base(file)
 	for _, suffix := range []string{".btf", ".debug", ".ko", ".mod"} {
