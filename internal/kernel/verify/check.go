@@ -121,7 +121,8 @@ func (c *checker) order() {
 
 // sorted returns the violations by type id; those of a type stay in order, form first.
 func (c *checker) sorted() []Violation {
-	slices.SortStableFunc(c.found, func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })
+	slices.SortStableFunc(c.found,
+		func(a, b Violation) int { return cmp.Compare(a.TypeID, b.TypeID) })
 	if c.more > 0 {
 		c.found = append(c.found,
 			Violation{Rule: "more", Detail: fmt.Sprintf("%d further violations are not listed", c.more)})
