@@ -7,9 +7,9 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// declare writes a declaration of name, "" for none, with a type. The types from the outermost to
-// the one at the beginning of the text (an int, a tagged type, a typedef, void, or an anonymous
-// struct with its members) are on a stack; the text is made from the top of it.
+// declare writes a declaration of name, "" for none, with a type. It pushes the types from the
+// outermost to the one at the beginning of the text (an int, a tagged type, a typedef, void, or an
+// anonymous struct with its members) on a stack, and writes them from its top.
 func (g *generator) declare(id uint32, name string, level int) {
 	if !g.enter(id) {
 		return
@@ -43,8 +43,7 @@ func (g *generator) declare(id uint32, name string, level int) {
 	g.chain = g.chain[:bottom]
 }
 
-// declarator writes the part of a declaration that the stack from bottom on holds, with the name in
-// the middle.
+// declarator writes the types on the stack from bottom on, with the name in the middle.
 func (g *generator) declarator(bottom int, name string, level int) {
 	afterStar := true // nothing needs a space before it
 	for len(g.chain) > bottom {
@@ -123,7 +122,7 @@ func (g *generator) byValue(bottom int) bool {
 	})
 }
 
-// qualifiers writes those on top of the stack; they come before the type that they qualify.
+// qualifiers writes the qualifiers on top of the stack, which come before the qualified type.
 func (g *generator) qualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
@@ -138,8 +137,8 @@ func (g *generator) qualifiers(bottom int) {
 var qualifier = [btf.NumKinds]string{btf.KindVolatile: "volatile", btf.KindConst: "const",
 	btf.KindRestrict: "restrict"}
 
-// dropQualifiers takes qualifiers and tags from the stack. For arrays and functions C has none: gcc
-// says those of an array's elements twice, and calls a function volatile that doesn't return.
+// dropQualifiers takes qualifiers and tags from the stack. C has none for arrays and functions: gcc
+// repeats those of an array's elements, and marks functions that don't return as volatile.
 func (g *generator) dropQualifiers(bottom int) {
 	for len(g.chain) > bottom {
 		t, _ := g.blob.ByID(g.chain[len(g.chain)-1])
@@ -150,7 +149,7 @@ func (g *generator) dropQualifiers(bottom int) {
 	}
 }
 
-// typeTag writes the attribute that a TYPE_TAG stands for.
+// typeTag writes the attribute of a TYPE_TAG.
 func (g *generator) typeTag(t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if t.KFlag && isPlainAttribute(name) {
@@ -219,8 +218,8 @@ func (g *generator) params(params []btf.Param, level int) {
 	}
 }
 
-// hides reports whether a parameter can't have its name, because it would hide a typedef that a
-// later one needs, or because a later one has it.
+// hides reports whether a parameter can't have its name, because a later one needs a typedef of
+// this name, or has the name too.
 func (g *generator) hides(params []btf.Param, i int, name string) bool {
 	isTypedef := g.names.isTypedef(name)
 	for _, later := range params[i+1:] {

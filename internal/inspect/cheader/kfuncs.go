@@ -103,14 +103,14 @@ func (g *generator) oneFunction(id uint32, tags functionTags, known map[string]s
 	g.extern(before, t.SizeOrType, g.blob.TypeName(t), after, known)
 }
 
-// emitFor writes the forward declarations that a type needs outside of any definition.
+// emitFor writes the forward declarations that a type needs outside of definitions.
 func (g *generator) emitFor(id uint32) {
 	if g.err == nil {
 		g.emit(id, ^uint32(0))
 	}
 }
 
-// extern writes a declaration, unless its name is none in C, or is another one's.
+// extern writes a declaration, unless C doesn't allow its name or something else has it.
 func (g *generator) extern(before string, id uint32, name, after string, known map[string]string) {
 	if g.err != nil || name == "" {
 		return

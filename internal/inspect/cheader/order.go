@@ -2,14 +2,13 @@ package cheader
 
 import "github.com/rules-btf/rules_btf/internal/format/btf"
 
-// order puts into the queue what must be written before a type can be used, and the type itself if
-// it is a definition that stands alone: a tagged type, a typedef, an enum to which nothing refers.
+// order queues the types that must be written before a type can be used, and the type itself if its
+// definition is a statement: that of a tagged type, a typedef, or an enum without references.
 //
-// A pointer needs no more than a declaration of the struct that it leads to, and that is what
-// viaPointer says. Not so if what it leads to has no tag, because that is written in place with all
-// its members. The result reports whether the definition is in the queue (or written); it is false
-// where a forward declaration will do. A typedef of something that will be declared only can be
-// left to those who need it more.
+// With viaPointer, a declaration of a struct is enough, unless the struct has no tag: then it is
+// written in place with its members. The result reports whether the definition is queued or
+// written, not only a forward declaration. A typedef of a type that is only declared is left to
+// those types that need its definition.
 func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	if g.state[id]&ordered != 0 {
 		return true

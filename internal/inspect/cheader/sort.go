@@ -11,17 +11,17 @@ import (
 // lastRank is the rank of what is written last.
 const lastRank = 10
 
-// sortKey is what a type is sorted by.
+// sortKey is the sort key of a type.
 type sortKey struct {
 	rank      int
-	name, own string // of what it leads to, and of itself
+	name, own string // of the type that it leads to, and its own
 	id        uint32
 }
 
-// sorted returns the types that definitions are made of, in the order of bpftool (sort_btf_c in its
-// btf.c): enums, structs and unions, function types, each with the typedefs that lead to them, then
-// the rest; in these by name. A header of a kernel that changed a little is changed a little. The
-// hash that decides between types of equal names is bpftool's too.
+// sorted returns the types to write in bpftool's order (sort_btf_c in its btf.c): enums, structs
+// and unions, function types, each with the typedefs that lead to them, then the rest; each of
+// these by name, so that a small change of a kernel is a small change of its header. Types of equal
+// names are sorted by bpftool's hash.
 func (g *generator) sorted() []uint32 {
 	keys := make([]sortKey, 0, g.blob.EndID())
 	for id, t := range g.blob.All() {
@@ -59,7 +59,7 @@ func (g *generator) sorted() []uint32 {
 	return ids
 }
 
-// sortKey follows what a type leads to, up to one that is a definition.
+// sortKey follows a type to one that is a definition.
 func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	k := sortKey{id: id, own: g.blob.TypeName(t)}
 	ranked := false // whether the rank is final
@@ -94,7 +94,7 @@ func (g *generator) sortKey(id uint32, t *btf.Type) sortKey {
 	}
 }
 
-// nameForSort is the name of a type; of an anonymous enum that nothing leads through, its first
+// nameForSort returns the name of a type; for an anonymous enum that is not led to, its first
 // enumerator's.
 func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	if t != nil && t.Kind.IsEnum() && t.NameOff == 0 && t.Vlen > 0 && !ledTo {
@@ -105,8 +105,8 @@ func (g *generator) nameForSort(id uint32, t *btf.Type, ledTo bool) string {
 	return g.blob.TypeName(t)
 }
 
-// rank is which types come before others; named says whether it or a type that leads to it has a
-// name.
+// rank returns the rank of a kind in the order; named is set if the type, or one that leads to it,
+// has a name.
 func rank(k btf.Kind, named bool) int {
 	switch {
 	case k.IsEnum() && named:
