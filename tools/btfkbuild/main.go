@@ -32,7 +32,6 @@ DWARF before the link (CONFIG_LTO_CLANG, GCC's -flto), the linked files are conv
 Exit codes: 0 all files are up to date or written; 1 the tree can't be read, or with --check a file
 is not up to date; 2 wrong usage.`
 
-// options are the flags.
 type options struct {
 	tree, out    string
 	symlinks     bool
@@ -44,7 +43,6 @@ type options struct {
 	excludeSet   bool
 }
 
-// errStale is the error of --check.
 var errStale = errors.New("not up to date; run without --check")
 
 func main() { cli.Main(command) }
@@ -93,7 +91,6 @@ func command() *cobra.Command {
 	return c
 }
 
-// verify checks the values of the flags.
 func (o *options) verify(flags *pflag.FlagSet) error {
 	o.excludeSet = flags.Changed("lang-exclude")
 	switch {
@@ -117,7 +114,6 @@ func (o *options) verify(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// locate makes paths absolute.
 func (o *options) locate(tree string) {
 	o.tree, o.out, o.inputs = place(tree), place(o.out), place(o.inputs)
 }

@@ -184,7 +184,6 @@ func (g *generator) enter(id uint32) bool {
 
 func (g *generator) leave() { g.depth-- }
 
-// fail sets the error, if there is none yet.
 func (g *generator) fail(id uint32, format string, args ...any) {
 	if g.err == nil {
 		g.err = fmt.Errorf("%s: %s", describe(g.blob, id), fmt.Sprintf(format, args...))

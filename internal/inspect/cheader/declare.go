@@ -80,7 +80,6 @@ func (g *generator) declarator(bottom int, name string, level int) {
 	g.declared(name, afterStar)
 }
 
-// declared writes the name itself.
 func (g *generator) declared(name string, afterStar bool) {
 	if name != "" && !afterStar {
 		g.str(" ")
@@ -149,7 +148,6 @@ func (g *generator) dropQualifiers(bottom int) {
 	}
 }
 
-// typeTag writes the attribute of a TYPE_TAG.
 func (g *generator) typeTag(t *btf.Type) {
 	name := g.blob.TypeName(t)
 	if t.KFlag && isPlainAttribute(name) {

@@ -217,7 +217,6 @@ func (g *generator) width(bits uint64) {
 	g.out = strconv.AppendUint(g.out, bits, 10)
 }
 
-// attributes writes the attributes that a struct or union needs for its layout.
 func (g *generator) attributes(s shape) {
 	if s.isPacked() && !s.opaque() {
 		g.str(" __attribute__((packed))")

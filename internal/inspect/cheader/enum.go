@@ -7,7 +7,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// enumStatement writes the definition of an enum as a statement.
 func (g *generator) enumStatement(id uint32, t *btf.Type, o *btf.Blob) {
 	whole := t.NameOff == 0 && t.Vlen > 0
 	for _, e := range o.EnumsOf(t) {

@@ -70,7 +70,6 @@ func (l *layouts) widest(members []btf.Member) int {
 	return len(l.pads) - 1
 }
 
-// filler fills gaps with padding.
 type filler struct {
 	*layouts
 	widest int  // the index of the widest type to use

@@ -65,7 +65,6 @@ func (g *generator) taggedFunctions() map[uint32]functionTags {
 	return tagged
 }
 
-// externs declares the functions and variables among roots.
 func (g *generator) externs(roots []uint32) {
 	var tagged map[uint32]functionTags
 	known := map[string]string{}

@@ -92,7 +92,6 @@ func (n *names) tag(id uint32, t *btf.Type) string {
 	return name
 }
 
-// typedef returns the name of a TYPEDEF.
 func (n *names) typedef(id uint32, t *btf.Type) string {
 	if n.chosen[id] == "" {
 		n.chosen[id] = n.words.choose(n.ofType(t), n.givenWords)
@@ -110,7 +109,6 @@ func (n *names) ofType(t *btf.Type) string {
 	return name + "___2"
 }
 
-// isBool reports whether a type is a typedef of _Bool.
 func (n *names) isBool(t *btf.Type) bool {
 	if t.Kind != btf.KindTypedef {
 		return false
@@ -168,7 +166,6 @@ func (n *names) givenWords() map[string]bool {
 	return given
 }
 
-// isTypedef reports whether a TYPEDEF has the name.
 func (n *names) isTypedef(name string) bool {
 	if n.typedefs == nil {
 		n.typedefs = map[string]bool{}

@@ -50,7 +50,11 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 		}
 	case btf.KindStruct, btf.KindUnion:
 		g.state[id] |= ordering
-		g.orderMembers(id, t, o)
+		if !g.layouts.shape(id).opaque() { // else the members are not written
+			for _, m := range o.MembersOf(t) {
+				g.order(m.Type, false)
+			}
+		}
 		g.state[id] &^= ordering
 	case btf.KindEnum, btf.KindEnum64, btf.KindFwd:
 		tagged = t.NameOff != 0 || g.state[id]&referenced == 0
@@ -62,13 +66,4 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	}
 	g.state[id] |= ordered
 	return true
-}
-
-func (g *generator) orderMembers(id uint32, t *btf.Type, o *btf.Blob) {
-	if g.layouts.shape(id).opaque() {
-		return // the members are not written
-	}
-	for _, m := range o.MembersOf(t) {
-		g.order(m.Type, false)
-	}
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// lastRank is the rank of what is written last.
 const lastRank = 10
 
-// sortKey is the sort key of a type.
 type sortKey struct {
 	rank      int
 	name, own string // of the type that it leads to, and its own

@@ -95,7 +95,6 @@ func (g *generator) spelling(id uint32, t *btf.Type) string {
 	return g.unsigned(id, t.SizeOrType)
 }
 
-// unsigned returns the unsigned integer of a size in bytes.
 func (g *generator) unsigned(id, size uint32) string {
 	switch size {
 	case 1:

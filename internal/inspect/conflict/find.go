@@ -166,7 +166,6 @@ func letters(i int) string {
 	return s
 }
 
-// difference describes how the definition b differs from a.
 func (f *finder) difference(a, b *Definition) *Difference {
 	p := f.defs.Explain(a.typeID, b.typeID, [2]string{a.ID, b.ID})
 	d := &Difference{Where: p.Where, What: p.What}

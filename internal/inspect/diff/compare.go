@@ -99,7 +99,6 @@ type Summary struct {
 // Same reports whether nothing differs.
 func (s Summary) Same() bool { return s.OnlyA+s.OnlyB+s.Differs+s.Forward+s.Indirect == 0 }
 
-// count is the count of a class.
 func (s *Summary) count(class Class) *int {
 	return map[Class]*int{OnlyA: &s.OnlyA, OnlyB: &s.OnlyB, Differs: &s.Differs, Forward: &s.Forward,
 		Indirect: &s.Indirect}[class]

@@ -93,7 +93,6 @@ func (x *explainer) references(
 	return best, ok
 }
 
-// joinPath joins the parts of a path.
 func joinPath(where, part string) string {
 	switch {
 	case where == "" || part == "":

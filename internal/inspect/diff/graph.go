@@ -28,7 +28,6 @@ type graph struct {
 	buf     []byte // a record, the key of its label
 }
 
-// node is one type.
 type node struct {
 	blob *btf.Blob
 	typ  *btf.Type // nil for voidNode and missingNode
@@ -105,7 +104,6 @@ func nodeOf(chain []placedBlob, id uint32) uint32 {
 	return missingNode
 }
 
-// reader reads the records of one blob.
 type reader struct {
 	*graph
 	blob  *btf.Blob

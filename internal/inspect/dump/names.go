@@ -42,7 +42,6 @@ func Named(b *btf.Blob, names []string) ([]uint32, error) {
 	return slices.Compact(ids), nil
 }
 
-// wanted is a name to find.
 type wanted struct {
 	keyword string // of the kind; "" for all kinds
 	name    string

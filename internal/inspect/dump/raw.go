@@ -32,10 +32,8 @@ func Some(w io.Writer, b *btf.Blob, ids []uint32) error {
 	return p.flush()
 }
 
-// chunk is how many bytes are written at a time.
 const chunk = 1 << 18
 
-// printer collects the text.
 type printer struct {
 	w    io.Writer
 	err  error
@@ -58,7 +56,6 @@ func (p *printer) num(s string, n uint32) {
 	p.buf = strconv.AppendUint(append(p.buf, s...), uint64(n), 10)
 }
 
-// quoted appends a name in quotes.
 func (p *printer) quoted(before string, nameOff uint32) {
 	name := "(anon)"
 	if nameOff != 0 {

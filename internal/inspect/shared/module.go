@@ -130,7 +130,6 @@ func (m *module) ref(id uint32) (types.Hash, error) {
 	return m.hashes[id-m.StartID], nil
 }
 
-// name hashes the name at an offset.
 func (m *module) name(off uint32) (types.Hash, error) {
 	if off == 0 {
 		return types.Hash{}, nil

@@ -71,7 +71,6 @@ type Report struct {
 	Types     []Repeat `json:"types"`   // these, those of the highest cost first
 }
 
-// schema is the version of Report's form.
 const schema = 1
 
 // Report makes the report, with at most limit types; 0 means all.

@@ -41,7 +41,6 @@ type Set struct {
 	users   []uint32 // by types.Str: how many modules have the string
 }
 
-// moduleFigures are the figures of one module.
 type moduleFigures struct {
 	first, end uint32 // its types in held
 	size       int    // in bytes, of the whole BTF
@@ -64,7 +63,6 @@ func (s *shapes) add(h types.Hash, stub uint32) uint32 {
 	return n
 }
 
-// add adds a module that was read.
 func (s *Set) add(m *module) error {
 	first := uint32(len(s.held.shape))
 	if uint64(first)+uint64(len(m.Types)) > 1<<31 {
@@ -148,7 +146,6 @@ func (s *Set) str(m *module, off uint32) uint32 {
 	return uint32(s.g.Strs.InternHashed([]byte(name), m.names[off]))
 }
 
-// addStrings counts the strings of a module.
 func (s *Set) addStrings(all string) {
 	for len(all) > 0 {
 		name, rest, _ := strings.Cut(all, "\x00")

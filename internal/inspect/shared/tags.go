@@ -56,7 +56,6 @@ func newUsers(nodes int) *users {
 	return &users{first: make([]uint32, nodes), list: make([]user, 1)}
 }
 
-// add notes that a node refers to another.
 func (u *users) add(from, to uint32) {
 	u.list = append(u.list, user{from, u.first[to]})
 	u.first[to] = uint32(len(u.list) - 1)

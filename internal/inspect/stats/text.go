@@ -60,7 +60,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// share returns a part of the BTF's size in percent.
 func (r *Report) share(bytes uint64) string {
 	if r.Bytes == 0 {
 		return "-"

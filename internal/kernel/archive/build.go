@@ -98,7 +98,6 @@ type part struct {
 
 var bootRules = verify.Options{Only: new(verify.Boot)}
 
-// vmlinux reads the kernel's own BTF.
 func (b *builder) vmlinux() (*layer, []byte, error) {
 	s, err := readSource(b.release.Vmlinux)
 	if err != nil {
@@ -159,7 +158,6 @@ func (p *part) file() string {
 	return p.source.file
 }
 
-// readPart reads a module's file, and finds its name.
 func readPart(m Module) part {
 	path := m.Path
 	if path == "" {
@@ -187,7 +185,6 @@ func readPart(m Module) part {
 	return p
 }
 
-// readShared reads the file of the shared base.
 func readShared(file string) part {
 	p := part{name: SharedBase}
 	if p.source, p.err = readSource(file); p.err != nil {
@@ -223,7 +220,6 @@ func (b *builder) addLists() error {
 	return nil
 }
 
-// module finds a module by name, nil if there is none.
 func (b *builder) module(name string) *part {
 	if i, ok := b.ids[name]; ok && name != Vmlinux && name != SharedBase {
 		return &b.parts[i]

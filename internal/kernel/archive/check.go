@@ -120,7 +120,6 @@ type checker struct {
 	problems []string // that are not of one file
 }
 
-// checked is a file of the manifest.
 type checked struct {
 	File
 	problems []string
@@ -138,7 +137,6 @@ func (c *checker) report(format string, args ...any) {
 	c.problems = append(c.problems, message.Printable(fmt.Sprintf(format, args...)))
 }
 
-// list checks the names of the files.
 func (c *checker) list(m *Manifest) {
 	alike := map[string][]string{} // names, by the kernel's name for them
 	for _, f := range m.Files {
@@ -174,7 +172,6 @@ func (c *checker) list(m *Manifest) {
 	}
 }
 
-// checkShared checks the manifest's entry of the shared base.
 func (c *checker) checkShared(m *Manifest) {
 	if m.SharedBase == "" {
 		return
@@ -192,7 +189,6 @@ func (c *checker) checkShared(m *Manifest) {
 	}
 }
 
-// findExtra looks for files that are not in the manifest.
 func (c *checker) findExtra() {
 	list, err := c.in.list()
 	if err != nil {

@@ -74,7 +74,6 @@ func (l *layer) countConflicts() int {
 
 func (l *layer) defines(x tag) bool { return l != nil && (l.tags[x] || l.on.defines(x)) }
 
-// findTags sets tags.
 func (l *layer) findTags() {
 	l.tags = map[tag]bool{}
 	for x := range l.definitions {

@@ -172,7 +172,6 @@ func (t *tarFiles) open(name string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(io.NewSectionReader(t.file, m.at, m.size)), m.size, nil
 }
 
-// manifest reads the manifest in the archive.
 func (t *tarFiles) manifest() (*Manifest, error) {
 	r, _, err := t.open(ManifestName)
 	if errors.Is(err, errMissing) {

@@ -16,7 +16,6 @@ import (
 // fileMode is that of the files in /sys/kernel/btf.
 const fileMode = 0o444
 
-// entry is a file to write.
 type entry struct {
 	name string
 	data []byte

@@ -66,7 +66,6 @@ func (c *check) report(symbol string, at uint32, text string) {
 	c.wrong = append(c.wrong, Finding{strings.Clone(symbol), at, text})
 }
 
-// explain describes a wrong id.
 func (c *check) explain(x *id, has uint32) string {
 	due := c.due[x.at]
 	if has == 0 {

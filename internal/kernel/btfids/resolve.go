@@ -23,14 +23,12 @@ func (f Finding) String() string {
 		f.Text)
 }
 
-// target is a name to find among the types.
 type target struct {
 	ids   []id     // the places in .BTF_ids that get its id, by offset
 	found []uint32 // the types of its kind and name, the lowest id first; no more than maxFound
 	more  int      // how many others there are
 }
 
-// key identifies a target.
 type key struct {
 	kind btf.Kind
 	name string

@@ -41,7 +41,6 @@ type id struct {
 	name   string
 }
 
-// set is a sorted list of ids.
 type set struct {
 	symbol string
 	at     uint32 // offset of the number of entries
@@ -52,16 +51,12 @@ type set struct {
 	old    []entry // as they were sorted, if flags are no longer where their symbols are
 }
 
-// entry is an entry of a set8.
 type entry struct{ id, flags uint32 }
 
-// first is the offset of the first entry.
 func (s *set) first() uint32 { return s.at + s.entry }
 
-// end is the offset after the last entry.
 func (s *set) end() uint32 { return s.first() + s.n*s.entry }
 
-// symbolError is an error at a symbol.
 func symbolError(name string, offset uint64, err error) error {
 	return fmt.Errorf("symbol %q at offset %#x: %w", name, offset, err)
 }

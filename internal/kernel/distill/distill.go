@@ -119,7 +119,6 @@ func (d *distiller) findNeeded() error {
 	return nil
 }
 
-// toBase reports whether a type goes into the distilled base.
 func (d *distiller) toBase(id uint32, t *btf.Type) bool {
 	return relocate.Looks(t) && d.src.TypeName(t) != "" && d.findable(id, t)
 }

@@ -66,7 +66,6 @@ func Over(f *elf.File, types, base *Blob) (edit *elfwrite.Edit, beside bool, err
 	return edit, beside, edit.Set(elfwrite.Section{Name: btf.SectionBase, Data: base.Data})
 }
 
-// loaded returns how many bytes of BTF a linked file loads.
 func loaded(f *elf.File) uint64 {
 	old := f.Section(btf.SectionTypes)
 	if old == nil || !old.Alloc() || f.Relocatable() {

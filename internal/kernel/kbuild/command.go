@@ -12,7 +12,6 @@ type commandFile struct {
 	source string   // "" if the file was not compiled
 }
 
-// commandPath returns the path of a file's .cmd file.
 func commandPath(name string) string {
 	return path.Join(path.Dir(name), "."+path.Base(name)+".cmd")
 }

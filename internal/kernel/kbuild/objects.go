@@ -88,7 +88,6 @@ func (r *reader) look(owner, object string) (found, error) {
 	return f, nil
 }
 
-// inspect reads an object at a path.
 func inspect(object string) (f found, err error) {
 	file, err := elf.Open(object)
 	if errors.Is(err, elf.ErrBitcode) {

@@ -51,7 +51,6 @@ type Options struct {
 	Whole     bool // modules are not taken apart
 }
 
-// reader reads one tree.
 type reader struct {
 	dir     string
 	config  map[string]string
@@ -112,7 +111,6 @@ func Read(dir string, o Options) (*Tree, error) {
 // configName is the file with the configuration for Kbuild's makefiles.
 const configName = "include/config/auto.conf"
 
-// readConfig reads the configuration, if it is there.
 func (r *reader) readConfig() error {
 	r.config = map[string]string{}
 	if !r.note(configName) {
@@ -130,7 +128,6 @@ func (r *reader) readConfig() error {
 	return nil
 }
 
-// split reports whether the compiler wrote .dwo files.
 func (r *reader) split() bool { return r.config["CONFIG_DEBUG_INFO_SPLIT"] == "y" }
 
 // path is that of a file of the tree, to open it.

@@ -102,7 +102,6 @@ func (r *reader) linkedInObject() (objects []string, from string, err error) {
 	return objects, from, nil
 }
 
-// readMap reads a linker's map, and finds its files.
 func (r *reader) readMap(name string) ([]string, error) {
 	r.inputs[name] = true
 	f, err := os.Open(r.path(name))

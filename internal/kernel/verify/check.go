@@ -43,7 +43,6 @@ func Check(b *btf.Blob, opts Options) []Violation {
 	return c.sorted()
 }
 
-// checker collects violations.
 type checker struct {
 	b     *btf.Blob
 	opts  Options
@@ -52,7 +51,6 @@ type checker struct {
 	more  int
 }
 
-// report notes a violation of an own type.
 func (c *checker) report(scope Scope, i uint32, rule, format string, args ...any) {
 	if scope <= Load {
 		c.bad[i] = true

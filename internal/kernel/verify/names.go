@@ -40,7 +40,6 @@ func (c *checker) name(scope Scope, i, off uint32, what string, n int) (s string
 	return s, true
 }
 
-// typeName checks an own type's name.
 func (c *checker) typeName(i uint32, want needs) {
 	t := &c.b.Types[i]
 	if want == forbidden && t.NameOff == 0 {
@@ -80,7 +79,6 @@ func (want needs) allow(off uint32, s string) bool {
 	return true
 }
 
-// badName describes what is wrong with a name.
 func badName(s string, want needs) string {
 	switch {
 	case s == "":

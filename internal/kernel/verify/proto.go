@@ -1,6 +1,5 @@
 package verify
 
-// proto checks a function prototype.
 func (r *resolver) proto(id uint32) step {
 	t := &r.b.Types[id-r.b.StartID]
 	if t.SizeOrType != 0 && r.protoType(id, t.SizeOrType, "return type", -1) == failed {

@@ -38,7 +38,6 @@ type resolver struct {
 	mode    mode
 }
 
-// vertex is a type on the stack.
 type vertex struct {
 	id   uint32
 	next uint32 // struct, datasec: the first element not yet judged

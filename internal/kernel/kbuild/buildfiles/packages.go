@@ -53,7 +53,6 @@ type Package struct {
 	load    string
 }
 
-// rule is one call.
 type rule struct {
 	kind, name string
 	attrs      []attr
