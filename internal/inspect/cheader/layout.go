@@ -1,7 +1,6 @@
 package cheader
 
 import (
-	"cmp"
 	"math/bits"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
@@ -101,36 +100,10 @@ type pad struct {
 }
 
 func newLayouts(g *generator) *layouts {
-	l := &layouts{g: g, pointer: pointerSize(g.blob), shapes: make([]shape, g.blob.EndID())}
+	l := &layouts{g: g, pointer: g.blob.PointerSize(), shapes: make([]shape, g.blob.EndID())}
 	l.models = models(g.blob, l.pointer)
 	l.pads = [4]pad{{"long", 8 * uint64(l.pointer)}, {"int", 32}, {"short", 16}, {"char", 8}}
 	return l
-}
-
-// pointerSize returns the size of a long, that of a pointer on all machines that run Linux; 8 if
-// there is no such type. That of a base counts first.
-func pointerSize(b *btf.Blob) uint32 {
-	size := uint32(0)
-	for o := b; o != nil; o = o.Base {
-		size = cmp.Or(longOf(o), size)
-	}
-	return cmp.Or(size, 8)
-}
-
-func longOf(b *btf.Blob) uint32 {
-	for i := range b.Types {
-		t := &b.Types[i]
-		if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-			continue
-		}
-		switch b.TypeName(t) {
-		case "long", "long int", "unsigned long", "long unsigned int", "unsigned long int",
-			"long unsigned", "int long", "unsigned int long", "long int unsigned", "int unsigned long",
-			"int long unsigned":
-			return t.SizeOrType
-		}
-	}
-	return 0
 }
 
 // terminal follows modifiers and arrays to the type that has the alignment. count is how many of

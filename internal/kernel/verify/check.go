@@ -36,7 +36,7 @@ func Check(b *btf.Blob, opts Options) []Violation {
 		c.form(uint32(i))
 	}
 	c.chains()
-	c.references(pointerSize(b))
+	c.references(b.PointerSize())
 	if opts.Sorted {
 		c.order()
 	}

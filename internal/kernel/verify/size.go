@@ -6,24 +6,6 @@ import (
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 )
 
-// pointerSize guesses the size of a pointer in bytes as libbpf does: that of a long, or else 8.
-func pointerSize(b *btf.Blob) uint32 {
-	for ; b != nil; b = b.Base {
-		for i := range b.Types {
-			t := &b.Types[i]
-			if t.Kind != btf.KindInt || t.SizeOrType != 4 && t.SizeOrType != 8 {
-				continue
-			}
-			switch b.TypeName(t) {
-			case "long", "long int", "int long", "unsigned long", "long unsigned", "unsigned long int",
-				"long unsigned int", "int long unsigned":
-				return t.SizeOrType
-			}
-		}
-	}
-	return 8
-}
-
 // sized returns the type that gives id its size, modifiers skipped, and the size in bytes; ok is
 // false if there is none.
 func (r *resolver) sized(id uint32) (at, size uint32, ok bool) {
