@@ -85,7 +85,7 @@ func command() *cobra.Command {
 		if err := o.verify(flags); err != nil {
 			return cli.Usagef("%v", err)
 		}
-		o.locate(args[0])
+		o.tree, o.out, o.inputs = place(args[0]), place(o.out), place(o.inputs)
 		return o.run(env.Stdout, env.Stderr)
 	})
 	return c
@@ -112,10 +112,6 @@ func (o *options) verify(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--lang-exclude: %w", err)
 	}
 	return nil
-}
-
-func (o *options) locate(tree string) {
-	o.tree, o.out, o.inputs = place(tree), place(o.out), place(o.inputs)
 }
 
 // place makes a path absolute. "bazel run" sets the variable to the user's directory.

@@ -177,7 +177,7 @@ func (g *generator) enter(id uint32) bool {
 	case g.depth > maxDepth:
 		g.fail(id, "types nest more than %d levels deep", maxDepth)
 	case g.steps > maxSteps || len(g.out) > maxText:
-		g.err = errors.New("the types hold each other so often that no header could be compiled")
+		g.err = errors.New("the types are nested so often that the header would be too large")
 	}
 	return g.err == nil
 }

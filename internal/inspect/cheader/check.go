@@ -64,7 +64,7 @@ func checkReference(b *btf.Blob, t *btf.Type, n, id uint32) string {
 	x, _ := b.ByID(id)
 	switch {
 	case t.Kind == btf.KindFunc && (x == nil || x.Kind != btf.KindFuncProto):
-		return fmt.Sprintf("type [%d] is no FUNC_PROTO", id)
+		return fmt.Sprintf("type [%d] is not a FUNC_PROTO", id)
 	case id == 0 && !voidToo:
 		return what + " type void"
 	case id == 0:

@@ -67,7 +67,7 @@ func (g *generator) emitAgain(id, in uint32, t *btf.Type) {
 	case !t.Kind.IsComposite() || id == in:
 		return
 	case t.NameOff == 0:
-		g.fail(id, "it holds itself, which no anonymous C type does")
+		g.fail(id, "it contains itself, which C doesn't allow")
 	default:
 		g.str(g.tagOf(id, t) + ";\n\n")
 	}

@@ -177,7 +177,7 @@ func (l *layouts) shape(id uint32) shape {
 	switch s.style {
 	case unknown:
 	case underway:
-		l.g.fail(id, "it holds itself, which no C type does")
+		l.g.fail(id, "it contains itself, which C doesn't allow")
 		return shape{style: bytes}
 	default:
 		return *s

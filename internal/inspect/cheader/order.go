@@ -21,7 +21,7 @@ func (g *generator) order(id uint32, viaPointer bool) (strong bool) {
 	tagged := t.Kind.IsComposite() && t.NameOff != 0
 	if g.state[id]&ordering != 0 {
 		if !tagged || !viaPointer {
-			g.fail(id, "it holds itself, which no C type does")
+			g.fail(id, "it contains itself, which C doesn't allow")
 		}
 		return false
 	}

@@ -100,7 +100,7 @@ func (m *module) childrenFirst() error {
 			child := *ref - m.StartID
 			switch t := &m.Types[child]; {
 			case !isType(t.Kind):
-				return m.errorAt(at, "refers to [%d] %v, which is no type", *ref, t.Kind)
+				return m.errorAt(at, "refers to [%d] %v, which is not a type", *ref, t.Kind)
 			case tagOf(t) != 0 || state[child] == done:
 			case state[child] == opened:
 				return m.errorAt(at, "contains itself without a struct, union or enum in between; "+

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rules-btf/rules_btf/internal/format/btf"
 	"github.com/rules-btf/rules_btf/internal/link/relocate"
@@ -164,13 +163,8 @@ func (s *Set) addStrings(all string) {
 func Read(paths []string, base *btf.Blob, jobs int, progress func(done, all int)) (*Set, error) {
 	s := newSet(base)
 	var mu sync.Mutex
-	var done atomic.Int64
-	errs := make([]error, len(paths))
-	parallel.Do(jobs, len(paths), func(i int) {
-		errs[i] = s.readFile(paths[i], &mu)
-		progress(int(done.Add(1)), len(paths))
-	})
-	return s, cmp.Or(errs...)
+	read := func(i int) error { return s.readFile(paths[i], &mu) }
+	return s, cmp.Or(parallel.Each(jobs, paths, read, progress)...)
 }
 
 func (s *Set) readFile(path string, mu *sync.Mutex) error {

@@ -176,7 +176,7 @@ func readPart(m Module) part {
 	case m.Path == "":
 		p.name = known
 	case known != p.name:
-		p.err = fmt.Errorf("%s: it says that it is the module %s, not %s", m.File, known, p.name)
+		p.err = fmt.Errorf("%s: this is the module %s, not %s", m.File, known, p.name)
 		return p
 	}
 	if err := checkName(p.name); err != nil {
@@ -202,14 +202,14 @@ func (b *builder) addLists() error {
 	for _, name := range slices.Sorted(maps.Keys(b.release.Objects)) {
 		p := b.module(name)
 		if p == nil {
-			return fmt.Errorf("a list of objects is for %s, which is none of the modules", name)
+			return fmt.Errorf("there is a list of objects for %s, but no such module", name)
 		}
 		p.objects = slices.Compact(slices.Sorted(slices.Values(b.release.Objects[name])))
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.release.Distilled)) {
 		file, p := b.release.Distilled[name], b.module(name)
 		if p == nil {
-			return fmt.Errorf("%s is a distilled base of %s, which is none of the modules", file, name)
+			return fmt.Errorf("%s is the distilled base of %s, but there is no such module", file, name)
 		}
 		s, err := readSource(file)
 		if err != nil {
@@ -235,16 +235,13 @@ func (b *builder) stack() error {
 	}
 	for level := 1; len(on[level]) > 0; level++ {
 		list := on[level]
+		errs := make([]error, len(list))
 		parallel.Do(b.release.Jobs, len(list), func(i int) {
 			p := &b.parts[list[i]]
-			if p.err = b.describe(p); p.err != nil {
-				p.err = fmt.Errorf("%s: %w", p.file(), p.err)
-			}
+			errs[i] = wrap(p.file(), b.describe(p))
 		})
-		for _, i := range list {
-			if err := b.parts[i].err; err != nil {
-				return err
-			}
+		if err := cmp.Or(errs...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -255,7 +252,7 @@ func (b *builder) levels() (map[int][]int, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.release.On)) {
 		for _, x := range []string{name, b.release.On[name]} {
 			if b.module(x) == nil && (x != Vmlinux || x == name) {
-				return nil, fmt.Errorf("%s is to be based on %s, but %s is none of the modules", name,
+				return nil, fmt.Errorf("%s must be based on %s, but there is no module %s", name,
 					b.release.On[name], x)
 			}
 		}

@@ -81,7 +81,7 @@ func (c *checker) noteShared(path string, m *Manifest, opts Options) error {
 			"kernel loads has their BTF, and there is nothing to compare in %s", path, m.SharedBase,
 			opts.Images.Modules)
 	case opts.Kernel:
-		c.report("%s: modules are based on it, but the kernel reads a module's BTF on %s alone",
+		c.report("%s: modules are based on it, but the kernel reads a module's BTF only on %s",
 			m.SharedBase, Vmlinux)
 	case opts.Note != nil:
 		opts.Note(fmt.Sprintf("%s: modules are based on the shared base %s: the archive is for tools "+
@@ -179,7 +179,7 @@ func (c *checker) checkShared(m *Manifest) {
 	f := c.files[m.SharedBase]
 	switch {
 	case f == nil:
-		c.report("%s: the manifest has no such file, but says that it is the shared base", m.SharedBase)
+		c.report("%s: the manifest has no such file, but names it as the shared base", m.SharedBase)
 	case Name(f.Name) == f.Name:
 		f.report("the shared base has a name that a module can have")
 	case len(f.Bases) != 1 || f.Bases[0].Name != Vmlinux:
@@ -240,7 +240,7 @@ func (c *checker) checkChain(f *checked) *checked {
 		return nil
 	}
 	if len(below) > 0 && on.Name != c.shared {
-		f.report("it is based on %s, but the kernel reads a module's BTF on %s alone", on.Name, Vmlinux)
+		f.report("it is based on %s, but the kernel reads a module's BTF only on %s", on.Name, Vmlinux)
 	}
 	return on
 }

@@ -48,7 +48,7 @@ func (x Images) find() (map[string][]string, error) {
 		found[name] = append(found[name], filepath.Join(x.Modules, rel))
 	}
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%s: there is no file *.ko and no vmlinux in this directory", x.Modules)
+		err = fmt.Errorf("%s: the directory has neither *.ko files nor vmlinux", x.Modules)
 	}
 	return found, err
 }
@@ -74,7 +74,7 @@ func checkImage(f *checked, l *layer, raw []byte, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if name := Name(s.module); s.module != "" && name != f.Name {
-		return fmt.Errorf("%s: it says that it is the module %s", path, name)
+		return fmt.Errorf("%s: this is the module %s", path, name)
 	}
 	types, err := compareTypes(&s, l, raw)
 	if err != nil {

@@ -58,5 +58,5 @@ func parseName(symbol string) (meaning, error) {
 		}
 		return m, nil
 	}
-	return meaning{}, fmt.Errorf("its kind is none of struct, union, typedef, func, set and set8")
+	return meaning{}, fmt.Errorf("its kind is not struct, union, typedef, func, set or set8")
 }

@@ -21,13 +21,13 @@ import (
 // BTF.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
-		return nil, fmt.Errorf("%s: the linker has made room for %d bytes of BTF, which the kernel "+
-			"loads, and %s has %d: make an object of it with btfdedup embed --object, and link the "+
-			"kernel with that", f.Path, n, types.Path, len(types.Data))
+		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel loads, "+
+			"but %s has %d: make an object of it with btfdedup embed --object, and link the kernel with "+
+			"that", f.Path, n, types.Path, len(types.Data))
 	}
 	if base == nil && types.alone && f.IsModule() {
-		return nil, fmt.Errorf("%s: BTF that stands alone, and %s is a kernel module, whose BTF is "+
-			"based on that of the kernel: make it with --base, the kernel's BTF", types.Path, f.Path)
+		return nil, fmt.Errorf("%s: BTF without a base, but %s is a kernel module: make its BTF with "+
+			"--base, the kernel's BTF", types.Path, f.Path)
 	}
 	edit, _, err := Over(f, types, base)
 	return edit, err

@@ -30,7 +30,7 @@ func (r *reader) modules(o Options) (list []Linked, err error) {
 			if root := rootByModule(r.dir, m.Path); root != "" && !r.exists("vmlinux") {
 				return nil, partOf(r.dir, root)
 			}
-			return nil, fmt.Errorf("%s: modules.order lists it, and it is not there: make modules, or "+
+			return nil, fmt.Errorf("%s: modules.order lists it, but it is missing: make modules, or "+
 				"leave the modules out", r.path(m.Path))
 		}
 		paths[m.Name] = m.Path

@@ -95,7 +95,7 @@ func (r *reader) linkedInObject() (objects []string, from string, err error) {
 		return nil, "", err
 	}
 	if len(objects) == 0 {
-		return nil, "", fmt.Errorf("%s: nothing says what it was linked of: there is no vmlinux.map, "+
+		return nil, "", fmt.Errorf("%s: its objects are unknown: there is no vmlinux.map, "+
 			".vmlinux.o.cmd, vmlinux.a or built-in.a; name the directory that Kbuild built in, or "+
 			"read vmlinux alone (vmlinux = \"whole\")", r.path("vmlinux"))
 	}

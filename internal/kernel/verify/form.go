@@ -120,7 +120,7 @@ func (c *checker) intForm(i uint32) {
 			t.Extra)
 	}
 	if !slices.Contains([]uint32{0, btf.IntSigned, btf.IntChar, btf.IntBool}, enc) {
-		c.report(Boot, i, "int-encoding", "encoding %d is none of 0, SIGNED (1), CHAR (2) and BOOL (4)",
+		c.report(Boot, i, "int-encoding", "encoding %d is not 0, SIGNED (1), CHAR (2) or BOOL (4)",
 			enc)
 	}
 	if bits := off + n; bits > 128 {

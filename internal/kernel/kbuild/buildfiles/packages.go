@@ -75,7 +75,7 @@ func Packages(t *kbuild.Tree, o Options) (map[string]*Package, error) {
 		base = ":vmlinux_btf"
 	}
 	if len(t.Modules) > 0 && base == "" {
-		return nil, errors.New("there is no vmlinux that the modules could be based on: name a target " +
+		return nil, errors.New("there is no vmlinux for the modules to be based on: name a target " +
 			"as base, such as a btf_import of the kernel that is shipped")
 	}
 	objects := w.objects(t)
