@@ -17,8 +17,8 @@ import (
 // (__stop_BTF - __start_BTF), and refuses BTF that does not fill them. So another size is an error.
 // But an empty .BTF, which lld leaves if no input has one, counts as none.
 //
-// BTF without a base in a kernel module is an error: the kernel reads its ids as those of its own
-// BTF.
+// BTF without a base in a kernel module is an error: the kernel would read its ids as ids of
+// vmlinux's BTF.
 func Into(f *elf.File, types, base *Blob) (*elfwrite.Edit, error) {
 	if n := loaded(f); n > 0 && n != uint64(len(types.Data)) {
 		return nil, fmt.Errorf("%s: the linker reserved %d bytes for the BTF that the kernel loads, "+
